@@ -1,0 +1,25 @@
+# The evaluator's number-crunching libraries. xtensor is included by one header only (runtime/tensor/xtensor.hpp).
+find_package(xtensor REQUIRED)
+find_package(xsimd REQUIRED)
+find_package(BLAS REQUIRED)
+target_link_libraries(pxl_kernels PUBLIC Threads::Threads PRIVATE ${BLAS_LIBRARIES})
+target_include_directories(pxl_kernels SYSTEM PRIVATE ${xtensor_INCLUDE_DIRS})
+
+# The block functions are compiled once per instruction set and chosen at run time (runtime/kernels/block.cpp). The
+# options allow vector code for square roots and selections and change no result.
+set(block_options -O3 -fno-math-errno -fno-trapping-math -Wno-psabi)
+set(kernels_dir ${PROJECT_SOURCE_DIR}/runtime/kernels)
+set_source_files_properties(${kernels_dir}/block_baseline.cpp PROPERTIES COMPILE_OPTIONS "${block_options}")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  set_source_files_properties(${kernels_dir}/block_avx2.cpp PROPERTIES COMPILE_OPTIONS "${block_options};-march=x86-64-v3")
+  set_source_files_properties(${kernels_dir}/block_avx512.cpp PROPERTIES COMPILE_OPTIONS "${block_options};-march=x86-64-v4")
+endif()
+
+# The same for the products with few rows. GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a
+# mistake of ours, hence the two warnings that are off.
+set(skinny_options -O3 -fno-math-errno -Wno-uninitialized -Wno-maybe-uninitialized)
+set_source_files_properties(${kernels_dir}/skinny_baseline.cpp PROPERTIES COMPILE_OPTIONS "${skinny_options}")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  set_source_files_properties(${kernels_dir}/skinny_avx2.cpp PROPERTIES COMPILE_OPTIONS "${skinny_options};-march=x86-64-v3")
+  set_source_files_properties(${kernels_dir}/skinny_avx512.cpp PROPERTIES COMPILE_OPTIONS "${skinny_options};-march=x86-64-v4")
+endif()

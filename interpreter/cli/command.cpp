@@ -1,0 +1,172 @@
+// Dispatch, and what all subcommands share: reading sources, reporting, exit statuses.
+#include "interpreter/cli/command.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <new>
+#include <sstream>
+
+#include "runtime/base/interrupt.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+constexpr Command table[] = {
+    {"run", "run FILE [--OPTION VALUE ...]", "run a script; `pxl FILE` is the same", run_script},
+    {"test", "test FILE ...", "run the `test` blocks of scripts", run_tests},
+};
+
+// The first Ctrl-C asks the running work to stop; a second one, before it has, ends the process.
+void on_interrupt(int) {
+  if (interrupt_requested()) _exit(exit_interrupted);
+  request_interrupt();
+}
+
+std::string usage() {
+  std::string text = "usage: pxl FILE [--OPTION VALUE ...]\n       pxl COMMAND ...\n       pxl -e CODE\n\ncommands:\n";
+  for (const Command& c : table) text += fmt::format("  {:32} {}\n", c.usage, c.doc);
+  text +=
+      "\nflags:\n"
+      "  -e CODE                          run a text given on the command line\n"
+      "  -                                run standard input\n"
+      "  --quiet                          no progress, no notices\n"
+      "  --version                        the version\n"
+      "  --help                           this text; `pxl FILE --help` lists a script's options\n";
+  return text;
+}
+
+bool colours() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  return isatty(STDERR_FILENO) && !(no_color && *no_color) && !(term && std::strcmp(term, "dumb") == 0);
+}
+
+int status_of(Fault fault) {
+  switch (fault) {
+    case Fault::refused: return exit_refused;
+    case Fault::failed: return exit_failed;
+    case Fault::unreadable: return exit_unreadable;
+    case Fault::usage: return exit_usage;
+    case Fault::internal: return exit_internal;
+  }
+  return exit_internal;
+}
+
+int dispatch(std::vector<std::string> arguments) {
+  CommonFlags flags;
+  while (!arguments.empty() && arguments.front() == "--quiet") {
+    flags.quiet = true;
+    arguments.erase(arguments.begin());
+  }
+  if (arguments.empty()) {
+    if (!isatty(STDIN_FILENO)) return run_script(flags, {"-"});
+    fmt::print(stderr, "{}", usage());
+    return exit_usage;
+  }
+  const std::string& first = arguments.front();
+  if (first == "--help" || first == "-h") {
+    fmt::print("{}", usage());
+    return exit_ok;
+  }
+  if (first == "--version") {
+    fmt::print("pxl {}\n", PXL_VERSION);
+    return exit_ok;
+  }
+  for (const Command& c : table) {
+    if (first == c.name) return c.run(flags, {arguments.begin() + 1, arguments.end()});
+  }
+  if (first.size() > 1 && first[0] == '-' && first != "-e") {
+    throw Error(fmt::format("unknown flag `{}`", first), {"`pxl --help` lists the flags"}, Fault::usage);
+  }
+  return run_script(flags, arguments);
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return table; }
+
+int report(const Error& error) {
+  std::fflush(stdout);
+  const bool colour = colours();
+  for (const Diagnostic& d : error.all()) fmt::print(stderr, "{}", render(d, colour));
+  if (error.first().fault == Fault::internal) {
+    fmt::print(stderr, "  this is a fault of pxl, not of the program: please report it with the text that caused it\n");
+  }
+  return status_of(error.first().fault);
+}
+
+int guarded(const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Error& e) {
+    return report(e);
+  } catch (const Interrupted&) {
+    std::fflush(stdout);
+    fmt::print(stderr, "interrupted\n");
+    return exit_interrupted;
+  } catch (const ExitRequest& e) {
+    return e.code;
+  } catch (const std::bad_alloc&) {
+    return report(run_error("out of memory"));
+  } catch (const std::exception& e) {
+    return report(Error(fmt::format("internal error: {}", e.what()), {}, Fault::internal));
+  }
+}
+
+int run_command_line(const std::vector<std::string>& arguments) {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  const int status = guarded([&] { return dispatch(arguments); });
+  std::fflush(stdout);
+  return status;
+}
+
+const SourceFile& read_source(const std::string& path) {
+  std::string text;
+  if (path == "-") {
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    return add_source("<stdin>", std::move(text));
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::error_code no_error;
+  if (!file) {
+    throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(errno)), {}, Fault::unreadable);
+  }
+  std::ostringstream content;
+  content << file.rdbuf();
+  // A directory opens but does not read.
+  if (file.bad() || (content.fail() && file.peek() != std::ifstream::traits_type::eof())) {
+    throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(errno ? errno : EISDIR)), {}, Fault::unreadable);
+  }
+  return add_source(path, std::move(content).str());
+}
+
+InterpreterOptions interpreter_options(const CommonFlags& flags) {
+  InterpreterOptions options;
+  options.out = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  options.err = [](std::string_view text) {
+    // What the script printed before comes first where both go to one place.
+    std::fflush(stdout);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  };
+  options.quiet = flags.quiet;
+  options.terminal = isatty(STDERR_FILENO);
+  return options;
+}
+
+}  // namespace pxl::cli

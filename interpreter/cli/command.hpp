@@ -1,0 +1,64 @@
+// The command line: one table of subcommands, and what they share.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/elaborate/interpreter.hpp"
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl::cli {
+
+/// Exit statuses (sysexits.h where it has one).
+enum ExitStatus : int {
+  exit_ok = 0,
+  exit_failed = 1,        ///< failed while running
+  exit_usage = 2,         ///< wrong usage
+  exit_refused = 65,      ///< the text was refused
+  exit_unreadable = 66,   ///< a file can't be read
+  exit_internal = 70,     ///< an error of ours
+  exit_interrupted = 130
+};
+
+/// Flags that every subcommand takes.
+struct CommonFlags {
+  bool quiet = false;
+};
+
+struct Command {
+  std::string_view name;
+  std::string_view usage;  ///< "run FILE [--OPTION VALUE ...]"
+  std::string_view doc;
+  int (*run)(const CommonFlags& flags, const std::vector<std::string>& arguments);
+};
+std::span<const Command> commands();
+
+/// Runs the command line without the program's name; gives the exit status. Never throws.
+int run_command_line(const std::vector<std::string>& arguments);
+
+int run_script(const CommonFlags& flags, const std::vector<std::string>& arguments);
+int run_tests(const CommonFlags& flags, const std::vector<std::string>& arguments);
+
+/// Prints diagnostics to standard error (with colours on a terminal, unless NO_COLOR is set) and gives the status.
+int report(const Error& error);
+/// Runs `body`, turning every exception into a message and an exit status.
+int guarded(const std::function<int()>& body);
+
+/// Reads a whole file, "-" being standard input; registers it as a source. Throws Error (unreadable).
+const SourceFile& read_source(const std::string& path);
+
+/// The options of a script, as command-line flags: `--batch 8`, `--batch=8`, `--shuffle`, `--no-shuffle`.
+/// Throws a usage Error for unknown flags (with a suggestion), missing values and stray words.
+std::map<std::string, std::string> parse_options(const std::string& script,
+                                                 const std::vector<Interpreter::OptionInfo>& declared,
+                                                 const std::vector<std::string>& arguments);
+/// The text of `pxl FILE --help`.
+std::string options_help(const std::string& script, const std::vector<Interpreter::OptionInfo>& declared,
+                         std::string_view doc);
+
+/// Options of the interpreter for a command that writes to this process's output.
+InterpreterOptions interpreter_options(const CommonFlags& flags);
+
+}  // namespace pxl::cli

@@ -1,0 +1,87 @@
+// `pxl FILE`, `pxl run`, `pxl -e` and `pxl test`.
+#include <fmt/format.h>
+
+#include "interpreter/cli/command.hpp"
+#include "interpreter/elaborate/options.hpp"
+#include "interpreter/syntax/parse.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+// Takes the flags that a script's command line shares with pxl itself out of the script's arguments.
+CommonFlags take_common_flags(CommonFlags flags, std::vector<std::string>& arguments, bool quiet_is_option) {
+  if (!quiet_is_option) {
+    std::erase_if(arguments, [&](const std::string& word) {
+      const bool quiet = word == "--quiet";
+      flags.quiet |= quiet;
+      return quiet;
+    });
+  }
+  return flags;
+}
+
+}  // namespace
+
+int run_script(const CommonFlags& common, const std::vector<std::string>& arguments) {
+  if (arguments.empty()) throw Error("run: which file?", {"usage: pxl run FILE [--OPTION VALUE ...]"}, Fault::usage);
+  std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  const SourceFile* source = nullptr;
+  std::string script = arguments.front();
+  if (script == "-e") {
+    if (rest.empty()) throw Error("-e: which code?", {"usage: pxl -e CODE"}, Fault::usage);
+    source = &add_source("<command line>", rest.front());
+    rest.erase(rest.begin());
+    script = "-e";
+  } else {
+    source = &read_source(script);
+  }
+  const ast::TreePtr tree = parse_or_throw(*source);
+  const std::vector<Interpreter::OptionInfo> declared = scan_options(*tree);
+  for (const std::string& word : rest) {
+    if (word == "--help" || word == "-h") {
+      fmt::print("{}", options_help(script, declared, script_doc(*tree)));
+      return exit_ok;
+    }
+  }
+  bool quiet_is_option = false;
+  for (const auto& o : declared) quiet_is_option |= o.name == "quiet";
+  const CommonFlags flags = take_common_flags(common, rest, quiet_is_option);
+  InterpreterOptions options = interpreter_options(flags);
+  options.options = parse_options(script, declared, rest);
+  options.program_name = script;
+  Interpreter interpreter(std::move(options));
+  interpreter.run_file(tree);
+  return exit_ok;
+}
+
+int run_tests(const CommonFlags& flags, const std::vector<std::string>& files) {
+  if (files.empty()) throw Error("test: which files?", {"usage: pxl test FILE ..."}, Fault::usage);
+  int passed = 0, failed = 0;
+  for (const std::string& path : files) {
+    const int status = guarded([&] {
+      const ast::TreePtr tree = parse_or_throw(read_source(path));
+      InterpreterOptions options = interpreter_options(flags);
+      options.run_tests = true;
+      options.program_name = path;
+      Interpreter interpreter(std::move(options));
+      interpreter.run_file(tree);
+      for (const Interpreter::TestOutcome& t : interpreter.tests) {
+        fmt::print("{} {}: {}\n", t.passed ? "ok    " : "FAILED", path, t.title);
+        if (!t.passed) report(Error(t.failure));
+        ++(t.passed ? passed : failed);
+      }
+      if (interpreter.tests.empty()) fmt::print("       {}: no test blocks\n", path);
+      return exit_ok;
+    });
+    if (status == exit_interrupted) return status;
+    if (status != exit_ok) {
+      fmt::print("FAILED {}: did not run to its end\n", path);
+      ++failed;
+    }
+  }
+  fmt::print("{} passed, {} failed\n", passed, failed);
+  return failed == 0 ? exit_ok : exit_failed;
+}
+
+}  // namespace pxl::cli

@@ -1,0 +1,350 @@
+// Calls of graphs: from arguments to a call op, its results, and what is known of a call site.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+namespace {
+
+std::string input_name(const Tensor& t) { return t.key.empty() ? t.name : t.key; }
+
+std::string input_list(const std::vector<Tensor*>& inputs) {
+  std::vector<std::string> parts;
+  for (const Tensor* t : inputs) parts.push_back(input_name(*t) + ": " + text(t->spec));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Where each input of a called graph gets its tensor from.
+class InputBinder {
+ public:
+  InputBinder(Interpreter& in, Graph& callee, const GraphFacts& facts)
+      : in_(in),
+        callee_(callee),
+        facts_(facts),
+        given_(callee.inputs().size()),
+        from_(callee.inputs().size(), From::nothing) {}
+
+  void bound(const BoundInputs& map) {
+    for (const auto& [input, v] : map) put(index_of(input), v, From::bound);
+  }
+  void map(const Value& v, const std::string& argument) {
+    if (v.is_none()) return;
+    if (auto* tree = v.as<TreeObject>()) {
+      for (auto& [name, leaf] : tree->leaves()) put(named(name), leaf, From::map);
+      return;
+    }
+    auto* d = v.as<DictObject>();
+    if (!d)
+      type_error("`" + argument + "` takes a dict from inputs of the graph to tensors, got " +
+                 with_article(v.type_name()));
+    for (const auto& [k, leaf] : d->items) {
+      if (const std::string* s = k.as_string()) {
+        put(named(*s), leaf, From::map);
+        continue;
+      }
+      Tensor* input = as_tensor(k);
+      if (!input)
+        type_error("`" + argument + "`: keys are inputs of the called graph, got " + with_article(k.type_name()));
+      if (input->graph != &callee_ ||
+          std::find(callee_.inputs().begin(), callee_.inputs().end(), input) == callee_.inputs().end())
+        throw Error("graph input tensor `" + input->name + "` is not in the called graph (" + callee_.id() + ")");
+      put(index_of(input), leaf, From::map);
+    }
+  }
+  void positional(const std::vector<Value>& values) {
+    std::vector<Value> flat;
+    for (const Value& v : values) {
+      auto* list = v.as<SequenceObject>();
+      bool tensors = list && std::any_of(list->items.begin(), list->items.end(),
+                                         [](const Value& x) { return as_tensor(x) != nullptr; });
+      if (tensors)
+        flat.insert(flat.end(), list->items.begin(), list->items.end());
+      else
+        flat.push_back(v);
+    }
+    size_t i = 0;
+    for (const Value& v : flat) {
+      while (i < given_.size() && from_[i] == From::bound) ++i;
+      if (i >= given_.size()) {
+        size_t room =
+            static_cast<size_t>(std::count_if(from_.begin(), from_.end(), [](From f) { return f == From::bound; }));
+        throw Error(fmt::format("too many inputs for the called graph ({}): it takes {}, got {}", callee_.id(),
+                                given_.size() - room, flat.size()),
+                    {"its inputs: " + (callee_.inputs().empty() ? std::string("none") : input_list(callee_.inputs()))});
+      }
+      put(i++, v, From::position);
+    }
+  }
+  void by_name(const NamedArg& arg) {
+    for (const GraphFacts::Group& g : facts_.groups) {
+      if (g.name != arg.name || !g.is_list) continue;
+      std::vector<Value> items = in_.to_vector(arg.value);
+      if (items.size() != g.count)
+        throw Error(
+            fmt::format("argument `{}` of {} takes {} tensors, got {}", g.name, callee_.id(), g.count, items.size()));
+      for (size_t i = 0; i < items.size(); ++i) put(g.first + i, items[i], From::name);
+      return;
+    }
+    put(named(arg.name), arg.value, From::name);
+  }
+
+  std::vector<Tensor*> finish() {
+    std::vector<Tensor*> missing, connected;
+    for (size_t i = 0; i < given_.size(); ++i)
+      (from_[i] == From::nothing ? missing : connected).push_back(callee_.inputs()[i]);
+    if (!missing.empty())
+      throw Error("not enough inputs for the called graph (" + callee_.id() + "): missing " + input_list(missing),
+                  {"connected: " + (connected.empty() ? std::string("none") : input_list(connected))});
+    std::vector<Tensor*> out;
+    Graph& caller = *in_.target().graph;
+    for (size_t i = 0; i < given_.size(); ++i) {
+      Tensor* input = callee_.inputs()[i];
+      const std::string what = "input `" + input_name(*input) + "` of " + callee_.id();
+      Tensor* t = to_operand(in_, given_[i], input->spec, what);
+      if (t->graph != &caller)
+        throw Error("parent input tensor `" + t->name + "` for " + what + " is not in the graph that is being built",
+                    {caller.is_main() ? "it belongs to " + (t->graph->is_main() ? "another program" : t->graph->id())
+                                      : "pass it to " + caller.id() + " as an argument"});
+      if (t->spec != input->spec)
+        throw Error(what + " is " + text(input->spec) + ", but `" + t->name + "` is " + text(t->spec));
+      if (input->by_ref && !as_tensor(given_[i]))
+        throw Error(what + " is `ref`: it takes a tensor, got " + given_[i].type_name());
+      out.push_back(t);
+    }
+    return out;
+  }
+
+ private:
+  enum class From : uint8_t { nothing, bound, map, position, name };
+
+  size_t index_of(const Tensor* input) const {
+    const auto& inputs = callee_.inputs();
+    return static_cast<size_t>(std::find(inputs.begin(), inputs.end(), input) - inputs.begin());
+  }
+  size_t named(const std::string& name) const {
+    std::vector<std::string> names;
+    const auto& inputs = callee_.inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (input_name(*inputs[i]) == name) return i;
+      names.push_back(input_name(*inputs[i]));
+    }
+    if (std::find(facts_.baked.begin(), facts_.baked.end(), name) != facts_.baked.end())
+      throw Error("`" + name + "` is no input of " + callee_.id() + ": its value was baked in when the graph was made",
+                  {"give create_graph a tensor or a spec for it to make it an input"});
+    std::string hint = did_you_mean(name, names);
+    throw Error("`" + name + "` is no input of " + callee_.id() + (hint.empty() ? "" : "; " + hint),
+                {"its inputs: " + (names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")))});
+  }
+  void put(size_t i, const Value& v, From from) {
+    if (i >= given_.size()) return;
+    if (from_[i] != From::nothing && from_[i] != From::bound)
+      throw Error("graph input tensor `" + input_name(*callee_.inputs()[i]) +
+                  "` is specified twice for the called graph (" + callee_.id() + ")");
+    given_[i] = v;
+    from_[i] = from;
+  }
+
+  Interpreter& in_;
+  Graph& callee_;
+  const GraphFacts& facts_;
+  std::vector<Value> given_;
+  std::vector<From> from_;
+};
+
+}  // namespace
+
+void stamp(Interpreter& in, Ir& ir) { ir.origin = Origin{in.here, in.frames}; }
+
+Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what) {
+  if (Tensor* t = as_tensor(v)) return t;
+  if (v.as_spec()) throw Error(what + " is given a spec: a call takes a tensor");
+  if (!v.is_number() && !v.as_array() && !v.as<SequenceObject>())
+    type_error(what + " takes a tensor, a number or an array, got " + with_article(v.type_name()));
+  if (v.is_float() && !is_floating(spec.dtype))
+    type_error(what + " is " + text(spec) + ": a float can't become " + std::string(name(spec.dtype)));
+  Array a = in.to_array(v, spec.dtype);
+  Graph& graph = *in.target().graph;
+  stamp(in, graph.ir());
+  return graph.add_constant(std::move(a), "t");
+}
+
+Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
+              const Arguments& args) {
+  BuildTarget target = in.target();
+  if (target.ir != ir)
+    throw Error(
+        graph.id() + " belongs to program " + ir->name() + ", but program " + target.ir->name() + " is being built",
+        {"graphs are called in the program that makes them"});
+  if (graph.is_main()) throw Error("the main graph can't be called");
+  for (const BuildTarget& t : in.targets())
+    if (t.graph == &graph) throw Error(graph.id() + " can't call itself: it is still being built");
+  InputBinder binder(in, graph, facts_of(in, ir, &graph));
+  binder.bound(bound);
+  for (const NamedArg& n : args.named)
+    if (n.name == "inputs" || n.name == "args") binder.map(n.value, n.name);
+  binder.positional(args.positional);
+  for (const NamedArg& n : args.named)
+    if (n.name != "inputs" && n.name != "args") binder.by_name(n);
+  std::vector<Tensor*> inputs = binder.finish();
+  stamp(in, *ir);
+  return target.graph->add_call(graph, std::move(inputs));
+}
+
+Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op) {
+  const Graph& callee = *op.called[0];
+  const GraphFacts& facts = facts_of(in, ir, &callee);
+  std::vector<Value> out;
+  for (size_t i = 0; i < callee.declared_outputs() && i < op.outputs.size(); ++i)
+    out.push_back(tensor_value(ir, op.outputs[i]));
+  if (facts.form == ResultForm::nothing && out.empty()) return {};
+  if (facts.form == ResultForm::single && out.size() == 1) return out[0];
+  return make_tuple(std::move(out));
+}
+
+std::vector<Tensor*> to_tensors(Interpreter& in, const Value& v, const char* where) {
+  std::vector<Value> items;
+  if (as_tensor(v))
+    items.push_back(v);
+  else if (auto* tree = v.as<TreeObject>())
+    for (auto& [name, leaf] : tree->leaves()) items.push_back(leaf);
+  else
+    items = in.to_vector(v);
+  std::vector<Tensor*> out;
+  for (const Value& item : items) {
+    Tensor* t = as_tensor(item);
+    if (!t) type_error(std::string(where) + " takes tensors, got " + with_article(item.type_name()));
+    out.push_back(t);
+  }
+  return out;
+}
+
+// ---- call sites
+
+std::string CallInfoObject::repr(Interpreter&) {
+  return "CallInfo[" + std::string(op->row->schedule) + "." + std::to_string(op->id) + "(" + op->called[0]->id() + ")]";
+}
+
+namespace {
+
+Tensor* one_tensor(const Arguments& args, const char* where) {
+  ArgReader a(where, args, {"tensor"});
+  Tensor* t = as_tensor(a.value("tensor"));
+  if (!t) type_error(std::string(where) + " takes a tensor, got " + with_article(a.value("tensor").type_name()));
+  return t;
+}
+
+/// Index of a tensor in a list, or an error with the description of both.
+size_t place_of(const std::vector<Tensor*>& list, const Tensor* t, const std::string& what) {
+  auto it = std::find(list.begin(), list.end(), t);
+  if (it == list.end()) throw Error("tensor `" + t->name + "` is no " + what);
+  return static_cast<size_t>(it - list.begin());
+}
+
+}  // namespace
+
+std::optional<Value> CallInfoObject::member(Interpreter&, std::string_view name) {
+  auto self = std::static_pointer_cast<CallInfoObject>(shared_from_this());
+  Graph* callee = op->called[0];
+  if (name == "called_graph") return graph_value(ir, callee);
+  if (name == "inputs" || name == "outputs") {
+    std::vector<Value> out;
+    for (Tensor* t : name == "inputs" ? op->inputs : op->outputs)
+      if (t) out.push_back(tensor_value(ir, t));
+    return make_tuple(std::move(out));
+  }
+  if (name == "output") {
+    size_t n = callee->declared_outputs();
+    if (n != 1) throw Error(fmt::format("the call of {} has {} outputs: use `.outputs`", callee->id(), n));
+    return tensor_value(ir, op->outputs[0]);
+  }
+  if (name == "vars") {
+    if (!vars) return std::nullopt;
+    return Value(vars);
+  }
+  if (name == "op") return Value(std::make_shared<OpObject>(ir, op));
+  if (name == "backward")
+    return make_method("backward", [self](Interpreter& i, Arguments args) { return backward(i, self, args); });
+  if (name == "parent_input" || name == "parent_output") {
+    bool input = name == "parent_input";
+    return make_method(std::string(name), [self, input](Interpreter&, Arguments args) -> Value {
+      ArgReader a(input ? "parent_input" : "parent_output", args, {"index"});
+      const auto& list = input ? self->op->inputs : self->op->outputs;
+      int64_t i = a.integer("index");
+      int64_t n = static_cast<int64_t>(list.size());
+      if (i < 0 || i >= n)
+        throw Error(
+            fmt::format("{} {} is out of range: the call has {}", input ? "parent_input" : "parent_output", i, n));
+      return tensor_value(self->ir, list[static_cast<size_t>(i)]);
+    });
+  }
+  if (name == "graph_to_parent")
+    return make_method("graph_to_parent", [self](Interpreter&, Arguments args) -> Value {
+      Tensor* t = one_tensor(args, "graph_to_parent");
+      const Graph& g = *self->op->called[0];
+      for (size_t i = 0; i < g.inputs().size(); ++i)
+        if (g.inputs()[i] == t) return tensor_value(self->ir, self->op->inputs[i]);
+      return tensor_value(
+          self->ir,
+          self->op->outputs[place_of(g.outputs(), t, "input or output of the called graph (" + g.id() + ")")]);
+    });
+  if (name == "parent_to_graph")
+    return make_method("parent_to_graph", [self](Interpreter&, Arguments args) -> Value {
+      Tensor* t = one_tensor(args, "parent_to_graph");
+      const Graph& g = *self->op->called[0];
+      for (size_t i = 0; i < self->op->inputs.size(); ++i)
+        if (self->op->inputs[i] == t) return tensor_value(self->ir, g.inputs()[i]);
+      return tensor_value(self->ir,
+                          g.outputs()[place_of(self->op->outputs, t, "input or output of this call of " + g.id())]);
+    });
+  if (name == "parent_to_graph_input_index" || name == "graph_to_parent_input_index" ||
+      name == "parent_to_graph_output_index" || name == "graph_to_parent_output_index") {
+    bool input = name.find("input") != std::string_view::npos;
+    return make_method(std::string(name),
+                       [self, input, title = std::string(name)](Interpreter&, Arguments args) -> Value {
+                         ArgReader a(title, args, {"index"});
+                         int64_t i = a.integer("index");
+                         int64_t n = static_cast<int64_t>(input ? self->op->inputs.size() : self->op->outputs.size());
+                         if (i < 0 || i >= n)
+                           throw Error(fmt::format("{} {} is out of range: the call has {}", title, i, n));
+                         return Value(i);  // a call passes its inputs and outputs one to one
+                       });
+  }
+  if (name == "set_parent_input_modified")
+    return make_method("set_parent_input_modified", [self](Interpreter&, Arguments args) -> Value {
+      Tensor* t = one_tensor(args, "set_parent_input_modified");
+      if (self->ir->frozen) throw Error("the program belongs to a session already: its calls can't change");
+      place_of(self->op->inputs, t, "input of this call of " + self->op->called[0]->id());
+      Op* call = self->op;
+      call->input_modified.resize(call->inputs.size(), false);
+      for (size_t i = 0; i < call->inputs.size(); ++i)
+        if (call->inputs[i] == t) call->input_modified[i] = true;
+      return {};
+    });
+  return std::nullopt;
+}
+
+std::vector<std::string> CallInfoObject::member_names() const {
+  return {"called_graph",
+          "inputs",
+          "outputs",
+          "output",
+          "vars",
+          "op",
+          "backward",
+          "parent_input",
+          "parent_output",
+          "graph_to_parent",
+          "parent_to_graph",
+          "parent_to_graph_input_index",
+          "graph_to_parent_input_index",
+          "parent_to_graph_output_index",
+          "graph_to_parent_output_index",
+          "set_parent_input_modified"};
+}
+
+}  // namespace pxl

@@ -1,0 +1,249 @@
+// Host arrays and random draws: array, zeros, normal, load, save and their kin. Without a shape the drawing and
+// filling functions are initialisers, drawn for the spec of the variable that they begin.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "interpreter/elaborate/builtins.hpp"
+#include "interpreter/elaborate/graph_values.hpp"
+#include "interpreter/elaborate/internal.hpp"
+#include "runtime/io/npy.hpp"
+
+namespace pxl {
+
+namespace {
+
+using Draw = std::function<Array(Interpreter&, const TensorSpec&)>;
+
+Value initialiser(Interpreter& in, const std::string& name, const Arguments& args, Draw draw) {
+  auto o = std::make_shared<InitialiserObject>();
+  o->text = name + "(";
+  bool first = true;
+  auto comma = [&] {
+    o->text += first ? "" : ", ";
+    first = false;
+  };
+  for (const Value& v : args.positional) comma(), o->text += in.repr(v);
+  for (const NamedArg& n : args.named) comma(), o->text += n.name + " = " + in.repr(n.value);
+  o->text += ")";
+  o->draw = std::move(draw);
+  return o;
+}
+
+Shape checked_shape(const Shape& shape, const char* what) {
+  for (int64_t d : shape) {
+    if (d < 0) throw Error(fmt::format("{}: a shape's extents cannot be negative: {}", what, bracket_text(shape)));
+  }
+  element_count(shape);
+  return shape;
+}
+
+// The shape and dtype arguments; a spec stands for both.
+TensorSpec spec_of(Interpreter& in, const ArgReader& a, const char* what, DType fallback) {
+  const Value shape = a.value("shape");
+  TensorSpec spec;
+  spec.dtype = fallback;
+  if (const TensorSpec* s = shape.as_spec()) {
+    spec = *s;
+    spec.meta_shape.clear();
+  } else {
+    spec.shape = in.to_shape(shape, what);
+  }
+  checked_shape(spec.shape, what);
+  if (a.has("dtype")) spec.dtype = in.to_dtype(a.value("dtype"), what);
+  return spec;
+}
+
+Value array(Interpreter& in, const Arguments& args) {
+  ArgReader a("array", args, {"values", "dtype"});
+  std::optional<DType> dtype;
+  if (a.has("dtype")) dtype = in.to_dtype(a.value("dtype"), "array");
+  const Array x = in.to_array(a.value("values"), dtype);
+  return args.positional.empty() || !args.positional[0].as_array() ? x : x.clone();
+}
+
+Value filled(Interpreter& in, const Arguments& args, const char* name, double value) {
+  ArgReader a(name, args, {"shape", "dtype"});
+  if (!a.has("shape")) {
+    return initialiser(in, name, args,
+                       [value](Interpreter&, const TensorSpec& s) { return Array::full(s.dtype, s.shape, value); });
+  }
+  const TensorSpec spec = spec_of(in, a, name, DType::float32);
+  return Array::full(spec.dtype, spec.shape, value);
+}
+
+Value filled_like(Interpreter& in, const Arguments& args, const char* name, double value) {
+  ArgReader a(name, args, {"x", "dtype"});
+  TensorSpec spec = in.to_spec(a.value("x"), name);
+  if (a.has("dtype")) spec.dtype = in.to_dtype(a.value("dtype"), name);
+  return Array::full(spec.dtype, spec.shape, value);
+}
+
+Value full(Interpreter& in, const Arguments& args) {
+  ArgReader a("full", args, {"shape", "value", "dtype"});
+  const Array value = in.to_array(a.value("value"));
+  if (value.rank() != 0) throw Error("full: the value must be one number");
+  const TensorSpec spec = spec_of(in, a, "full", value.dtype());
+  if (is_floating(value.dtype())) return Array::full(spec.dtype, spec.shape, value.number(0));
+  return Array::full_int(spec.dtype, spec.shape, value.integer(0));
+}
+
+Value arange(Interpreter& in, const Arguments& args) {
+  ArgReader a("arange", args, {"start", "stop", "step", "dtype"});
+  const bool one = !a.has("stop");
+  const Value start = one ? Value(0) : a.value("start"), stop = one ? a.value("start") : a.value("stop");
+  const Value step = a.value_or("step", Value(1));
+  for (const Value& v : {start, stop, step}) {
+    if (!v.is_number()) type_error("arange: expected numbers, got " + with_article(v.type_name()));
+  }
+  const bool floats = start.is_float() || stop.is_float() || step.is_float();
+  if (step.as_double() == 0) throw Error("arange: the step cannot be zero");
+  const double exact = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
+  if (!(exact < 281474976710656.0)) throw run_error("arange: too many elements");
+  const auto n = exact > 0 ? static_cast<int64_t>(exact) : int64_t{0};
+  Array wide(floats ? DType::float64 : DType::int64, {n});
+  bool large = false;
+  if (floats) {
+    auto* to = wide.mutable_data<double>();
+    for (int64_t i = 0; i < n; ++i) to[i] = start.as_double() + static_cast<double>(i) * step.as_double();
+  } else {
+    auto* to = wide.mutable_data<int64_t>();
+    for (int64_t i = 0; i < n; ++i) {
+      to[i] = checked_add(start.as_int(), checked_mul(i, step.as_int()));
+      large |= to[i] > INT32_MAX || to[i] < INT32_MIN;
+    }
+  }
+  const DType dtype = a.has("dtype") ? in.to_dtype(a.value("dtype"), "arange")
+                      : floats       ? DType::float32
+                      : large        ? DType::int64
+                                     : DType::int32;
+  return wide.cast(dtype);
+}
+
+Value linspace(Interpreter& in, const Arguments& args) {
+  ArgReader a("linspace", args, {"start", "stop", "num", "dtype"});
+  const double start = a.number_or("start", 0), stop = a.number_or("stop", 1);
+  const int64_t n = a.integer_or("num", 50);
+  if (n < 0) throw Error("linspace: the number of elements cannot be negative");
+  Array wide(DType::float64, {n});
+  auto* to = wide.mutable_data<double>();
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = n == 1       ? start
+            : i + 1 == n ? stop
+                         : start + (stop - start) * static_cast<double>(i) / static_cast<double>(n - 1);
+  }
+  return wide.cast(a.has("dtype") ? in.to_dtype(a.value("dtype"), "linspace") : DType::float32);
+}
+
+Value eye(Interpreter& in, const Arguments& args) {
+  ArgReader a("eye", args, {"n", "m", "dtype"});
+  const int64_t n = a.integer("n"), m = a.integer_or("m", n);
+  Array x = Array::zeros(DType::float32, checked_shape({n, m}, "eye"));
+  auto* to = x.mutable_data<float>();
+  for (int64_t i = 0; i < std::min(n, m); ++i) to[i * m + i] = 1;
+  return x.cast(a.has("dtype") ? in.to_dtype(a.value("dtype"), "eye") : DType::float32);
+}
+
+// A drawing function of two numbers: an array where a shape is given, otherwise an initialiser.
+using Sample = Array (*)(Random&, DType, const Shape&, double, double);
+Value draw(Interpreter& in, const Arguments& args, const char* name, const char* first, const char* second, double f,
+           double s, Sample sample) {
+  ArgReader a(name, args, {first, second, "shape", "dtype"});
+  const double x = a.number_or(first, f), y = a.number_or(second, s);
+  auto need_float = [name = std::string(name)](DType d) {
+    if (!is_floating(d)) throw Error(fmt::format("{} draws floating numbers, not {}", name, pxl::name(d)));
+  };
+  if (!a.has("shape")) {
+    return initialiser(in, name, args, [=](Interpreter& inner, const TensorSpec& spec) {
+      need_float(spec.dtype);
+      return sample(inner.random(), spec.dtype, spec.shape, x, y);
+    });
+  }
+  const TensorSpec spec = spec_of(in, a, name, DType::float32);
+  need_float(spec.dtype);
+  return sample(in.random(), spec.dtype, spec.shape, x, y);
+}
+
+Value randint(Interpreter& in, const Arguments& args) {
+  ArgReader a("randint", args, {"low", "high", "shape", "dtype"});
+  const int64_t low = a.integer("low"), high = a.integer("high");
+  if (high <= low || static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > static_cast<uint64_t>(INT64_MAX)) {
+    throw run_error(fmt::format("randint: nothing lies in [{}, {})", low, high));
+  }
+  auto fill = [low, high](Random& random, const TensorSpec& spec) {
+    Array out(DType::int64, spec.shape);
+    auto* to = out.mutable_data<int64_t>();
+    for (int64_t i = 0; i < out.size(); ++i) to[i] = low + random.below(high - low);
+    return out.cast(spec.dtype);
+  };
+  if (!a.has("shape")) {
+    return initialiser(in, "randint", args,
+                       [fill](Interpreter& inner, const TensorSpec& s) { return fill(inner.random(), s); });
+  }
+  return fill(in.random(), spec_of(in, a, "randint", DType::int32));
+}
+
+}  // namespace
+
+void bind_data_builtins(Interpreter&, Scope& p) {
+  define(p, "array", "array(values, dtype = none)", "An array of a number, nested lists or another array.", array);
+  define(p, "zeros", "zeros(shape = none, dtype = float32)", "An array of zeros; without a shape an initialiser.",
+         [](Interpreter& in, const Arguments& args) { return filled(in, args, "zeros", 0); });
+  define(p, "ones", "ones(shape = none, dtype = float32)", "An array of ones; without a shape an initialiser.",
+         [](Interpreter& in, const Arguments& args) { return filled(in, args, "ones", 1); });
+  define(p, "zeros_like", "zeros_like(x, dtype = none)", "Zeros in the shape and dtype of an array, tensor or spec.",
+         [](Interpreter& in, const Arguments& args) { return filled_like(in, args, "zeros_like", 0); });
+  define(p, "ones_like", "ones_like(x, dtype = none)", "Ones in the shape and dtype of an array, tensor or spec.",
+         [](Interpreter& in, const Arguments& args) { return filled_like(in, args, "ones_like", 1); });
+  define(p, "full", "full(shape, value, dtype = none)", "An array of one value.", full);
+  define(p, "arange", "arange(start, stop = none, step = 1, dtype = none)", "Numbers from start to stop, without stop.",
+         arange);
+  define(p, "linspace", "linspace(start, stop, num = 50, dtype = float32)", "Evenly spaced numbers, with both ends.",
+         linspace);
+  define(p, "eye", "eye(n, m = none, dtype = float32)", "Ones on the diagonal.", eye);
+  define(p, "normal", "normal(mean = 0, std = 1, shape = none, dtype = float32)",
+         "Normal draws; without a shape an initialiser.", [](Interpreter& in, const Arguments& args) {
+           return draw(in, args, "normal", "mean", "std", 0, 1,
+                       [](Random& r, DType d, const Shape& s, double x, double y) { return r.normal(d, s, x, y); });
+         });
+  define(p, "truncated_normal", "truncated_normal(mean = 0, std = 1, shape = none, dtype = float32)",
+         "Normal draws within two deviations; without a shape an initialiser.",
+         [](Interpreter& in, const Arguments& args) {
+           return draw(
+               in, args, "truncated_normal", "mean", "std", 0, 1,
+               [](Random& r, DType d, const Shape& s, double x, double y) { return r.truncated_normal(d, s, x, y); });
+         });
+  define(p, "uniform", "uniform(low = 0, high = 1, shape = none, dtype = float32)",
+         "Uniform draws from [low, high); without a shape an initialiser.", [](Interpreter& in, const Arguments& args) {
+           return draw(in, args, "uniform", "low", "high", 0, 1,
+                       [](Random& r, DType d, const Shape& s, double x, double y) { return r.uniform(d, s, x, y); });
+         });
+  define(p, "randint", "randint(low, high, shape = none, dtype = int32)",
+         "Uniform ints from [low, high); without a shape an initialiser.", randint);
+  define(p, "permutation", "permutation(n)", "The numbers 0..n-1 in random order.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           const int64_t n = ArgReader("permutation", args, {"n"}).integer("n");
+           if (n < 0 || n > (int64_t{1} << 31)) throw run_error("permutation: n is out of range");
+           const std::vector<int64_t> order = in.random().permutation(n);
+           return Array::from<int64_t>({n}, order).cast(DType::int32);
+         });
+  define(p, "random_seed", "random_seed(seed)", "Fixes every draw that follows.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           in.random().reseed(static_cast<uint64_t>(ArgReader("random_seed", args, {"seed"}).integer("seed")));
+           return {};
+         });
+  define(p, "load", "load(path)", "The array of a .npy file.", [](Interpreter&, const Arguments& args) -> Value {
+    return load_npy(ArgReader("load", args, {"path"}).string("path"));
+  });
+  define(p, "save", "save(path, array)", "Writes an array to a .npy file.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           ArgReader a("save", args, {"path", "array"});
+           save_npy(a.string("path"), in.to_array(a.value("array")));
+           return {};
+         });
+  bind_mnist_builtin(p);
+  bind_progress_builtin(p);
+}
+
+}  // namespace pxl

@@ -1,0 +1,359 @@
+// Evaluating expressions. Each kind has a function of its own, so that the frames of a deep recursion stay small;
+// runs of operators are loops. The innermost expression that fails gives an error its place.
+#include <fmt/format.h>
+
+#include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+
+namespace {
+
+using ast::ExprKind;
+
+template <class T>
+const T& as(const ast::Expr& e) {
+  return static_cast<const T&>(e);
+}
+
+Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
+  if (e.name == "ir" && in.in_program()) {
+    // Inside a program, and in the defs that it calls, a script's own `ir` does not hide the one that is being built.
+    for (const Scope* s = a.scope.get(); s && s != in.file_scope().get() && s != in.prelude().get(); s = s->outer.get())
+      if (const Value* v = s->find_here(e.name)) return *v;
+    return in.prelude()->names.at(e.name);
+  }
+  if (const Value* v = a.scope->find(e.name)) return *v;
+  std::vector<std::string> notes;
+  if (std::string hint = did_you_mean(e.name, a.scope->visible_names()); !hint.empty()) notes.push_back(hint);
+  Error error("unknown name `" + e.name + "`", notes);
+  error.locate(e.span, in.frames);
+  throw error;
+}
+
+// Runs one operation with its place noted; an error without a place gets it.
+template <class F>
+Value located(Interpreter& in, const Span& span, F&& operation) {
+  in.here = span;
+  try {
+    return operation();
+  } catch (Error& e) {
+    e.locate(span, in.frames);
+    throw;
+  }
+}
+
+std::vector<Value> items_of(Interpreter& in, const std::vector<ast::Expr*>& list, Activation& a) {
+  std::vector<Value> out;
+  out.reserve(list.size());
+  for (const ast::Expr* e : list) {
+    if (e->kind == ExprKind::starred) {
+      const Value v = in.evaluate(*as<ast::StarredExpr>(*e).value, a);
+      located(in, e->span, [&]() -> Value {
+        for (Value& item : in.to_vector(v)) out.push_back(std::move(item));
+        return {};
+      });
+    } else {
+      out.push_back(in.evaluate(*e, a));
+    }
+  }
+  return out;
+}
+
+Value dict_value(Interpreter& in, const ast::DictExpr& e, Activation& a) {
+  auto dict = std::make_shared<DictObject>();
+  for (auto& [key, value] : e.items) {
+    if (!key) {
+      const Value v = in.evaluate(*value, a);
+      located(in, value->span, [&]() -> Value {
+        auto* other = v.as<DictObject>();
+        if (!other) type_error("`**` in a dict needs a dict, not " + with_article(v.type_name()));
+        for (auto& [k, w] : other->items) dict->put(k, w);
+        return {};
+      });
+      continue;
+    }
+    Value k = in.evaluate(*key, a);
+    Value v = in.evaluate(*value, a);
+    located(in, key->span, [&]() -> Value {
+      dict->put(k, std::move(v));
+      return {};
+    });
+  }
+  return dict;
+}
+
+Value unary_value(Interpreter& in, const ast::UnaryExpr& e, Activation& a) {
+  const Value v = in.evaluate(*e.operand, a);
+  return located(in, e.span, [&]() -> Value { return in.unary(e.op, v); });
+}
+
+Value chain_value(Interpreter& in, const ast::ChainExpr& e, Activation& a) {
+  Value v = in.evaluate(*e.first, a);
+  for (const auto& step : e.rest) {
+    const Value right = in.evaluate(*step.operand, a);
+    v = located(in, join(e.first->span, step.operand->span), [&] { return in.binary(step.op, v, right); });
+  }
+  return v;
+}
+
+Value power_value(Interpreter& in, const ast::PowerExpr& e, Activation& a) {
+  const Value base = in.evaluate(*e.base, a);
+  const Value exponent = in.evaluate(*e.exponent, a);
+  return located(in, e.span, [&] { return in.binary(ast::BinaryOp::power, base, exponent); });
+}
+
+Value compare_value(Interpreter& in, const ast::CompareExpr& e, Activation& a) {
+  Value left = in.evaluate(*e.first, a);
+  Value result = true;
+  for (size_t i = 0; i < e.rest.size(); ++i) {
+    const auto& step = e.rest[i];
+    Value right = in.evaluate(*step.operand, a);
+    const Span span = join(i ? e.rest[i - 1].operand->span : e.first->span, step.operand->span);
+    result = located(in, span, [&] { return in.compare(step.op, left, right); });
+    if (i + 1 < e.rest.size()) {
+      bool go_on = false;
+      located(in, span, [&]() -> Value {
+        go_on = in.truth(result);
+        return {};
+      });
+      if (!go_on) return result;
+    }
+    left = std::move(right);
+  }
+  return result;
+}
+
+Value logical_value(Interpreter& in, const ast::LogicalExpr& e, Activation& a) {
+  Value v;
+  for (size_t i = 0; i < e.operands.size(); ++i) {
+    v = in.evaluate(*e.operands[i], a);
+    if (i + 1 == e.operands.size()) break;
+    bool decided = false;
+    located(in, e.operands[i]->span, [&]() -> Value {
+      decided = in.truth(v) != e.is_and;
+      return {};
+    });
+    if (decided) break;
+  }
+  return v;
+}
+
+Value conditional_value(Interpreter& in, const ast::ConditionalExpr& e, Activation& a) {
+  const Value c = in.evaluate(*e.condition, a);
+  bool yes = false;
+  located(in, e.condition->span, [&]() -> Value {
+    yes = in.truth(c);
+    return {};
+  });
+  return in.evaluate(yes ? *e.then_value : *e.else_value, a);
+}
+
+Value lambda_value(Interpreter& in, const ast::LambdaExpr& e, Activation& a) {
+  auto f = std::make_shared<FunctionObject>();
+  f->code = e.function;
+  f->closure = a.scope;
+  f->qualified_name = "<lambda>";
+  in.remember(a.scope);
+  return f;
+}
+
+Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a) {
+  const Value callee = in.evaluate(*e.callee, a);
+  Arguments args = in.evaluate_arguments(e, a);
+  in.here = e.span;
+  return in.call(callee, std::move(args));
+}
+
+Value slice_bound(Interpreter& in, const ast::Expr* e, Activation& a) { return e ? in.evaluate(*e, a) : Value(); }
+
+Value subscript(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
+  const std::vector<Value> items = items_of(in, e.subscripts, a);
+  const bool starred = e.subscripts.size() == 1 && e.subscripts[0]->kind == ExprKind::starred;
+  if (items.size() == 1 && !e.trailing_comma && !starred) return items[0];
+  return make_tuple(items);
+}
+
+Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
+  const Value base = in.evaluate(*e.base, a);
+  const Value key = subscript(in, e, a);
+  return located(in, e.span, [&]() -> Value {
+    if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
+    return base.object()->index(in, key);
+  });
+}
+
+Value member_value(Interpreter& in, const ast::MemberExpr& e, Activation& a) {
+  const Value base = in.evaluate(*e.base, a);
+  return located(in, e.span, [&] { return in.member(base, e.name, e.name_span); });
+}
+
+}  // namespace
+
+Value Interpreter::evaluate(const ast::Expr& e, Activation& a) {
+  switch (e.kind) {
+    case ExprKind::none: return {};
+    case ExprKind::boolean: return as<ast::BoolExpr>(e).value;
+    case ExprKind::integer: return as<ast::IntExpr>(e).value;
+    case ExprKind::floating: return as<ast::FloatExpr>(e).value;
+    case ExprKind::string: return as<ast::StringExpr>(e).value;
+    case ExprKind::fstring: return fstring_text(*this, as<ast::FStringExpr>(e).pieces, a);
+    case ExprKind::name: return name_value(*this, as<ast::NameExpr>(e), a);
+    case ExprKind::list: return make_list(items_of(*this, as<ast::ListExpr>(e).items, a));
+    case ExprKind::tuple: return make_tuple(items_of(*this, as<ast::TupleExpr>(e).items, a));
+    case ExprKind::dict: return dict_value(*this, as<ast::DictExpr>(e), a);
+    case ExprKind::comprehension:
+    case ExprKind::dict_comprehension: return comprehension(*this, as<ast::ComprehensionExpr>(e), a);
+    case ExprKind::unary: return unary_value(*this, as<ast::UnaryExpr>(e), a);
+    case ExprKind::chain: return chain_value(*this, as<ast::ChainExpr>(e), a);
+    case ExprKind::power: return power_value(*this, as<ast::PowerExpr>(e), a);
+    case ExprKind::compare: return compare_value(*this, as<ast::CompareExpr>(e), a);
+    case ExprKind::logical: return logical_value(*this, as<ast::LogicalExpr>(e), a);
+    case ExprKind::conditional: return conditional_value(*this, as<ast::ConditionalExpr>(e), a);
+    case ExprKind::lambda: return lambda_value(*this, as<ast::LambdaExpr>(e), a);
+    case ExprKind::call: return call_value(*this, as<ast::CallExpr>(e), a);
+    case ExprKind::index: return index_value(*this, as<ast::IndexExpr>(e), a);
+    case ExprKind::slice: {
+      const auto& s = as<ast::SliceExpr>(e);
+      Value start = slice_bound(*this, s.start, a), stop = slice_bound(*this, s.stop, a);
+      return std::make_shared<SliceObject>(start, stop, slice_bound(*this, s.step, a));
+    }
+    case ExprKind::ellipsis: return std::make_shared<EllipsisObject>();
+    case ExprKind::member: return member_value(*this, as<ast::MemberExpr>(e), a);
+    case ExprKind::starred: break;
+  }
+  Error error("`*` unpacks only inside a list, a tuple, subscripts or a call");
+  error.locate(e.span, frames);
+  throw error;
+}
+
+Arguments Interpreter::evaluate_arguments(const ast::CallExpr& call, Activation& a) {
+  Arguments args;
+  args.span = call.span;
+  args.positional.reserve(call.arguments.size());
+  args.spans.reserve(call.arguments.size());
+  for (const ast::Argument& arg : call.arguments) {
+    Value v = evaluate(*arg.value, a);
+    switch (arg.kind) {
+      case ast::Argument::positional:
+        args.positional.push_back(std::move(v));
+        args.spans.push_back(arg.value->span);
+        break;
+      case ast::Argument::named: args.named.push_back({arg.name, std::move(v), arg.span}); break;
+      case ast::Argument::spread:
+        located(*this, arg.span, [&]() -> Value {
+          for (Value& item : to_vector(v)) {
+            args.positional.push_back(std::move(item));
+            args.spans.push_back(arg.span);
+          }
+          return {};
+        });
+        break;
+      case ast::Argument::spread_named:
+        located(*this, arg.span, [&]() -> Value {
+          auto* dict = v.as<DictObject>();
+          if (!dict) type_error("`**` in a call needs a dict, not " + with_article(v.type_name()));
+          for (auto& [key, value] : dict->items) {
+            const std::string* name = key.as_string();
+            if (!name) type_error("`**` in a call needs a dict with str keys, got the key " + repr(key));
+            args.named.push_back({*name, value, arg.span});
+          }
+          return {};
+        });
+        break;
+    }
+  }
+  return args;
+}
+
+std::string fstring_text(Interpreter& in, const std::vector<ast::FPiece>& pieces, Activation& a) {
+  std::string out;
+  for (const ast::FPiece& p : pieces) {
+    out += p.text;  // also what `{x=}` shows before the value
+    if (!p.value) continue;
+    if (p.show_source && p.text.empty()) out += std::string(p.value->span.text()) + "=";
+    const Value v = in.evaluate(*p.value, a);
+    const std::string format = fstring_text(in, p.format, a);
+    located(in, p.value->span, [&]() -> Value {
+      const bool as_repr = p.conversion == 'r' || (p.show_source && !p.conversion && format.empty());
+      if (as_repr)
+        out += in.format(Value(in.repr(v)), format);
+      else if (p.conversion == 's')
+        out += in.format(Value(in.str(v)), format);
+      else
+        out += in.format(v, format);
+      return {};
+    });
+  }
+  return out;
+}
+
+// Targets live in a scope of their own, as in Python; it is one scope for all rounds.
+Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation& a) {
+  Activation inner;
+  inner.self = a.self;
+  inner.build = a.build;
+  inner.kind = a.kind;
+  inner.scope = std::make_shared<Scope>(a.scope);
+  std::vector<Value> items;
+  auto dict = e.key ? std::make_shared<DictObject>() : nullptr;
+  // One iterator per clause, innermost last: a loop instead of a recursion over clauses.
+  std::vector<Iterator> open;
+  auto start = [&](size_t clause) {
+    const ast::Clause& c = e.clauses[clause];
+    const Value v = in.evaluate(*c.iterable, clause == 0 ? a : inner);
+    located(in, c.iterable->span, [&]() -> Value {
+      open.push_back(in.iterate(v));
+      return {};
+    });
+  };
+  start(0);
+  while (!open.empty()) {
+    check_interrupt();
+    const ast::Clause& c = e.clauses[open.size() - 1];
+    std::optional<Value> v;
+    located(in, c.iterable->span, [&]() -> Value {
+      v = open.back()();
+      return {};
+    });
+    if (!v) {
+      open.pop_back();
+      continue;
+    }
+    if (c.targets.size() == 1) {
+      in.assign(*c.targets[0], std::move(*v), inner);
+    } else {
+      ast::TupleExpr tuple(join(c.targets.front()->span, c.targets.back()->span));
+      tuple.items = c.targets;
+      in.assign(tuple, std::move(*v), inner);
+    }
+    bool keep = true;
+    for (const ast::Expr* condition : c.conditions) {
+      const Value t = in.evaluate(*condition, inner);
+      located(in, condition->span, [&]() -> Value {
+        keep = in.truth(t);
+        return {};
+      });
+      if (!keep) break;
+    }
+    if (!keep) continue;
+    if (open.size() < e.clauses.size()) {
+      start(open.size());
+      continue;
+    }
+    if (dict) {
+      const Value key = in.evaluate(*e.key, inner);
+      Value value = in.evaluate(*e.value, inner);
+      located(in, e.key->span, [&]() -> Value {
+        dict->put(key, std::move(value));
+        return {};
+      });
+    } else {
+      items.push_back(in.evaluate(*e.value, inner));
+    }
+  }
+  if (dict) return dict;
+  return make_list(std::move(items));
+}
+
+}  // namespace pxl

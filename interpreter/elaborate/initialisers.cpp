@@ -1,0 +1,160 @@
+// Initial values of variables: what numbers, arrays, initialisers and functions stand for, and the initialisers.
+#include <algorithm>
+#include <cmath>
+
+#include "interpreter/elaborate/graphs.hpp"
+#include "interpreter/elaborate/internal.hpp"
+
+namespace pxl {
+namespace {
+
+Array fitted(Array a, const TensorSpec& spec, const std::string& what) {
+  if (a.rank() == 0 && !spec.shape.empty()) return Array::full(spec.dtype, spec.shape, a.number(0));
+  if (a.shape() != spec.shape)
+    throw Error(what + " is " + text(spec) + ", but its initial value has shape " + bracket_text(a.shape()));
+  return a.cast(spec.dtype);
+}
+
+/// Inputs and outputs that each element of a weight connects: [in, out] for matrices (x @ w), [out, in, ...] for
+/// convolutions.
+std::pair<double, double> fans(const Shape& s) {
+  if (s.empty()) return {1, 1};
+  if (s.size() == 1) return {static_cast<double>(s[0]), static_cast<double>(s[0])};
+  if (s.size() == 2) return {static_cast<double>(s[0]), static_cast<double>(s[1])};
+  double window = 1;
+  for (size_t i = 2; i < s.size(); ++i) window *= static_cast<double>(s[i]);
+  return {static_cast<double>(s[1]) * window, static_cast<double>(s[0]) * window};
+}
+
+void need_floating(const TensorSpec& spec, const std::string& name) {
+  if (!is_floating(spec.dtype)) throw Error(name + " draws floating numbers, but the spec is " + text(spec));
+}
+
+Value initialiser(std::string text, std::function<Array(Interpreter&, const TensorSpec&)> draw) {
+  auto i = std::make_shared<InitialiserObject>();
+  i->text = std::move(text);
+  i->draw = std::move(draw);
+  return i;
+}
+
+double gain_of(const ArgReader& a) {
+  double gain = a.number_or("gain", 1.0);
+  if (!(gain > 0) || !std::isfinite(gain)) throw Error("gain must be positive");
+  return gain;
+}
+
+}  // namespace
+
+Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, const std::string& what) {
+  if (init.is_bool() || init.is_int()) return Array::full_int(spec.dtype, spec.shape, init.as_int());
+  if (init.is_float()) {
+    if (!is_floating(spec.dtype) && init.as_double() != std::floor(init.as_double()))
+      throw Error(what + " is " + text(spec) + ": " + number_text(init.as_double()) + " is no whole number");
+    return Array::full(spec.dtype, spec.shape, init.as_double());
+  }
+  if (auto* i = init.as<InitialiserObject>()) return fitted(i->draw(in, spec), spec, what);
+  if (as_tensor(init))
+    type_error(what + " can't start from a tensor, whose value exists only when a session runs; give an array");
+  if (init.is_object() && init.object()->callable()) {
+    Arguments args;
+    if (auto* f = init.as<FunctionObject>()) {
+      if (!f->code->parameters.empty()) args.positional.push_back(Value(spec));  // a function may ask what to draw
+    } else {                                                                     // `zeros`, `ones`
+      args.positional = {make_list(std::vector<Value>(spec.shape.begin(), spec.shape.end())), Value(spec.dtype)};
+    }
+    Value made = in.call(init, std::move(args));
+    if (auto* i = made.as<InitialiserObject>()) return fitted(i->draw(in, spec), spec, what);
+    if (!made.is_number() && !made.as_array() && !made.as<SequenceObject>())
+      type_error(what + ": its initial function must give an array or a number, got " + made.type_name());
+    return fitted(in.to_array(made), spec, what);
+  }
+  if (!init.as_array() && !init.as<SequenceObject>())
+    type_error(what + " starts from a number, an array, an initialiser or a function, got " +
+               with_article(init.type_name()));
+  return fitted(in.to_array(init), spec, what);
+}
+
+void bind_initialiser_builtins(Scope& p) {
+  // X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
+  define(p, "xavier_uniform", "xavier_uniform(gain = 1.0)",
+         "Initialiser: uniform on +-gain sqrt(6 / (fan_in + fan_out)).", [](Interpreter&, Arguments args) {
+           ArgReader a("xavier_uniform", args, {"gain"});
+           return initialiser("xavier_uniform(" + number_text(gain_of(a)) + ")",
+                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
+                                need_floating(s, "xavier_uniform");
+                                auto [fan_in, fan_out] = fans(s.shape);
+                                double bound = gain * std::sqrt(6.0 / (fan_in + fan_out));
+                                return in.random().uniform(s.dtype, s.shape, -bound, bound);
+                              });
+         });
+  define(p, "xavier_normal", "xavier_normal(gain = 1.0)",
+         "Initialiser: normal with deviation gain sqrt(2 / (fan_in + fan_out)).", [](Interpreter&, Arguments args) {
+           ArgReader a("xavier_normal", args, {"gain"});
+           return initialiser("xavier_normal(" + number_text(gain_of(a)) + ")",
+                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
+                                need_floating(s, "xavier_normal");
+                                auto [fan_in, fan_out] = fans(s.shape);
+                                return in.random().normal(s.dtype, s.shape, 0,
+                                                          gain * std::sqrt(2.0 / (fan_in + fan_out)));
+                              });
+         });
+  // K. He et al., "Delving deep into rectifiers", ICCV 2015.
+  define(p, "kaiming_uniform", "kaiming_uniform(gain = 1.0)", "Initialiser: uniform on +-gain sqrt(6 / fan_in).",
+         [](Interpreter&, Arguments args) {
+           ArgReader a("kaiming_uniform", args, {"gain"});
+           return initialiser("kaiming_uniform(" + number_text(gain_of(a)) + ")",
+                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
+                                need_floating(s, "kaiming_uniform");
+                                double bound = gain * std::sqrt(6.0 / fans(s.shape).first);
+                                return in.random().uniform(s.dtype, s.shape, -bound, bound);
+                              });
+         });
+  define(p, "kaiming_normal", "kaiming_normal(gain = 1.0)", "Initialiser: normal with deviation gain sqrt(2 / fan_in).",
+         [](Interpreter&, Arguments args) {
+           ArgReader a("kaiming_normal", args, {"gain"});
+           return initialiser("kaiming_normal(" + number_text(gain_of(a)) + ")",
+                              [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
+                                need_floating(s, "kaiming_normal");
+                                return in.random().normal(s.dtype, s.shape, 0,
+                                                          gain * std::sqrt(2.0 / fans(s.shape).first));
+                              });
+         });
+}
+
+// ---- factories
+
+std::string VariableFactoryObject::repr(Interpreter& in) {
+  return "VariableFactory[" + name + " " + text(spec) + " = " + in.repr(init) + "]";
+}
+
+std::optional<Value> VariableFactoryObject::member(Interpreter&, std::string_view member_name) {
+  if (member_name == "name") return Value(name);
+  if (member_name == "spec") return Value(spec);
+  if (member_name == "shape") return make_tuple(std::vector<Value>(spec.shape.begin(), spec.shape.end()));
+  if (member_name == "dtype") return Value(spec.dtype);
+  if (member_name == "by_ref") return Value(by_ref);
+  return std::nullopt;
+}
+
+TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix, bool zero) {
+  BuildTarget target = in.target();
+  if (!target.graph->is_main())
+    throw Error(
+        "variables live in the main graph only: init can't be called while " + target.graph->id() + " is being built",
+        {"`add_variable_inputs(name, factories)` makes inputs of this graph for them"});
+  auto all = factories.leaves();
+  std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  TreePtr out = make_tree(TreeKind::tensors);
+  for (auto& [name, leaf] : all) {
+    auto* f = leaf.as<VariableFactoryObject>();
+    if (!f) type_error("init: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
+    Array data =
+        zero ? Array::zeros(f->spec.dtype, f->spec.shape) : initial_value(in, f->init, f->spec, "param " + name);
+    stamp(in, *target.ir);
+    out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data),
+                                                                         prefix.empty() ? name : prefix + "." + name)));
+  }
+  return out;
+}
+
+}  // namespace pxl

@@ -1,0 +1,263 @@
+// Operators on any values: numbers compute here, tensors and arrays through the op table, containers by their kind.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "interpreter/elaborate/graph_values.hpp"
+#include "interpreter/elaborate/internal.hpp"
+#include "runtime/ops/arguments.hpp"
+
+namespace pxl {
+
+namespace {
+
+using ast::BinaryOp;
+using ast::CompareOp;
+
+bool is_data(const Value& v) { return v.as_array() || as_tensor(v); }
+
+[[noreturn]] void refuse(std::string_view op, const Value& a, const Value& b, std::vector<std::string> notes = {}) {
+  throw Error(
+      fmt::format("`{}` does not work on {} and {}", op, with_article(a.type_name()), with_article(b.type_name())),
+      std::move(notes));
+}
+
+const char* op_name(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::add: return "add";
+    case BinaryOp::sub: return "sub";
+    case BinaryOp::mul: return "mul";
+    case BinaryOp::div: return "div";
+    case BinaryOp::floor_div: return "floor_div";
+    case BinaryOp::mod: return "fmod";
+    case BinaryOp::matmul: return "matmul";
+    case BinaryOp::power: return "pow";
+    case BinaryOp::bit_and: return "logical_and";
+    case BinaryOp::bit_or: return "logical_or";
+    default: return nullptr;
+  }
+}
+
+// Two host operands, of which one at least is an array; as NumPy.
+Value host_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
+  auto whole = [](const Value& v) { return v.as_array() ? !is_floating(v.as_array()->dtype()) : !v.is_float(); };
+  auto bools = [](const Value& v) { return v.as_array() ? v.as_array()->dtype() == DType::boolean : v.is_bool(); };
+  const bool bitwise = op == BinaryOp::bit_and || op == BinaryOp::bit_or || op == BinaryOp::bit_xor ||
+                       op == BinaryOp::shift_left || op == BinaryOp::shift_right;
+  const bool ints = whole(a) && whole(b);
+  if (bitwise || op == BinaryOp::mod || (op == BinaryOp::floor_div && ints)) {
+    if (bitwise && !ints) {
+      throw Error(fmt::format("`{}` works on arrays of bools and ints, not of floats", text(op)));
+    }
+    Array x = in.to_array(a), y = in.to_array(b);
+    // A number beside an array takes the array's dtype where it can hold it.
+    DType type = promoted(x.dtype(), y.dtype());
+    if (!a.as_array() && !(is_floating(x.dtype()) && !is_floating(y.dtype()))) type = y.dtype();
+    if (!b.as_array() && !(is_floating(y.dtype()) && !is_floating(x.dtype()))) type = x.dtype();
+    if (type == DType::boolean && !(bools(a) && bools(b))) type = DType::int32;
+    if (type == DType::boolean && !bitwise) type = DType::int32;
+    return array_elementwise(op, x.cast(type), y.cast(type));
+  }
+  if (op == BinaryOp::div && ints) {
+    // NumPy's `/` never divides ints as ints.
+    const Array x = in.to_array(a).cast(DType::float32), y = in.to_array(b).cast(DType::float32);
+    return op_by_name(in, "div", {Value(x), Value(y)});
+  }
+  auto as_operand = [&](const Value& v) {
+    const Array* x = v.as_array();
+    if (x && x->dtype() == DType::boolean && op != BinaryOp::matmul) return Value(x->cast(DType::int32));
+    if (v.is_bool()) return Value(v.as_int());
+    return v;
+  };
+  return op_by_name(in, op_name(op), {as_operand(a), as_operand(b)});
+}
+
+Value text_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
+  const std::string *x = a.as_string(), *y = b.as_string();
+  if (op == BinaryOp::add && x && y) return *x + *y;
+  if (op == BinaryOp::mul && ((x && !b.is_float() && b.is_number()) || (y && !a.is_float() && a.is_number()))) {
+    const std::string& s = x ? *x : *y;
+    const int64_t n = x ? b.as_int() : a.as_int();
+    if (n > 0 && s.size() > (size_t{1} << 28) / static_cast<size_t>(n))
+      throw run_error("the repeated text is too long");
+    std::string out;
+    for (int64_t i = 0; i < n; ++i) out += s;
+    return out;
+  }
+  std::vector<std::string> notes;
+  if (op == BinaryOp::add) notes.emplace_back("an f-string puts values into text: f\"loss {x}\"");
+  if (op == BinaryOp::mod) notes.emplace_back("`%` does not format text; write an f-string: f\"{x:.2f}\"");
+  (void)in;
+  refuse(text(op), a, b, notes);
+}
+
+Value sequence_binary(BinaryOp op, const Value& a, const Value& b) {
+  auto *x = a.as<SequenceObject>(), *y = b.as<SequenceObject>();
+  if (op == BinaryOp::add && x && y && x->type_name() == y->type_name()) {
+    std::vector<Value> items = x->items;
+    items.insert(items.end(), y->items.begin(), y->items.end());
+    return x->type_name() == "tuple" ? make_tuple(std::move(items)) : make_list(std::move(items));
+  }
+  const bool times =
+      op == BinaryOp::mul && ((x && b.is_number() && !b.is_float()) || (y && a.is_number() && !a.is_float()));
+  if (times) {
+    SequenceObject& s = x ? *x : *y;
+    const int64_t n = x ? b.as_int() : a.as_int();
+    if (n > 0 && s.items.size() > (size_t{1} << 26) / static_cast<size_t>(n))
+      throw run_error("the repeated list is too long");
+    std::vector<Value> items;
+    for (int64_t i = 0; i < n; ++i) items.insert(items.end(), s.items.begin(), s.items.end());
+    return s.type_name() == "tuple" ? make_tuple(std::move(items)) : make_list(std::move(items));
+  }
+  refuse(text(op), a, b);
+}
+
+Value dict_union(const DictObject& a, const DictObject& b) {
+  auto out = std::make_shared<DictObject>();
+  for (auto& [k, v] : a.items) out->put(k, v);
+  for (auto& [k, v] : b.items) out->put(k, v);
+  return out;
+}
+
+// A list of numbers beside an array or a tensor is an array.
+Value operand(Interpreter& in, const Value& v) {
+  if (v.as<SequenceObject>() && !mentions_tensor(v)) return in.to_array(v);
+  return v;
+}
+
+bool ordered(CompareOp op, int order) {
+  switch (op) {
+    case CompareOp::lt: return order == -1;
+    case CompareOp::le: return order == -1 || order == 0;
+    case CompareOp::gt: return order == 1;
+    case CompareOp::ge: return order == 1 || order == 0;
+    case CompareOp::eq: return order == 0;
+    default: return order != 0;
+  }
+}
+
+// -1, 0, 1 or 2 (unordered) for values that have an order; lists and tuples element by element.
+int order_of(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number()) return number_order(a, b);
+  if (a.as_string() && b.as_string()) {
+    const int c = a.as_string()->compare(*b.as_string());
+    return c < 0 ? -1 : c > 0 ? 1 : 0;
+  }
+  if (std::optional<Value> x = scalar_of(a), y = scalar_of(b); (x || a.is_number()) && (y || b.is_number())) {
+    return number_order(x ? *x : a, y ? *y : b);
+  }
+  auto *x = a.as<SequenceObject>(), *y = b.as<SequenceObject>();
+  if (x && y && x->type_name() == y->type_name()) {
+    const DepthGuard guard(in);
+    for (size_t i = 0; i < x->items.size() && i < y->items.size(); ++i) {
+      if (in.equal(x->items[i], y->items[i])) continue;
+      return order_of(in, op, x->items[i], y->items[i]);
+    }
+    return x->items.size() < y->items.size() ? -1 : x->items.size() > y->items.size() ? 1 : 0;
+  }
+  refuse(text(op), a, b);
+}
+
+Value data_compare(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
+  auto operand_like = [](const Value& v) { return is_data(v) || v.is_number() || v.as<SequenceObject>(); };
+  if (!operand_like(a) || !operand_like(b)) {
+    // `t == none`, `t == "x"`: nothing to compare element by element.
+    if (op == CompareOp::eq) return false;
+    if (op == CompareOp::ne) return true;
+    refuse(text(op), a, b);
+  }
+  const Value x = operand(in, a), y = operand(in, b);
+  switch (op) {
+    case CompareOp::eq: return op_by_name(in, "equal", {x, y});
+    case CompareOp::ne: return op_by_name(in, "not_equal", {x, y});
+    case CompareOp::lt: return op_by_name(in, "less", {x, y});
+    case CompareOp::le: return op_by_name(in, "less_equal", {x, y});
+    case CompareOp::gt: return op_by_name(in, "greater", {x, y});
+    default: return op_by_name(in, "greater_equal", {x, y});
+  }
+}
+
+bool contains(Interpreter& in, const Value& container, const Value& item) {
+  if (!container.is_object()) {
+    type_error("`in` needs a list, tuple, dict, str or range, not " + with_article(container.type_name()));
+  }
+  if (as_tensor(container)) type_error("`in` does not look into a tensor: its values exist only when a session runs");
+  if (const Array* a = container.as_array()) {
+    for (int64_t i = 0; i < a->size(); ++i) {
+      if (in.equal(element_value(*a, i), item)) return true;
+    }
+    return false;
+  }
+  return container.object()->contains(in, item);
+}
+
+}  // namespace
+
+Value Interpreter::binary(BinaryOp op, const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number()) return number_binary(op, a, b);
+  const bool data_a = is_data(a), data_b = is_data(b);
+  if (data_a || data_b) {
+    const Value x = data_a ? a : operand(*this, a), y = data_b ? b : operand(*this, b);
+    const bool usable = (is_data(x) || x.is_number()) && (is_data(y) || y.is_number());
+    if (!usable) {
+      refuse(text(op), a, b,
+             a.as_spec() || b.as_spec() ? std::vector<std::string>{"a spec has no data: give a tensor or an array"}
+                                        : std::vector<std::string>{});
+    }
+    if (!as_tensor(x) && !as_tensor(y)) return host_binary(*this, op, x, y);
+    if (const char* name = op_name(op)) return op_by_name(*this, name, {x, y});
+    refuse(text(op), a, b, {"there is no such op on tensors"});
+  }
+  if (a.as_string() || b.as_string()) return text_binary(*this, op, a, b);
+  if (a.as<SequenceObject>() || b.as<SequenceObject>()) return sequence_binary(op, a, b);
+  if (op == BinaryOp::bit_or && a.as<DictObject>() && b.as<DictObject>()) {
+    return dict_union(*a.as<DictObject>(), *b.as<DictObject>());
+  }
+  refuse(text(op), a, b);
+}
+
+Value Interpreter::compare(CompareOp op, const Value& a, const Value& b) {
+  switch (op) {
+    case CompareOp::is: return identical(a, b);
+    case CompareOp::is_not: return !identical(a, b);
+    case CompareOp::in: return contains(*this, b, a);
+    case CompareOp::not_in: return !contains(*this, b, a);
+    default: break;
+  }
+  if (is_data(a) || is_data(b)) return data_compare(*this, op, a, b);
+  if (op == CompareOp::eq) return equal(a, b);
+  if (op == CompareOp::ne) return !equal(a, b);
+  return ordered(op, order_of(*this, op, a, b));
+}
+
+Value Interpreter::unary(ast::UnaryOp op, const Value& a) {
+  using ast::UnaryOp;
+  if (op == UnaryOp::logical_not) return !truth(a);
+  if (a.is_number()) {
+    switch (op) {
+      case UnaryOp::minus: return a.is_float() ? Value(-a.as_double()) : number_binary(BinaryOp::sub, Value(0), a);
+      case UnaryOp::plus: return a.is_bool() ? Value(a.as_int()) : a;
+      default:
+        if (a.is_float()) type_error("`~` works on ints and bools, not on floats");
+        return ~a.as_int();
+    }
+  }
+  if (is_data(a)) {
+    if (op == UnaryOp::plus) return a;
+    if (op == UnaryOp::minus) {
+      if (const Array* x = a.as_array(); x && x->dtype() == DType::boolean) {
+        type_error("`-` does not work on an array of bools; `~` negates them");
+      }
+      return op_by_name(*this, "negate", {a});
+    }
+    const Array* x = a.as_array();
+    if (x && is_integer(x->dtype())) {
+      return array_elementwise(BinaryOp::bit_xor, *x, Array::full_int(x->dtype(), {}, -1));
+    }
+    return op_by_name(*this, "logical_not", {a});
+  }
+  const char* symbol = op == UnaryOp::minus ? "-" : op == UnaryOp::plus ? "+" : "~";
+  type_error(fmt::format("`{}` does not work on {}", symbol, with_article(a.type_name())));
+}
+
+}  // namespace pxl

@@ -1,0 +1,95 @@
+// The arrays that a run of a session gave, by attribute, name and stream.
+#include <algorithm>
+
+#include "interpreter/elaborate/graph_values.hpp"
+#include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/sessions.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+namespace {
+
+std::vector<std::string> names_of(const std::unordered_map<std::string, const Stream*>& map) {
+  std::vector<std::string> out;
+  for (const auto& [name, s] : map) out.push_back(name);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+std::string RunResultObject::repr(Interpreter& in) {
+  std::string out = "{";
+  for (const auto& owned : ir->streams()) {
+    auto it = arrays.find(owned.get());
+    if (it == arrays.end()) continue;
+    out += (out.size() > 1 ? ", '" : "'") + owned->name() + "': " + in.repr(Value(it->second));
+  }
+  return out + "}";
+}
+
+std::optional<Value> RunResultObject::member(Interpreter&, std::string_view name) {
+  auto named = names->outputs.find(std::string(name));
+  if (named != names->outputs.end()) {
+    auto it = arrays.find(named->second);
+    if (it != arrays.end()) return Value(it->second);
+  }
+  if (name == "keys" || name == "values" || name == "items") {
+    auto self = std::static_pointer_cast<RunResultObject>(shared_from_this());
+    return make_method(std::string(name), [self, what = name[0]](Interpreter&, Arguments args) -> Value {
+      ArgReader a("keys, values and items", args, {});
+      std::vector<Value> out;
+      for (const auto& owned : self->ir->streams()) {
+        auto it = self->arrays.find(owned.get());
+        if (it == self->arrays.end()) continue;
+        Value k = std::make_shared<StreamObject>(self->ir, owned.get());
+        out.push_back(what == 'k' ? k : what == 'v' ? Value(it->second) : make_tuple({k, Value(it->second)}));
+      }
+      return make_list(std::move(out));
+    });
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> RunResultObject::member_names() const {
+  std::vector<std::string> out = names_of(names->outputs);
+  out.insert(out.end(), {"keys", "values", "items"});
+  return out;
+}
+
+Value RunResultObject::index(Interpreter&, const Value& key) {
+  if (auto* s = key.as<StreamObject>()) {
+    auto it = arrays.find(s->stream);
+    if (it == arrays.end()) throw run_error("the run gave nothing for stream `" + s->stream->name() + "`");
+    return Value(it->second);
+  }
+  if (const std::string* name = key.as_string()) {
+    auto named = names->outputs.find(*name);
+    if (named != names->outputs.end())
+      if (auto it = arrays.find(named->second); it != arrays.end()) return Value(it->second);
+    std::string hint = did_you_mean(*name, names_of(names->outputs));
+    throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint));
+  }
+  type_error("the result of a run is indexed by stream or name, got " + with_article(key.type_name()));
+}
+
+std::optional<Iterator> RunResultObject::iterate(Interpreter&) {
+  std::vector<Value> keys;
+  for (const auto& owned : ir->streams())
+    if (arrays.count(owned.get())) keys.push_back(std::make_shared<StreamObject>(ir, owned.get()));
+  return Iterator([keys, i = size_t{0}]() mutable -> std::optional<Value> {
+    if (i >= keys.size()) return std::nullopt;
+    return keys[i++];
+  });
+}
+
+bool RunResultObject::contains(Interpreter&, const Value& item) {
+  if (auto* s = item.as<StreamObject>()) return arrays.count(s->stream) != 0;
+  if (const std::string* name = item.as_string()) {
+    auto it = names->outputs.find(*name);
+    return it != names->outputs.end() && arrays.count(it->second) != 0;
+  }
+  return false;
+}
+
+}  // namespace pxl

@@ -1,0 +1,349 @@
+// Sessions: making one, running it, its results, its variables and checkpoints, and `eval`.
+#include "interpreter/elaborate/sessions.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/modules.hpp"
+#include "interpreter/elaborate/programs.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+namespace {
+
+std::vector<std::string> names_of(const std::unordered_map<std::string, const Stream*>& map) {
+  std::vector<std::string> out;
+  for (const auto& [name, s] : map) out.push_back(name);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Scope* fields) {
+  auto names = std::make_shared<SessionObject::Names>();
+  for (const auto& s : ir.streams()) (s->to_device ? names->inputs : names->outputs)[s->name()] = s.get();
+  if (fields)
+    for (const auto& [name, v] : fields->names)
+      if (auto* s = v.as<StreamObject>(); s && s->ir.get() == &ir)
+        (s->stream->to_device ? names->inputs : names->outputs)[name] = s->stream;
+  return names;
+}
+
+const Stream* input_stream(const SessionObject& s, const std::string& name) {
+  auto it = s.names->inputs.find(name);
+  if (it != s.names->inputs.end()) return it->second;
+  std::vector<std::string> all = names_of(s.names->inputs);
+  std::string hint = did_you_mean(name, all);
+  if (s.names->outputs.count(name))
+    throw run_error("session.run: stream `" + name + "` goes out of the device: nothing can be given for it");
+  throw run_error(
+      "session.run: program " + s.ir->name() + " has no input stream `" + name + "`" +
+          (hint.empty() ? "" : "; " + hint),
+      {"its input streams: " + (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", ")))});
+}
+
+Array stream_data(Interpreter& in, const Value& v, const Stream& s) {
+  if (const Array* a = v.as_array()) return *a;
+  if (as_tensor(v))
+    type_error("session.run: stream `" + s.name() +
+               "` takes an array, got a tensor, whose value exists only inside a run");
+  return in.to_array(v, s.spec().dtype);
+}
+
+void give(StreamData& data, const Stream* s, Array a) {
+  if (!data.emplace(s, std::move(a)).second) throw run_error("session.run: stream `" + s->name() + "` is given twice");
+}
+
+Tensor* state_tensor(const Value& v, const Ir& ir, const char* where) {
+  Tensor* t = as_tensor(v);
+  if (!t) type_error(std::string(where) + " takes a variable, got " + with_article(v.type_name()));
+  if (&t->graph->ir() != &ir)
+    throw Error(std::string(where) + ": `" + t->name + "` belongs to program " + t->graph->ir().name() + ", not to " +
+                ir.name());
+  return t;
+}
+
+void write(Interpreter& in, SessionObject& s, const Value& tensor, const Value& data) {
+  Tensor* t = state_tensor(tensor, *s.ir, "write_variable_data");
+  if (t->kind != TensorKind::variable) type_error("write_variable_data: `" + t->name + "` is no variable");
+  const Array* array = data.as_array();
+  if (!array && !data.is_number() && !data.as<SequenceObject>())
+    type_error("write_variable_data takes an array or a number for `" + t->name + "`, got " +
+               with_article(data.type_name()));
+  s.session->write_variable_data(t, array ? *array : in.to_array(data, t->spec.dtype));
+}
+
+void say_what_did_not_match(Interpreter& in, const char* what, const Session::LoadReport& r) {
+  auto line = [&](const std::vector<std::string>& list, const char* why) {
+    if (!list.empty()) in.notice(fmt::format("{}: {} {}: {}\n", what, list.size(), why, fmt::join(list, ", ")));
+  };
+  line(r.missing_there, "variables of this session are not in the source");
+  line(r.missing_here, "variables of the source are not in this session");
+  line(r.mismatched, "variables differ in shape or dtype");
+}
+
+Value report_value(const Session::LoadReport& r) {
+  auto d = std::make_shared<DictObject>();
+  auto put = [&](const char* name, const std::vector<std::string>& list) {
+    std::vector<Value> items(list.begin(), list.end());
+    d->put(Value(name), make_list(std::move(items)));
+  };
+  put("loaded", r.loaded);
+  put("missing_here", r.missing_here);
+  put("missing_there", r.missing_there);
+  put("mismatched", r.mismatched);
+  return d;
+}
+
+using SessionMethod = Value (*)(Interpreter&, SessionObject&, const Arguments&);
+
+Value s_run(Interpreter& in, SessionObject& s, const Arguments& args) { return s.run(in, args); }
+Value s_get_tensor_data(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("get_tensor_data", args, {"tensor"});
+  return Value(s.session->get_tensor_data(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")));
+}
+Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("get_tensors_data", args, {"tensors"});
+  auto d = std::make_shared<DictObject>();
+  std::vector<Value> list;
+  Value given = a.value("tensors");
+  if (auto* tree = given.as<TreeObject>())
+    list = tree->sorted_tensors();
+  else if (as_tensor(given))
+    list.push_back(given);
+  else
+    list = in.to_vector(given);
+  for (const Value& t : list) d->put(t, Value(s.session->get_tensor_data(state_tensor(t, *s.ir, "get_tensors_data"))));
+  return d;
+}
+Value s_write_variable_data(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("write_variable_data", args, {"tensor", "data"});
+  write(in, s, a.value("tensor"), a.value("data"));
+  return {};
+}
+Value s_write_variables_data(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("write_variables_data", args, {"data"});
+  auto* d = a.value("data").as<DictObject>();
+  if (!d)
+    type_error("write_variables_data takes a dict from variables to arrays, got " +
+               with_article(a.value("data").type_name()));
+  for (const auto& [t, data] : d->items) write(in, s, t, data);
+  return {};
+}
+Value s_load_from_session(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("load_from_session", args, {"other"});
+  auto* other = a.value("other").as<SessionObject>();
+  if (!other) type_error("load_from_session takes a session, got " + with_article(a.value("other").type_name()));
+  Session::LoadReport r = s.session->load_from(*other->session);
+  say_what_did_not_match(in, "load_from_session", r);
+  return report_value(r);
+}
+Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("save", args, {"path"});
+  s.session->save(a.string("path"));
+  return {};
+}
+Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("restore", args, {"path"});
+  Session::LoadReport r = s.session->restore(a.string("path"));
+  say_what_did_not_match(in, "restore", r);
+  return report_value(r);
+}
+Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("report", args, {});
+  Session::MemoryUse use = s.session->memory();
+  auto memory = std::make_shared<DictObject>();
+  memory->put(Value("variables"), Value(use.variables));
+  memory->put(Value("constants"), Value(use.constants));
+  memory->put(Value("arena"), Value(use.arena));
+  memory->put(Value("total"), Value(use.variables + use.constants + use.arena));
+  auto d = std::make_shared<DictObject>();
+  d->put(Value("device"), Value(s.session->device()));
+  d->put(Value("num_host_transfers"), Value(s.session->num_host_transfers()));
+  d->put(Value("memory"), Value(memory));
+  return d;
+}
+Value stream_values(const SessionObject& s, const std::vector<const Stream*>& list) {
+  std::vector<Value> out;
+  for (const auto& owned : s.ir->streams())
+    if (std::find(list.begin(), list.end(), owned.get()) != list.end())
+      out.push_back(std::make_shared<StreamObject>(s.ir, owned.get()));
+  return make_list(std::move(out));
+}
+Value s_expected_inputs(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("expected_inputs", args, {});
+  return stream_values(s, s.session->expected_inputs());
+}
+Value s_outputs(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("outputs", args, {});
+  return stream_values(s, s.session->outputs());
+}
+
+struct Row {
+  std::string_view name;
+  SessionMethod method;
+};
+constexpr Row rows[] = {
+    {"run", s_run},
+    {"get_tensor_data", s_get_tensor_data},
+    {"get_tensors_data", s_get_tensors_data},
+    {"write_variable_data", s_write_variable_data},
+    {"write_variables_data", s_write_variables_data},
+    {"load_from_session", s_load_from_session},
+    {"save", s_save},
+    {"restore", s_restore},
+    {"report", s_report},
+    {"expected_inputs", s_expected_inputs},
+    {"outputs", s_outputs},
+};
+
+/// `Session(ir, device = "ipu_model")`
+Value make_session(Interpreter& in, const Arguments& args) {
+  ArgReader a("Session", args, {"ir", "device"});
+  Value holder;
+  IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
+  for (const BuildTarget& t : in.targets())
+    if (t.ir == ir->ir && t.ir != in.implicit_ir())
+      throw Error("program " + ir->ir->name() +
+                  " is still being built: make its session after the program has returned");
+  auto s = std::make_shared<SessionObject>();
+  s->ir = ir->ir;
+  s->program = holder.is_none() ? a.value("ir") : holder;
+  s->names = stream_names(*ir->ir, ir->fields.get());
+  s->session = std::make_unique<Session>(ir->ir, a.string_or("device", "ipu_model"));
+  return s;
+}
+
+/// Lets an Ir be run aside from its program, and puts it back as it was.
+struct Aside {
+  Interpreter& in;
+  std::shared_ptr<Ir> ir;
+  std::shared_ptr<const Ir::Mark> mark;
+  bool frozen;
+  Aside(Interpreter& i, std::shared_ptr<Ir> r) : in(i), ir(std::move(r)), mark(ir->mark()), frozen(ir->frozen) {
+    ir->frozen = false;
+  }
+  ~Aside() {
+    ir->rollback(*mark);
+    ir->frozen = frozen;
+    in.forget_dropped(*ir);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+};
+
+/// `eval(t, stream = array, ...)`: the value of a tensor, by a session that is thrown away.
+Value eval_tensor(Interpreter& in, Arguments args) {
+  if (args.positional.size() != 1) throw Error("eval takes one tensor, and an array for each input stream by name");
+  Value given = args.positional[0];
+  if (given.is_number() || given.as_array()) return given;
+  if (auto* list = given.as<SequenceObject>()) {
+    std::vector<Value> out;
+    for (const Value& item : list->items) {
+      Arguments one = args;
+      one.positional[0] = item;
+      out.push_back(in.call(in.prelude()->names.at("eval"), std::move(one)));
+    }
+    return given.as<TupleObject>() ? make_tuple(std::move(out)) : make_list(std::move(out));
+  }
+  auto* t = given.as<TensorObject>();
+  if (!t) type_error("eval takes a tensor, got " + with_article(given.type_name()));
+  if (t->tensor->kind == TensorKind::variable || t->tensor->kind == TensorKind::constant) return Value(t->tensor->data);
+  if (!t->tensor->graph->is_main())
+    throw Error(
+        "`" + t->tensor->name + "` belongs to " + t->tensor->graph->id() + ", and has a value only in its calls",
+        {"eval works on tensors of the main graph"});
+  Aside aside(in, t->ir);
+  SessionObject s;
+  s.ir = t->ir;
+  Stream& out = s.ir->add_stream(t->tensor->spec, "eval", false);
+  s.ir->main().add_host_store(out, t->tensor);
+  s.names = stream_names(*s.ir, t->ir == in.implicit_ir() ? in.file_scope().get() : nullptr);
+  s.session = std::make_unique<Session>(s.ir, "cpu");
+  Arguments streams;
+  streams.named = std::move(args.named);
+  Value result = s.run(in, streams);
+  Value array = Value(result.as<RunResultObject>()->arrays.at(&out));
+  return array;
+}
+
+}  // namespace
+
+// ---- sessions
+
+std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() + " on " + session->device() + "]"; }
+
+Value SessionObject::run(Interpreter& in, const Arguments& args) {
+  StreamData data;
+  if (args.positional.size() > 1) throw Error("session.run takes one dict, or an array for each input stream by name");
+  if (!args.positional.empty() && !args.positional[0].is_none()) {
+    auto* d = args.positional[0].as<DictObject>();
+    if (!d)
+      type_error("session.run takes a dict from streams to arrays, or arrays by name; got " +
+                 with_article(args.positional[0].type_name()));
+    for (const auto& [k, v] : d->items) {
+      const Stream* s = nullptr;
+      if (auto* stream = k.as<StreamObject>()) {
+        s = stream->stream;
+        if (stream->ir != ir)
+          throw run_error("session.run: stream `" + s->name() + "` belongs to program " + stream->ir->name());
+        if (!s->to_device)
+          throw run_error("session.run: stream `" + s->name() +
+                          "` goes out of the device: nothing can be given for it");
+      } else if (const std::string* name = k.as_string()) {
+        s = input_stream(*this, *name);
+      } else {
+        type_error("session.run: keys are streams or their names, got " + with_article(k.type_name()));
+      }
+      give(data, s, stream_data(in, v, *s));
+    }
+  }
+  for (const NamedArg& n : args.named) {
+    const Stream* s = input_stream(*this, n.name);
+    give(data, s, stream_data(in, n.value, *s));
+  }
+  auto result = std::make_shared<RunResultObject>();
+  result->ir = ir;
+  result->names = names;
+  result->arrays = session->run(data);
+  return result;
+}
+
+std::optional<Value> SessionObject::member(Interpreter&, std::string_view name) {
+  for (const Row& row : rows) {
+    if (row.name != name) continue;
+    auto self = std::static_pointer_cast<SessionObject>(shared_from_this());
+    return make_method(std::string(name),
+                       [self, m = row.method](Interpreter& in, Arguments args) { return m(in, *self, args); });
+  }
+  if (name == "ir") return program;
+  if (name == "device") return Value(session->device());
+  if (name == "is_attached") return Value(session->is_attached());
+  if (name == "num_host_transfers") return Value(session->num_host_transfers());
+  return std::nullopt;
+}
+
+std::vector<std::string> SessionObject::member_names() const {
+  std::vector<std::string> out;
+  for (const Row& row : rows) out.emplace_back(row.name);
+  out.insert(out.end(), {"ir", "device", "is_attached", "num_host_transfers"});
+  return out;
+}
+
+Value SessionObject::enter(Interpreter&) {
+  session->attach();
+  return Value(shared_from_this());
+}
+void SessionObject::leave(Interpreter&, bool) { session->detach(); }
+
+void bind_session_builtins(Scope& p) {
+  define(p, "Session", "Session(ir, device = \"ipu_model\")",
+         "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\".",
+         [](Interpreter& in, Arguments args) { return make_session(in, args); });
+  define(p, "eval", "eval(t, stream = array, ...)", "The value of a tensor of the main graph, by a throwaway session.",
+         [](Interpreter& in, Arguments args) { return eval_tensor(in, std::move(args)); });
+}
+
+}  // namespace pxl

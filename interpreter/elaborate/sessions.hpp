@@ -1,0 +1,49 @@
+// Sessions and their results as values.
+#pragma once
+
+#include <unordered_map>
+
+#include "interpreter/elaborate/interpreter.hpp"
+#include "runtime/execute/session.hpp"
+
+namespace pxl {
+
+struct SessionObject final : Object {
+  std::shared_ptr<Ir> ir;
+  Value program;  ///< the IrObject: its fields name streams
+  std::unique_ptr<Session> session;
+  /// Streams by the names that `run` and its results take: of the stream, and of the program's fields.
+  struct Names {
+    std::unordered_map<std::string, const Stream*> inputs, outputs;
+  };
+  std::shared_ptr<const Names> names;
+
+  std::string type_name() const override { return "session"; }
+  std::string repr(Interpreter& in) override;  ///< Session[train on ipu_model]
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override;
+  bool is_context() const override { return true; }
+  Value enter(Interpreter& in) override;
+  void leave(Interpreter& in, bool failed) override;
+  bool equals(Interpreter&, const Value& other) override { return other.is_object() && other.object().get() == this; }
+
+  Value run(Interpreter& in, const Arguments& args);
+};
+
+/// What a run gave: arrays by attribute, name or stream.
+struct RunResultObject final : Object {
+  std::shared_ptr<Ir> ir;
+  std::shared_ptr<const SessionObject::Names> names;
+  std::map<const Stream*, Array> arrays;
+  std::string type_name() const override { return "run result"; }
+  std::string repr(Interpreter& in) override;
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override;
+  Value index(Interpreter& in, const Value& key) override;
+  std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(arrays.size()); }
+  std::optional<Iterator> iterate(Interpreter&) override;  ///< the streams, as a dict's keys
+  bool contains(Interpreter&, const Value& item) override;
+  bool truth(Interpreter&) override { return !arrays.empty(); }
+};
+
+}  // namespace pxl

@@ -1,0 +1,248 @@
+// The abstract syntax tree: what the parser front makes and everything else in the interpreter reads.
+// Nodes live in their Tree's arena and point at each other freely; nothing is freed before the Tree, so that a
+// tree of any depth is destroyed without recursion. Every node has a span.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/source.hpp"
+
+namespace pxl::ast {
+
+// ---- expressions ----------------------------------------------------------------------------------------------
+
+enum class ExprKind : uint8_t {
+  none, boolean, integer, floating, string, fstring, name, list, tuple, dict, comprehension, dict_comprehension,
+  unary, chain, power, compare, logical, conditional, lambda, call, index, slice, ellipsis, member, starred
+};
+
+struct Expr {
+  ExprKind kind;
+  Span span;
+  Expr(ExprKind k, Span s) : kind(k), span(s) {}
+  virtual ~Expr() = default;
+};
+
+struct NoneExpr : Expr { explicit NoneExpr(Span s) : Expr(ExprKind::none, s) {} };
+struct BoolExpr : Expr { bool value = false; explicit BoolExpr(Span s) : Expr(ExprKind::boolean, s) {} };
+struct IntExpr : Expr { int64_t value = 0; explicit IntExpr(Span s) : Expr(ExprKind::integer, s) {} };
+struct FloatExpr : Expr { double value = 0; explicit FloatExpr(Span s) : Expr(ExprKind::floating, s) {} };
+/// Escapes are resolved; adjacent literals are joined.
+struct StringExpr : Expr { std::string value; explicit StringExpr(Span s) : Expr(ExprKind::string, s) {} };
+
+/// A piece of an f-string: text, or an interpolation with an optional "!r" conversion, a format (itself pieces,
+/// since formats may nest interpolations), and whether it was written `{x=}`.
+struct FPiece {
+  std::string text;
+  Expr* value = nullptr;
+  char conversion = 0;
+  bool show_source = false;
+  std::vector<FPiece> format;
+};
+struct FStringExpr : Expr { std::vector<FPiece> pieces; explicit FStringExpr(Span s) : Expr(ExprKind::fstring, s) {} };
+
+struct NameExpr : Expr { std::string name; explicit NameExpr(Span s) : Expr(ExprKind::name, s) {} };
+struct ListExpr : Expr { std::vector<Expr*> items; explicit ListExpr(Span s) : Expr(ExprKind::list, s) {} };
+struct TupleExpr : Expr { std::vector<Expr*> items; explicit TupleExpr(Span s) : Expr(ExprKind::tuple, s) {} };
+/// A null key marks `**mapping`.
+struct DictExpr : Expr {
+  std::vector<std::pair<Expr*, Expr*>> items;
+  explicit DictExpr(Span s) : Expr(ExprKind::dict, s) {}
+};
+
+struct Clause {
+  std::vector<Expr*> targets;  ///< names, or nested tuples of them; more than one without brackets is a tuple
+  Expr* iterable = nullptr;
+  std::vector<Expr*> conditions;
+};
+/// `[value for ...]`, or `{key: value for ...}` where key is set (kind dict_comprehension).
+struct ComprehensionExpr : Expr {
+  Expr* key = nullptr;
+  Expr* value = nullptr;
+  std::vector<Clause> clauses;
+  ComprehensionExpr(ExprKind k, Span s) : Expr(k, s) {}
+};
+
+enum class UnaryOp : uint8_t { minus, plus, invert, logical_not };
+struct UnaryExpr : Expr { UnaryOp op{}; Expr* operand = nullptr; explicit UnaryExpr(Span s) : Expr(ExprKind::unary, s) {} };
+
+enum class BinaryOp : uint8_t { add, sub, mul, div, floor_div, mod, matmul, power, bit_and, bit_or, bit_xor, shift_left, shift_right };
+/// The operator's source text: "+", "//", "@".
+std::string_view text(BinaryOp op);
+/// A left-associative run of operators of one precedence: `a + b - c`. Evaluate in a loop, left to right.
+struct ChainExpr : Expr {
+  struct Step { BinaryOp op; Span op_span; Expr* operand; };
+  Expr* first = nullptr;
+  std::vector<Step> rest;
+  explicit ChainExpr(Span s) : Expr(ExprKind::chain, s) {}
+};
+struct PowerExpr : Expr { Expr* base = nullptr; Expr* exponent = nullptr; Span op_span; explicit PowerExpr(Span s) : Expr(ExprKind::power, s) {} };
+
+enum class CompareOp : uint8_t { eq, ne, lt, le, gt, ge, in, not_in, is, is_not };
+std::string_view text(CompareOp op);
+/// `a < b <= c`: each operand is evaluated once.
+struct CompareExpr : Expr {
+  struct Step { CompareOp op; Span op_span; Expr* operand; };
+  Expr* first = nullptr;
+  std::vector<Step> rest;
+  explicit CompareExpr(Span s) : Expr(ExprKind::compare, s) {}
+};
+/// `a and b and c` or `a or b or c`; short-circuits, gives the deciding operand as Python does.
+struct LogicalExpr : Expr { bool is_and = true; std::vector<Expr*> operands; explicit LogicalExpr(Span s) : Expr(ExprKind::logical, s) {} };
+struct ConditionalExpr : Expr {
+  Expr* condition = nullptr; Expr* then_value = nullptr; Expr* else_value = nullptr;
+  explicit ConditionalExpr(Span s) : Expr(ExprKind::conditional, s) {}
+};
+
+/// An argument of a call: positional, `name = value`, `*list` or `**mapping`.
+struct Argument {
+  enum Kind : uint8_t { positional, named, spread, spread_named } kind = positional;
+  std::string name;
+  Expr* value = nullptr;
+  Span span;
+};
+struct CallExpr : Expr { Expr* callee = nullptr; std::vector<Argument> arguments; explicit CallExpr(Span s) : Expr(ExprKind::call, s) {} };
+/// `base[subscripts]`; a subscript may be a slice, an ellipsis or starred. No subscripts: `float32[]`.
+struct IndexExpr : Expr { Expr* base = nullptr; std::vector<Expr*> subscripts; bool trailing_comma = false; explicit IndexExpr(Span s) : Expr(ExprKind::index, s) {} };
+struct SliceExpr : Expr { Expr* start = nullptr; Expr* stop = nullptr; Expr* step = nullptr; explicit SliceExpr(Span s) : Expr(ExprKind::slice, s) {} };
+struct EllipsisExpr : Expr { explicit EllipsisExpr(Span s) : Expr(ExprKind::ellipsis, s) {} };
+struct MemberExpr : Expr { Expr* base = nullptr; std::string name; Span name_span; explicit MemberExpr(Span s) : Expr(ExprKind::member, s) {} };
+struct StarredExpr : Expr { Expr* value = nullptr; explicit StarredExpr(Span s) : Expr(ExprKind::starred, s) {} };
+
+// ---- declarations and statements ------------------------------------------------------------------------------
+
+/// A parameter of a function, build, module or program: `ref x: float32[n, 4] = default`, or `*rest`.
+struct Parameter {
+  std::string name;
+  Span span;
+  bool by_ref = false;
+  bool rest = false;
+  Expr* annotation = nullptr;  ///< a type name, a shape pattern, or null
+  Expr* default_value = nullptr;
+};
+
+struct Block;
+/// `with` clause items: `name(...)` with an optional `as` name.
+struct WithItem { Expr* context = nullptr; std::string as; Span as_span; };
+
+/// The shared part of `def`, `build` and lambdas.
+struct Function {
+  std::string name;  ///< "build", or "<lambda>"
+  Span span;         ///< of the head
+  std::vector<Parameter> parameters;
+  std::vector<WithItem> contexts;
+  Block* body = nullptr;   ///< statements, or
+  Expr* result = nullptr;  ///< a lambda's expression
+  bool outlined = false;
+  std::string doc;
+};
+struct LambdaExpr : Expr { Function* function = nullptr; explicit LambdaExpr(Span s) : Expr(ExprKind::lambda, s) {} };
+
+enum class StmtKind : uint8_t {
+  expression, assign, if_, for_, while_, break_, continue_, pass, return_, with, def, import, from_import, assert_,
+  module, program, param, stream, variable, constant, option, test
+};
+
+struct Stmt {
+  StmtKind kind;
+  Span span;
+  Stmt(StmtKind k, Span s) : kind(k), span(s) {}
+  virtual ~Stmt() = default;
+};
+
+struct Block { std::vector<Stmt*> statements; Span span; };
+
+struct ExprStmt : Stmt { Expr* value = nullptr; bool hidden = false; explicit ExprStmt(Span s) : Stmt(StmtKind::expression, s) {} };
+/// `a = b = value`, `a, b = value`, `a[i] = value`, `self.f = value`, `x += value`, `outlined fc2 = value`.
+/// Each element of `targets` is one `... =`: a name, member, index, or a tuple/list of targets.
+struct AssignStmt : Stmt {
+  std::vector<Expr*> targets;
+  bool augmented = false;
+  BinaryOp op{};     ///< where augmented
+  bool outlined = false;
+  Expr* value = nullptr;
+  std::string doc;
+  explicit AssignStmt(Span s) : Stmt(StmtKind::assign, s) {}
+};
+struct IfStmt : Stmt {
+  struct Arm { Expr* condition; Block* body; };
+  std::vector<Arm> arms;  ///< if, else if, ...
+  Block* else_body = nullptr;
+  explicit IfStmt(Span s) : Stmt(StmtKind::if_, s) {}
+};
+struct ForStmt : Stmt { std::vector<Expr*> targets; Expr* iterable = nullptr; Block* body = nullptr; explicit ForStmt(Span s) : Stmt(StmtKind::for_, s) {} };
+struct WhileStmt : Stmt { Expr* condition = nullptr; Block* body = nullptr; explicit WhileStmt(Span s) : Stmt(StmtKind::while_, s) {} };
+struct BreakStmt : Stmt { explicit BreakStmt(Span s) : Stmt(StmtKind::break_, s) {} };
+struct ContinueStmt : Stmt { explicit ContinueStmt(Span s) : Stmt(StmtKind::continue_, s) {} };
+struct PassStmt : Stmt { explicit PassStmt(Span s) : Stmt(StmtKind::pass, s) {} };
+/// `return`, `return x`, `return x, y` (a TupleExpr).
+struct ReturnStmt : Stmt { Expr* value = nullptr; explicit ReturnStmt(Span s) : Stmt(StmtKind::return_, s) {} };
+struct WithStmt : Stmt { std::vector<WithItem> items; Block* body = nullptr; explicit WithStmt(Span s) : Stmt(StmtKind::with, s) {} };
+struct DefStmt : Stmt { Function* function = nullptr; explicit DefStmt(Span s) : Stmt(StmtKind::def, s) {} };
+struct ImportStmt : Stmt { std::vector<std::string> path; std::string as; explicit ImportStmt(Span s) : Stmt(StmtKind::import, s) {} };
+struct FromImportStmt : Stmt {
+  struct Item { std::string name, as; Span span; };
+  std::vector<std::string> path;
+  std::vector<Item> items;
+  explicit FromImportStmt(Span s) : Stmt(StmtKind::from_import, s) {}
+};
+struct AssertStmt : Stmt { Expr* condition = nullptr; Expr* message = nullptr; explicit AssertStmt(Span s) : Stmt(StmtKind::assert_, s) {} };
+
+/// `module NAME(configuration) { fields, defs, build }`.
+struct ModuleStmt : Stmt {
+  std::string name;
+  Span name_span;
+  std::vector<Parameter> parameters;
+  std::vector<Stmt*> fields;        ///< assignments and other statements, in order
+  std::vector<Function*> methods;   ///< `def`s
+  Function* build = nullptr;
+  std::string doc;
+  explicit ModuleStmt(Span s) : Stmt(StmtKind::module, s) {}
+};
+struct ProgramStmt : Stmt { Function* function = nullptr; explicit ProgramStmt(Span s) : Stmt(StmtKind::program, s) {} };
+/// `param [ref] NAME: SPEC [= INIT] [with a = x, ...]`.
+struct ParamStmt : Stmt {
+  std::string name; Span name_span; bool by_ref = false;
+  Expr* spec = nullptr; Expr* init = nullptr; std::vector<Argument> options; std::string doc;
+  explicit ParamStmt(Span s) : Stmt(StmtKind::param, s) {}
+};
+/// `stream in|out NAME[: SPEC] [= TENSOR]`.
+struct StreamStmt : Stmt {
+  std::string name; Span name_span; bool is_input = true; Expr* spec = nullptr; Expr* value = nullptr; std::string doc;
+  explicit StreamStmt(Span s) : Stmt(StmtKind::stream, s) {}
+};
+/// `variable NAME: SPEC = INIT [with ...]` and `constant NAME: SPEC = VALUE`.
+struct VariableStmt : Stmt {
+  std::string name; Span name_span; Expr* spec = nullptr; Expr* init = nullptr; std::vector<Argument> options; std::string doc;
+  VariableStmt(StmtKind k, Span s) : Stmt(k, s) {}
+};
+/// `option NAME: TYPE [= DEFAULT]`.
+struct OptionStmt : Stmt {
+  std::string name; Span name_span; Expr* type = nullptr; Expr* default_value = nullptr; std::string doc;
+  explicit OptionStmt(Span s) : Stmt(StmtKind::option, s) {}
+};
+struct TestStmt : Stmt { std::string title; Block* body = nullptr; explicit TestStmt(Span s) : Stmt(StmtKind::test, s) {} };
+
+/// A parsed text. Owns its nodes.
+class Tree {
+ public:
+  const SourceFile* source = nullptr;
+  Block* body = nullptr;
+
+  template <class T, class... A> T* make(A&&... a) {
+    auto node = std::make_shared<T>(std::forward<A>(a)...);
+    T* raw = node.get();
+    arena_.push_back(std::move(node));
+    return raw;
+  }
+
+ private:
+  std::deque<std::shared_ptr<void>> arena_;
+};
+using TreePtr = std::shared_ptr<const Tree>;
+
+}  // namespace pxl::ast

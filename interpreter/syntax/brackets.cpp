@@ -1,0 +1,136 @@
+// Brackets, braces, f-strings and interpolations: a stack that always balances. What the text lacks is reported at
+// its opening and closed by a synthetic token, so that the parser never meets a loose bracket.
+#include <fmt/format.h>
+
+#include "interpreter/syntax/layout.hpp"
+
+namespace pxl::syntax {
+
+void Layout::problem(std::string message, uint32_t begin, uint32_t end, std::vector<std::string> notes) {
+  out_.problems.push_back(Diagnostic{
+      Severity::error, Fault::refused, std::move(message), {&source_, begin, end}, std::move(notes), nullptr});
+}
+
+void Layout::unclosed(const Open& o, std::vector<std::string> notes) {
+  Token& t = out_.tokens[o.token];
+  t.unclosed = true;
+  std::string what = o.kind == fstring         ? "this f-string is never closed"
+                     : o.kind == interpolation ? "this interpolation is never closed"
+                                               : fmt::format("`{}` is never closed", out_.text(o.token));
+  problem(what, t.begin, t.end, std::move(notes));
+}
+
+uint32_t Layout::push(int type, uint32_t begin, uint32_t end) {
+  Token t;
+  t.type = type;
+  t.begin = begin;
+  t.end = end;
+  if (!stack_.empty()) t.enclosing = stack_.back().token;
+  out_.tokens.push_back(t);
+  return static_cast<uint32_t>(out_.tokens.size() - 1);
+}
+
+void Layout::open(RawToken raw, int type, Kind kind) {
+  if (stack_.size() >= static_cast<size_t>(max_depth)) {
+    problem(fmt::format("nested deeper than {} levels", max_depth), raw.begin, raw.end,
+            {"give a part of it a name of its own"});
+    too_deep_ = true;
+    return;
+  }
+  stack_.push_back({kind, push(type, raw.begin, raw.end)});
+}
+
+void Layout::pop(uint32_t begin, uint32_t end, bool synthetic) {
+  Open o = stack_.back();
+  static constexpr int closers[] = {
+      ids::RPAREN, ids::RBRACKET, ids::DICT_CLOSE, ids::BLOCK_CLOSE, ids::INTERPOLATION_CLOSE, ids::FSTRING_CLOSE};
+  uint32_t index = push(closers[o.kind], begin, end);
+  out_.tokens[index].synthetic = synthetic;
+  out_.tokens[index].partner = o.token;
+  out_.tokens[o.token].partner = index;
+  out_.tokens[o.token].unclosed |= synthetic;
+  stack_.pop_back();
+  if (o.kind == interpolation) {
+    if (o.in_format) lexer_.leave();
+    lexer_.leave();
+  }
+  // The closing quote itself left the text mode.
+  if (o.kind == fstring && synthetic) lexer_.leave();
+}
+
+void Layout::unwind(size_t size, uint32_t at) {
+  while (stack_.size() > size) pop(at, at, true);
+}
+
+void Layout::close(RawToken raw) {
+  Kind wanted = raw.type == ids::RPAREN     ? parenthesis
+                : raw.type == ids::RBRACKET ? bracket
+                : raw.type == ids::RBRACE   ? dict
+                                            : fstring;
+  auto matches = [&](const Open& o) {
+    return o.kind == wanted || (wanted == dict && (o.kind == block || o.kind == interpolation));
+  };
+  if (!stack_.empty() && matches(stack_.back())) return pop(raw.begin, raw.end, false);
+  // A brace may close over forgotten parentheses; a parenthesis never over a block.
+  for (size_t i = stack_.size(); i > 0; --i) {
+    const Open& o = stack_[i - 1];
+    if (matches(o)) {
+      int line = source_.position(raw.begin).line;
+      unclosed(stack_.back(), {fmt::format("`{}` in line {} closes a bracket further out", text(raw), line)});
+      unwind(i, raw.begin);
+      return pop(raw.begin, raw.end, false);
+    }
+    if (o.kind != parenthesis && o.kind != bracket) break;
+  }
+  close_mismatched(raw, wanted);
+}
+
+void Layout::close_mismatched(RawToken raw, Kind wanted) {
+  bool other_kind =
+      !stack_.empty() && (stack_.back().kind == parenthesis || stack_.back().kind == bracket) && wanted != dict;
+  if (!other_kind) return problem(fmt::format("`{}` closes nothing", text(raw)), raw.begin, raw.end);
+  const Open& o = stack_.back();
+  Token& t = out_.tokens[o.token];
+  Position at = source_.position(raw.begin);
+  problem(fmt::format("`{}` is closed by `{}`", out_.text(o.token), text(raw)), t.begin, t.end,
+          {fmt::format("the `{}` is at {}:{}", text(raw), at.line, at.column)});
+  pop(raw.begin, raw.end, true);
+}
+
+void Layout::broken_string(RawToken raw) {
+  bool triple = raw.type == ids::BROKEN_TRIPLE;
+  size_t outermost = stack_.size();
+  for (size_t i = stack_.size(); i > 0; --i)
+    if (stack_[i - 1].kind == fstring) outermost = i - 1;
+  out_.problems_before_end = out_.problems.size();
+  if (triple) out_.open_at_end = true;
+  if (outermost == stack_.size()) {
+    problem("this string is never closed", raw.begin, raw.end,
+            triple ? std::vector<std::string>{}
+                   : std::vector<std::string>{"a string over several lines takes three quotes"});
+    push(ids::STRING, raw.begin, raw.end);
+    return;
+  }
+  // Most often the quote was meant to end the f-string, and the interpolation's `}` is what is missing.
+  size_t inner = stack_.size() - 1;
+  while (stack_[inner].kind != interpolation) --inner;
+  unclosed(stack_[inner], {"the string that starts inside it is not closed either"});
+  push(ids::STRING, raw.begin, raw.end);
+  unwind(outermost, raw.end);
+}
+
+void Layout::broken_fstring(RawToken raw) {
+  size_t base = stack_.size();
+  if (!stack_.empty() && stack_.back().kind == interpolation) {
+    unclosed(stack_.back());
+    --base;
+  } else if (!stack_.empty()) {
+    unclosed(stack_.back(), {"a string over several lines takes three quotes"});
+  }
+  // Within nested f-strings the outer ones cannot end well either.
+  for (size_t i = base; i > 0; --i)
+    if (stack_[i - 1].kind == fstring) base = i - 1;
+  unwind(base, raw.begin);
+}
+
+}  // namespace pxl::syntax

@@ -1,0 +1,181 @@
+// Statements that are not declarations.
+#include "interpreter/syntax/builder.hpp"
+
+namespace pxl::syntax {
+
+using namespace ast;
+
+Block* Builder::statements(const Node* node) {
+  auto* out = tree_.make<Block>();
+  out->span = span(node);
+  for (const Node* n = node->child; n; n = n->next)
+    if (n->is_rule(ids::RuleStatement)) out->statements.push_back(statement(n));
+  return out;
+}
+
+Stmt* Builder::statement(const Node* node) {
+  const Node* n = node->child;
+  if (n->is_token) {
+    if (n->id == ids::BREAK) return tree_.make<BreakStmt>(span(n));
+    if (n->id == ids::CONTINUE) return tree_.make<ContinueStmt>(span(n));
+    return tree_.make<PassStmt>(span(n));
+  }
+  switch (n->id) {
+    case ids::RuleIfStatement: return if_statement(n);
+    case ids::RuleForStatement: return for_statement(n);
+    case ids::RuleWhileStatement: return while_statement(n);
+    case ids::RuleWithStatement: return with_statement(n);
+    case ids::RuleReturnStatement: return return_statement(n);
+    case ids::RuleAssertStatement: return assert_statement(n);
+    case ids::RuleImportStatement: return import_statement(n);
+    case ids::RuleFromStatement: return from_statement(n);
+    case ids::RuleDefStatement: return def_statement(n, false);
+    case ids::RuleOutlinedStatement: return outlined_statement(n);
+    case ids::RuleModuleStatement: return module_statement(n);
+    case ids::RuleProgramStatement: return program_statement(n);
+    case ids::RuleBuildStatement: {
+      // Modules take their build themselves.
+      problem("`build` belongs directly into a module", span(n->first, n->first),
+              {"a function outside is written `def NAME(...) { ... }`"});
+      return tree_.make<PassStmt>(span(n));
+    }
+    case ids::RuleParamStatement: return param_statement(n);
+    case ids::RuleStreamStatement: return stream_statement(n);
+    case ids::RuleVariableStatement: return variable_statement(n, StmtKind::variable);
+    case ids::RuleConstantStatement: return variable_statement(n, StmtKind::constant);
+    case ids::RuleOptionStatement: return option_statement(n);
+    case ids::RuleTestStatement: return test_statement(n);
+    default: return simple(n, false);
+  }
+}
+
+Stmt* Builder::simple(const Node* node, bool outlined) {
+  int first = list_.tokens[node->first].type;
+  if (first == ids::PLUS || first == ids::MINUS)
+    problem("a statement does not begin with `" + std::string(list_.text(node->first)) + "`",
+            span(node->first, node->first),
+            {"the line above has ended; to go on, end it with the operator, or put the whole in brackets"});
+  if (const Node* update = node->token(ids::UPDATE)) {
+    auto* s = tree_.make<AssignStmt>(span(node));
+    s->augmented = true;
+    s->outlined = outlined;
+    std::string op = text(update);
+    op.pop_back();
+    for (auto candidate = BinaryOp::add; candidate <= BinaryOp::shift_right;
+         candidate = static_cast<BinaryOp>(static_cast<int>(candidate) + 1))
+      if (ast::text(candidate) == op) s->op = candidate;
+    s->targets.push_back(elements(node->child));
+    s->value = elements(update->next);
+    s->doc = doc(node);
+    return s;
+  }
+  if (!node->token(ids::ASSIGN)) {
+    auto* s = tree_.make<ExprStmt>(span(node));
+    s->value = elements(node->child);
+    return s;
+  }
+  auto* s = tree_.make<AssignStmt>(span(node));
+  s->outlined = outlined;
+  s->doc = doc(node);
+  for (const Node* n = node->child; n; n = n->next) {
+    if (n->is_token) continue;
+    if (n->next)
+      s->targets.push_back(elements(n));
+    else
+      s->value = elements(n);
+  }
+  return s;
+}
+
+Stmt* Builder::if_statement(const Node* node) {
+  auto* s = tree_.make<IfStmt>(span(node));
+  for (const Node* n = node->child; n; n = n->next) {
+    if (n->is_rule(ids::RuleExpression)) {
+      Expr* condition = expression(n);
+      s->arms.push_back({condition, statements(n->next)});
+    }
+    if (n->is(ids::ELSE)) s->else_body = statements(n->next);
+  }
+  return s;
+}
+
+Stmt* Builder::for_statement(const Node* node) {
+  auto* s = tree_.make<ForStmt>(span(node));
+  s->targets = targets(node->rule(ids::RuleTargets));
+  s->iterable = elements(node->rule(ids::RuleElements));
+  s->body = statements(node->rule(ids::RuleBlock));
+  return s;
+}
+
+Stmt* Builder::while_statement(const Node* node) {
+  auto* s = tree_.make<WhileStmt>(span(node));
+  s->condition = expression(node->rule(ids::RuleExpression));
+  s->body = statements(node->rule(ids::RuleBlock));
+  return s;
+}
+
+std::vector<WithItem> Builder::with_items(const Node* node) {
+  std::vector<WithItem> out;
+  for (const Node* n = node->child; n; n = n->next) {
+    if (!n->is_rule(ids::RuleWithItem)) continue;
+    WithItem item;
+    item.context = expression(n->child);
+    if (const Node* as = n->token(ids::AS)) {
+      item.as = text(as->next);
+      item.as_span = span(as->next);
+    }
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+Stmt* Builder::with_statement(const Node* node) {
+  auto* s = tree_.make<WithStmt>(span(node));
+  s->items = with_items(node);
+  s->body = statements(node->rule(ids::RuleBlock));
+  return s;
+}
+
+Stmt* Builder::return_statement(const Node* node) {
+  auto* s = tree_.make<ReturnStmt>(span(node));
+  if (const Node* value = node->rule(ids::RuleElements)) s->value = elements(value);
+  return s;
+}
+
+Stmt* Builder::assert_statement(const Node* node) {
+  auto* s = tree_.make<AssertStmt>(span(node));
+  const Node* condition = node->rule(ids::RuleExpression);
+  s->condition = expression(condition);
+  if (const Node* message = node->rule(ids::RuleExpression, condition)) s->message = expression(message);
+  return s;
+}
+
+std::vector<std::string> Builder::path(const Node* node) {
+  std::vector<std::string> out;
+  for (const Node* n = node->child; n; n = n->next)
+    if (n->is(ids::NAME)) out.push_back(text(n));
+  return out;
+}
+
+Stmt* Builder::import_statement(const Node* node) {
+  auto* s = tree_.make<ImportStmt>(span(node));
+  s->path = path(node->rule(ids::RulePath));
+  if (const Node* as = node->token(ids::AS)) s->as = text(as->next);
+  return s;
+}
+
+Stmt* Builder::from_statement(const Node* node) {
+  auto* s = tree_.make<FromImportStmt>(span(node));
+  s->path = path(node->rule(ids::RulePath));
+  for (const Node* n = node->rule(ids::RuleImportItems)->child; n; n = n->next) {
+    if (!n->is_rule(ids::RuleImportItem)) continue;
+    FromImportStmt::Item item;
+    item.name = text(n->child);
+    item.span = span(n);
+    if (const Node* as = n->token(ids::AS)) item.as = text(as->next);
+    s->items.push_back(std::move(item));
+  }
+  return s;
+}
+
+}  // namespace pxl::syntax

@@ -1,0 +1,225 @@
+// Checks within statements: assignment targets, arguments, parameters.
+#include "interpreter/syntax/check_expressions.hpp"
+
+#include <set>
+
+#include <fmt/format.h>
+
+namespace pxl::syntax {
+
+using namespace ast;
+
+namespace {
+
+std::string_view describe(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::none:
+    case ExprKind::boolean:
+    case ExprKind::integer:
+    case ExprKind::floating:
+    case ExprKind::string:
+    case ExprKind::ellipsis: return "a literal";
+    case ExprKind::fstring: return "an f-string";
+    case ExprKind::name: return "a name";
+    case ExprKind::list: return "a list";
+    case ExprKind::tuple: return "a tuple";
+    case ExprKind::dict: return "a dict";
+    case ExprKind::comprehension:
+    case ExprKind::dict_comprehension: return "a comprehension";
+    case ExprKind::unary:
+    case ExprKind::chain:
+    case ExprKind::power:
+    case ExprKind::logical: return "an expression";
+    case ExprKind::compare: return "a comparison";
+    case ExprKind::conditional: return "a conditional expression";
+    case ExprKind::lambda: return "a lambda";
+    case ExprKind::call: return "a call";
+    case ExprKind::index: return "an element";
+    case ExprKind::slice: return "a slice";
+    case ExprKind::member: return "a member";
+    case ExprKind::starred: return "a starred value";
+  }
+  return "this";
+}
+
+}  // namespace
+
+void ExpressionChecks::problem(std::string message, Span at, std::string note) {
+  Diagnostic d{Severity::error, Fault::refused, std::move(message), at, {}, nullptr};
+  if (!note.empty()) d.notes.push_back(std::move(note));
+  problems_.push_back(std::move(d));
+}
+
+void ExpressionChecks::assignment(const AssignStmt& s) {
+  for (const Expr* t : s.targets) {
+    bool several = t->kind == ExprKind::tuple || t->kind == ExprKind::list;
+    if (several && s.augmented) {
+      problem("an update has one target", t->span, "write `a += x` for each");
+      continue;
+    }
+    if (s.outlined && t->kind != ExprKind::name) {
+      problem("`outlined` binds one name", t->span);
+      continue;
+    }
+    target(t, false);
+  }
+  if (s.outlined && s.augmented) problem("`outlined` binds a name with `=`", s.span);
+  value(s.value);
+}
+
+void ExpressionChecks::target(const Expr* e, bool in_tuple) {
+  switch (e->kind) {
+    case ExprKind::name: return;
+    case ExprKind::member: return value(static_cast<const MemberExpr*>(e)->base);
+    case ExprKind::index: return value(e);
+    case ExprKind::tuple:
+    case ExprKind::list: {
+      const auto& parts =
+          e->kind == ExprKind::tuple ? static_cast<const TupleExpr*>(e)->items : static_cast<const ListExpr*>(e)->items;
+      int starred = 0;
+      for (const Expr* part : parts) {
+        target(part, true);
+        if (part->kind == ExprKind::starred && ++starred == 2) problem("only one target takes the rest", part->span);
+      }
+      return;
+    }
+    case ExprKind::starred:
+      if (in_tuple) return target(static_cast<const StarredExpr*>(e)->value, false);
+      [[fallthrough]];
+    default:
+      problem(fmt::format("{} cannot be assigned to", describe(e->kind)), e->span,
+              e->kind == ExprKind::compare ? "`=` binds a name; compare with `==`" : "");
+  }
+}
+
+void ExpressionChecks::loop_target(const Expr* e) {
+  if (e->kind == ExprKind::name) return;
+  if (e->kind == ExprKind::starred) return loop_target(static_cast<const StarredExpr*>(e)->value);
+  if (e->kind == ExprKind::tuple) {
+    for (const Expr* part : static_cast<const TupleExpr*>(e)->items) loop_target(part);
+    return;
+  }
+  problem(fmt::format("a loop binds names, not {}", describe(e->kind)), e->span);
+}
+
+void ExpressionChecks::parameters(const std::vector<Parameter>& list) {
+  std::set<std::string_view> seen;
+  const Parameter* with_default = nullptr;
+  const Parameter* rest = nullptr;
+  for (const Parameter& p : list) {
+    if (!seen.insert(p.name).second) problem(fmt::format("two parameters are called `{}`", p.name), p.span);
+    if (p.rest) {
+      if (rest) problem("only one parameter takes the rest", p.span);
+      if (p.default_value) problem("a parameter that takes the rest has no default", p.span);
+      rest = &p;
+    } else if (p.default_value) {
+      with_default = &p;
+    } else if (with_default && !rest) {
+      problem(fmt::format("`{}` needs a default, since `{}` before it has one", p.name, with_default->name), p.span);
+    }
+    value(p.annotation);
+    value(p.default_value);
+  }
+}
+
+void ExpressionChecks::options(const std::vector<Argument>& list) { arguments(list); }
+
+void ExpressionChecks::arguments(const std::vector<Argument>& list) {
+  std::set<std::string_view> seen;
+  bool named = false;
+  for (const Argument& a : list) {
+    if (a.kind == Argument::named && !seen.insert(a.name).second)
+      problem(fmt::format("`{}` is given twice", a.name), a.span);
+    bool by_name = a.kind == Argument::named || a.kind == Argument::spread_named;
+    if (!by_name && named)
+      problem("an argument by position follows one by name", a.span, "put it first, or give its name");
+    named |= by_name;
+    value(a.value);
+  }
+}
+
+void ExpressionChecks::items(const std::vector<Expr*>& list) {
+  for (const Expr* e : list) value(e);
+}
+
+void ExpressionChecks::comprehension(const ComprehensionExpr& e) {
+  for (const Clause& c : e.clauses) {
+    for (const Expr* t : c.targets) loop_target(t);
+    value(c.iterable);
+    items(c.conditions);
+  }
+  value(e.key);
+  value(e.value);
+}
+
+void ExpressionChecks::pieces(const std::vector<FPiece>& list) {
+  for (const FPiece& p : list) {
+    value(p.value);
+    pieces(p.format);
+  }
+}
+
+void ExpressionChecks::value(const Expr* e) {
+  if (!e) return;
+  switch (e->kind) {
+    case ExprKind::none:
+    case ExprKind::boolean:
+    case ExprKind::integer:
+    case ExprKind::floating:
+    case ExprKind::string:
+    case ExprKind::name:
+    case ExprKind::ellipsis: return;
+    case ExprKind::fstring: return pieces(static_cast<const FStringExpr*>(e)->pieces);
+    case ExprKind::list: return items(static_cast<const ListExpr*>(e)->items);
+    case ExprKind::tuple: return items(static_cast<const TupleExpr*>(e)->items);
+    case ExprKind::dict:
+      for (auto [key, item] : static_cast<const DictExpr*>(e)->items) value(key), value(item);
+      return;
+    case ExprKind::comprehension:
+    case ExprKind::dict_comprehension: return comprehension(*static_cast<const ComprehensionExpr*>(e));
+    case ExprKind::unary: return value(static_cast<const UnaryExpr*>(e)->operand);
+    case ExprKind::chain: {
+      const auto& c = *static_cast<const ChainExpr*>(e);
+      value(c.first);
+      for (const auto& step : c.rest) value(step.operand);
+      return;
+    }
+    case ExprKind::power:
+      value(static_cast<const PowerExpr*>(e)->base);
+      return value(static_cast<const PowerExpr*>(e)->exponent);
+    case ExprKind::compare: {
+      const auto& c = *static_cast<const CompareExpr*>(e);
+      value(c.first);
+      for (const auto& step : c.rest) value(step.operand);
+      return;
+    }
+    case ExprKind::logical: return items(static_cast<const LogicalExpr*>(e)->operands);
+    case ExprKind::conditional: {
+      const auto& c = *static_cast<const ConditionalExpr*>(e);
+      value(c.condition);
+      value(c.then_value);
+      return value(c.else_value);
+    }
+    case ExprKind::lambda: {
+      const Function& f = *static_cast<const LambdaExpr*>(e)->function;
+      parameters(f.parameters);
+      return value(f.result);
+    }
+    case ExprKind::call:
+      value(static_cast<const CallExpr*>(e)->callee);
+      return arguments(static_cast<const CallExpr*>(e)->arguments);
+    case ExprKind::index:
+      value(static_cast<const IndexExpr*>(e)->base);
+      return items(static_cast<const IndexExpr*>(e)->subscripts);
+    case ExprKind::slice: {
+      const auto& s = *static_cast<const SliceExpr*>(e);
+      value(s.start);
+      value(s.stop);
+      return value(s.step);
+    }
+    case ExprKind::member: return value(static_cast<const MemberExpr*>(e)->base);
+    case ExprKind::starred: return value(static_cast<const StarredExpr*>(e)->value);
+  }
+}
+
+}  // namespace pxl::syntax

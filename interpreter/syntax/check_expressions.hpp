@@ -1,0 +1,31 @@
+// Checks within statements: assignment targets, arguments, parameters.
+#pragma once
+
+#include "interpreter/syntax/ast.hpp"
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl::syntax {
+
+class ExpressionChecks {
+ public:
+  explicit ExpressionChecks(std::vector<Diagnostic>& problems) : problems_(problems) {}
+
+  /// Null is fine. Recursion is bounded by the nesting that the parser lets through.
+  void value(const ast::Expr* e);
+  void assignment(const ast::AssignStmt& s);
+  void loop_target(const ast::Expr* e);
+  void parameters(const std::vector<ast::Parameter>& list);
+  void options(const std::vector<ast::Argument>& list);
+
+ private:
+  void problem(std::string message, Span at, std::string note = {});
+  void target(const ast::Expr* e, bool in_tuple);
+  void items(const std::vector<ast::Expr*>& list);
+  void arguments(const std::vector<ast::Argument>& list);
+  void comprehension(const ast::ComprehensionExpr& e);
+  void pieces(const std::vector<ast::FPiece>& list);
+
+  std::vector<Diagnostic>& problems_;
+};
+
+}  // namespace pxl::syntax

@@ -1,0 +1,209 @@
+// Places of statements; what concerns names and arguments is in check_expressions.cpp.
+#include "interpreter/syntax/checks.hpp"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "interpreter/syntax/check_expressions.hpp"
+
+namespace pxl::syntax {
+
+using namespace ast;
+
+namespace {
+
+enum class Body : uint8_t { file, program, module, build, function, test };
+
+struct Place {
+  Body body = Body::file;
+  bool loop = false;
+  bool nested = false;      ///< in a block of `if`, `for`, `while`, `with`
+  bool in_program = false;  ///< at any distance
+  bool outlined = false;
+};
+
+class Checker {
+ public:
+  explicit Checker(std::vector<Diagnostic>& problems) : problems_(problems), expressions_(problems) {}
+
+  void block(const Block* b, Place p) {
+    for (const Stmt* s : b->statements) statement(s, p);
+  }
+
+ private:
+  void problem(std::string message, Span at, std::string note = {}) {
+    Diagnostic d{Severity::error, Fault::refused, std::move(message), at, {}, nullptr};
+    if (!note.empty()) d.notes.push_back(std::move(note));
+    problems_.push_back(std::move(d));
+  }
+
+  /// The statement's first word alone, so that a caret does not underline a whole block.
+  static Span head(const Stmt* s) {
+    std::string_view text = s->span.text();
+    Span out = s->span;
+    out.end = out.begin + static_cast<uint32_t>(std::min(text.find_first_of(" \t\r\n({["), text.size()));
+    return out;
+  }
+
+  void statement(const Stmt* s, Place p) {
+    switch (s->kind) {
+      case StmtKind::expression: expressions_.value(static_cast<const ExprStmt*>(s)->value); break;
+      case StmtKind::assign: expressions_.assignment(*static_cast<const AssignStmt*>(s)); break;
+      case StmtKind::if_: if_(*static_cast<const IfStmt*>(s), p); break;
+      case StmtKind::for_: for_(*static_cast<const ForStmt*>(s), p); break;
+      case StmtKind::while_: {
+        const auto& w = *static_cast<const WhileStmt*>(s);
+        expressions_.value(w.condition);
+        block(w.body, inside_loop(p));
+        break;
+      }
+      case StmtKind::break_:
+      case StmtKind::continue_:
+        if (!p.loop) problem(fmt::format("`{}` outside a loop", head(s).text()), s->span);
+        break;
+      case StmtKind::pass:
+      case StmtKind::import:
+      case StmtKind::from_import: break;
+      case StmtKind::return_: {
+        const auto& r = *static_cast<const ReturnStmt*>(s);
+        if (p.body != Body::function && p.body != Body::build)
+          problem("`return` outside a function", head(s),
+                  p.body == Body::program ? "a program's results are its `stream out`s and the names bound in it" : "");
+        expressions_.value(r.value);
+        break;
+      }
+      case StmtKind::with: {
+        const auto& w = *static_cast<const WithStmt*>(s);
+        contexts(w.items);
+        block(w.body, nested(p));
+        break;
+      }
+      case StmtKind::def: function(*static_cast<const DefStmt*>(s)->function, Body::function, p); break;
+      case StmtKind::assert_: {
+        const auto& a = *static_cast<const AssertStmt*>(s);
+        expressions_.value(a.condition);
+        expressions_.value(a.message);
+        break;
+      }
+      case StmtKind::module: module(*static_cast<const ModuleStmt*>(s), p); break;
+      case StmtKind::program:
+        if (p.in_program || p.body == Body::build || p.body == Body::module || p.body == Body::function)
+          problem("a program is declared outside of other bodies", head(s), "move it to the top level of the file");
+        p.in_program = true;
+        function(*static_cast<const ProgramStmt*>(s)->function, Body::program, p);
+        break;
+      case StmtKind::param: param(*static_cast<const ParamStmt*>(s), p); break;
+      case StmtKind::stream: stream(*static_cast<const StreamStmt*>(s), p); break;
+      case StmtKind::variable:
+      case StmtKind::constant: variable(*static_cast<const VariableStmt*>(s), p); break;
+      case StmtKind::option: {
+        const auto& o = *static_cast<const OptionStmt*>(s);
+        top_level(s, p, "an option");
+        expressions_.value(o.type);
+        expressions_.value(o.default_value);
+        break;
+      }
+      case StmtKind::test: {
+        top_level(s, p, "a test");
+        Place inner;
+        inner.body = Body::test;
+        block(static_cast<const TestStmt*>(s)->body, inner);
+        break;
+      }
+    }
+  }
+
+  static Place nested(Place p) {
+    p.nested = true;
+    return p;
+  }
+  static Place inside_loop(Place p) {
+    p.loop = p.nested = true;
+    return p;
+  }
+
+  void top_level(const Stmt* s, Place p, std::string_view what) {
+    if (p.body != Body::file || p.nested)
+      problem(fmt::format("{} is declared at the top level of a file", what), head(s));
+  }
+
+  void if_(const IfStmt& s, Place p) {
+    for (const auto& arm : s.arms) {
+      expressions_.value(arm.condition);
+      block(arm.body, nested(p));
+    }
+    if (s.else_body) block(s.else_body, nested(p));
+  }
+
+  void for_(const ForStmt& s, Place p) {
+    for (const Expr* t : s.targets) expressions_.loop_target(t);
+    expressions_.value(s.iterable);
+    block(s.body, inside_loop(p));
+  }
+
+  void contexts(const std::vector<WithItem>& items) {
+    for (const WithItem& item : items) expressions_.value(item.context);
+  }
+
+  void function(const Function& f, Body body, Place outside) {
+    expressions_.parameters(f.parameters);
+    if (body == Body::program)
+      for (const Parameter& p : f.parameters)
+        if (p.by_ref) problem("a program takes no tensors: `ref` has no meaning here", p.span);
+    contexts(f.contexts);
+    Place inner;
+    inner.body = body;
+    inner.in_program = outside.in_program;
+    inner.outlined = f.outlined;
+    block(f.body, inner);
+  }
+
+  void module(const ModuleStmt& m, Place outside) {
+    expressions_.parameters(m.parameters);
+    for (const Parameter& p : m.parameters)
+      if (p.by_ref) problem("`ref` belongs to the arguments of `build`, not to the configuration", p.span);
+    Place inner;
+    inner.body = Body::module;
+    inner.in_program = outside.in_program;
+    for (const Stmt* s : m.fields) statement(s, inner);
+    for (const Function* f : m.methods) function(*f, Body::function, inner);
+    if (m.build) function(*m.build, Body::build, inner);
+  }
+
+  void param(const ParamStmt& s, Place p) {
+    if (p.body != Body::build)
+      problem("`param` belongs into a module's `build`", head(&s),
+              p.body == Body::module     ? "fields are bound with `=`; a tensor of the module is declared in `build`"
+              : p.body == Body::function ? "declare it in `build` and pass the tensor"
+                                         : "a tensor of a program is declared with `variable`");
+    expressions_.value(s.spec);
+    expressions_.value(s.init);
+    expressions_.options(s.options);
+  }
+
+  void stream(const StreamStmt& s, Place p) {
+    if (p.body == Body::build || p.body == Body::module || p.outlined)
+      problem("`stream` belongs into a program", head(&s), "load there, and pass the tensor");
+    expressions_.value(s.spec);
+    expressions_.value(s.value);
+  }
+
+  void variable(const VariableStmt& s, Place p) {
+    bool is_variable = s.kind == StmtKind::variable;
+    if (is_variable && (p.body == Body::build || p.body == Body::module || p.outlined))
+      problem("variables live in the main graph only", head(&s), "in a `build`, declare a `param`");
+    expressions_.value(s.spec);
+    expressions_.value(s.init);
+    expressions_.options(s.options);
+  }
+
+  std::vector<Diagnostic>& problems_;
+  ExpressionChecks expressions_;
+};
+
+}  // namespace
+
+void check(const Tree& tree, std::vector<Diagnostic>& problems) { Checker(problems).block(tree.body, Place{}); }
+
+}  // namespace pxl::syntax

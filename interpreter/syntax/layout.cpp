@@ -1,0 +1,255 @@
+// Newlines, braces and doc comments; the bookkeeping of brackets is in brackets.cpp.
+#include "interpreter/syntax/layout.hpp"
+
+#include <algorithm>
+
+namespace pxl::syntax {
+
+bool continues_line(int type) {
+  switch (type) {
+    case ids::AND:
+    case ids::OR:
+    case ids::NOT:
+    case ids::IN:
+    case ids::IS:
+    case ids::IF:
+    case ids::ELSE:
+    case ids::ARROW:
+    case ids::COMMA:
+    case ids::COLON:
+    case ids::DOT:
+    case ids::PLUS:
+    case ids::MINUS:
+    case ids::STAR:
+    case ids::POWER:
+    case ids::SLASH:
+    case ids::FLOOR:
+    case ids::PERCENT:
+    case ids::AT:
+    case ids::AMPERSAND:
+    case ids::BAR:
+    case ids::CARET:
+    case ids::TILDE:
+    case ids::SHIFT_LEFT:
+    case ids::SHIFT_RIGHT:
+    case ids::EQUAL:
+    case ids::NOT_EQUAL:
+    case ids::LESS:
+    case ids::LESS_EQUAL:
+    case ids::GREATER:
+    case ids::GREATER_EQUAL:
+    case ids::ASSIGN:
+    case ids::UPDATE: return true;
+    default: return false;
+  }
+}
+
+bool ends_operand(int type) {
+  switch (type) {
+    case ids::NAME:
+    case ids::INT:
+    case ids::FLOAT:
+    case ids::STRING:
+    case ids::FSTRING_CLOSE:
+    case ids::TRUE:
+    case ids::FALSE:
+    case ids::NONE:
+    case ids::ELLIPSIS:
+    case ids::RPAREN:
+    case ids::RBRACKET:
+    case ids::DICT_CLOSE: return true;
+    default: return false;
+  }
+}
+
+Layout::Layout(const SourceFile& source) : source_(source), lexer_(source) { out_.source = &source; }
+
+TokenList Layout::run() {
+  while (true) {
+    RawToken raw = lexer_.next();
+    if (raw.type == end_of_text || too_deep_) {
+      end(raw);
+      return std::move(out_);
+    }
+    if (raw.type == ids::DOC || raw.type == ids::COMMENT)
+      comment(raw);
+    else if (raw.type == ids::NEWLINE)
+      newline(raw);
+    else if (raw.type == ids::TEXT_NEWLINE) {
+      broken_fstring(raw);
+      newline(raw);
+    } else {
+      visible(raw);
+    }
+  }
+}
+
+void Layout::comment(RawToken raw) {
+  bool own_line = first_on_line_;
+  if (raw.type == ids::DOC && own_line) {
+    std::string_view body = text(raw).substr(2);
+    if (!body.empty() && body.front() == ' ') body.remove_prefix(1);
+    if (!has_doc_ || doc_line_ + 1 != line_) doc_.clear();
+    if (!doc_.empty()) doc_ += '\n';
+    doc_ += body;
+    has_doc_ = true;
+    doc_line_ = line_;
+  } else if (has_doc_ && own_line && doc_line_ + 1 == line_) {
+    doc_line_ = line_;
+  }
+}
+
+void Layout::newline(RawToken raw) {
+  ++line_;
+  first_on_line_ = true;
+  if (!pending_ && at_block_level() && !out_.tokens.empty()) {
+    pending_ = true;
+    pending_at_ = raw.begin;
+  }
+}
+
+// Only the next visible token tells whether the newline before it ended a statement.
+void Layout::place_newline(int next_type) {
+  if (!pending_) return;
+  pending_ = false;
+  int before = previous();
+  bool joins = before == ids::BLOCK_OPEN || before == ids::NEWLINE || continues_line(before) || next_type == ids::DOT ||
+               (next_type == ids::ELSE && before == ids::BLOCK_CLOSE) || next_type == ids::RBRACE;
+  if (!joins) push(ids::NEWLINE, pending_at_, pending_at_ + 1);
+}
+
+void Layout::visible(RawToken raw) {
+  if (first_on_line_ && starts_statement(raw)) {
+    // A word that only a statement starts with: the bracket above was forgotten, and the statements below are good.
+    unclosed(stack_.back());
+    size_t base = stack_.size();
+    while (base > 0 && stack_[base - 1].kind != block) --base;
+    unwind(base, raw.begin);
+    pending_ = true;
+    pending_at_ = raw.begin - 1;
+  }
+  place_newline(raw.type);
+  uint32_t index = static_cast<uint32_t>(out_.tokens.size());
+  if (first_on_line_ && has_doc_ && doc_line_ + 1 == line_) out_.docs[index] = doc_;
+  has_doc_ = false;
+  doc_.clear();
+  first_on_line_ = false;
+  if (previous() == ids::DOT && is_word(raw.type)) raw.type = ids::NAME;
+  if (!special(raw)) push(raw.type, raw.begin, raw.end);
+  for (char c : text(raw)) line_ += c == '\n';
+}
+
+// Brackets, strings and what cannot be passed on as it is. False: an ordinary token.
+bool Layout::special(RawToken raw) {
+  switch (raw.type) {
+    case ids::LPAREN: open(raw, raw.type, parenthesis); return true;
+    case ids::LBRACKET: open(raw, raw.type, bracket); return true;
+    case ids::LBRACE: {
+      bool is_block = opens_block();
+      open(raw, is_block ? ids::BLOCK_OPEN : ids::DICT_OPEN, is_block ? block : dict);
+      return true;
+    }
+    case ids::INTERPOLATION_OPEN: open(raw, raw.type, interpolation); return true;
+    case ids::FSTRING_OPEN: open(raw, raw.type, fstring); return true;
+    case ids::BAD_PREFIX: {
+      std::string prefix(text(raw).substr(0, raw.end - raw.begin - 1));
+      problem("a string has no prefix `" + prefix + "`", raw.begin, raw.end - 1,
+              {"prefixes are f (interpolations) and r (backslashes as they are), one at a time"});
+      lexer_.enter_text(source_.text()[raw.end - 1]);
+      open(raw, ids::FSTRING_OPEN, fstring);
+      return true;
+    }
+    case ids::RPAREN:
+    case ids::RBRACKET:
+    case ids::RBRACE:
+    case ids::FSTRING_CLOSE: close(raw); return true;
+    case ids::BROKEN_STRING:
+    case ids::BROKEN_TRIPLE: broken_string(raw); return true;
+    case ids::DOUBLED: doubled(raw); return true;
+    case ids::STRAY_BRACE:
+      problem("a single `}` in an f-string", raw.begin, raw.end, {"write `}}` for a brace in the text"});
+      return true;
+    case ids::BAD_NUMBER: {
+      std::string word(text(raw));
+      bool zeros = word.find_first_not_of("0123456789_") == std::string::npos && word.back() != '_';
+      problem("`" + word + "` is not a number", raw.begin, raw.end,
+              zeros ? std::vector<std::string>{"a whole number does not begin with 0; octal is written 0o17"}
+                    : std::vector<std::string>{});
+      push(ids::INT, raw.begin, raw.end);
+      return true;
+    }
+    case ids::COLON:
+      if (stack_.empty() || stack_.back().kind != interpolation) return false;
+      stack_.back().in_format = true;
+      lexer_.enter_format();
+      push(ids::FORMAT_COLON, raw.begin, raw.end);
+      return true;
+    default: return false;
+  }
+}
+
+bool Layout::opens_block() const {
+  if (!at_block_level()) return false;
+  int before = previous();
+  if (before == ids::ELSE)
+    return out_.tokens.size() > 1 && out_.tokens[out_.tokens.size() - 2].type == ids::BLOCK_CLOSE;
+  return ends_operand(before) || before == ids::LATER;
+}
+
+bool Layout::starts_statement(RawToken raw) const {
+  switch (raw.type) {
+    case ids::DEF:
+    case ids::RETURN:
+    case ids::WHILE:
+    case ids::WITH:
+    case ids::IMPORT:
+    case ids::FROM:
+    case ids::ASSERT:
+    case ids::PASS:
+    case ids::BREAK:
+    case ids::CONTINUE:
+    case ids::MODULE: break;
+    default: return false;
+  }
+  if (at_block_level() || previous() == ids::DOT) return false;
+  for (const Open& o : stack_)
+    if (o.kind == fstring) return false;
+  // Every word names an argument before `=`.
+  std::string_view rest = source_.text().substr(raw.end);
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  return !(rest.starts_with('=') && !rest.starts_with("=="));
+}
+
+// `a ++b` is two operators, `x++` is another language's.
+void Layout::doubled(RawToken raw) {
+  std::string_view rest = source_.text().substr(raw.end);
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  int before = previous();
+  bool statement_start = at_block_level() && (before == ids::NEWLINE || before == ids::BLOCK_OPEN);
+  if (statement_start || rest.empty() || std::string_view("\r\n#;)]},").find(rest.front()) != std::string_view::npos) {
+    push(ids::DOUBLED, raw.begin, raw.end);
+    return;
+  }
+  int type = source_.text()[raw.begin] == '+' ? ids::PLUS : ids::MINUS;
+  push(type, raw.begin, raw.begin + 1);
+  push(type, raw.begin + 1, raw.end);
+}
+
+void Layout::end(RawToken raw) {
+  uint32_t at = raw.begin;
+  out_.problems_before_end =
+      too_deep_ ? out_.problems.size() : std::min(out_.problems.size(), out_.problems_before_end);
+  if (!out_.open_at_end) out_.problems_before_end = out_.problems.size();
+  out_.end = static_cast<uint32_t>(out_.tokens.size());
+  if (!stack_.empty() && !too_deep_) {
+    out_.open_at_end = true;
+    unclosed(stack_.back());
+  }
+  unwind(0, at);
+  out_.doc_at_end = has_doc_ && doc_line_ + 1 >= line_;
+  push(end_of_text, at, at);
+}
+
+TokenList lay_out(const SourceFile& source) { return Layout(source).run(); }
+
+}  // namespace pxl::syntax

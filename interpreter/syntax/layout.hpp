@@ -1,0 +1,61 @@
+// From raw tokens to a TokenList: which newlines end a statement, which braces hold blocks, which brackets lack a
+// partner. See "Names, statements, values" in docs on the language for the rules.
+#pragma once
+
+#include "interpreter/syntax/raw_lexer.hpp"
+#include "interpreter/syntax/tokens.hpp"
+
+namespace pxl::syntax {
+
+class Layout {
+ public:
+  explicit Layout(const SourceFile& source);
+  TokenList run();
+
+ private:
+  enum Kind : uint8_t { parenthesis, bracket, dict, block, interpolation, fstring };
+  struct Open {
+    Kind kind;
+    uint32_t token;
+    bool in_format = false;
+  };
+
+  void visible(RawToken raw);
+  bool special(RawToken raw);
+  void place_newline(int next_type);
+  void comment(RawToken raw);
+  void newline(RawToken raw);
+  void open(RawToken raw, int type, Kind kind);
+  void close(RawToken raw);
+  void close_mismatched(RawToken raw, Kind wanted);
+  void broken_string(RawToken raw);
+  void broken_fstring(RawToken raw);
+  void doubled(RawToken raw);
+  void end(RawToken raw);
+
+  uint32_t push(int type, uint32_t begin, uint32_t end);
+  void pop(uint32_t begin, uint32_t end, bool synthetic);
+  void unwind(size_t size, uint32_t at);
+  bool opens_block() const;
+  bool starts_statement(RawToken raw) const;
+  int previous() const { return out_.tokens.empty() ? ids::NEWLINE : out_.tokens.back().type; }
+  bool at_block_level() const { return stack_.empty() || stack_.back().kind == block; }
+  void problem(std::string message, uint32_t begin, uint32_t end, std::vector<std::string> notes = {});
+  void unclosed(const Open& o, std::vector<std::string> notes = {});
+  std::string_view text(RawToken raw) const { return source_.text().substr(raw.begin, raw.end - raw.begin); }
+
+  const SourceFile& source_;
+  RawLexer lexer_;
+  TokenList out_;
+  std::vector<Open> stack_;
+  bool first_on_line_ = true;
+  bool too_deep_ = false;
+  bool pending_ = false;  ///< a newline waits for the token that decides whether it counts
+  uint32_t pending_at_ = 0;
+  int line_ = 1;
+  std::string doc_;
+  bool has_doc_ = false;
+  int doc_line_ = 0;  ///< of the last comment line that keeps the doc attached
+};
+
+}  // namespace pxl::syntax

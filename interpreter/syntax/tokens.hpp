@@ -1,0 +1,52 @@
+// The tokens of one text as the parser and everything after it see them: newlines that end nothing are gone, braces
+// are told apart, brackets balance. Made by lay_out() (layout.cpp), finished by assign_roles() (roles.cpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pxl_grammar_ids.hpp"
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl::syntax {
+
+constexpr int max_depth = 200;   ///< of brackets and blocks; of operators that nest to the right
+constexpr int end_of_text = -1;  ///< token type; ANTLR's EOF
+constexpr uint32_t no_token = ~0u;
+
+struct Token {
+  int type = end_of_text;
+  uint32_t begin = 0, end = 0;    ///< byte offsets
+  uint32_t enclosing = no_token;  ///< the innermost opening bracket around it; a bracket's closer lies inside
+  uint32_t partner = no_token;    ///< of an opening bracket its closer, of a closer its opening
+  bool synthetic = false;         ///< a closer that the text lacks
+  bool unclosed = false;          ///< an opening whose closer is synthetic
+};
+
+struct TokenList {
+  const SourceFile* source = nullptr;
+  std::vector<Token> tokens;                       ///< the last is end_of_text
+  std::unordered_map<uint32_t, std::string> docs;  ///< `##` text by the token right below it
+  std::vector<Diagnostic> problems;                ///< bad characters, strings, brackets
+  size_t problems_before_end = 0;                  ///< how many of those are not about something open at the end
+  uint32_t end = 0;                                ///< index of the first token that stands for the end of the text
+  bool open_at_end = false;                        ///< a bracket or triple-quoted string
+  bool doc_at_end = false;                         ///< a doc comment still waits for its declaration
+
+  Span span(uint32_t i) const { return {source, tokens[i].begin, tokens[i].end}; }
+  std::string_view text(uint32_t i) const { return span(i).text(); }
+};
+
+/// Whether a line cannot end after this type of token: operators, `=`, `,`, `:`, `.`, ...
+bool continues_line(int type);
+/// Whether a value may end with this type of token.
+bool ends_operand(int type);
+/// Reserved words (`ids::AND` to `ids::LATER`).
+bool is_word(int type);
+
+TokenList lay_out(const SourceFile& source);
+void assign_roles(TokenList& list);
+
+}  // namespace pxl::syntax

@@ -1,0 +1,145 @@
+// Rendering of diagnostics. The excerpt shows one line, cut around the span where it is long, with control
+// characters made harmless, and a caret line that copies the tabs so that both lines up on any tab width.
+#include "runtime/base/diagnostic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/base/utf8.hpp"
+
+namespace pxl {
+namespace {
+
+constexpr int excerpt_columns = 110;  ///< a longer line is cut around the span
+constexpr int columns_before = 40;    ///< how much of a cut line is kept before the span
+constexpr size_t frames_shown = 24;   ///< a longer call chain loses its middle
+
+struct Colours {
+  const char *bold, *error, *warning, *caret, *gutter, *off;
+};
+constexpr Colours plain{"", "", "", "", "", ""};
+constexpr Colours ansi{"\x1b[1m", "\x1b[1;31m", "\x1b[1;35m", "\x1b[1;32m", "\x1b[34m", "\x1b[0m"};
+
+std::string place(Span at) {
+  Position p = at.file->position(at.begin);
+  return fmt::format("{}:{}:{}", at.file->name(), p.line, p.column);
+}
+
+struct Cell {
+  char32_t code;
+  int width;
+  size_t offset;  ///< bytes from the start of the line
+};
+
+// Control characters other than the tab would move the cursor or recolour the terminal.
+std::vector<Cell> cells_of(std::string_view line) {
+  std::vector<Cell> cells;
+  for (size_t i = 0; i < line.size();) {
+    size_t offset = i;
+    char32_t c = next_code_point(line, i);
+    if (c != '\t' && (c < 0x20 || (c >= 0x7F && c < 0xA0))) c = U'\uFFFD';
+    cells.push_back({c, c == '\t' ? 1 : code_point_width(c), offset});
+  }
+  return cells;
+}
+
+void append_excerpt(std::string& out, Span span, const Colours& colour) {
+  Position at = span.file->position(span.begin);
+  std::string_view line = span.file->line(at.line);
+  std::vector<Cell> cells = cells_of(line);
+  size_t start = span.file->line_start(at.line);
+  size_t from = std::min<size_t>(span.begin - start, line.size());
+  size_t to = std::clamp<size_t>(span.end < start ? 0 : span.end - start, from, line.size());
+  auto cell_at = [&](size_t offset) {
+    auto it = std::lower_bound(cells.begin(), cells.end(), offset,
+                               [](const Cell& c, size_t value) { return c.offset < value; });
+    return static_cast<size_t>(it - cells.begin());
+  };
+  size_t first_marked = cell_at(from), end_marked = cell_at(to);
+
+  size_t first = 0, end = cells.size();
+  int total = 0;
+  for (const Cell& c : cells) total += c.width;
+  if (total > excerpt_columns) {
+    int room = columns_before;
+    for (first = std::min(first_marked, cells.size()); first > 0 && room > 0; --first) room -= cells[first - 1].width;
+    // A short tail leaves room for more of what stands before.
+    int shown = 0;
+    for (end = first; end < cells.size() && shown < excerpt_columns; ++end) shown += cells[end].width;
+    for (; end == cells.size() && first > 0 && shown < excerpt_columns; --first) shown += cells[first - 1].width;
+  }
+
+  std::string text, marks;
+  if (first > 0) text += "... ", marks += "    ";
+  bool caret_done = false;
+  auto mark = [&](int columns) {
+    for (int i = 0; i < columns; ++i) marks += caret_done ? '~' : '^', caret_done = true;
+  };
+  for (size_t i = first; i < end; ++i) {
+    append_utf8(text, cells[i].code);
+    if (i >= first_marked && i < end_marked) {
+      // A marked tab has no known width: one mark, then the tab itself where more follows.
+      mark(cells[i].width);
+      if (cells[i].code == '\t' && i + 1 < end_marked) marks += '\t';
+    } else if (i < first_marked) {
+      cells[i].code == '\t' ? marks += '\t' : marks.append(static_cast<size_t>(cells[i].width), ' ');
+    }
+  }
+  if (!caret_done) mark(1);
+  if (end < cells.size()) text += " ...";
+
+  std::string number = fmt::format("{:>5}", at.line);
+  out += fmt::format("{}{} |{} {}\n", colour.gutter, number, colour.off, text);
+  out += fmt::format("{}{:>{}} |{} {}{}{}\n", colour.gutter, "", number.size(), colour.off, colour.caret, marks,
+                     colour.off);
+}
+
+void append_indented(std::string& out, std::string_view note) {
+  for (;;) {
+    size_t newline = note.find('\n');
+    out += fmt::format("  {}\n", note.substr(0, newline));
+    if (newline == note.npos) return;
+    note.remove_prefix(newline + 1);
+  }
+}
+
+void append_frames(std::string& out, const Frame* innermost) {
+  std::vector<const Frame*> chain;
+  for (const Frame* f = innermost; f; f = f->outer.get()) chain.push_back(f);
+  for (size_t i = 0; i < chain.size(); ++i) {
+    if (chain.size() > frames_shown && i == frames_shown / 2) {
+      size_t hidden = chain.size() - frames_shown;
+      out += fmt::format("  ... {} more call{} ...\n", hidden, hidden == 1 ? "" : "s");
+      i += hidden;
+    }
+    out += chain[i]->at ? fmt::format("  in {} at {}\n", chain[i]->what, place(chain[i]->at))
+                        : fmt::format("  in {}\n", chain[i]->what);
+  }
+}
+
+}  // namespace
+
+void Error::locate(Span span, const FramePtr& frames) {
+  if (!first().span) first().span = span;
+  if (!first().frames) first().frames = frames;
+}
+
+Error run_error(std::string message, std::vector<std::string> notes) {
+  return Error(std::move(message), std::move(notes), Fault::failed);
+}
+
+std::string render(const Diagnostic& d, bool with_colour) {
+  const Colours& colour = with_colour ? ansi : plain;
+  bool error = d.severity == Severity::error;
+  std::string out;
+  if (d.span) out += fmt::format("{}{}:{} ", colour.bold, place(d.span), colour.off);
+  out += fmt::format("{}{}:{} {}{}{}\n", error ? colour.error : colour.warning, error ? "error" : "warning", colour.off,
+                     colour.bold, d.message, colour.off);
+  if (d.span) append_excerpt(out, d.span, colour);
+  for (const std::string& note : d.notes) append_indented(out, note);
+  append_frames(out, d.frames.get());
+  return out;
+}
+
+}  // namespace pxl

@@ -1,0 +1,65 @@
+// Diagnostics: what every layer throws, and the one place that turns it into text.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/base/source.hpp"
+
+namespace pxl {
+
+/// One step of the chain "in Linear.build, inlined as fc2 in Net.build at mnist.pxl:31:11".
+/// `what` is the text after "in "; `at` is the call's place. Shared by all ops made inside the call.
+struct Frame {
+  std::string what;
+  Span at;
+  std::shared_ptr<const Frame> outer;
+};
+using FramePtr = std::shared_ptr<const Frame>;
+
+enum class Severity : uint8_t { error, warning };
+
+/// Who is at fault decides the exit status: a refused text 65, a failure while running 1,
+/// a file that cannot be read 66, wrong command-line usage 2, a bug of ours 70.
+enum class Fault : uint8_t { refused, failed, unreadable, usage, internal };
+
+struct Diagnostic {
+  Severity severity = Severity::error;
+  Fault fault = Fault::refused;
+  std::string message;             ///< one line, lower-case start, no final period
+  Span span;                       ///< null where there is no text to point at
+  std::vector<std::string> notes;  ///< further lines, shown indented: facts, then the way out
+  FramePtr frames;                 ///< innermost call first
+};
+
+/// The exception of the whole project. Layers below the interpreter throw it without a span; the interpreter
+/// fills in span and frames where they are missing. Several diagnostics may travel together.
+class Error : public std::exception {
+ public:
+  explicit Error(Diagnostic d) : diagnostics_{std::move(d)} {}
+  explicit Error(std::vector<Diagnostic> ds) : diagnostics_(std::move(ds)) {}
+  explicit Error(std::string message, std::vector<std::string> notes = {}, Fault fault = Fault::refused)
+      : diagnostics_{Diagnostic{Severity::error, fault, std::move(message), {}, std::move(notes), nullptr}} {}
+
+  const char* what() const noexcept override { return first().message.c_str(); }
+  const Diagnostic& first() const { return diagnostics_.front(); }
+  Diagnostic& first() { return diagnostics_.front(); }
+  const std::vector<Diagnostic>& all() const { return diagnostics_; }
+
+  /// Gives the first diagnostic a place and a call chain if it has none yet.
+  void locate(Span span, const FramePtr& frames);
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+};
+
+/// A failure while running (exit status 1), as opposed to a text that is refused (65).
+Error run_error(std::string message, std::vector<std::string> notes = {});
+
+/// Renders in the form of the language's section on errors: "file:line:col: error: message", the line with a
+/// caret, the notes, the call chain. Ends with a newline. `colour` adds ANSI escapes.
+std::string render(const Diagnostic& d, bool colour = false);
+
+}  // namespace pxl

@@ -1,0 +1,21 @@
+// Ctrl-C: one flag that a signal handler sets and that long work polls.
+#pragma once
+
+#include <exception>
+
+namespace pxl {
+
+/// Thrown by check_interrupt; carries no diagnostic, the command exits with 130 and the REPL goes on.
+class Interrupted : public std::exception {
+ public:
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+/// Async-signal-safe.
+void request_interrupt() noexcept;
+void clear_interrupt() noexcept;
+bool interrupt_requested() noexcept;
+/// Throws Interrupted (and clears the flag) if an interrupt was requested. Costs one relaxed load.
+void check_interrupt();
+
+}  // namespace pxl

@@ -1,0 +1,58 @@
+// Edit distance for "did you mean": optimal string alignment (Damerau-Levenshtein without repeated edits of a
+// substring), and equality but for case, which counts as one slip however many letters differ.
+#include "runtime/base/suggest.hpp"
+
+#include <algorithm>
+
+namespace pxl {
+namespace {
+
+constexpr size_t longest_name = 200;  ///< no one mistypes longer names, and the table is quadratic
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool same_but_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) previous[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    current[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t change = previous[j - 1] + (a[i - 1] != b[j - 1]);
+      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        current[j] = std::min(current[j], before[j - 2] + 1);
+    }
+    std::swap(before, previous);
+    std::swap(previous, current);
+  }
+  return previous[b.size()];
+}
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates) {
+  if (name.empty() || name.size() > longest_name) return std::nullopt;
+  const size_t limit = std::max<size_t>(1, name.size() / 3);
+  size_t best = limit + 1;
+  const std::string* found = nullptr;
+  for (const std::string& candidate : candidates) {
+    size_t longer = std::max(name.size(), candidate.size());
+    if (longer - std::min(name.size(), candidate.size()) > limit || candidate == name) continue;
+    size_t distance = same_but_case(name, candidate) ? 1 : edit_distance(name, candidate);
+    // Names with nothing in common (x and y) are no slip of the hand.
+    if (distance >= longer && !same_but_case(name, candidate)) continue;
+    if (distance < best) best = distance, found = &candidate;
+  }
+  return found ? std::optional(*found) : std::nullopt;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+  auto found = nearest(name, candidates);
+  return found ? "did you mean `" + *found + "`?" : "";
+}
+
+}  // namespace pxl

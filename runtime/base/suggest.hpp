@@ -1,0 +1,18 @@
+// "did you mean": the nearest of a set of names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pxl {
+
+/// The candidate nearest to `name` by edit distance (transpositions count one), if it is near enough to be a
+/// slip of the hand: distance at most a third of the length, at least one. Ties go to the earlier candidate.
+std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates);
+
+/// "did you mean `x`?" or an empty string.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
+
+}  // namespace pxl

@@ -1,0 +1,21 @@
+// UTF-8, as far as diagnostics need it: decoding that survives any bytes, and terminal widths.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pxl {
+
+inline bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+/// The code point at byte `i`, which moves past it. A byte that starts no valid sequence is U+FFFD by itself.
+char32_t next_code_point(std::string_view text, size_t& i);
+
+void append_utf8(std::string& out, char32_t code_point);
+
+/// Terminal columns: 0 for combining marks and control characters, 2 for East Asian wide and emoji, otherwise 1.
+int code_point_width(char32_t code_point);
+
+}  // namespace pxl

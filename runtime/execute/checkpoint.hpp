@@ -1,0 +1,24 @@
+// Checkpoints in the safetensors format: 8 bytes (little-endian) with the length of a JSON header, the header
+// {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ...}, then the data without gaps
+// (https://github.com/huggingface/safetensors).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/tensor/array.hpp"
+
+namespace pxl {
+
+struct NamedArray {
+  std::string name;
+  Array data;
+};
+
+/// Atomically: an existing file is replaced by the whole new one or stays as it is.
+void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays);
+
+/// In order of their data. Throws Error (Fault::unreadable) naming the file and what is wrong with it.
+std::vector<NamedArray> read_checkpoint(const std::string& path);
+
+}  // namespace pxl

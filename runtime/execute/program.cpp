@@ -1,0 +1,210 @@
+// Flattening a plan into steps.
+#include "runtime/execute/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl {
+
+namespace {
+constexpr int64_t max_steps = 4'000'000;  // of about 120 bytes each
+}
+
+struct Program::Frame {
+  const Plan& plan;
+  const std::vector<std::byte*>& inputs;
+  const std::vector<std::byte*>& outputs;
+  std::byte* base;
+};
+
+class Program::Builder {
+ public:
+  Builder(Program& program, const Memory& variable) : program_(program), variable_(variable) {}
+
+  void add(const Frame& frame) {
+    add_copies(frame, frame.plan.prologue, nullptr);
+    for (const Item& item : frame.plan.items) add(frame, item);
+    add_copies(frame, frame.plan.epilogue, nullptr);
+  }
+
+  void finish() {
+    size_t first_change = program_.steps_.size();
+    for (size_t i = 0; i < program_.steps_.size(); ++i) {
+      Step& step = program_.steps_[i];
+      if (step.kind == Step::Kind::kernel)
+        step.buffers = {program_.pointers_.data() + step.target, program_.pointers_.data() + step.outputs};
+      if (step.changes_variable) first_change = std::min(first_change, i);
+    }
+    // A loop around a change runs its earlier steps again afterwards.
+    size_t exposed = first_change;
+    for (size_t i = first_change; i < program_.steps_.size(); ++i)
+      if (program_.steps_[i].kind == Step::Kind::repeat) exposed = std::min(exposed, program_.steps_[i].target);
+    for (size_t i = exposed; i < program_.steps_.size(); ++i)
+      program_.fallible_after_commit_ = program_.fallible_after_commit_ || program_.steps_[i].fallible;
+    program_.changed_variables_.assign(changed_.begin(), changed_.end());
+  }
+
+ private:
+  std::byte* pointer(const Frame& frame, BufferId id) {
+    if (id < 0) return nullptr;
+    const Buffer& buffer = frame.plan.buffers[static_cast<size_t>(id)];
+    switch (buffer.kind) {
+      case Buffer::Kind::arena: return frame.base + buffer.offset;
+      case Buffer::Kind::input: return frame.inputs[static_cast<size_t>(buffer.index)];
+      case Buffer::Kind::output: return frame.outputs[static_cast<size_t>(buffer.index)];
+      case Buffer::Kind::variable: {
+        std::byte* memory = variable_(buffer.tensor);
+        owners_[memory] = buffer.tensor;
+        return memory;
+      }
+      case Buffer::Kind::constant: break;
+    }
+    if (kept_.insert(buffer.tensor).second) program_.constants_.push_back(buffer.tensor->data);
+    return const_cast<std::byte*>(buffer.tensor->data.raw());  // read only: changed constants are copied first
+  }
+
+  Step& push(Step::Kind kind, const Op* op) {
+    Step step;
+    step.kind = kind;
+    step.op = op;
+    program_.steps_.push_back(step);
+    return program_.steps_.back();
+  }
+
+  /// Variables are passed by their first byte only, so that decides whether memory is a variable's.
+  bool note_change(const std::byte* to) {
+    const auto owner = owners_.find(to);
+    if (owner == owners_.end()) return false;
+    changed_.insert(owner->second);
+    return true;
+  }
+
+  void add_copies(const Frame& frame, const std::vector<Copy>& copies, const Op* op) {
+    for (const Copy& copy : copies) {
+      const std::byte* from = pointer(frame, copy.from);
+      std::byte* to = pointer(frame, copy.to);
+      if (from == to || copy.bytes == 0) continue;
+      Step& step = push(Step::Kind::copy, op);
+      step.from = from;
+      step.to = to;
+      step.bytes = copy.bytes;
+      step.changes_variable = note_change(to);
+    }
+  }
+
+  void add_kernel(const Frame& frame, const Item& item) {
+    const size_t first = program_.pointers_.size();
+    bool changes = false;
+    for (size_t slot = 0; slot < item.in.size(); ++slot) {
+      program_.pointers_.push_back(pointer(frame, item.in[slot]));
+      if (item.modified[slot]) changes = note_change(program_.pointers_.back()) || changes;
+    }
+    const size_t outputs = program_.pointers_.size();
+    for (BufferId id : item.out) program_.pointers_.push_back(pointer(frame, id));
+    Step& step = push(Step::Kind::kernel, item.op);
+    step.kernel = &item.kernel;
+    step.target = first;
+    step.outputs = outputs;
+    step.changes_variable = changes;
+    step.fallible = may_fail(*item.op);
+  }
+
+  size_t port(const Stream* stream) {
+    for (size_t i = 0; i < program_.ports_.size(); ++i)
+      if (program_.ports_[i].stream == stream) return i;
+    program_.ports_.push_back({stream, nullptr, stream->spec().bytes(), 0});
+    return program_.ports_.size() - 1;
+  }
+
+  void add_call(const Frame& frame, const Item& item, const Invocation& call) {
+    add_copies(frame, call.before, item.op);
+    std::vector<std::byte*> in, out;
+    for (BufferId id : call.in) in.push_back(pointer(frame, id));
+    for (BufferId id : call.out) out.push_back(pointer(frame, id));
+    add(Frame{*call.callee, in, out, pointer(frame, call.frame)});
+    add_copies(frame, call.after, item.op);
+  }
+
+  void add(const Frame& frame, const Item& item) {
+    switch (item.kind) {
+      case Item::Kind::kernel: add_kernel(frame, item); break;
+      case Item::Kind::load: {
+        std::byte* to = pointer(frame, item.out[0]);
+        const size_t index = port(item.stream);
+        Step& step = push(Step::Kind::load, item.op);
+        step.to = to;
+        step.port = index;
+        step.bytes = program_.ports_[index].sample_bytes;
+        break;
+      }
+      case Item::Kind::store: {
+        const std::byte* from = pointer(frame, item.in[0]);
+        const size_t index = port(item.stream);
+        Step& step = push(Step::Kind::store, item.op);
+        step.from = from;
+        step.port = index;
+        step.bytes = program_.ports_[index].sample_bytes;
+        break;
+      }
+      case Item::Kind::call: add_call(frame, item, item.invocations[0]); break;
+      case Item::Kind::loop: add_loop(frame, item); break;
+      case Item::Kind::branch: add_branch(frame, item); break;
+    }
+  }
+
+  void add_loop(const Frame& frame, const Item& item) {
+    add_copies(frame, item.before, item.op);
+    if (item.repeats > 0) {
+      const size_t counter = program_.counters_.size();
+      program_.counters_.push_back(0);
+      push(Step::Kind::loop, item.op).port = counter;
+      const size_t body = program_.steps_.size();
+      add_call(frame, item, item.invocations[0]);
+      Step& step = push(Step::Kind::repeat, item.op);
+      step.port = counter;
+      step.target = body;
+      step.bytes = item.repeats;
+    }
+    add_copies(frame, item.after, item.op);
+  }
+
+  void add_branch(const Frame& frame, const Item& item) {
+    const std::byte* condition = pointer(frame, item.in[0]);
+    const size_t branch = program_.steps_.size();
+    push(Step::Kind::branch, item.op).from = condition;
+    add_call(frame, item, item.invocations[0]);
+    const size_t jump = program_.steps_.size();
+    push(Step::Kind::jump, item.op);
+    program_.steps_[branch].target = program_.steps_.size();
+    add_call(frame, item, item.invocations[1]);
+    program_.steps_[jump].target = program_.steps_.size();
+  }
+
+  Program& program_;
+  const Memory& variable_;
+  std::map<const std::byte*, const Tensor*> owners_;
+  std::set<const Tensor*> kept_, changed_;
+};
+
+Program::Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs) {
+  if (plan.step_count > max_steps)
+    throw Error(fmt::format("a run takes more than {} steps when the calls of graphs are written out", max_steps),
+                {"use repeat for a graph that is called many times in a row"});
+  arena_ = Array(DType::uint8, {plan.arena_bytes});
+  Builder builder(*this, variable);
+  const std::vector<std::byte*> inputs;
+  builder.add(Frame{plan, inputs, outputs, arena_.mutable_raw()});
+  builder.finish();
+  for (StreamPort& port : ports_) port.per_run = plan.transfers.at(port.stream);
+}
+
+void Program::locate(Error& error, const Op* op) const {
+  if (error.first().fault == Fault::refused) error.first().fault = Fault::failed;
+  if (op) error.locate(op->origin.span, op->origin.frames);
+}
+
+}  // namespace pxl

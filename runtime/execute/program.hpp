@@ -1,0 +1,136 @@
+// A program: a plan with every call flattened and every pointer resolved. Running it is one loop over steps, without
+// look-ups or allocation.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+
+#include "runtime/base/interrupt.hpp"
+#include "runtime/plan/plan.hpp"
+
+namespace pxl {
+
+/// Where a stream's next sample comes from or goes to.
+struct StreamPort {
+  const Stream* stream = nullptr;
+  std::byte* next = nullptr;
+  int64_t sample_bytes = 0;
+  int64_t per_run = 0;  ///< samples
+};
+
+struct Step {
+  enum class Kind : uint8_t {
+    kernel,
+    copy,    ///< `bytes` from `from` to `to`
+    load,    ///< the next sample of port `port` to `to`
+    store,   ///< `from` to the next sample of port `port`
+    loop,    ///< starts counter `port`
+    repeat,  ///< goes back to `target` until counter `port` has reached `bytes`
+    branch,  ///< goes to `target` if the bool at `from` is false
+    jump,    ///< goes to `target`
+  };
+  Kind kind = Kind::kernel;
+  bool changes_variable = false;
+  bool fallible = false;  ///< may throw on its operands' values
+  const Kernel* kernel = nullptr;
+  const Op* op = nullptr;  ///< for messages
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
+  int64_t bytes = 0;
+  size_t port = 0;
+  size_t target = 0;   ///< a step; while building, the first operand of a kernel
+  size_t outputs = 0;  ///< while building, the first result of a kernel
+  Buffers buffers{nullptr, nullptr};
+};
+
+class Program {
+ public:
+  /// The memory of a variable.
+  using Memory = std::function<std::byte*(const Tensor*)>;
+  /// `outputs` are where the plan's outputs go. The plan and what it was planned from must outlive the program.
+  /// Throws where flattening the calls gives more steps than a program may have.
+  Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs = {});
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  /// One run over the ports as they stand. Interrupts are honoured between steps, by throwing Interrupted. `commit` is
+  /// called once, before the first step that changes a variable, and says whether they still are from there on.
+  /// An Error from a kernel becomes a failure while running, at the op's place.
+  template <class Commit>
+  void run(Commit&& commit);
+
+  std::vector<StreamPort>& ports() { return ports_; }
+  const std::vector<Step>& steps() const { return steps_; }
+  int64_t arena_bytes() const { return arena_.bytes(); }
+  /// Whether a step that runs after variables began to change may fail.
+  bool fallible_after_commit() const { return fallible_after_commit_; }
+  /// Variables that the program changes.
+  const std::vector<const Tensor*>& changed_variables() const { return changed_variables_; }
+
+ private:
+  struct Frame;
+  class Builder;
+  void locate(Error& error, const Op* op) const;
+
+  std::vector<Step> steps_;
+  std::vector<std::byte*> pointers_;
+  std::vector<int64_t> counters_;
+  std::vector<StreamPort> ports_;
+  std::vector<const Tensor*> changed_variables_;
+  std::vector<Array> constants_;  ///< keeps their data where the steps expect it
+  Array arena_;
+  bool fallible_after_commit_ = false;
+};
+
+template <class Commit>
+void Program::run(Commit&& commit) {
+  size_t at = 0;
+  bool polls = true, committed = false;
+  const Step* steps = steps_.data();
+  try {
+    while (at < steps_.size()) {
+      const Step& step = steps[at];
+      if (polls) check_interrupt();
+      if (step.changes_variable && !committed) {
+        committed = true;
+        polls = commit();
+      }
+      switch (step.kind) {
+        case Step::Kind::kernel: (*step.kernel)(step.buffers); break;
+        case Step::Kind::copy: std::copy_n(step.from, step.bytes, step.to); break;
+        case Step::Kind::load: {
+          std::byte*& next = ports_[step.port].next;
+          std::copy_n(next, step.bytes, step.to);
+          next += step.bytes;
+          break;
+        }
+        case Step::Kind::store: {
+          std::byte*& next = ports_[step.port].next;
+          std::copy_n(step.from, step.bytes, next);
+          next += step.bytes;
+          break;
+        }
+        case Step::Kind::loop: counters_[step.port] = 0; break;
+        case Step::Kind::repeat:
+          if (++counters_[step.port] < step.bytes) {
+            at = step.target;
+            continue;
+          }
+          break;
+        case Step::Kind::branch:
+          if (*step.from == std::byte{0}) {
+            at = step.target;
+            continue;
+          }
+          break;
+        case Step::Kind::jump: at = step.target; continue;
+      }
+      ++at;
+    }
+  } catch (Error& error) {
+    locate(error, steps[at].op);
+    throw;
+  }
+}
+
+}  // namespace pxl

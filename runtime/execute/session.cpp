@@ -1,0 +1,332 @@
+// Sessions: state of variables, runs with undo, loading and saving.
+#include "runtime/execute/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <unordered_set>
+
+#include "runtime/base/suggest.hpp"
+#include "runtime/execute/checkpoint.hpp"
+#include "runtime/execute/program.hpp"
+#include "runtime/execute/streams.hpp"
+#include "runtime/graph/schedule.hpp"
+#include "runtime/graph/verify.hpp"
+#include "runtime/plan/arena.hpp"
+
+namespace pxl {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double short_tail = 0.02;  // seconds that an interrupt may have to wait
+
+/// All variables of a session in one block.
+class Variables {
+ public:
+  explicit Variables(const Ir& ir) : all_(ir.variables()) {
+    int64_t end = 0;
+    for (const Tensor* v : all_) {
+      offsets_[v] = end;
+      const int64_t bytes = std::max<int64_t>(v->spec.bytes(), 1);
+      end += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+      bytes_ += v->spec.bytes();
+    }
+    block_ = Array(DType::uint8, {end});
+    for (const Tensor* v : all_) write(v, v->data);
+  }
+
+  const std::vector<Tensor*>& all() const { return all_; }
+  int64_t bytes() const { return bytes_; }
+  bool has(const Tensor* v) const { return offsets_.count(v) > 0; }
+  std::byte* at(const Tensor* v) { return block_.mutable_raw() + offsets_.at(v); }
+  const std::byte* at(const Tensor* v) const { return block_.raw() + offsets_.at(v); }
+  void write(const Tensor* v, const Array& value) { std::copy_n(value.raw(), v->spec.bytes(), at(v)); }
+  Array read(const Tensor* v) const {
+    Array value(v->spec.dtype, v->spec.shape);
+    std::copy_n(at(v), v->spec.bytes(), value.mutable_raw());
+    return value;
+  }
+
+ private:
+  std::vector<Tensor*> all_;
+  std::unordered_map<const Tensor*, int64_t> offsets_;
+  Array block_;
+  int64_t bytes_ = 0;
+};
+
+/// The state of the variables before the first update of a run.
+class Undo {
+ public:
+  Undo(Variables& variables, const Program& program) : variables_(variables), changed_(program.changed_variables()) {}
+
+  void take() {
+    while (copies_.size() < changed_.size())
+      copies_.emplace_back(DType::uint8, Shape{changed_[copies_.size()]->spec.bytes()});
+    for (size_t i = 0; i < changed_.size(); ++i)
+      std::copy_n(variables_.at(changed_[i]), changed_[i]->spec.bytes(), copies_[i].mutable_raw());
+  }
+  void restore() {
+    for (size_t i = 0; i < changed_.size(); ++i)
+      std::copy_n(copies_[i].raw(), changed_[i]->spec.bytes(), variables_.at(changed_[i]));
+  }
+
+ private:
+  Variables& variables_;
+  const std::vector<const Tensor*>& changed_;
+  std::vector<Array> copies_;
+};
+
+const Ir& checked(const std::shared_ptr<Ir>& ir, const std::string& device) {
+  static const std::vector<std::string> devices = {"cpu", "ipu_model"};
+  if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
+    std::vector<std::string> notes = {"devices are \"cpu\" and \"ipu_model\""};
+    if (std::string hint = did_you_mean(device, devices); !hint.empty()) notes.insert(notes.begin(), hint);
+    throw Error(fmt::format("unknown device \"{}\"", device), std::move(notes));
+  }
+  if (ir->replication_factor > 1)
+    throw Error(
+        fmt::format("replication_factor is {}, but the device \"{}\" runs one replica", ir->replication_factor, device),
+        {"set ir.replication_factor = 1"});
+  if (ir->main().ops().empty())
+    throw Error("the main graph has no op, so there is nothing to run",
+                {"use its variables, or store a tensor to a stream"});
+  verify(*ir);
+  check_inplace_order(*ir);
+  return *ir;
+}
+
+void check_transfers(const Ir& ir, const Plan& plan) {
+  if (!ir.num_host_transfers) return;
+  for (const auto& stream : ir.streams()) {
+    const auto found = plan.transfers.find(stream.get());
+    if (found == plan.transfers.end() || found->second == *ir.num_host_transfers) continue;
+    throw Error(fmt::format("the stream `{}` is {} {} in a run, but num_host_transfers is {}", stream->name(),
+                            stream->to_device ? "loaded" : "stored",
+                            found->second == 1 ? std::string("once") : fmt::format("{} times", found->second),
+                            *ir.num_host_transfers),
+                {"without num_host_transfers the number of loads and stores counts"});
+  }
+}
+
+bool has_branch(const Planner& planner) {
+  for (const Plan* plan : planner.plans())
+    for (const Item& item : plan->items)
+      if (item.kind == Item::Kind::branch) return true;
+  return false;
+}
+
+}  // namespace
+
+struct Session::State {
+  State(std::shared_ptr<Ir> the_ir, std::string the_device)
+      : ir(std::move(the_ir)),
+        device(std::move(the_device)),
+        plan(planner.plan(checked(ir, device).main())),
+        variables(*ir),
+        program(plan, [this](const Tensor* v) { return variables.at(v); }),
+        undo(variables, program),
+        clear_outputs(has_branch(planner)) {
+    check_transfers(*ir, plan);
+    ir->frozen = true;
+  }
+
+  bool uses(const Stream* stream) const {
+    const auto found = plan.transfers.find(stream);
+    return found != plan.transfers.end() && found->second > 0;
+  }
+  std::vector<const Stream*> streams(bool to_device) const {
+    std::vector<const Stream*> all;
+    for (const auto& stream : ir->streams())
+      if (stream->to_device == to_device && uses(stream.get())) all.push_back(stream.get());
+    return all;
+  }
+  void check_names(const StreamData& inputs) const;
+  void execute();
+  LoadReport load(const std::vector<NamedArray>& source);
+
+  std::shared_ptr<Ir> ir;
+  std::string device;
+  Planner planner;
+  const Plan& plan;
+  Variables variables;
+  Program program;
+  Undo undo;
+  bool clear_outputs;  ///< a store in an untaken branch leaves its sample as it was
+  int attached = 0;
+  double tail_seconds = -1.0;  ///< of the last run, from the first update to the end; negative before any
+};
+
+Session::Session(std::shared_ptr<Ir> ir, std::string device)
+    : state_(std::make_unique<State>(std::move(ir), std::move(device))) {}
+Session::~Session() = default;
+
+Ir& Session::ir() const { return *state_->ir; }
+const std::string& Session::device() const { return state_->device; }
+std::vector<const Stream*> Session::expected_inputs() const { return state_->streams(true); }
+std::vector<const Stream*> Session::outputs() const { return state_->streams(false); }
+
+int64_t Session::num_host_transfers() const {
+  int64_t most = 1;
+  for (const auto& [stream, n] : state_->plan.transfers) most = std::max(most, n);
+  return most;
+}
+
+int64_t Session::transfers(const Stream* stream) const {
+  return state_->uses(stream) ? state_->plan.transfers.at(stream) : 0;
+}
+
+void Session::State::check_names(const StreamData& inputs) const {
+  std::vector<std::string> missing, unexpected, known, notes;
+  for (const Stream* stream : streams(true)) {
+    known.push_back(stream->name());
+    if (!inputs.count(stream)) missing.push_back(fmt::format("`{}` {}", stream->name(), text(stream->spec())));
+  }
+  for (const auto& [stream, data] : inputs) {
+    if (stream && stream->to_device && uses(stream)) continue;
+    const std::string name = stream ? stream->name() : "none";
+    unexpected.push_back(fmt::format("`{}`", name));
+    if (stream && !stream->to_device)
+      notes.push_back(fmt::format("`{}` is an output", name));
+    else if (stream && std::find(known.begin(), known.end(), name) != known.end())
+      notes.push_back(fmt::format("`{}` is a stream of another program", name));
+    else if (std::string hint = did_you_mean(name, known); !hint.empty())
+      notes.push_back(fmt::format("`{}`: {}", name, hint));
+    else
+      notes.push_back(fmt::format("`{}` is not loaded in a run", name));
+  }
+  if (missing.empty() && unexpected.empty()) return;
+  std::sort(unexpected.begin(), unexpected.end());  // not by address
+  std::sort(notes.begin(), notes.end());
+  std::string message;
+  if (!missing.empty()) message = fmt::format("missing input {}", fmt::join(missing, ", "));
+  if (!unexpected.empty())
+    message += fmt::format("{}unexpected input {}", message.empty() ? "" : "; ", fmt::join(unexpected, ", "));
+  throw Error(std::move(message), std::move(notes));
+}
+
+void Session::State::execute() {
+  bool committed = false, can_undo = false;
+  Clock::time_point start;
+  try {
+    program.run([&] {
+      committed = true;
+      if (tail_seconds < 0 || tail_seconds > short_tail || program.fallible_after_commit()) {
+        undo.take();
+        can_undo = true;
+      }
+      start = Clock::now();
+      return can_undo;
+    });
+  } catch (...) {
+    if (committed && can_undo) undo.restore();
+    throw;
+  }
+  if (committed) tail_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::map<const Stream*, Array> Session::run(const StreamData& inputs) {
+  State& s = *state_;
+  s.check_names(inputs);
+  std::vector<Array> feeds;
+  std::map<const Stream*, Array> results;
+  for (StreamPort& port : s.program.ports()) {
+    if (port.per_run == 0) continue;
+    if (port.stream->to_device) {
+      feeds.push_back(prepare_input(*port.stream, port.per_run, inputs.at(port.stream)));
+      port.next = const_cast<std::byte*>(feeds.back().raw());  // ports of inputs are only read
+    } else {
+      Array& result = results[port.stream];
+      const Shape shape = host_shape(*port.stream, port.per_run);
+      result =
+          s.clear_outputs ? Array::zeros(port.stream->spec().dtype, shape) : Array(port.stream->spec().dtype, shape);
+      port.next = result.mutable_raw();
+    }
+  }
+  s.execute();
+  return results;
+}
+
+void Session::attach() { ++state_->attached; }
+void Session::detach() {
+  if (state_->attached == 0) throw Error("the session is not attached");
+  --state_->attached;
+}
+bool Session::is_attached() const { return state_->attached > 0; }
+
+Array Session::get_tensor_data(const Tensor* tensor) const {
+  if (!tensor || tensor->graph == nullptr || &tensor->graph->ir() != state_->ir.get())
+    throw Error(fmt::format("`{}` does not belong to the session's program", tensor ? tensor->name : "none"));
+  if (state_->variables.has(tensor)) return state_->variables.read(tensor);
+  if (tensor->kind == TensorKind::constant) return tensor->data.clone();
+  throw Error(
+      fmt::format("`{}` is neither a variable nor a constant, so a session does not keep its value", tensor->id),
+      {"store it to a stream, or copy it to a variable"});
+}
+
+void Session::write_variable_data(const Tensor* tensor, const Array& value) {
+  if (!tensor || !state_->variables.has(tensor))
+    throw Error(fmt::format("`{}` is not a variable of the session's program", tensor ? tensor->name : "none"));
+  if (value.shape() != tensor->spec.shape || value.dtype() != tensor->spec.dtype)
+    throw Error(
+        fmt::format("the variable `{}` is {}, the value {}", tensor->name, text(tensor->spec), text(value.spec())));
+  state_->variables.write(tensor, value);
+}
+
+Session::LoadReport Session::State::load(const std::vector<NamedArray>& source) {
+  LoadReport report;
+  std::map<std::string, const Tensor*> here;
+  for (const Tensor* v : variables.all()) here[v->name] = v;
+  std::unordered_set<std::string> there;
+  for (const NamedArray& from : source) {
+    there.insert(from.name);
+    const auto found = here.find(from.name);
+    if (found == here.end()) {
+      report.missing_here.push_back(from.name);
+      continue;
+    }
+    const TensorSpec& spec = found->second->spec;
+    if (spec.shape != from.data.shape() || spec.dtype != from.data.dtype()) {
+      report.mismatched.push_back(fmt::format("{}: {} here, {} there", from.name, text(spec), text(from.data.spec())));
+      continue;
+    }
+    variables.write(found->second, from.data);
+    report.loaded.push_back(from.name);
+  }
+  for (const Tensor* v : variables.all())
+    if (!there.count(v->name)) report.missing_there.push_back(v->name);
+  return report;
+}
+
+Session::LoadReport Session::load_from(const Session& other) {
+  std::vector<NamedArray> source;
+  for (const Tensor* v : other.state_->variables.all()) source.push_back({v->name, other.state_->variables.read(v)});
+  return state_->load(source);
+}
+
+void Session::save(const std::string& path) const {
+  std::vector<NamedArray> arrays;
+  for (const Tensor* v : state_->variables.all()) arrays.push_back({v->name, state_->variables.read(v)});
+  write_checkpoint(path, arrays);
+}
+
+Session::LoadReport Session::restore(const std::string& path) { return state_->load(read_checkpoint(path)); }
+
+Session::MemoryUse Session::memory() const {
+  MemoryUse use;
+  use.variables = state_->variables.bytes();
+  use.arena = state_->plan.arena_bytes;
+  for (const Plan* plan : state_->planner.plans()) use.constants += plan->constant_bytes;
+  return use;
+}
+
+std::string Session::print_plans() const {
+  std::string text = print_plan(state_->plan);
+  for (const Plan* plan : state_->planner.plans())
+    if (plan != &state_->plan) text += print_plan(*plan);
+  return text;
+}
+
+}  // namespace pxl

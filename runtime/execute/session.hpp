@@ -1,0 +1,83 @@
+// A session runs an Ir: it owns the state of the variables and a plan, and feeds the streams.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/graph/ir.hpp"
+
+namespace pxl {
+
+using StreamData = std::map<const Stream*, Array>;
+
+class Session {
+ public:
+  /// Checks in-place order, verifies, plans, freezes the Ir. `device` is "cpu" or "ipu_model"; others throw with a
+  /// suggestion. Throws where the main graph has no op, where replication is asked for, and where a stream is not
+  /// transferred `ir->num_host_transfers` times (if that is set); the Ir is then as it was. Several sessions may own
+  /// one Ir, each with its own state.
+  Session(std::shared_ptr<Ir> ir, std::string device);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Ir& ir() const;
+  const std::string& device() const;
+
+  /// One run. Inputs have the shape [transfers, replicas, *stream shape] with ones dropped, or folded over the first
+  /// axis ([transfers * shape[0], ...]); converted to the stream's dtype where that is safe (convert_safely). A stream
+  /// that is loaded k times consumes its k slices in order. The same shapes for outputs, unfolded. Throws for missing
+  /// and unexpected streams (naming both) and for wrong shapes and dtypes.
+  ///
+  /// A run that ends in an Error or Interrupted leaves the variables as the last whole run left them. This costs a
+  /// copy of the changed variables only where it is needed: in the first run, where updates are followed by steps
+  /// that may fail (reads of indices), and where what follows the first update took more than 20 ms last time.
+  /// Otherwise an interrupt that arrives after the first update waits for the end of the run, that short time.
+  std::map<const Stream*, Array> run(const StreamData& inputs);
+  std::vector<const Stream*> expected_inputs() const;
+  std::vector<const Stream*> outputs() const;
+  /// How often a stream is loaded or stored in a run: the largest number over the streams, at least 1.
+  int64_t num_host_transfers() const;
+  /// The same for one stream; 0 where a run does not use it.
+  int64_t transfers(const Stream* stream) const;
+
+  /// Attached sessions hold their variables on the device; nests. All memory is the host's here, so that reading and
+  /// writing variables is the same in both states.
+  void attach();
+  void detach();
+  bool is_attached() const;
+
+  /// The value of a variable or constant; throws for any other tensor. The array is the caller's own.
+  Array get_tensor_data(const Tensor* tensor) const;
+  /// Checks shape and dtype (numbers are converted by the caller).
+  void write_variable_data(const Tensor* tensor, const Array& value);
+
+  /// Names of variables: copied; in the source but not in this session; in this session but not in the source; in
+  /// both with another shape or dtype ("w: float32[2] here, float32[3] there").
+  struct LoadReport {
+    std::vector<std::string> loaded, missing_here, missing_there, mismatched;
+  };
+  /// Copies variables of the same name, shape and dtype.
+  LoadReport load_from(const Session& other);
+
+  /// Checkpoint: every variable by name, in the safetensors format. Written to a temporary file and renamed, so never
+  /// half-written. A file that cannot be read or is damaged changes no variable.
+  void save(const std::string& path) const;
+  LoadReport restore(const std::string& path);
+
+  /// Bytes that a run needs, as planned: variables, arena, constants.
+  struct MemoryUse {
+    int64_t variables = 0, constants = 0, arena = 0;
+  };
+  MemoryUse memory() const;
+  /// The plans, for debugging: the main graph's, then those of called graphs.
+  std::string print_plans() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pxl

@@ -1,0 +1,170 @@
+// Ops that call graphs: their checks, their outputs, and the outputs that autodiff adds to graphs and call sites.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "runtime/graph/ir.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl {
+
+namespace {
+
+std::string_view last_part(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
+std::string shown(const Graph& graph) { return graph.is_main() ? "the main graph" : fmt::format("`{}`", graph.id()); }
+
+bool reaches(Graph* from, const Graph* target, std::unordered_set<const Graph*>& seen) {
+  std::vector<Graph*> open{from};
+  while (!open.empty()) {
+    Graph* g = open.back();
+    open.pop_back();
+    if (g == target) return true;
+    if (!seen.insert(g).second) continue;
+    for (Graph* callee : g->called_graphs()) open.push_back(callee);
+  }
+  return false;
+}
+
+std::string input_list(const Graph& callee) {
+  std::string text;
+  for (const Tensor* t : callee.inputs())
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", t->name, pxl::text(t->spec));
+  return text.empty() ? "it takes no inputs" : "it takes " + text;
+}
+
+void check_callee(const OpRow& row, const Graph& caller, Graph& callee) {
+  if (&callee.ir() != &caller.ir())
+    throw Error(fmt::format("{}: the graph {} belongs to another program", row.name, shown(callee)));
+  if (callee.is_main()) throw Error(fmt::format("{}: the main graph cannot be called", row.name));
+  std::unordered_set<const Graph*> seen;
+  const bool recursive = &callee == &caller || (!caller.call_sites().empty() && reaches(&callee, &caller, seen));
+  if (recursive)
+    throw Error(fmt::format("{}: {} cannot call {}: graphs are not recursive", row.name, shown(caller), shown(callee)));
+}
+
+/// Checks the inputs from `first` on against those of the callee.
+void check_inputs(const OpRow& row, const Graph& callee, const std::vector<Tensor*>& inputs, size_t first) {
+  for (size_t i = 0; i < callee.inputs().size(); ++i) {
+    const Tensor* wanted = callee.inputs()[i];
+    const Tensor* given = inputs[first + i];
+    if (!given)
+      throw Error(fmt::format("{}: the input `{}` of {} is missing", row.name, wanted->name, shown(callee)),
+                  {input_list(callee)});
+    if (given->spec.shape != wanted->spec.shape || given->spec.dtype != wanted->spec.dtype)
+      throw Error(fmt::format("{}: the input `{}` of {} is {}, but `{}` is {}", row.name, wanted->name, shown(callee),
+                              text(wanted->spec), given->name, text(given->spec)),
+                  {input_list(callee)});
+  }
+}
+
+void check_count(const OpRow& row, const std::vector<Graph*>& called, size_t given, size_t expected) {
+  if (given == expected) return;
+  throw Error(fmt::format("{}: {} inputs have been provided to the called graph {}: it takes {}, {} given", row.name,
+                          given > expected ? "too many" : "not enough", shown(*called[0]), expected, given),
+              {input_list(*called[0])});
+}
+
+void check_loop(const OpRow& row, const Graph& body) {
+  const size_t n = body.declared_outputs();
+  if (body.inputs().size() < n)
+    throw Error(
+        fmt::format("{}: to repeat {}, the number of inputs must be greater than or equal to the number of "
+                    "outputs: it has {} inputs and {} outputs",
+                    row.name, shown(body), body.inputs().size(), n));
+  for (size_t i = 0; i < n; ++i) {
+    const TensorSpec& in = body.inputs()[i]->spec;
+    const TensorSpec& out = body.outputs()[i]->spec;
+    if (in.shape != out.shape || in.dtype != out.dtype)
+      throw Error(fmt::format("{}: output {} of {} is {}, but becomes the input `{}` of the next iteration, {}",
+                              row.name, i, shown(body), text(out), body.inputs()[i]->name, text(in)));
+  }
+}
+
+void check_branch(const OpRow& row, const Graph& yes, const Graph& no, const Tensor* condition) {
+  if (!condition || condition->spec.dtype != DType::boolean || condition->spec.size() != 1)
+    throw Error(fmt::format("{}: the condition must be a bool of one element, not {}", row.name,
+                            condition ? text(condition->spec) : std::string("none")));
+  for (const Graph* g : {&yes, &no})
+    for (const Tensor* t : g->inputs())
+      if (t->by_ref)
+        throw Error(fmt::format("{}: the input `{}` of {} is by reference, which a branch cannot have", row.name,
+                                t->name, shown(*g)),
+                    {"return the new value instead"});
+  if (yes.declared_outputs() != no.declared_outputs())
+    throw Error(fmt::format("{}: both branches must have the same number of outputs: {} has {}, {} has {}", row.name,
+                            shown(yes), yes.declared_outputs(), shown(no), no.declared_outputs()));
+  for (size_t i = 0; i < yes.declared_outputs(); ++i) {
+    const TensorSpec &a = yes.outputs()[i]->spec, &b = no.outputs()[i]->spec;
+    if (a.shape != b.shape || a.dtype != b.dtype)
+      throw Error(fmt::format("{}: output {} differs between the branches: {} in {}, {} in {}", row.name, i, text(a),
+                              shown(yes), text(b), shown(no)));
+  }
+}
+
+}  // namespace
+
+Op* Graph::add_call(Graph& callee, std::vector<Tensor*> inputs) {
+  return add_control(get_op("call"), {&callee}, std::move(inputs));
+}
+
+Op* Graph::add_control(const OpRow& row, std::vector<Graph*> called, std::vector<Tensor*> inputs, Attributes attrs) {
+  check_open();
+  const bool branch = row.role == Role::branch;
+  if (called.size() != (branch ? 2U : 1U) || (!branch && row.role != Role::call && row.role != Role::loop))
+    throw Error(fmt::format("{}: is not an op that calls {} graphs", row.name, called.size()), {}, Fault::internal);
+  for (Graph* g : called) check_callee(row, *this, *g);
+  size_t expected = branch ? 1 : 0;
+  for (const Graph* g : called) expected += g->inputs().size();
+  check_count(row, called, inputs.size(), expected);
+  for (const Tensor* t : inputs)
+    if (t) check_member(row.name, t);
+  size_t first = branch ? 1 : 0;
+  for (const Graph* g : called) {
+    check_inputs(row, *g, inputs, first);
+    first += g->inputs().size();
+  }
+  if (row.role == Role::loop) check_loop(row, *called[0]);
+  if (branch) check_branch(row, *called[0], *called[1], inputs[0]);
+
+  // Transforms and the evaluator walk calls recursively.
+  constexpr int max_depth = 500;
+  int depth = depth_;
+  for (const Graph* g : called) depth = std::max(depth, g->depth_ + 1);
+  if (depth > max_depth)
+    throw Error(fmt::format("{}: calls of graphs are nested more than {} deep", row.name, max_depth),
+                {"inline some of the graphs, or use repeat"});
+
+  Op* op = new_op(row, std::move(inputs), std::move(attrs));
+  depth_ = depth;
+  op->called = called;
+  for (Graph* g : called)
+    if (g->call_sites_.empty() || g->call_sites_.back() != op) g->call_sites_.push_back(op);
+  // What autodiff adds to a graph concerns calls only: an iteration or an untaken branch leaves nothing behind.
+  const size_t n = row.role == Role::call ? called[0]->outputs().size() : called[0]->declared_outputs();
+  for (size_t i = 0; i < n; ++i) {
+    const Tensor* inner = called[0]->outputs()[i];
+    std::string name(last_part(inner->name));
+    if (branch) name += fmt::format("_or_{}", last_part(called[1]->outputs()[i]->name));
+    add_result(op, inner->spec, name);
+  }
+  return op;
+}
+
+size_t Graph::add_stashed_output(Tensor* tensor) {
+  const auto found = std::find(outputs_.begin(), outputs_.end(), tensor);
+  if (found != outputs_.end()) return static_cast<size_t>(found - outputs_.begin());
+  check_open();
+  check_member("autodiff", tensor);
+  outputs_.push_back(tensor);
+  for (Op* site : call_sites_)
+    if (site->row->role == Role::call)
+      site->graph->add_result(site, tensor->spec, std::string(last_part(tensor->name)), false);
+  return outputs_.size() - 1;
+}
+
+}  // namespace pxl

@@ -1,0 +1,102 @@
+// Refuses programs in which an in-place update races with another use of the same memory.
+//
+// Calls are not counted as updates of their by-ref inputs: PopXL sees only updates whose result aliases the input,
+// and programs rely on calling two updates of one variable without ordering them. Such calls keep creation order.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "runtime/graph/memory_order.hpp"
+#include "runtime/graph/schedule.hpp"
+
+namespace pxl {
+
+namespace {
+
+std::string shown(const Op& op) { return fmt::format("{}.{}", op.row->schedule, op.id); }
+
+class Ancestors {
+ public:
+  explicit Ancestors(const Graph& graph) : graph_(graph) {
+    for (size_t k = 0; k < graph.ops().size(); ++k) index_.emplace(graph.ops()[k].get(), k);
+    seen_.assign(graph.ops().size(), 0);
+  }
+
+  /// Marks the ops from `oldest` on from which data or constraints lead to `op`.
+  void search(size_t op, size_t oldest) {
+    ++round_;
+    std::vector<size_t> open{op};
+    const auto visit = [&](const Op* before) {
+      const size_t k = index_.at(before);
+      if (k < oldest || seen_[k] == round_) return;
+      seen_[k] = round_;
+      open.push_back(k);
+    };
+    while (!open.empty()) {
+      const Op& at = *graph_.ops()[open.back()];
+      open.pop_back();
+      for (const Tensor* t : at.inputs)
+        if (t && t->producer) visit(t->producer);
+      for (const Op* before : at.after) visit(before);
+    }
+  }
+  bool found(size_t op) const { return seen_[op] == round_; }
+
+ private:
+  const Graph& graph_;
+  std::unordered_map<const Op*, size_t> index_;
+  std::vector<size_t> seen_;
+  size_t round_ = 0;
+};
+
+[[noreturn]] void refuse(const Graph& graph, const MemoryPair& pair) {
+  const Op& first = *graph.ops()[pair.first];
+  const Op& second = *graph.ops()[pair.second];
+  const Op& update = pair.first_changes ? first : second;
+  const Op& use = pair.first_changes ? second : first;
+  Diagnostic d;
+  d.message = fmt::format(
+      "Inplacing ambiguity detected. The tensor `{}` is modified by `{}` and used by `{}`; nothing orders them: put "
+      "both in in_sequence(), or make one use the other's result",
+      pair.changed->id, shown(update), shown(use));
+  d.span = update.origin.span;
+  d.frames = update.origin.frames;
+  if (use.origin.span) {
+    const Position at = use.origin.span.file->position(use.origin.span.begin);
+    d.notes.push_back(fmt::format("`{}` is at {}:{}:{}", shown(use), use.origin.span.file->name(), at.line, at.column));
+  }
+  throw Error(std::move(d));
+}
+
+void check(const Graph& graph) {
+  std::vector<MemoryPair> pairs = memory_pairs(graph, MemoryGroups(graph), false);
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const MemoryPair& a, const MemoryPair& b) { return a.second < b.second; });
+  Ancestors ancestors(graph);
+  for (size_t i = 0; i < pairs.size();) {
+    size_t end = i, oldest = pairs[i].first;
+    for (; end < pairs.size() && pairs[end].second == pairs[i].second; ++end)
+      oldest = std::min(oldest, pairs[end].first);
+    ancestors.search(pairs[i].second, oldest);
+    for (; i < end; ++i)
+      if (!ancestors.found(pairs[i].first)) refuse(graph, pairs[i]);
+  }
+}
+
+}  // namespace
+
+void check_inplace_order(const Ir& ir) {
+  std::unordered_set<const Graph*> seen;
+  std::vector<const Graph*> open{&ir.main()};
+  while (!open.empty()) {
+    const Graph* graph = open.back();
+    open.pop_back();
+    if (!seen.insert(graph).second) continue;
+    check(*graph);
+    for (const Graph* callee : graph->called_graphs()) open.push_back(callee);
+  }
+}
+
+}  // namespace pxl

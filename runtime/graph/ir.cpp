@@ -1,0 +1,297 @@
+// Graphs, their tensors and ops: naming, numbering and the checks made when an op is added.
+#include "runtime/graph/ir.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "runtime/graph/sequencing.hpp"
+#include "runtime/ops/table.hpp"
+#include "runtime/tensor/print.hpp"
+
+namespace pxl {
+
+namespace {
+
+std::string_view last_part(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
+std::string scoped_name(const Ir& ir, const std::string& name) {
+  std::string text;
+  for (const std::string& scope : ir.name_scopes) text += scope + "/";
+  return text + name;
+}
+
+/// Name of output `i` by the row's default: its entry in the list, or the last one with a number behind it.
+std::string default_name(const OpRow& row, const std::vector<Tensor*>& inputs, size_t i) {
+  std::string_view rest = row.output.empty() ? std::string_view("t") : row.output;
+  std::string_view entry = rest;
+  size_t at = 0;
+  for (;; ++at) {
+    const size_t comma = rest.find(',');
+    entry = rest.substr(0, comma);
+    if (at == i || comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  while (!entry.empty() && entry.front() == ' ') entry.remove_prefix(1);
+  while (!entry.empty() && entry.back() == ' ') entry.remove_suffix(1);
+  std::string name(entry);
+  if (const size_t hole = name.find("{0}"); hole != std::string::npos) {
+    const auto first = std::find_if(inputs.begin(), inputs.end(), [](const Tensor* t) { return t != nullptr; });
+    name.replace(hole, 3, first == inputs.end() ? std::string("t") : std::string(last_part((*first)->name)));
+  }
+  return at == i ? name : fmt::format("{}_{}", name, i);
+}
+
+std::string described(const std::vector<Tensor*>& inputs) {
+  std::string text;
+  for (const Tensor* t : inputs)
+    if (t) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", last_part(t->name), pxl::text(t->spec));
+  return text;
+}
+
+void check_one_ipu(const OpRow& row, const std::vector<Tensor*>& inputs) {
+  const Tensor* placed = nullptr;
+  for (const Tensor* t : inputs) {
+    if (!t || !t->ipu()) continue;
+    if (!placed) placed = t;
+    if (*placed->ipu() != *t->ipu())
+      throw Error(fmt::format("{}: the tensors `{}` and `{}` are located on different IPUs: {} != {}", row.name,
+                              placed->name, t->name, *placed->ipu(), *t->ipu()),
+                  {fmt::format("copy one of them first: {}.copy_to_ipu({})", last_part(t->name), *placed->ipu())});
+  }
+}
+
+}  // namespace
+
+std::optional<int> Tensor::ipu() const {
+  if (!producer) return std::nullopt;
+  return producer->ipu.value_or(0);
+}
+
+std::string text(const Tensor& tensor) {
+  return fmt::format("Tensor[{} {} {}]", tensor.id, name(tensor.spec.dtype), tuple_text(tensor.spec.shape));
+}
+
+bool Op::modifies(size_t slot) const {
+  if (slot < 32 && (row->modifies >> slot & 1U)) return true;
+  if (slot < input_modified.size() && input_modified[slot]) return true;
+  if (row->role == Role::call || row->role == Role::loop)
+    return !called.empty() && slot < called[0]->inputs().size() && called[0]->inputs()[slot]->by_ref;
+  return false;
+}
+
+SiteStorage::SiteStorage(const Op& op) : site{*op.row, {}, op.attrs} {
+  for (const Tensor* t : op.inputs) {
+    in.push_back(t ? &t->spec : nullptr);
+    labels.emplace_back(t ? last_part(t->name) : std::string_view());
+  }
+  for (const Tensor* t : op.outputs) out.push_back(t->spec);
+  site.in = in;
+  site.out = out;
+  site.labels = labels;
+}
+
+Graph::Graph(Ir& ir, std::string id, std::string title)
+    : ir_(ir), id_(std::move(id)), title_(std::move(title)), sequencing_(std::make_unique<Sequencing>()) {}
+
+Graph::~Graph() = default;
+
+void Graph::check_open() const {
+  if (ir_.frozen)
+    throw Error(fmt::format("the program `{}` is owned by a session: nothing more can be added to it", ir_.name()),
+                {"build everything before Session(...), or call the program again for a new IR"});
+}
+
+void Graph::check_member(std::string_view what, const Tensor* tensor) const {
+  if (contains(tensor)) return;
+  const std::string here = is_main() ? "the main graph" : fmt::format("`{}`", id_);
+  const std::string there =
+      tensor->graph->is_main() ? std::string("the main graph") : fmt::format("`{}`", tensor->graph->id());
+  if (&tensor->graph->ir() != &ir_)
+    throw Error(fmt::format("{}: the input tensor `{}` is not in the current graph {}: it belongs to another program",
+                            what, tensor->name, here),
+                {"tensors of one program cannot be used in another: use a stream or a variable of this one"});
+  throw Error(fmt::format("{}: the input tensor `{}` is not in the current graph {}: it is in {}", what, tensor->name,
+                          here, there),
+              {fmt::format("pass it as an argument where the graph is called, and use the graph's input here: {}",
+                           text(*tensor))});
+}
+
+void Graph::claim_name(Tensor* tensor, std::string name) {
+  const std::string prefix = id_.empty() ? std::string() : id_ + "/";
+  std::string unique = name;
+  while (by_id_.count(prefix + unique)) unique = fmt::format("{}__t{}", name, ir_.next_suffix());
+  tensor->name = unique;
+  tensor->id = prefix + unique;
+  by_id_.emplace(tensor->id, tensor);
+}
+
+Tensor* Graph::new_tensor(TensorKind kind, TensorSpec spec, const std::string& name, bool scoped) {
+  element_count(spec.shape);  // refuses extents whose product overflows
+  auto tensor = std::make_unique<Tensor>();
+  tensor->kind = kind;
+  tensor->spec = std::move(spec);
+  tensor->graph = this;
+  tensor->origin = ir_.origin;
+  const std::string plain = name.empty() ? std::string("t") : name;
+  claim_name(tensor.get(), scoped ? scoped_name(ir_, plain) : plain);
+  tensors_.push_back(std::move(tensor));
+  return tensors_.back().get();
+}
+
+Tensor* Graph::add_result(Op* op, TensorSpec spec, const std::string& name, bool scoped) {
+  Tensor* t = new_tensor(TensorKind::result, std::move(spec), name, scoped);
+  t->producer = op;
+  t->output_index = static_cast<int>(op->outputs.size());
+  t->origin = op->origin;
+  op->outputs.push_back(t);
+  return t;
+}
+
+Op* Graph::new_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attrs) {
+  auto op = std::make_unique<Op>();
+  op->id = ir_.next_op_id();
+  op->row = &row;
+  op->graph = this;
+  op->inputs = std::move(inputs);
+  op->attrs = std::move(attrs);
+  op->attrs.resize(row.params.size());
+  op->ipu = ir_.ipu;
+  op->io_tiles = ir_.io_tiles;
+  op->origin = ir_.origin;
+  for (Tensor* t : op->inputs)
+    if (t && (t->consumers.empty() || t->consumers.back() != op.get())) t->consumers.push_back(op.get());
+  ops_.push_back(std::move(op));
+  sequence(ops_.back().get());
+  return ops_.back().get();
+}
+
+Tensor* Graph::add_input(TensorSpec spec, const std::string& name, bool by_ref, std::string key) {
+  check_open();
+  if (is_main())
+    throw Error(fmt::format("the main graph has no inputs: `{}` cannot be one", name), {"use a stream or a variable"});
+  if (!call_sites_.empty())
+    throw Error(fmt::format("the graph `{}` is called already: it can have no further input `{}`", id_, name));
+  Tensor* t = new_tensor(TensorKind::input, std::move(spec), name);
+  t->by_ref = by_ref;
+  t->key = std::move(key);
+  inputs_.push_back(t);
+  return t;
+}
+
+Tensor* Graph::add_variable(Array initial, const std::string& name) {
+  check_open();
+  if (!is_main())
+    throw Error(fmt::format("the variable `{}` cannot be made outside the main graph: the current graph is `{}`",
+                            name.empty() ? "t" : name, id_),
+                {"declare it with `param`, or make it an argument and pass the variable where the graph is called"});
+  Tensor* t = new_tensor(TensorKind::variable, initial.spec(), name);
+  t->data = std::move(initial);
+  return t;
+}
+
+Tensor* Graph::add_constant(Array value, const std::string& name) {
+  check_open();
+  Tensor* t = new_tensor(TensorKind::constant, value.spec(), name);
+  t->data = std::move(value);
+  return t;
+}
+
+void Graph::add_output(Tensor* tensor) {
+  check_open();
+  check_member("return", tensor);
+  if (outputs_.size() != declared_outputs_ || !call_sites_.empty())
+    throw Error(fmt::format("the graph `{}` is called or differentiated already: it can have no further output", id_));
+  outputs_.push_back(tensor);
+  declared_outputs_ = outputs_.size();
+}
+
+Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attrs,
+                  const std::vector<std::string>& names) {
+  check_open();
+  for (const Tensor* t : inputs)
+    if (t) check_member(row.name, t);
+  if (inputs.size() > 1) check_one_ipu(row, inputs);
+  if (!row.infer) throw Error(fmt::format("{}: cannot be added as an op of its own", row.name), {}, Fault::internal);
+
+  Op probe;
+  probe.row = &row;
+  probe.inputs = inputs;
+  probe.attrs = attrs;
+  probe.attrs.resize(row.params.size());
+  std::vector<TensorSpec> specs;
+  try {
+    const SiteStorage storage(probe);
+    specs = row.infer(storage.site);
+    for (const TensorSpec& spec : specs) element_count(spec.shape);
+  } catch (Error& error) {
+    const std::string facts = described(inputs);
+    if (error.first().notes.empty() && !facts.empty()) error.first().notes.push_back(facts);
+    throw;
+  }
+
+  Op* op = new_op(row, std::move(inputs), std::move(attrs));
+  for (size_t i = 0; i < specs.size(); ++i)
+    add_result(op, std::move(specs[i]),
+               i < names.size() && !names[i].empty() ? names[i] : default_name(row, op->inputs, i));
+  return op;
+}
+
+Op* Graph::add_host_load(Stream& stream, const std::string& name) {
+  check_open();
+  if (!stream.to_device)
+    throw Error(fmt::format("host_load: `{}` is an output stream", stream.name()), {"declare it with `stream in`"});
+  const OpRow& init = get_op("init");
+  Attributes attrs(init.params.size());
+  for (size_t i = 0; i < init.params.size(); ++i) {
+    if (init.params[i].kind == ParamKind::shape) attrs[i] = stream.spec().shape;
+    if (init.params[i].kind == ParamKind::dtype) attrs[i] = stream.spec().dtype;
+    if (init.params[i].kind == ParamKind::string) attrs[i] = std::string(init.params[i].default_value.s);
+  }
+  const std::string result = name.empty() ? stream.name() : name;
+  Op* memory = new_op(init, {}, std::move(attrs));
+  add_result(memory, stream.spec(), default_name(init, {}, 0));
+  Op* load = new_op(get_op("host_load"), {memory->outputs[0]}, {});
+  load->stream = &stream;
+  stream.used = true;
+  add_result(load, stream.spec(), result);
+  return load;
+}
+
+Op* Graph::add_host_store(Stream& stream, Tensor* tensor) {
+  check_open();
+  check_member("host_store", tensor);
+  if (stream.to_device)
+    throw Error(fmt::format("host_store: `{}` is an input stream", stream.name()), {"declare it with `stream out`"});
+  if (stream.spec().shape != tensor->spec.shape || stream.spec().dtype != tensor->spec.dtype)
+    throw Error(fmt::format("host_store: the stream `{}` takes {}, but `{}` is {}", stream.name(), text(stream.spec()),
+                            tensor->name, text(tensor->spec)),
+                {"give the stream the tensor's spec, or reshape or cast the tensor"});
+  Op* op = new_op(get_op("host_store"), {tensor}, {});
+  op->stream = &stream;
+  stream.used = true;
+  return op;
+}
+
+Tensor* Graph::find_tensor(std::string_view id) const {
+  const auto found = by_id_.find(std::string(id));
+  if (found != by_id_.end()) return found->second;
+  if (is_main()) return nullptr;
+  const auto by_name = by_id_.find(fmt::format("{}/{}", id_, id));
+  return by_name == by_id_.end() ? nullptr : by_name->second;
+}
+
+std::vector<Graph*> Graph::called_graphs() const {
+  std::vector<Graph*> found;
+  std::unordered_set<const Graph*> seen;
+  for (const auto& op : ops_)
+    for (Graph* g : op->called)
+      if (seen.insert(g).second) found.push_back(g);
+  return found;
+}
+
+}  // namespace pxl

@@ -1,0 +1,244 @@
+// The graph: the contract between the half that builds (interpreter, transforms) and the half that runs.
+// An Ir owns graphs, a Graph owns its tensors and ops; all pointers are stable while the Ir lives.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/graph/op.hpp"
+#include "runtime/tensor/array.hpp"
+
+namespace pxl {
+
+class Graph;
+class Ir;
+struct Op;
+
+/// Where in the program something was made.
+struct Origin {
+  Span span;
+  FramePtr frames;
+};
+
+enum class TensorKind : uint8_t { variable, constant, input, result, stream };
+
+struct Tensor {
+  TensorKind kind;
+  std::string id;     ///< "<graph id>/<scopes>/<name>", unique in the Ir; the main graph's id is empty
+  std::string name;   ///< the id without its graph part: "fc1/weight"
+  std::string key;    ///< dotted name in the graph's named tree ("fc1.weight"), empty for positional inputs
+  TensorSpec spec;
+  Graph* graph = nullptr;
+  Op* producer = nullptr;      ///< the op whose output this is, or null
+  int output_index = 0;        ///< which output of the producer
+  std::vector<Op*> consumers;  ///< each once, in order of creation
+  bool by_ref = false;         ///< inputs: changes reach the caller's tensor
+  Array data;                  ///< variables: initial value; constants: value
+  Origin origin;
+
+  /// IPU of the producing op; none for variables, constants and graph inputs.
+  std::optional<int> ipu() const;
+};
+
+/// "Tensor[fc1/weight float32 (784, 512)]"; a subgraph's tensor shows its full id.
+std::string text(const Tensor& tensor);
+
+/// A host stream. It lives in the main graph and may be created anywhere.
+struct Stream {
+  Tensor* handle = nullptr;  ///< kind stream; gives name and spec
+  bool to_device = true;
+  bool used = false;         ///< some op loads from it or stores to it
+  const TensorSpec& spec() const { return handle->spec; }
+  const std::string& name() const { return handle->name; }
+};
+
+struct Op {
+  int id = 0;  ///< unique in the Ir, from 100
+  const OpRow* row = nullptr;
+  Graph* graph = nullptr;
+  std::vector<Tensor*> inputs;   ///< by slot; null where an optional operand is absent
+  std::vector<Tensor*> outputs;
+  Attributes attrs;              ///< parallel to row->params
+  std::vector<Graph*> called;    ///< control ops
+  Stream* stream = nullptr;      ///< host_load, host_store
+  std::vector<Op*> after;        ///< ops of the same graph that must run before this one
+  std::vector<bool> input_modified;  ///< call sites: set_parent_input_modified, by slot; empty means none
+  std::optional<int> ipu;
+  bool io_tiles = false;
+  Origin origin;
+
+  /// Whether running this op changes the memory of input `slot` (in-place op, or a by-ref or marked call input).
+  bool modifies(size_t slot) const;
+};
+
+/// Specs and attributes of an op, as kernels see them. The storage must outlive the site.
+struct SiteStorage {
+  std::vector<const TensorSpec*> in;
+  std::vector<TensorSpec> out;
+  std::vector<std::string> labels;
+  OpSite site;
+  explicit SiteStorage(const Op& op);
+};
+
+class Graph {
+ public:
+  Graph(Ir& ir, std::string id, std::string title);
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  Ir& ir() const { return ir_; }
+  const std::string& id() const { return id_; }  ///< "Linear_subgraph(0)"; empty for the main graph
+  const std::string& name() const { return id_; }
+  const std::string& title() const { return title_; }  ///< name of the function or module: "Linear"
+  bool is_main() const { return id_.empty(); }
+
+  const std::vector<Tensor*>& inputs() const { return inputs_; }
+  const std::vector<Tensor*>& outputs() const { return outputs_; }
+  /// Outputs that the program returned; autodiff may have added further ones behind them.
+  size_t declared_outputs() const { return declared_outputs_; }
+  const std::vector<std::unique_ptr<Op>>& ops() const { return ops_; }  ///< in order of creation
+  const std::vector<std::unique_ptr<Tensor>>& tensors() const { return tensors_; }
+  const std::vector<Op*>& call_sites() const { return call_sites_; }  ///< ops in any graph that call this one
+
+  /// `key` is the dotted name of a named input; `name` gets name scopes and, on a clash, a "__t{n}" suffix.
+  Tensor* add_input(TensorSpec spec, const std::string& name, bool by_ref = false, std::string key = {});
+  /// Main graph only, otherwise throws "... outside the main graph".
+  Tensor* add_variable(Array initial, const std::string& name);
+  Tensor* add_constant(Array value, const std::string& name);
+  /// A declared output. The tensor must be in this graph; inputs may be returned, and a tensor twice.
+  void add_output(Tensor* tensor);
+  /// A further output for autodiff: also added to every call site, present and future. Does nothing if the
+  /// tensor is an output already. Returns its index among the outputs.
+  size_t add_stashed_output(Tensor* tensor);
+
+  /// Creates an op: checks that the inputs belong here and share an IPU, infers the outputs, names them.
+  /// `names` overrides the row's default output names.
+  Op* add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attrs,
+             const std::vector<std::string>& names = {});
+  /// A call op; `inputs` parallel to callee.inputs(). Checks specs.
+  Op* add_call(Graph& callee, std::vector<Tensor*> inputs);
+  /// Any op that calls graphs. Inputs by role: call and loop have the callee's; a branch has the condition (a bool
+  /// of one element), then those of `called[0]`, then those of `called[1]`. A loop carries its body's declared
+  /// outputs into the first inputs and gives them as its outputs; a branch gives the outputs both graphs declare.
+  Op* add_control(const OpRow& row, std::vector<Graph*> called, std::vector<Tensor*> inputs, Attributes attrs = {});
+  Op* add_host_load(Stream& stream, const std::string& name);  ///< Init and HostLoad: two op ids
+  Op* add_host_store(Stream& stream, Tensor* tensor);
+
+  Tensor* find_tensor(std::string_view id) const;
+  bool contains(const Tensor* tensor) const { return tensor && tensor->graph == this; }
+  /// Graphs called by ops of this one, each once, in order of first use.
+  std::vector<Graph*> called_graphs() const;
+
+  // For transforms that build a graph and then tidy it, before anything calls it.
+  /// Removes the ops without side effects whose outputs nobody uses, and the inputs from `first_input` on that
+  /// nobody uses.
+  void prune(size_t first_input);
+  void set_inputs(std::vector<Tensor*> permuted);          ///< the same inputs in another order
+  void rename(Tensor* tensor, const std::string& name);    ///< made unique like any name
+
+  // Order constraints of `in_sequence`; see InSequence.
+  struct Sequencing;
+
+ private:
+  friend class InSequence;
+  friend class Ir;
+  Tensor* new_tensor(TensorKind kind, TensorSpec spec, const std::string& name, bool scoped = true);
+  Op* new_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attrs);
+  Tensor* add_result(Op* op, TensorSpec spec, const std::string& name, bool scoped = true);
+  void claim_name(Tensor* tensor, std::string name);
+  void check_open() const;
+  void check_member(std::string_view what, const Tensor* tensor) const;
+  void sequence(Op* op);
+
+  Ir& ir_;
+  std::string id_;
+  std::string title_;
+  std::vector<Tensor*> inputs_, outputs_;
+  size_t declared_outputs_ = 0;
+  std::vector<std::unique_ptr<Op>> ops_;
+  std::vector<std::unique_ptr<Tensor>> tensors_;
+  std::unordered_map<std::string, Tensor*> by_id_;
+  std::vector<Op*> call_sites_;
+  int depth_ = 0;  // how deep calls nest below this graph
+  std::unique_ptr<Sequencing> sequencing_;
+
+ public:
+  ~Graph();
+};
+
+/// How ops created in a graph are ordered while an InSequence lives (graphs.md, contexts): `yes` chains them,
+/// `no` leaves them unordered among themselves but keeps the block's place in an outer chain, `pass` leaves them
+/// out of the chain altogether. Nests. Leave blocks in the reverse order of entering them.
+class InSequence {
+ public:
+  enum class Mode : uint8_t { yes, no, pass };
+  InSequence(Graph& graph, Mode mode);
+  ~InSequence();
+  InSequence(const InSequence&) = delete;
+  InSequence& operator=(const InSequence&) = delete;
+
+ private:
+  Graph& graph_;
+};
+
+class Ir {
+ public:
+  explicit Ir(std::string name = "main");
+  ~Ir();
+  Ir(const Ir&) = delete;
+  Ir& operator=(const Ir&) = delete;
+
+  const std::string& name() const { return name_; }  ///< of the program that declared it
+  Graph& main() { return *graphs_.front(); }
+  const Graph& main() const { return *graphs_.front(); }
+  const std::vector<std::unique_ptr<Graph>>& graphs() const { return graphs_; }  ///< main first
+
+  /// "{title}_subgraph({n})".
+  Graph& create_graph(const std::string& title);
+  /// "{forward}_bwd", then "{forward}_bwd_{n}".
+  Graph& create_gradient_graph(const Graph& forward);
+
+  /// A stream of the main graph; the name is made unique.
+  Stream& add_stream(TensorSpec spec, const std::string& name, bool to_device);
+  const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
+  Stream* stream_of(const Tensor* handle) const;
+
+  std::vector<Tensor*> variables() const;  ///< of the main graph, in order of creation
+
+  int next_op_id() { return next_op_++; }
+  int next_suffix() { return next_suffix_++; }
+
+  int replication_factor = 1;
+  std::optional<int64_t> num_host_transfers;  ///< unset: the number of loads
+  bool frozen = false;                        ///< a session owns it: nothing more may be added
+
+  // State of the program that is building this Ir: what the next op is given.
+  Origin origin;
+  std::vector<std::string> name_scopes;
+  std::optional<int> ipu;
+  bool io_tiles = false;
+
+  /// Drops everything created after `mark()`: graphs, ops, tensors, streams and counters. Lets a REPL input that
+  /// fails leave no trace.
+  struct Mark;
+  std::shared_ptr<const Mark> mark() const;
+  void rollback(const Mark& mark);
+
+  /// Per-Ir caches of transforms (autodiff's memo), keyed by the transform's own type.
+  std::map<std::string, std::shared_ptr<void>> memo;
+
+ private:
+  std::string name_;
+  std::vector<std::unique_ptr<Graph>> graphs_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  int next_op_ = 100;
+  int next_subgraph_ = 0;
+  int next_suffix_ = 0;
+};
+
+}  // namespace pxl

@@ -1,0 +1,126 @@
+// Creation order is a topological order of data and constraints, because an op is made after its inputs and after
+// the ops that it follows. So whatever is already ordered is ordered as created, and the pairs found here, which
+// follow creation as well, never contradict it.
+#include "runtime/graph/memory_order.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+namespace pxl {
+
+MemoryGroups::MemoryGroups(const Graph& graph) {
+  const auto start = [&](const Tensor* t) {
+    if (group_.emplace(t, roots_.size()).second) roots_.push_back(t);
+  };
+  for (const auto& t : graph.tensors())
+    if (!t->producer) start(t.get());
+  for (const auto& op : graph.ops()) {
+    const int alias = op->row->alias;
+    for (size_t i = 0; i < op->outputs.size(); ++i) {
+      const bool shares = i == 0 && alias >= 0 && static_cast<size_t>(alias) < op->inputs.size() &&
+                          op->inputs[static_cast<size_t>(alias)] != nullptr;
+      if (shares)
+        group_.emplace(op->outputs[i], group_.at(op->inputs[static_cast<size_t>(alias)]));
+      else
+        start(op->outputs[i]);
+    }
+  }
+}
+
+std::vector<MemoryPair> memory_pairs(const Graph& graph, const MemoryGroups& groups, bool calls_change) {
+  struct Access {
+    size_t op;
+    const Tensor* tensor;
+    bool changes;
+  };
+  constexpr size_t none = ~size_t{0};
+  struct State {
+    Access last_change{none, nullptr, false};
+    std::vector<Access> uses;  // since the last change
+  };
+  const auto& ops = graph.ops();
+  const auto changes = [&](const Op& op, size_t slot) {
+    if (!calls_change && !op.called.empty()) return false;
+    return op.modifies(slot);
+  };
+  std::vector<bool> changed(groups.count(), false);
+  for (const auto& op : ops)
+    for (size_t s = 0; s < op->inputs.size(); ++s)
+      if (op->inputs[s] && changes(*op, s)) changed[groups.group(op->inputs[s])] = true;
+
+  std::vector<MemoryPair> pairs;
+  std::unordered_map<size_t, State> states;
+  for (size_t k = 0; k < ops.size(); ++k) {
+    const Op& op = *ops[k];
+    std::map<size_t, Access> accesses;  // by group; an op that uses memory twice changes it if any use does
+    for (size_t s = 0; s < op.inputs.size(); ++s) {
+      const Tensor* t = op.inputs[s];
+      if (!t || !changed[groups.group(t)]) continue;
+      Access& a = accesses.emplace(groups.group(t), Access{k, t, false}).first->second;
+      if (!a.changes && changes(op, s)) a = {k, t, true};
+    }
+    for (const auto& [group, access] : accesses) {
+      State& state = states[group];
+      if (state.last_change.op != none) pairs.push_back({state.last_change.op, k, state.last_change.tensor, true});
+      if (access.changes) {
+        for (const Access& use : state.uses) pairs.push_back({use.op, k, access.tensor, false});
+        state.uses.clear();
+        state.last_change = access;
+      } else {
+        state.uses.push_back(access);
+      }
+    }
+  }
+  return pairs;
+}
+
+namespace {
+
+/// What a graph does outside its tensors: the streams that it uses; null stands for all other effects.
+using Effects = std::set<const Stream*>;
+
+const Effects& effects_of(const Graph& graph, std::unordered_map<const Graph*, Effects>& known) {
+  if (const auto found = known.find(&graph); found != known.end()) return found->second;
+  Effects effects;
+  for (const auto& op : graph.ops()) {
+    if (op->stream)
+      effects.insert(op->stream);
+    else if (op->row->side_effect)
+      effects.insert(nullptr);
+    for (const Graph* callee : op->called) {
+      const Effects& inner = effects_of(*callee, known);
+      effects.insert(inner.begin(), inner.end());
+    }
+  }
+  return known.emplace(&graph, std::move(effects)).first->second;
+}
+
+}  // namespace
+
+std::vector<std::pair<size_t, size_t>> effect_pairs(const Graph& graph) {
+  std::unordered_map<const Graph*, Effects> known;
+  std::unordered_map<const Stream*, size_t> last;
+  std::vector<std::pair<size_t, size_t>> pairs;
+  for (size_t k = 0; k < graph.ops().size(); ++k) {
+    const Op& op = *graph.ops()[k];
+    Effects effects;
+    if (op.stream)
+      effects.insert(op.stream);
+    else if (op.row->side_effect)
+      effects.insert(nullptr);
+    for (const Graph* callee : op.called) {
+      const Effects& inner = effects_of(*callee, known);
+      effects.insert(inner.begin(), inner.end());
+    }
+    for (const Stream* s : effects) {
+      const auto [at, fresh] = last.emplace(s, k);
+      if (!fresh) pairs.emplace_back(at->second, k);
+      at->second = k;
+    }
+  }
+  return pairs;
+}
+
+}  // namespace pxl

@@ -1,0 +1,132 @@
+// Scheduling: a greedy topological order that keeps few bytes live.
+//
+// The cost of running an op next is the bytes of the memory that it makes less the bytes of the memory that it is
+// the last to use. Only memory made by ops of the graph counts: variables, constants and inputs live throughout.
+// An op's cost changes only when it becomes the last user of some memory, which happens once for each memory, so
+// the queue sees a linear number of entries.
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "runtime/graph/memory_order.hpp"
+#include "runtime/graph/schedule.hpp"
+
+namespace pxl {
+
+namespace {
+
+struct Entry {
+  int64_t cost;
+  size_t op;
+  /// The cheapest first, then the one created first.
+  bool operator<(const Entry& o) const { return cost != o.cost ? cost > o.cost : op > o.op; }
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(const Graph& graph) : graph_(graph), groups_(graph) {
+    const auto& ops = graph.ops();
+    for (size_t k = 0; k < ops.size(); ++k) index_.emplace(ops[k].get(), k);
+    followers_.resize(ops.size());
+    waits_.assign(ops.size(), 0);
+    cost_.assign(ops.size(), 0);
+    uses_.resize(ops.size());
+    add_edges();
+    add_memory();
+  }
+
+  std::vector<Op*> run() {
+    const auto& ops = graph_.ops();
+    std::vector<Op*> order;
+    order.reserve(ops.size());
+    std::vector<bool> done(ops.size(), false);
+    for (size_t k = 0; k < ops.size(); ++k)
+      if (waits_[k] == 0) queue_.push({cost_[k], k});
+    while (!queue_.empty()) {
+      const Entry next = queue_.top();
+      queue_.pop();
+      if (done[next.op] || next.cost != cost_[next.op]) continue;  // an entry that a cheaper one has replaced
+      done[next.op] = true;
+      order.push_back(ops[next.op].get());
+      for (size_t group : uses_[next.op]) used(group, next.op);
+      for (size_t follower : followers_[next.op])
+        if (--waits_[follower] == 0) queue_.push({cost_[follower], follower});
+    }
+    if (order.size() != ops.size())
+      throw Error("the ops of graph `" + graph_.id() + "` wait for each other", {}, Fault::internal);
+    return order;
+  }
+
+ private:
+  void add_edge(size_t from, size_t to) {
+    if (from == to) return;
+    followers_[from].push_back(to);
+    ++waits_[to];
+  }
+
+  void add_edges() {
+    const auto& ops = graph_.ops();
+    for (size_t k = 0; k < ops.size(); ++k) {
+      for (const Tensor* t : ops[k]->inputs)
+        if (t && t->producer) add_edge(index_.at(t->producer), k);
+      for (const Op* before : ops[k]->after) add_edge(index_.at(before), k);
+    }
+    for (const MemoryPair& p : memory_pairs(graph_, groups_, true)) add_edge(p.first, p.second);
+    for (const auto& [first, second] : effect_pairs(graph_)) add_edge(first, second);
+  }
+
+  void add_memory() {
+    bytes_.assign(groups_.count(), 0);
+    users_left_.assign(groups_.count(), 0);
+    users_xor_.assign(groups_.count(), 0);
+    const auto& ops = graph_.ops();
+    for (size_t k = 0; k < ops.size(); ++k) {
+      for (const Tensor* t : ops[k]->outputs) {
+        const size_t group = groups_.group(t);
+        if (groups_.root(group) != t) continue;
+        bytes_[group] = t->spec.bytes();
+        cost_[k] += bytes_[group];
+      }
+      for (const Tensor* t : ops[k]->inputs)
+        if (t) uses_[k].push_back(groups_.group(t));
+      std::sort(uses_[k].begin(), uses_[k].end());
+      uses_[k].erase(std::unique(uses_[k].begin(), uses_[k].end()), uses_[k].end());
+      for (size_t group : uses_[k]) {
+        ++users_left_[group];
+        users_xor_[group] ^= k;
+      }
+    }
+    // An output of the graph outlives its users: it is never freed, so freeing it must not count.
+    for (const Tensor* t : graph_.outputs()) {
+      const size_t group = groups_.group(t);
+      if (bytes_[group] > 0) users_left_[group] += 2;
+    }
+    for (size_t group = 0; group < groups_.count(); ++group)
+      if (users_left_[group] == 1) cost_[users_xor_[group]] -= bytes_[group];
+  }
+
+  void used(size_t group, size_t op) {
+    users_xor_[group] ^= op;
+    if (--users_left_[group] != 1 || bytes_[group] == 0) return;
+    const size_t last = users_xor_[group];
+    cost_[last] -= bytes_[group];
+    if (waits_[last] == 0) queue_.push({cost_[last], last});
+  }
+
+  const Graph& graph_;
+  MemoryGroups groups_;
+  std::unordered_map<const Op*, size_t> index_;
+  std::vector<std::vector<size_t>> followers_;
+  std::vector<size_t> waits_;
+  std::vector<int64_t> cost_;
+  std::vector<std::vector<size_t>> uses_;  // memory groups that an op uses, each once
+  std::vector<int64_t> bytes_;
+  std::vector<size_t> users_left_, users_xor_;  // how many users are yet to run; which, when it is one
+  std::priority_queue<Entry> queue_;
+};
+
+}  // namespace
+
+std::vector<Op*> schedule_order(const Graph& graph) { return Scheduler(graph).run(); }
+
+}  // namespace pxl

@@ -1,0 +1,69 @@
+// The textual form of a schedule. Tensors are numbered as they first appear in the text.
+#include <fmt/format.h>
+
+#include <iterator>
+#include <unordered_map>
+
+#include "runtime/graph/schedule.hpp"
+
+namespace pxl {
+
+namespace {
+
+class Printer {
+ public:
+  std::string print(const Graph& graph) {
+    fmt::format_to(out(), "Graph : {}\n  (", graph.name());
+    const char* separator = "";
+    for (const Tensor* t : graph.inputs()) {
+      fmt::format_to(out(), "{}{}{}%{}", separator, t->key, t->key.empty() ? "" : "=", number(t));
+      separator = ", ";
+    }
+    // The graph's outputs stand on the first line but are numbered after everything else.
+    std::string body;
+    std::swap(body, text_);
+    for (const Op* op : schedule_order(graph)) print(*op);
+    std::swap(body, text_);
+    text_ += ") -> (";
+    separator = "";
+    for (const Tensor* t : graph.outputs()) {
+      fmt::format_to(out(), "{}%{}", separator, number(t));
+      separator = ", ";
+    }
+    text_ += ") {\n" + body + "  }";
+    return std::move(text_);
+  }
+
+ private:
+  std::back_insert_iterator<std::string> out() { return std::back_inserter(text_); }
+
+  size_t number(const Tensor* t) { return numbers_.emplace(t, numbers_.size() + 1).first->second; }
+
+  void print(const Op& op) {
+    fmt::format_to(out(), "    {}.{}", op.row->schedule, op.id);
+    if (op.row->role == Role::call || op.row->role == Role::loop) fmt::format_to(out(), "({})", op.called.at(0)->id());
+    text_ += " (";
+    print(op.inputs);
+    text_ += ") -> (";
+    print(op.outputs);
+    text_ += ")\n";
+  }
+
+  void print(const std::vector<Tensor*>& tensors) {
+    const char* separator = "";
+    for (const Tensor* t : tensors) {
+      if (!t) continue;
+      fmt::format_to(out(), "{}%{} [{} {}]", separator, number(t), tuple_text(t->spec.shape), name(t->spec.dtype));
+      separator = ", ";
+    }
+  }
+
+  std::string text_;
+  std::unordered_map<const Tensor*, size_t> numbers_;
+};
+
+}  // namespace
+
+std::string print_schedule(const Graph& graph) { return Printer().print(graph); }
+
+}  // namespace pxl

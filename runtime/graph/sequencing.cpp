@@ -1,0 +1,45 @@
+// in_sequence: which ops an op must run after. Inside `yes` an op follows the previous one; a `no` block counts as
+// one step of the chain around it; `pass` blocks stay outside the chain.
+#include "runtime/graph/sequencing.hpp"
+
+#include <algorithm>
+
+namespace pxl {
+
+InSequence::InSequence(Graph& graph, Mode mode) : graph_(graph) {
+  auto& open = graph.sequencing_->open;
+  Graph::Sequencing::Block block{mode, {}, {}};
+  // A chain inside `pass` starts anew; everywhere else it continues what is around it.
+  if (!open.empty() && open.back().mode != Mode::pass) block.frontier = open.back().frontier;
+  open.push_back(std::move(block));
+}
+
+InSequence::~InSequence() {
+  auto& open = graph_.sequencing_->open;
+  if (open.empty()) return;  // the graph was rolled back meanwhile
+  const Graph::Sequencing::Block block = std::move(open.back());
+  open.pop_back();
+  if (open.empty() || block.mode == Mode::pass || block.made.empty()) return;
+  Graph::Sequencing::Block& outer = open.back();
+  if (outer.mode == Mode::yes) {
+    outer.frontier = block.made;
+    outer.made = block.made;
+  } else if (outer.mode == Mode::no) {
+    outer.made.insert(outer.made.end(), block.made.begin(), block.made.end());
+  }
+}
+
+void Graph::sequence(Op* op) {
+  if (sequencing_->open.empty()) return;
+  Sequencing::Block& block = sequencing_->open.back();
+  if (block.mode == InSequence::Mode::pass) return;
+  op->after = block.frontier;
+  if (block.mode == InSequence::Mode::yes) {
+    block.frontier = {op};
+    block.made = {op};
+  } else {
+    block.made.push_back(op);
+  }
+}
+
+}  // namespace pxl

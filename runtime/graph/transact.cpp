@@ -1,0 +1,194 @@
+// The Ir itself, and how it forgets: marks and rollbacks for input that fails half-way, and pruning of graphs that
+// a transform has just built.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "runtime/graph/ir.hpp"
+#include "runtime/graph/sequencing.hpp"
+
+namespace pxl {
+
+Ir::Ir(std::string name) : name_(std::move(name)) { graphs_.push_back(std::make_unique<Graph>(*this, "", name_)); }
+
+Ir::~Ir() = default;
+
+Graph& Ir::create_graph(const std::string& title) {
+  main().check_open();
+  graphs_.push_back(std::make_unique<Graph>(*this, fmt::format("{}_subgraph({})", title, next_subgraph_++), title));
+  return *graphs_.back();
+}
+
+Graph& Ir::create_gradient_graph(const Graph& forward) {
+  main().check_open();
+  const std::string base = forward.id() + "_bwd";
+  std::unordered_set<std::string> taken;
+  for (const auto& g : graphs_) taken.insert(g->id());
+  std::string id = base;
+  for (int n = 1; taken.count(id); ++n) id = fmt::format("{}_{}", base, n);
+  graphs_.push_back(std::make_unique<Graph>(*this, id, forward.title() + "_bwd"));
+  return *graphs_.back();
+}
+
+Stream& Ir::add_stream(TensorSpec spec, const std::string& name, bool to_device) {
+  main().check_open();
+  const std::string plain = name.empty() ? (to_device ? "h2d_stream" : "d2h_stream") : name;
+  auto stream = std::make_unique<Stream>();
+  // Streams are the program's interface: their names carry no scopes.
+  stream->handle = main().new_tensor(TensorKind::stream, std::move(spec), plain, false);
+  stream->to_device = to_device;
+  streams_.push_back(std::move(stream));
+  return *streams_.back();
+}
+
+Stream* Ir::stream_of(const Tensor* handle) const {
+  for (const auto& s : streams_)
+    if (s->handle == handle) return s.get();
+  return nullptr;
+}
+
+std::vector<Tensor*> Ir::variables() const {
+  std::vector<Tensor*> found;
+  for (const auto& t : main().tensors())
+    if (t->kind == TensorKind::variable) found.push_back(t.get());
+  return found;
+}
+
+struct Ir::Mark {
+  struct GraphState {
+    size_t ops, tensors;
+    std::vector<Tensor*> inputs, outputs;
+    size_t declared_outputs;
+    Graph::Sequencing sequencing;
+  };
+  std::vector<GraphState> graphs;
+  std::unordered_map<const Op*, std::vector<bool>> input_modified;  // call sites only
+  std::vector<bool> stream_used;
+  int next_op, next_subgraph, next_suffix, replication_factor;
+  std::optional<int64_t> num_host_transfers;
+  bool frozen, io_tiles;
+  Origin origin;
+  std::vector<std::string> name_scopes;
+  std::optional<int> ipu;
+  std::map<std::string, std::shared_ptr<void>> memo;
+};
+
+std::shared_ptr<const Ir::Mark> Ir::mark() const {
+  auto m = std::make_shared<Mark>();
+  for (const auto& g : graphs_) {
+    m->graphs.push_back(
+        {g->ops_.size(), g->tensors_.size(), g->inputs_, g->outputs_, g->declared_outputs_, *g->sequencing_});
+    for (const Op* site : g->call_sites_) m->input_modified.emplace(site, site->input_modified);
+  }
+  for (const auto& s : streams_) m->stream_used.push_back(s->used);
+  m->next_op = next_op_;
+  m->next_subgraph = next_subgraph_;
+  m->next_suffix = next_suffix_;
+  m->replication_factor = replication_factor;
+  m->num_host_transfers = num_host_transfers;
+  m->frozen = frozen;
+  m->io_tiles = io_tiles;
+  m->origin = origin;
+  m->name_scopes = name_scopes;
+  m->ipu = ipu;
+  m->memo = memo;
+  return m;
+}
+
+void Ir::rollback(const Mark& m) {
+  std::unordered_set<const Op*> dead_ops;
+  std::unordered_set<const Tensor*> dead_tensors;
+  for (size_t i = 0; i < graphs_.size(); ++i) {
+    const Graph& g = *graphs_[i];
+    const bool kept = i < m.graphs.size();
+    for (size_t k = kept ? m.graphs[i].ops : 0; k < g.ops_.size(); ++k) dead_ops.insert(g.ops_[k].get());
+    for (size_t k = kept ? m.graphs[i].tensors : 0; k < g.tensors_.size(); ++k)
+      dead_tensors.insert(g.tensors_[k].get());
+  }
+  const auto is_dead = [&](const Op* op) { return dead_ops.count(op) > 0; };
+  for (size_t i = 0; i < m.graphs.size(); ++i) {
+    Graph& g = *graphs_[i];
+    const Mark::GraphState& state = m.graphs[i];
+    g.inputs_ = state.inputs;
+    g.outputs_ = state.outputs;
+    g.declared_outputs_ = state.declared_outputs;
+    *g.sequencing_ = state.sequencing;
+    std::erase_if(g.call_sites_, is_dead);
+    for (size_t k = 0; k < state.ops; ++k) {
+      // Outputs that autodiff added to a call site since.
+      auto& outputs = g.ops_[k]->outputs;
+      while (!outputs.empty() && dead_tensors.count(outputs.back())) outputs.pop_back();
+    }
+    for (size_t k = 0; k < state.tensors; ++k) std::erase_if(g.tensors_[k]->consumers, is_dead);
+    for (size_t k = state.tensors; k < g.tensors_.size(); ++k) g.by_id_.erase(g.tensors_[k]->id);
+    g.ops_.resize(state.ops);
+    g.tensors_.resize(state.tensors);
+  }
+  for (const auto& [site, modified] : m.input_modified) const_cast<Op*>(site)->input_modified = modified;
+  graphs_.resize(m.graphs.size());
+  streams_.resize(m.stream_used.size());
+  for (size_t i = 0; i < streams_.size(); ++i) streams_[i]->used = m.stream_used[i];
+  next_op_ = m.next_op;
+  next_subgraph_ = m.next_subgraph;
+  next_suffix_ = m.next_suffix;
+  replication_factor = m.replication_factor;
+  num_host_transfers = m.num_host_transfers;
+  frozen = m.frozen;
+  io_tiles = m.io_tiles;
+  origin = m.origin;
+  name_scopes = m.name_scopes;
+  ipu = m.ipu;
+  memo = m.memo;
+}
+
+void Graph::prune(size_t first_input) {
+  check_open();
+  std::unordered_set<const Op*> live;
+  std::unordered_set<const Tensor*> used(outputs_.begin(), outputs_.end());
+  // Backwards: an op is live if it has an effect or gives something used; a live op uses its inputs and the ops
+  // that it was told to follow. An update lives on through the memory that it changes.
+  for (auto it = ops_.rbegin(); it != ops_.rend(); ++it) {
+    const Op* op = it->get();
+    bool needed = op->row->side_effect || op->stream || live.count(op);
+    for (const Tensor* t : op->outputs) needed = needed || used.count(t);
+    for (size_t i = 0; i < op->inputs.size(); ++i) needed = needed || (op->inputs[i] && op->modifies(i));
+    if (!needed) continue;
+    live.insert(op);
+    for (const Tensor* t : op->inputs)
+      if (t) used.insert(t);
+  }
+  for (const auto& op : ops_) std::erase_if(op->after, [&](const Op* before) { return !live.count(before); });
+  for (const auto& t : tensors_) std::erase_if(t->consumers, [&](const Op* op) { return !live.count(op); });
+  std::unordered_set<const Tensor*> dropped;
+  for (const auto& op : ops_) {
+    if (live.count(op.get())) continue;
+    dropped.insert(op->outputs.begin(), op->outputs.end());
+    for (Graph* g : op->called) std::erase(g->call_sites_, op.get());
+  }
+  for (const auto& t : tensors_)
+    if (t->kind == TensorKind::constant && !used.count(t.get())) dropped.insert(t.get());
+  for (size_t i = std::min(first_input, inputs_.size()); i < inputs_.size(); ++i)
+    if (!used.count(inputs_[i])) dropped.insert(inputs_[i]);
+  std::erase_if(inputs_, [&](const Tensor* t) { return dropped.count(t) > 0; });
+  for (const Tensor* t : dropped) by_id_.erase(t->id);
+  std::erase_if(tensors_, [&](const auto& t) { return dropped.count(t.get()) > 0; });
+  std::erase_if(ops_, [&](const auto& op) { return !live.count(op.get()); });
+}
+
+void Graph::set_inputs(std::vector<Tensor*> permuted) {
+  check_open();
+  if (!std::is_permutation(permuted.begin(), permuted.end(), inputs_.begin(), inputs_.end()))
+    throw Error(fmt::format("the inputs of `{}` can only be given another order", id_), {}, Fault::internal);
+  inputs_ = std::move(permuted);
+}
+
+void Graph::rename(Tensor* tensor, const std::string& name) {
+  check_open();
+  check_member("rename", tensor);
+  by_id_.erase(tensor->id);
+  claim_name(tensor, name);
+}
+
+}  // namespace pxl

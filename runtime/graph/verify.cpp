@@ -1,0 +1,203 @@
+// The invariants of the IR, one function for each subject. Whatever transforms produce must pass; a violation is a
+// bug of ours, so it is an internal error.
+#include "runtime/graph/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace pxl {
+
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Graph& graph) : graph_(graph) {}
+
+  void run() {
+    tensors();
+    ops();
+    interface();
+  }
+
+ private:
+  template <class... Args>
+  void require(bool holds, fmt::format_string<Args...> what, Args&&... args) const {
+    if (holds) return;
+    throw Error(fmt::format("invalid graph `{}`: {}", graph_.id(), fmt::format(what, std::forward<Args>(args)...)), {},
+                Fault::internal);
+  }
+
+  static std::string shown(const Op& op) { return fmt::format("{}.{}", op.row->name, op.id); }
+
+  /// Tensors belong to the graph, have unique ids that begin with the graph's, and kinds that fit their place.
+  void tensors() {
+    std::unordered_set<std::string_view> ids;
+    for (const auto& t : graph_.tensors()) {
+      owned_.insert(t.get());
+      require(t->graph == &graph_, "tensor `{}` belongs to another graph", t->id);
+      require(ids.insert(t->id).second, "tensor id `{}` is used twice", t->id);
+      require(graph_.find_tensor(t->id) == t.get(), "tensor `{}` is not found by its id", t->id);
+      require(t->id == (graph_.is_main() ? t->name : graph_.id() + "/" + t->name), "tensor `{}` has the name `{}`",
+              t->id, t->name);
+      require((t->kind == TensorKind::result) == (t->producer != nullptr),
+              "tensor `{}` has no producer but is a result, or the reverse", t->id);
+      const bool main_only = t->kind == TensorKind::variable || t->kind == TensorKind::stream;
+      require(graph_.is_main() || !main_only, "variable or stream `{}` is outside the main graph", t->id);
+      if (t->kind == TensorKind::variable || t->kind == TensorKind::constant)
+        require(t->data.dtype() == t->spec.dtype && t->data.shape() == t->spec.shape,
+                "tensor `{}` is {}, but its data is {}", t->id, text(t->spec), text(t->data.spec()));
+    }
+  }
+
+  /// Ops use and make tensors of this graph, follow only ops created before them, and agree with their rows.
+  void ops() {
+    std::unordered_map<const Op*, size_t> made;
+    int last_id = 0;
+    for (const auto& op : graph_.ops()) {
+      require(op->graph == &graph_, "op {} belongs to another graph", shown(*op));
+      require(op->id > last_id, "op {} is numbered out of order", shown(*op));
+      last_id = op->id;
+      require(op->attrs.size() == op->row->params.size(), "op {} lacks attributes", shown(*op));
+      require(op->row->role != Role::composite, "composite {} is in a graph", shown(*op));
+      for (const Tensor* t : op->inputs) input(*op, t, made);
+      for (size_t i = 0; i < op->outputs.size(); ++i) {
+        const Tensor* t = op->outputs[i];
+        require(owned_.count(t) > 0, "op {} makes a tensor of another graph", shown(*op));
+        require(t->producer == op.get() && t->output_index == static_cast<int>(i),
+                "tensor `{}` does not know that {} makes it", t->id, shown(*op));
+      }
+      for (const Op* before : op->after)
+        require(made.count(before) > 0, "op {} follows an op that is not before it", shown(*op));
+      made.emplace(op.get(), made.size());
+      if (op->row->infer) inference(*op);
+      if (op->row->role == Role::host_load || op->row->role == Role::host_store) stream(*op);
+      control(*op);
+    }
+    for (const auto& t : graph_.tensors()) {
+      std::unordered_set<const Op*> users;
+      for (const Op* user : t->consumers) {
+        require(made.count(user) > 0, "tensor `{}` is consumed by an op of another graph", t->id);
+        require(users.insert(user).second, "tensor `{}` lists a consumer twice", t->id);
+        require(std::count(user->inputs.begin(), user->inputs.end(), t.get()) > 0,
+                "tensor `{}` lists {} as a consumer, which does not use it", t->id, shown(*user));
+      }
+    }
+  }
+
+  void input(const Op& op, const Tensor* t, const std::unordered_map<const Op*, size_t>& made) const {
+    if (!t) return;
+    require(owned_.count(t) > 0, "op {} uses a tensor of another graph", shown(op));
+    require(std::count(t->consumers.begin(), t->consumers.end(), &op) == 1, "tensor `{}` does not list its consumer {}",
+            t->id, shown(op));
+    require(!t->producer || made.count(t->producer) > 0, "op {} uses `{}` before it is made", shown(op), t->id);
+    require(t->kind != TensorKind::stream, "op {} uses the stream `{}` as a tensor", shown(op), t->id);
+  }
+
+  void inference(const Op& op) const {
+    const SiteStorage storage(op);
+    OpSite bare = storage.site;
+    bare.out = {};
+    const std::vector<TensorSpec> inferred = op.row->infer(bare);
+    require(inferred.size() == op.outputs.size(), "op {} has {} outputs, its row infers {}", shown(op),
+            op.outputs.size(), inferred.size());
+    for (size_t i = 0; i < inferred.size(); ++i)
+      require(inferred[i] == op.outputs[i]->spec, "output {} of {} is {}, its row infers {}", i, shown(op),
+              text(op.outputs[i]->spec), text(inferred[i]));
+  }
+
+  void stream(const Op& op) const {
+    require(op.stream != nullptr, "op {} has no stream", shown(op));
+    const auto& moved = op.row->role == Role::host_load ? op.outputs : op.inputs;
+    require(moved.size() == 1, "op {} moves {} tensors", shown(op), moved.size());
+    require(same(moved[0], op.stream->handle), "op {} moves {}, its stream is {}", shown(op), text(moved[0]->spec),
+            text(op.stream->spec()));
+  }
+
+  /// Call sites agree with what they call.
+  void control(const Op& op) const {
+    const Role role = op.row->role;
+    const size_t graphs = role == Role::branch ? 2 : role == Role::call || role == Role::loop ? 1 : 0;
+    require(op.called.size() == graphs, "op {} calls {} graphs", shown(op), op.called.size());
+    if (graphs == 0) return;
+    size_t slot = role == Role::branch ? 1 : 0;
+    for (const Graph* callee : op.called) {
+      require(&callee->ir() == &graph_.ir() && !callee->is_main(), "op {} calls a graph that cannot be called",
+              shown(op));
+      require(std::count(callee->call_sites().begin(), callee->call_sites().end(), &op) == 1,
+              "graph `{}` does not know its call site {}", callee->id(), shown(op));
+      for (const Tensor* wanted : callee->inputs()) {
+        require(slot < op.inputs.size() && same(op.inputs[slot], wanted), "input {} of {} does not fit `{}`", slot,
+                shown(op), wanted->id);
+        ++slot;
+      }
+      const size_t n = role == Role::call ? callee->outputs().size() : callee->declared_outputs();
+      require(op.outputs.size() == n, "op {} has {} outputs, `{}` gives {}", shown(op), op.outputs.size(), callee->id(),
+              n);
+      for (size_t i = 0; i < n; ++i)
+        require(same(op.outputs[i], callee->outputs()[i]), "output {} of {} does not fit `{}`", i, shown(op),
+                callee->outputs()[i]->id);
+    }
+    require(slot == op.inputs.size(), "op {} has {} inputs, its graphs take {}", shown(op), op.inputs.size(), slot);
+    require(op.input_modified.empty() || op.input_modified.size() == op.inputs.size(),
+            "op {} marks inputs that it does not have", shown(op));
+  }
+
+  void interface() const {
+    require(!graph_.is_main() || graph_.inputs().empty(), "the main graph has inputs");
+    std::unordered_set<const Tensor*> inputs;
+    for (const Tensor* t : graph_.inputs()) {
+      require(owned_.count(t) > 0 && t->kind == TensorKind::input, "input `{}` is not an input of this graph", t->id);
+      require(inputs.insert(t).second, "input `{}` is listed twice", t->id);
+    }
+    for (const auto& t : graph_.tensors())
+      require(t->kind != TensorKind::input || inputs.count(t.get()) > 0, "input `{}` is not listed", t->id);
+    require(graph_.declared_outputs() <= graph_.outputs().size(), "more outputs are declared than there are");
+    for (const Tensor* t : graph_.outputs())
+      require(owned_.count(t) > 0, "output `{}` belongs to another graph", t->id);
+  }
+
+  static bool same(const Tensor* a, const Tensor* b) {
+    return a && b && a->spec.shape == b->spec.shape && a->spec.dtype == b->spec.dtype;
+  }
+
+  const Graph& graph_;
+  std::unordered_set<const Tensor*> owned_;
+};
+
+}  // namespace
+
+void verify(const Graph& graph) { Verifier(graph).run(); }
+
+void verify(const Ir& ir) {
+  std::unordered_set<std::string_view> graph_ids;
+  std::unordered_set<int> op_ids;
+  for (const auto& g : ir.graphs()) {
+    if (!graph_ids.insert(g->id()).second)
+      throw Error(fmt::format("invalid program: two graphs are named `{}`", g->id()), {}, Fault::internal);
+    for (const auto& op : g->ops())
+      if (!op_ids.insert(op->id).second)
+        throw Error(fmt::format("invalid program: two ops are numbered {}", op->id), {}, Fault::internal);
+    verify(*g);
+  }
+  // Recursion: peel off the graphs that no remaining graph calls, callers before callees.
+  std::unordered_map<const Graph*, size_t> callers;
+  for (const auto& g : ir.graphs())
+    for (const Graph* callee : g->called_graphs()) ++callers[callee];
+  std::vector<const Graph*> open;
+  for (const auto& g : ir.graphs())
+    if (callers[g.get()] == 0) open.push_back(g.get());
+  size_t peeled = 0;
+  for (; !open.empty(); ++peeled) {
+    const Graph* g = open.back();
+    open.pop_back();
+    for (const Graph* callee : g->called_graphs())
+      if (--callers[callee] == 0) open.push_back(callee);
+  }
+  if (peeled != ir.graphs().size())
+    throw Error("invalid program: a graph calls itself, directly or through others", {}, Fault::internal);
+}
+
+}  // namespace pxl

@@ -1,0 +1,33 @@
+// MNIST: IDX files (plain or gzip) where they are found, otherwise digits drawn by a built-in generator.
+#pragma once
+
+#include <string>
+
+#include "runtime/tensor/array.hpp"
+#include "runtime/tensor/random.hpp"
+
+namespace pxl {
+
+struct DigitSet {
+  Array images;  ///< float32[n, 28, 28], normalised: (pixel / 255 - 0.1307) / 0.3081
+  Array labels;  ///< int32[n]
+};
+
+struct Mnist {
+  DigitSet train, test;
+  bool built_in = false;
+  std::string source;  ///< the folder that was read, or "built-in digits"
+};
+
+/// Searches PXL_DATA, "shared/data/mnist" beside the project (found from the executable and the working directory),
+/// then $XDG_CACHE_HOME/pxl/mnist (~/.cache/pxl/mnist). Where no folder has the four files, draws `train_size` and
+/// `test_size` digits. A file that is there but corrupt is an Error that names it and what is wrong.
+Mnist load_mnist(int64_t train_size = 60000, int64_t test_size = 10000);
+
+/// An IDX file of unsigned bytes, any rank, plain or gzip (by content): uint8 array.
+Array read_idx(const std::string& path);
+
+/// Handwritten-looking digits: strokes per digit, random affine and elastic distortion, thickness. Deterministic.
+DigitSet draw_digits(int64_t count, uint64_t seed);
+
+}  // namespace pxl

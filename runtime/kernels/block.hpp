@@ -1,0 +1,58 @@
+// The functions that do the arithmetic: one per function and dtype, over contiguous blocks. A fusion pass runs chains
+// of them over blocks that stay in the first-level cache. float32, float64 and float16 are compiled several times, for
+// several instruction sets, and chosen once by what the processor has; all variants, and all positions and chunkings of
+// a block, give the same bits, since the code uses no fused multiply-adds and no vector-only approximations.
+#pragma once
+
+#include "runtime/kernels/elementwise.hpp"
+
+namespace pxl {
+
+/// out[i] = f(x[i]); out may be x. Predicates write bool.
+using UnaryBlock = void (*)(const void* x, void* out, int64_t n);
+using BinaryFn = void (*)(const void* a, const void* b, void* out, int64_t n);
+/// vv: two blocks; vs: a block and one element; sv: one element and a block. out may be a or b (a scalar is read
+/// first).
+struct BinaryBlock {
+  BinaryFn vv = nullptr, vs = nullptr, sv = nullptr;
+  explicit operator bool() const { return vv != nullptr; }
+};
+
+/// Null where the dtype is not taken.
+UnaryBlock unary_block(Unary op, DType dtype);
+BinaryBlock binary_block(Binary op, DType dtype);
+
+/// Elements of a block: 1024 float32 are 4 KiB, so that a chain of several fits the first-level cache.
+inline constexpr int64_t block_size = 1024;
+
+/// Bulk conversions and reductions over contiguous elements, in the best variant for this machine. Sums accumulate in
+/// float64, in a fixed number of lanes; an empty max is -inf, an empty min +inf, both propagate NaN.
+struct BulkFunctions {
+  void (*half_to_float)(const uint16_t* in, float* out, int64_t n);
+  void (*float_to_half)(const float* in, uint16_t* out, int64_t n);
+  double (*sum32)(const float* x, int64_t n);
+  double (*sum64)(const double* x, int64_t n);
+  double (*dot32)(const float* x, const float* y, int64_t n);
+  double (*dot64)(const double* x, const double* y, int64_t n);
+  double (*abs32)(const float* x, int64_t n);
+  double (*abs64)(const double* x, int64_t n);
+  float (*max32)(const float* x, int64_t n);
+  double (*max64)(const double* x, int64_t n);
+  float (*min32)(const float* x, int64_t n);
+  double (*min64)(const double* x, int64_t n);
+  /// acc[i] += x[i]
+  void (*add_to32)(double* acc, const float* x, int64_t n);
+  void (*add_to64)(double* acc, const double* x, int64_t n);
+  /// acc[i] += x[i] * y[i]
+  void (*add_product_to32)(double* acc, const float* x, const float* y, int64_t n);
+  void (*add_product_to64)(double* acc, const double* x, const double* y, int64_t n);
+  /// Sum of (x[i] - mean)^2.
+  double (*deviation32)(const float* x, double mean, int64_t n);
+  double (*deviation64)(const double* x, double mean, int64_t n);
+};
+const BulkFunctions& bulk();
+
+/// "baseline", "avx2" or "avx512": the variant in use. The environment variable PXL_ISA may ask for a lower one.
+std::string_view instruction_set();
+
+}  // namespace pxl

@@ -1,0 +1,20 @@
+// What one variant of the block functions provides; seen only by the block_*.cpp files and block.cpp.
+#pragma once
+
+#include "runtime/kernels/block.hpp"
+
+namespace pxl {
+
+struct BlockTable {
+  UnaryBlock unary[static_cast<int>(Unary::count)][3] = {};  ///< float32, float64, float16
+  BinaryBlock binary[static_cast<int>(Binary::count)][3] = {};
+  BulkFunctions bulk = {};
+};
+
+const BlockTable& blocks_baseline();
+#if defined(__x86_64__)
+const BlockTable& blocks_avx2();    // x86-64-v3
+const BlockTable& blocks_avx512();  // x86-64-v4
+#endif
+
+}  // namespace pxl

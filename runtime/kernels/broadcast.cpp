@@ -1,0 +1,54 @@
+// Merging of dimensions for broadcast walks.
+#include "runtime/kernels/broadcast.hpp"
+
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl {
+
+Shape broadcast_strides(const Shape& from, const Shape& to) {
+  const auto refuse = [&] {
+    throw Error("shape " + bracket_text(from) + " cannot be broadcast to " + bracket_text(to));
+  };
+  if (from.size() > to.size()) refuse();
+  const size_t lead = to.size() - from.size();
+  Shape strides(to.size(), 0);
+  int64_t stride = 1;
+  for (size_t i = from.size(); i-- > 0;) {
+    if (from[i] != to[lead + i] && from[i] != 1) refuse();
+    strides[lead + i] = from[i] == 1 ? 0 : stride;
+    stride *= from[i];
+  }
+  return strides;
+}
+
+Walk make_walk(const Shape& extents, const std::vector<Shape>& strides) {
+  Walk walk;
+  walk.strides.resize(strides.size());
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] == 1) continue;
+    bool merge = !walk.extents.empty();
+    for (size_t k = 0; merge && k < strides.size(); ++k) {
+      merge = walk.strides[k].back() == strides[k][d] * extents[d];
+    }
+    if (merge) {
+      walk.extents.back() *= extents[d];
+      for (size_t k = 0; k < strides.size(); ++k) walk.strides[k].back() = strides[k][d];
+    } else {
+      walk.extents.push_back(extents[d]);
+      for (size_t k = 0; k < strides.size(); ++k) walk.strides[k].push_back(strides[k][d]);
+    }
+  }
+  if (walk.extents.empty()) {
+    walk.extents.push_back(1);
+    for (Shape& s : walk.strides) s.push_back(0);
+  }
+  return walk;
+}
+
+Walk broadcast_walk(const std::vector<Shape>& operands, const Shape& out) {
+  std::vector<Shape> strides;
+  for (const Shape& s : operands) strides.push_back(broadcast_strides(s, out));
+  return make_walk(out, strides);
+}
+
+}  // namespace pxl

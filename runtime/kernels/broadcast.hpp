@@ -1,0 +1,58 @@
+// Walks the elements of a broadcast: dimensions that all operands traverse alike are merged, so that most kernels see
+// one or two loops, the inner over contiguous or repeated elements.
+#pragma once
+
+#include <array>
+
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl {
+
+/// Row-major strides, in elements, by which an operand of shape `from` is read as `to`: 0 where it repeats.
+/// Throws Error when it does not broadcast.
+Shape broadcast_strides(const Shape& from, const Shape& to);
+
+/// Merged extents, outermost first, and each operand's strides. Never empty: a scalar is one extent of 1.
+struct Walk {
+  Shape extents;
+  std::vector<Shape> strides;
+
+  int64_t inner() const { return extents.back(); }
+  int64_t inner_stride(size_t operand) const { return strides[operand].back(); }
+  int64_t size() const { return element_count(extents); }
+};
+/// `strides[k]` has one entry per extent. Drops extents of 1 and merges neighbours.
+Walk make_walk(const Shape& extents, const std::vector<Shape>& strides);
+Walk broadcast_walk(const std::vector<Shape>& operands, const Shape& out);
+
+/// Calls f(offsets, n) for each innermost run: offsets[k] of operand k in elements, and n elements of each run.
+template <size_t operands, class F>
+void for_each_run(const Walk& walk, F&& f) {
+  std::array<int64_t, operands> offset{};
+  const size_t outer = walk.extents.size() - 1;
+  for (int64_t extent : walk.extents) {
+    if (extent == 0) return;
+  }
+  std::array<int64_t, 16> small{};
+  std::vector<int64_t> large;
+  int64_t* at = small.data();
+  if (outer > small.size()) {
+    large.resize(outer);
+    at = large.data();
+  }
+  while (true) {
+    f(offset, walk.inner());
+    size_t d = outer;
+    while (d > 0) {
+      --d;
+      for (size_t k = 0; k < operands; ++k) offset[k] += walk.strides[k][d];
+      if (++at[d] < walk.extents[d]) break;
+      for (size_t k = 0; k < operands; ++k) offset[k] -= walk.strides[k][d] * walk.extents[d];
+      at[d] = 0;
+      if (d == 0) return;
+    }
+    if (outer == 0) return;
+  }
+}
+
+}  // namespace pxl

@@ -1,0 +1,85 @@
+// Conversions between dtypes.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "runtime/kernels/block.hpp"
+
+namespace pxl {
+namespace {
+
+template <class To, class From>
+To convert_one(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (x != x) return 0;
+    if (x <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+    if (x >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+    return static_cast<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class From, class To>
+void convert_loop(const std::byte* in, std::byte* out, int64_t n) {
+  const From* x = reinterpret_cast<const From*>(in);
+  To* y = reinterpret_cast<To*>(out);
+  for (int64_t i = 0; i < n; ++i) y[i] = convert_one<To>(x[i]);
+}
+
+void convert_plain(DType from, const std::byte* in, DType to, std::byte* out, int64_t n) {
+  with_type(from, [&](auto f) {
+    with_type(to, [&](auto t) {
+      using From = typename decltype(f)::type;
+      using To = typename decltype(t)::type;
+      if constexpr (!std::is_same_v<From, half> && !std::is_same_v<To, half>) convert_loop<From, To>(in, out, n);
+    });
+  });
+}
+
+}  // namespace
+
+void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t n) {
+  if (n <= 0) return;
+  if (from == to) {
+    if (in != out) std::memmove(out, in, static_cast<size_t>(n) * size_of(from));
+    return;
+  }
+  const bool from_half = from == DType::float16, to_half = to == DType::float16;
+  if (!from_half && !to_half) return convert_plain(from, in, to, out, n);
+  // Through blocks of float32.
+  float buffer[512];
+  std::byte* bytes = reinterpret_cast<std::byte*>(buffer);
+  const int64_t in_width = static_cast<int64_t>(size_of(from)), out_width = static_cast<int64_t>(size_of(to));
+  for (int64_t i = 0; i < n; i += 512) {
+    const int64_t m = std::min<int64_t>(512, n - i);
+    if (from_half) {
+      bulk().half_to_float(reinterpret_cast<const uint16_t*>(in) + i, buffer, m);
+      convert_plain(DType::float32, bytes, to, out + i * out_width, m);
+    } else {
+      convert_plain(from, in + i * in_width, DType::float32, bytes, m);
+      bulk().float_to_half(buffer, reinterpret_cast<uint16_t*>(out) + i, m);
+    }
+  }
+}
+
+double read_number(DType dtype, const std::byte* data, int64_t i) {
+  double value = 0;
+  convert(dtype, data + i * static_cast<int64_t>(size_of(dtype)), DType::float64, reinterpret_cast<std::byte*>(&value),
+          1);
+  return value;
+}
+
+void write_number(DType dtype, std::byte* data, int64_t i, double value) {
+  convert(DType::float64, reinterpret_cast<const std::byte*>(&value), dtype,
+          data + i * static_cast<int64_t>(size_of(dtype)), 1);
+}
+
+Kernel cast_kernel(DType from, DType to, int64_t n) {
+  return [=](const Buffers& b) { convert(from, b.in[0], to, b.out[0], n); };
+}
+
+}  // namespace pxl

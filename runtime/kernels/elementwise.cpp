@@ -1,0 +1,236 @@
+// Element-by-element kernels: the broadcast driver over the block functions.
+#include "runtime/kernels/elementwise.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/broadcast.hpp"
+
+namespace pxl {
+namespace {
+
+constexpr std::string_view unary_names[] = {
+    "identity", "abs",        "negate",  "sign",        "square", "relu",  "ceil",    "floor", "round",   "sqrt",
+    "rsqrt",    "reciprocal", "exp",     "expm1",       "log",    "log1p", "log2",    "sin",   "cos",     "tan",
+    "asin",     "acos",       "atan",    "sinh",        "cosh",   "tanh",  "sigmoid", "gelu",  "geluerf", "erf",
+    "swish",    "softplus",   "bit_not", "logical_not", "isnan",  "isinf", "isfinite"};
+static_assert(std::size(unary_names) == static_cast<size_t>(Unary::count));
+constexpr std::string_view binary_names[] = {
+    "add",           "sub",          "mul",        "div",           "floor_div",    "fmod",       "mod",
+    "pow",           "maximum",      "minimum",    "atan2",         "bit_and",      "bit_or",     "bit_xor",
+    "shift_left",    "shift_right",  "relu_grad",  "tanh_grad",     "sigmoid_grad", "exp_grad",   "sqrt_grad",
+    "gelu_grad",     "geluerf_grad", "swish_grad", "softplus_grad", "erf_grad",     "abs_grad",   "log_grad",
+    "sin_grad",      "cos_grad",     "equal",      "not_equal",     "less",         "less_equal", "greater",
+    "greater_equal", "logical_and",  "logical_or", "logical_xor"};
+static_assert(std::size(binary_names) == static_cast<size_t>(Binary::count));
+
+[[noreturn]] void refuse(std::string_view op, DType dtype) {
+  throw Error(std::string(op) + " is not defined for " + std::string(name(dtype)),
+              {"cast the operand to a dtype that it takes, such as float32"});
+}
+UnaryBlock need_unary(Unary op, DType dtype) {
+  const UnaryBlock f = unary_block(op, dtype);
+  if (!f) refuse(name(op), dtype);
+  return f;
+}
+BinaryBlock need_binary(Binary op, DType dtype) {
+  const BinaryBlock f = binary_block(op, dtype);
+  if (!f) refuse(name(op), dtype);
+  return f;
+}
+
+/// A value of some dtype, held by kernels that need a constant operand.
+struct Element {
+  alignas(8) std::byte bytes[8] = {};
+  Element(DType dtype, double value) { write_number(dtype, bytes, 0, value); }
+};
+
+/// fn over one run, by which operands step.
+BinaryFn form_of(const BinaryBlock& fns, int64_t step_a, int64_t step_b) {
+  return step_a != 0 ? (step_b != 0 ? fns.vv : fns.vs) : fns.sv;
+}
+
+/// Runs fns over the walk; operand element size `width`, result element size `out_width`.
+void run_binary(const Walk& walk, const BinaryBlock& fns, const std::byte* a, const std::byte* b, std::byte* out,
+                size_t width, size_t out_width) {
+  const BinaryFn fn = form_of(fns, walk.inner_stride(0), walk.inner_stride(1));
+  // Where neither steps, the run is one element repeated: compute it once and copy.
+  const bool constant = walk.inner_stride(0) == 0 && walk.inner_stride(1) == 0;
+  for_each_run<2>(walk, [&](const auto& offset, int64_t n) {
+    const std::byte* x = a + static_cast<size_t>(offset[0]) * width;
+    const std::byte* y = b + static_cast<size_t>(offset[1]) * width;
+    fn(x, y, out, constant ? 1 : n);
+    if (constant) {
+      for (int64_t i = 1; i < n; ++i) std::memcpy(out + static_cast<size_t>(i) * out_width, out, out_width);
+    }
+    out += static_cast<size_t>(n) * out_width;
+  });
+}
+
+template <class T>
+void select_run(const bool* c, int64_t sc, const T* a, int64_t sa, const T* b, int64_t sb, T* out, int64_t n) {
+  if (sc == 1 && sa == 1 && sb == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = c[i] ? a[i] : b[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = c[i * sc] ? a[i * sa] : b[i * sb];
+  }
+}
+
+template <class T>
+Kernel where_of(Walk walk) {
+  return [walk = std::move(walk)](const Buffers& buffers) {
+    const bool* c = buffers.input<bool>(0);
+    const T* a = buffers.input<T>(1);
+    const T* b = buffers.input<T>(2);
+    T* out = buffers.output<T>(0);
+    for_each_run<3>(walk, [&](const auto& at, int64_t n) {
+      select_run(c + at[0], walk.inner_stride(0), a + at[1], walk.inner_stride(1), b + at[2], walk.inner_stride(2), out,
+                 n);
+      out += n;
+    });
+  };
+}
+
+}  // namespace
+
+std::string_view name(Unary op) { return unary_names[static_cast<size_t>(op)]; }
+std::string_view name(Binary op) { return binary_names[static_cast<size_t>(op)]; }
+bool takes(Unary op, DType dtype) { return unary_block(op, dtype) != nullptr; }
+bool takes(Binary op, DType dtype) { return static_cast<bool>(binary_block(op, dtype)); }
+DType result_dtype(Unary op, DType in) { return op >= Unary::logical_not ? DType::boolean : in; }
+DType result_dtype(Binary op, DType in) { return op >= Binary::equal ? DType::boolean : in; }
+
+Kernel unary_kernel(Unary op, DType in, int64_t n) {
+  const UnaryBlock fn = need_unary(op, in);
+  if (n == 0) return [](const Buffers&) {};
+  return [fn, n](const Buffers& b) { fn(b.in[0], b.out[0], n); };
+}
+
+Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out) {
+  const BinaryBlock fns = need_binary(op, in);
+  Walk walk = broadcast_walk({a, b}, out);
+  const size_t width = size_of(in), out_width = size_of(result_dtype(op, in));
+  if (walk.size() == 0) return [](const Buffers&) {};
+  if (walk.extents.size() == 1 && (walk.inner_stride(0) != 0 || walk.inner_stride(1) != 0)) {
+    const BinaryFn fn = form_of(fns, walk.inner_stride(0), walk.inner_stride(1));
+    return [fn, n = walk.inner()](const Buffers& x) { fn(x.in[0], x.in[1], x.out[0], n); };
+  }
+  return [walk = std::move(walk), fns, width, out_width](const Buffers& x) {
+    run_binary(walk, fns, x.in[0], x.in[1], x.out[0], width, out_width);
+  };
+}
+
+Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_first, int64_t n) {
+  const BinaryBlock fns = need_binary(op, in);
+  const Element element(in, scalar);
+  if (n == 0) return [](const Buffers&) {};
+  if (scalar_first) return [fn = fns.sv, element, n](const Buffers& b) { fn(element.bytes, b.in[0], b.out[0], n); };
+  return [fn = fns.vs, element, n](const Buffers& b) { fn(b.in[0], element.bytes, b.out[0], n); };
+}
+
+Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, const Shape& out) {
+  if (inputs.empty()) throw Error(std::string(name(op)) + " needs at least one operand");
+  const BinaryBlock fns = need_binary(op, dtype);
+  const size_t width = size_of(dtype);
+  if (element_count(out) == 0) return [](const Buffers&) {};
+  if (inputs.size() == 1) {
+    Walk walk = broadcast_walk({inputs[0], inputs[0]}, out);
+    return [walk = std::move(walk), width](const Buffers& b) {
+      std::byte* to = b.out[0];
+      for_each_run<1>(walk, [&](const auto& at, int64_t n) {
+        const std::byte* from = b.in[0] + static_cast<size_t>(at[0]) * width;
+        if (walk.inner_stride(0) == 1) {
+          std::memmove(to, from, static_cast<size_t>(n) * width);
+        } else {
+          for (int64_t i = 0; i < n; ++i) std::memcpy(to + static_cast<size_t>(i) * width, from, width);
+        }
+        to += static_cast<size_t>(n) * width;
+      });
+    };
+  }
+  std::vector<Walk> walks{broadcast_walk({inputs[0], inputs[1]}, out)};
+  for (size_t i = 2; i < inputs.size(); ++i) walks.push_back(broadcast_walk({out, inputs[i]}, out));
+  return [walks = std::move(walks), fns, width](const Buffers& b) {
+    run_binary(walks[0], fns, b.in[0], b.in[1], b.out[0], width, width);
+    for (size_t i = 1; i < walks.size(); ++i) run_binary(walks[i], fns, b.out[0], b.in[i + 1], b.out[0], width, width);
+  };
+}
+
+Kernel where_kernel(DType dtype, const Shape& condition, const Shape& a, const Shape& b, const Shape& out) {
+  Walk walk = broadcast_walk({condition, a, b}, out);
+  switch (size_of(dtype)) {
+    case 1: return where_of<uint8_t>(std::move(walk));
+    case 2: return where_of<uint16_t>(std::move(walk));
+    case 4: return where_of<uint32_t>(std::move(walk));
+    default: return where_of<uint64_t>(std::move(walk));
+  }
+}
+
+Kernel clip_kernel(DType dtype, double low, double high, int64_t n) {
+  const BinaryFn at_least = need_binary(Binary::maximum, dtype).vs, at_most = need_binary(Binary::minimum, dtype).vs;
+  const Element lowest(dtype, low), highest(dtype, high);
+  return [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b) {
+    for (int64_t i = 0; i < n; i += block_size) {
+      const int64_t m = std::min(block_size, n - i);
+      at_least(b.in[0] + i * width, lowest.bytes, b.out[0] + i * width, m);
+      at_most(b.out[0] + i * width, highest.bytes, b.out[0] + i * width, m);
+    }
+  };
+}
+
+Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n) {
+  if (!is_floating(dtype)) refuse("clip_grad", dtype);
+  const Element lowest(dtype, low), highest(dtype, high);
+  const BinaryFn greater = need_binary(Binary::greater, dtype).vs, less = need_binary(Binary::less, dtype).vs;
+  return [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b) {
+    bool above[block_size], below[block_size];
+    for (int64_t i = 0; i < n; i += block_size) {
+      const int64_t m = std::min(block_size, n - i);
+      const std::byte* x = b.in[1] + i * width;
+      greater(x, lowest.bytes, above, m);
+      less(x, highest.bytes, below, m);
+      for (int64_t j = 0; j < m; ++j) {
+        std::byte* to = b.out[0] + (i + j) * width;
+        if (above[j] && below[j])
+          std::memmove(to, b.in[0] + (i + j) * width, static_cast<size_t>(width));
+        else
+          std::memset(to, 0, static_cast<size_t>(width));
+      }
+    }
+  };
+}
+
+Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64_t n) {
+  const BinaryFn add = need_binary(Binary::add, dtype).vs, mod = need_binary(Binary::fmod, dtype).vs;
+  const Element step(dtype, increment), limit(dtype, modulus);
+  const bool zero = read_number(dtype, limit.bytes) == 0;
+  return [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b) {
+    for (int64_t i = 0; i < n; i += block_size) {
+      const int64_t m = std::min(block_size, n - i);
+      add(b.in[0] + i * width, step.bytes, b.out[0] + i * width, m);
+      if (!zero)
+        mod(b.out[0] + i * width, limit.bytes, b.out[0] + i * width, m);
+      else
+        std::memset(b.out[0] + i * width, 0, static_cast<size_t>(m * width));
+    }
+  };
+}
+
+Kernel fill_kernel(DType dtype, double value, int64_t n) {
+  const Element element(dtype, value);
+  return [element, n, width = size_of(dtype)](const Buffers& b) {
+    std::byte* out = b.out[0];
+    const size_t bytes = static_cast<size_t>(n) * width;
+    if (bytes == 0) return;
+    std::memcpy(out, element.bytes, width);
+    for (size_t done = width; done < bytes;) {  // doubling
+      const size_t more = std::min(done, bytes - done);
+      std::memcpy(out + done, out, more);
+      done += more;
+    }
+  };
+}
+
+}  // namespace pxl

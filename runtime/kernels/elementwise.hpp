@@ -1,0 +1,144 @@
+// Element by element: unary and binary functions with NumPy broadcasting, where, clip, casts and fills.
+// float16 is computed in float32 and rounded after every function. Every kernel here may write its output over an
+// input of the same dtype and shape.
+#pragma once
+
+#include <vector>
+
+#include "runtime/kernels/kernel.hpp"
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl {
+
+/// Floating dtypes take all but bit_not. Integers take abs, ceil, floor, round, sign, square, relu, negate, identity,
+/// bit_not, isnan, isinf, isfinite, logical_not (x == 0); bool takes identity, logical_not, bit_not, isnan, isinf,
+/// isfinite. round is to nearest even; gelu the tanh form 0.5x(1+tanh(0.7978845608(x+0.044715x^3))); geluerf
+/// 0.5x(1+erf(x/sqrt 2)); swish x*sigmoid(x); softplus log(1+e^x); sign(NaN) is NaN. Wrapping integer arithmetic.
+enum class Unary : uint8_t {
+  identity,
+  abs,
+  negate,
+  sign,
+  square,
+  relu,
+  ceil,
+  floor,
+  round,
+  sqrt,
+  rsqrt,
+  reciprocal,
+  exp,
+  expm1,
+  log,
+  log1p,
+  log2,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh,
+  sigmoid,
+  gelu,
+  geluerf,
+  erf,
+  swish,
+  softplus,
+  bit_not,
+  logical_not,
+  isnan,
+  isinf,
+  isfinite,  // from logical_not on: the result is bool
+  count
+};
+
+/// Arithmetic on integers wraps; div truncates toward zero; floor_div rounds down; fmod has the sign of the dividend,
+/// mod that of the divisor; an integer divided by 0 gives 0 (fmod, mod: 0), the smallest integer by -1 wraps; a
+/// negative integer power is 1/x truncated; shifts by the width or more give 0 (or the sign). maximum, minimum
+/// propagate NaN. bool takes the comparisons, logical and bit ops, add (or), mul (and), maximum, minimum. The gradients
+/// take (g, x) with x the forward input where named _x, or (g, y) with y the forward output.
+enum class Binary : uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  floor_div,
+  fmod,
+  mod,
+  pow,
+  maximum,
+  minimum,
+  atan2,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right,  // integers and bool
+  relu_grad_y,
+  tanh_grad_y,
+  sigmoid_grad_y,
+  exp_grad_y,
+  sqrt_grad_y,  // floating
+  gelu_grad_x,
+  geluerf_grad_x,
+  swish_grad_x,
+  softplus_grad_x,
+  erf_grad_x,
+  abs_grad_x,
+  log_grad_x,
+  sin_grad_x,
+  cos_grad_x,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,  // from here on: the result is bool
+  logical_and,
+  logical_or,
+  logical_xor,  // operands count as x != 0
+  count
+};
+
+std::string_view name(Unary op);
+std::string_view name(Binary op);
+bool takes(Unary op, DType dtype);
+bool takes(Binary op, DType dtype);
+/// bool for the predicates, else `in`.
+DType result_dtype(Unary op, DType in);
+DType result_dtype(Binary op, DType in);
+
+/// in: x[n]; out: [n] of result_dtype. Throws Error where the dtype is not taken.
+Kernel unary_kernel(Unary op, DType in, int64_t n);
+/// in: a, b of one dtype; `out` is a shape that both broadcast to (the broadcast of the two, or larger).
+Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out);
+/// op(x, scalar), or op(scalar, x) with scalar_first; the scalar is cast to the dtype once.
+Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_first, int64_t n);
+/// Left fold of op over one or more inputs, each broadcast to `out`: op(op(x0, x1), x2)... Not for ops with a bool
+/// result of other operands. The output may be input 0's memory only if no later input is that memory.
+Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, const Shape& out);
+/// in: condition (bool), a, b (dtype); three-way broadcasting to `out`.
+Kernel where_kernel(DType dtype, const Shape& condition, const Shape& a, const Shape& b, const Shape& out);
+/// min(max(x, low), high); bounds are cast to the dtype (saturating for integers). NaN stays NaN.
+Kernel clip_kernel(DType dtype, double low, double high, int64_t n);
+/// in: g, x. g where low < x < high, else 0. Floating dtypes.
+Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n);
+/// (x + increment) mod modulus, both cast to the dtype first; fmod for floats, 0 for modulus 0.
+Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64_t n);
+/// Conversions as Array::cast: to integers truncating toward zero (NaN gives 0, out of range saturates), to bool by !=
+/// 0, to float16 by rounding to nearest even (from float64 through float32).
+Kernel cast_kernel(DType from, DType to, int64_t n);
+/// No inputs; every element is `value` cast to the dtype.
+Kernel fill_kernel(DType dtype, double value, int64_t n);
+
+/// Converts n elements; the function behind cast_kernel. The ranges must not overlap unless they are the same dtype.
+void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t n);
+/// Reads element `i` of a buffer as a double.
+double read_number(DType dtype, const std::byte* data, int64_t i = 0);
+/// Writes `value` cast to the dtype into element `i`.
+void write_number(DType dtype, std::byte* data, int64_t i, double value);
+
+}  // namespace pxl

@@ -1,0 +1,46 @@
+// Kernels that read or write where an index tensor says. Indices have any integer dtype; negative ones do not wrap.
+// An index out of range is a run-time Error that names the index, its position and the extent.
+#pragma once
+
+#include <optional>
+
+#include "runtime/kernels/kernel.hpp"
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl {
+
+/// numpy.take: data.shape[:axis] + indices.shape[batch:] + data.shape[axis+1:]. The first `batch` axes are shared by
+/// data and indices (grouped gather; batch <= axis).
+Shape gather_shape(const Shape& data, const Shape& indices, int64_t axis, int64_t batch = 0);
+/// in: data, indices. With zero_out_of_range such indices give 0 instead of an Error.
+Kernel gather_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis, bool zero_out_of_range = false,
+                     int64_t batch = 0);
+/// The gradient of gather. in: dy [gather_shape], indices. out: zeros of `data` plus dy at the indices, duplicates
+/// added in index order (float16 in float32, rounded once). With ignore_out_of_range such indices are skipped.
+Kernel scatter_add_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis,
+                          bool ignore_out_of_range = false, int64_t batch = 0);
+
+/// ScatterElements. in: t, indices, values (both of one shape, rank of t, extents <= t's off the axis). out: t with
+/// out[.. indices[..] ..] = values; the last of duplicates wins. out may be t's memory.
+Kernel scatter_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t axis);
+/// in: t, indices (rank of t). out[i...] = t[.. indices[i...] ..], as numpy.take_along_axis.
+Kernel take_along_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t axis);
+/// in: t, indices. t with zeros at the indices: the gradient of scatter with respect to t.
+Kernel scatter_zero_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t axis);
+
+enum class ScatterReduction : uint8_t { sum, min, max, none };
+/// in: data, indices, [initial: slot 2]. out: data's shape with `axis_size` at the axis. Indices have data's shape, or
+/// one axis (one index per slice of data along the axis: broadcast). Without initial values untouched elements are 0
+/// (sum, none) or the dtype's lowest (max) or highest (min) value; -inf/inf are not used.
+Kernel scatter_reduce_kernel(ScatterReduction op, const TensorSpec& data, const TensorSpec& indices, int64_t axis,
+                             int64_t axis_size, bool has_initial);
+/// The gradient of a scatter_reduce sum or none. in: dy [axis_size at axis], indices. out: data's shape.
+Kernel scatter_reduce_grad_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis, int64_t axis_size);
+
+/// in: indices, values [off, on] (dtype of the result). out: indices.shape with `depth` inserted at `axis` (negative:
+/// counted in the result's rank). An index outside 0..depth-1 gives a row of `off`.
+Kernel onehot_kernel(const TensorSpec& indices, int64_t depth, DType values, int64_t axis);
+/// in: dy, indices. out: [2]: sums of dy where off and where on.
+Kernel onehot_grad_kernel(const TensorSpec& indices, int64_t depth, DType values, int64_t axis);
+
+}  // namespace pxl

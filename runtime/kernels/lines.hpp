@@ -1,0 +1,66 @@
+// Tensors as lines along one axis, computed on in float32 or float64: a line that is not contiguous, or holds float16,
+// goes through a buffer.
+#pragma once
+
+#include <type_traits>
+
+#include "runtime/kernels/block.hpp"
+
+namespace pxl {
+
+/// What a floating dtype is computed in.
+template <class T>
+using compute_type = std::conditional_t<std::is_same_v<T, half>, float, T>;
+
+/// n elements from `x`, `stride` apart: in place where possible, else in `buffer`.
+template <class T>
+const compute_type<T>* load_line(const T* x, int64_t stride, int64_t n, compute_type<T>* buffer) {
+  if constexpr (std::is_same_v<T, half>) {
+    if (stride == 1) {
+      bulk().half_to_float(reinterpret_cast<const uint16_t*>(x), buffer, n);
+    } else {
+      for (int64_t i = 0; i < n; ++i) buffer[i] = static_cast<float>(x[i * stride]);
+    }
+  } else {
+    if (stride == 1) return x;
+    for (int64_t i = 0; i < n; ++i) buffer[i] = x[i * stride];
+  }
+  return buffer;
+}
+
+template <class T>
+void store_line(const compute_type<T>* line, T* x, int64_t stride, int64_t n) {
+  if constexpr (std::is_same_v<T, half>) {
+    if (stride == 1) {
+      bulk().float_to_half(line, reinterpret_cast<uint16_t*>(x), n);
+    } else {
+      for (int64_t i = 0; i < n; ++i) x[i * stride] = half(line[i]);
+    }
+  } else {
+    if (static_cast<const T*>(x) == line) return;
+    for (int64_t i = 0; i < n; ++i) x[i * stride] = line[i];
+  }
+}
+
+/// Calls f(type_tag<T>{}) for a floating dtype; throws Error "<what> is not defined for int32" for others.
+[[noreturn]] void refuse_dtype(std::string_view what, DType dtype);
+template <class F>
+Kernel with_floating(std::string_view what, DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::float16: return f(type_tag<half>{});
+    case DType::float32: return f(type_tag<float>{});
+    case DType::float64: return f(type_tag<double>{});
+    default: refuse_dtype(what, dtype);
+  }
+}
+
+inline double line_sum(const float* x, int64_t n) { return bulk().sum32(x, n); }
+inline double line_sum(const double* x, int64_t n) { return bulk().sum64(x, n); }
+inline double line_dot(const float* x, const float* y, int64_t n) { return bulk().dot32(x, y, n); }
+inline double line_dot(const double* x, const double* y, int64_t n) { return bulk().dot64(x, y, n); }
+inline float line_max(const float* x, int64_t n) { return bulk().max32(x, n); }
+inline double line_max(const double* x, int64_t n) { return bulk().max64(x, n); }
+inline double line_deviation(const float* x, double mean, int64_t n) { return bulk().deviation32(x, mean, n); }
+inline double line_deviation(const double* x, double mean, int64_t n) { return bulk().deviation64(x, mean, n); }
+
+}  // namespace pxl

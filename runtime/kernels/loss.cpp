@@ -1,0 +1,161 @@
+// Negative log-likelihood of labels under probabilities, and its gradients.
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/lines.hpp"
+#include "runtime/kernels/normalise.hpp"
+#include "runtime/kernels/scratch.hpp"
+
+namespace pxl {
+namespace {
+
+struct Loss {
+  int64_t rows = 1, classes = 1, first = 1;  ///< `first`: the extent of the first axis of the probabilities
+  DType labels;
+  NllOptions options;
+
+  Loss(std::string_view what, const TensorSpec& probs, const TensorSpec& label_spec, const NllOptions& o)
+      : labels(label_spec.dtype), options(o) {
+    if (probs.shape.empty() || label_spec.shape != Shape(probs.shape.begin(), probs.shape.end() - 1)) {
+      throw Error(std::string(what) + ": labels of shape " + bracket_text(label_spec.shape) +
+                      " for probabilities of shape " + bracket_text(probs.shape),
+                  {"labels have the shape of the probabilities without the last axis"});
+    }
+    if (!is_integer(labels))
+      throw Error(std::string(what) + ": labels must be integers, not " + std::string(name(labels)));
+    classes = probs.shape.back();
+    rows = label_spec.size();
+    first = probs.shape.size() > 1 ? probs.shape[0] : 1;
+  }
+  /// The labels, checked: -1 where ignored. Sets the number not ignored.
+  const int64_t* read(const std::byte* data, int64_t& used) const {
+    int64_t* at = scratch<int64_t, 6>(static_cast<size_t>(rows));
+    convert(labels, data, DType::int64, reinterpret_cast<std::byte*>(at), rows);
+    used = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      if (options.ignore_index && at[r] == *options.ignore_index) {
+        at[r] = -1;
+      } else if (at[r] < 0 || at[r] >= classes) {
+        throw run_error(
+            "label " + std::to_string(at[r]) + " is out of range for " + std::to_string(classes) + " classes",
+            {"it is label " + std::to_string(r) + "; labels are 0 to " + std::to_string(classes - 1) +
+             (options.ignore_index ? ", or ignore_index" : "")});
+      } else {
+        ++used;
+      }
+    }
+    return at;
+  }
+  /// What a mean divides by.
+  double count(int64_t used) const {
+    return static_cast<double>(options.ignore_index ? std::max<int64_t>(used, 1) : rows);
+  }
+};
+
+template <class C>
+C get(const C& x) {
+  return x;
+}
+float get(const half& x) { return static_cast<float>(x); }
+
+/// Writes the loss from the losses of the rows: f(row, label) for rows that count.
+template <class T, class F>
+void write_loss(const Loss& loss, const int64_t* labels, int64_t used, T* out, F&& f) {
+  double sum = 0;
+  for (int64_t r = 0; r < loss.rows; ++r) {
+    const auto l = labels[r] < 0 ? compute_type<T>(0) : f(r, labels[r]);
+    if (loss.options.reduction == LossReduction::none) out[r] = static_cast<T>(l);
+    sum += static_cast<double>(l);
+  }
+  if (loss.options.reduction == LossReduction::mean) sum /= loss.count(used);
+  if (loss.options.reduction != LossReduction::none) out[0] = static_cast<T>(static_cast<compute_type<T>>(sum));
+}
+
+template <class C>
+C at_least(C p, C eps) {
+  return p < eps ? eps : p;
+}  // keeps NaN
+
+}  // namespace
+
+LossReduction loss_reduction(std::string_view reduction) {
+  if (reduction == "none") return LossReduction::none;
+  if (reduction == "sum") return LossReduction::sum;
+  if (reduction == "mean") return LossReduction::mean;
+  throw Error("not a valid reduction '" + std::string(reduction) + "'; choose from mean, sum, none");
+}
+
+Kernel nll_loss_kernel(const TensorSpec& probs, const TensorSpec& labels, const NllOptions& options) {
+  return with_floating("nll_loss", probs.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    using C = compute_type<T>;
+    return [loss = Loss("nll_loss", probs, labels, options)](const Buffers& b) {
+      const C eps = static_cast<C>(std::is_same_v<T, half> ? 6.104e-5 : 1e-7);
+      int64_t used = 0;
+      const int64_t* at = loss.read(b.in[1], used);
+      write_loss(loss, at, used, b.output<T>(0), [&](int64_t row, int64_t label) {
+        const C p = get(b.input<T>(0)[row * loss.classes + label]);
+        return loss.options.log_prob ? -p : -std::log(at_least(p, eps));
+      });
+    };
+  });
+}
+
+Kernel nll_loss_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, const NllOptions& options) {
+  return with_floating("nll_loss", probs.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    using C = compute_type<T>;
+    return [loss = Loss("nll_loss", probs, labels, options)](const Buffers& b) {
+      const C eps = static_cast<C>(std::is_same_v<T, half> ? 6.104e-5 : 1e-10);
+      int64_t used = 0;
+      const int64_t* at = loss.read(b.in[2], used);
+      const bool each = loss.options.reduction == LossReduction::none;
+      const C share = loss.options.reduction == LossReduction::mean ? static_cast<C>(loss.count(used)) : C(1);
+      T* out = b.output<T>(0);
+      for (int64_t r = 0; r < loss.rows; ++r) {
+        C slope = 0;
+        if (at[r] >= 0) {
+          const C p = get(b.input<T>(1)[r * loss.classes + at[r]]), g = get(b.input<T>(0)[each ? r : 0]);
+          slope = -g / share / (loss.options.log_prob ? C(1) : at_least(p, eps));
+        }
+        std::fill(out + r * loss.classes, out + (r + 1) * loss.classes, static_cast<T>(C(0)));
+        if (at[r] >= 0) out[r * loss.classes + at[r]] = static_cast<T>(slope);
+      }
+    };
+  });
+}
+
+Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, DType loss_grad,
+                                         const NllOptions& options) {
+  return with_floating("nll_loss_with_softmax_grad", probs.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    using C = compute_type<T>;
+    return [loss_grad, loss = Loss("nll_loss_with_softmax_grad", probs, labels, options)](const Buffers& b) {
+      const C eps = static_cast<C>(1e-7);
+      const T* p = b.input<T>(0);
+      int64_t used = 0;
+      const int64_t* at = loss.read(b.in[1], used);
+      if (b.out[0]) {
+        write_loss(loss, at, used, b.output<T>(0),
+                   [&](int64_t row, int64_t label) { return -std::log(get(p[row * loss.classes + label]) + eps); });
+      }
+      if (!b.out[1]) return;
+      double scale = b.in[2] ? read_number(loss_grad, b.in[2]) : 1.0;
+      if (loss.options.reduction == LossReduction::mean) {
+        scale /= loss.options.ignore_index ? loss.count(used) : static_cast<double>(loss.first);
+      }
+      const C factor = static_cast<C>(scale);
+      T* dx = b.output<T>(1);
+      for (int64_t r = 0; r < loss.rows; ++r) {
+        const int64_t base = r * loss.classes;
+        for (int64_t c = 0; c < loss.classes; ++c) {
+          const C v = at[r] < 0 ? C(0) : (get(p[base + c]) - (c == at[r] ? C(1) : C(0))) * factor;
+          dx[base + c] = static_cast<T>(v);
+        }
+      }
+    };
+  });
+}
+
+}  // namespace pxl

@@ -1,0 +1,153 @@
+// Matrix products over BLAS.
+#include "runtime/kernels/matmul.hpp"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/broadcast.hpp"
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/scratch.hpp"
+
+#pragma weak openblas_set_num_threads
+
+namespace pxl {
+namespace {
+
+/// OpenBLAS's own threads cost more than they give on the products of one op; parallelism is above the kernels.
+void use_one_thread() {
+  static const bool done = [] {
+    if (openblas_set_num_threads) openblas_set_num_threads(1);
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+void gemm(const MatmulPlan& p, float alpha, const float* a, const float* b, float beta, float* c) {
+  const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
+  if (n == 1) {
+    cblas_sgemv(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.ta ? k : m, p.ta ? m : k, alpha, a, p.ta ? m : k, b,
+                1, beta, c, 1);
+  } else if (m == 1) {
+    cblas_sgemv(CblasRowMajor, p.tb ? CblasNoTrans : CblasTrans, p.tb ? n : k, p.tb ? k : n, alpha, b, p.tb ? k : n, a,
+                1, beta, c, 1);
+  } else {
+    cblas_sgemm(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.tb ? CblasTrans : CblasNoTrans, m, n, k, alpha, a,
+                p.ta ? m : k, b, p.tb ? k : n, beta, c, n);
+  }
+}
+void gemm(const MatmulPlan& p, double alpha, const double* a, const double* b, double beta, double* c) {
+  const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
+  cblas_dgemm(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.tb ? CblasTrans : CblasNoTrans, m, n, k, alpha, a,
+              p.ta ? m : k, b, p.tb ? k : n, beta, c, n);
+}
+/// Integers, wrapping.
+void gemm(const MatmulPlan& p, int64_t alpha, const int64_t* a, const int64_t* b, int64_t beta, int64_t* c) {
+  const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j) {
+      uint64_t sum = 0;
+      for (int64_t l = 0; l < p.k; ++l)
+        sum += u(a[p.ta ? l * p.m + i : i * p.k + l]) * u(b[p.tb ? j * p.k + l : l * p.n + j]);
+      const uint64_t old = beta == 0 ? 0 : u(beta) * u(c[i * p.n + j]);
+      c[i * p.n + j] = static_cast<int64_t>(u(alpha) * sum + old);
+    }
+  }
+}
+
+/// The operand as T: itself, or converted into `buffer`.
+template <class T>
+const T* operand(const std::byte* data, DType dtype, int64_t n, T* buffer) {
+  if (dtype == dtype_of<T>()) return reinterpret_cast<const T*>(data);
+  convert(dtype, data, dtype_of<T>(), reinterpret_cast<std::byte*>(buffer), n);
+  return buffer;
+}
+
+template <class T>
+Kernel product(MatmulPlan plan, const TensorSpec& a, const TensorSpec& b, DType out, double alpha, double beta) {
+  Walk walk = make_walk(plan.batch, {plan.a_strides, plan.b_strides});
+  const int64_t a_size = a.size(), b_size = b.size(), out_size = element_count(plan.out);
+  return [=, plan = std::move(plan), walk = std::move(walk), a_dtype = a.dtype,
+          b_dtype = b.dtype](const Buffers& buffers) {
+    if (out_size == 0) return;
+    constexpr DType dtype = dtype_of<T>();
+    const auto space = [](DType of, int64_t n) { return of == dtype ? size_t{0} : static_cast<size_t>(n); };
+    const T* x = operand(buffers.in[0], a_dtype, a_size, scratch<T, 0>(space(a_dtype, a_size)));
+    const T* y = operand(buffers.in[1], b_dtype, b_size, scratch<T, 1>(space(b_dtype, b_size)));
+    T* z = out == dtype ? buffers.output<T>(0) : scratch<T, 2>(static_cast<size_t>(out_size));
+    if (beta != 0) convert(out, buffers.in[2], dtype, reinterpret_cast<std::byte*>(z), out_size);
+    const T scale = static_cast<T>(alpha), keep = static_cast<T>(beta);
+    if (plan.k == 0) {
+      for (int64_t i = 0; i < out_size; ++i) z[i] = beta != 0 ? static_cast<T>(keep * z[i]) : T(0);
+    } else {
+      T* c = z;
+      for_each_run<2>(walk, [&](const auto& at, int64_t n) {
+        for (int64_t i = 0; i < n; ++i, c += plan.m * plan.n) {
+          gemm(plan, scale, x + at[0] + i * walk.inner_stride(0), y + at[1] + i * walk.inner_stride(1), keep, c);
+        }
+      });
+    }
+    if (out != dtype) convert(dtype, reinterpret_cast<const std::byte*>(z), out, buffers.out[0], out_size);
+  };
+}
+
+}  // namespace
+
+MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb) {
+  if (a.empty() || b.empty()) {
+    throw Error(std::string("a matrix product takes no scalars: the ") + (a.empty() ? "left" : "right") +
+                    " operand has shape []",
+                {"use * to scale"});
+  }
+  MatmulPlan p;
+  const size_t ra = a.size(), rb = b.size();
+  p.ta = ta && ra >= 2;
+  p.tb = tb && rb >= 2;
+  p.m = ra == 1 ? 1 : (p.ta ? a[ra - 1] : a[ra - 2]);
+  p.k = p.ta ? a[ra - 2] : a[ra - 1];
+  p.n = rb == 1 ? 1 : (p.tb ? b[rb - 2] : b[rb - 1]);
+  const int64_t kb = rb == 1 ? b[0] : (p.tb ? b[rb - 1] : b[rb - 2]);
+  if (p.k != kb) {
+    throw Error("the inner extents of a matrix product differ: " + std::to_string(p.k) + " of " + bracket_text(a) +
+                (p.ta ? " transposed" : "") + " and " + std::to_string(kb) + " of " + bracket_text(b) +
+                (p.tb ? " transposed" : ""));
+  }
+  const Shape batch_a(a.begin(), ra >= 2 ? a.end() - 2 : a.begin()),
+      batch_b(b.begin(), rb >= 2 ? b.end() - 2 : b.begin());
+  p.batch = broadcast(batch_a, batch_b);
+  p.a_strides = broadcast_strides(batch_a, p.batch);
+  p.b_strides = broadcast_strides(batch_b, p.batch);
+  for (int64_t& s : p.a_strides) s *= p.m * p.k;
+  for (int64_t& s : p.b_strides) s *= p.k * p.n;
+  p.out = p.batch;
+  if (ra >= 2) p.out.push_back(p.m);
+  if (rb >= 2) p.out.push_back(p.n);
+  static_cast<void>(element_count(p.out));
+  // One matrix on the right for all batches: their rows form one tall matrix.
+  if (!p.batch.empty() && !p.ta && batch_a == p.batch && element_count(batch_b) == 1) {
+    p.m *= element_count(p.batch);
+    p.batch.clear();
+    p.a_strides.clear();
+    p.b_strides.clear();
+  }
+  if (std::max({p.m, p.n, p.k}) > INT_MAX) throw Error("a matrix product of extents beyond 2^31 is not supported");
+  return p;
+}
+
+Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb, const TensorSpec& out, double alpha,
+                     double beta) {
+  MatmulPlan plan = matmul_plan(a.shape, ta, b.shape, tb);
+  if (plan.out != out.shape)
+    throw Error("a matrix product of shape " + bracket_text(plan.out) + " into " + bracket_text(out.shape));
+  use_one_thread();
+  const auto any = [&](auto f) { return f(a.dtype) || f(b.dtype) || f(out.dtype); };
+  if (any([](DType d) { return d == DType::float64; }))
+    return product<double>(std::move(plan), a, b, out.dtype, alpha, beta);
+  if (any(is_floating)) return product<float>(std::move(plan), a, b, out.dtype, alpha, beta);
+  return product<int64_t>(std::move(plan), a, b, out.dtype, alpha, beta);
+}
+
+}  // namespace pxl

@@ -1,0 +1,29 @@
+// Matrix products as numpy.matmul: 1-D operands, batch broadcasting; optional transposition of the last two axes.
+#pragma once
+
+#include "runtime/kernels/kernel.hpp"
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl {
+
+/// The shapes of a product, resolved. Batches that share one operand are merged into rows where possible.
+struct MatmulPlan {
+  int64_t m = 1, n = 1, k = 1;  ///< of one product: [m, k] @ [k, n]
+  bool ta = false, tb = false;  ///< the stored matrix is [k, m], [n, k]
+  Shape batch;                  ///< batch extents of the result
+  Shape a_strides, b_strides;   ///< per batch axis, in elements; 0 where the operand broadcasts
+  Shape out;                    ///< shape of the result
+};
+
+/// `ta`, `tb` swap the last two axes of an operand of rank 2 or more (no effect on rank 1). Throws Error for scalars,
+/// unequal inner extents, batches that do not broadcast.
+MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb);
+inline Shape matmul_shape(const Shape& a, bool ta, const Shape& b, bool tb) { return matmul_plan(a, ta, b, tb).out; }
+
+/// in: a, b, and where beta is not 0, C (slot 2, of out's spec; may be the output's memory); out = alpha a@b + beta C.
+/// Operands and `out` are floating or integer; where dtypes differ, operands are converted to the widest floating one.
+/// float32 and float64 run in BLAS on one thread; float16 accumulates in float32 and is rounded once; integers wrap.
+Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb, const TensorSpec& out,
+                     double alpha = 1.0, double beta = 0.0);
+
+}  // namespace pxl

@@ -1,0 +1,55 @@
+// Softmax, group and layer normalisation, and the losses on probabilities, with their gradients.
+// Formulas of the losses: docs of PopXL's nll_loss and nll_loss_with_softmax_grad. float16 computes in float32.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/kernels/kernel.hpp"
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl {
+
+/// in: x; out may be x's memory. Stable: the maximum is subtracted.
+Kernel softmax_kernel(const TensorSpec& x, int64_t axis);
+/// in: g, y (the forward output). y * (g - sum(g * y)).
+Kernel softmax_grad_kernel(const TensorSpec& y, int64_t axis);
+Kernel log_softmax_kernel(const TensorSpec& x, int64_t axis);
+/// in: g, y. g - exp(y) * sum(g).
+Kernel log_softmax_grad_kernel(const TensorSpec& y, int64_t axis);
+
+/// in: x [N, C, ...], weight [C], bias [C] (dtype `weight`); out: y (x's spec), mean and 1/sqrt(var + eps), float32
+/// [N * groups] (either may be null). Biased variance over C/groups and the rest. Throws Error where groups does not
+/// divide C or the rank is below 2.
+Kernel group_norm_kernel(const TensorSpec& x, DType weight, int64_t groups, double eps);
+/// in: g, x, weight, mean, inv_std; out: dx, dweight [C], dbias [C] (any may be null).
+Kernel group_norm_grad_kernel(const TensorSpec& x, DType weight, int64_t groups);
+/// The same over the last axis of any rank >= 1: rows = all other axes; statistics float32 [rows].
+Kernel layer_norm_kernel(const TensorSpec& x, DType weight, double eps);
+Kernel layer_norm_grad_kernel(const TensorSpec& x, DType weight);
+/// in: x [N, C, ...], scale, bias, mean, variance [C]: (x - mean) / sqrt(variance + eps) * scale + bias.
+Kernel batch_norm_kernel(const TensorSpec& x, DType parameters, double eps);
+
+enum class LossReduction : uint8_t { none, sum, mean };
+/// "none", "sum", "mean"; throws Error "not a valid reduction 'foo'; choose from mean, sum, none".
+LossReduction loss_reduction(std::string_view name);
+
+struct NllOptions {
+  LossReduction reduction = LossReduction::mean;
+  std::optional<int64_t> ignore_index = {};
+  bool log_prob = false;  ///< the first operand holds log-probabilities
+};
+/// in: probs [..., C], labels [...] (any integer dtype); out: the loss, probs' dtype, [] or labels' shape for `none`.
+/// l = -log(max(p[label], eps)), eps 1e-7 (6.104e-5 in float16). A label outside 0..C-1 that is not ignore_index is a
+/// run-time Error that gives its value.
+Kernel nll_loss_kernel(const TensorSpec& probs, const TensorSpec& labels, const NllOptions& options);
+/// in: g (loss gradient: scalar, or labels' shape for `none`; probs' dtype), probs, labels; out: dprobs, zero but for
+/// -g/N/max(p, 1e-10 (6.104e-5 in float16)) at the labels.
+Kernel nll_loss_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, const NllOptions& options);
+/// in: probs, labels, loss_grad (scalar of dtype `loss_grad`, or null for 1); out: loss (as above but with
+/// log(p + 1e-7), the same epsilon in float16; not scaled by loss_grad), dx = (p - onehot) * loss_grad [/ N for mean],
+/// 0 in ignored rows. N of dx is max(#not ignored, 1) with ignore_index, else probs.shape[0] alone. Either may be null.
+Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, DType loss_grad,
+                                         const NllOptions& options);
+
+}  // namespace pxl

@@ -1,0 +1,223 @@
+// Kernels that depend on the order of elements: medians, arg-reductions, running sums, sorting, histograms.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <type_traits>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/scratch.hpp"
+
+namespace pxl {
+namespace {
+
+/// What a dtype is compared as.
+template <class T>
+using key_of = std::conditional_t<std::is_same_v<T, half>, float, T>;
+template <class T>
+key_of<T> key(T x) {
+  return static_cast<key_of<T>>(x);
+}
+
+/// Ascending, NaN after everything.
+template <class K>
+bool before(K a, K b) {
+  if constexpr (std::is_floating_point_v<K>)
+    return a < b || (b != b && a == a);
+  else
+    return a < b;
+}
+
+/// A tensor seen as [outer, extent, inner] around one axis.
+struct Lines {
+  int64_t outer = 1, extent = 1, inner = 1;
+  Lines(const Shape& shape, int64_t axis) {
+    const size_t a = static_cast<size_t>(normalise_axis(axis, static_cast<int64_t>(shape.size())));
+    for (size_t i = 0; i < shape.size(); ++i) (i < a ? outer : i == a ? extent : inner) *= shape[i];
+  }
+  /// f(start of the line of `extent` elements `inner` apart, the same for a result of extent k).
+  template <class F>
+  void each(int64_t k, F&& f) const {
+    for (int64_t o = 0; o < outer; ++o) {
+      for (int64_t i = 0; i < inner; ++i) f(o * extent * inner + i, o * k * inner + i);
+    }
+  }
+};
+
+void check_index_range(int64_t extent) {
+  if (extent > INT32_MAX)
+    throw Error("an axis of " + std::to_string(extent) + " elements is too long for int32 indices");
+}
+
+/// The best k of each line, best first.
+template <class T>
+Kernel ordered(Lines lines, int64_t k, bool descending) {
+  return [=](const Buffers& b) {
+    const T* x = b.input<T>(0);
+    T* values = b.output<T>(0);
+    int32_t* indices = b.output<int32_t>(1);
+    int32_t* order = scratch<int32_t>(static_cast<size_t>(lines.extent));
+    lines.each(k, [&](int64_t from, int64_t to) {
+      std::iota(order, order + lines.extent, 0);
+      const auto less = [&](int32_t i, int32_t j) {
+        const auto p = key(x[from + i * lines.inner]), q = key(x[from + j * lines.inner]);
+        if (descending ? before(q, p) : before(p, q)) return true;
+        if (descending ? before(p, q) : before(q, p)) return false;
+        return i < j;
+      };
+      if (k < lines.extent)
+        std::partial_sort(order, order + k, order + lines.extent, less);
+      else
+        std::sort(order, order + lines.extent, less);
+      for (int64_t j = 0; j < k; ++j) {
+        values[to + j * lines.inner] = x[from + order[j] * lines.inner];
+        if (indices) indices[to + j * lines.inner] = order[j];
+      }
+    });
+  };
+}
+
+}  // namespace
+
+Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
+  const Shape out = reduced_shape(in.shape, axes, true);
+  Shape kept, kept_strides, gone, gone_strides;
+  const Shape strides = strides_of(in.shape);
+  std::vector<bool> reduced(in.shape.size(), false);
+  for (int64_t a : axes) reduced[static_cast<size_t>(normalise_axis(a, static_cast<int64_t>(in.shape.size())))] = true;
+  for (size_t i = 0; i < in.shape.size(); ++i) {
+    (reduced[i] ? gone : kept).push_back(in.shape[i]);
+    (reduced[i] ? gone_strides : kept_strides).push_back(strides[i]);
+  }
+  // Offsets of the kept positions, and of the reduced elements relative to them, in row-major order.
+  const auto offsets = [](const Shape& extents, const Shape& by) {
+    std::vector<int64_t> all{0};
+    for (size_t d = 0; d < extents.size(); ++d) {
+      std::vector<int64_t> next;
+      next.reserve(all.size() * static_cast<size_t>(extents[d]));
+      for (int64_t base : all) {
+        for (int64_t i = 0; i < extents[d]; ++i) next.push_back(base + i * by[d]);
+      }
+      all = std::move(next);
+    }
+    return all;
+  };
+  const int64_t count = element_count(gone);
+  if (count == 0 && element_count(out) > 0) throw Error("median of no elements (shape " + bracket_text(in.shape) + ")");
+  check_index_range(count);
+  return with_type(in.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    return [starts = offsets(kept, kept_strides), steps = offsets(gone, gone_strides)](const Buffers& b) {
+      const T* x = b.input<T>(0);
+      int32_t* order = scratch<int32_t>(steps.size());
+      const auto at = [&](size_t line, int32_t i) { return key(x[starts[line] + steps[static_cast<size_t>(i)]]); };
+      for (size_t line = 0; line < starts.size(); ++line) {
+        std::iota(order, order + steps.size(), 0);
+        int32_t* middle = order + (steps.size() - 1) / 2;
+        std::nth_element(order, middle, order + steps.size(), [&](int32_t i, int32_t j) {
+          const auto p = at(line, i), q = at(line, j);
+          return before(p, q) || (!before(q, p) && i < j);
+        });
+        // Of equal elements, the first.
+        int32_t first = *middle;
+        for (int32_t i = 0; i < first; ++i) {
+          if (!before(at(line, i), at(line, *middle)) && !before(at(line, *middle), at(line, i))) first = i;
+        }
+        b.output<T>(0)[line] = x[starts[line] + steps[static_cast<size_t>(first)]];
+        if (b.out[1]) b.output<int32_t>(1)[line] = first;
+      }
+    };
+  });
+}
+
+Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
+  const Lines lines(in.shape, axis);
+  check_index_range(lines.extent);
+  if (lines.extent == 0 && lines.outer * lines.inner > 0) {
+    throw Error(std::string(largest ? "argmax" : "argmin") + " over an axis of no elements (shape " +
+                bracket_text(in.shape) + ")");
+  }
+  return with_type(in.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    return [lines, largest](const Buffers& b) {
+      const T* x = b.input<T>(0);
+      int32_t* out = b.output<int32_t>(0);
+      lines.each(1, [&](int64_t from, int64_t to) {
+        auto best = key(x[from]);
+        int32_t index = 0;
+        for (int64_t i = 1; i < lines.extent && best == best; ++i) {
+          const auto v = key(x[from + i * lines.inner]);
+          if (v != v || (largest ? v > best : v < best)) {
+            best = v;
+            index = static_cast<int32_t>(i);
+          }
+        }
+        out[to] = index;
+      });
+    };
+  });
+}
+
+Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool reverse) {
+  const Lines lines(in.shape, axis);
+  if (in.dtype == DType::boolean) throw Error("cumsum is not defined for bool", {"cast to int32 first"});
+  return with_type(in.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    return [=](const Buffers& b) {
+      const T* x = b.input<T>(0);
+      T* out = b.output<T>(0);
+      // Floats add up in float64; integers wrap, unsigned.
+      using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+      lines.each(lines.extent, [&](int64_t from, int64_t) {
+        Sum sum = 0;
+        for (int64_t i = 0; i < lines.extent; ++i) {
+          const int64_t at = from + (reverse ? lines.extent - 1 - i : i) * lines.inner;
+          const Sum next = sum + static_cast<Sum>(key(x[at]));
+          const Sum value = exclusive ? sum : next;
+          if constexpr (std::is_same_v<T, half>)
+            out[at] = half(static_cast<float>(value));
+          else
+            out[at] = static_cast<T>(value);
+          sum = next;
+        }
+      });
+    };
+  });
+}
+
+Kernel topk_kernel(const TensorSpec& in, int64_t axis, int64_t k, bool largest) {
+  const Lines lines(in.shape, axis);
+  check_index_range(lines.extent);
+  if (k < 0 || k > lines.extent) {
+    throw Error("top " + std::to_string(k) + " of an axis of " + std::to_string(lines.extent) + " elements");
+  }
+  return with_type(in.dtype,
+                   [&](auto tag) -> Kernel { return ordered<typename decltype(tag)::type>(lines, k, largest); });
+}
+
+Kernel sort_kernel(const TensorSpec& in, int64_t axis, bool descending) {
+  const Lines lines(in.shape, axis);
+  return topk_kernel(in, axis, lines.extent, descending);
+}
+
+Kernel histogram_kernel(const TensorSpec& in, const std::vector<double>& levels, bool absolute) {
+  for (size_t i = 1; i < levels.size(); ++i) {
+    if (!(levels[i - 1] < levels[i]))
+      throw Error("the levels of a histogram must increase",
+                  {"level " + std::to_string(i) + " is not above the one before"});
+  }
+  return with_type(in.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    return [levels, absolute, n = in.size()](const Buffers& b) {
+      uint32_t* out = b.output<uint32_t>(0);
+      std::fill(out, out + levels.size() + 1, 0u);
+      for (int64_t i = 0; i < n; ++i) {
+        const double v = static_cast<double>(key(b.input<T>(0)[i]));
+        ++out[std::upper_bound(levels.begin(), levels.end(), absolute ? std::fabs(v) : v) - levels.begin()];
+      }
+    };
+  });
+}
+
+}  // namespace pxl

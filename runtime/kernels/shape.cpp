@@ -1,0 +1,293 @@
+// Movement kernels: each is one or a few strided copies.
+#include "runtime/kernels/shape.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/strided.hpp"
+
+namespace pxl {
+namespace {
+
+void need_rank(std::string_view what, size_t given, size_t rank) {
+  if (given != rank) {
+    throw Error(std::string(what) + ": " + std::to_string(given) + " entries for a tensor of rank " +
+                std::to_string(rank));
+  }
+}
+
+/// Element offset of `starts`, and strides times steps; throws where a window of extents `size` leaves `shape`.
+struct Window {
+  int64_t base = 0;
+  Shape strides;
+};
+Window window(std::string_view what, const Shape& shape, const std::vector<int64_t>& starts,
+              const std::vector<int64_t>& steps, const Shape& size) {
+  need_rank(what, starts.size(), shape.size());
+  need_rank(what, steps.size(), shape.size());
+  need_rank(what, size.size(), shape.size());
+  Window w;
+  w.strides = strides_of(shape);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (steps[d] == 0) throw Error(std::string(what) + " with step 0 on axis " + std::to_string(d));
+    if (size[d] < 0) throw Error(std::string(what) + " of negative extent on axis " + std::to_string(d));
+    if (size[d] > 0) {
+      // How many further elements fit behind the first, without overflow whatever the step.
+      const uint64_t step = steps[d] > 0 ? static_cast<uint64_t>(steps[d]) : 0 - static_cast<uint64_t>(steps[d]);
+      const uint64_t room = static_cast<uint64_t>(steps[d] > 0 ? shape[d] - 1 - starts[d] : starts[d]);
+      if (starts[d] < 0 || starts[d] >= shape[d] || static_cast<uint64_t>(size[d] - 1) > room / step) {
+        throw Error(std::string(what) + " leaves axis " + std::to_string(d) + " of extent " + std::to_string(shape[d]),
+                    {"start " + std::to_string(starts[d]) + ", step " + std::to_string(steps[d]) + ", " +
+                     std::to_string(size[d]) + " elements"});
+      }
+      w.base += starts[d] * w.strides[d];
+    }
+    w.strides[d] *= size[d] > 1 ? steps[d] : 1;
+  }
+  return w;
+}
+
+std::vector<int64_t> ones(size_t n) { return std::vector<int64_t>(n, 1); }
+
+/// The window of dynamic ops: where it may start on each of `axes`, and how far a start moves it.
+struct Dynamic {
+  DType index;
+  std::vector<int64_t> axes, last, strides;
+
+  /// Element offset; throws a run-time Error where the window leaves the tensor.
+  int64_t offset(const std::byte* data) const {
+    int64_t at = 0;
+    for (size_t j = 0; j < axes.size(); ++j) {
+      int64_t start = 0;
+      convert(index, data + j * size_of(index), DType::int64, reinterpret_cast<std::byte*>(&start), 1);
+      if (start < 0 || start > last[j]) {
+        throw run_error(
+            "dynamic index " + std::to_string(start) + " is out of range on axis " + std::to_string(axes[j]),
+            {"the window fits from 0 to " + std::to_string(last[j])});
+      }
+      at += start * strides[j];
+    }
+    return at;
+  }
+};
+Dynamic dynamic(const Shape& whole, const Shape& part, const TensorSpec& index, const std::vector<int64_t>& axes) {
+  need_rank("a dynamic window", part.size(), whole.size());
+  if (!is_integer(index.dtype) || index.size() != static_cast<int64_t>(axes.size())) {
+    throw Error("the index of a dynamic slice is one integer per axis, not " + text(index));
+  }
+  Dynamic d{index.dtype, {}, {}, {}};
+  const Shape strides = strides_of(whole);
+  for (int64_t axis : axes) {
+    const int64_t a = normalise_axis(axis, static_cast<int64_t>(whole.size()));
+    const size_t i = static_cast<size_t>(a);
+    d.axes.push_back(a);
+    d.last.push_back(whole[i] - part[i]);
+    d.strides.push_back(strides[i]);
+  }
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const bool moves = std::count(d.axes.begin(), d.axes.end(), static_cast<int64_t>(i)) > 0;
+    if (part[i] > whole[i] || part[i] < 0 || (!moves && part[i] != whole[i])) {
+      throw Error("a window of shape " + bracket_text(part) + " does not fit " + bracket_text(whole) + " on axis " +
+                  std::to_string(i));
+    }
+  }
+  return d;
+}
+
+}  // namespace
+
+Kernel copy_kernel(const TensorSpec& spec) {
+  return [bytes = static_cast<size_t>(spec.bytes())](const Buffers& b) {
+    if (bytes != 0 && b.in[0] != b.out[0]) std::memmove(b.out[0], b.in[0], bytes);
+  };
+}
+
+Kernel transpose_kernel(const TensorSpec& in, const std::vector<int64_t>& permutation) {
+  need_rank("transpose", permutation.size(), in.shape.size());
+  const Shape strides = strides_of(in.shape);
+  Shape extents, from;
+  std::vector<bool> seen(in.shape.size(), false);
+  for (int64_t p : permutation) {
+    const size_t a = static_cast<size_t>(normalise_axis(p, static_cast<int64_t>(in.shape.size())));
+    if (seen[a]) throw Error("transpose: axis " + std::to_string(p) + " appears twice in the permutation");
+    seen[a] = true;
+    extents.push_back(in.shape[a]);
+    from.push_back(strides[a]);
+  }
+  return [copy = StridedCopy(size_of(in.dtype), extents, from, strides_of(extents))](const Buffers& b) {
+    copy(b.in[0], b.out[0]);
+  };
+}
+
+Kernel slice_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
+                    const Shape& out) {
+  const Window w = window("slice", in.shape, starts, steps, out);
+  const size_t width = size_of(in.dtype);
+  return [copy = StridedCopy(width, out, w.strides, strides_of(out)),
+          base = static_cast<size_t>(w.base) * width](const Buffers& b) { copy(b.in[0] + base, b.out[0]); };
+}
+
+Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
+                         const Shape& out) {
+  const Window w = window("slice", out, starts, steps, dy.shape);
+  const size_t width = size_of(dy.dtype);
+  return
+      [copy = StridedCopy(width, dy.shape, strides_of(dy.shape), w.strides), base = static_cast<size_t>(w.base) * width,
+       bytes = static_cast<size_t>(element_count(out)) * width](const Buffers& b) {
+        if (bytes == 0) return;
+        std::memset(b.out[0], 0, bytes);
+        copy(b.in[0], b.out[0] + base);
+      };
+}
+
+Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
+                  double value) {
+  need_rank("pad", before.size(), in.shape.size());
+  need_rank("pad", after.size(), in.shape.size());
+  Shape out = in.shape;
+  for (size_t d = 0; d < out.size(); ++d) {
+    if (before[d] < 0 || after[d] < 0) throw Error("pad by a negative amount on axis " + std::to_string(d));
+    out[d] += before[d] + after[d];
+  }
+  const bool empty = in.size() == 0;
+  const Window w = empty ? Window{0, strides_of(out)} : window("pad", out, before, ones(out.size()), in.shape);
+  const size_t width = size_of(in.dtype);
+  return [fill = fill_kernel(in.dtype, value, element_count(out)),
+          copy = StridedCopy(width, in.shape, strides_of(in.shape), w.strides),
+          base = static_cast<size_t>(w.base) * width](const Buffers& b) {
+    fill(b);
+    copy(b.in[0], b.out[0] + base);
+  };
+}
+
+Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis) {
+  if (in.empty()) throw Error("concat needs at least one tensor");
+  const size_t a = static_cast<size_t>(normalise_axis(axis, static_cast<int64_t>(in[0].shape.size())));
+  const size_t width = size_of(in[0].dtype);
+  size_t rows = 1, total = 0;
+  for (size_t d = 0; d < a; ++d) rows *= static_cast<size_t>(in[0].shape[d]);
+  std::vector<size_t> bytes;  // of one row of each input
+  for (const TensorSpec& s : in) {
+    need_rank("concat", s.shape.size(), in[0].shape.size());
+    size_t row = width;
+    for (size_t d = 0; d < s.shape.size(); ++d) {
+      if (d != a && s.shape[d] != in[0].shape[d]) {
+        throw Error("concat: shapes " + bracket_text(in[0].shape) + " and " + bracket_text(s.shape) +
+                    " differ on axis " + std::to_string(d));
+      }
+      if (d >= a) row *= static_cast<size_t>(s.shape[d]);
+    }
+    if (s.dtype != in[0].dtype) throw Error("concat: " + text(in[0]) + " and " + text(s) + " differ in dtype");
+    bytes.push_back(row);
+    total += row;
+  }
+  return [=](const Buffers& b) {
+    size_t at = 0;
+    for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
+      if (bytes[i] == 0) continue;
+      for (size_t r = 0; r < rows; ++r) std::memcpy(b.out[0] + r * total + at, b.in[i] + r * bytes[i], bytes[i]);
+    }
+  };
+}
+
+Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int64_t axis) {
+  const size_t a = static_cast<size_t>(normalise_axis(axis, static_cast<int64_t>(in.shape.size())));
+  size_t rows = 1, row = size_of(in.dtype);
+  for (size_t d = 0; d < in.shape.size(); ++d) {
+    if (d < a) rows *= static_cast<size_t>(in.shape[d]);
+    if (d > a) row *= static_cast<size_t>(in.shape[d]);
+  }
+  int64_t sum = 0;
+  std::vector<size_t> bytes;
+  for (int64_t s : sizes) {
+    if (s < 0 || s > in.shape[a])
+      throw Error("split into a part of " + std::to_string(s) + " of " + std::to_string(in.shape[a]));
+    sum += s;
+    bytes.push_back(static_cast<size_t>(s) * row);
+  }
+  if (sum != in.shape[a]) {
+    throw Error("the parts of a split add up to " + std::to_string(sum) + ", not to the extent " +
+                std::to_string(in.shape[a]));
+  }
+  return [=, total = static_cast<size_t>(in.shape[a]) * row](const Buffers& b) {
+    size_t at = 0;
+    for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
+      if (bytes[i] == 0) continue;
+      for (size_t r = 0; r < rows; ++r) std::memcpy(b.out[i] + r * bytes[i], b.in[0] + r * total + at, bytes[i]);
+    }
+  };
+}
+
+Kernel broadcast_to_kernel(DType dtype, const Shape& from, const Shape& to) {
+  return [copy = StridedCopy(size_of(dtype), to, broadcast_strides(from, to), strides_of(to))](const Buffers& b) {
+    copy(b.in[0], b.out[0]);
+  };
+}
+
+Kernel flip_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> starts(in.shape.size(), 0), steps = ones(in.shape.size());
+  for (int64_t axis : axes) {
+    const size_t a = static_cast<size_t>(normalise_axis(axis, static_cast<int64_t>(in.shape.size())));
+    starts[a] = std::max<int64_t>(in.shape[a] - 1, 0);
+    steps[a] = -1;
+  }
+  return slice_kernel(in, starts, steps, in.shape);
+}
+
+Kernel roll_kernel(const TensorSpec& in, int64_t shift, int64_t axis) {
+  const size_t a = static_cast<size_t>(normalise_axis(axis, static_cast<int64_t>(in.shape.size())));
+  size_t rows = 1, row = size_of(in.dtype);
+  for (size_t d = 0; d < in.shape.size(); ++d) (d < a ? rows : row) *= static_cast<size_t>(in.shape[d]);
+  const int64_t n = in.shape[a];
+  if (in.size() == 0) return [](const Buffers&) {};
+  const size_t head = static_cast<size_t>(((shift % n) + n) % n) * (row / static_cast<size_t>(n));
+  return [=](const Buffers& b) {
+    for (size_t r = 0; r < rows; ++r) {
+      const std::byte* x = b.in[0] + r * row;
+      std::byte* y = b.out[0] + r * row;
+      std::memcpy(y, x + row - head, head);
+      std::memcpy(y + head, x, row - head);
+    }
+  };
+}
+
+Kernel dynamic_slice_kernel(const TensorSpec& t, const TensorSpec& index, const std::vector<int64_t>& axes,
+                            const std::vector<int64_t>& sizes) {
+  need_rank("dynamic slice sizes", sizes.size(), axes.size());
+  Shape part = t.shape;
+  for (size_t j = 0; j < axes.size(); ++j)
+    part[static_cast<size_t>(normalise_axis(axes[j], static_cast<int64_t>(part.size())))] = sizes[j];
+  const size_t width = size_of(t.dtype);
+  return [width, d = dynamic(t.shape, part, index, axes),
+          copy = StridedCopy(width, part, strides_of(t.shape), strides_of(part))](const Buffers& b) {
+    copy(b.in[0] + static_cast<size_t>(d.offset(b.in[1])) * width, b.out[0]);
+  };
+}
+
+Kernel dynamic_update_kernel(const TensorSpec& t, const TensorSpec& index, const TensorSpec& update,
+                             const std::vector<int64_t>& axes) {
+  if (update.dtype != t.dtype)
+    throw Error("dynamic update of " + text(t) + " by " + text(update) + ": the dtypes differ");
+  const size_t width = size_of(t.dtype);
+  return [width, bytes = static_cast<size_t>(t.bytes()), d = dynamic(t.shape, update.shape, index, axes),
+          copy = StridedCopy(width, update.shape, strides_of(update.shape), strides_of(t.shape))](const Buffers& b) {
+    const size_t at = static_cast<size_t>(d.offset(b.in[1])) * width;
+    if (bytes != 0 && b.out[0] != b.in[0]) std::memmove(b.out[0], b.in[0], bytes);
+    copy(b.in[2], b.out[0] + at);
+  };
+}
+
+Kernel dynamic_slice_grad_kernel(const TensorSpec& dy, const TensorSpec& index, const std::vector<int64_t>& axes,
+                                 const Shape& out) {
+  const size_t width = size_of(dy.dtype);
+  return [width, bytes = static_cast<size_t>(element_count(out)) * width, d = dynamic(out, dy.shape, index, axes),
+          copy = StridedCopy(width, dy.shape, strides_of(dy.shape), strides_of(out))](const Buffers& b) {
+    const size_t at = static_cast<size_t>(d.offset(b.in[1])) * width;
+    if (bytes != 0) std::memset(b.out[0], 0, bytes);
+    copy(b.in[0], b.out[0] + at);
+  };
+}
+
+}  // namespace pxl

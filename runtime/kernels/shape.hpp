@@ -1,0 +1,46 @@
+// Kernels that move elements and compute nothing. All dtypes; offsets are resolved when the kernel is made.
+#pragma once
+
+#include <vector>
+
+#include "runtime/kernels/kernel.hpp"
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl {
+
+/// The same elements in the same order (reshape, identity, detach). No work where input and output are one buffer.
+Kernel copy_kernel(const TensorSpec& spec);
+/// out axis i is in axis permutation[i]. Throws Error unless it is a permutation of the axes.
+Kernel transpose_kernel(const TensorSpec& in, const std::vector<int64_t>& permutation);
+/// out[i...] = in[start + i * step...]. One start, step (may be negative, not 0) and extent per axis; throws Error
+/// where an element lies outside.
+Kernel slice_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
+                    const Shape& out);
+/// The gradient of slice: zeros of shape `out` with in[i...] at start + i * step. in: dy.
+Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
+                         const Shape& out);
+/// Constant padding: `before` and `after` elements per axis, 0 or more.
+Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
+                  double value);
+/// The inputs one after another along `axis`; specs agree elsewhere.
+Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis);
+/// One output per size, which add up to the extent.
+Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int64_t axis);
+Kernel broadcast_to_kernel(DType dtype, const Shape& from, const Shape& to);
+/// Reversed along the axes.
+Kernel flip_kernel(const TensorSpec& in, const std::vector<int64_t>& axes);
+/// Rolled by `shift` along `axis`, as numpy.roll.
+Kernel roll_kernel(const TensorSpec& in, int64_t shift, int64_t axis);
+
+/// in: t, index (int32/uint32/int64/uint64, one per entry of `axes`). out: t with extent sizes[j] at axes[j], from
+/// index[j]. Throws a run-time Error where the window leaves t.
+Kernel dynamic_slice_kernel(const TensorSpec& t, const TensorSpec& index, const std::vector<int64_t>& axes,
+                            const std::vector<int64_t>& sizes);
+/// in: t, index, update. out: t with the window replaced; may be t's memory.
+Kernel dynamic_update_kernel(const TensorSpec& t, const TensorSpec& index, const TensorSpec& update,
+                             const std::vector<int64_t>& axes);
+/// in: dy, index. Zeros of shape `out` with dy at the window: the gradient of dynamic_slice.
+Kernel dynamic_slice_grad_kernel(const TensorSpec& dy, const TensorSpec& index, const std::vector<int64_t>& axes,
+                                 const Shape& out);
+
+}  // namespace pxl

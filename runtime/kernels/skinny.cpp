@@ -1,0 +1,20 @@
+// Chooses the variant of the skinny products: the one of the block functions.
+#include "runtime/kernels/skinny.hpp"
+
+#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/skinny_table.hpp"
+
+namespace pxl {
+
+const SkinnyFunctions& skinny() {
+  static const SkinnyFunctions& chosen = []() -> const SkinnyFunctions& {
+#if defined(__x86_64__)
+    if (instruction_set() == "avx512") return skinny_avx512();
+    if (instruction_set() == "avx2") return skinny_avx2();
+#endif
+    return skinny_baseline();
+  }();
+  return chosen;
+}
+
+}  // namespace pxl

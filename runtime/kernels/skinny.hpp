@@ -1,0 +1,61 @@
+// Products with few rows, as training at a small batch has them: bound by how fast the weights stream from memory, so
+// each weight is read once (and, where an update is folded in, written once) while it is in the first-level cache.
+// Libraries' products leave half of the machine unused here. float32 only; compiled per instruction set, chosen once.
+//
+// Order of additions: forward adds in the order of k, one fused multiply-add each (a multiplication and an addition on
+// machines without them). In backward the gradient of the weights adds in the order of m; that of the input over n in
+// lanes, then the lanes in a fixed tree. Nothing depends on how the work is divided among threads.
+#pragma once
+
+#include <cstdint>
+
+namespace pxl {
+
+/// Rows up to which these beat a library's product (bench/kernels).
+inline constexpr int64_t skinny_rows = 16;
+
+/// out[m, n] (+)= x[m, k0:k1] @ w[k0:k1, n]; row-major, `ld*` are the distances of rows in elements; m <= skinny_rows.
+struct SkinnyForward {
+  const float* x = nullptr;
+  int64_t ldx = 0;
+  const float* w = nullptr;
+  int64_t ldw = 0;
+  int64_t m = 0, n = 0, k0 = 0, k1 = 0;
+  float* out = nullptr;
+  int64_t ldo = 0;
+  bool accumulate = false;
+};
+
+/// For the rows k in [k0, k1) of w[k, n], with g[k, n] = sum_m x[m, k] dy[m, n]:
+///   dx[m, k] = sum_n dy[m, n] w[k, n]     where dx is not null
+///   u[k, n] = alpha g[k, n], or u[k, n] + alpha g[k, n] with `add`     where u is not null
+///   sink(context, k, rows, g)             where sink is not null: g is rows * n, dense, valid during the call
+/// u may be w, and the sink may change w's rows k to k + rows: dx sees the old ones. m <= skinny_rows.
+struct SkinnyBackward {
+  const float* x = nullptr;
+  int64_t ldx = 0;
+  const float* w = nullptr;
+  int64_t ldw = 0;
+  const float* dy = nullptr;
+  int64_t lddy = 0;
+  int64_t m = 0, n = 0, k0 = 0, k1 = 0;
+  float* dx = nullptr;
+  int64_t lddx = 0;
+  float* u = nullptr;
+  int64_t ldu = 0;
+  float alpha = 1;
+  bool add = false;
+  void (*sink)(void* context, int64_t k, int64_t rows, float* g) = nullptr;
+  void* context = nullptr;
+  float* scratch = nullptr;  ///< of the sink: at least max(2 * n, sink_elements) floats
+};
+inline constexpr int64_t skinny_sink_elements = 1024;
+
+struct SkinnyFunctions {
+  void (*forward)(const SkinnyForward&);
+  void (*backward)(const SkinnyBackward&);
+};
+
+const SkinnyFunctions& skinny();
+
+}  // namespace pxl

@@ -1,0 +1,14 @@
+// The variants of the skinny products; seen only by the skinny*.cpp files.
+#pragma once
+
+#include "runtime/kernels/skinny.hpp"
+
+namespace pxl {
+
+const SkinnyFunctions& skinny_baseline();
+#if defined(__x86_64__)
+const SkinnyFunctions& skinny_avx2();    // x86-64-v3
+const SkinnyFunctions& skinny_avx512();  // x86-64-v4
+#endif
+
+}  // namespace pxl

@@ -1,0 +1,79 @@
+// Strided copies.
+#include "runtime/kernels/strided.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace pxl {
+namespace {
+
+template <class T>
+void copy_run(const T* in, int64_t si, T* out, int64_t so, int64_t n) {
+  if (si == 1 && so == 1) {
+    std::memcpy(out, in, static_cast<size_t>(n) * sizeof(T));
+  } else if (so == 1 && si == 0) {
+    std::fill(out, out + n, *in);
+  } else if (so == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = in[i * si];
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i * so] = in[i * si];
+  }
+}
+
+/// out[j * so + i] = in[i * si + j] for i < n, j < m, in tiles that stay in the cache.
+template <class T>
+void copy_block(const T* in, int64_t si, T* out, int64_t so, int64_t n, int64_t m) {
+  constexpr int64_t tile = 32;
+  for (int64_t i0 = 0; i0 < n; i0 += tile) {
+    const int64_t i1 = std::min(n, i0 + tile);
+    for (int64_t j0 = 0; j0 < m; j0 += tile) {
+      const int64_t j1 = std::min(m, j0 + tile);
+      for (int64_t j = j0; j < j1; ++j) {
+        for (int64_t i = i0; i < i1; ++i) out[j * so + i] = in[i * si + j];
+      }
+    }
+  }
+}
+
+template <class T>
+void copy_all(const Walk& walk, bool blocked, int64_t along, int64_t step, const std::byte* in, std::byte* out) {
+  const T* x = reinterpret_cast<const T*>(in);
+  T* y = reinterpret_cast<T*>(out);
+  const int64_t si = walk.inner_stride(0), so = walk.inner_stride(1);
+  for_each_run<2>(walk, [&](const auto& at, int64_t n) {
+    if (blocked)
+      copy_block(x + at[0], si, y + at[1], step, n, along);
+    else
+      copy_run(x + at[0], si, y + at[1], so, n);
+  });
+}
+
+}  // namespace
+
+StridedCopy::StridedCopy(size_t width, const Shape& extents, const Shape& in_strides, const Shape& out_strides)
+    : walk_(make_walk(extents, {in_strides, out_strides})), width_(width) {
+  if (walk_.inner_stride(1) != 1 || walk_.inner_stride(0) == 1 || walk_.inner_stride(0) == 0) return;
+  for (size_t d = 0; d + 1 < walk_.extents.size(); ++d) {
+    if (walk_.strides[0][d] != 1) continue;
+    const auto at = static_cast<std::ptrdiff_t>(d);
+    blocked_ = true;
+    along_ = walk_.extents[d];
+    step_ = walk_.strides[1][d];
+    walk_.extents.erase(walk_.extents.begin() + at);
+    for (Shape& s : walk_.strides) s.erase(s.begin() + at);
+    if (along_ == 0) walk_.extents.assign(1, 0), walk_.strides.assign(2, Shape{0});
+    return;
+  }
+}
+
+void StridedCopy::operator()(const std::byte* in, std::byte* out) const {
+  switch (width_) {
+    case 1: return copy_all<uint8_t>(walk_, blocked_, along_, step_, in, out);
+    case 2: return copy_all<uint16_t>(walk_, blocked_, along_, step_, in, out);
+    case 4: return copy_all<uint32_t>(walk_, blocked_, along_, step_, in, out);
+    default: return copy_all<uint64_t>(walk_, blocked_, along_, step_, in, out);
+  }
+}
+
+}  // namespace pxl

@@ -1,0 +1,24 @@
+// Copies between two strided views: what transposition, slicing, padding, concatenation and broadcasting are.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/kernels/broadcast.hpp"
+
+namespace pxl {
+
+class StridedCopy {
+ public:
+  /// Strides in elements of `width` bytes, one per extent; negative and (for the input) zero ones are fine.
+  StridedCopy(size_t width, const Shape& extents, const Shape& in_strides, const Shape& out_strides);
+  /// `in` and `out` point at the element with all indices 0. The two must not overlap.
+  void operator()(const std::byte* in, std::byte* out) const;
+
+ private:
+  Walk walk_;  ///< operand 0: in, 1: out; without the dimension split off below
+  size_t width_;
+  bool blocked_ = false;          ///< a transposition: the inner extent jumps in the input, another runs along it
+  int64_t along_ = 1, step_ = 0;  ///< that other extent, and its stride in the output
+};
+
+}  // namespace pxl

@@ -1,0 +1,280 @@
+// Updates of variables, as chains of block functions over cache-sized pieces: each step is rounded to the dtype that
+// the formula prescribes.
+#include "runtime/kernels/update.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/scratch.hpp"
+#include "runtime/kernels/strided.hpp"
+
+namespace pxl {
+namespace {
+
+/// A block of any dtype on the stack.
+struct Block {
+  alignas(64) std::byte bytes[block_size * 8];
+  operator std::byte*() { return bytes; }
+};
+
+/// The block functions of one dtype.
+struct Arithmetic {
+  DType dtype;
+  int64_t width;
+  BinaryBlock add, sub, mul, div;
+
+  explicit Arithmetic(std::string_view what, DType d)
+      : dtype(d),
+        width(static_cast<int64_t>(size_of(d))),
+        add(binary_block(Binary::add, d)),
+        sub(binary_block(Binary::sub, d)),
+        mul(binary_block(Binary::mul, d)),
+        div(binary_block(Binary::div, d)) {
+    if (!sub) throw Error(std::string(what) + " is not defined for " + std::string(name(d)));
+  }
+};
+
+/// A number in a dtype's representation.
+struct Number {
+  alignas(8) std::byte bytes[8] = {};
+  Number(DType dtype, double value) { write_number(dtype, bytes, 0, value); }
+};
+
+void for_blocks(int64_t n, auto&& f) {
+  for (int64_t i = 0; i < n; i += block_size) f(i, std::min(block_size, n - i));
+}
+
+/// x, broadcast to t's shape: x itself, or a copy in scratch memory.
+struct Spread {
+  bool needed;
+  size_t bytes;
+  StridedCopy copy;
+
+  Spread(const TensorSpec& x, const Shape& shape)
+      : needed(x.shape != shape),
+        bytes(static_cast<size_t>(element_count(shape)) * size_of(x.dtype)),
+        copy(size_of(x.dtype), shape, broadcast_strides(x.shape, shape), strides_of(shape)) {}
+  const std::byte* operator()(const std::byte* x) const {
+    if (!needed) return x;
+    std::byte* all = scratch<std::byte, 8>(bytes);
+    copy(x, all);
+    return all;
+  }
+};
+
+float complement(double f) { return 1.0f - static_cast<float>(f); }
+
+}  // namespace
+
+double Scalar::read(const Buffers& buffers) const { return slot < 0 ? value : read_number(dtype, buffers.in[slot]); }
+
+Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x, Scalar f) {
+  const Arithmetic a("accumulate", t.dtype);
+  return [=, n = t.size(), x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype)),
+          spread = Spread(x, t.shape)](const Buffers& b) {
+    const std::byte* from = spread(b.in[1]);
+    const double factor = op == Accumulate::add ? 1.0 : f.read(b);
+    double of_t = 1.0, of_x = factor;
+    if (op == Accumulate::mean) {
+      const float step = static_cast<float>(factor);
+      of_t = static_cast<double>(step / (step + 1.0f));
+      of_x = static_cast<double>(1.0f / (step + 1.0f));
+    } else if (op == Accumulate::moving_average || op == Accumulate::moving_average_square) {
+      of_t = factor;
+      of_x = static_cast<double>(complement(factor));
+    }
+    const Number scale_t(a.dtype, of_t), scale_x(a.dtype, of_x);
+    const bool square = op == Accumulate::add_square || op == Accumulate::moving_average_square;
+    Block buffer;
+    for_blocks(n, [&](int64_t i, int64_t m) {
+      const std::byte* old = b.in[0] + i * a.width;
+      std::byte* out = b.out[0] + i * a.width;
+      convert(x_dtype, from + i * x_width, a.dtype, buffer, m);
+      if (op == Accumulate::mean && factor == 0) {  // whatever t holds
+        std::memcpy(out, buffer, static_cast<size_t>(m * a.width));
+        return;
+      }
+      if (square) a.mul.vv(buffer, buffer, buffer, m);
+      if (op != Accumulate::add) a.mul.vs(buffer, scale_x.bytes, buffer, m);
+      if (of_t != 1.0) {
+        a.mul.vs(old, scale_t.bytes, out, m);
+        old = out;
+      }
+      a.add.vv(old, buffer, out, m);
+    });
+  };
+}
+
+Kernel accumulator_scale_kernel(const TensorSpec& t, Scalar f) {
+  const Arithmetic a("accumulator_scale", t.dtype);
+  return [=, n = t.size()](const Buffers& b) {
+    if (n == 0) return;
+    const double factor = f.read(b);
+    const Number scale(a.dtype, factor);
+    if (factor == 0)
+      std::memset(b.out[0], 0, static_cast<size_t>(n * a.width));
+    else
+      a.mul.vs(b.in[0], scale.bytes, b.out[0], n);
+  };
+}
+
+Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Scalar fb) {
+  const Arithmetic a("scaled_add", x.dtype);
+  if (x.shape != y.shape)
+    throw Error("scaled_add: shapes " + bracket_text(x.shape) + " and " + bracket_text(y.shape) + " differ");
+  return [=, n = x.size(), y_dtype = y.dtype, y_width = static_cast<int64_t>(size_of(y.dtype))](const Buffers& b) {
+    const double of_x = fa.read(b), of_y = fb.read(b);
+    const Number scale_x(a.dtype, of_x), scale_y(a.dtype, of_y);
+    Block first, second;
+    for_blocks(n, [&](int64_t i, int64_t m) {
+      const std::byte* left = b.in[0] + i * a.width;
+      convert(y_dtype, b.in[1] + i * y_width, a.dtype, second, m);
+      if (of_y != 1.0) a.mul.vs(second, scale_y.bytes, second, m);
+      if (of_x != 1.0) {
+        a.mul.vs(left, scale_x.bytes, first, m);
+        left = first;
+      }
+      a.add.vv(left, second, b.out[0] + i * a.width, m);
+    });
+  };
+}
+
+Kernel copy_var_update_kernel(const TensorSpec& t) {
+  return [bytes = static_cast<size_t>(t.bytes())](const Buffers& b) {
+    if (bytes != 0 && b.out[0] != b.in[1]) std::memmove(b.out[0], b.in[1], bytes);
+  };
+}
+
+Kernel sparse_accumulate_kernel(const TensorSpec& t, const TensorSpec& x, const TensorSpec& indices, int64_t axis,
+                                Scalar f) {
+  const Arithmetic a("sparse_accumulate", t.dtype);
+  if (!is_integer(indices.dtype)) throw Error("indices must be integers, not " + std::string(name(indices.dtype)));
+  const int64_t at = normalise_axis(axis, static_cast<int64_t>(t.shape.size())),
+                extent = t.shape[static_cast<size_t>(at)];
+  int64_t outer = 1, inner = 1;
+  Shape expected;
+  for (int64_t d = 0; d < static_cast<int64_t>(t.shape.size()); ++d) {
+    if (d == at)
+      expected.insert(expected.end(), indices.shape.begin(), indices.shape.end());
+    else
+      expected.push_back(t.shape[static_cast<size_t>(d)]);
+    if (d < at) outer *= t.shape[static_cast<size_t>(d)];
+    if (d > at) inner *= t.shape[static_cast<size_t>(d)];
+  }
+  if (x.shape != expected) {
+    throw Error("sparse_accumulate: x has shape " + bracket_text(x.shape) + "; t " + bracket_text(t.shape) +
+                " and indices " + bracket_text(indices.shape) + " need " + bracket_text(expected));
+  }
+  return [=, count = indices.size(), bytes = static_cast<size_t>(t.bytes()), x_dtype = x.dtype,
+          x_width = static_cast<int64_t>(size_of(x.dtype)), index = indices.dtype](const Buffers& b) {
+    const double factor = f.read(b);
+    const Number scale(a.dtype, factor);
+    int64_t* rows = scratch<int64_t, 7>(static_cast<size_t>(count));
+    convert(index, b.in[2], DType::int64, reinterpret_cast<std::byte*>(rows), count);
+    for (int64_t j = 0; j < count; ++j) {
+      if (rows[j] < 0 || rows[j] >= extent) {
+        throw run_error("index " + std::to_string(rows[j]) + " is out of range for axis " + std::to_string(at) +
+                        " of extent " + std::to_string(extent));
+      }
+    }
+    if (bytes != 0 && b.out[0] != b.in[0]) std::memmove(b.out[0], b.in[0], bytes);
+    Block buffer;
+    for (int64_t o = 0; o < outer; ++o) {
+      for (int64_t j = 0; j < count; ++j) {
+        for_blocks(inner, [&](int64_t i, int64_t m) {
+          convert(x_dtype, b.in[1] + ((o * count + j) * inner + i) * x_width, a.dtype, buffer, m);
+          if (factor != 1.0) a.mul.vs(buffer, scale.bytes, buffer, m);
+          std::byte* to = b.out[0] + ((o * extent + rows[j]) * inner + i) * a.width;
+          a.add.vv(to, buffer, to, m);
+        });
+      }
+    }
+  };
+}
+
+Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const TensorSpec& out,
+                           const AdamOptions& options) {
+  const Arithmetic am("adam_updater", m.dtype), av("adam_updater", v.dtype), ao("adam_updater", out.dtype);
+  const UnaryBlock root = unary_block(Unary::sqrt, v.dtype);
+  if (m.shape != v.shape || m.shape != out.shape || !root || !is_floating(m.dtype) || !is_floating(out.dtype)) {
+    throw Error("adam_updater: " + text(m) + ", " + text(v) + " and " + text(out) +
+                " need one shape and floating dtypes");
+  }
+  return [=, n = m.size()](const Buffers& b) {
+    double correct_m = 1, correct_v = 1;
+    if (options.step >= 0) {
+      std::byte* data = const_cast<std::byte*>(b.in[options.step]);  // the op updates its time step in place
+      const float step = static_cast<float>(read_number(options.step_dtype, data)) + 1.0f;
+      write_number(options.step_dtype, data, 0, static_cast<double>(step));
+      const auto correction = [&](const Scalar& beta) {
+        return static_cast<double>(1.0f - std::pow(static_cast<float>(beta.read(b)), step));
+      };
+      correct_m = correction(options.beta1);
+      if (options.mode == AdamOptions::adam) correct_v = correction(options.beta2);
+    }
+    const double decay_value = options.weight >= 0 ? options.weight_decay.read(b) : 0.0;
+    const Number divide_m(m.dtype, correct_m), divide_v(v.dtype, correct_v), epsilon(v.dtype, options.epsilon.read(b)),
+        decay(out.dtype, decay_value);
+    Block first, quotient, denominator;
+    for_blocks(n, [&](int64_t i, int64_t k) {
+      const std::byte* hat = b.in[options.m] + i * am.width;
+      if (options.step >= 0) {
+        am.div.vs(hat, divide_m.bytes, first, k);
+        hat = first;
+      }
+      convert(m.dtype, hat, v.dtype, quotient, k);
+      const std::byte* second = b.in[options.v] + i * av.width;
+      if (options.mode == AdamOptions::adam) {
+        if (options.step >= 0) {
+          av.div.vs(second, divide_v.bytes, denominator, k);
+          second = denominator;
+        }
+        root(second, denominator, k);
+        second = denominator;
+      }
+      av.add.vs(second, epsilon.bytes, denominator, k);
+      av.div.vv(quotient, denominator, quotient, k);
+      std::byte* to = b.out[0] + i * ao.width;
+      if (decay_value == 0) {
+        convert(v.dtype, quotient, out.dtype, to, k);
+        return;
+      }
+      convert(options.weight_dtype, b.in[options.weight] + i * static_cast<int64_t>(size_of(options.weight_dtype)),
+              out.dtype, first, k);
+      ao.mul.vs(first, decay.bytes, first, k);
+      convert(v.dtype, quotient, out.dtype, denominator, k);
+      ao.add.vv(denominator, first, to, k);
+    });
+  };
+}
+
+Kernel adam_var_update_kernel(const TensorSpec& t, const TensorSpec& x, DType r1, DType r2, Scalar learning_rate,
+                              Scalar max_weight_norm) {
+  const Arithmetic a("adam_var_update", t.dtype);
+  return [=, n = t.size(), x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype)),
+          spread = Spread(x, t.shape)](const Buffers& b) {
+    const float s1 = static_cast<float>(read_number(r1, b.in[2])), s2 = static_cast<float>(read_number(r2, b.in[3]));
+    const float limit = static_cast<float>(max_weight_norm.read(b));
+    const float ratio = s1 == 0.0f || s2 == 0.0f ? 1.0f : std::min(std::sqrt(s1), limit) / std::sqrt(s2);
+    const Number factor(a.dtype, static_cast<double>(static_cast<float>(learning_rate.read(b)) * ratio));
+    const std::byte* from = spread(b.in[1]);
+    Block buffer;
+    for_blocks(n, [&](int64_t i, int64_t m) {
+      convert(x_dtype, from + i * x_width, a.dtype, buffer, m);
+      a.mul.vs(buffer, factor.bytes, buffer, m);
+      a.sub.vv(b.in[0] + i * a.width, buffer, b.out[0] + i * a.width, m);
+    });
+  };
+}
+
+Kernel lamb_square_kernel(const TensorSpec& x) {
+  std::vector<int64_t> axes;
+  for (size_t d = 0; d < x.shape.size(); ++d) axes.push_back(static_cast<int64_t>(d));
+  return reduce_kernel(Reduction::sumsquare, x, axes, DType::float32);
+}
+
+}  // namespace pxl

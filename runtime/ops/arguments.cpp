@@ -1,0 +1,323 @@
+// Argument resolution: defaults, constants beside tensors, attributes of each kind.
+#include "runtime/ops/arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl {
+
+namespace {
+
+std::string_view kind_text(const OpArg& arg) {
+  if (std::holds_alternative<std::monostate>(arg)) return "none";
+  if (const Expr* e = std::get_if<Expr>(&arg)) return e->is_tensor() ? "a tensor" : "an array";
+  if (std::holds_alternative<std::vector<Expr>>(arg)) return "a list of tensors";
+  static constexpr std::string_view names[] = {
+      "none", "a bool", "an integer", "a number", "a string", "a list of integers", "a list of numbers", "a dtype"};
+  return names[std::get<Attr>(arg).index()];
+}
+
+struct Resolver {
+  Emitter& at;
+  const OpRow& row;
+  const Param* param = nullptr;
+  bool have_reference = false;  ///< some operand decides the dtype of constants
+  bool reference_is_tensor = false;
+  DType reference = DType::float32;
+  std::string reference_label = {};
+
+  [[noreturn]] void refuse(std::string_view wanted, const OpArg& arg) const {
+    throw Error(fmt::format("{}: {} must be {}, not {}", row.name, param->name, wanted, kind_text(arg)));
+  }
+
+  // The operand whose dtype constants take: the first tensor, else the first array.
+  void consider(const Expr& e) {
+    if (!e || (have_reference && (reference_is_tensor || !e.is_tensor()))) return;
+    have_reference = true;
+    reference_is_tensor = e.is_tensor();
+    reference = e.dtype();
+    reference_label = e.label();
+  }
+
+  void find_reference(const OpArgs& args) {
+    for (size_t i = 0; i < row.params.size(); ++i) {
+      const ParamKind kind = row.params[i].kind;
+      if (kind != ParamKind::tensor && kind != ParamKind::optional_tensor && kind != ParamKind::tensors) continue;
+      if (const Expr* e = std::get_if<Expr>(&args.values[i])) consider(*e);
+      if (const auto* list = std::get_if<std::vector<Expr>>(&args.values[i]))
+        for (const Expr& e : *list) consider(e);
+    }
+    if (have_reference) return;
+    // Numbers alone: int32, or float32 once one of them is a float.
+    reference = DType::int32;
+    bool all_bool = true;
+    for (size_t i = 0; i < row.params.size(); ++i) {
+      if (row.params[i].kind != ParamKind::tensor) continue;
+      const Attr* a = std::get_if<Attr>(&args.values[i]);
+      if (!a) continue;
+      if (!std::holds_alternative<bool>(*a)) all_bool = false;
+      if (std::holds_alternative<double>(*a) || std::holds_alternative<std::vector<double>>(*a))
+        reference = DType::float32;
+    }
+    if (all_bool) reference = DType::boolean;
+  }
+
+  [[noreturn]] void refuse_fraction(const std::string& what) const {
+    throw Error(fmt::format("{}: {} cannot become {} like {}", row.name, what, name(reference), reference_label),
+                {fmt::format("convert first: cast({}, float32)", reference_label)});
+  }
+
+  // A host array beside tensors.
+  Expr constant_from(const Array& array) const {
+    if (array.dtype() == reference || (at.eager() && !reference_is_tensor)) return at.constant(array);
+    if (!is_floating(reference) && is_floating(array.dtype()))
+      refuse_fraction(fmt::format("an array of {}", name(array.dtype())));
+    if (reference == DType::boolean && array.dtype() != DType::boolean)
+      refuse_fraction(fmt::format("an array of {}", name(array.dtype())));
+    return at.constant(array.cast(reference));
+  }
+
+  Expr constant_from(double value) const {
+    if (is_floating(reference)) return at.constant(Array::full(reference, {}, value));
+    if (!at.eager()) refuse_fraction(fmt::format("{}", value));
+    return at.constant(Array::full(DType::float32, {}, value));
+  }
+
+  Expr constant_from(int64_t value) const {
+    if (is_floating(reference)) return at.constant(Array::full(reference, {}, static_cast<double>(value)));
+    DType dtype = reference;
+    if (dtype == DType::boolean && value != 0 && value != 1) {
+      if (!at.eager()) refuse_fraction(std::to_string(value));
+      dtype = DType::int32;
+    }
+    Array a = Array::full_int(dtype, {}, value);
+    if (a.integer(0) != value) {
+      if (!at.eager() || have_reference)
+        throw Error(fmt::format("{}: {} does not fit into {}", row.name, value, name(dtype)));
+      a = Array::full_int(DType::int64, {}, value);
+    }
+    return at.constant(std::move(a));
+  }
+
+  Expr operand(const OpArg& arg) const {
+    if (const Expr* e = std::get_if<Expr>(&arg)) return e->is_tensor() ? *e : constant_from(e->array());
+    if (const Attr* a = std::get_if<Attr>(&arg)) {
+      if (const bool* v = std::get_if<bool>(a)) return constant_from(int64_t{*v});
+      if (const int64_t* v = std::get_if<int64_t>(a)) return constant_from(*v);
+      if (const double* v = std::get_if<double>(a)) return constant_from(*v);
+      if (const auto* v = std::get_if<std::vector<int64_t>>(a)) return constant_from(list_array<int32_t, int64_t>(*v));
+      if (const auto* v = std::get_if<std::vector<double>>(a)) return constant_from(list_array<float, double>(*v));
+    }
+    refuse("a tensor", arg);
+  }
+
+  template <class T, class From>
+  Array list_array(const std::vector<From>& values) const {
+    Array a(dtype_of<T>(), {static_cast<int64_t>(values.size())});
+    T* to = a.mutable_data<T>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      if constexpr (std::is_integral_v<T>)
+        if (values[i] < std::numeric_limits<T>::min() || values[i] > std::numeric_limits<T>::max())
+          throw Error(fmt::format("{}: {} does not fit into {}", row.name, values[i], name(dtype_of<T>())));
+      to[i] = static_cast<T>(values[i]);
+    }
+    return a;
+  }
+
+  // Labels and indices: 64-bit host integers are narrowed, as all host data are; bools stay for conditions.
+  Expr index(const OpArg& arg) const {
+    Array a;
+    if (const Expr* e = std::get_if<Expr>(&arg)) {
+      if (e->is_tensor()) return *e;
+      a = e->array();
+    } else if (const Attr* v = std::get_if<Attr>(&arg)) {
+      if (const bool* b = std::get_if<bool>(v))
+        a = Array::scalar<bool>(*b);
+      else if (const int64_t* i = std::get_if<int64_t>(v))
+        a = Array::scalar<int64_t>(*i);
+      else if (const auto* list = std::get_if<std::vector<int64_t>>(v))
+        a = list_array<int32_t, int64_t>(*list);
+      else
+        refuse("a tensor of integers", arg);
+    } else {
+      refuse("a tensor of integers", arg);
+    }
+    if (is_floating(a.dtype())) refuse("a tensor of integers", arg);
+    if (a.dtype() == DType::int64 || a.dtype() == DType::uint64) {
+      for (int64_t i = 0; i < a.size(); ++i)
+        if (a.integer(i) < std::numeric_limits<int32_t>::min() || a.integer(i) > std::numeric_limits<int32_t>::max())
+          throw Error(fmt::format("{}: {} does not fit into int32", row.name, a.integer(i)));
+      a = a.cast(DType::int32);
+    }
+    return at.constant(std::move(a));
+  }
+
+  // A scalar array serves where a number is wanted.
+  static Attr scalar_of(const OpArg& arg) {
+    if (const Attr* a = std::get_if<Attr>(&arg)) return *a;
+    const Expr* e = std::get_if<Expr>(&arg);
+    if (!e || e->is_tensor() || e->array().rank() != 0) return std::monostate{};
+    const Array& a = e->array();
+    if (is_floating(a.dtype())) return a.number(0);
+    if (a.dtype() == DType::boolean) return a.integer(0) != 0;
+    return a.integer(0);
+  }
+
+  Attr integer(const OpArg& arg) const {
+    const Attr a = scalar_of(arg);
+    if (const int64_t* i = std::get_if<int64_t>(&a)) return *i;
+    if (const bool* b = std::get_if<bool>(&a)) return int64_t{*b};
+    if (const double* d = std::get_if<double>(&a))
+      if (std::floor(*d) == *d && std::abs(*d) < 9e15) return static_cast<int64_t>(*d);
+    refuse("an integer", arg);
+  }
+
+  Attr number(const OpArg& arg) const {
+    const Attr a = scalar_of(arg);
+    if (const double* d = std::get_if<double>(&a)) return *d;
+    if (const int64_t* i = std::get_if<int64_t>(&a)) return static_cast<double>(*i);
+    if (const bool* b = std::get_if<bool>(&a)) return *b ? 1.0 : 0.0;
+    refuse("a number", arg);
+  }
+
+  Attr integers(const OpArg& arg, std::string_view wanted) const {
+    if (const Attr* a = std::get_if<Attr>(&arg)) {
+      if (std::holds_alternative<std::vector<int64_t>>(*a)) return *a;
+      if (const auto* d = std::get_if<std::vector<double>>(a); d && d->empty()) return std::vector<int64_t>{};
+      if (std::holds_alternative<int64_t>(*a)) return *a;
+    }
+    if (const Expr* e = std::get_if<Expr>(&arg); e && !e->is_tensor() && is_integer(e->dtype()) && e->rank() <= 1) {
+      const Array& a = e->array();
+      if (a.rank() == 0) return a.integer(0);
+      std::vector<int64_t> values;
+      for (int64_t i = 0; i < a.size(); ++i) values.push_back(a.integer(i));
+      return values;
+    }
+    if (const auto* list = std::get_if<std::vector<Expr>>(&arg); list && list->empty()) return std::vector<int64_t>{};
+    refuse(wanted, arg);
+  }
+
+  Attr list_of_integers(const OpArg& arg, std::string_view wanted) const {
+    Attr a = integers(arg, wanted);
+    if (const int64_t* i = std::get_if<int64_t>(&a)) return std::vector<int64_t>{*i};
+    return a;
+  }
+
+  Attr numbers(const OpArg& arg) const {
+    if (const Attr* a = std::get_if<Attr>(&arg)) {
+      if (std::holds_alternative<std::vector<double>>(*a)) return *a;
+      if (const auto* list = std::get_if<std::vector<int64_t>>(a))
+        return std::vector<double>(list->begin(), list->end());
+    }
+    if (const Expr* e = std::get_if<Expr>(&arg); e && !e->is_tensor() && e->rank() == 1) {
+      std::vector<double> values;
+      for (int64_t i = 0; i < e->array().size(); ++i) values.push_back(e->array().number(i));
+      return values;
+    }
+    refuse("a list of numbers", arg);
+  }
+
+  OpArg resolved(const OpArg& arg) const {
+    switch (param->kind) {
+      case ParamKind::tensor:
+      case ParamKind::optional_tensor: return operand(arg);
+      case ParamKind::index: return index(arg);
+      case ParamKind::tensors: {
+        std::vector<Expr> list;
+        if (const auto* given = std::get_if<std::vector<Expr>>(&arg))
+          for (const Expr& e : *given) list.push_back(operand(e));
+        else
+          list.push_back(operand(arg));
+        if (list.empty()) throw Error(fmt::format("{}: {} needs at least one tensor", row.name, param->name));
+        return list;
+      }
+      case ParamKind::number_or_tensor: {
+        const Expr* e = std::get_if<Expr>(&arg);
+        if (e && (e->is_tensor() || e->rank() != 0)) return e->is_tensor() ? *e : constant_from(e->array());
+        return number(arg);
+      }
+      case ParamKind::integer: return integer(arg);
+      case ParamKind::number: return number(arg);
+      case ParamKind::boolean: {
+        const Attr a = scalar_of(arg);
+        if (const bool* b = std::get_if<bool>(&a)) return Attr(*b);
+        if (const int64_t* i = std::get_if<int64_t>(&a)) return Attr(*i != 0);
+        refuse("true or false", arg);
+      }
+      case ParamKind::string:
+        if (const Attr* a = std::get_if<Attr>(&arg); a && std::holds_alternative<std::string>(*a)) return *a;
+        refuse("a string", arg);
+      case ParamKind::dtype:
+        if (const Attr* a = std::get_if<Attr>(&arg); a && std::holds_alternative<DType>(*a)) return *a;
+        refuse("a dtype such as float32", arg);
+      case ParamKind::shape: return list_of_integers(arg, "a list of integers");
+      case ParamKind::axes: return list_of_integers(arg, "an integer, a list of integers or none");
+      case ParamKind::integers: return integers(arg, "an integer or a list of integers");
+      case ParamKind::numbers: return numbers(arg);
+    }
+    return arg;
+  }
+
+  Attr default_attr() const {
+    const Default& v = param->default_value;
+    switch (v.kind) {
+      case Default::boolean: return v.i != 0;
+      case Default::integer: return v.i;
+      case Default::number: return v.d;
+      case Default::string: return std::string(v.s);
+      case Default::dtype: return static_cast<DType>(v.i);
+      case Default::none:
+      case Default::required: break;
+    }
+    return std::monostate{};
+  }
+};
+
+}  // namespace
+
+DType promoted(DType a, DType b) {
+  if (a == b) return a;
+  const auto rank = [](DType t) { return is_floating(t) ? 2 : is_integer(t) ? 1 : 0; };
+  if (rank(a) != rank(b)) return rank(a) > rank(b) ? a : b;
+  if (size_of(a) != size_of(b)) return size_of(a) > size_of(b) ? a : b;
+  // Equal width, one signed and one not: the next wider signed type holds both.
+  switch (size_of(a)) {
+    case 1: return DType::int16;
+    case 2: return DType::int32;
+    default: return DType::int64;
+  }
+}
+
+OpArgs resolve(Emitter& at, const OpRow& row, OpArgs args) {
+  if (args.values.size() > row.params.size())
+    throw Error(fmt::format("{} takes {} arguments, not {}", row.name, row.params.size(), args.values.size()));
+  args.values.resize(row.params.size());
+  Resolver r{.at = at, .row = row};
+  r.find_reference(args);
+  for (size_t i = 0; i < row.params.size(); ++i) {
+    r.param = &row.params[i];
+    OpArg& arg = args.values[i];
+    // An empty Expr stands for an operand that is not there.
+    if (const Expr* e = std::get_if<Expr>(&arg); e && !*e) arg = std::monostate{};
+    if (args.is_none(i)) {
+      // A parameter whose default is a value takes the default for none as well: they mean the same to a caller.
+      if (r.param->default_value.kind == Default::required && r.param->kind != ParamKind::optional_tensor)
+        throw Error(fmt::format("{}: missing {}", row.name, r.param->name), {fmt::format("it takes {}", [&] {
+                      std::string list;
+                      for (const Param& p : row.params) list += fmt::format("{}{}", list.empty() ? "" : ", ", p.name);
+                      return list;
+                    }())});
+      const Attr value = r.default_attr();
+      arg = value;
+      if (std::holds_alternative<std::monostate>(value)) continue;
+    }
+    arg = r.resolved(arg);
+  }
+  return args;
+}
+
+}  // namespace pxl

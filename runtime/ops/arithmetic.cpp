@@ -1,0 +1,238 @@
+// Arithmetic of two or more tensors, with broadcasting.
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+template <Binary f>
+Kernel pairwise(const OpSite& s) {
+  return binary_kernel(f, s.input(0).dtype, s.input(0).shape, s.input(1).shape, s.out[0].shape);
+}
+
+template <Binary f>
+Kernel folded(const OpSite& s) {
+  std::vector<Shape> shapes;
+  for (const TensorSpec* spec : s.in) shapes.push_back(spec->shape);
+  return nary_kernel(f, s.input(0).dtype, shapes, s.out[0].shape);
+}
+
+// Gives slot `i` a gradient of the output's shape, summed over what was broadcast.
+void give(GradContext& c, size_t i, const Expr& g) { c.set(i, sum_to(g, c.in_spec(i).shape)); }
+
+int64_t folded_flops(const OpSite& s) { return s.out[0].size() * (static_cast<int64_t>(s.in.size()) - 1); }
+
+// Every tied operand receives the full gradient, as PopXL's MaxArgGrad gives it.
+void extremum_gradient(GradContext& c) {
+  for (size_t i = 0; i < c.op().inputs.size(); ++i) {
+    if (!c.wants(i)) continue;
+    const Expr chosen = c.emitter().one("equal", {c.in(i), c.out()});
+    give(c, i, c.emitter().one("select", {chosen, c.dy(), c.emitter().scalar(0.0, c.dy().dtype())}));
+  }
+}
+
+// The value of an operand that is a constant scalar.
+const Array* constant_scalar(const GradContext& c, size_t slot) {
+  const Tensor& t = *c.op().inputs[slot];
+  return t.kind == TensorKind::constant && t.data.size() == 1 ? &t.data : nullptr;
+}
+
+void pow_gradient(GradContext& c) {
+  Emitter& at = c.emitter();
+  if (c.wants(0)) {
+    if (const Array* e = constant_scalar(c, 1)) {
+      const double n = e->number(0);
+      if (n == 1)
+        give(c, 0, c.dy());
+      else if (n == 2)
+        give(c, 0, c.dy() * (c.in(0) * 2.0));
+      else
+        give(c, 0, c.dy() * (at.one("pow", {c.in(0), at.scalar(n - 1, c.in_spec(0).dtype)}) * n));
+    } else {
+      give(c, 0, c.dy() * (c.in(1) * at.one("pow", {c.in(0), c.in(1) - 1.0})));
+    }
+  }
+  if (c.wants(1)) {
+    // t^e ln t tends to 0 with t; the logarithm alone does not.
+    const Expr zero = at.scalar(0.0, c.in_spec(0).dtype);
+    const Expr log = at.one("select", {at.one("greater", {c.in(0), zero}), at.one("log", {c.in(0)}), zero});
+    give(c, 1, c.dy() * (c.out() * log));
+  }
+}
+
+constexpr Param pow_params[] = {{"t", ParamKind::tensor}, {"e", ParamKind::tensor, no_default, "exponent"}};
+constexpr Param list_params[] = {{"ts", ParamKind::tensors}};
+
+constexpr OpRow add_row = {.name = "add",
+                           .path = "ops.add",
+                           .schedule = "Add",
+                           .output = "add_out",
+                           .doc = "The sum of two tensors, with broadcasting.",
+                           .formula = "lhs + rhs",
+                           .example = "add(array([[1.0, 2.0], [3.0, 4.0]]), array([10.0, 20.0]))",
+                           .params = binary_params,
+                           .infer = infer_broadcast,
+                           .kernel = pairwise<Binary::add>,
+                           .gradient =
+                               [](GradContext& c) {
+                                 for (size_t i : {0, 1})
+                                   if (c.wants(i)) give(c, i, c.dy());
+                               },
+                           .pattern = Pattern::elementwise,
+                           .inplace_ok = true,
+                           .inplace = "add_",
+                           .onnx = "Add"};
+
+constexpr OpRow rows[] = {
+    add_row,
+    in_place_form(add_row, {"add_", "ops.add_", "AddLhsInplace", "add_lhs_inplace_out"}, infer_into_first),
+    {.name = "sub",
+     .path = "ops.sub",
+     .schedule = "Sub",
+     .output = "sub_out",
+     .doc = "The difference of two tensors, with broadcasting.",
+     .formula = "lhs - rhs",
+     .example = "sub(array([5.0, 7.0]), array([1.0, 2.0]))",
+     .params = binary_params,
+     .infer = infer_broadcast,
+     .kernel = pairwise<Binary::sub>,
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) give(c, 0, c.dy());
+           if (c.wants(1)) c.set(1, -sum_to(c.dy(), c.in_spec(1).shape));
+         },
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
+     .onnx = "Sub"},
+    {.name = "mul",
+     .path = "ops.mul",
+     .schedule = "Mul",
+     .output = "mul_out",
+     .doc = "The product of two tensors, element by element, with broadcasting.",
+     .formula = "lhs * rhs",
+     .example = "mul(array([5.0, 7.0]), array([1.0, 2.0]))",
+     .params = binary_params,
+     .infer = infer_broadcast,
+     .kernel = pairwise<Binary::mul>,
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) give(c, 0, c.dy() * c.in(1));
+           if (c.wants(1)) give(c, 1, c.dy() * c.in(0));
+         },
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
+     .onnx = "Mul"},
+    {.name = "div",
+     .path = "ops.div",
+     .schedule = "Div",
+     .output = "div_out",
+     .doc = "The quotient of two tensors, with broadcasting. Integers divide truncating toward zero.",
+     .formula = "lhs / rhs",
+     .example = "div(array([5.0, 7.0]), array([2.0, 4.0]))",
+     .params = binary_params,
+     .infer = infer_broadcast,
+     .kernel = pairwise<Binary::div>,
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) give(c, 0, c.dy() / c.in(1));
+           if (c.wants(1)) give(c, 1, -(c.dy() * c.in(0) / c.emitter().one("square", {c.in(1)})));
+         },
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
+     .onnx = "Div"},
+    {.name = "floor_div",
+     .path = "ops.floor_div",
+     .schedule = "FloorDiv",
+     .output = "floor_div_out",
+     .doc = "The quotient of two tensors rounded down, with broadcasting.",
+     .formula = "floor(lhs / rhs)",
+     .example = "floor_div(array([7, -7]), array([2, 2]))",
+     .params = binary_params,
+     .infer = infer_broadcast,
+     .kernel = pairwise<Binary::floor_div>,
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true},
+    {.name = "fmod",
+     .path = "ops.fmod",
+     .schedule = "Fmod",
+     .output = "fmod_out",
+     .doc = "The remainder of a division truncated toward zero: it has the sign of lhs. Only lhs has a gradient.",
+     .formula = "lhs - rhs trunc(lhs / rhs)",
+     .example = "fmod(array([7.0, -7.0]), array([3.0, 3.0]))",
+     .params = binary_params,
+     .infer = infer_broadcast,
+     .kernel = pairwise<Binary::fmod>,
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) give(c, 0, c.dy());
+         },
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
+     .onnx = "Mod"},
+    {.name = "pow",
+     .path = "ops.pow",
+     .schedule = "Pow",
+     .output = "pow_out",
+     .doc = "Every element raised to a power, with broadcasting.",
+     .formula = "t^e",
+     .example = "pow(array([1.0, 2.0, 3.0]), 2)",
+     .params = pow_params,
+     .infer = infer_broadcast,
+     .kernel = pairwise<Binary::pow>,
+     .gradient = pow_gradient,
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
+     .onnx = "Pow"},
+    {.name = "maximum",
+     .path = "ops.maximum",
+     .schedule = "Max",
+     .output = "maximum_out",
+     .doc = "The largest of one or more tensors, element by element. Each tied operand receives the full gradient.",
+     .formula = "max(t1, t2, ...)",
+     .example = "maximum(array([1.0, 5.0]), array([3.0, 2.0]))",
+     .params = list_params,
+     .infer = infer_broadcast,
+     .kernel = folded<Binary::maximum>,
+     .gradient = extremum_gradient,
+     .flops = folded_flops,
+     .pattern = Pattern::elementwise,
+     .onnx = "Max"},
+    {.name = "minimum",
+     .path = "ops.minimum",
+     .schedule = "Min",
+     .output = "minimum_out",
+     .doc = "The smallest of one or more tensors, element by element. Each tied operand receives the full gradient.",
+     .formula = "min(t1, t2, ...)",
+     .example = "minimum(array([1.0, 5.0]), array([3.0, 2.0]))",
+     .params = list_params,
+     .infer = infer_broadcast,
+     .kernel = folded<Binary::minimum>,
+     .gradient = extremum_gradient,
+     .flops = folded_flops,
+     .pattern = Pattern::elementwise,
+     .onnx = "Min"},
+    {.name = "sum_n",
+     .schedule = "Sum",
+     .output = "sum_out",
+     .doc = "The sum of one or more tensors: the contributions to one gradient.",
+     .formula = "t1 + t2 + ...",
+     .params = list_params,
+     .infer = infer_broadcast,
+     .kernel = folded<Binary::add>,
+     .gradient =
+         [](GradContext& c) {
+           for (size_t i = 0; i < c.op().inputs.size(); ++i)
+             if (c.wants(i)) give(c, i, c.dy());
+         },
+     .flops = folded_flops,
+     .pattern = Pattern::elementwise,
+     .onnx = "Sum"},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> arithmetic_rows() { return rows; }
+
+}  // namespace pxl

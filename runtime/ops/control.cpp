@@ -1,0 +1,85 @@
+// Ops that the planner knows by their Role: calls, loops, branches and host streams; and Init, which makes memory.
+#include <fmt/format.h>
+
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr Param call_params[] = {{"inputs", ParamKind::tensors}};
+constexpr Param loop_params[] = {{"inputs", ParamKind::tensors}, {"count", ParamKind::integer}};
+constexpr Param branch_params[] = {{"inputs", ParamKind::tensors, no_default, "the condition, then those of both"}};
+constexpr Param load_params[] = {{"memory", ParamKind::tensor}};
+constexpr Param init_params[] = {{"shape", ParamKind::shape},
+                                 {"dtype", ParamKind::dtype, of(DType::float32)},
+                                 {"name", ParamKind::string, of("init"), "not used"},
+                                 {"init_type", ParamKind::string, of("zero"), "zero or undef; both give zeros"}};
+
+void through_call(GradContext& c) { c.differentiate_call(); }
+
+constexpr OpRow rows[] = {
+    {.name = "call",
+     .schedule = "Call",
+     .output = "call_out",
+     .doc = "Runs a graph.",
+     .params = call_params,
+     .gradient = through_call,
+     .role = Role::call},
+    {.name = "loop",
+     .schedule = "Loop",
+     .output = "loop_out",
+     .doc = "Runs a graph a number of times; its outputs become its first inputs.",
+     .params = loop_params,
+     .gradient = through_call,
+     .role = Role::loop},
+    {.name = "branch",
+     .schedule = "If",
+     .output = "if_out",
+     .doc = "Runs one of two graphs, by a condition.",
+     .params = branch_params,
+     .gradient = through_call,
+     .role = Role::branch},
+    {.name = "host_load",
+     .schedule = "HostLoad",
+     .output = "{0}_hostload",
+     .doc = "Copies the next sample of an input stream.",
+     .params = load_params,
+     .role = Role::host_load,
+     .side_effect = true},
+    {.name = "host_store",
+     .schedule = "HostStore",
+     .doc = "Copies a tensor to an output stream.",
+     .params = unary_params,
+     .role = Role::host_store,
+     .side_effect = true},
+    {.name = "init",
+     .path = "ops.init",
+     .schedule = "Init",
+     .output = "init",
+     .doc = "New memory, filled with zeros.",
+     .example = "init([2, 2], float32)",
+     .params = init_params,
+     .infer =
+         [](const OpSite& s) {
+           TensorSpec spec{s.integers("shape"), s.dtype("dtype"), {}};
+           for (int64_t extent : spec.shape)
+             if (extent < 0) refuse(s, fmt::format("invalid shape {}", bracket_text(spec.shape)));
+           prefixed(s, [&] { return element_count(spec.shape); });
+           if (const auto* type = std::get_if<std::string>(&s.attr("init_type")))
+             if (*type != "zero" && *type != "undef")
+               refuse(s, fmt::format("init_type must be zero or undef, not {}", *type));
+           return std::vector<TensorSpec>{spec};
+         },
+     .kernel = [](const OpSite& s) { return fill_kernel(s.out[0].dtype, 0.0, s.out[0].size()); },
+     .flops = [](const OpSite&) { return int64_t{0}; },
+     .pattern = Pattern::movement},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> control_rows() { return rows; }
+
+}  // namespace pxl

@@ -1,0 +1,425 @@
+// Element-wise functions of one tensor, their in-place forms and gradient helpers.
+#include <limits>
+
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/shape.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+template <Unary f>
+Kernel unary(const OpSite& s) {
+  return unary_kernel(f, s.input(0).dtype, s.input(0).size());
+}
+
+template <Binary f>
+Kernel pairwise(const OpSite& s) {
+  return binary_kernel(f, s.input(0).dtype, s.input(0).shape, s.input(1).shape, s.out[0].shape);
+}
+
+// d/dx through a helper op that takes the gradient and the forward input, or output.
+void with_input(GradContext& c, std::string_view helper) {
+  if (c.wants(0)) c.set(0, c.emitter().one(helper, {c.dy(), c.in(0)}));
+}
+void with_output(GradContext& c, std::string_view helper) {
+  if (c.wants(0)) c.set(0, c.emitter().one(helper, {c.dy(), c.out()}));
+}
+
+// Functions that are flat almost everywhere: a gradient of zeros, so that what lies before them is reachable.
+void zero_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  c.set(0, c.emitter().one("init", {}, {{"shape", c.in_spec(0).shape}, {"dtype", c.in_spec(0).dtype}}));
+}
+
+Expr call(GradContext& c, std::string_view op, const Expr& x) { return c.emitter().one(op, {x}); }
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr Param clip_params[] = {{"t", ParamKind::tensor},
+                                 {"min", ParamKind::number, of(-infinity), "lower bound"},
+                                 {"max", ParamKind::number, of(infinity), "upper bound"}};
+constexpr Param gradient_x_params[] = {{"g", ParamKind::tensor}, {"x", ParamKind::tensor}};
+constexpr Param gradient_y_params[] = {{"g", ParamKind::tensor}, {"y", ParamKind::tensor}};
+constexpr Param clip_grad_params[] = {
+    {"g", ParamKind::tensor}, {"x", ParamKind::tensor}, {"min", ParamKind::number}, {"max", ParamKind::number}};
+constexpr Param cast_params[] = {{"t", ParamKind::tensor}, {"data_type", ParamKind::dtype}};
+constexpr Param increment_params[] = {
+    {"t", ParamKind::tensor}, {"increment", ParamKind::number}, {"modulus", ParamKind::number}};
+
+constexpr Kernel (*copy)(const OpSite&) = [](const OpSite& s) { return copy_kernel(s.input(0)); };
+
+constexpr OpRow exp_row = {.name = "exp",
+                           .path = "ops.exp",
+                           .schedule = "Exp",
+                           .output = "exp_out",
+                           .doc = "The exponential of every element.",
+                           .formula = "e^t",
+                           .example = "exp(array([-1.0, 0.0, 1.0]))",
+                           .params = unary_params,
+                           .infer = infer_same_float,
+                           .kernel = unary<Unary::exp>,
+                           .gradient =
+                               [](GradContext& c) {
+                                 if (c.wants(0)) c.set(0, c.dy() * c.out());
+                               },
+                           .pattern = Pattern::elementwise,
+                           .inplace_ok = true,
+                           .inplace = "exp_",
+                           .onnx = "Exp"};
+
+constexpr OpRow relu_row = {.name = "relu",
+                            .path = "ops.relu",
+                            .schedule = "Relu",
+                            .output = "relu_out",
+                            .doc = "Every element, or 0 where it is negative.",
+                            .formula = "max(t, 0)",
+                            .example = "relu(array([-1.0, 0.0, 1.0]))",
+                            .params = unary_params,
+                            .infer = infer_same_number,
+                            .kernel = unary<Unary::relu>,
+                            .gradient = [](GradContext& c) { with_output(c, "relu_grad"); },
+                            .pattern = Pattern::elementwise,
+                            .inplace_ok = true,
+                            .inplace = "relu_",
+                            .onnx = "Relu"};
+
+constexpr OpRow gelu_row = {.name = "gelu",
+                            .path = "ops.gelu",
+                            .schedule = "Gelu",
+                            .output = "gelu_out",
+                            .doc = "The Gaussian error linear unit, in its tanh approximation.",
+                            .formula = "0.5 t (1 + tanh(0.7978845608 (t + 0.044715 t^3)))",
+                            .example = "gelu(array([-1.0, 0.0, 1.0]))",
+                            .params = unary_params,
+                            .infer = infer_same_float,
+                            .kernel = unary<Unary::gelu>,
+                            .gradient = [](GradContext& c) { with_input(c, "gelu_grad"); },
+                            .pattern = Pattern::elementwise,
+                            .inplace_ok = true,
+                            .inplace = "gelu_",
+                            .onnx = "Gelu"};
+
+constexpr OpRow geluerf_row = {.name = "geluerf",
+                               .path = "ops.geluerf",
+                               .schedule = "GeluErf",
+                               .output = "geluerf_out",
+                               .doc = "The Gaussian error linear unit, exactly.",
+                               .formula = "0.5 t (1 + erf(t / sqrt(2)))",
+                               .example = "geluerf(array([-1.0, 0.0, 1.0]))",
+                               .params = unary_params,
+                               .infer = infer_same_float,
+                               .kernel = unary<Unary::geluerf>,
+                               .gradient = [](GradContext& c) { with_input(c, "geluerf_grad"); },
+                               .pattern = Pattern::elementwise,
+                               .inplace_ok = true,
+                               .inplace = "geluerf_"};
+
+constexpr OpRow swish_row = {.name = "swish",
+                             .path = "ops.swish",
+                             .schedule = "Swish",
+                             .output = "swish_out",
+                             .doc = "Every element times its sigmoid (also called SiLU).",
+                             .formula = "t sigmoid(t)",
+                             .example = "swish(array([-1.0, 0.0, 1.0]))",
+                             .params = unary_params,
+                             .infer = infer_same_float,
+                             .kernel = unary<Unary::swish>,
+                             .gradient = [](GradContext& c) { with_input(c, "swish_grad"); },
+                             .pattern = Pattern::elementwise,
+                             .inplace_ok = true,
+                             .inplace = "swish_"};
+
+constexpr OpRow increment_row = {.name = "increment_mod",
+                                 .path = "ops.increment_mod",
+                                 .schedule = "IncrementMod",
+                                 .output = "increment_mod_out",
+                                 .doc = "Adds `increment` and takes the remainder by `modulus`, both in t's dtype.",
+                                 .formula = "(t + increment) mod modulus",
+                                 .example = "increment_mod(array([0, 1, 2]), 1, 3)",
+                                 .params = increment_params,
+                                 .infer = infer_same_number,
+                                 .kernel =
+                                     [](const OpSite& s) {
+                                       return increment_mod_kernel(s.input(0).dtype, s.number("increment"),
+                                                                   s.number("modulus"), s.input(0).size());
+                                     },
+                                 .pattern = Pattern::elementwise,
+                                 .inplace_ok = true,
+                                 .inplace = "increment_mod_"};
+
+constexpr OpRow detach_row = {.name = "detach",
+                              .path = "ops.detach",
+                              .schedule = "Detach",
+                              .output = "detach_out",
+                              .doc = "The same values; gradients do not pass.",
+                              .example = "detach(array([1.0, 2.0]))",
+                              .params = unary_params,
+                              .infer = infer_same,
+                              .kernel = copy,
+                              .gradient = [](GradContext&) {},
+                              .pattern = Pattern::elementwise,
+                              .inplace_ok = true,
+                              .method = true,
+                              .inplace = "detach_"};
+
+// A view: the same memory, not changed.
+constexpr OpRow detach_view() {
+  OpRow row = in_place_form(detach_row, {"detach_", "ops.detach_", "DetachInplace", "detach_inplace_out"});
+  row.modifies = 0;
+  row.gradient = detach_row.gradient;
+  return row;
+}
+
+constexpr OpRow function(std::string_view name, std::string_view path, std::string_view schedule,
+                         std::string_view output, std::string_view doc, std::string_view formula,
+                         std::string_view example, InferFn infer, KernelFn kernel, GradFn gradient,
+                         std::string_view onnx = {}) {
+  OpRow row{};
+  row.name = name;
+  row.path = path;
+  row.schedule = schedule;
+  row.output = output;
+  row.doc = doc;
+  row.formula = formula;
+  row.example = example;
+  row.params = unary_params;
+  row.infer = infer;
+  row.kernel = kernel;
+  row.gradient = gradient;
+  row.pattern = Pattern::elementwise;
+  row.inplace_ok = true;
+  row.onnx = onnx;
+  return row;
+}
+
+constexpr OpRow gradient_helper(std::string_view name, std::string_view schedule, std::string_view doc,
+                                std::span<const Param> params, KernelFn kernel) {
+  OpRow row{};
+  row.name = name;
+  row.schedule = schedule;
+  row.output = "gradient";
+  row.doc = doc;
+  row.params = params;
+  row.infer = infer_gradient_pair;
+  row.kernel = kernel;
+  row.pattern = Pattern::elementwise;
+  row.inplace_ok = true;
+  return row;
+}
+
+constexpr OpRow rows[] = {
+    function(
+        "abs", "ops.abs", "Abs", "abs_out", "The absolute value of every element.", "|t|",
+        "abs(array([-1.5, 0.0, 2.0]))", infer_same_number, unary<Unary::abs>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, c.dy() * call(c, "sign", c.in(0)));
+        },
+        "Abs"),
+    function("ceil", "ops.ceil", "Ceil", "ceil_out", "Rounds every element up.", "ceil(t)", "ceil(array([-1.5, 1.2]))",
+             infer_same_number, unary<Unary::ceil>, zero_gradient, "Ceil"),
+    function("floor", "ops.floor", "Floor", "floor_out", "Rounds every element down.", "floor(t)",
+             "floor(array([-1.5, 1.2]))", infer_same_number, unary<Unary::floor>, zero_gradient, "Floor"),
+    function("round", "ops.round", "Round", "round_out", "Rounds every element to the nearest integer, halves to even.",
+             "round(t)", "round(array([-1.5, 0.5, 1.2]))", infer_same_number, unary<Unary::round>, zero_gradient,
+             "Round"),
+    function("sign", "ops.sign", "Sign", "sign_out", "-1, 0 or 1 by the sign of every element.", "sign(t)",
+             "sign(array([-1.5, 0.0, 2.0]))", infer_same_number, unary<Unary::sign>, zero_gradient, "Sign"),
+    function(
+        "cos", "ops.cos", "Cos", "cos_out", "The cosine of every element, in radians.", "cos t",
+        "cos(array([0.0, 1.0]))", infer_same_float, unary<Unary::cos>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, -(c.dy() * call(c, "sin", c.in(0))));
+        },
+        "Cos"),
+    function(
+        "sin", "ops.sin", "Sin", "sin_out", "The sine of every element, in radians.", "sin t", "sin(array([0.0, 1.0]))",
+        infer_same_float, unary<Unary::sin>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, c.dy() * call(c, "cos", c.in(0)));
+        },
+        "Sin"),
+    exp_row,
+    in_place_form(exp_row, {"exp_", "ops.exp_", "ExpInplace", "exp_inplace_out"}),
+    function("expm1", "ops.expm1", "Expm1", "expm1_out", "e^t - 1, exact near 0.", "e^t - 1",
+             "expm1(array([0.0, 1e-3]))", infer_same_float, unary<Unary::expm1>,
+             [](GradContext& c) {
+               if (c.wants(0)) c.set(0, c.dy() * (c.out() + 1.0));
+             }),
+    function(
+        "log", "ops.log", "Log", "log_out", "The natural logarithm of every element.", "ln t", "log(array([1.0, 2.0]))",
+        infer_same_float, unary<Unary::log>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, c.dy() / c.in(0));
+        },
+        "Log"),
+    function("log1p", "ops.log1p", "Log1p", "log1p_out", "ln(1 + t), exact near 0.", "ln(1 + t)",
+             "log1p(array([0.0, 1e-3]))", infer_same_float, unary<Unary::log1p>,
+             [](GradContext& c) {
+               if (c.wants(0)) c.set(0, c.dy() / (c.in(0) + 1.0));
+             }),
+    {.name = "log2",
+     .path = "ops.log2",
+     .doc = "The logarithm to base 2 of every element.",
+     .formula = "ln t / ln 2",
+     .example = "log2(array([1.0, 2.0, 8.0]))",
+     .params = unary_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           const Expr x = at.one("log", {args.expr(0)});
+           return std::vector<Expr>{x / at.one("log", {at.scalar(2.0, x.dtype())})};
+         },
+     .role = Role::composite},
+    function(
+        "sqrt", "ops.sqrt", "Sqrt", "sqrt_out", "The square root of every element.", "sqrt(t)",
+        "sqrt(array([0.0, 2.0, 4.0]))", infer_same_float, unary<Unary::sqrt>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, c.dy() / (c.out() * 2.0));
+        },
+        "Sqrt"),
+    function("rsqrt", "ops.rsqrt", "Rsqrt", "rsqrt_out", "One over the square root of every element.", "1 / sqrt(t)",
+             "rsqrt(array([1.0, 4.0]))", infer_same_float, unary<Unary::rsqrt>,
+             [](GradContext& c) {
+               if (c.wants(0)) c.set(0, c.dy() * (c.out() / c.in(0) * -0.5));
+             }),
+    function("square", "ops.square", "Square", "square_out", "The square of every element.", "t^2",
+             "square(array([-2.0, 3.0]))", infer_same_number, unary<Unary::square>,
+             [](GradContext& c) {
+               if (c.wants(0)) c.set(0, c.dy() * (c.in(0) * 2.0));
+             }),
+    function(
+        "reciprocal", "ops.reciprocal", "Reciprocal", "reciprocal_out", "One over every element.", "1 / t",
+        "reciprocal(array([2.0, 4.0]))", infer_same_float, unary<Unary::reciprocal>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, -(c.dy() * c.emitter().one("square", {c.out()})));
+        },
+        "Reciprocal"),
+    function(
+        "tanh", "ops.tanh", "Tanh", "tanh_out", "The hyperbolic tangent of every element.", "tanh t",
+        "tanh(array([-1.0, 0.0, 1.0]))", infer_same_float, unary<Unary::tanh>,
+        [](GradContext& c) { with_output(c, "tanh_grad"); }, "Tanh"),
+    function(
+        "sigmoid", "ops.sigmoid", "Sigmoid", "sigmoid_out", "The logistic function of every element.", "1 / (1 + e^-t)",
+        "sigmoid(array([-1.0, 0.0, 1.0]))", infer_same_float, unary<Unary::sigmoid>,
+        [](GradContext& c) { with_output(c, "sigmoid_grad"); }, "Sigmoid"),
+    function(
+        "erf", "ops.erf", "Erf", "erf_out", "The error function of every element.",
+        "2 / sqrt(pi) * integral of e^(-s^2) from 0 to t", "erf(array([-1.0, 0.0, 1.0]))", infer_same_float,
+        unary<Unary::erf>, [](GradContext& c) { with_input(c, "erf_grad"); }, "Erf"),
+    function(
+        "softplus", "ops.softplus", "Softplus", "softplus_out", "A smooth form of relu.", "ln(1 + e^t)",
+        "softplus(array([-1.0, 0.0, 1.0]))", infer_same_float, unary<Unary::softplus>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, c.dy() * call(c, "sigmoid", c.in(0)));
+        },
+        "Softplus"),
+    relu_row,
+    in_place_form(relu_row, {"relu_", "ops.relu_", "ReluInplace", "relu_inplace_out"}),
+    gelu_row,
+    in_place_form(gelu_row, {"gelu_", "ops.gelu_", "GeluInplace", "gelu_inplace_out"}),
+    geluerf_row,
+    in_place_form(geluerf_row, {"geluerf_", "ops.geluerf_", "GeluErfInplace", "geluerf_inplace_out"}),
+    swish_row,
+    in_place_form(swish_row, {"swish_", "ops.swish_", "SwishInplace", "swish_inplace_out"}),
+    function(
+        "negate", "ops.negate", "Neg", "negate_out", "Every element with its sign changed.", "-t",
+        "negate(array([-1.0, 2.0]))", infer_same_number, unary<Unary::negate>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, -c.dy());
+        },
+        "Neg"),
+    {.name = "clip",
+     .path = "ops.clip",
+     .schedule = "Clip",
+     .output = "clip_out",
+     .doc = "Limits every element to the range min to max.",
+     .formula = "min(max(t, min), max)",
+     .example = "clip(array([-2.0, 0.5, 3.0]), -1.0, 1.0)",
+     .params = clip_params,
+     .infer =
+         [](const OpSite& s) {
+           if (s.number("min") > s.number("max")) refuse(s, "min is above max");
+           return infer_same_number(s);
+         },
+     .kernel =
+         [](const OpSite& s) {
+           return clip_kernel(s.input(0).dtype, s.number("min"), s.number("max"), s.input(0).size());
+         },
+     .gradient =
+         [](GradContext& c) {
+           if (!c.wants(0)) return;
+           const OpSite s = c.site();
+           c.set(0,
+                 c.emitter().one("clip_grad", {c.dy(), c.in(0)}, {{"min", s.number("min")}, {"max", s.number("max")}}));
+         },
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
+     .onnx = "Clip"},
+    {.name = "identity",
+     .path = "ops.identity",
+     .schedule = "Identity",
+     .output = "identity_{0}",
+     .doc = "A copy.",
+     .example = "identity(array([1.0, 2.0]))",
+     .params = unary_params,
+     .infer = infer_same,
+     .kernel = copy,
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, c.dy());
+         },
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
+     .onnx = "Identity"},
+    detach_row,
+    detach_view(),
+    {.name = "cast",
+     .path = "ops.cast",
+     .schedule = "Cast",
+     .output = "{0}_{dtype}",
+     .doc = "Converts the elements: to integers truncating toward zero, to bool by being other than 0.",
+     .example = "cast(array([-1.5, 0.0, 2.5]), int32)",
+     .params = cast_params,
+     .infer =
+         [](const OpSite& s) {
+           TensorSpec spec = s.input(0);
+           spec.dtype = s.dtype("data_type");
+           return std::vector<TensorSpec>{spec};
+         },
+     .kernel = [](const OpSite& s) { return cast_kernel(s.input(0).dtype, s.dtype("data_type"), s.input(0).size()); },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0) && is_floating(c.in_spec(0).dtype)) c.set(0, cast(c.dy(), c.in_spec(0).dtype));
+         },
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
+     .method = true,
+     .onnx = "Cast"},
+    increment_row,
+    in_place_form(increment_row,
+                  {"increment_mod_", "ops.increment_mod_", "IncrementModInplace", "increment_mod_inplace_out"}),
+
+    gradient_helper("relu_grad", "ReluGrad", "g where the forward output is positive, else 0.", gradient_y_params,
+                    pairwise<Binary::relu_grad_y>),
+    gradient_helper("tanh_grad", "TanhGrad", "g (1 - y^2).", gradient_y_params, pairwise<Binary::tanh_grad_y>),
+    gradient_helper("sigmoid_grad", "SigmoidGrad", "g y (1 - y).", gradient_y_params, pairwise<Binary::sigmoid_grad_y>),
+    gradient_helper("gelu_grad", "GeluGrad", "g times the derivative of gelu at x.", gradient_x_params,
+                    pairwise<Binary::gelu_grad_x>),
+    gradient_helper("geluerf_grad", "GeluErfGrad", "g times the derivative of geluerf at x.", gradient_x_params,
+                    pairwise<Binary::geluerf_grad_x>),
+    gradient_helper("swish_grad", "SwishGrad", "g times the derivative of swish at x.", gradient_x_params,
+                    pairwise<Binary::swish_grad_x>),
+    gradient_helper("erf_grad", "ErfGrad", "g times the derivative of erf at x.", gradient_x_params,
+                    pairwise<Binary::erf_grad_x>),
+    gradient_helper("clip_grad", "ClipGrad", "g where min < x < max, else 0.", clip_grad_params,
+                    [](const OpSite& s) {
+                      return clip_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.input(1).size());
+                    }),
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> elementwise_rows() { return rows; }
+
+}  // namespace pxl

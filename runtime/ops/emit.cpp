@@ -1,0 +1,135 @@
+// Making ops: in a graph, or at once on host arrays.
+#include "runtime/ops/emit.hpp"
+
+#include <fmt/format.h>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/ops/arguments.hpp"
+#include "runtime/ops/infer.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl {
+
+const TensorSpec& Expr::spec() const { return is_tensor() ? tensor()->spec : array().spec(); }
+
+std::string Expr::label() const { return is_tensor() ? tensor()->name : "array"; }
+
+std::vector<Expr> Emitter::emit(const OpRow& row, OpArgs args) {
+  args = resolve(*this, row, std::move(args));
+  if (row.role == Role::composite) return row.expand(*this, args);
+
+  std::vector<Expr> operands;
+  Attributes attrs(row.params.size());
+  for (size_t i = 0; i < row.params.size(); ++i) {
+    OpArg& arg = args.values[i];
+    if (row.params[i].kind == ParamKind::tensors) {
+      operands = std::get<std::vector<Expr>>(arg);
+    } else if (is_operand(row.params[i].kind)) {
+      operands.push_back(args.has_expr(i) ? args.expr(i) : Expr());
+    }
+    if (Attr* a = std::get_if<Attr>(&arg)) attrs[i] = std::move(*a);
+  }
+  return make(row, std::move(operands), std::move(attrs));
+}
+
+std::vector<Expr> Emitter::emit(std::string_view op, std::vector<OpArg> operands,
+                                std::initializer_list<std::pair<std::string_view, Attr>> attrs) {
+  const OpRow& row = get_op(op);
+  OpArgs args{std::move(operands)};
+  args.values.resize(row.params.size());
+  for (const auto& [param, value] : attrs) args.values[param_index(row, param)] = value;
+  return emit(row, std::move(args));
+}
+
+Expr Emitter::one(std::string_view op, std::vector<OpArg> operands,
+                  std::initializer_list<std::pair<std::string_view, Attr>> attrs) {
+  return emit(op, std::move(operands), attrs).at(0);
+}
+
+Expr Emitter::scalar(double value, DType dtype) { return constant(Array::full(dtype, {}, value)); }
+
+Expr GraphEmitter::constant(Array value, std::string_view name) {
+  return of(graph_.add_constant(std::move(value), std::string(name)));
+}
+
+std::vector<Expr> GraphEmitter::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
+  std::vector<Tensor*> inputs;
+  std::vector<const TensorSpec*> specs;
+  for (const Expr& e : operands) {
+    inputs.push_back(e ? e.tensor() : nullptr);
+    specs.push_back(e ? &e.spec() : nullptr);
+  }
+  const std::string first = inputs.empty() || !inputs[0] ? std::string() : inputs[0]->name;
+  const OpSite site{.row = row, .in = specs, .attrs = attrs};
+  std::vector<std::string> names = special_output_names(site, first);
+  Op* op = graph_.add_op(row, std::move(inputs), std::move(attrs), names);
+  std::vector<Expr> outputs;
+  for (Tensor* t : op->outputs) outputs.push_back(of(t));
+  return outputs;
+}
+
+Expr EagerEmitter::constant(Array value, std::string_view) { return Expr(*this, std::move(value)); }
+
+std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
+  if (!row.kernel) throw Error(fmt::format("{} works on tensors of a graph, not on arrays", row.name));
+
+  std::vector<Array> in(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i]) {
+      if (operands[i].is_tensor())
+        throw Error(
+            fmt::format("{}: {} is a tensor, which has no value before a session runs", row.name, operands[i].label()));
+      in[i] = operands[i].array();
+    }
+  // Host values follow the host's habits: operands of one dtype are promoted to it, and integers become floats
+  // where the op is defined on floats only.
+  if (needs_one_dtype(row.infer)) {
+    DType common{};
+    bool first = true;
+    const size_t from = row.infer == infer_select ? 1 : 0;  // a condition has its own dtype
+    for (size_t i = from; i < in.size(); ++i)
+      if (operands[i]) common = first ? in[i].dtype() : promoted(common, in[i].dtype()), first = false;
+    for (size_t i = from; i < in.size(); ++i)
+      if (operands[i]) in[i] = in[i].cast(common);
+  }
+  if (needs_floats(row.infer) && !in.empty() && operands[0] && !is_floating(in[0].dtype()))
+    in[0] = in[0].cast(DType::float32);
+  if (needs_numbers(row.infer) && !in.empty() && operands[0] && in[0].dtype() == DType::boolean)
+    in[0] = in[0].cast(DType::int32);
+
+  std::vector<TensorSpec> in_specs(in.size());
+  std::vector<const TensorSpec*> specs(in.size(), nullptr);
+  for (size_t i = 0; i < in.size(); ++i)
+    if (operands[i]) in_specs[i] = in[i].spec(), specs[i] = &in_specs[i];
+  OpSite site{.row = row, .in = specs, .attrs = attrs};
+  const std::vector<TensorSpec> out_specs = row.infer(site);
+  site.out = out_specs;
+  const Kernel kernel = row.kernel(site);
+
+  std::vector<std::byte*> changed(in.size(), nullptr);
+  for (size_t i = 0; i < in.size(); ++i)
+    if (operands[i] && (row.modifies >> i & 1)) {
+      in[i] = in[i].clone();
+      changed[i] = in[i].mutable_raw();
+    }
+  std::vector<Array> out;
+  for (size_t i = 0; i < out_specs.size(); ++i) {
+    const bool alias = i == 0 && row.alias >= 0 && changed[static_cast<size_t>(row.alias)];
+    out.push_back(alias ? in[static_cast<size_t>(row.alias)] : Array(out_specs[i].dtype, out_specs[i].shape));
+  }
+  std::vector<const std::byte*> from(in.size(), nullptr);
+  std::vector<std::byte*> to(out.size(), nullptr);
+  for (size_t i = 0; i < in.size(); ++i)
+    if (operands[i]) from[i] = in[i].raw();
+  for (size_t i = 0; i < out.size(); ++i) {
+    const bool alias = i == 0 && row.alias >= 0 && changed[static_cast<size_t>(row.alias)];
+    to[i] = alias ? changed[static_cast<size_t>(row.alias)] : out[i].mutable_raw();
+  }
+  kernel(Buffers{from.data(), to.data()});
+
+  std::vector<Expr> outputs;
+  for (Array& a : out) outputs.emplace_back(*this, std::move(a));
+  return outputs;
+}
+
+}  // namespace pxl

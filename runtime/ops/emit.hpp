@@ -1,0 +1,149 @@
+// How ops are made from C++: by gradients, by composites and by the interpreter. One notation serves both worlds:
+// an Expr is a tensor of a graph or a host array, and an op on it adds to the graph or computes at once.
+#pragma once
+
+#include <initializer_list>
+#include <variant>
+
+#include "runtime/graph/ir.hpp"
+
+namespace pxl {
+
+class Emitter;
+
+/// A tensor or a host array, with the emitter that makes ops from it.
+class Expr {
+ public:
+  Expr() = default;
+  Expr(Emitter& at, Tensor* tensor) : at_(&at), value_(tensor) {}
+  Expr(Emitter& at, Array array) : at_(&at), value_(std::move(array)) {}
+
+  explicit operator bool() const { return at_ != nullptr; }
+  Emitter& emitter() const { return *at_; }
+  bool is_tensor() const { return std::holds_alternative<Tensor*>(value_); }
+  Tensor* tensor() const { return std::get<Tensor*>(value_); }
+  const Array& array() const { return std::get<Array>(value_); }
+  const TensorSpec& spec() const;
+  const Shape& shape() const { return spec().shape; }
+  DType dtype() const { return spec().dtype; }
+  int64_t rank() const { return static_cast<int64_t>(spec().shape.size()); }
+  /// The tensor's name, or "array".
+  std::string label() const;
+
+ private:
+  Emitter* at_ = nullptr;
+  std::variant<Tensor*, Array> value_ = nullptr;
+};
+
+/// The arguments of an op, one per parameter: an operand, a list of operands (variadic), or an attribute.
+/// monostate stands for "use the default" where there is one, and for none.
+using OpArg = std::variant<std::monostate, Expr, std::vector<Expr>, Attr>;
+struct OpArgs {
+  std::vector<OpArg> values;  ///< parallel to the row's parameters
+
+  const Expr& expr(size_t param) const { return std::get<Expr>(values[param]); }
+  bool has_expr(size_t param) const { return std::holds_alternative<Expr>(values[param]); }
+  const Attr* attr(size_t param) const { return std::get_if<Attr>(&values[param]); }
+  bool is_none(size_t param) const {
+    const Attr* a = attr(param);
+    return std::holds_alternative<std::monostate>(values[param]) || (a && std::holds_alternative<std::monostate>(*a));
+  }
+};
+
+class Emitter {
+ public:
+  virtual ~Emitter() = default;
+
+  /// Fills in defaults, turns arrays beside tensors into constants (rules of ParamKind), expands composites, and
+  /// makes the op. Returns its outputs. Throws Error for a missing operand or whatever inference refuses.
+  std::vector<Expr> emit(const OpRow& row, OpArgs args);
+  /// By name: operands in order, then attributes by name.
+  std::vector<Expr> emit(std::string_view op, std::vector<OpArg> operands,
+                         std::initializer_list<std::pair<std::string_view, Attr>> attrs = {});
+  /// The same for an op with one output.
+  Expr one(std::string_view op, std::vector<OpArg> operands,
+           std::initializer_list<std::pair<std::string_view, Attr>> attrs = {});
+
+  /// A constant: of the graph, or the array itself.
+  virtual Expr constant(Array value, std::string_view name = "t") = 0;
+  Expr scalar(double value, DType dtype);
+  /// Whether ops compute at once; arrays then promote as host numbers do, which tensors never do.
+  virtual bool eager() const { return false; }
+
+ protected:
+  /// Operands by slot (an empty Expr where absent), all resolved.
+  virtual std::vector<Expr> make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) = 0;
+};
+
+/// Adds ops to a graph.
+class GraphEmitter : public Emitter {
+ public:
+  explicit GraphEmitter(Graph& graph) : graph_(graph) {}
+  Graph& graph() const { return graph_; }
+  Expr of(Tensor* tensor) { return Expr(*this, tensor); }
+  Expr constant(Array value, std::string_view name = "t") override;
+
+ protected:
+  std::vector<Expr> make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) override;
+
+ private:
+  Graph& graph_;
+};
+
+/// Computes at once, through the same rows and kernels. In-place ops work on a copy of their first operand.
+class EagerEmitter : public Emitter {
+ public:
+  bool eager() const override { return true; }
+  Expr constant(Array value, std::string_view name = "t") override;
+
+ protected:
+  std::vector<Expr> make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) override;
+};
+
+// Notation for gradients and composites. Numbers take the expression's dtype.
+Expr operator+(const Expr& a, const Expr& b);
+Expr operator-(const Expr& a, const Expr& b);
+Expr operator*(const Expr& a, const Expr& b);
+Expr operator/(const Expr& a, const Expr& b);
+Expr operator+(const Expr& a, double b);
+Expr operator-(const Expr& a, double b);
+Expr operator*(const Expr& a, double b);
+Expr operator/(const Expr& a, double b);
+Expr operator-(double a, const Expr& b);
+Expr operator/(double a, const Expr& b);
+Expr operator-(const Expr& a);
+Expr reshape(const Expr& a, const Shape& shape);  ///< `a` itself where the shape is the same
+Expr transpose(const Expr& a, const std::vector<int64_t>& permutation);
+Expr cast(const Expr& a, DType dtype);  ///< `a` itself where the dtype is the same
+Expr sum(const Expr& a, const std::vector<int64_t>& axes, bool keepdims);
+/// Sums a broadcast result back to `shape` (the gradient of broadcasting); `a` itself where the shapes agree.
+Expr sum_to(const Expr& a, const Shape& shape);
+/// Broadcasts to `shape`.
+Expr broadcast_to(const Expr& a, const Shape& shape);
+
+/// What a row's gradient sees: the forward op, its tensors as they are inside the gradient graph (asking for one
+/// makes it an input of that graph, so ask only for what is used), and the gradients of its outputs.
+class GradContext {
+ public:
+  virtual ~GradContext() = default;
+  virtual const Op& op() const = 0;
+  virtual Emitter& emitter() = 0;
+  /// The forward tensor of an input slot, or of an output. Constants are copied rather than passed.
+  virtual Expr in(size_t slot) = 0;
+  virtual Expr out(size_t index = 0) = 0;
+  /// Gradient of an output; an empty Expr when nothing depends on that output (never for output 0 alone).
+  virtual Expr dy(size_t index = 0) = 0;
+  /// Whether anybody needs the gradient of this input: skip the work if not.
+  virtual bool wants(size_t slot) const = 0;
+  /// Gives the gradient of an input (of the input's shape). Not calling it for a wanted slot means "none".
+  virtual void set(size_t slot, Expr gradient) = 0;
+  /// The gradient graph of a called graph, for control ops; see transform/autodiff.hpp.
+  virtual void differentiate_call() = 0;
+
+  const TensorSpec& in_spec(size_t slot) const { return op().inputs[slot]->spec; }
+  const TensorSpec& out_spec(size_t index = 0) const { return op().outputs[index]->spec; }
+  /// Attributes of the forward op.
+  OpSite site() const { return OpSite{*op().row, {}, op().attrs}; }
+};
+
+}  // namespace pxl

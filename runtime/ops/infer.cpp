@@ -1,0 +1,269 @@
+// Inference of output specs, with messages that name the operands.
+#include "runtime/ops/infer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/matmul.hpp"
+#include "runtime/kernels/reduce.hpp"
+
+namespace pxl {
+
+namespace {
+
+std::string operands_text(const OpSite& site) {
+  std::string note;
+  for (size_t i = 0; i < site.in.size(); ++i)
+    if (site.has(i)) note += fmt::format("{}{}: {}", note.empty() ? "" : ", ", site.label(i), text(site.input(i)));
+  return note;
+}
+
+std::vector<std::string> notes(const OpSite& site) {
+  std::string note = operands_text(site);
+  return note.empty() ? std::vector<std::string>{} : std::vector<std::string>{std::move(note)};
+}
+
+Shape broadcast_all(const OpSite& site, size_t first = 0) {
+  return prefixed(site, [&] {
+    Shape shape = site.input(first).shape;
+    for (size_t i = first + 1; i < site.in.size(); ++i)
+      if (site.has(i)) shape = broadcast(shape, site.input(i).shape);
+    element_count(shape);
+    return shape;
+  });
+}
+
+}  // namespace
+
+void refuse(const OpSite& site, const std::string& message) {
+  throw Error(fmt::format("{}: {}", site.row.name, message), notes(site));
+}
+
+void refuse_again(const OpSite& site, const std::exception& e) {
+  if (const Error* error = dynamic_cast<const Error*>(&e)) {
+    Diagnostic d = error->first();
+    const std::string prefix = fmt::format("{}: ", site.row.name);
+    if (!d.message.starts_with(prefix)) {
+      d.message = prefix + d.message;
+      for (std::string& note : notes(site)) d.notes.push_back(std::move(note));
+    }
+    throw Error(std::move(d));
+  }
+  throw Error(fmt::format("{}: {}", site.row.name, e.what()), notes(site), Fault::internal);
+}
+
+void check_one_dtype(const OpSite& site, size_t first) {
+  for (size_t i = first + 1; i < site.in.size(); ++i)
+    if (site.has(i) && site.input(i).dtype != site.input(first).dtype)
+      refuse(site, fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(site.input(first).dtype),
+                               site.label(first), name(site.input(i).dtype), site.label(i)));
+}
+
+void check_floating(const OpSite& site, size_t slot) {
+  if (!is_floating(site.input(slot).dtype))
+    refuse(site, fmt::format("{} must have a floating dtype, not {}", site.label(slot), name(site.input(slot).dtype)));
+}
+
+void check_integers(const OpSite& site, size_t slot) {
+  if (!is_integer(site.input(slot).dtype))
+    refuse(site, fmt::format("{} must hold integers, not {}", site.label(slot), name(site.input(slot).dtype)));
+}
+
+void check_numbers(const OpSite& site, size_t slot) {
+  if (site.input(slot).dtype == DType::boolean)
+    refuse(site, fmt::format("{} must hold numbers, not bool", site.label(slot)));
+}
+
+void check_shape(const OpSite& site, size_t slot, const Shape& shape) {
+  if (site.input(slot).shape != shape)
+    refuse(site, fmt::format("{} must have shape {}, not {}", site.label(slot), bracket_text(shape),
+                             bracket_text(site.input(slot).shape)));
+}
+
+void check_scalar_if_tensor(const OpSite& site, std::string_view param) {
+  const size_t slot = slot_of(site.row, param);
+  if (!site.has(slot)) return;
+  check_floating(site, slot);
+  if (site.input(slot).size() != 1)
+    refuse(site, fmt::format("{} ({}) must be a scalar, not {}", param, site.label(slot), text(site.input(slot))));
+}
+
+void check_broadcastable(const OpSite& site, size_t slot, const Shape& to) {
+  if (!broadcastable_to(site.input(slot).shape, to))
+    refuse(site, fmt::format("{} of shape {} does not broadcast to {}", site.label(slot),
+                             bracket_text(site.input(slot).shape), bracket_text(to)));
+}
+
+int64_t wrap_axis(const OpSite& site, int64_t axis, int64_t rank) {
+  return prefixed(site, [&] { return normalise_axis(axis, rank); });
+}
+
+int64_t axis_of(const OpSite& site, std::string_view param, int64_t rank) {
+  return wrap_axis(site, site.integer(param), rank);
+}
+
+std::vector<int64_t> axes_of(const OpSite& site, std::string_view param, int64_t rank) {
+  std::vector<int64_t> axes;
+  if (site.is_none(param)) {
+    for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
+    return axes;
+  }
+  for (int64_t axis : site.integers(param)) axes.push_back(wrap_axis(site, axis, rank));
+  std::sort(axes.begin(), axes.end());
+  if (const auto twice = std::adjacent_find(axes.begin(), axes.end()); twice != axes.end())
+    refuse(site, fmt::format("axis {} is given twice", *twice));
+  return axes;
+}
+
+std::vector<TensorSpec> infer_same(const OpSite& site) { return {site.input(0)}; }
+
+std::vector<TensorSpec> infer_same_float(const OpSite& site) {
+  check_floating(site, 0);
+  return {site.input(0)};
+}
+
+std::vector<TensorSpec> infer_same_number(const OpSite& site) {
+  check_numbers(site, 0);
+  return {site.input(0)};
+}
+
+std::vector<TensorSpec> infer_predicate(const OpSite& site) { return {{site.input(0).shape, DType::boolean, {}}}; }
+
+std::vector<TensorSpec> infer_broadcast(const OpSite& site) {
+  check_one_dtype(site);
+  check_numbers(site, 0);
+  TensorSpec spec{broadcast_all(site), site.input(0).dtype, {}};
+  if (spec.shape == site.input(0).shape) spec.meta_shape = site.input(0).meta_shape;
+  return {spec};
+}
+
+std::vector<TensorSpec> infer_compare(const OpSite& site) {
+  check_one_dtype(site);
+  return {{broadcast_all(site), DType::boolean, {}}};
+}
+
+std::vector<TensorSpec> infer_logical(const OpSite& site) {
+  for (size_t i = 0; i < site.in.size(); ++i)
+    if (site.input(i).dtype != DType::boolean)
+      refuse(site, fmt::format("{} must be bool, not {}", site.label(i), name(site.input(i).dtype)));
+  return {{broadcast_all(site), DType::boolean, {}}};
+}
+
+std::vector<TensorSpec> infer_select(const OpSite& site) {
+  if (site.input(0).dtype != DType::boolean)
+    refuse(site, fmt::format("the condition {} must be bool, not {}", site.label(0), name(site.input(0).dtype)));
+  check_one_dtype(site, 1);
+  return {{broadcast_all(site), site.input(1).dtype, {}}};
+}
+
+std::vector<TensorSpec> infer_into_first(const OpSite& site) {
+  check_one_dtype(site);
+  check_numbers(site, 0);
+  for (size_t i = 1; i < site.in.size(); ++i)
+    if (site.has(i)) check_broadcastable(site, i, site.input(0).shape);
+  return {site.input(0)};
+}
+
+std::vector<TensorSpec> infer_gradient_pair(const OpSite& site) {
+  check_floating(site, 0);
+  check_one_dtype(site);
+  check_shape(site, 1, site.input(0).shape);
+  return {site.input(1)};
+}
+
+std::vector<TensorSpec> infer_reduce(const OpSite& site) {
+  const TensorSpec& x = site.input(0);
+  check_numbers(site, 0);
+  return {
+      {reduced_shape(x.shape, axes_of(site, "axis", static_cast<int64_t>(x.shape.size())), site.boolean("keepdims")),
+       x.dtype,
+       {}}};
+}
+
+std::vector<TensorSpec> infer_reduce_float(const OpSite& site) {
+  check_floating(site, 0);
+  return infer_reduce(site);
+}
+
+std::vector<TensorSpec> infer_matmul(const OpSite& site) {
+  const TensorSpec& a = site.input(0);
+  const TensorSpec& b = site.input(1);
+  for (size_t i : {0, 1})
+    if (site.input(i).shape.empty())
+      refuse(site, fmt::format("{} is a scalar; use * to scale, or give it an axis", site.label(i)));
+  check_one_dtype(site);
+  check_numbers(site, 0);
+  const int64_t inner_axis = b.shape.size() == 1 ? -1 : -2;
+  const int64_t lhs = a.shape.back();
+  const int64_t rhs = b.shape[b.shape.size() - static_cast<size_t>(-inner_axis)];
+  if (lhs != rhs)
+    refuse(site, fmt::format("inner dimensions differ: {} ({}, axis -1) and {} ({}, axis {})", lhs, site.label(0), rhs,
+                             site.label(1), b.shape.size() == 1 ? 0 : static_cast<int64_t>(b.shape.size()) - 2));
+  DType out = a.dtype;
+  if (!site.is_none("output_type")) {
+    out = site.dtype("output_type");
+    if (is_floating(out) != is_floating(a.dtype) || out == DType::boolean)
+      refuse(site, fmt::format("cannot give {} from {}", name(out), name(a.dtype)));
+  }
+  return {{prefixed(site,
+                    [&] {
+                      Shape shape = matmul_shape(a.shape, false, b.shape, false);
+                      element_count(shape);
+                      return shape;
+                    }),
+           out,
+           {}}};
+}
+
+std::vector<TensorSpec> infer_concat(const OpSite& site) {
+  check_one_dtype(site);
+  TensorSpec out = site.input(0);
+  out.meta_shape.clear();
+  const auto rank = static_cast<int64_t>(out.shape.size());
+  if (rank == 0) refuse(site, "scalars have no axis to join along; reshape them to [1] first");
+  const auto axis = static_cast<size_t>(axis_of(site, "axis", rank));
+  for (size_t i = 1; i < site.in.size(); ++i) {
+    const Shape& other = site.input(i).shape;
+    if (other.size() != out.shape.size())
+      refuse(site, fmt::format("ranks differ: {} ({}) and {} ({})", rank, site.label(0), other.size(), site.label(i)));
+    for (size_t d = 0; d < other.size(); ++d)
+      if (d != axis && other[d] != out.shape[d])
+        refuse(site, fmt::format("shapes differ off the axis {}: {} ({}) and {} ({}) at axis {}", axis, out.shape[d],
+                                 site.label(0), other[d], site.label(i), d));
+    out.shape[axis] += other[axis];
+    prefixed(site, [&] { return element_count(out.shape); });
+  }
+  return {out};
+}
+
+std::vector<TensorSpec> infer_softmax(const OpSite& site) {
+  check_floating(site, 0);
+  axis_of(site, "axis", static_cast<int64_t>(site.input(0).shape.size()));
+  return {site.input(0)};
+}
+
+bool needs_one_dtype(InferFn infer) {
+  return infer == infer_broadcast || infer == infer_compare || infer == infer_select || infer == infer_matmul ||
+         infer == infer_concat;
+}
+
+bool needs_floats(InferFn infer) {
+  return infer == infer_same_float || infer == infer_reduce_float || infer == infer_softmax;
+}
+
+bool needs_numbers(InferFn infer) { return infer == infer_reduce || infer == infer_same_number; }
+
+std::vector<std::string> special_output_names(const OpSite& site, const std::string& first_operand) {
+  const std::string_view pattern = site.row.output;
+  if (pattern.find("{dtype}") != std::string_view::npos)
+    return {fmt::format("{}_{}", first_operand, name(site.dtype("data_type")))};
+  if (pattern.find("{i}") == std::string_view::npos) return {};
+  std::vector<std::string> names;
+  for (size_t i = 0; i < site.row.infer(site).size(); ++i)
+    names.push_back(fmt::format("{}_split_{}", first_operand, i));
+  return names;
+}
+
+}  // namespace pxl

@@ -1,0 +1,70 @@
+// Output specs: the inference functions that more than one row uses, and the errors of all of them. Every error begins
+// with the op's name and carries the operands' specs as a note.
+#pragma once
+
+#include <string>
+
+#include "runtime/graph/op.hpp"
+
+namespace pxl {
+
+/// Throws Error "<op>: <message>" with the note "x: float32[8, 784], weight: float32[512, 512]".
+[[noreturn]] void refuse(const OpSite& site, const std::string& message);
+/// Runs `f`, giving an Error from below the op's name and the note of refuse().
+template <class F>
+auto prefixed(const OpSite& site, F&& f) -> decltype(f());
+[[noreturn]] void refuse_again(const OpSite& site, const std::exception& e);
+
+/// Throws unless all present operands from slot `first` on have one dtype:
+/// "add: operands have different dtypes: float32 (x) and float16 (y)".
+void check_one_dtype(const OpSite& site, size_t first = 0);
+/// Throws unless the operand is floating / of integers / not bool / of this dtype / of this shape / a scalar.
+void check_floating(const OpSite& site, size_t slot);
+void check_integers(const OpSite& site, size_t slot);
+void check_numbers(const OpSite& site, size_t slot);
+void check_shape(const OpSite& site, size_t slot, const Shape& shape);
+void check_scalar_if_tensor(const OpSite& site, std::string_view param);
+void check_broadcastable(const OpSite& site, size_t slot, const Shape& to);
+
+/// An axis attribute, wrapped into 0..rank-1; throws where it is out of range.
+int64_t axis_of(const OpSite& site, std::string_view param, int64_t rank);
+int64_t wrap_axis(const OpSite& site, int64_t axis, int64_t rank);
+/// The axes attribute, wrapped, ascending, without repeats; none means all axes of `rank`.
+std::vector<int64_t> axes_of(const OpSite& site, std::string_view param, int64_t rank);
+
+// Inference functions. "same": the first operand's spec.
+std::vector<TensorSpec> infer_same(const OpSite& site);
+std::vector<TensorSpec> infer_same_float(const OpSite& site);
+std::vector<TensorSpec> infer_same_number(const OpSite& site);
+std::vector<TensorSpec> infer_predicate(const OpSite& site);      ///< bool, the first operand's shape
+std::vector<TensorSpec> infer_broadcast(const OpSite& site);      ///< operands of one numeric dtype, broadcast
+std::vector<TensorSpec> infer_compare(const OpSite& site);        ///< bool, operands of one dtype, broadcast
+std::vector<TensorSpec> infer_logical(const OpSite& site);        ///< bool operands, broadcast
+std::vector<TensorSpec> infer_select(const OpSite& site);         ///< condition, lhs, rhs
+std::vector<TensorSpec> infer_into_first(const OpSite& site);     ///< the others broadcast to the first, one dtype
+std::vector<TensorSpec> infer_gradient_pair(const OpSite& site);  ///< g and x of one spec
+std::vector<TensorSpec> infer_reduce(const OpSite& site);         ///< params axis, keepdims
+std::vector<TensorSpec> infer_reduce_float(const OpSite& site);
+std::vector<TensorSpec> infer_matmul(const OpSite& site);
+std::vector<TensorSpec> infer_concat(const OpSite& site);
+std::vector<TensorSpec> infer_softmax(const OpSite& site);
+
+// What the rows expect of host arrays, which promote: told by their inference.
+bool needs_one_dtype(InferFn infer);
+bool needs_floats(InferFn infer);   ///< integers become float32
+bool needs_numbers(InferFn infer);  ///< bools become int32
+
+/// Output names where the row's pattern depends on attributes or on the number of outputs ("{i}", "{dtype}");
+/// empty where the row's own names do.
+std::vector<std::string> special_output_names(const OpSite& site, const std::string& first_operand);
+
+template <class F>
+auto prefixed(const OpSite& site, F&& f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const std::exception& e) {
+    refuse_again(site, e);
+  }
+}
+
+}  // namespace pxl

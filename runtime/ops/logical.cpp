@@ -1,0 +1,171 @@
+// Comparisons, logic and choice. Results are bool; operands of logic that are not bool are cast first, by an op.
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+template <Binary f>
+Kernel pairwise(const OpSite& s) {
+  return binary_kernel(f, s.input(0).dtype, s.input(0).shape, s.input(1).shape, s.out[0].shape);
+}
+
+template <Unary f>
+Kernel unary(const OpSite& s) {
+  return unary_kernel(f, s.input(0).dtype, s.input(0).size());
+}
+
+Expr as_bool(const Expr& e) { return cast(e, DType::boolean); }
+
+constexpr Param where_params[] = {{"condition", ParamKind::index, no_default, "where not 0, lhs is taken"},
+                                  {"lhs", ParamKind::tensor},
+                                  {"rhs", ParamKind::tensor}};
+
+constexpr OpRow comparison(std::string_view name, std::string_view path, std::string_view schedule,
+                           std::string_view output, std::string_view doc, std::string_view formula,
+                           std::string_view example, KernelFn kernel, std::string_view onnx = {}) {
+  OpRow row{};
+  row.name = name;
+  row.path = path;
+  row.schedule = schedule;
+  row.output = output;
+  row.doc = doc;
+  row.formula = formula;
+  row.example = example;
+  row.params = binary_params;
+  row.infer = infer_compare;
+  row.kernel = kernel;
+  row.pattern = Pattern::elementwise;
+  row.inplace_ok = true;
+  row.onnx = onnx;
+  return row;
+}
+
+constexpr OpRow predicate(std::string_view name, std::string_view path, std::string_view schedule,
+                          std::string_view output, std::string_view doc, std::string_view example, KernelFn kernel,
+                          std::string_view onnx) {
+  OpRow row = comparison(name, path, schedule, output, doc, {}, example, kernel, onnx);
+  row.params = unary_params;
+  row.infer = infer_predicate;
+  return row;
+}
+
+// The op behind a logical composite: bool operands only.
+constexpr OpRow gate(std::string_view name, std::string_view schedule, std::string_view output, std::string_view doc,
+                     std::span<const Param> params, KernelFn kernel, std::string_view onnx) {
+  OpRow row = comparison(name, {}, schedule, output, doc, {}, {}, kernel, onnx);
+  row.params = params;
+  row.infer = infer_logical;
+  return row;
+}
+
+constexpr OpRow rows[] = {
+    comparison("equal", "ops.equal", "Equal", "equal_out", "Whether elements are equal.", "lhs == rhs",
+               "equal(array([1, 2]), array([1, 3]))", pairwise<Binary::equal>, "Equal"),
+    comparison("not_equal", "ops.not_equal", "NotEqual", "not_equal_out", "Whether elements differ.", "lhs != rhs",
+               "not_equal(array([1, 2]), array([1, 3]))", pairwise<Binary::not_equal>),
+    comparison("less", "ops.less", "Less", "less_out", "Whether lhs is below rhs.", "lhs < rhs",
+               "less(array([1, 2]), array([2, 2]))", pairwise<Binary::less>, "Less"),
+    comparison("less_equal", "ops.less_equal", "LessEqual", "less_equal_out", "Whether lhs is not above rhs.",
+               "lhs <= rhs", "less_equal(array([1, 2]), array([1, 1]))", pairwise<Binary::less_equal>, "LessOrEqual"),
+    comparison("greater", "ops.greater", "Greater", "greater_out", "Whether lhs is above rhs.", "lhs > rhs",
+               "greater(array([1, 2]), array([1, 1]))", pairwise<Binary::greater>, "Greater"),
+    comparison("greater_equal", "ops.greater_equal", "GreaterEqual", "greater_equal_out",
+               "Whether lhs is not below rhs.", "lhs >= rhs", "greater_equal(array([1, 2]), array([2, 2]))",
+               pairwise<Binary::greater_equal>, "GreaterOrEqual"),
+    predicate("isnan", "ops.isnan", "IsNaN", "isnan_out", "Whether elements are not a number.",
+              "isnan(array([1.0, 0.0]))", unary<Unary::isnan>, "IsNaN"),
+    predicate("isinf", "ops.isinf", "IsInf", "isinf_out", "Whether elements are infinite.", "isinf(array([1.0, 0.0]))",
+              unary<Unary::isinf>, "IsInf"),
+    {.name = "isfinite",
+     .path = "ops.isfinite",
+     .doc = "Whether elements are neither infinite nor not a number.",
+     .example = "isfinite(array([1.0, 0.0]))",
+     .params = unary_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           const Expr nan = at.one("isnan", {args.expr(0)});
+           const Expr inf = at.one("isinf", {args.expr(0)});
+           return at.emit("not", {at.one("or", {nan, inf})});
+         },
+     .role = Role::composite},
+    {.name = "logical_and",
+     .path = "ops.logical_and",
+     .doc = "Whether both operands are other than 0.",
+     .formula = "lhs & rhs",
+     .example = "logical_and(array([true, true]), array([true, false]))",
+     .params = binary_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           const Expr a = as_bool(args.expr(0));
+           return at.emit("and", {a, as_bool(args.expr(1))});
+         },
+     .role = Role::composite},
+    {.name = "logical_or",
+     .path = "ops.logical_or",
+     .doc = "Whether either operand is other than 0.",
+     .formula = "lhs | rhs",
+     .example = "logical_or(array([false, true]), array([false, false]))",
+     .params = binary_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           const Expr a = as_bool(args.expr(0));
+           return at.emit("or", {a, as_bool(args.expr(1))});
+         },
+     .role = Role::composite},
+    {.name = "logical_not",
+     .path = "ops.logical_not",
+     .doc = "Whether elements are 0.",
+     .formula = "~t",
+     .example = "logical_not(array([true, false]))",
+     .params = unary_params,
+     .expand = [](Emitter& at, const OpArgs& args) { return at.emit("not", {as_bool(args.expr(0))}); },
+     .role = Role::composite},
+    {.name = "where",
+     .path = "ops.where",
+     .doc = "Elements of lhs where the condition is other than 0, of rhs elsewhere, with broadcasting.",
+     .formula = "condition ? lhs : rhs",
+     .example = "where(array([true, false]), array([1.0, 2.0]), array([3.0, 4.0]))",
+     .params = where_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           const Expr condition = as_bool(args.expr(0));
+           return at.emit("select", {condition, args.expr(1), args.expr(2)});
+         },
+     .role = Role::composite},
+
+    gate("and", "And", "and_out", "Both operands.", binary_params, pairwise<Binary::logical_and>, "And"),
+    gate("or", "Or", "or_out", "Either operand.", binary_params, pairwise<Binary::logical_or>, "Or"),
+    gate("not", "Not", "not_out", "The opposite.", unary_params, unary<Unary::logical_not>, "Not"),
+    {.name = "select",
+     .schedule = "Where",
+     .output = "where_out",
+     .doc = "Elements of lhs where the condition holds, of rhs elsewhere.",
+     .params = where_params,
+     .infer = infer_select,
+     .kernel =
+         [](const OpSite& s) {
+           return where_kernel(s.input(1).dtype, s.input(0).shape, s.input(1).shape, s.input(2).shape, s.out[0].shape);
+         },
+     .gradient =
+         [](GradContext& c) {
+           const auto part = [&](size_t slot, bool lhs) {
+             const Expr zero = c.emitter().scalar(0.0, c.dy().dtype());
+             c.set(slot, sum_to(lhs ? c.emitter().one("select", {c.in(0), c.dy(), zero})
+                                    : c.emitter().one("select", {c.in(0), zero, c.dy()}),
+                                c.in_spec(slot).shape));
+           };
+           if (c.wants(1)) part(1, true);
+           if (c.wants(2)) part(2, false);
+         },
+     .pattern = Pattern::elementwise,
+     .onnx = "Where"},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> logical_rows() { return rows; }
+
+}  // namespace pxl

@@ -1,0 +1,178 @@
+// Losses on class probabilities. Formulas: PopXL's nll_loss and nll_loss_with_softmax_grad.
+#include <fmt/format.h>
+
+#include "runtime/kernels/normalise.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr Param ignore_param{"ignore_index", ParamKind::integers, none_default, "rows of this label do not count"};
+constexpr Param reduction_param{"reduction", ParamKind::string, of("mean"), "mean, sum or none"};
+constexpr Param nll_params[] = {{"probs", ParamKind::tensor, no_default, "[..., C]"},
+                                {"labels", ParamKind::index, no_default, "[...], integers in 0..C-1"},
+                                ignore_param,
+                                reduction_param,
+                                {"log_prob", ParamKind::boolean, of(false), "probs holds logarithms"}};
+constexpr Param nll_grad_params[] = {{"g", ParamKind::tensor},
+                                     {"probs", ParamKind::tensor},
+                                     {"labels", ParamKind::index},
+                                     ignore_param,
+                                     reduction_param,
+                                     {"log_prob", ParamKind::boolean, of(false)}};
+constexpr Param with_grad_params[] = {{"probs", ParamKind::tensor},
+                                      {"labels", ParamKind::index},
+                                      {"loss_grad", ParamKind::number_or_tensor, of(1.0), "scales the gradient only"},
+                                      ignore_param,
+                                      reduction_param};
+constexpr Param direct_params[] = {{"probs", ParamKind::tensor},
+                                   {"labels", ParamKind::index},
+                                   {"loss_grad", ParamKind::optional_tensor},
+                                   ignore_param,
+                                   reduction_param};
+constexpr Param cross_entropy_params[] = {{"x", ParamKind::tensor, no_default, "scores (logits), [..., C]"},
+                                          {"labels", ParamKind::index, no_default, "[...], integers in 0..C-1"},
+                                          ignore_param,
+                                          reduction_param};
+constexpr Param cross_entropy_grad_params[] = {
+    {"x", ParamKind::tensor, no_default, "scores (logits), [..., C]"},
+    {"labels", ParamKind::index, no_default, "[...], integers in 0..C-1"},
+    {"loss_scaling", ParamKind::number_or_tensor, of(1.0), "scales the gradient only"},
+    ignore_param,
+    reduction_param};
+
+LossReduction reduction_of(const OpSite& s) {
+  return prefixed(s, [&] { return loss_reduction(s.string("reduction")); });
+}
+
+NllOptions options(const OpSite& s, bool log_prob) {
+  NllOptions o{.reduction = reduction_of(s), .ignore_index = {}, .log_prob = log_prob};
+  if (!s.is_none("ignore_index")) {
+    const std::vector<int64_t> given = s.integers("ignore_index");
+    if (given.size() != 1) refuse(s, "ignore_index must be one integer");
+    o.ignore_index = given[0];
+  }
+  return o;
+}
+
+// The loss's spec, from probabilities in slot `p` and labels behind them.
+TensorSpec loss_spec(const OpSite& s, size_t p) {
+  options(s, false);
+  check_floating(s, p);
+  check_integers(s, p + 1);
+  const TensorSpec& probs = s.input(p);
+  if (probs.shape.empty()) refuse(s, fmt::format("{} is a scalar: there is no axis of classes", s.label(p)));
+  check_shape(s, p + 1, Shape(probs.shape.begin(), probs.shape.end() - 1));
+  if (reduction_of(s) == LossReduction::none) return {s.input(p + 1).shape, probs.dtype, {}};
+  return {{}, probs.dtype, {}};
+}
+
+Expr softmax(Emitter& at, const Expr& x) { return at.one("softmax", {x}, {{"axis", int64_t{-1}}}); }
+
+std::vector<Expr> expand_with_grad(Emitter& at, const OpArgs& args) {
+  const Expr scale = args.has_expr(2) ? args.expr(2) : at.scalar(std::get<double>(*args.attr(2)), DType::float32);
+  return at.emit("nll_loss_with_softmax_grad_direct", {args.expr(0), args.expr(1), scale},
+                 {{"ignore_index", *args.attr(3)}, {"reduction", *args.attr(4)}});
+}
+
+int64_t probs_flops(const OpSite& s) { return s.input(0).size(); }
+
+constexpr OpRow rows[] = {
+    {.name = "nll_loss",
+     .path = "ops.nll_loss",
+     .schedule = "Nll",
+     .output = "loss",
+     .doc = "The negative log likelihood of labels under class probabilities. `mean` divides by the number of labels, "
+            "or of those that are not ignored.",
+     .formula = "-ln max(probs[label], 1e-7)",
+     .example = "nll_loss(array([[0.1, 0.9], [0.8, 0.2]]), array([1, 0]))",
+     .params = nll_params,
+     .infer = [](const OpSite& s) { return std::vector<TensorSpec>{loss_spec(s, 0)}; },
+     .kernel =
+         [](const OpSite& s) { return nll_loss_kernel(s.input(0), s.input(1), options(s, s.boolean("log_prob"))); },
+     .gradient =
+         [](GradContext& c) {
+           if (!c.wants(0)) return;
+           const OpSite s = c.site();
+           c.set(0, c.emitter().one("nll_grad", {c.dy(), c.in(0), c.in(1)},
+                                    {{"ignore_index", s.attr("ignore_index")},
+                                     {"reduction", s.attr("reduction")},
+                                     {"log_prob", s.attr("log_prob")}}));
+         },
+     .flops = probs_flops,
+     .pattern = Pattern::reduction,
+     .onnx = "NegativeLogLikelihoodLoss"},
+    {.name = "nll_grad",
+     .schedule = "NllGrad",
+     .output = "gradient",
+     .doc = "The gradient of nll_loss for the probabilities.",
+     .params = nll_grad_params,
+     .infer =
+         [](const OpSite& s) {
+           check_shape(s, 0, loss_spec(s, 1).shape);
+           return std::vector<TensorSpec>{s.input(1)};
+         },
+     .kernel =
+         [](const OpSite& s) {
+           return nll_loss_grad_kernel(s.input(1), s.input(2), options(s, s.boolean("log_prob")));
+         },
+     .pattern = Pattern::other},
+    {.name = "nll_loss_with_softmax_grad",
+     .path = "ops.nll_loss_with_softmax_grad",
+     .doc = "The negative log likelihood of labels under the probabilities that a softmax gave, and the gradient for "
+            "that softmax's input, in one op.",
+     .formula = "-ln(probs[label] + 1e-7), (probs - onehot(label)) * loss_grad / N",
+     .example = "nll_loss_with_softmax_grad(array([[0.1, 0.9], [0.8, 0.2]]), array([1, 0]))",
+     .params = with_grad_params,
+     .expand = expand_with_grad,
+     .role = Role::composite},
+    {.name = "nll_loss_with_softmax_grad_direct",
+     .schedule = "NlllWithSoftmaxGradDirect",
+     .output = "loss,dx",
+     .doc = "The loss and the gradient for the softmax's input.",
+     .params = direct_params,
+     .infer =
+         [](const OpSite& s) {
+           if (!s.has(2)) refuse(s, "loss_grad must be a tensor");
+           check_scalar_if_tensor(s, "loss_grad");
+           return std::vector<TensorSpec>{loss_spec(s, 0), s.input(0)};
+         },
+     .kernel =
+         [](const OpSite& s) {
+           return nll_loss_with_softmax_grad_kernel(s.input(0), s.input(1), s.input(2).dtype, options(s, false));
+         },
+     .flops = [](const OpSite& s) { return 3 * s.input(0).size(); },
+     .pattern = Pattern::other},
+    {.name = "cross_entropy",
+     .path = "addons.ops.cross_entropy",
+     .doc = "The cross entropy of scores and labels: softmax along the last axis, then nll_loss.",
+     .example = "cross_entropy(array([[1.0, 2.0], [3.0, 1.0]]), array([1, 0]))",
+     .params = cross_entropy_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           return at.emit("nll_loss", {softmax(at, args.expr(0)), args.expr(1)},
+                          {{"ignore_index", *args.attr(2)}, {"reduction", *args.attr(3)}});
+         },
+     .role = Role::composite},
+    {.name = "cross_entropy_with_grad",
+     .path = "addons.ops.cross_entropy_with_grad",
+     .doc = "The cross entropy of scores and labels, and its gradient for the scores. The gradient, not the loss, is "
+            "multiplied by loss_scaling.",
+     .example = "cross_entropy_with_grad(array([[1.0, 2.0], [3.0, 1.0]]), array([1, 0]))",
+     .params = cross_entropy_grad_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           OpArgs inner = args;
+           inner.values[0] = softmax(at, args.expr(0));
+           return expand_with_grad(at, inner);
+         },
+     .role = Role::composite},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> loss_rows() { return rows; }
+
+}  // namespace pxl

@@ -1,0 +1,80 @@
+// The matrix product, as numpy.matmul defines it, and its gradients by transposition.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "runtime/kernels/matmul.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr Param matmul_params[] = {
+    {"lhs", ParamKind::tensor},
+    {"rhs", ParamKind::tensor},
+    {"output_type", ParamKind::dtype, none_default, "dtype of the result; none means that of lhs"}};
+
+// The last two axes exchanged.
+Expr transposed(const Expr& e) {
+  std::vector<int64_t> permutation(static_cast<size_t>(e.rank()));
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return transpose(e, permutation);
+}
+
+Expr product(const Expr& a, const Expr& b) { return a.emitter().one("matmul", {a, b}); }
+
+// y = A B: dA = dy B^T and dB = A^T dy. A vector counts as a matrix of one row (lhs) or one column (rhs); batch axes
+// along which an operand was broadcast are summed.
+void matmul_gradient(GradContext& c) {
+  const Shape a = c.in_spec(0).shape, b = c.in_spec(1).shape;
+  const bool a_vector = a.size() == 1, b_vector = b.size() == 1;
+  Shape dy_shape = c.out_spec().shape;
+  if (b_vector) dy_shape.push_back(1);
+  if (a_vector) dy_shape.insert(dy_shape.end() - 1, 1);
+  const Shape a_matrix = a_vector ? Shape{1, a[0]} : a, b_matrix = b_vector ? Shape{b[0], 1} : b;
+  const Expr dy = reshape(cast(c.dy(), c.in_spec(0).dtype), dy_shape);
+  if (c.wants(0)) c.set(0, reshape(sum_to(product(dy, transposed(reshape(c.in(1), b_matrix))), a_matrix), a));
+  if (c.wants(1)) {
+    const Expr lhs = reshape(c.in(0), a_matrix);
+    // One matrix used for a whole batch: the batch joins the rows, and one product sums over it.
+    if (b_matrix.size() == 2 && a_matrix.size() > 2) {
+      const Expr rows = reshape(lhs, {element_count(a) / std::max<int64_t>(1, a.back()), a.back()});
+      const Expr gradients = reshape(dy, {rows.shape()[0], dy_shape.back()});
+      c.set(1, reshape(product(transposed(rows), gradients), b));
+    } else {
+      c.set(1, reshape(sum_to(product(transposed(lhs), dy), b_matrix), b));
+    }
+  }
+}
+
+constexpr OpRow rows[] = {
+    {.name = "matmul",
+     .path = "ops.matmul",
+     .schedule = "MatMul",
+     .output = "matmul_out",
+     .doc = "The matrix product, over any batch axes. A vector counts as a row on the left and a column on the right.",
+     .formula = "lhs @ rhs",
+     .example = "matmul(array([[1.0, 2.0], [3.0, 4.0]]), array([[1.0, -1.0], [2.0, 0.0]]))",
+     .params = matmul_params,
+     .infer = infer_matmul,
+     .kernel = [](const OpSite& s) { return matmul_kernel(s.input(0), false, s.input(1), false, s.out[0]); },
+     .gradient = matmul_gradient,
+     .flops =
+         [](const OpSite& s) {
+           int64_t flops = 0;  // operands near the limit of memory can have a product that no int64 holds
+           return __builtin_mul_overflow(2 * s.out[0].size(), s.input(0).shape.back(), &flops)
+                      ? std::numeric_limits<int64_t>::max()
+                      : flops;
+         },
+     .pattern = Pattern::product,
+     .onnx = "MatMul"},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> matmul_rows() { return rows; }
+
+}  // namespace pxl

@@ -1,0 +1,76 @@
+// Reading an op's row and attributes by name: the accessors declared in runtime/graph/op.hpp.
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/graph/op.hpp"
+
+namespace pxl {
+
+namespace {
+
+[[noreturn]] void internal(std::string message) { throw Error(std::move(message), {}, Fault::internal); }
+
+template <class T>
+const T& typed(const OpSite& site, std::string_view param, std::string_view wanted) {
+  const T* value = std::get_if<T>(&site.attr(param));
+  if (!value) internal(fmt::format("{}: attribute {} does not hold {}", site.row.name, param, wanted));
+  return *value;
+}
+
+}  // namespace
+
+size_t param_index(const OpRow& row, std::string_view param) {
+  for (size_t i = 0; i < row.params.size(); ++i)
+    if (row.params[i].name == param) return i;
+  internal(fmt::format("op {} has no parameter {}", row.name, param));
+}
+
+bool is_variadic(const OpRow& row) { return !row.params.empty() && row.params[0].kind == ParamKind::tensors; }
+
+size_t slot_count(const OpRow& row) {
+  return static_cast<size_t>(
+      std::count_if(row.params.begin(), row.params.end(), [](const Param& p) { return is_operand(p.kind); }));
+}
+
+size_t slot_of(const OpRow& row, std::string_view param) {
+  const size_t index = param_index(row, param);
+  if (!is_operand(row.params[index].kind)) internal(fmt::format("{} of op {} is not an operand", param, row.name));
+  return static_cast<size_t>(std::count_if(row.params.begin(), row.params.begin() + static_cast<ptrdiff_t>(index),
+                                           [](const Param& p) { return is_operand(p.kind); }));
+}
+
+std::string OpSite::label(size_t slot) const {
+  if (slot < labels.size() && !labels[slot].empty()) return labels[slot];
+  if (is_variadic(row)) return fmt::format("operand {}", slot + 1);
+  size_t seen = 0;
+  for (const Param& p : row.params)
+    if (is_operand(p.kind) && seen++ == slot) return std::string(p.name);
+  return fmt::format("operand {}", slot + 1);
+}
+
+const Attr& OpSite::attr(std::string_view param) const {
+  const size_t index = param_index(row, param);
+  if (index >= attrs.size()) internal(fmt::format("{}: attribute {} is missing", row.name, param));
+  return attrs[index];
+}
+
+int64_t OpSite::integer(std::string_view param) const { return typed<int64_t>(*this, param, "an integer"); }
+
+double OpSite::number(std::string_view param) const {
+  if (const int64_t* i = std::get_if<int64_t>(&attr(param))) return static_cast<double>(*i);
+  return typed<double>(*this, param, "a number");
+}
+
+bool OpSite::boolean(std::string_view param) const { return typed<bool>(*this, param, "a bool"); }
+
+const std::string& OpSite::string(std::string_view param) const { return typed<std::string>(*this, param, "a string"); }
+
+DType OpSite::dtype(std::string_view param) const { return typed<DType>(*this, param, "a dtype"); }
+
+std::vector<int64_t> OpSite::integers(std::string_view param) const {
+  if (const int64_t* i = std::get_if<int64_t>(&attr(param))) return {*i};
+  return typed<std::vector<int64_t>>(*this, param, "a list of integers");
+}
+
+}  // namespace pxl

@@ -1,0 +1,372 @@
+// Reductions, arg-reductions, running sums and selections along axes.
+#include <algorithm>
+
+#include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/update.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr Param reduce_params[] = {
+    {"t", ParamKind::tensor},
+    {"axis", ParamKind::axes, none_default, "the axes to reduce; none means all"},
+    {"keepdims", ParamKind::boolean, of(false), "whether reduced axes stay, with extent 1"}};
+constexpr Param arg_params[] = {
+    {"t", ParamKind::tensor}, {"axis", ParamKind::integer, of(0)}, {"keepdims", ParamKind::boolean, of(false)}};
+constexpr Param cumsum_params[] = {{"t", ParamKind::tensor}, {"axis", ParamKind::integer, of(0)}};
+constexpr Param topk_params[] = {{"t", ParamKind::tensor},
+                                 {"k", ParamKind::integer},
+                                 {"axis", ParamKind::integer, of(-1)},
+                                 {"largest", ParamKind::boolean, of(true)},
+                                 {"sorted", ParamKind::boolean, of(true), "results are sorted in any case"}};
+constexpr Param histogram_params[] = {{"t", ParamKind::tensor},
+                                      {"levels", ParamKind::numbers, no_default, "increasing"},
+                                      {"absolute_of_input", ParamKind::boolean, of(false)}};
+
+int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
+
+template <Reduction f>
+Kernel reduction(const OpSite& s) {
+  return reduce_kernel(f, s.input(0), axes_of(s, "axis", rank_of(s.input(0))), s.out[0].dtype);
+}
+
+// Every element of the operand is read once.
+int64_t input_flops(const OpSite& s) { return s.input(0).size(); }
+
+std::vector<int64_t> reduced_axes(const GradContext& c) { return axes_of(c.site(), "axis", rank_of(c.in_spec(0))); }
+
+// A value of the output's shape, shaped so that it broadcasts over the operand: the reduced axes come back with
+// extent 1, unless they lead, where broadcasting needs no help.
+Expr spread(GradContext& c, const Expr& e) {
+  if (c.site().boolean("keepdims")) return e;
+  const std::vector<int64_t> axes = reduced_axes(c);
+  if (axes.empty() || axes.back() == static_cast<int64_t>(axes.size()) - 1) return e;
+  return reshape(e, reduced_shape(c.in_spec(0).shape, axes, true));
+}
+
+Expr full(GradContext& c, const Expr& e) { return broadcast_to(spread(c, e), c.in_spec(0).shape); }
+
+Expr zero(GradContext& c) { return c.emitter().scalar(0.0, c.dy().dtype()); }
+
+void extremum_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  const Expr chosen = c.emitter().one("equal", {c.in(0), spread(c, c.out())});
+  c.set(0, c.emitter().one("select", {chosen, spread(c, c.dy()), zero(c)}));
+}
+
+// dy y / x, except where x is 0: there it is the product of the others, which is 0 too where another x is 0.
+void prod_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  Emitter& at = c.emitter();
+  const DType dtype = c.in_spec(0).dtype;
+  const Expr x = c.in(0), none = zero(c), one = at.scalar(1.0, dtype);
+  const std::vector<int64_t> axes = reduced_axes(c);
+  const Expr is_zero = at.one("equal", {x, none});
+  const Expr safe = at.one("select", {is_zero, one, x});
+  const Expr zeros = sum(cast(is_zero, dtype), axes, true);
+  const Expr others = at.one("prod", {safe}, {{"axis", axes}, {"keepdims", true}});
+  const Expr at_zero = at.one("select", {at.one("equal", {zeros, one}), others, none});
+  const Expr elsewhere = at.one("select", {at.one("equal", {zeros, none}), others / safe, none});
+  c.set(0, at.one("select", {is_zero, at_zero, elsewhere}) * spread(c, c.dy()));
+}
+
+// The gradient goes to the element that was chosen: the reduced axes are moved to the end and flattened, which is
+// what the indices count over.
+void median_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  Emitter& at = c.emitter();
+  const Shape& shape = c.in_spec(0).shape;
+  const std::vector<int64_t> axes = reduced_axes(c);
+  std::vector<int64_t> permutation;
+  Shape moved, flat;
+  for (int64_t i = 0; i < rank_of(c.in_spec(0)); ++i)
+    if (!std::binary_search(axes.begin(), axes.end(), i)) {
+      permutation.push_back(i);
+      flat.push_back(shape[static_cast<size_t>(i)]);
+    }
+  permutation.insert(permutation.end(), axes.begin(), axes.end());
+  for (int64_t i : permutation) moved.push_back(shape[static_cast<size_t>(i)]);
+  Shape single = flat;
+  single.push_back(1);
+  flat.push_back(element_count(shape) / std::max<int64_t>(1, element_count(flat)));
+  const Expr zeros = at.one("init", {}, {{"shape", flat}, {"dtype", c.dy().dtype()}});
+  const Expr scattered =
+      at.one("scatter", {zeros, reshape(c.out(1), single), reshape(c.dy(), single)}, {{"axis", int64_t{-1}}});
+  const Expr unflattened = reshape(scattered, moved);
+  std::vector<int64_t> inverse(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i)
+    inverse[static_cast<size_t>(permutation[i])] = static_cast<int64_t>(i);
+  c.set(0, std::is_sorted(inverse.begin(), inverse.end()) ? unflattened : transpose(unflattened, inverse));
+}
+
+void topk_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  const Expr zeros = c.emitter().one("init", {}, {{"shape", c.in_spec(0).shape}, {"dtype", c.in_spec(0).dtype}});
+  c.set(0, c.emitter().one("scatter", {zeros, c.out(1), c.dy()}, {{"axis", c.site().integer("axis")}}));
+}
+
+std::vector<TensorSpec> infer_arg(const OpSite& s) {
+  const TensorSpec& x = s.input(0);
+  const int64_t axis = axis_of(s, "axis", rank_of(x));
+  if (x.shape[static_cast<size_t>(axis)] == 0) refuse(s, "the axis has no elements");
+  return {{reduced_shape(x.shape, {axis}, s.boolean("keepdims")), DType::int32, {}}};
+}
+
+std::vector<TensorSpec> infer_nonempty_reduce(const OpSite& s) {
+  std::vector<TensorSpec> out = infer_reduce(s);
+  for (int64_t axis : axes_of(s, "axis", rank_of(s.input(0))))
+    if (s.input(0).shape[static_cast<size_t>(axis)] == 0) refuse(s, "there are no elements to choose from");
+  return out;
+}
+
+std::vector<TensorSpec> infer_median(const OpSite& s) {
+  std::vector<TensorSpec> out = infer_nonempty_reduce(s);
+  out.push_back({out[0].shape, DType::int32, {}});
+  return out;
+}
+
+std::vector<TensorSpec> infer_cumsum(const OpSite& s) {
+  check_numbers(s, 0);
+  axis_of(s, "axis", rank_of(s.input(0)));
+  return infer_same(s);
+}
+
+std::vector<TensorSpec> infer_topk(const OpSite& s) {
+  TensorSpec spec = s.input(0);
+  const int64_t axis = axis_of(s, "axis", rank_of(spec));
+  const int64_t k = s.integer("k"), extent = spec.shape[static_cast<size_t>(axis)];
+  if (k < 0 || k > extent)
+    refuse(s, "k = " + std::to_string(k) + " is not in 0.." + std::to_string(extent) + ", the extent of the axis");
+  spec.shape[static_cast<size_t>(axis)] = k;
+  spec.meta_shape.clear();
+  return {spec, {spec.shape, DType::int32, {}}};
+}
+
+constexpr OpRow reduce(std::string_view name, std::string_view path, std::string_view schedule, std::string_view output,
+                       std::string_view doc, std::string_view formula, std::string_view example, InferFn infer,
+                       KernelFn kernel, GradFn gradient, std::string_view onnx) {
+  OpRow row{};
+  row.name = name;
+  row.path = path;
+  row.schedule = schedule;
+  row.output = output;
+  row.doc = doc;
+  row.formula = formula;
+  row.example = example;
+  row.params = reduce_params;
+  row.infer = infer;
+  row.kernel = kernel;
+  row.gradient = gradient;
+  row.flops = input_flops;
+  row.pattern = Pattern::reduction;
+  row.method = true;
+  row.onnx = onnx;
+  return row;
+}
+
+constexpr OpRow rows[] = {
+    reduce(
+        "sum", "ops.sum", "ReduceSum", "sum_out", "The sum over axes.", "sum t",
+        "sum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce, reduction<Reduction::sum>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, full(c, c.dy()));
+        },
+        "ReduceSum"),
+    reduce(
+        "mean", "ops.mean", "ReduceMean", "mean_out", "The mean over axes.", "sum t / n",
+        "mean(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce_float, reduction<Reduction::mean>,
+        [](GradContext& c) {
+          if (!c.wants(0)) return;
+          const int64_t n = c.in_spec(0).size() / std::max<int64_t>(1, c.out_spec().size());
+          c.set(0, full(c, n == 1 ? c.dy() : c.dy() * (1.0 / static_cast<double>(n))));
+        },
+        "ReduceMean"),
+    reduce("max", "ops.max", "ReduceMax", "max_out", "The largest element over axes.", "max t",
+           "max(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_nonempty_reduce, reduction<Reduction::max>,
+           extremum_gradient, "ReduceMax"),
+    reduce("min", "ops.min", "ReduceMin", "min_out", "The smallest element over axes.", "min t",
+           "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_nonempty_reduce, reduction<Reduction::min>,
+           extremum_gradient, "ReduceMin"),
+    reduce("prod", "ops.prod", "ReduceProd", "prod_out", "The product over axes.", "product t",
+           "prod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce, reduction<Reduction::prod>, prod_gradient,
+           "ReduceProd"),
+    reduce(
+        "l1", "ops.l1", "ReduceL1", "l1_out", "The sum of absolute values over axes.", "sum |t|",
+        "l1(array([[1.0, -2.0], [3.0, 4.0]]), axis = 0)", infer_reduce, reduction<Reduction::l1>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, c.emitter().one("sign", {c.in(0)}) * spread(c, c.dy()));
+        },
+        "ReduceL1"),
+    reduce(
+        "l2", "ops.l2", "ReduceL2", "l2_out", "The Euclidean norm over axes.", "sqrt(sum t^2)",
+        "l2(array([[3.0, 1.0], [4.0, 1.0]]), axis = 0)", infer_reduce_float, reduction<Reduction::l2>,
+        [](GradContext& c) {
+          if (!c.wants(0)) return;
+          // At the origin, where the norm has a corner, the gradient is 0.
+          const Expr corner = c.emitter().one("equal", {c.out(), zero(c)});
+          c.set(0, c.in(0) * spread(c, c.emitter().one("select", {corner, zero(c), c.dy() / c.out()})));
+        },
+        "ReduceL2"),
+    reduce(
+        "sumsquare", "ops.sumsquare", "ReduceSumSquare", "sumsquare_out", "The sum of squares over axes.", "sum t^2",
+        "sumsquare(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce, reduction<Reduction::sumsquare>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, c.in(0) * spread(c, c.dy() * 2.0));
+        },
+        "ReduceSumSquare"),
+    reduce(
+        "logsum", "ops.logsum", "ReduceLogSum", "logsum_out", "The logarithm of the sum over axes.", "ln sum t",
+        "logsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce_float, reduction<Reduction::logsum>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, full(c, c.dy() / c.emitter().one("exp", {c.out()})));
+        },
+        "ReduceLogSum"),
+    reduce(
+        "logsumexp", "ops.logsumexp", "ReduceLogSumExp", "logsumexp_out",
+        "The logarithm of the sum of exponentials over axes, without overflow.", "ln sum e^t",
+        "logsumexp(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce_float, reduction<Reduction::logsumexp>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, c.emitter().one("exp", {c.in(0) - spread(c, c.out())}) * spread(c, c.dy()));
+        },
+        "ReduceLogSumExp"),
+    {.name = "median",
+     .path = "ops.median",
+     .doc = "The lower median over axes: element (n-1)/2 of the sorted ones.",
+     .example = "median(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)",
+     .params = reduce_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           return std::vector<Expr>{
+               at.emit("median_indices", {args.expr(0)}, {{"axis", *args.attr(1)}, {"keepdims", *args.attr(2)}})[0]};
+         },
+     .role = Role::composite},
+    {.name = "median_indices",
+     .schedule = "ReduceMedian",
+     .output = "median_out,median_indices_out",
+     .doc = "The lower median and its index among the reduced elements.",
+     .params = reduce_params,
+     .infer = infer_median,
+     .kernel = [](const OpSite& s) { return median_kernel(s.input(0), axes_of(s, "axis", rank_of(s.input(0)))); },
+     .gradient = median_gradient,
+     .flops = input_flops,
+     .pattern = Pattern::reduction},
+    {.name = "argmax",
+     .path = "ops.argmax",
+     .schedule = "ArgMax",
+     .output = "argmax_out",
+     .doc = "The index of the largest element along an axis, as int32; the first one on ties.",
+     .example = "argmax(array([[1.0, 5.0, 2.0], [7.0, 0.0, 7.0]]), axis = -1)",
+     .params = arg_params,
+     .infer = infer_arg,
+     .kernel = [](const OpSite& s) { return arg_kernel(true, s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
+     .flops = input_flops,
+     .pattern = Pattern::reduction,
+     .method = true,
+     .onnx = "ArgMax"},
+    {.name = "argmin",
+     .path = "ops.argmin",
+     .schedule = "ArgMin",
+     .output = "argmin_out",
+     .doc = "The index of the smallest element along an axis, as int32; the first one on ties.",
+     .example = "argmin(array([[1.0, 5.0, 2.0], [7.0, 0.0, 7.0]]), axis = -1)",
+     .params = arg_params,
+     .infer = infer_arg,
+     .kernel = [](const OpSite& s) { return arg_kernel(false, s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
+     .flops = input_flops,
+     .pattern = Pattern::reduction,
+     .method = true,
+     .onnx = "ArgMin"},
+    {.name = "cumsum",
+     .path = "ops.cumsum",
+     .schedule = "CumSum",
+     .output = "cumsum_out",
+     .doc = "The running sum along an axis, each element included.",
+     .example = "cumsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)",
+     .params = cumsum_params,
+     .infer = infer_cumsum,
+     .kernel = [](const OpSite& s) { return cumsum_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, c.emitter().one("cumsum_grad", {c.dy()}, {{"axis", c.site().integer("axis")}}));
+         },
+     .pattern = Pattern::other,
+     .onnx = "CumSum"},
+    {.name = "cumsum_grad",
+     .schedule = "CumSumGrad",
+     .output = "gradient",
+     .doc = "The running sum along an axis from its end.",
+     .params = cumsum_params,
+     .infer = infer_cumsum,
+     .kernel =
+         [](const OpSite& s) {
+           return cumsum_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0))), false, true);
+         },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, c.emitter().one("cumsum", {c.dy()}, {{"axis", c.site().integer("axis")}}));
+         },
+     .pattern = Pattern::other},
+    {.name = "topk",
+     .path = "ops.topk",
+     .schedule = "TopK",
+     .output = "topk_out_value,topk_out_indices",
+     .doc = "The k largest (or smallest) elements along an axis, best first, and their int32 indices.",
+     .example = "topk(array([3.0, 1.0, 2.0]), 2, axis = 0)",
+     .params = topk_params,
+     .infer = infer_topk,
+     .kernel =
+         [](const OpSite& s) {
+           return topk_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0))), s.integer("k"),
+                              s.boolean("largest"));
+         },
+     .gradient = topk_gradient,
+     .flops = input_flops,
+     .pattern = Pattern::other,
+     .onnx = "TopK"},
+    {.name = "histogram",
+     .path = "ops.histogram",
+     .schedule = "Histogram",
+     .output = "histogram_out",
+     .doc = "Counts elements between increasing levels, as uint32: those below the first, ..., those from the last on.",
+     .example = "histogram(array([0.5, 1.5, 2.5, 1.0]), [1.0, 2.0])",
+     .params = histogram_params,
+     .infer =
+         [](const OpSite& s) {
+           const auto& levels = std::get<std::vector<double>>(s.attr("levels"));
+           for (size_t i = 1; i < levels.size(); ++i)
+             if (!(levels[i - 1] < levels[i])) refuse(s, "the levels must increase");
+           return std::vector<TensorSpec>{{{static_cast<int64_t>(levels.size()) + 1}, DType::uint32, {}}};
+         },
+     .kernel =
+         [](const OpSite& s) {
+           return histogram_kernel(s.input(0), std::get<std::vector<double>>(s.attr("levels")),
+                                   s.boolean("absolute_of_input"));
+         },
+     .flops = input_flops,
+     .pattern = Pattern::reduction},
+    {.name = "lamb_square",
+     .path = "ops.lamb_square",
+     .schedule = "LambSquare",
+     .output = "lamb_square_out",
+     .doc = "The sum of squares of all elements, as a float32 scalar: the norms of LAMB.",
+     .formula = "sum t^2",
+     .example = "lamb_square(array([3.0, 4.0]))",
+     .params = unary_params,
+     .infer =
+         [](const OpSite& s) {
+           check_floating(s, 0);
+           return std::vector<TensorSpec>{{{}, DType::float32, {}}};
+         },
+     .kernel = [](const OpSite& s) { return lamb_square_kernel(s.input(0)); },
+     .flops = input_flops,
+     .pattern = Pattern::reduction},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> reduce_rows() { return rows; }
+
+}  // namespace pxl

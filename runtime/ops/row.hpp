@@ -1,0 +1,82 @@
+// What the families of rows share: parameter lists, in-place forms, and the check that every row is complete,
+// made while compiling.
+#pragma once
+
+#include <array>
+
+#include "runtime/graph/op.hpp"
+#include "runtime/ops/emit.hpp"
+#include "runtime/ops/infer.hpp"
+
+namespace pxl {
+
+inline constexpr Param unary_params[] = {{"t", ParamKind::tensor}};
+inline constexpr Param binary_params[] = {{"lhs", ParamKind::tensor}, {"rhs", ParamKind::tensor}};
+
+/// How an in-place form differs in name from the op it is a form of.
+struct InPlace {
+  std::string_view name, path, schedule, output;
+};
+
+/// The form that overwrites its first operand: the same parameters and kernel, and no gradient, since the value
+/// that the gradient would need is gone.
+constexpr OpRow in_place_form(OpRow base, const InPlace& form, InferFn infer = nullptr) {
+  base.name = form.name;
+  base.path = form.path;
+  base.schedule = form.schedule;
+  base.output = form.output;
+  base.modifies = 1;
+  base.alias = 0;
+  base.gradient = nullptr;
+  base.inplace = {};
+  base.onnx = {};
+  base.example = {};
+  base.inplace_ok = false;
+  if (infer) base.infer = infer;
+  return base;
+}
+
+constexpr bool has_operand(const OpRow& row) {
+  for (const Param& p : row.params)
+    if (is_operand(p.kind)) return true;
+  return false;
+}
+
+constexpr bool is_control(Role role) { return role != Role::compute && role != Role::composite; }
+
+/// Every column that a row of its kind must have is filled in.
+constexpr bool is_complete(const OpRow& row) {
+  if (row.name.empty() || row.doc.empty()) return false;
+  if (row.role == Role::composite)
+    return row.schedule.empty() && row.expand && !row.kernel && !row.path.empty() && !row.example.empty();
+  if (row.schedule.empty() || row.expand) return false;
+  if (is_control(row.role)) return !row.kernel;
+  if (!row.infer || !row.kernel || row.output.empty()) return false;
+  if (row.alias >= 0 && row.inplace_ok) return false;
+  if (row.modifies && row.gradient) return false;
+  const bool overwrites = row.modifies || row.alias >= 0;
+  return row.path.empty() || overwrites || !row.example.empty();
+}
+
+template <size_t n>
+constexpr bool all_complete(const OpRow (&rows)[n]) {
+  for (const OpRow& row : rows)
+    if (!is_complete(row)) return false;
+  return true;
+}
+
+// The families, in the order of the table.
+std::span<const OpRow> elementwise_rows();
+std::span<const OpRow> arithmetic_rows();
+std::span<const OpRow> logical_rows();
+std::span<const OpRow> reduce_rows();
+std::span<const OpRow> matmul_rows();
+std::span<const OpRow> shape_rows();
+std::span<const OpRow> index_rows();
+std::span<const OpRow> normalise_rows();
+std::span<const OpRow> loss_rows();
+std::span<const OpRow> random_rows();
+std::span<const OpRow> update_rows();
+std::span<const OpRow> control_rows();
+
+}  // namespace pxl

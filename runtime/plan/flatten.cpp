@@ -1,0 +1,176 @@
+// See flatten.hpp. A call is replaced by lowering the callee's ops under a substitution of tensors.
+#include "runtime/plan/flatten.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "runtime/graph/schedule.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr int64_t saturated = int64_t{1} << 40;
+
+using Substitution = std::unordered_map<const Tensor*, const Tensor*>;
+
+/// What does not depend on the call site of a graph.
+struct Callee {
+  std::vector<Op*> order;
+  std::vector<bool> input_modified;
+  std::vector<const Tensor*> changed_constants;
+};
+
+class Flattener {
+ public:
+  Flattener(Flat& flat, const std::function<const Plan*(const Graph&)>& plan_of) : flat_(flat), plan_of_(plan_of) {}
+
+  void run(const std::vector<Op*>& order, Substitution& known, bool top) {
+    for (const Op* op : order) {
+      if (op->row->role == Role::call) {
+        call(*op, known);
+        continue;
+      }
+      std::vector<const Plan*> plans;
+      for (const Graph* g : op->called) plans.push_back(plan_of_(*g));
+      Node node = lower(*op, std::move(plans));
+      for (const Tensor*& t : node.in) {
+        if (t) t = look_up(known, t);
+      }
+      for (const Tensor*& t : node.out) {
+        if (!top) known[t] = stand_in(*t);
+        t = look_up(known, t);
+      }
+      flat_.nodes.push_back(std::move(node));
+    }
+  }
+
+ private:
+  static const Tensor* look_up(const Substitution& known, const Tensor* tensor) {
+    const auto found = known.find(tensor);
+    return found == known.end() ? tensor : found->second;
+  }
+
+  const Tensor* stand_in(const Tensor& original) {
+    Tensor t = original;
+    t.kind = TensorKind::result;
+    t.producer = nullptr;
+    t.consumers.clear();
+    flat_.tensors.push_back(std::move(t));
+    return &flat_.tensors.back();
+  }
+
+  /// A copy of `from` made at this point of the order; shares its memory where nobody can tell (a plain copy is a
+  /// view).
+  const Tensor* copy(const Tensor* from, const Op& call) {
+    static const OpRow& identity = get_op("identity");
+    const Tensor* to = stand_in(*from);
+    Op op;
+    op.id = call.id;
+    op.row = &identity;
+    op.graph = call.graph;
+    op.inputs = {const_cast<Tensor*>(from)};
+    op.outputs = {const_cast<Tensor*>(to)};
+    op.attrs.resize(identity.params.size());
+    op.origin = call.origin;
+    flat_.ops.push_back(std::move(op));
+    flat_.nodes.push_back(lower(flat_.ops.back(), {}));
+    return to;
+  }
+
+  const Callee& callee(const Graph& graph) {
+    const auto found = callees_.find(&graph);
+    if (found != callees_.end()) return found->second;
+    Callee c;
+    c.order = schedule_order(graph);
+    // Memory by definition shared, so that a change of an alias counts as a change of the input.
+    Substitution root;
+    const auto root_of = [&](const Tensor* t) { return look_up(root, t); };
+    std::unordered_set<const Tensor*> changed;
+    for (const Op* op : c.order) {
+      for (size_t slot = 0; slot < op->inputs.size(); ++slot) {
+        if (op->inputs[slot] && op->modifies(slot)) changed.insert(root_of(op->inputs[slot]));
+      }
+      if (op->row->alias >= 0 && !op->outputs.empty() && op->inputs[static_cast<size_t>(op->row->alias)]) {
+        root[op->outputs[0]] = root_of(op->inputs[static_cast<size_t>(op->row->alias)]);
+      }
+    }
+    for (const Tensor* input : graph.inputs()) c.input_modified.push_back(changed.count(input) > 0);
+    for (const auto& t : graph.tensors()) {
+      if (t->kind == TensorKind::constant && changed.count(t.get())) c.changed_constants.push_back(t.get());
+    }
+    return callees_.emplace(&graph, std::move(c)).first->second;
+  }
+
+  void call(const Op& op, Substitution& outer) {
+    const Graph& graph = *op.called[0];
+    const Callee& c = callee(graph);
+    Substitution inner;
+    std::unordered_set<const Tensor*> changed_outside;  // what the callee changes of the caller's
+    const auto& inputs = graph.inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (passed_directly(op, 0, i) && c.input_modified[i]) changed_outside.insert(root(look_up(outer, op.inputs[i])));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Tensor* given = look_up(outer, op.inputs[i]);
+      const bool direct = passed_directly(op, 0, i);
+      const bool protect = !direct && (c.input_modified[i] || changed_outside.count(root(given)) > 0);
+      inner[inputs[i]] = protect ? copy(given, op) : given;
+    }
+    for (const Tensor* constant : c.changed_constants) inner[constant] = copy(constant, op);
+    run(c.order, inner, false);
+
+    // A result is the callee's own tensor, unless that is also something else: then it is a copy of its value now.
+    std::unordered_set<const Tensor*> taken;
+    for (const Tensor* input : inputs) taken.insert(root(look_up(inner, input)));
+    for (size_t j = 0; j < op.outputs.size(); ++j) {
+      const Tensor* result = look_up(inner, graph.outputs()[j]);
+      const bool own = result->kind == TensorKind::result && taken.insert(root(result)).second;
+      outer[op.outputs[j]] = own ? result : copy(result, op);
+    }
+  }
+
+  /// Memory by definition shared, over the nodes made so far.
+  const Tensor* root(const Tensor* tensor) {
+    for (; rooted_ < flat_.nodes.size(); ++rooted_) {
+      const Node& node = flat_.nodes[rooted_];
+      if (node.alias >= 0) root_[node.out[0]] = look_up(root_, node.in[static_cast<size_t>(node.alias)]);
+    }
+    return look_up(root_, tensor);
+  }
+
+  Flat& flat_;
+  const std::function<const Plan*(const Graph&)>& plan_of_;
+  std::unordered_map<const Graph*, Callee> callees_;
+  Substitution root_;
+  size_t rooted_ = 0;
+};
+
+int64_t flat_size(const Graph& graph, std::unordered_map<const Graph*, int64_t>& known) {
+  const auto found = known.find(&graph);
+  if (found != known.end()) return found->second;
+  int64_t size = 0;
+  for (const auto& op : graph.ops()) {
+    size += 1;
+    if (op->row->role == Role::call) size += flat_size(*op->called[0], known);
+    size = std::min(size, saturated);
+  }
+  known[&graph] = size;
+  return size;
+}
+
+}  // namespace
+
+int64_t flat_size(const Graph& graph) {
+  std::unordered_map<const Graph*, int64_t> known;
+  return flat_size(graph, known);
+}
+
+Flat flatten(const Graph&, const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of) {
+  Flat flat;
+  Flattener(flat, plan_of).run(order, flat.stands_for, true);
+  return flat;
+}
+
+}  // namespace pxl

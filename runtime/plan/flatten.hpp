@@ -1,0 +1,34 @@
+// Calls replaced by what they call: the nodes of a graph and of all graphs it calls, in the order in which they run, so
+// that rewrites see across call sites. Each call site gets stand-ins of its own for the callee's tensors.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <unordered_map>
+
+#include "runtime/plan/node.hpp"
+
+namespace pxl {
+
+struct Flat {
+  std::vector<Node> nodes;
+  /// What stands for a tensor of the flattened graph, where that is another one: results of calls.
+  std::unordered_map<const Tensor*, const Tensor*> stands_for;
+  std::deque<Tensor> tensors;  ///< stand-ins; nodes point at them
+  std::deque<Op> ops;          ///< copies that call sites need
+
+  const Tensor* of(const Tensor* tensor) const {
+    const auto found = stands_for.find(tensor);
+    return found == stands_for.end() ? tensor : found->second;
+  }
+};
+
+/// Ops of a graph with all calls below it flattened; saturates.
+int64_t flat_size(const Graph& graph);
+
+/// `order` is of `graph`'s ops; graphs below run in their own schedule order. `plan_of` gives the plans of loop bodies
+/// and branches, which stay as they are. Value semantics of calls are kept: what a callee changes of an input that is
+/// not by reference is a copy.
+Flat flatten(const Graph& graph, const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of);
+
+}  // namespace pxl

@@ -1,0 +1,102 @@
+// The table of rewrites, and transposed operands of matrix products.
+#include "runtime/plan/fold.hpp"
+
+#include "runtime/kernels/matmul.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// The permutation that swaps the last two axes and nothing else.
+bool swaps_last_axes(const Op& op) {
+  if (op.row->name != "transpose" || op.inputs.size() != 1) return false;
+  const auto rank = static_cast<int64_t>(op.inputs[0]->spec.shape.size());
+  if (rank < 2) return false;
+  const Attr& attr = op.attrs[param_index(*op.row, "permutation")];
+  const auto* axes = std::get_if<std::vector<int64_t>>(&attr);
+  if (!axes) return rank == 2;
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t expected = i < rank - 2 ? i : 2 * rank - 3 - i;
+    if (normalise_axis((*axes)[static_cast<size_t>(i)], rank) != expected) return false;
+  }
+  return true;
+}
+
+bool is_product(const Node& node) {
+  return node.op && node.op->row->name == "matmul" && node.in.size() == 2 && !node.kernel;
+}
+
+/// Whether every reader of the node's output is a product that can read the operand as it is stored.
+bool only_products_read(const FoldContext& context, int position) {
+  const Node& node = context.nodes[static_cast<size_t>(position)];
+  const Tensor* result = node.out[0];
+  if (context.wanted_outside(result) || context.aliases.root(result) != result) return false;
+  const auto readers = context.consumers.find(result);
+  if (readers == context.consumers.end()) return false;
+  for (int reader : readers->second)
+    if (!is_product(context.nodes[static_cast<size_t>(reader)]) ||
+        context.aliases.written_between(node.in[0], position, reader))
+      return false;
+  return true;
+}
+
+constexpr Rewrite rewrites[] = {fold_transposes};
+
+}  // namespace
+
+void fold_transposes(FoldContext& context) {
+  const auto foldable = [&](const Tensor* operand) -> const Node* {
+    const auto made = context.producer.find(operand);
+    if (made == context.producer.end()) return nullptr;
+    const Node& node = context.nodes[static_cast<size_t>(made->second)];
+    if (!node.op || !swaps_last_axes(*node.op) || is_plain_copy(*node.op)) return nullptr;
+    return only_products_read(context, made->second) ? &node : nullptr;
+  };
+  // First all decisions, then the changes: a product that has been rewritten is no longer recognised as one.
+  struct Change {
+    Node* node;
+    const Tensor* operands[2];
+    bool transposed[2];
+  };
+  std::vector<Change> changes;
+  for (Node& node : context.nodes) {
+    if (!is_product(node)) continue;
+    Change change{&node, {node.in[0], node.in[1]}, {false, false}};
+    for (int slot = 0; slot < 2; ++slot)
+      if (const Node* transposition = foldable(change.operands[slot])) {
+        change.operands[slot] = transposition->in[0];
+        change.transposed[slot] = true;
+      }
+    if (change.transposed[0] || change.transposed[1]) changes.push_back(change);
+  }
+  std::vector<Node*> absorbed;
+  for (Change& change : changes) {
+    Node& node = *change.node;
+    for (size_t slot = 0; slot < 2; ++slot) {
+      if (!change.transposed[slot]) continue;
+      absorbed.push_back(&context.nodes[static_cast<size_t>(context.producer.at(node.in[slot]))]);
+      node.in[slot] = change.operands[slot];
+      node.note += slot == 0 ? " lhs transposed" : " rhs transposed";
+    }
+    node.kernel = matmul_kernel(node.in[0]->spec, change.transposed[0], node.in[1]->spec, change.transposed[1],
+                                node.out[0]->spec);
+  }
+  for (Node* node : absorbed) node->op = nullptr;
+}
+
+void fold(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs) {
+  for (Rewrite rewrite : rewrites) {
+    const Aliases aliases(nodes);
+    FoldContext context{nodes, aliases, {}, {}, {}};
+    for (const Tensor* t : outputs) context.is_output[t] = true;
+    for (size_t p = 0; p < nodes.size(); ++p) {
+      for (const Tensor* t : nodes[p].out) context.producer[t] = static_cast<int>(p);
+      for (const Tensor* t : nodes[p].in)
+        if (t) context.consumers[t].push_back(static_cast<int>(p));
+    }
+    rewrite(context);
+    std::erase_if(nodes, [](const Node& node) { return !node.op; });
+  }
+}
+
+}  // namespace pxl

@@ -1,0 +1,303 @@
+// Planning: order, nodes, rewrites, storage, the copies around calls, and the arena.
+#include "runtime/plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/graph/schedule.hpp"
+#include "runtime/plan/arena.hpp"
+#include "runtime/plan/fold.hpp"
+#include "runtime/plan/storage.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr int max_call_depth = 500;
+constexpr int64_t saturated = int64_t{1} << 48;
+
+int64_t product(int64_t a, int64_t b) { return a != 0 && b > saturated / a ? saturated : a * b; }
+
+Kernel make_kernel(const Op& op) {
+  const SiteStorage storage(op);
+  return op.row->kernel(storage.site);
+}
+
+/// Turns nodes with storage into items.
+class Assembler {
+ public:
+  explicit Assembler(Plan& plan) : plan_(plan) {}
+
+  void add(Node& node, int p) {
+    Item item;
+    item.op = node.op;
+    item.position = p;
+    item.note = node.note;
+    item.stream = node.op->stream;
+    for (const Tensor* t : node.in) item.in.push_back(t ? plan_.buffer_of.at(t) : -1);
+    for (const Tensor* t : node.out) item.out.push_back(plan_.buffer_of.at(t));
+    item.modified.assign(node.in.size(), false);
+    for (int slot : node.modified) item.modified[static_cast<size_t>(slot)] = true;
+    plan_.effects = plan_.effects || node.effect;
+    switch (node.op->row->role) {
+      case Role::host_load:
+        item.kind = Item::Kind::load;
+        plan_.transfers[item.stream] += 1;
+        break;
+      case Role::host_store:
+        item.kind = Item::Kind::store;
+        plan_.transfers[item.stream] += 1;
+        break;
+      case Role::call:
+        item.kind = Item::Kind::call;
+        item.invocations.push_back(invocation(node, item, 0));
+        add_transfers(*node.callees[0], 1);
+        break;
+      case Role::loop: add_loop(node, item); break;
+      case Role::branch: add_branch(node, item); break;
+      case Role::compute:
+      case Role::composite:
+        // A view that shares its source's memory has nothing to do.
+        if (is_plain_copy(*node.op) && item.in[0] == item.out[0]) return;
+        item.kernel = node.kernel ? std::move(node.kernel) : make_kernel(*node.op);
+        break;
+    }
+    plan_.step_count = std::min(saturated, plan_.step_count + steps(item));
+    plan_.items.push_back(std::move(item));
+  }
+
+ private:
+  BufferId temporary(int64_t bytes, int p) {
+    Buffer buffer;
+    buffer.bytes = bytes;
+    buffer.first = buffer.last = p;
+    plan_.buffers.push_back(buffer);
+    return static_cast<BufferId>(plan_.buffers.size() - 1);
+  }
+
+  /// Whether the operand's memory is nobody's after the node, so that a callee may change it.
+  bool dies_here(const Item& item, size_t slot) const {
+    const Buffer& buffer = plan_.buffers[static_cast<size_t>(item.in[slot])];
+    if (buffer.kind != Buffer::Kind::arena || buffer.last != item.position) return false;
+    return std::count(item.in.begin(), item.in.end(), item.in[slot]) == 1 &&
+           std::count(item.out.begin(), item.out.end(), item.in[slot]) == 0;
+  }
+
+  /// Whether the callee changes this memory through another of its inputs.
+  bool changed_elsewhere(const Node& node, const Item& item, size_t slot) const {
+    for (int other : node.modified)
+      if (static_cast<size_t>(other) != slot && item.in[static_cast<size_t>(other)] == item.in[slot]) return true;
+    return false;
+  }
+
+  Invocation invocation(const Node& node, const Item& item, size_t which) {
+    const Op& op = *node.op;
+    const Plan& callee = *node.callees[which];
+    const auto& outputs = callee.graph->outputs();
+    Invocation call;
+    call.callee = &callee;
+    const bool loop = op.row->role == Role::loop;
+    for (size_t j = 0; j < outputs.size(); ++j) {
+      const bool wanted = j < item.out.size() && !loop;
+      call.out.push_back(wanted ? item.out[j] : temporary(outputs[j]->spec.bytes(), item.position));
+    }
+    const size_t first = first_call_slot(op, which);
+    for (size_t i = 0; i < callee.input_modified.size(); ++i) {
+      const size_t slot = first + i;
+      BufferId given = item.in[slot];
+      const bool carried = loop && i < item.out.size();
+      const bool direct = passed_directly(op, which, i);
+      if (carried) {
+        // The state of the loop: the result's memory, or the caller's where the input is by reference.
+        call.in.push_back(direct ? given : item.out[i]);
+        call.after.push_back({call.out[i], call.in.back(), outputs[i]->spec.bytes()});
+        continue;
+      }
+      const bool copied = !direct && ((callee.input_modified[i] && (loop || !dies_here(item, slot))) ||
+                                      changed_elsewhere(node, item, slot));
+      if (copied) {
+        const int64_t bytes = op.inputs[slot]->spec.bytes();
+        const BufferId to = loop ? temporary(bytes, item.position) : room_for_copy(callee, call, i, item);
+        call.before.push_back({given, to, bytes});
+        given = to;
+      }
+      call.in.push_back(given);
+    }
+    if (callee.arena_bytes > 0) call.frame = temporary(callee.arena_bytes, item.position);
+    return call;
+  }
+
+  /// A changed input that is returned may be copied to the output's memory, where it must end up anyway.
+  BufferId room_for_copy(const Plan& callee, const Invocation& call, size_t input, const Item& item) {
+    if (callee.input_modified[input])
+      for (size_t j = 0; j < callee.sources.size(); ++j) {
+        const OutputSource& source = callee.sources[j];
+        if (source.kind != OutputSource::Kind::input || source.index != static_cast<int>(input)) continue;
+        const BufferId out = call.out[j];
+        const bool shared = std::count(call.out.begin(), call.out.end(), out) > 1;
+        // Operands that share the output's memory are still to be read, unless it is this very one.
+        bool read = false;
+        for (size_t slot = 0; slot < item.in.size(); ++slot) read = read || (item.in[slot] == out && slot != input);
+        if (!shared && !read) return out;
+      }
+    return temporary(callee.graph->inputs()[input]->spec.bytes(), item.position);
+  }
+
+  void add_loop(const Node& node, Item& item) {
+    item.kind = Item::Kind::loop;
+    item.repeats = repeat_count(*node.op);
+    Invocation body = invocation(node, item, 0);
+    for (size_t i = 0; i < item.out.size(); ++i) {
+      const int64_t bytes = node.out[i]->spec.bytes();
+      if (passed_directly(*node.op, 0, i))
+        item.after.push_back({item.in[i], item.out[i], bytes});
+      else
+        item.before.push_back({item.in[i], item.out[i], bytes});
+    }
+    item.invocations.push_back(std::move(body));
+    add_transfers(*node.callees[0], item.repeats);
+  }
+
+  void add_branch(const Node& node, Item& item) {
+    item.kind = Item::Kind::branch;
+    std::map<const Stream*, int64_t> most;
+    for (size_t which = 0; which < 2; ++which) {
+      item.invocations.push_back(invocation(node, item, which));
+      for (const auto& [stream, n] : node.callees[which]->transfers) most[stream] = std::max(most[stream], n);
+    }
+    for (const auto& [stream, n] : most) plan_.transfers[stream] = std::min(saturated, plan_.transfers[stream] + n);
+  }
+
+  void add_transfers(const Plan& callee, int64_t times) {
+    for (const auto& [stream, n] : callee.transfers)
+      plan_.transfers[stream] = std::min(saturated, plan_.transfers[stream] + product(n, times));
+  }
+
+  static int64_t steps(const Item& item) {
+    int64_t n = 1 + static_cast<int64_t>(item.before.size() + item.after.size());
+    for (const Invocation& call : item.invocations)
+      n += 2 + static_cast<int64_t>(call.before.size() + call.after.size()) + call.callee->step_count;
+    return n;
+  }
+
+  Plan& plan_;
+};
+
+void place_in_arena(Plan& plan) {
+  std::vector<Interval> intervals;
+  std::vector<size_t> ids;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[i];
+    if (buffer.kind != Buffer::Kind::arena) continue;
+    intervals.push_back({buffer.bytes, buffer.first, buffer.last, 0});
+    ids.push_back(i);
+  }
+  plan.arena_bytes = assign_offsets(intervals);
+  for (size_t k = 0; k < ids.size(); ++k) plan.buffers[ids[k]].offset = intervals[k].offset;
+}
+
+}  // namespace
+
+struct Planner::Request {
+  const Graph& graph;
+  std::vector<Op*> order;
+  std::vector<const Tensor*> inputs, outputs;
+  bool keep_effects = true;
+};
+
+Plan Planner::make(const Request& request) {
+  Plan plan;
+  plan.graph = &request.graph;
+  std::vector<Node> nodes;
+  for (const Op* op : request.order) {
+    std::vector<const Plan*> callees;
+    for (const Graph* g : op->called) callees.push_back(&this->plan(*g));
+    nodes.push_back(lower(*op, std::move(callees)));
+  }
+  drop_dead_nodes(nodes, request.outputs, request.keep_effects);
+  fold(nodes, request.outputs);
+
+  Storage storage = assign_storage(nodes, request.inputs, request.outputs);
+  plan.buffers = std::move(storage.buffers);
+  plan.buffer_of = std::move(storage.buffer_of);
+  plan.input_modified = std::move(storage.input_modified);
+  for (const Buffer& buffer : plan.buffers)
+    if (buffer.kind == Buffer::Kind::constant) plan.constant_bytes += buffer.bytes;
+
+  const auto external = [&](Buffer::Kind kind, int index, const Tensor* tensor, int64_t bytes) {
+    Buffer buffer;
+    buffer.kind = kind;
+    buffer.index = index;
+    buffer.tensor = tensor;
+    buffer.bytes = bytes;
+    plan.buffers.push_back(buffer);
+    return static_cast<BufferId>(plan.buffers.size() - 1);
+  };
+  for (const auto& [constant, buffer] : storage.changed_constants) {
+    const int64_t bytes = constant->spec.bytes();
+    plan.prologue.push_back({external(Buffer::Kind::constant, -1, constant, bytes), buffer, bytes});
+    plan.constant_bytes += bytes;
+  }
+  Assembler assembler(plan);
+  for (size_t p = 0; p < nodes.size(); ++p) assembler.add(nodes[p], static_cast<int>(p));
+
+  for (size_t j = 0; j < request.outputs.size(); ++j) {
+    const Tensor* tensor = request.outputs[j];
+    auto found = plan.buffer_of.find(tensor);
+    // An output that no node made or read: a constant or variable returned as it is.
+    if (found == plan.buffer_of.end()) {
+      const auto kind = tensor->kind == TensorKind::variable ? Buffer::Kind::variable : Buffer::Kind::constant;
+      found = plan.buffer_of.emplace(tensor, external(kind, -1, tensor, tensor->spec.bytes())).first;
+    }
+    const Buffer buffer = plan.buffers[static_cast<size_t>(found->second)];
+    OutputSource source;
+    if (buffer.kind == Buffer::Kind::input) source = {OutputSource::Kind::input, buffer.index};
+    const bool own = buffer.kind == Buffer::Kind::output && buffer.index == static_cast<int>(j);
+    if (buffer.kind == Buffer::Kind::output && !own) source = {OutputSource::Kind::output, buffer.index};
+    plan.sources.push_back(source);
+    if (!own) {
+      const int64_t bytes = tensor->spec.bytes();
+      plan.epilogue.push_back(
+          {found->second, external(Buffer::Kind::output, static_cast<int>(j), tensor, bytes), bytes});
+    }
+  }
+  plan.step_count += static_cast<int64_t>(plan.prologue.size() + plan.epilogue.size());
+  place_in_arena(plan);
+  return plan;
+}
+
+const Plan& Planner::plan(const Graph& graph) {
+  const auto found = plans_.find(&graph);
+  if (found != plans_.end()) return *found->second;
+  if (depth_ >= max_call_depth)
+    throw Error(fmt::format("graphs call each other more than {} levels deep", max_call_depth),
+                {"call the inner graphs side by side, or repeat one graph"});
+  ++depth_;
+  struct Leave {
+    int& depth;
+    ~Leave() { --depth; }
+  } leave{depth_};
+  Request request{graph, schedule_order(graph), {}, {}, true};
+  request.inputs.assign(graph.inputs().begin(), graph.inputs().end());
+  request.outputs.assign(graph.outputs().begin(), graph.outputs().end());
+  auto made = std::make_unique<Plan>(make(request));
+  return *plans_.emplace(&graph, std::move(made)).first->second;
+}
+
+Plan Planner::plan_tensor(const Tensor& tensor) {
+  const Graph& graph = *tensor.graph;
+  Request request{graph, schedule_order(graph), {}, {&tensor}, false};
+  const auto last = std::find(request.order.begin(), request.order.end(), tensor.producer);
+  if (last != request.order.end()) request.order.erase(last + 1, request.order.end());
+  return make(request);
+}
+
+std::vector<const Plan*> Planner::plans() const {
+  std::vector<const Plan*> all;
+  for (const auto& [graph, plan] : plans_) all.push_back(plan.get());
+  return all;
+}
+
+}  // namespace pxl

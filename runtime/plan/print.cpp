@@ -1,0 +1,66 @@
+// A plan as text.
+#include <fmt/format.h>
+
+#include "runtime/plan/plan.hpp"
+
+namespace pxl {
+
+namespace {
+
+std::string place(const Buffer& buffer) {
+  switch (buffer.kind) {
+    case Buffer::Kind::arena: return fmt::format("arena {}", buffer.offset);
+    case Buffer::Kind::input: return fmt::format("input {}", buffer.index);
+    case Buffer::Kind::output: return fmt::format("output {}", buffer.index);
+    case Buffer::Kind::variable: return "variable";
+    case Buffer::Kind::constant: return "constant";
+  }
+  return {};
+}
+
+std::string list(const std::vector<BufferId>& ids) {
+  std::string text;
+  for (BufferId id : ids) {
+    if (!text.empty()) text += ", ";
+    text += id < 0 ? std::string("none") : fmt::format("b{}", id);
+  }
+  return text;
+}
+
+void add_copies(std::string& text, const std::vector<Copy>& copies, std::string_view indent) {
+  for (const Copy& copy : copies)
+    if (copy.from != copy.to)
+      text += fmt::format("{}copy b{} -> b{}, {} bytes\n", indent, copy.from, copy.to, copy.bytes);
+}
+
+}  // namespace
+
+std::string print_plan(const Plan& plan) {
+  std::string text = fmt::format("Plan : {}\n  arena {} bytes, constants {} bytes, {} steps\n", plan.graph->id(),
+                                 plan.arena_bytes, plan.constant_bytes, plan.step_count);
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[i];
+    text += fmt::format("  b{}: {}, {} bytes", i, place(buffer), buffer.bytes);
+    if (buffer.kind == Buffer::Kind::arena) text += fmt::format(", live {}..{}", buffer.first, buffer.last);
+    if (buffer.tensor) text += fmt::format("  {}", buffer.tensor->name);
+    text += '\n';
+  }
+  add_copies(text, plan.prologue, "  ");
+  for (const Item& item : plan.items) {
+    add_copies(text, item.before, "  ");
+    text += fmt::format("  {}: {}.{}", item.position, item.op->row->schedule, item.op->id);
+    if (item.kind == Item::Kind::loop) text += fmt::format(" {} times", item.repeats);
+    text += fmt::format(" ({}) -> ({}){}\n", list(item.in), list(item.out), item.note);
+    for (const Invocation& call : item.invocations) {
+      add_copies(text, call.before, "      ");
+      text += fmt::format("      {} ({}) -> ({})", call.callee->graph->id(), list(call.in), list(call.out));
+      text += call.frame >= 0 ? fmt::format(" in b{}\n", call.frame) : std::string("\n");
+      add_copies(text, call.after, "      ");
+    }
+    add_copies(text, item.after, "  ");
+  }
+  add_copies(text, plan.epilogue, "  ");
+  return text;
+}
+
+}  // namespace pxl

@@ -1,0 +1,193 @@
+// Host arrays: aligned storage that is refused before it would exhaust memory, value semantics, conversions.
+#include "runtime/tensor/array.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl {
+namespace {
+
+constexpr size_t alignment = 64;  ///< a cache line, and the widest vector register
+
+// More than the machine has can only end in swapping or in the kernel killing the process: memory is promised
+// at allocation and taken when written.
+int64_t physical_memory() {
+  static const int64_t bytes = [] {
+    long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGE_SIZE);
+    return pages > 0 && size > 0 ? int64_t{pages} * size : std::numeric_limits<int64_t>::max();
+  }();
+  return bytes;
+}
+
+std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes) {
+  auto refuse = [&] { throw run_error(fmt::format("{} needs {} bytes, more than memory", text(spec), bytes)); };
+  if (bytes > physical_memory()) refuse();
+  size_t rounded = (std::max<size_t>(static_cast<size_t>(bytes), 1) + alignment - 1) / alignment * alignment;
+  auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
+  if (!data) refuse();
+  return {data, [](std::byte* p) { std::free(p); }};
+}
+
+// C++ leaves a float outside the integer's range undefined; here it saturates, and NaN becomes 0.
+template <class To, class From>
+To convert(From value) {
+  if constexpr (std::is_same_v<From, half>) {
+    return convert<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, half>) {
+    return half(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From{};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (std::isnan(value)) return To{0};
+    // Both bounds are powers of two (or 0): exact in float.
+    constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
+    const From high = std::ldexp(From{1}, std::numeric_limits<To>::digits);
+    if (value <= low) return std::numeric_limits<To>::min();
+    if (value >= high) return std::numeric_limits<To>::max();
+    return static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+// double to half by way of float would round twice: a value just beside the middle of two halves may first be
+// rounded onto it. Odd rounding of the first step (the last bit says "inexact") makes the second step right.
+template <>
+half convert<half, double>(double value) {
+  float f = static_cast<float>(value);
+  if (double back = f; back != value && std::isfinite(f) && !std::isnan(value)) {
+    uint32_t bits = std::bit_cast<uint32_t>(f);
+    if (!(bits & 1u)) {
+      bool too_large = std::fabs(back) > std::fabs(value);
+      bits = too_large ? bits - 1 : bits + 1;
+    }
+    f = std::bit_cast<float>(bits);
+  }
+  return half(f);
+}
+
+template <class V>
+Array filled(DType dtype, Shape shape, V value) {
+  Array a(dtype, std::move(shape));
+  with_type(dtype, [&]<class T>(type_tag<T>) { std::fill_n(a.mutable_data<T>(), a.size(), convert<T>(value)); });
+  return a;
+}
+
+}  // namespace
+
+Array::Array() {
+  static const std::shared_ptr<std::byte> zero = [] {
+    auto data = allocate({}, sizeof(float));
+    std::memset(data.get(), 0, sizeof(float));
+    return data;
+  }();
+  data_ = zero;
+}
+
+Array::Array(DType dtype, Shape shape) : spec_{std::move(shape), dtype, {}}, size_(element_count(spec_.shape)) {
+  data_ = allocate(spec_, bytes());
+}
+
+Array Array::zeros(DType dtype, Shape shape) {
+  Array a(dtype, std::move(shape));
+  std::memset(a.data_.get(), 0, static_cast<size_t>(a.bytes()));
+  return a;
+}
+
+Array Array::full(DType dtype, Shape shape, double value) { return filled(dtype, std::move(shape), value); }
+Array Array::full_int(DType dtype, Shape shape, int64_t value) { return filled(dtype, std::move(shape), value); }
+
+Array Array::wrap(DType dtype, Shape shape, std::shared_ptr<std::byte> data) {
+  if (!data) throw std::logic_error("array around a null pointer");
+  Array a;
+  a.spec_ = {std::move(shape), dtype, {}};
+  a.size_ = element_count(a.spec_.shape);
+  a.data_ = std::move(data);
+  return a;
+}
+
+std::byte* Array::mutable_raw() {
+  if (data_.use_count() != 1) {
+    auto own = allocate(spec_, bytes());
+    std::memcpy(own.get(), data_.get(), static_cast<size_t>(bytes()));
+    data_ = std::move(own);
+  }
+  return data_.get();
+}
+
+Array Array::rows(int64_t begin, int64_t end) const {
+  if (rank() == 0) throw Error("a scalar has no rows");
+  int64_t count = spec_.shape[0];
+  if (begin < 0 || end < begin || end > count)
+    throw Error(fmt::format("rows {} to {} are outside {}", begin, end, text(spec_)));
+  Array a = *this;
+  a.spec_.shape[0] = end - begin;
+  a.spec_.meta_shape.clear();
+  a.size_ = element_count(a.spec_.shape);
+  int64_t row_bytes = count == 0 ? 0 : bytes() / count;
+  a.data_ = std::shared_ptr<std::byte>(data_, data_.get() + begin * row_bytes);
+  return a;
+}
+
+Array Array::reshaped(Shape shape) const {
+  if (element_count(shape) != size_)
+    throw Error(fmt::format("{} cannot be reshaped to {}: {} elements and {}", text(spec_), bracket_text(shape), size_,
+                            element_count(shape)));
+  Array a = *this;
+  a.spec_.shape = std::move(shape);
+  a.spec_.meta_shape.clear();
+  return a;
+}
+
+Array Array::cast(DType to) const {
+  if (to == dtype()) return *this;
+  Array out(to, spec_.shape);
+  if (dtype() == DType::float32 && to == DType::float16) {
+    to_half(data<float>(), out.mutable_data<half>(), size_);
+  } else if (dtype() == DType::float16 && to == DType::float32) {
+    to_float(data<half>(), out.mutable_data<float>(), size_);
+  } else {
+    with_type(dtype(), [&]<class From>(type_tag<From>) {
+      with_type(to, [&]<class To>(type_tag<To>) {
+        const From* source = data<From>();
+        To* target = out.mutable_data<To>();
+        for (int64_t i = 0; i < size_; ++i) target[i] = convert<To>(source[i]);
+      });
+    });
+  }
+  return out;
+}
+
+Array Array::clone() const {
+  Array a(dtype(), shape());
+  a.spec_.meta_shape = spec_.meta_shape;
+  std::memcpy(a.data_.get(), data_.get(), static_cast<size_t>(bytes()));
+  return a;
+}
+
+double Array::number(int64_t i) const {
+  if (i < 0 || i >= size_) throw std::logic_error("array element out of range");
+  return with_type(dtype(), [&]<class T>(type_tag<T>) { return convert<double>(data<T>()[i]); });
+}
+
+int64_t Array::integer(int64_t i) const {
+  if (i < 0 || i >= size_) throw std::logic_error("array element out of range");
+  return with_type(dtype(), [&]<class T>(type_tag<T>) { return convert<int64_t>(data<T>()[i]); });
+}
+
+bool identical(const Array& a, const Array& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+}
+
+}  // namespace pxl

@@ -1,0 +1,88 @@
+// Host arrays: dense, row-major, reference-counted. Copying an Array shares its buffer; writing through
+// mutable_data() first makes the buffer this array's own, so an Array behaves as a value.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stdexcept>
+
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl {
+
+class Array {
+ public:
+  /// A float32 scalar, 0.
+  Array();
+  /// Uninitialised elements (64-byte aligned). Throws Error "... needs N bytes, more than memory" when it cannot be
+  /// had.
+  Array(DType dtype, Shape shape);
+
+  static Array zeros(DType dtype, Shape shape);
+  static Array full(DType dtype, Shape shape, double value);
+  static Array full_int(DType dtype, Shape shape, int64_t value);
+  template <class T>
+  static Array scalar(T value) {
+    Array a(dtype_of<T>(), {});
+    a.mutable_data<T>()[0] = value;
+    return a;
+  }
+  template <class T>
+  static Array from(Shape shape, std::span<const T> values) {
+    Array a(dtype_of<T>(), std::move(shape));
+    if (values.size() != static_cast<size_t>(a.size()))
+      throw std::logic_error("array made from another number of values");
+    T* to = a.mutable_data<T>();
+    for (size_t i = 0; i < values.size(); ++i) to[i] = values[i];
+    return a;
+  }
+  /// Wraps memory that somebody else owns; `owner` keeps it alive. Used for zero-copy views.
+  static Array wrap(DType dtype, Shape shape, std::shared_ptr<std::byte> data);
+
+  DType dtype() const { return spec_.dtype; }
+  const Shape& shape() const { return spec_.shape; }
+  const TensorSpec& spec() const { return spec_; }
+  int64_t rank() const { return static_cast<int64_t>(spec_.shape.size()); }
+  int64_t size() const { return size_; }
+  int64_t bytes() const { return size_ * static_cast<int64_t>(size_of(spec_.dtype)); }
+
+  const std::byte* raw() const { return data_.get(); }
+  std::byte* mutable_raw();
+  template <class T>
+  const T* data() const {
+    check(dtype_of<T>());
+    return reinterpret_cast<const T*>(raw());
+  }
+  template <class T>
+  T* mutable_data() {
+    check(dtype_of<T>());
+    return reinterpret_cast<T*>(mutable_raw());
+  }
+
+  /// Rows [begin, end) of the first axis; shares the buffer.
+  Array rows(int64_t begin, int64_t end) const;
+  /// The same elements under another shape of equal size; shares the buffer.
+  Array reshaped(Shape shape) const;
+  /// Converted element by element: to integers truncating toward zero, to bool by != 0, to float16 rounding to
+  /// nearest even. Returns *this where the dtype is the same already.
+  Array cast(DType dtype) const;
+  /// A copy that shares nothing.
+  Array clone() const;
+
+  /// Element `i` of the flattened array, widened.
+  double number(int64_t i) const;
+  int64_t integer(int64_t i) const;
+
+ private:
+  void check(DType dtype) const {
+    if (dtype != spec_.dtype) throw std::logic_error("array accessed as another dtype");
+  }
+  TensorSpec spec_;
+  int64_t size_ = 1;
+  std::shared_ptr<std::byte> data_;
+};
+
+/// Same dtype, shape and bits.
+bool identical(const Array& a, const Array& b);
+
+}  // namespace pxl

@@ -1,0 +1,127 @@
+// Philox4x32-10 and the host's generator on top of it.
+#include "runtime/tensor/random.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl {
+
+std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
+  // Multipliers and Weyl increments of table 2 of the paper.
+  constexpr uint64_t m0 = 0xD2511F53, m1 = 0xCD9E8D57;
+  constexpr uint32_t w0 = 0x9E3779B9, w1 = 0xBB67AE85;
+  for (int round = 0; round < 10; ++round) {
+    uint64_t p0 = m0 * c[0], p1 = m1 * c[2];
+    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
+         static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
+    k[0] += w0, k[1] += w1;
+  }
+  return c;
+}
+
+void Random::reseed(uint64_t seed) {
+  key_ = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
+  counter_ = 0;
+  used_ = 4;
+  have_spare_ = false;
+}
+
+uint32_t Random::bits() {
+  if (used_ == 4) {
+    block_ = philox4x32({static_cast<uint32_t>(counter_), static_cast<uint32_t>(counter_ >> 32), 0, 0}, key_);
+    ++counter_;
+    used_ = 0;
+  }
+  return block_[static_cast<size_t>(used_++)];
+}
+
+double Random::uniform() {
+  uint64_t high = bits() >> 5, low = bits() >> 6;
+  return static_cast<double>(high << 26 | low) * 0x1p-53;
+}
+
+int64_t Random::below(int64_t n) {
+  if (n <= 0) throw Error(fmt::format("a random number below {} does not exist", n));
+  // The last, incomplete run of n values among 2^64 is drawn again.
+  auto range = static_cast<uint64_t>(n);
+  uint64_t rest = (0 - range) % range;
+  for (;;) {
+    uint64_t draw = uint64_t{bits()} << 32;
+    draw |= bits();
+    if (draw >= rest) return static_cast<int64_t>(draw % range);
+  }
+}
+
+double Random::normal() {
+  if (have_spare_) {
+    have_spare_ = false;
+    return spare_;
+  }
+  // 1 - u is in (0, 1]: its logarithm is finite.
+  double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+  double angle = 2.0 * std::numbers::pi * uniform();
+  spare_ = radius * std::sin(angle);
+  have_spare_ = true;
+  return radius * std::cos(angle);
+}
+
+namespace {
+
+template <class Draw>
+Array drawn(DType dtype, const Shape& shape, Draw draw) {
+  Array out(dtype == DType::float32 ? DType::float32 : DType::float64, shape);
+  if (dtype == DType::float32) {
+    float* to = out.mutable_data<float>();
+    for (int64_t i = 0; i < out.size(); ++i) to[i] = static_cast<float>(draw());
+  } else {
+    double* to = out.mutable_data<double>();
+    for (int64_t i = 0; i < out.size(); ++i) to[i] = draw();
+  }
+  return out.cast(dtype);
+}
+
+void check_deviation(double std) {
+  if (!(std >= 0)) throw Error(fmt::format("a standard deviation of {} is not a number from 0 up", std));
+}
+
+}  // namespace
+
+Array Random::uniform(DType dtype, const Shape& shape, double low, double high) {
+  return drawn(dtype, shape, [&] { return low + (high - low) * uniform(); });
+}
+
+Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
+  check_deviation(std);
+  return drawn(dtype, shape, [&] { return mean + std * normal(); });
+}
+
+Array Random::truncated_normal(DType dtype, const Shape& shape, double mean, double std, double bound) {
+  check_deviation(std);
+  if (!(bound > 0)) throw Error(fmt::format("a truncated normal needs a bound above 0, not {}", bound));
+  // Within a narrow bound almost every normal draw would be refused; there a uniform draw kept with the density's
+  // height has the same distribution and is kept almost always.
+  bool narrow = bound < 0.5;
+  return drawn(dtype, shape, [&] {
+    for (;;) {
+      double z = narrow ? bound * (2 * uniform() - 1) : normal();
+      if (narrow ? uniform() < std::exp(-0.5 * z * z) : std::fabs(z) <= bound) return mean + std * z;
+    }
+  });
+}
+
+std::vector<int64_t> Random::permutation(int64_t n) {
+  if (n < 0) throw Error(fmt::format("a permutation of {} items does not exist", n));
+  element_count({n});
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  for (int64_t i = n - 1; i > 0; --i)
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(below(i + 1))]);
+  return order;
+}
+
+}  // namespace pxl

@@ -1,0 +1,42 @@
+// Counter-based random numbers (Philox4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+// SC 2011): value i of a stream depends on the key and on i alone, never on threads or order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "runtime/tensor/array.hpp"
+
+namespace pxl {
+
+/// Four 32-bit outputs for one 128-bit counter under a 64-bit key.
+std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+/// The host's generator: draws of `normal(...)`, `uniform(...)`, shuffles. One 64-bit seed fixes every draw.
+class Random {
+ public:
+  explicit Random(uint64_t seed) { reseed(seed); }
+  void reseed(uint64_t seed);
+
+  uint32_t bits();                       ///< 32 uniform bits
+  double uniform();                      ///< [0, 1), 53 bits
+  int64_t below(int64_t n);              ///< uniform on 0..n-1, unbiased
+  double normal();                       ///< mean 0, deviation 1 (Box-Muller)
+
+  Array uniform(DType dtype, const Shape& shape, double low, double high);
+  Array normal(DType dtype, const Shape& shape, double mean, double std);
+  /// Normal redrawn until within `bound` deviations of the mean.
+  Array truncated_normal(DType dtype, const Shape& shape, double mean, double std, double bound = 2.0);
+  /// Fisher-Yates: a permutation of 0..n-1.
+  std::vector<int64_t> permutation(int64_t n);
+
+ private:
+  std::array<uint32_t, 2> key_{};
+  uint64_t counter_ = 0;
+  std::array<uint32_t, 4> block_{};
+  int used_ = 4;
+  bool have_spare_ = false;
+  double spare_ = 0;
+};
+
+}  // namespace pxl

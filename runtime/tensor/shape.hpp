@@ -1,0 +1,48 @@
+// Shapes and specs (shape and dtype), with the arithmetic that all layers share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/tensor/dtype.hpp"
+
+namespace pxl {
+
+using Shape = std::vector<int64_t>;  ///< extents, outermost first; empty for a scalar
+
+constexpr int64_t max_rank = 32;  ///< as NumPy
+
+/// Product of the extents. Throws Error where it leaves 2^48 elements ("a tensor larger than memory"), where an
+/// extent is negative, and beyond max_rank axes. Extents of zero hide no overflow of the others.
+int64_t element_count(const Shape& shape);
+
+/// As Python writes a tuple: "()", "(32,)", "(2, 4)".
+std::string tuple_text(const Shape& shape);
+/// As the language writes a shape: "[]", "[32]", "[2, 4]".
+std::string bracket_text(const Shape& shape);
+
+/// NumPy broadcasting; throws Error "shapes [2, 3] and [4] cannot be broadcast together" with the axis at fault.
+Shape broadcast(const Shape& a, const Shape& b);
+bool broadcastable_to(const Shape& from, const Shape& to);
+
+/// Wraps a negative axis; throws Error when it is out of range for `rank`.
+int64_t normalise_axis(int64_t axis, int64_t rank);
+
+/// Row-major strides in elements.
+Shape strides_of(const Shape& shape);
+
+struct TensorSpec {
+  Shape shape;
+  DType dtype = DType::float32;
+  Shape meta_shape;  ///< the unsharded shape of a replica-sharded tensor, otherwise empty
+
+  int64_t size() const { return element_count(shape); }                       ///< elements
+  int64_t bytes() const { return size() * static_cast<int64_t>(size_of(dtype)); }
+  friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
+};
+
+/// "float32[8, 784]"
+std::string text(const TensorSpec& spec);
+
+}  // namespace pxl

@@ -1,0 +1,49 @@
+// The only header that includes xtensor: with SIMD on, and with what version 0.24 lacks under C++20.
+//
+// Two traps for those who write expressions. A lazy reduction with keep_dims broadcasts wrongly inside a larger
+// expression: evaluate every reduction (xt::eval, or xt::evaluation_strategy::immediate) before using it. And include
+// this from few .cpp files: it costs seconds.
+#pragma once
+
+#ifndef XTENSOR_USE_XSIMD
+#define XTENSOR_USE_XSIMD
+#endif
+
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xarray.hpp>
+#include <xtensor/xbuilder.hpp>
+#include <xtensor/xeval.hpp>
+#include <xtensor/xmath.hpp>
+#include <xtensor/xnoalias.hpp>
+#include <xtensor/xstrided_view.hpp>
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
+
+#include <span>
+#include <vector>
+
+#if __cplusplus > 201703L && defined(__GNUC__) && !defined(__clang__)
+namespace xt::detail {
+// xexpression_traits.hpp declares this for C++17 exactly. Without it g++ takes a dynamic shape, svector<size_t, 4>,
+// for a fixed one of four axes, and xt::eval of a 2x3 expression has rank 4 (xtensor issue 1970). It has to have a
+// template parameter S as there: a specialisation for svector by name would be ambiguous.
+template <template <class, std::size_t, class, bool> class S, class X, std::size_t N, class A, bool Init>
+struct xtype_for_shape<S<X, N, A, Init>> {
+  template <class T, layout_type L>
+  using type = xarray<T, L>;
+};
+}  // namespace xt::detail
+#endif
+
+namespace pxl {
+
+/// A view of `data` as a row-major xtensor array of this shape; nothing is copied or owned.
+template <class T>
+auto as_xtensor(T* data, std::span<const int64_t> shape) {
+  std::vector<std::size_t> extents(shape.begin(), shape.end());
+  std::size_t size = 1;
+  for (std::size_t extent : extents) size *= extent;
+  return xt::adapt(data, size, xt::no_ownership(), extents);
+}
+
+}  // namespace pxl

@@ -1,0 +1,336 @@
+// Reverse-mode differentiation of a graph. The forward ops are visited in reverse; the rule of each row adds the
+// gradient ops; contributions to a tensor's gradient are summed when its producer is reached. What turns out to be
+// unused is pruned at the end, and only then are the forward values that remain made available to the caller.
+#include "runtime/transform/autodiff.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/ops/table.hpp"
+#include "runtime/transform/differentiator.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// Keeps what the program being elaborated gives to its next op.
+class StateGuard {
+ public:
+  explicit StateGuard(Ir& ir) : ir_(ir), origin_(ir.origin), scopes_(ir.name_scopes), ipu_(ir.ipu), io_(ir.io_tiles) {}
+  ~StateGuard() {
+    ir_.origin = std::move(origin_);
+    ir_.name_scopes = std::move(scopes_);
+    ir_.ipu = ipu_;
+    ir_.io_tiles = io_;
+  }
+  StateGuard(const StateGuard&) = delete;
+  StateGuard& operator=(const StateGuard&) = delete;
+
+ private:
+  Ir& ir_;
+  Origin origin_;
+  std::vector<std::string> scopes_;
+  std::optional<int> ipu_;
+  bool io_;
+};
+
+constexpr std::string_view gradient_prefix = "Gradient___";
+
+/// "fc1/weight" becomes "fc1/Gradient___weight".
+std::string gradient_name(const Tensor& forward) {
+  std::string name = forward.name;
+  const size_t slash = name.rfind('/');
+  return name.insert(slash == std::string::npos ? 0 : slash + 1, gradient_prefix);
+}
+
+std::string shown(const Op& op) { return fmt::format("{}.{}", op.row->schedule, op.id); }
+
+std::string place(const Origin& origin) {
+  if (!origin.span) return {};
+  const Position at = origin.span.file->position(origin.span.begin);
+  return fmt::format(" at {}:{}:{}", origin.span.file->name(), at.line, at.column);
+}
+
+[[noreturn]] void refuse(const Op& op, std::string message, std::vector<std::string> notes) {
+  Diagnostic d;
+  d.message = std::move(message);
+  d.span = op.origin.span;
+  d.frames = op.origin.frames;
+  d.notes = std::move(notes);
+  throw Error(std::move(d));
+}
+
+void check_nothing_modified(const Graph& graph) {
+  for (const auto& op : graph.ops()) {
+    if (op->row->role == Role::host_load) continue;  // fills memory that it alone uses
+    for (size_t slot = 0; slot < op->inputs.size(); ++slot)
+      if (op->inputs[slot] && op->modifies(slot))
+        refuse(*op,
+               fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
+                           graph.id(), shown(*op), op->inputs[slot]->name),
+               {"use the form that gives a new tensor, or differentiate a graph without the update"});
+  }
+}
+
+/// Where the gradient on its way to `tensor` got lost, for the error.
+std::vector<std::string> why_none(const Tensor& tensor, const TensorSet& wanted) {
+  if (!is_floating(tensor.spec.dtype))
+    return {fmt::format("it is {}: only floating tensors have gradients", text(tensor.spec))};
+  std::vector<std::string> notes;
+  TensorSet seen{&tensor};
+  std::vector<const Tensor*> open{&tensor};
+  while (!open.empty() && notes.size() < 3) {
+    const Tensor* t = open.back();
+    open.pop_back();
+    if (t->consumers.empty() && !wanted.count(t) && t != &tensor)
+      notes.push_back(fmt::format("`{}` is not used by an output with a gradient", t->name));
+    for (const Op* op : t->consumers) {
+      bool goes_on = false;
+      for (const Tensor* y : op->outputs) {
+        if (!is_floating(y->spec.dtype)) continue;
+        goes_on = true;
+        if (seen.insert(y).second) open.push_back(y);
+      }
+      const bool stops = !op->outputs.empty() && (!goes_on || op->row->name == std::string_view("detach"));
+      if (stops) notes.push_back(fmt::format("the path stops at `{}`{}", shown(*op), place(op->origin)));
+    }
+  }
+  if (tensor.consumers.empty()) notes.push_back("no op uses it");
+  notes.push_back("leave it out of grads_required");
+  return notes;
+}
+
+using Memo = std::map<std::string, GradGraphInfoPtr>;
+
+std::string memo_key(const Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
+  std::string key = graph.id();
+  for (const Tensor* t : provided) key += "\n>" + t->id;
+  for (const Tensor* t : required) key += "\n<" + t->id;
+  return key;
+}
+
+void check_strict(const GradGraphInfo& info, const std::vector<Tensor*>& provided,
+                  const std::vector<Tensor*>& required) {
+  if (info.expected_outputs.size() == required.size()) return;
+  const TensorSet wanted(provided.begin(), provided.end());
+  for (const Tensor* t : required) {
+    const auto has = [&](const ExpectedConnection& c) { return c.fwd_tensor == t; };
+    if (std::any_of(info.expected_outputs.begin(), info.expected_outputs.end(), has)) continue;
+    throw Error(fmt::format("autodiff: cannot provide a gradient for `{}`: no differentiable path leads from it to {}",
+                            t->name, provided.size() == 1 ? fmt::format("`{}`", provided[0]->name) : "the outputs"),
+                why_none(*t, wanted));
+  }
+}
+
+void check_members(const Graph& graph, std::string_view list, const std::vector<Tensor*>& tensors) {
+  for (const Tensor* t : tensors)
+    if (!graph.contains(t))
+      throw Error(fmt::format("autodiff: `{}` in {} is not a tensor of the graph `{}`", t->id, list, graph.id()));
+}
+
+}  // namespace
+
+Differentiator::Differentiator(Graph& forward, const std::vector<Tensor*>& provided,
+                               const std::vector<Tensor*>& required, const GradInfos& called)
+    : forward_(forward),
+      provided_(provided),
+      required_(required),
+      called_(called),
+      reachable_(tensors_after(forward, required)),
+      graph_(forward.ir().create_gradient_graph(forward)),
+      emitter_(graph_) {}
+
+Expr Differentiator::forward_value(Tensor* tensor) {
+  auto [at, fresh] = values_.emplace(tensor, nullptr);
+  if (fresh)
+    at->second = tensor->kind == TensorKind::constant ? graph_.add_constant(tensor->data, tensor->name)
+                                                      : graph_.add_input(tensor->spec, tensor->name);
+  return emitter_.of(at->second);
+}
+
+Expr Differentiator::in(size_t slot) { return forward_value(op_->inputs.at(slot)); }
+Expr Differentiator::out(size_t index) { return forward_value(op_->outputs.at(index)); }
+
+Expr Differentiator::dy(size_t index) {
+  Tensor* t = gradient(op_->outputs.at(index));
+  return t ? emitter_.of(t) : Expr();
+}
+
+bool Differentiator::wants(size_t slot) const {
+  const Tensor* t = slot < op_->inputs.size() ? op_->inputs[slot] : nullptr;
+  return t && is_floating(t->spec.dtype) && reachable_.count(t) > 0;
+}
+
+void Differentiator::set(size_t slot, Expr gradient) {
+  if (!gradient || !wants(slot)) return;
+  const Tensor* t = op_->inputs[slot];
+  if (gradient.shape() != t->spec.shape || gradient.dtype() != t->spec.dtype)
+    throw Error(fmt::format("the gradient of {} gives {} for input {}, which is {}", op_->row->name,
+                            text(gradient.spec()), slot, text(t->spec)),
+                {}, Fault::internal);
+  contributions_[t].push_back(gradient.tensor());
+}
+
+Tensor* Differentiator::sum(const std::vector<Tensor*>& terms) {
+  if (terms.size() < 2) return terms.empty() ? nullptr : terms[0];
+  if (terms.size() > 2 && find_op("sum_n")) {
+    std::vector<Expr> operands;
+    for (Tensor* t : terms) operands.push_back(emitter_.of(t));
+    return emitter_.one("sum_n", {OpArg(std::move(operands))}).tensor();
+  }
+  Expr total = emitter_.of(terms[0]);
+  for (size_t i = 1; i < terms.size(); ++i) total = total + emitter_.of(terms[i]);
+  return total.tensor();
+}
+
+Tensor* Differentiator::zeros(const TensorSpec& spec) {
+  return graph_.add_constant(Array::zeros(spec.dtype, spec.shape), "zeros");
+}
+
+Tensor* Differentiator::gradient(Tensor* forward) {
+  if (const auto found = gradients_.find(forward); found != gradients_.end()) return found->second;
+  const auto terms = contributions_.find(forward);
+  Tensor* total = terms == contributions_.end() ? nullptr : sum(terms->second);
+  gradients_.emplace(forward, total);
+  // Named after the first forward tensor whose gradient it is.
+  if (total && total->producer && named_.insert(total).second) {
+    const std::string name = gradient_name(*forward);
+    if (total->name != name) graph_.rename(total, name);
+  }
+  return total;
+}
+
+void Differentiator::visit(const Op& op) {
+  const auto has_gradient = [&](const Tensor* t) { return contributions_.count(t) > 0; };
+  if (std::none_of(op.outputs.begin(), op.outputs.end(), has_gradient)) return;
+  op_ = &op;
+  bool wanted = false;
+  for (size_t slot = 0; slot < op.inputs.size(); ++slot) wanted = wanted || wants(slot);
+  if (!wanted) return;
+  Ir& ir = forward_.ir();
+  ir.origin = op.origin;
+  ir.ipu = op.ipu;
+  ir.io_tiles = op.io_tiles;
+  if (!op.called.empty())
+    differentiate_call();
+  else if (op.row->gradient)
+    op.row->gradient(*this);
+  else
+    refuse(op,
+           fmt::format("`{}` has no gradient, but the gradient of `{}` flows through it to `{}`", op.row->name,
+                       op.outputs.at(0)->name, op.inputs.at(0) ? op.inputs[0]->name : "its operand"),
+           {"use detach where the gradient may stop, or leave such inputs out of grads_required"});
+}
+
+GradGraphInfoPtr Differentiator::run() {
+  check_nothing_modified(forward_);
+  StateGuard guard(forward_.ir());
+  forward_.ir().name_scopes.clear();
+  for (Tensor* t : provided_) {
+    Tensor* given = graph_.add_input(t->spec, gradient_name(*t));
+    contributions_[t].push_back(given);
+  }
+  // Autodiff of a callee adds outputs to forward ops but no forward ops, so the list is stable.
+  for (auto it = forward_.ops().rbegin(); it != forward_.ops().rend(); ++it) visit(**it);
+  return finish();
+}
+
+GradGraphInfoPtr Differentiator::finish() {
+  auto info = std::make_shared<GradGraphInfo>();
+  info->graph = &graph_;
+  info->forward_graph = &forward_;
+  for (Tensor* t : required_)
+    if (Tensor* g = gradient(t)) {
+      graph_.add_output(g);
+      info->expected_outputs.push_back({ConnectionType::fwd_grad, t});
+    }
+  graph_.prune(provided_.size());
+
+  const TensorSet kept(graph_.inputs().begin(), graph_.inputs().end());
+  std::map<std::string_view, Tensor*> used;  // forward tensors by id
+  for (const auto& [tensor, value] : values_)
+    if (kept.count(value)) used.emplace(tensor->id, tensor);
+  std::vector<Tensor*> inputs(graph_.inputs().begin(),
+                              graph_.inputs().begin() + static_cast<std::ptrdiff_t>(provided_.size()));
+  for (Tensor* t : provided_) info->expected_inputs.push_back({ConnectionType::fwd_grad, t});
+  const TensorSet given(forward_.inputs().begin(), forward_.inputs().end());
+  for (const auto& [id, tensor] : used) {
+    inputs.push_back(values_.at(tensor));
+    info->expected_inputs.push_back({ConnectionType::fwd, tensor});
+    if (!given.count(tensor)) forward_.add_stashed_output(tensor);
+  }
+  graph_.set_inputs(std::move(inputs));
+  return info;
+}
+
+GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required,
+                               const GradInfos& called, bool strict) {
+  Ir& ir = graph.ir();
+  const std::string key = memo_key(graph, provided, required);
+  auto& slot = ir.memo["autodiff"];
+  if (const auto memo = std::static_pointer_cast<const Memo>(slot); memo && called.empty())
+    if (const auto found = memo->find(key); found != memo->end()) {
+      if (strict) check_strict(*found->second, provided, required);
+      return found->second;
+    }
+  const GradGraphInfoPtr info = Differentiator(graph, provided, required, called).run();
+  if (strict) check_strict(*info, provided, required);
+  if (called.empty()) {
+    // A new map each time: marks keep the old one, so a rollback also forgets gradient graphs.
+    const auto before = std::static_pointer_cast<const Memo>(slot);
+    auto after = before ? std::make_shared<Memo>(*before) : std::make_shared<Memo>();
+    after->emplace(key, info);
+    slot = after;
+  }
+  return info;
+}
+
+GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grads_provided,
+                          std::optional<std::vector<Tensor*>> grads_required,
+                          const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info) {
+  if (graph.is_main())
+    throw Error("autodiff: the main graph cannot be differentiated",
+                {"put the computation into a graph (a module's create_graph) and differentiate that"});
+  if (graph.ir().frozen)
+    throw Error(fmt::format("autodiff: the program `{}` is owned by a session: nothing more can be added to it",
+                            graph.ir().name()),
+                {"call autodiff before Session(...)"});
+  std::vector<Tensor*> provided;
+  if (grads_provided) {
+    check_members(graph, "grads_provided", *grads_provided);
+    for (const Tensor* t : *grads_provided)
+      if (!is_floating(t->spec.dtype))
+        throw Error(fmt::format("autodiff: `{}` in grads_provided is {}: only floating tensors have gradients", t->name,
+                                text(t->spec)));
+    provided = floating_once(*grads_provided);
+  } else {
+    provided = floating_once(
+        {graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(graph.declared_outputs())});
+  }
+  if (provided.empty())
+    throw Error(fmt::format("autodiff: the graph `{}` has no output that can have a gradient", graph.id()),
+                {"return a floating tensor, or name tensors in grads_provided"});
+  std::vector<Tensor*> required;
+  if (grads_required) {
+    check_members(graph, "grads_required", *grads_required);
+    TensorSet seen;
+    for (Tensor* t : *grads_required)
+      if (seen.insert(t).second) required.push_back(t);
+  } else {
+    required = differentiable_inputs(graph, provided);
+  }
+  if (required.empty())
+    throw Error(fmt::format("autodiff: no input of the graph `{}` can have a gradient", graph.id()),
+                {"a gradient needs a floating input from which differentiable ops lead to an output"});
+
+  const auto mark = graph.ir().mark();
+  try {
+    return differentiate(graph, provided, required, called_graphs_grad_info, grads_required.has_value());
+  } catch (...) {
+    graph.ir().rollback(*mark);  // no half-built gradient graphs, no outputs added in vain
+    throw;
+  }
+}
+
+}  // namespace pxl

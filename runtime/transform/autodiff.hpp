@@ -1,0 +1,64 @@
+// Reverse-mode differentiation, graph to graph (reference: PopXL's transforms.autodiff).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/graph/ir.hpp"
+
+namespace pxl {
+
+enum class ConnectionType : uint8_t { fwd, fwd_grad };
+
+/// What an input or output of a gradient graph stands for: a forward tensor, or the gradient of one.
+struct ExpectedConnection {
+  ConnectionType type;
+  Tensor* fwd_tensor;
+};
+
+struct GradGraphInfo {
+  Graph* graph = nullptr;  ///< the gradient graph
+  Graph* forward_graph = nullptr;
+  std::vector<ExpectedConnection> expected_inputs;   ///< parallel to graph->inputs()
+  std::vector<ExpectedConnection> expected_outputs;  ///< parallel to graph->outputs()
+
+  /// {gradient graph input: tensor of the caller} for the fwd connections, from a call of the forward graph.
+  /// Throws Error where the call site calls another graph.
+  std::map<Tensor*, Tensor*> inputs_dict(const Op& fwd_call) const;
+  /// {tensor given to the forward call: its gradient, an output of the gradient call}, in output order. A tensor
+  /// given twice keeps its last gradient.
+  std::vector<std::pair<Tensor*, Tensor*>> fwd_parent_ins_to_grad_parent_outs(const Op& fwd_call,
+                                                                              const Op& grad_call) const;
+};
+using GradGraphInfoPtr = std::shared_ptr<const GradGraphInfo>;
+
+/// The gradient graph of `graph`. `grads_provided` default to the declared outputs, `grads_required` to all inputs
+/// that can have a gradient. Inputs of the result: a gradient per provided tensor, then the forward tensors that
+/// are used, by id. Activations among them become further outputs of the forward graph and of its call sites.
+/// Graphs called by `graph` are differentiated first, each once. Memoised per graph and lists.
+/// Throws: a modifying op in the forward graph, a required tensor without gradient path, an op without gradient;
+/// each names the op and its source line.
+GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grads_provided = {},
+                          std::optional<std::vector<Tensor*>> grads_required = {},
+                          const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info = {});
+
+/// The floating inputs of `graph` from which floating tensors lead to a tensor of `grads_provided` (by default the
+/// declared outputs), in input order.
+std::vector<Tensor*> differentiable_inputs(const Graph& graph, std::optional<std::vector<Tensor*>> grads_provided = {});
+
+/// A call of a gradient graph, made by `backward`.
+struct Backward {
+  GradGraphInfoPtr info;
+  Op* call = nullptr;
+  std::vector<Tensor*> gradients;  ///< parallel to the wanted tensors
+};
+
+/// The gradients of tensors that were given to a call. `output_grads` is parallel to the declared outputs of the
+/// called graph (a shorter list, or null: no gradient); each has the output's spec and is in the graph of the call.
+/// Builds or reuses the gradient graph, calls it beside `fwd_call`, and sums the gradients of a tensor that was given
+/// to several inputs. Throws Error where a wanted tensor was not given to the call or no path leads to it.
+Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const std::vector<Tensor*>& wanted);
+
+}  // namespace pxl

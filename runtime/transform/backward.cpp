@@ -1,0 +1,152 @@
+// Connecting gradient graphs to call sites: which tensor of the caller each input of a gradient graph is, and the
+// whole backward step in one.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/ops/emit.hpp"
+#include "runtime/transform/differentiator.hpp"
+
+namespace pxl {
+
+namespace {
+
+std::string called_text(const Op& op) {
+  return op.called.empty() ? "no graph" : fmt::format("`{}`", op.called[0]->id());
+}
+
+void check_calls(const Op& call, const Graph& graph, std::string_view what) {
+  if (call.row->role == Role::call && call.called[0] == &graph) return;
+  throw Error(fmt::format("{}: the call site {}.{} calls {}, not `{}`", what, call.row->schedule, call.id,
+                          called_text(call), graph.id()),
+              {"give the call site that call_with_info returned for this graph"});
+}
+
+size_t index_of(const std::vector<Tensor*>& list, const Tensor* t) {
+  return static_cast<size_t>(std::find(list.begin(), list.end(), t) - list.begin());
+}
+
+/// What a tensor of the called graph is at a call site.
+Tensor* parent_of(const Op& call, const Tensor* inner) {
+  const Graph& callee = *call.called[0];
+  const size_t i = index_of(callee.inputs(), inner);
+  if (i < callee.inputs().size()) return call.inputs.at(i);
+  const size_t j = index_of(callee.outputs(), inner);
+  if (j < callee.outputs().size()) return call.outputs.at(j);
+  throw Error(fmt::format("`{}` is neither an input nor an output of `{}`", inner->name, callee.id()), {},
+              Fault::internal);
+}
+
+}  // namespace
+
+std::map<Tensor*, Tensor*> GradGraphInfo::inputs_dict(const Op& fwd_call) const {
+  check_calls(fwd_call, *forward_graph, "inputs_dict");
+  std::map<Tensor*, Tensor*> found;
+  for (size_t i = 0; i < expected_inputs.size(); ++i)
+    if (expected_inputs[i].type == ConnectionType::fwd)
+      found.emplace(graph->inputs()[i], parent_of(fwd_call, expected_inputs[i].fwd_tensor));
+  return found;
+}
+
+std::vector<std::pair<Tensor*, Tensor*>> GradGraphInfo::fwd_parent_ins_to_grad_parent_outs(const Op& fwd_call,
+                                                                                           const Op& grad_call) const {
+  check_calls(fwd_call, *forward_graph, "fwd_parent_ins_to_grad_parent_outs");
+  check_calls(grad_call, *graph, "fwd_parent_ins_to_grad_parent_outs");
+  std::vector<std::pair<Tensor*, Tensor*>> found;
+  for (size_t i = 0; i < expected_outputs.size(); ++i) {
+    const size_t slot = index_of(forward_graph->inputs(), expected_outputs[i].fwd_tensor);
+    if (slot == forward_graph->inputs().size()) continue;  // the gradient of an activation
+    Tensor* parent = fwd_call.inputs.at(slot);
+    const auto same = std::find_if(found.begin(), found.end(), [&](const auto& p) { return p.first == parent; });
+    if (same == found.end())
+      found.emplace_back(parent, grad_call.outputs.at(i));
+    else
+      same->second = grad_call.outputs.at(i);
+  }
+  return found;
+}
+
+Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const std::vector<Tensor*>& wanted) {
+  if (fwd_call.row->role != Role::call)
+    throw Error(fmt::format("backward: {}.{} is not a call of a graph", fwd_call.row->schedule, fwd_call.id),
+                {"put it into a graph, call that, and take the backward step of the call"});
+  Graph& callee = *fwd_call.called[0];
+  Graph& parent = *fwd_call.graph;
+  if (output_grads.size() > callee.declared_outputs())
+    throw Error(fmt::format("backward: {} gradients were given, but `{}` has {} outputs", output_grads.size(),
+                            callee.id(), callee.declared_outputs()));
+  std::vector<Tensor*> provided;
+  for (size_t i = 0; i < output_grads.size(); ++i) {
+    if (!output_grads[i]) continue;
+    const Tensor* out = callee.outputs()[i];
+    const TensorSpec &given = output_grads[i]->spec, &expected = out->spec;
+    if (!is_floating(expected.dtype))
+      throw Error(
+          fmt::format("backward: output {} of `{}` is {}, which has no gradient", i, callee.id(), text(expected)));
+    if (given.shape != expected.shape || given.dtype != expected.dtype)
+      throw Error(fmt::format("backward: the gradient of output {} of `{}` must be {}, but `{}` is {}", i, callee.id(),
+                              text(expected), output_grads[i]->name, text(given)));
+    provided.push_back(callee.outputs()[i]);
+  }
+  provided = floating_once(provided);
+  if (provided.empty()) throw Error(fmt::format("backward: no gradient was given for an output of `{}`", callee.id()));
+
+  if (wanted.empty())
+    throw Error("backward: no tensor is wanted", {"name the tensors given to the call whose gradients are needed"});
+
+  const TensorSet before = tensors_before(callee, provided);
+  TensorSet needed;
+  for (const Tensor* t : wanted) {
+    bool given = false, connected = false;
+    for (size_t slot = 0; slot < fwd_call.inputs.size(); ++slot) {
+      if (fwd_call.inputs[slot] != t) continue;
+      given = true;
+      const Tensor* inner = callee.inputs()[slot];
+      if (!is_floating(inner->spec.dtype) || !before.count(inner)) continue;
+      connected = true;
+      needed.insert(inner);
+    }
+    if (!given)
+      throw Error(fmt::format("backward: `{}` was not given to this call of `{}`, so it has no gradient here", t->name,
+                              callee.id()));
+    if (!connected)
+      throw Error(
+          fmt::format("backward: cannot provide a gradient for `{}`: no differentiable path leads from it to "
+                      "the outputs of `{}`",
+                      t->name, callee.id()));
+  }
+  std::vector<Tensor*> required;
+  for (Tensor* t : callee.inputs())
+    if (needed.count(t)) required.push_back(t);
+
+  Backward result;
+  result.info = autodiff(callee, provided, required);
+  GraphEmitter emitter(parent);
+  const auto sum = [&](const std::vector<Tensor*>& terms) {
+    Expr total = emitter.of(terms.at(0));
+    for (size_t i = 1; i < terms.size(); ++i) total = total + emitter.of(terms[i]);
+    return total.tensor();
+  };
+  std::vector<Tensor*> inputs;
+  for (const ExpectedConnection& c : result.info->expected_inputs) {
+    if (c.type == ConnectionType::fwd) {
+      inputs.push_back(parent_of(fwd_call, c.fwd_tensor));
+      continue;
+    }
+    std::vector<Tensor*> terms;  // several when the callee returns the tensor twice
+    for (size_t i = 0; i < output_grads.size(); ++i)
+      if (output_grads[i] && callee.outputs()[i] == c.fwd_tensor) terms.push_back(output_grads[i]);
+    inputs.push_back(sum(terms));
+  }
+  result.call = parent.add_call(*result.info->graph, std::move(inputs));
+  for (const Tensor* t : wanted) {
+    std::vector<Tensor*> terms;
+    for (size_t k = 0; k < result.info->expected_outputs.size(); ++k)
+      if (parent_of(fwd_call, result.info->expected_outputs[k].fwd_tensor) == t)
+        terms.push_back(result.call->outputs.at(k));
+    result.gradients.push_back(sum(terms));
+  }
+  return result;
+}
+
+}  // namespace pxl

@@ -1,0 +1,215 @@
+// Gradients of the ops that call graphs. A call's gradient is a call of the callee's gradient graph. Iterations and
+// branches keep no activations, so their gradients compute the forward pass again inside the gradient graph.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/transform/differentiator.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// A repeat is differentiated iteration by iteration; more than this would make an unreasonably large graph.
+constexpr int64_t max_unrolled = 4096;
+
+bool uses_streams(const Graph& graph, std::unordered_set<const Graph*>& seen) {
+  if (!seen.insert(&graph).second) return false;
+  for (const auto& op : graph.ops()) {
+    if (op->stream) return true;
+    for (const Graph* callee : op->called)
+      if (uses_streams(*callee, seen)) return true;
+  }
+  return false;
+}
+
+/// What is computed again must not move data a second time.
+void check_repeatable(const Op& op) {
+  std::unordered_set<const Graph*> seen;
+  for (const Graph* callee : op.called) {
+    if (!uses_streams(*callee, seen)) continue;
+    Diagnostic d;
+    d.message = fmt::format(
+        "`{}` has no gradient here: the graph `{}` loads from or stores to a stream, and the "
+        "gradient would do so again",
+        op.row->name, callee->id());
+    d.notes = {"move the streams out of the graph"};
+    d.span = op.origin.span;
+    d.frames = op.origin.frames;
+    throw Error(std::move(d));
+  }
+}
+
+int64_t iterations(const Op& op) {
+  for (const Attr& a : op.attrs)
+    if (const auto* n = std::get_if<int64_t>(&a)) return *n;
+  throw Error(fmt::format("{}: no count", op.row->name), {}, Fault::internal);
+}
+
+std::vector<Tensor*> declared(const Graph& graph) {
+  return {graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(graph.declared_outputs())};
+}
+
+}  // namespace
+
+void Differentiator::differentiate_call() {
+  switch (op_->row->role) {
+    case Role::call: return gradient_of_call();
+    case Role::loop: return gradient_of_loop();
+    case Role::branch: return gradient_of_branch();
+    default: throw Error(fmt::format("{}: calls no graph", op_->row->name), {}, Fault::internal);
+  }
+}
+
+GradGraphInfoPtr Differentiator::info_of(Graph& callee, const std::vector<Tensor*>& provided,
+                                         const std::vector<Tensor*>& required) {
+  if (const auto given = called_.find(&callee); given != called_.end()) return given->second;
+  return differentiate(callee, provided, required, called_, false);
+}
+
+std::vector<Tensor*> Differentiator::all_inputs(size_t first, size_t count) {
+  std::vector<Tensor*> found;
+  for (size_t i = 0; i < count; ++i) found.push_back(in(first + i).tensor());
+  return found;
+}
+
+std::vector<Tensor*> Differentiator::call_gradient(const GradGraphInfo& info, const std::vector<Tensor*>& inputs,
+                                                   const std::vector<Tensor*>& outputs,
+                                                   const std::vector<Tensor*>& output_grads) {
+  const Graph& callee = *info.forward_graph;
+  const auto index = [](const std::vector<Tensor*>& list, const Tensor* t) {
+    return static_cast<size_t>(std::find(list.begin(), list.end(), t) - list.begin());
+  };
+  std::vector<Tensor*> given;
+  for (const ExpectedConnection& c : info.expected_inputs) {
+    if (c.type == ConnectionType::fwd) {
+      const size_t i = index(callee.inputs(), c.fwd_tensor);
+      given.push_back(i < callee.inputs().size() ? inputs.at(i) : outputs.at(index(callee.outputs(), c.fwd_tensor)));
+      continue;
+    }
+    std::vector<Tensor*> terms;  // several when the callee returns the tensor twice
+    for (size_t i = 0; i < output_grads.size(); ++i)
+      if (output_grads[i] && callee.outputs()[i] == c.fwd_tensor) terms.push_back(output_grads[i]);
+    given.push_back(terms.empty() ? zeros(c.fwd_tensor->spec) : sum(terms));
+  }
+  const Op* call = graph_.add_call(*info.graph, given);
+  std::vector<Tensor*> gradients(callee.inputs().size(), nullptr);
+  for (size_t k = 0; k < info.expected_outputs.size(); ++k) {
+    const size_t i = index(callee.inputs(), info.expected_outputs[k].fwd_tensor);
+    if (i < gradients.size()) gradients[i] = call->outputs.at(k);
+  }
+  return gradients;
+}
+
+void Differentiator::gradient_of_call() {
+  Graph& callee = *op_->called[0];
+  std::vector<Tensor*> provided, required, output_grads;
+  for (size_t i = 0; i < op_->outputs.size(); ++i) {
+    Tensor* g = gradient(op_->outputs[i]);
+    output_grads.push_back(g);
+    if (g) provided.push_back(callee.outputs()[i]);
+  }
+  provided = floating_once(provided);
+  const TensorSet before = tensors_before(callee, provided);
+  for (size_t slot = 0; slot < op_->inputs.size(); ++slot)
+    if (wants(slot) && before.count(callee.inputs()[slot])) required.push_back(callee.inputs()[slot]);
+  if (required.empty()) return;
+  const GradGraphInfoPtr info = info_of(callee, provided, required);
+  if (info->expected_outputs.empty()) return;
+
+  // Only what the gradient graph uses becomes an input here.
+  std::vector<Tensor*> inputs(op_->inputs.size(), nullptr), outputs(op_->outputs.size(), nullptr);
+  for (const ExpectedConnection& c : info->expected_inputs) {
+    if (c.type != ConnectionType::fwd) continue;
+    const auto& ins = callee.inputs();
+    if (const auto at = std::find(ins.begin(), ins.end(), c.fwd_tensor); at != ins.end()) {
+      const auto i = static_cast<size_t>(at - ins.begin());
+      inputs[i] = in(i).tensor();
+    } else {
+      const auto& outs = callee.outputs();
+      const auto j = static_cast<size_t>(std::find(outs.begin(), outs.end(), c.fwd_tensor) - outs.begin());
+      outputs.at(j) = out(j).tensor();
+    }
+  }
+  const std::vector<Tensor*> gradients = call_gradient(*info, inputs, outputs, output_grads);
+  for (size_t slot = 0; slot < gradients.size(); ++slot)
+    if (gradients[slot]) set(slot, emitter_.of(gradients[slot]));
+}
+
+void Differentiator::gradient_of_loop() {
+  Graph& body = *op_->called[0];
+  const size_t carried = body.declared_outputs();
+  const int64_t n = iterations(*op_);
+  check_repeatable(*op_);
+  if (n > max_unrolled) {
+    Diagnostic d;
+    d.message = fmt::format("`{}` has no gradient for {} iterations: at most {} can be differentiated", op_->row->name,
+                            n, max_unrolled);
+    d.span = op_->origin.span;
+    d.frames = op_->origin.frames;
+    throw Error(std::move(d));
+  }
+  std::vector<Tensor*> grads;  // of the carried tensors after the iteration at hand
+  for (size_t i = 0; i < carried; ++i) grads.push_back(gradient(op_->outputs[i]));
+  std::vector<std::vector<Tensor*>> sums(op_->inputs.size());  // of the invariant inputs
+
+  const std::vector<Tensor*> provided = floating_once(declared(body));
+  const std::vector<Tensor*> required = differentiable_inputs(body, provided);
+  const GradGraphInfoPtr info = n > 0 && !required.empty() ? info_of(body, provided, required) : nullptr;
+  if (n > 0 && (!info || info->expected_outputs.empty())) return;
+
+  std::vector<std::vector<Tensor*>> inputs, outputs;  // by iteration
+  if (n > 0) inputs.push_back(all_inputs(0, op_->inputs.size()));
+  for (int64_t k = 0; k < n; ++k) {
+    outputs.push_back(graph_.add_call(body, inputs.back())->outputs);
+    if (k + 1 == n) break;
+    inputs.push_back(inputs.back());
+    std::copy_n(outputs.back().begin(), carried, inputs.back().begin());
+  }
+  for (auto k = static_cast<size_t>(n); k-- > 0;) {
+    if (std::none_of(grads.begin(), grads.end(), [](const Tensor* t) { return t != nullptr; })) break;
+    const std::vector<Tensor*> found = call_gradient(*info, inputs[k], outputs[k], grads);
+    std::copy_n(found.begin(), carried, grads.begin());
+    for (size_t i = carried; i < found.size(); ++i)
+      if (found[i]) sums[i].push_back(found[i]);
+  }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (!wants(i)) continue;
+    Tensor* g = i < carried ? grads[i] : sum(sums[i]);
+    if (g) set(i, emitter_.of(g));
+  }
+}
+
+void Differentiator::gradient_of_branch() {
+  check_repeatable(*op_);
+  const Expr condition = reshape(in(0), {});
+  std::vector<Tensor*> output_grads;
+  for (Tensor* t : op_->outputs) output_grads.push_back(gradient(t));
+  size_t first = 1;
+  for (size_t which = 0; which < op_->called.size(); ++which) {
+    Graph& branch = *op_->called[which];
+    const size_t count = branch.inputs().size();
+    std::vector<Tensor*> provided, required;
+    for (size_t i = 0; i < output_grads.size(); ++i)
+      if (output_grads[i]) provided.push_back(branch.outputs()[i]);
+    provided = floating_once(provided);
+    const TensorSet before = tensors_before(branch, provided);
+    for (size_t i = 0; i < count; ++i)
+      if (wants(first + i) && before.count(branch.inputs()[i])) required.push_back(branch.inputs()[i]);
+    const GradGraphInfoPtr info = required.empty() ? nullptr : info_of(branch, provided, required);
+    if (info && !info->expected_outputs.empty()) {
+      const std::vector<Tensor*> inputs = all_inputs(first, count);
+      const std::vector<Tensor*> outputs = graph_.add_call(branch, inputs)->outputs;
+      const std::vector<Tensor*> found = call_gradient(*info, inputs, outputs, output_grads);
+      for (size_t i = 0; i < count; ++i) {
+        if (!found[i]) continue;
+        // The branch that was not taken contributes nothing, whatever it would have computed.
+        const Expr g = emitter_.of(found[i]), none = emitter_.of(zeros(found[i]->spec));
+        set(first + i, emitter_.one("where", {condition, which == 0 ? g : none, which == 0 ? none : g}));
+      }
+    }
+    first += count;
+  }
+}
+
+}  // namespace pxl

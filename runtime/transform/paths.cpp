@@ -1,0 +1,60 @@
+// Along which tensors gradients can flow: floating ones, from an op's outputs to its inputs.
+#include <algorithm>
+
+#include "runtime/transform/differentiator.hpp"
+
+namespace pxl {
+
+namespace {
+
+bool carries(const Tensor* t) { return t && is_floating(t->spec.dtype); }
+
+}  // namespace
+
+std::vector<Tensor*> floating_once(const std::vector<Tensor*>& tensors) {
+  std::vector<Tensor*> found;
+  TensorSet seen;
+  for (Tensor* t : tensors)
+    if (carries(t) && seen.insert(t).second) found.push_back(t);
+  return found;
+}
+
+TensorSet tensors_before(const Graph& graph, const std::vector<Tensor*>& provided) {
+  TensorSet found(provided.begin(), provided.end());
+  for (auto it = graph.ops().rbegin(); it != graph.ops().rend(); ++it) {
+    const auto& outputs = (*it)->outputs;
+    if (!std::any_of(outputs.begin(), outputs.end(), [&](const Tensor* t) { return carries(t) && found.count(t); }))
+      continue;
+    for (const Tensor* t : (*it)->inputs)
+      if (carries(t)) found.insert(t);
+  }
+  return found;
+}
+
+TensorSet tensors_after(const Graph& graph, const std::vector<Tensor*>& required) {
+  TensorSet found(required.begin(), required.end());
+  for (const auto& op : graph.ops()) {
+    const auto& inputs = op->inputs;
+    if (!std::any_of(inputs.begin(), inputs.end(), [&](const Tensor* t) { return carries(t) && found.count(t); }))
+      continue;
+    for (const Tensor* t : op->outputs)
+      if (carries(t)) found.insert(t);
+  }
+  return found;
+}
+
+std::vector<Tensor*> differentiable_inputs(const Graph& graph, std::optional<std::vector<Tensor*>> grads_provided) {
+  std::vector<Tensor*> provided;
+  if (grads_provided)
+    provided = *grads_provided;
+  else
+    provided.assign(graph.outputs().begin(),
+                    graph.outputs().begin() + static_cast<std::ptrdiff_t>(graph.declared_outputs()));
+  const TensorSet before = tensors_before(graph, floating_once(provided));
+  std::vector<Tensor*> found;
+  for (Tensor* t : graph.inputs())
+    if (carries(t) && before.count(t)) found.push_back(t);
+  return found;
+}
+
+}  // namespace pxl

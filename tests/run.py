@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""Runs the tests and prints "N passed, N failed" as its last line.
+
+Kinds of tests:
+  unit      doctest programs of a build tree, one per layer
+  lang      tests/lang/**/*.pxl, with expectations in comments (see below)
+  golden    tests/golden/*.pxl, whose output is *.expected byte for byte
+  examples  examples/*.pxl, run small; training runs on real MNIST with accuracies, where MNIST is there
+  house     formatting, layering, words that do not belong
+
+Expectations in a .pxl file:
+  # expect: LINE             the next line of standard output
+  # expect error: TEXT       standard error contains TEXT
+  # expect error line N: TEXT     ... in an error on line N
+  # expect error at N:M: TEXT     ... at line N, column M
+  # exit: N                  the exit status (default: 0, or 65 where an error is expected)
+  # args: ...                arguments of the script
+  # run: test                use `pxl test`
+  # skip: REASON
+"""
+import argparse
+import concurrent.futures
+import difflib
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def add(self, name, problem, seconds=None):
+        if problem is None:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print(f"FAILED {name}\n{indent(problem)}", flush=True)
+
+    def skip(self, name, why):
+        self.skipped += 1
+        print(f"skipped {name}: {why}", flush=True)
+
+
+def indent(text):
+    return "\n".join("    " + line for line in text.splitlines())
+
+
+def run(command, timeout=120, env=None, cwd=ROOT, stdin=""):
+    environment = dict(os.environ, **(env or {}))
+    try:
+        done = subprocess.run(command, cwd=cwd, env=environment, input=stdin, capture_output=True, text=True,
+                              errors="replace", timeout=timeout)
+        return done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired as late:
+        def text(b):
+            return (b or b"").decode(errors="replace") if isinstance(b, bytes) else (b or "")
+        return None, text(late.stdout), text(late.stderr) + f"\ntimed out after {timeout} s"
+
+
+def parallel(jobs, workers):
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(lambda job: (job[0], job[1]()), jobs)
+
+
+# ---- unit -------------------------------------------------------------------------------------------------------
+
+SUMMARY = re.compile(r"test cases:\s*(\d+)\s*\|\s*(\d+) passed\s*\|\s*(\d+) failed")
+
+
+def unit_tests(build, tally):
+    programs = sorted(p for p in build.glob("unit_*") if os.access(p, os.X_OK) and p.is_file())
+    if not programs:
+        tally.add(f"unit ({build.name})", "no unit test programs were built")
+    for name, (code, out, err) in parallel(
+            [(p.name, lambda p=p: run([str(p), "--no-colors=true"], timeout=900)) for p in programs], 2):
+        for line in (out + err).splitlines():
+            if line.startswith("skipped"):
+                print(line)
+        found = SUMMARY.search(out)
+        if found:
+            tally.passed += int(found.group(2))
+            tally.failed += int(found.group(3))
+            if code != 0:
+                if int(found.group(3)) == 0:
+                    tally.failed += 1
+                print(f"FAILED {name}\n{indent((out + err)[-6000:])}", flush=True)
+        else:
+            tally.add(name, f"exit status {code}, no summary\n{(out + err)[-4000:]}")
+
+
+# ---- lang -------------------------------------------------------------------------------------------------------
+
+EXPECT = re.compile(r"#\s*expect: ?(.*)$")
+EXPECT_ERROR = re.compile(r"#\s*expect error(?: line (\d+)| at (\d+):(\d+))?: ?(.*)$")
+DIRECTIVE = re.compile(r"#\s*(exit|args|run|skip): ?(.*)$")
+
+
+def lang_test(pxl, path):
+    text = path.read_text(errors="replace")
+    expected, errors, directives = [], [], {}
+    for line in text.splitlines():
+        if m := EXPECT_ERROR.search(line):
+            errors.append(m.groups())
+        elif m := EXPECT.search(line):
+            expected.append(m.group(1).rstrip())
+        elif m := DIRECTIVE.match(line.strip()):
+            directives[m.group(1)] = m.group(2).strip()
+    if "skip" in directives:
+        return ("skip", directives["skip"])
+    if not expected and not errors and "exit" not in directives and directives.get("run") != "test":
+        return "the file expects nothing"
+    command = [str(pxl)] + (["test"] if directives.get("run") == "test" else [])
+    code, out, err = run(command + [path.name] + shlex.split(directives.get("args", "")), cwd=path.parent,
+                         env={"NO_COLOR": "1"})
+    want = int(directives.get("exit", 65 if errors else 0))
+    problems = []
+    lines = [l.rstrip() for l in out.splitlines()]
+    if expected and lines != expected or (not expected and errors and False):
+        problems.append("\n".join(difflib.unified_diff(expected, lines, "expected", "printed", lineterm="")))
+    if code != want:
+        problems.append(f"exit status {code}, expected {want}\n{out[-1500:]}{err[-3000:]}")
+    for line, at_line, at_column, wanted in errors:
+        line = line or at_line
+        heads = [l for l in err.splitlines() if ": error: " in l or l.startswith("error: ")]
+        ok = any(wanted in l for l in err.splitlines())
+        if ok and line:
+            where = f":{line}:{at_column}:" if at_column else f":{line}:"
+            ok = any(where in l for l in heads)
+        if not ok:
+            place = f" at {line}" + (f":{at_column}" if at_column else "") if line else ""
+            problems.append(f"no error `{wanted}`{place} in:\n{err[-3000:]}")
+    return "\n".join(problems) or None
+
+
+def lang_tests(pxl, tally):
+    files = sorted((TESTS / "lang").rglob("*.pxl"))
+    files = [f for f in files if "helpers" not in f.parts]
+    for name, problem in parallel([(str(f.relative_to(TESTS)), lambda f=f: lang_test(pxl, f)) for f in files], 2):
+        if isinstance(problem, tuple):
+            tally.skip(name, problem[1])
+        else:
+            tally.add(name, problem)
+
+
+# ---- goldens and examples ---------------------------------------------------------------------------------------
+
+def golden(pxl, path, expected_path, update, args=(), env=None, timeout=120):
+    code, out, err = run([str(pxl), str(path), *args], env={"NO_COLOR": "1", **(env or {})}, timeout=timeout)
+    if update and code == 0:
+        expected_path.write_text(out)
+    if not expected_path.exists():
+        return f"{expected_path.name} is missing; scripts/test --update writes it\n{out}{err}"
+    expected = expected_path.read_text()
+    if code != 0:
+        return f"exit status {code}\n{err[-3000:]}"
+    if out != expected:
+        return "\n".join(difflib.unified_diff(expected.splitlines(), out.splitlines(), "expected", "printed", lineterm=""))
+    return None
+
+
+def golden_tests(pxl, tally, update):
+    for path in sorted((TESTS / "golden").glob("*.pxl")):
+        tally.add(f"golden/{path.name}", golden(pxl, path, path.with_suffix(".expected"), update))
+
+
+ACCURACY = re.compile(r"Accuracy on test set: ([\d.]+)%")
+
+
+def mnist_folder():
+    for folder in (os.environ.get("PXL_DATA"), ROOT / "shared/data/mnist", ROOT.parent / "shared/data/mnist"):
+        if folder and (pathlib.Path(folder) / "train-images-idx3-ubyte.gz").exists():
+            return pathlib.Path(folder)
+    return None
+
+
+def accuracy(pxl, path, args=(), env=None):
+    code, out, err = run([str(pxl), str(path), "--quiet", *args], env=env, timeout=900)
+    found = ACCURACY.search(out)
+    return (float(found.group(1)), None) if code == 0 and found else (None, f"exit status {code}\n{out}{err[-3000:]}")
+
+
+def training(pxl, tally, script, seeds, mean_floor, floor, args=()):
+    """The accuracies that the example reaches over several seeds on real MNIST."""
+    got, problem = [], None
+    for _, (value, why) in parallel([(s, lambda s=s: accuracy(pxl, ROOT / "examples" / script, ("--seed", str(s), *args)))
+                                     for s in seeds], 1):
+        got.append(value)
+        problem = problem or why
+    if problem is None:
+        mean = sum(got) / len(got)
+        print(f"{script}: accuracy over {len(got)} seeds {' '.join(f'{a:.2f}' for a in got)}, mean {mean:.2f}", flush=True)
+        if mean < mean_floor or min(got) < floor:
+            problem = f"mean {mean:.2f} (at least {mean_floor}), lowest {min(got):.2f} (at least {floor})"
+    tally.add(f"examples/{script} on MNIST", problem)
+
+
+def example_tests(pxl, tally, update):
+    tally.add("examples/linear.pxl", golden(pxl, ROOT / "examples/linear.pxl", TESTS / "golden/examples/linear.expected", update))
+    if mnist_folder():
+        training(pxl, tally, "mnist.pxl", range(1, 6), 96.0, 95.0)
+        training(pxl, tally, "mnist_adam.pxl", range(1, 6), 95.0, 93.5)
+        training(pxl, tally, "mnist_guide.pxl", [42], 85.0, 85.0)
+    else:
+        tally.skip("examples on MNIST", "the data set is not on this machine (PXL_DATA names its folder)")
+    # Without the data set: the built-in digits, found nowhere else because both places are empty.
+    nowhere = {"PXL_DATA": "", "XDG_CACHE_HOME": str(ROOT / "build"), "PXL_NO_SHARED_DATA": "1"}
+    value, why = accuracy(pxl, ROOT / "examples/mnist.pxl", env=nowhere)
+    if why is None:
+        print(f"mnist.pxl on the built-in digits: accuracy {value:.2f}", flush=True)
+        why = None if value >= 97.0 else f"accuracy {value:.2f} on the built-in digits, expected at least 97"
+    tally.add("examples/mnist.pxl on the built-in digits", why)
+
+
+# ---- house ------------------------------------------------------------------------------------------------------
+
+LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform",
+          "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/elaborate", "interpreter/cli"]
+# What a layer may include besides the ones listed before it is nothing; these it may not include although they are.
+APART = {"runtime/io": ["runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform", "runtime/plan", "runtime/execute"],
+         "interpreter/syntax": [l for l in LAYERS if l.startswith("runtime/") and l != "runtime/base"]}
+WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+
+
+def tracked(*patterns):
+    code, out, _ = run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns])
+    return [ROOT / line for line in out.splitlines() if (ROOT / line).is_file()]
+
+
+def layering():
+    problems = []
+    for index, layer in enumerate(LAYERS):
+        allowed = [l for l in LAYERS[:index + 1] if l not in APART.get(layer, [])]
+        for path in sorted((ROOT / layer).glob("*.[ch]pp")):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                m = re.match(r'#include "((?:runtime|interpreter)/\w+)/', line)
+                if m and m.group(1) not in allowed:
+                    problems.append(f"{path.relative_to(ROOT)}:{number}: {layer} must not include {m.group(1)}")
+    for path in tracked("*.cpp", "*.hpp"):
+        text = path.read_text()
+        if re.search(r"#include <xt(ensor|l|-blas)?/", text) and path.name != "xtensor.hpp":
+            problems.append(f"{path.relative_to(ROOT)}: only runtime/tensor/xtensor.hpp includes xtensor")
+    return "\n".join(problems) or None
+
+
+def formatting():
+    files = [str(f) for f in tracked("*.cpp", "*.hpp")]
+    code, out, err = run(["clang-format-14", "--dry-run", "-Werror", *files])
+    return None if code == 0 else "\n".join(sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: error", err, re.M))))
+
+
+def leftovers():
+    problems = []
+    for path in tracked("*.cpp", "*.hpp", "*.pxl", "*.py", "*.cmake", "*.g4"):
+        if path == pathlib.Path(__file__).resolve():
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if WORDS.search(line):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    return "\n".join(problems) or None
+
+
+def house_tests(tally):
+    tally.add("house: data flows one way", layering())
+    tally.add("house: formatting", formatting())
+    tally.add("house: nothing left over", leftovers())
+
+
+# ---- main -------------------------------------------------------------------------------------------------------
+
+def stage(name):
+    print(f"== {name} [{time.strftime('%H:%M:%S')}]", flush=True)
+
+
+def build(preset, tally):
+    code, out, err = run([str(ROOT / "scripts/build"), preset], timeout=3000)
+    tally.add(f"build {preset}", None if code == 0 else (out + err)[-6000:])
+    return code == 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
+    parser.add_argument("--update", action="store_true", help="rewrite goldens")
+    parser.add_argument("--only", default="unit,lang,golden,examples,house", help="kinds, comma separated")
+    parser.add_argument("--build", default="build/release", help="build tree")
+    options = parser.parse_args()
+    kinds = options.only.split(",")
+    tree = ROOT / options.build
+    pxl = tree / "pxl"
+    tally = Tally()
+    for kind, body in (("unit", lambda: unit_tests(tree, tally)), ("lang", lambda: lang_tests(pxl, tally)),
+                       ("golden", lambda: golden_tests(pxl, tally, options.update)),
+                       ("examples", lambda: example_tests(pxl, tally, options.update)),
+                       ("house", lambda: house_tests(tally))):
+        if kind in kinds:
+            stage(kind)
+            body()
+    if options.all:
+        for preset in ("asan", "clang"):
+            stage(f"build {preset}")
+            if build(preset, tally):
+                other = ROOT / "build" / preset
+                stage(f"{preset}: unit, lang, golden")
+                unit_tests(other, tally)
+                lang_tests(other / "pxl", tally)
+                golden_tests(other / "pxl", tally, False)
+    stage("done")
+    print(f"{tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
+    return 1 if tally.failed or not tally.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

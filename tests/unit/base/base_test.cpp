@@ -1,0 +1,117 @@
+// Sources, suggestions, the interrupt flag, and files written whole or not at all.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "runtime/base/atomic_file.hpp"
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/interrupt.hpp"
+#include "runtime/base/source.hpp"
+#include "runtime/base/suggest.hpp"
+
+using namespace pxl;
+namespace fs = std::filesystem;
+
+TEST_CASE("positions count code points from 1") {
+  SourceFile file("x", "ab\n日本x\r\n\nend");
+  CHECK(file.line_count() == 4);
+  CHECK(file.position(0).line == 1);
+  CHECK(file.position(2).column == 3);
+  CHECK(file.position(9).line == 2);
+  CHECK(file.position(9).column == 3);
+  CHECK(file.position(10000).line == 4);
+  CHECK(file.position(10000).column == 4);
+  CHECK(file.line(2) == "日本x");
+  CHECK(file.line(3).empty());
+  CHECK(file.line(0).empty());
+  CHECK(file.line(5).empty());
+  CHECK(file.line_start(2) == 3);
+}
+
+TEST_CASE("spans join") {
+  const SourceFile& file = add_source("x", "abcdef");
+  Span a{&file, 1, 2}, b{&file, 4, 5};
+  CHECK(join(b, a).text() == "bcde");
+  CHECK(join({}, a).text() == "b");
+  CHECK(join(a, {}).text() == "b");
+  CHECK(join(a, {&add_source("y", "zz"), 0, 1}).text() == "b");
+  CHECK_FALSE(join({}, {}));
+}
+
+TEST_CASE("display width") {
+  CHECK(display_width("abc") == 3);
+  CHECK(display_width("日本") == 4);
+  CHECK(display_width("e\xCC\x81") == 1);
+  CHECK(display_width("é∂") == 2);
+  CHECK(display_width("\xF0\x9F\x98\x80") == 2);
+  CHECK(display_width("\xFF\xC3") == 2);
+}
+
+TEST_CASE("near names are suggested") {
+  std::vector<std::string> names{"weight", "bias", "softmax", "x", "ReLU"};
+  CHECK(nearest("wieght", names) == "weight");
+  CHECK(nearest("bais", names) == "bias");
+  CHECK(nearest("softmx", names) == "softmax");
+  CHECK(nearest("relu", names) == "ReLU");
+  CHECK(nearest("y", names) == std::nullopt);
+  CHECK(nearest("gradient", names) == std::nullopt);
+  CHECK(nearest("", names) == std::nullopt);
+  CHECK(nearest(std::string(100000, 'a'), names) == std::nullopt);
+  CHECK(nearest("cat", {"bat", "car"}) == "bat");
+  CHECK(did_you_mean("wieght", names) == "did you mean `weight`?");
+  CHECK(did_you_mean("nothing_like_it", names).empty());
+}
+
+TEST_CASE("an interrupt is thrown once") {
+  clear_interrupt();
+  check_interrupt();
+  request_interrupt();
+  CHECK(interrupt_requested());
+  CHECK_THROWS_AS(check_interrupt(), Interrupted);
+  CHECK_FALSE(interrupt_requested());
+  check_interrupt();
+}
+
+namespace {
+struct TemporaryFolder {
+  fs::path path = fs::temp_directory_path() / ("pxl-base-" + std::to_string(::getpid()));
+  TemporaryFolder() { fs::create_directories(path); }
+  ~TemporaryFolder() { fs::remove_all(path); }
+};
+std::string content(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+}  // namespace
+
+TEST_CASE("files are replaced whole") {
+  TemporaryFolder folder;
+  std::string file = folder.path / "a.bin";
+  write_file_atomically(file, std::string_view("one\0two", 7));
+  CHECK(content(file).size() == 7);
+  ::chmod(file.c_str(), 0600);
+  write_file_atomically(file, "second");
+  CHECK(content(file) == "second");
+  struct stat info {};
+  ::stat(file.c_str(), &info);
+  CHECK((info.st_mode & 0777) == 0600);
+  fs::create_symlink("a.bin", folder.path / "link");
+  write_file_atomically(folder.path / "link", "third");
+  CHECK(fs::is_symlink(folder.path / "link"));
+  CHECK(content(file) == "third");
+  CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 2);
+  write_file_atomically("/dev/null", "gone");
+}
+
+TEST_CASE("what cannot be written is a failure that names the file, and leaves nothing behind") {
+  TemporaryFolder folder;
+  CHECK_THROWS_WITH_AS(write_file_atomically("/nowhere/at/all", "x"),
+                       "cannot write /nowhere/at/all: No such file or directory", Error);
+  CHECK_THROWS_AS(write_file_atomically(folder.path, "x"), Error);
+  CHECK(fs::is_empty(folder.path));
+}

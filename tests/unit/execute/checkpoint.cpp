@@ -1,0 +1,113 @@
+// Checkpoints: round trip, reports, damaged files.
+#include "runtime/execute/checkpoint.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "support.hpp"
+
+using namespace pxl;
+
+namespace {
+
+struct File {
+  std::string path;
+  explicit File(const char* name) : path((std::filesystem::temp_directory_path() / name).string()) {}
+  ~File() { std::filesystem::remove(path); }
+  void write(const std::string& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
+  std::string read() const {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+};
+
+std::string with_header(const std::string& json, const std::string& data) {
+  std::string bytes(8, '\0');
+  for (size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(json.size() >> (8 * i) & 0xFF);
+  return bytes + json + data;
+}
+
+struct Model {
+  std::shared_ptr<Ir> ir = std::make_shared<Ir>();
+  Tensor *a, *b;
+  explicit Model(const char* second, const Shape& shape) {
+    Graph& g = ir->main();
+    a = g.add_variable(floats({2}, {1, 2}), "a");
+    b = g.add_variable(Array::full(DType::float32, shape, 3), second);
+    store(*ir, Ops(g)("add", {a, a}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("arrays of every dtype survive a checkpoint") {
+  const File file("pxl_checkpoint_dtypes.safetensors");
+  std::vector<NamedArray> arrays;
+  for (const DTypeRow& row : dtype_table())
+    arrays.push_back({std::string(row.name) + "/\"quoted\"", Array::full(row.dtype, {2, 3}, 1)});
+  arrays.push_back({"scalar", Array::scalar(2.5F)});
+  arrays.push_back({"empty", Array(DType::int32, {0, 4})});
+  write_checkpoint(file.path, arrays);
+  const auto back = read_checkpoint(file.path);
+  REQUIRE(back.size() == arrays.size());
+  for (const NamedArray& want : arrays) {
+    const auto found = std::find_if(back.begin(), back.end(), [&](const NamedArray& g) { return g.name == want.name; });
+    REQUIRE(found != back.end());
+    CHECK(identical(found->data, want.data));
+  }
+}
+
+TEST_CASE("damaged checkpoints are refused") {
+  const File file("pxl_checkpoint_damaged.safetensors");
+  write_checkpoint(file.path, {{"w", counting({4})}});
+  const std::string good = file.read();
+  const auto refused = [&](const std::string& bytes) {
+    file.write(bytes);
+    return message_of([&] { read_checkpoint(file.path); });
+  };
+  for (size_t n = 0; n < good.size(); ++n) CHECK_CONTAINS(refused(good.substr(0, n)), "cannot read the checkpoint");
+  CHECK_CONTAINS(refused(good + "x"), "17 bytes of data where its header says 16");
+  CHECK_CONTAINS(refused(with_header("[1]", "")), "not a JSON object");
+  CHECK_CONTAINS(refused(with_header("{\"w\": 3}", "")), "`w` has no dtype");
+  const auto entry = [](const std::string& dtype, const std::string& shape, const std::string& offsets) {
+    return with_header("{\"w\":{\"dtype\":" + dtype + ",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}}",
+                       "abcd");
+  };
+  CHECK_CONTAINS(refused(entry("\"F99\"", "[1]", "[0,4]")), "unknown dtype F99");
+  CHECK_CONTAINS(refused(entry("7", "[1]", "[0,4]")), "not a string");
+  CHECK_CONTAINS(refused(entry("\"F32\"", "[-1]", "[0,4]")), "no size");
+  CHECK_CONTAINS(refused(entry("\"F32\"", "[2]", "[0,4]")), "8 bytes");
+  CHECK_CONTAINS(refused(entry("\"F32\"", "[1]", "[4,0]")), "data_offsets");
+  CHECK_CONTAINS(refused(entry("\"F32\"", "[1]", "[0]")), "two positions");
+  CHECK_CONTAINS(refused(entry("\"I8\"", "[2]", "[2,4]")), "do not follow");
+  CHECK_CONTAINS(message_of([] { read_checkpoint("/nonexistent/file"); }), "no such file");
+  CHECK_CONTAINS(message_of([] { read_checkpoint("/"); }), "not a file");
+}
+
+TEST_CASE("a session saves and restores by name and reports what differs") {
+  const File file("pxl_checkpoint_session.safetensors");
+  Model first_model("b", {1}), same("b", {1}), other("c", {1}), bigger("b", {2});
+  Session one(first_model.ir, "cpu");
+  one.write_variable_data(first_model.a, floats({2}, {7, 8}));
+  one.save(file.path);
+
+  Session two(same.ir, "cpu");
+  auto report = two.restore(file.path);
+  CHECK(report.loaded == std::vector<std::string>{"a", "b"});
+  CHECK(identical(two.get_tensor_data(same.a), floats({2}, {7, 8})));
+
+  Session three(other.ir, "cpu");
+  report = three.load_from(one);
+  CHECK(report.loaded == std::vector<std::string>{"a"});
+  CHECK(report.missing_here == std::vector<std::string>{"b"});
+  CHECK(report.missing_there == std::vector<std::string>{"c"});
+
+  Session four(bigger.ir, "cpu");
+  report = four.restore(file.path);
+  CHECK(report.mismatched == std::vector<std::string>{"b: float32[2] here, float32[1] there"});
+
+  file.write(file.read().substr(0, 40));
+  CHECK_THROWS_AS(two.restore(file.path), Error);
+  CHECK(identical(two.get_tensor_data(same.a), floats({2}, {7, 8})));
+  CHECK_THROWS_AS(one.save("/nonexistent/dir/file"), Error);
+}

@@ -1,0 +1,279 @@
+// Elementwise kernels against the C library in float64.
+#include <cstring>
+
+#include "runtime/kernels/block.hpp"
+#include "tests/unit/kernels/support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+namespace {
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double gelu(double x) { return x * sigmoid(2 * 0.7978845608 * (x + 0.044715 * x * x * x)); }
+double gelu_erf(double x) { return x * 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+
+struct Case {
+  Unary op;
+  std::function<double(double)> f;
+  double low = -30, high = 30;
+};
+const Case cases[] = {
+    {Unary::abs, [](double x) { return std::fabs(x); }},
+    {Unary::negate, [](double x) { return -x; }},
+    {Unary::sign, [](double x) { return double((x > 0) - (x < 0)); }},
+    {Unary::square, [](double x) { return x * x; }},
+    {Unary::relu, [](double x) { return x > 0 ? x : 0.0; }},
+    {Unary::ceil, [](double x) { return std::ceil(x); }},
+    {Unary::floor, [](double x) { return std::floor(x); }},
+    {Unary::round, [](double x) { return std::nearbyint(x); }},
+    {Unary::sqrt, [](double x) { return std::sqrt(x); }, 0, 1e4},
+    {Unary::rsqrt, [](double x) { return 1 / std::sqrt(x); }, 1e-3, 1e4},
+    {Unary::reciprocal, [](double x) { return 1 / x; }, 0.01, 100},
+    {Unary::exp, [](double x) { return std::exp(x); }, -104, 89},
+    {Unary::expm1, [](double x) { return std::expm1(x); }, -20, 20},
+    {Unary::log, [](double x) { return std::log(x); }, 1e-6, 1e4},
+    {Unary::log1p, [](double x) { return std::log1p(x); }, -0.99, 50},
+    {Unary::log2, [](double x) { return std::log2(x); }, 1e-6, 1e4},
+    {Unary::sin, [](double x) { return std::sin(x); }, -4e5, 4e5},
+    {Unary::cos, [](double x) { return std::cos(x); }, -700, 700},
+    {Unary::tan, [](double x) { return std::tan(x); }, -1, 1},
+    {Unary::atan, [](double x) { return std::atan(x); }},
+    {Unary::tanh, [](double x) { return std::tanh(x); }, -12, 12},
+    {Unary::sigmoid, sigmoid, -80, 80},
+    {Unary::gelu, gelu, -9, 9},
+    {Unary::geluerf, gelu_erf, -9, 9},
+    {Unary::erf, [](double x) { return std::erf(x); }, -5, 5},
+    {Unary::swish, [](double x) { return x * sigmoid(x); }, -50, 50},
+    {Unary::softplus, [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }, -50, 50},
+};
+
+}  // namespace
+
+TEST_CASE("unary functions are accurate in every floating dtype") {
+  for (const Case& c : cases) {
+    for (DType dtype : floats) {
+      CAPTURE(name(c.op));
+      CAPTURE(name(dtype));
+      const int64_t n = 4001;
+      Array x(dtype, {n});
+      for (int64_t i = 0; i < n; ++i) {
+        double v = c.low + (c.high - c.low) * static_cast<double>(i) / static_cast<double>(n - 1);
+        if (dtype == DType::float16) v = std::min(std::max(v, -6e4), 6e4);
+        write_number(dtype, x.mutable_raw(), i, v);
+      }
+      const Array y = run(unary_kernel(c.op, dtype, n), {x}, spec(dtype, {n}));
+      double worst = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        const double exact = c.f(x.number(i)), got = y.number(i);
+        const double largest = dtype == DType::float16 ? 65504.0 : 3.4028235e38;
+        if (std::fabs(exact) > largest && dtype != DType::float64) {
+          CHECK(std::isinf(got));
+          continue;
+        }
+        // Relative; where results are subnormal, and in the vanishing tail of gelu (which amplifies the rounding of x
+        // by its exponent), absolute.
+        const bool tail = c.op == Unary::gelu || c.op == Unary::geluerf;
+        const double floor = tail ? 1e-2 : dtype == DType::float16 ? 6e-5 : dtype == DType::float32 ? 1.2e-38 : 1e-300;
+        const double unit = dtype == DType::float16 ? 0x1p-11 : dtype == DType::float32 ? 0x1p-24 : 0x1p-53;
+        worst = std::max(worst, std::fabs(got - exact) / std::max(std::fabs(exact), floor) / unit);
+      }
+      const double limit = c.op == Unary::sin && dtype == DType::float32 ? 4 : dtype == DType::float64 ? 100 : 12;
+      CHECK(worst < limit);
+    }
+  }
+}
+
+TEST_CASE("special values") {
+  const std::vector<double> values{not_a_number, inf, -inf, 0.0, -1.0};
+  const auto check = [&](Unary op, const std::vector<double>& expected) {
+    CAPTURE(name(op));
+    for (DType dtype : floats) {
+      const Array y = run(unary_kernel(op, dtype, 5), {make(dtype, {5}, values)}, spec(result_dtype(op, dtype), {5}));
+      for (int64_t i = 0; i < 5; ++i) CHECK(close(y.number(i), expected[static_cast<size_t>(i)], 1e-3));
+    }
+  };
+  check(Unary::exp, {not_a_number, inf, 0, 1, std::exp(-1)});
+  check(Unary::log, {not_a_number, inf, not_a_number, -inf, not_a_number});
+  check(Unary::tanh, {not_a_number, 1, -1, 0, std::tanh(-1)});
+  check(Unary::relu, {not_a_number, inf, 0, 0, 0});
+  check(Unary::erf, {not_a_number, 1, -1, 0, std::erf(-1)});
+  check(Unary::softplus, {not_a_number, inf, 0, std::log(2), std::log1p(std::exp(-1))});
+  check(Unary::expm1, {not_a_number, inf, -1, 0, std::expm1(-1)});
+  check(Unary::log1p, {not_a_number, inf, not_a_number, 0, -inf});
+  check(Unary::isnan, {1, 0, 0, 0, 0});
+  check(Unary::isinf, {0, 1, 1, 0, 0});
+  check(Unary::isfinite, {0, 0, 0, 1, 1});
+  check(Unary::logical_not, {0, 0, 0, 1, 0});
+  const std::vector<double> gradients = numbers(run(
+      binary_kernel(Binary::gelu_grad_x, DType::float32, {3}, {3}, {3}),
+      {make(DType::float32, {3}, {1, 1, 1}), make(DType::float32, {3}, {inf, -inf, 1e20})}, spec(DType::float32, {3})));
+  CHECK(gradients == std::vector<double>{1, 0, 1});
+}
+
+TEST_CASE("results depend on the value alone, not on position, length or place in memory") {
+  for (int op = 0; op < static_cast<int>(Unary::count); ++op) {
+    for (DType dtype : {DType::float16, DType::float32}) {
+      const Unary u = static_cast<Unary>(op);
+      if (!takes(u, dtype)) continue;
+      CAPTURE(name(u));
+      const int64_t n = 67;
+      const Array x = ramp(dtype, {n});
+      const DType result = result_dtype(u, dtype);
+      const Array whole = run(unary_kernel(u, dtype, n), {x}, spec(result, {n}));
+      for (int64_t i = 0; i < n; ++i) {
+        const Array one = run(unary_kernel(u, dtype, 1), {x.rows(i, i + 1).clone()}, spec(result, {1}));
+        CHECK(std::memcmp(one.raw(), whole.rows(i, i + 1).raw(), size_of(result)) == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("binary functions broadcast as NumPy does") {
+  const std::vector<std::pair<Shape, Shape>> shapes{{{}, {}},
+                                                    {{7}, {}},
+                                                    {{}, {7}},
+                                                    {{3, 5}, {5}},
+                                                    {{3, 5}, {3, 1}},
+                                                    {{3, 1}, {1, 5}},
+                                                    {{2, 3, 1, 5}, {3, 4, 1}},
+                                                    {{1}, {2, 3}},
+                                                    {{0, 3}, {3}},
+                                                    {{2, 1, 3}, {2, 4, 3}},
+                                                    {{1000, 3}, {1000, 3}},
+                                                    {{1, 1}, {1, 1}}};
+  for (const auto& [sa, sb] : shapes) {
+    const Shape so = broadcast(sa, sb);
+    for (DType dtype : {DType::float16, DType::float32, DType::float64, DType::int32, DType::int8}) {
+      const Array a = ramp(dtype, sa, 1), b = ramp(dtype, sb, 2);
+      const Array y = run(binary_kernel(Binary::sub, dtype, sa, sb, so), {a, b}, spec(dtype, so));
+      const Array less = run(binary_kernel(Binary::less, dtype, sa, sb, so), {a, b}, spec(DType::boolean, so));
+      const Shape strides = strides_of(so), ta = strides_of(sa), tb = strides_of(sb);
+      for (int64_t i = 0; i < y.size(); ++i) {
+        int64_t ia = 0, ib = 0;
+        for (size_t d = 0; d < so.size(); ++d) {
+          const int64_t at = i / strides[d] % so[d];
+          if (d + sa.size() >= so.size() && sa[d + sa.size() - so.size()] != 1)
+            ia += at * ta[d + sa.size() - so.size()];
+          if (d + sb.size() >= so.size() && sb[d + sb.size() - so.size()] != 1)
+            ib += at * tb[d + sb.size() - so.size()];
+        }
+        CHECK(y.number(i) == a.number(ia) - b.number(ib));
+        CHECK((less.number(i) != 0) == (a.number(ia) < b.number(ib)));
+      }
+    }
+  }
+  CHECK_THROWS_AS(binary_kernel(Binary::add, DType::float32, {2}, {3}, {3}), Error);
+  CHECK_THROWS_AS(binary_kernel(Binary::bit_and, DType::float32, {2}, {2}, {2}), Error);
+  CHECK_THROWS_AS(unary_kernel(Unary::exp, DType::int32, 3), Error);
+}
+
+TEST_CASE("a broadcast to a larger shape than either operand's") {
+  const Array y = run(binary_kernel(Binary::add, DType::float32, {1}, {}, {2, 3}),
+                      {make(DType::float32, {1}, {1}), make(DType::float32, {}, {2})}, spec(DType::float32, {2, 3}));
+  CHECK(numbers(y) == std::vector<double>(6, 3.0));
+}
+
+TEST_CASE("integer arithmetic neither traps nor overflows") {
+  const auto one = [](Binary op, DType dtype, double a, double b) {
+    return run(binary_kernel(op, dtype, {}, {}, {}), {make(dtype, {}, {a}), make(dtype, {}, {b})},
+               spec(result_dtype(op, dtype), {}))
+        .number(0);
+  };
+  CHECK(one(Binary::div, DType::int32, -7, 2) == -3);
+  CHECK(one(Binary::div, DType::int32, 7, 0) == 0);
+  CHECK(one(Binary::div, DType::int32, -2147483648.0, -1) == -2147483648.0);
+  CHECK(one(Binary::div, DType::int8, -128, -1) == -128);
+  CHECK(one(Binary::fmod, DType::int32, -7, 3) == -1);
+  CHECK(one(Binary::mod, DType::int32, -7, 3) == 2);
+  CHECK(one(Binary::floor_div, DType::int32, -7, 2) == -4);
+  CHECK(one(Binary::fmod, DType::int64, -9223372036854775808.0, -1) == 0);
+  CHECK(one(Binary::mul, DType::uint16, 65535, 65535) == 1);
+  CHECK(one(Binary::add, DType::int32, 2147483647, 1) == -2147483648.0);
+  CHECK(one(Binary::pow, DType::int32, 3, 4) == 81);
+  CHECK(one(Binary::pow, DType::int32, 2, -1) == 0);
+  CHECK(one(Binary::shift_left, DType::int32, 1, 40) == 0);
+  CHECK(one(Binary::shift_right, DType::int32, -8, 99) == -1);
+  CHECK(one(Binary::floor_div, DType::float32, -7, 2) == -4);
+  CHECK(one(Binary::fmod, DType::float32, -7, 3) == -1);
+  CHECK(one(Binary::mod, DType::float32, -7, 3) == 2);
+  CHECK(one(Binary::logical_xor, DType::float32, 2, 0) == 1);
+  CHECK(std::isnan(one(Binary::maximum, DType::float32, not_a_number, 1)));
+  CHECK(std::isnan(one(Binary::minimum, DType::float16, 1, not_a_number)));
+}
+
+TEST_CASE("gradients agree with differences") {
+  const std::tuple<Binary, Unary, bool> pairs[] = {
+      {Binary::gelu_grad_x, Unary::gelu, false},      {Binary::geluerf_grad_x, Unary::geluerf, false},
+      {Binary::swish_grad_x, Unary::swish, false},    {Binary::softplus_grad_x, Unary::softplus, false},
+      {Binary::erf_grad_x, Unary::erf, false},        {Binary::sin_grad_x, Unary::sin, false},
+      {Binary::cos_grad_x, Unary::cos, false},        {Binary::tanh_grad_y, Unary::tanh, true},
+      {Binary::sigmoid_grad_y, Unary::sigmoid, true}, {Binary::exp_grad_y, Unary::exp, true},
+      {Binary::abs_grad_x, Unary::abs, false},        {Binary::relu_grad_y, Unary::relu, true}};
+  for (const auto& entry : pairs) {
+    const Binary gradient = std::get<0>(entry);
+    const Unary forward = std::get<1>(entry);
+    const bool of_y = std::get<2>(entry);
+    for (DType dtype : {DType::float32, DType::float64}) {
+      CAPTURE(name(gradient));
+      for (double x : {-3.1, -0.7, 0.3, 2.2}) {
+        const auto f = [&, op = forward](double v) {
+          return run(unary_kernel(op, DType::float64, 1), {make(DType::float64, {1}, {v})}, spec(DType::float64, {1}))
+              .number(0);
+        };
+        const double slope = (f(x + 1e-5) - f(x - 1e-5)) / 2e-5;
+        const Array g = run(binary_kernel(gradient, dtype, {1}, {1}, {1}),
+                            {make(dtype, {1}, {2}), make(dtype, {1}, {of_y ? f(x) : x})}, spec(dtype, {1}));
+        CHECK(close(g.number(0), 2 * slope, 2e-6));
+      }
+    }
+  }
+}
+
+TEST_CASE("where, clip, fold, increment, fill, casts") {
+  const Array y =
+      run(where_kernel(DType::int16, {2, 1}, {3}, {}, {2, 3}),
+          {make(DType::boolean, {2, 1}, {1, 0}), make(DType::int16, {3}, {1, 2, 3}), make(DType::int16, {}, {9})},
+          spec(DType::int16, {2, 3}));
+  CHECK(numbers(y) == std::vector<double>{1, 2, 3, 9, 9, 9});
+  const Array x = make(DType::float16, {4}, {-5, 0.5, 5, not_a_number});
+  const Array clipped = run(clip_kernel(DType::float16, -1, 1, 4), {x}, spec(DType::float16, {4}));
+  CHECK(clipped.number(0) == -1);
+  CHECK(clipped.number(1) == 0.5);
+  CHECK(clipped.number(2) == 1);
+  CHECK(std::isnan(clipped.number(3)));
+  CHECK(numbers(run(clip_kernel(DType::int32, -inf, 3, 2), {make(DType::int32, {2}, {-9, 9})},
+                    spec(DType::int32, {2}))) == std::vector<double>{-9, 3});
+  CHECK(numbers(run(clip_grad_kernel(DType::float32, -1, 1, 3),
+                    {make(DType::float32, {3}, {7, 7, 7}), make(DType::float32, {3}, {-1, 0, 2})},
+                    spec(DType::float32, {3}))) == std::vector<double>{0, 7, 0});
+  CHECK(numbers(run(
+            nary_kernel(Binary::maximum, DType::float32, {{2}, {}, {2, 1}}, {2, 2}),
+            {make(DType::float32, {2}, {1, 5}), make(DType::float32, {}, {2}), make(DType::float32, {2, 1}, {3, 0})},
+            spec(DType::float32, {2, 2}))) == std::vector<double>{3, 5, 2, 5});
+  CHECK(numbers(run(increment_mod_kernel(DType::uint32, 2, 5, 3), {make(DType::uint32, {3}, {0, 2, 3})},
+                    spec(DType::uint32, {3}))) == std::vector<double>{2, 4, 0});
+  CHECK(numbers(run(fill_kernel(DType::float16, 1.5, 5), {}, spec(DType::float16, {5}))) ==
+        std::vector<double>(5, 1.5));
+  const Array f = make(DType::float32, {6}, {-1.7, 300, not_a_number, inf, 0, 2.5});
+  CHECK(numbers(run(cast_kernel(DType::float32, DType::int8, 6), {f}, spec(DType::int8, {6}))) ==
+        std::vector<double>{-1, 127, 0, 127, 0, 2});
+  CHECK(numbers(run(cast_kernel(DType::float32, DType::boolean, 6), {f}, spec(DType::boolean, {6}))) ==
+        std::vector<double>{1, 1, 1, 1, 0, 1});
+}
+
+TEST_CASE("float16 conversion is exact for every value and rounds to even") {
+  Array h(DType::float16, {65536});
+  for (int i = 0; i < 65536; ++i) h.mutable_data<half>()[i].bits = static_cast<uint16_t>(i);
+  const Array f = run(cast_kernel(DType::float16, DType::float32, 65536), {h}, spec(DType::float32, {65536}));
+  const Array back = run(cast_kernel(DType::float32, DType::float16, 65536), {f}, spec(DType::float16, {65536}));
+  for (int i = 0; i < 65536; ++i) {
+    const float v = f.data<float>()[i];
+    const bool same = std::isnan(v) ? (i & 0x7c00) == 0x7c00 && (i & 0x3ff) != 0 : back.data<half>()[i].bits == i;
+    if (!same || !close(static_cast<double>(v), static_cast<double>(static_cast<float>(h.data<half>()[i])), 0))
+      CHECK(i == -1);
+  }
+  const Array r = run(cast_kernel(DType::float32, DType::float16, 5),
+                      {make(DType::float32, {5}, {2049, 2051, 65519, 65520, 2e-8})}, spec(DType::float16, {5}));
+  CHECK(numbers(r) == std::vector<double>{2048, 2052, 65504, inf, 0});
+}

@@ -1,0 +1,141 @@
+// Softmax, normalisation and losses: values against definitions, gradients against differences.
+#include "runtime/kernels/normalise.hpp"
+
+#include "tests/unit/kernels/support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+using Numbers = std::vector<double>;
+
+namespace {
+
+/// d sum(weights * f(x)) / dx by differences, in float64.
+Numbers differences(const Array& x, const Array& weights, const std::function<Array(const Array&)>& f) {
+  Numbers slopes;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    double side[2];
+    for (int s = 0; s < 2; ++s) {
+      Array moved = x.clone();
+      moved.mutable_data<double>()[i] += s == 0 ? -1e-5 : 1e-5;
+      const Array y = f(moved);
+      side[s] = 0;
+      for (int64_t j = 0; j < y.size(); ++j) side[s] += y.number(j) * weights.number(j);
+    }
+    slopes.push_back((side[1] - side[0]) / 2e-5);
+  }
+  return slopes;
+}
+void check_close(const Array& got, const Numbers& expected, double limit) {
+  REQUIRE(static_cast<size_t>(got.size()) == expected.size());
+  for (int64_t i = 0; i < got.size(); ++i) CHECK(close(got.number(i), expected[static_cast<size_t>(i)], limit));
+}
+
+}  // namespace
+
+TEST_CASE("softmax and log-softmax, any axis, with gradients") {
+  for (int64_t axis : {0, 1, -1}) {
+    for (DType dtype : floats) {
+      const Array x = ramp(dtype, {3, 4, 5});
+      const Array y = run(softmax_kernel(x.spec(), axis), {x}, x.spec()),
+                  l = run(log_softmax_kernel(x.spec(), axis), {x}, x.spec());
+      const size_t a = axis < 0 ? 2 : static_cast<size_t>(axis);
+      const int64_t stride = strides_of(x.shape())[a], n = x.shape()[a];
+      for (int64_t i = 0; i < x.size(); ++i) {
+        const int64_t first = i - i / stride % n * stride;
+        double sum = 0;
+        for (int64_t k = 0; k < n; ++k) sum += std::exp(x.number(first + k * stride));
+        CHECK(close(y.number(i), std::exp(x.number(i)) / sum, tolerance(dtype)));
+        CHECK(close(l.number(i), x.number(i) - std::log(sum), tolerance(dtype)));
+      }
+    }
+    const Array x = ramp(DType::float64, {3, 4, 5}), g = ramp(DType::float64, {3, 4, 5}, 3);
+    const auto soft = [&](const Array& v) { return run(softmax_kernel(v.spec(), axis), {v}, v.spec()); };
+    const auto log_soft = [&](const Array& v) { return run(log_softmax_kernel(v.spec(), axis), {v}, v.spec()); };
+    check_close(run(softmax_grad_kernel(x.spec(), axis), {g, soft(x)}, x.spec()), differences(x, g, soft), 1e-7);
+    check_close(run(log_softmax_grad_kernel(x.spec(), axis), {g, log_soft(x)}, x.spec()), differences(x, g, log_soft),
+                1e-7);
+  }
+  const Array large = make(DType::float32, {2}, {1000, 1000});
+  CHECK(numbers(run(softmax_kernel(large.spec(), 0), {large}, large.spec())) == Numbers{0.5, 0.5});
+  CHECK_THROWS_AS(softmax_kernel(spec(DType::int32, {2}), 0), Error);
+  CHECK_THROWS_AS(softmax_kernel(spec(DType::float32, {2}), 1), Error);
+}
+
+TEST_CASE("group and layer normalisation with gradients") {
+  const DType d = DType::float64;
+  const Array x = ramp(d, {2, 4, 3}), w = make(d, {4}, {1, 2, -1, 0.5}), b = make(d, {4}, {0, 1, 2, 3}),
+              g = ramp(d, {2, 4, 3}, 5);
+  const TensorSpec stats = spec(DType::float32, {4}), channels = spec(d, {4});
+  const auto f = [&](const Array& v) {
+    return run(group_norm_kernel(v.spec(), d, 2, 1e-5), {v, w, b}, {v.spec(), stats, stats})[0];
+  };
+  const auto y = run(group_norm_kernel(x.spec(), d, 2, 1e-5), {x, w, b}, {x.spec(), stats, stats});
+  double mean = 0, square = 0;
+  for (int64_t i = 0; i < 6; ++i) mean += x.number(i) / 6, square += x.number(i) * x.number(i) / 6;
+  CHECK(close(y[1].number(0), mean, 1e-6));
+  CHECK(close(y[2].number(0), 1 / std::sqrt(square - mean * mean + 1e-5), 1e-6));
+  CHECK(close(y[0].number(3), (x.number(3) - mean) / std::sqrt(square - mean * mean + 1e-5) * 2 + 1, 1e-9));
+  const auto back = run(group_norm_grad_kernel(x.spec(), d, 2), {g, x, w, y[1], y[2]}, {x.spec(), channels, channels});
+  check_close(back[0], differences(x, g, f), 1e-5);
+  check_close(back[1],
+              differences(w, g,
+                          [&](const Array& v) {
+                            return run(group_norm_kernel(x.spec(), d, 2, 1e-5), {x, v, b}, {x.spec(), stats, stats})[0];
+                          }),
+              1e-5);
+  check_close(back[2],
+              differences(b, g,
+                          [&](const Array& v) {
+                            return run(group_norm_kernel(x.spec(), d, 2, 1e-5), {x, w, v}, {x.spec(), stats, stats})[0];
+                          }),
+              1e-5);
+  CHECK_THROWS_AS(group_norm_kernel(x.spec(), d, 3, 1e-5), Error);
+  CHECK_THROWS_AS(group_norm_kernel(spec(d, {3}), d, 1, 1e-5), Error);
+  // Layer normalisation in float16 with float32 parameters.
+  const Array h = ramp(DType::float16, {2, 3, 4}), wf = w.cast(DType::float32), bf = b.cast(DType::float32);
+  const TensorSpec rows = spec(DType::float32, {6});
+  const auto l = run(layer_norm_kernel(h.spec(), DType::float32, 1e-5), {h, wf, bf}, {h.spec(), rows, rows});
+  double m = 0, v = 0;
+  for (int64_t i = 0; i < 4; ++i) m += h.number(i) / 4;
+  for (int64_t i = 0; i < 4; ++i) v += (h.number(i) - m) * (h.number(i) - m) / 4;
+  CHECK(close(l[0].number(2), (h.number(2) - m) / std::sqrt(v + 1e-5) * -1 + 2, 2e-3));
+  const Array scale = make(d, {4}, {2, 2, 2, 2}), var = make(d, {4}, {4, 4, 4, 4});
+  const Array bn = run(batch_norm_kernel(x.spec(), d, 0.0), {x, scale, b, w, var}, x.spec());
+  CHECK(close(bn.number(5), (x.number(5) - 2) + 1, 1e-12));
+}
+
+TEST_CASE("negative log-likelihood") {
+  const Array p = make(DType::float32, {2, 2, 3}, {0.2, 0.3, 0.5, 0.1, 0.8, 0.1, 0.6, 0.2, 0.2, 0, 1, 0});
+  const Array labels = make(DType::int32, {2, 2}, {2, 1, 0, 0});
+  const double l[] = {-std::log(0.5), -std::log(0.8), -std::log(0.6), -std::log(1e-7)};
+  const auto loss = [&](NllOptions o) {
+    return run(nll_loss_kernel(p.spec(), labels.spec(), o), {p, labels}, spec(DType::float32, {})).number(0);
+  };
+  CHECK(close(loss({}), (l[0] + l[1] + l[2] + l[3]) / 4, 1e-6));
+  CHECK(close(loss({LossReduction::sum}), l[0] + l[1] + l[2] + l[3], 1e-6));
+  CHECK(close(loss({LossReduction::mean, 0}), (l[0] + l[1]) / 2, 1e-6));
+  check_close(
+      run(nll_loss_kernel(p.spec(), labels.spec(), {LossReduction::none}), {p, labels}, spec(DType::float32, {2, 2})),
+      {l[0], l[1], l[2], l[3]}, 1e-6);
+  const Array one = make(DType::float32, {}, {2});
+  const Array grad =
+      run(nll_loss_grad_kernel(p.spec(), labels.spec(), {LossReduction::mean, 0}), {one, p, labels}, p.spec());
+  check_close(grad, {0, 0, -2 / 0.5 / 2, 0, -2 / 0.8 / 2, 0, 0, 0, 0, 0, 0, 0}, 1e-6);
+  // The mean's gradient divides by the first extent alone; the loss by all labels, and uses log(p + 1e-7).
+  const auto both = run(nll_loss_with_softmax_grad_kernel(p.spec(), labels.spec(), DType::float32, {}),
+                        {p, labels, one}, {spec(DType::float32, {}), p.spec()});
+  CHECK(close(both[0].number(0), (l[0] + l[1] + l[2] + l[3]) / 4, 1e-6));
+  CHECK(close(both[1].number(2), (0.5 - 1) * 2 / 2, 1e-6));
+  CHECK(close(both[1].number(9), (0 - 1.0) * 2 / 2, 1e-6));
+  const auto some =
+      run(nll_loss_with_softmax_grad_kernel(p.spec(), labels.spec(), DType::float32, {LossReduction::mean, 0}),
+          {p, labels, one}, {spec(DType::float32, {}), p.spec()});
+  CHECK(close(some[1].number(2), (0.5 - 1) * 2 / 2, 1e-6));
+  CHECK(some[1].number(9) == 0);
+  const Array bad = make(DType::int32, {2, 2}, {2, 1, 7, 0});
+  CHECK_THROWS_WITH_AS(run(nll_loss_kernel(p.spec(), labels.spec(), {}), {p, bad}, spec(DType::float32, {})),
+                       doctest::Contains("label 7 is out of range for 3 classes"), Error);
+  CHECK_THROWS_AS(nll_loss_kernel(p.spec(), spec(DType::int32, {2}), {}), Error);
+  CHECK_THROWS_AS(loss_reduction("foo"), Error);
+}

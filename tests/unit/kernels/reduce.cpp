@@ -1,0 +1,140 @@
+// Reductions, running sums and sorting against plain loops.
+#include "runtime/kernels/reduce.hpp"
+
+#include "tests/unit/kernels/support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+namespace {
+
+/// The elements of x that fall on each result, in row-major order.
+std::vector<std::vector<double>> groups(const Array& x, const std::vector<int64_t>& axes) {
+  const Shape kept = reduced_shape(x.shape(), axes, true), strides = strides_of(x.shape()), to = strides_of(kept);
+  std::vector<std::vector<double>> all(static_cast<size_t>(element_count(kept)));
+  for (int64_t i = 0; i < x.size(); ++i) {
+    int64_t at = 0;
+    for (size_t d = 0; d < kept.size(); ++d) {
+      if (kept[d] != 1) at += i / strides[d] % x.shape()[d] * to[d];
+    }
+    all[static_cast<size_t>(at)].push_back(x.number(i));
+  }
+  return all;
+}
+
+double expected(Reduction op, const std::vector<double>& v) {
+  double sum = 0, l1 = 0, squares = 0, product = 1, max = -inf, min = inf, exps = 0;
+  for (double x : v) {
+    sum += x, l1 += std::fabs(x), squares += x * x, product *= x, exps += std::exp(x);
+    max = std::max(max, x), min = std::min(min, x);
+  }
+  switch (op) {
+    case Reduction::sum: return sum;
+    case Reduction::mean: return sum / static_cast<double>(v.size());
+    case Reduction::max: return max;
+    case Reduction::min: return min;
+    case Reduction::prod: return product;
+    case Reduction::l1: return l1;
+    case Reduction::l2: return std::sqrt(squares);
+    case Reduction::sumsquare: return squares;
+    case Reduction::logsum: return std::log(sum);
+    case Reduction::logsumexp: return std::log(exps);
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("reductions over any axes") {
+  const std::vector<std::pair<Shape, std::vector<int64_t>>> shapes{{{7}, {0}},
+                                                                   {{5, 67}, {1}},
+                                                                   {{67, 5}, {0}},
+                                                                   {{2, 3, 4, 5}, {1, 3}},
+                                                                   {{2, 3, 4, 5}, {0, 2}},
+                                                                   {{2, 3, 4}, {-1, 0, 1}},
+                                                                   {{3, 1, 4}, {1}},
+                                                                   {{}, {}},
+                                                                   {{4, 3}, {}},
+                                                                   {{1100, 2}, {0}},
+                                                                   {{2, 2100}, {1}}};
+  for (const auto& [shape, axes] : shapes) {
+    for (int op = 0; op <= static_cast<int>(Reduction::logsumexp); ++op) {
+      for (DType dtype : {DType::float16, DType::float32, DType::float64, DType::int32}) {
+        const Reduction r = static_cast<Reduction>(op);
+        const bool floating = is_floating(dtype);
+        if (!floating && (r == Reduction::l2 || op >= static_cast<int>(Reduction::logsum) || r == Reduction::prod))
+          continue;
+        Array x = ramp(dtype, shape);
+        if (r == Reduction::logsum) x = run(unary_kernel(Unary::abs, dtype, x.size()), {x}, x.spec());
+        CAPTURE(name(r));
+        CAPTURE(text(x.spec()));
+        const Array y =
+            run(reduce_kernel(r, x.spec(), axes, dtype), {x}, spec(dtype, reduced_shape(shape, axes, false)));
+        const auto parts = groups(x, axes);
+        for (int64_t i = 0; i < y.size(); ++i) {
+          double e = expected(r, parts[static_cast<size_t>(i)]);
+          if (!floating) e = std::trunc(e);
+          if (dtype == DType::float16 && std::fabs(e) > 65504) e = e > 0 ? inf : -inf;
+          CHECK(close(y.number(i), e, tolerance(dtype)));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("sums keep their accuracy, extremes see NaN, empty sums are 0") {
+  Array x = Array::full(DType::float32, {3'000'001}, 0.1);
+  const double sum =
+      run(reduce_kernel(Reduction::sum, x.spec(), {0}, DType::float32), {x}, spec(DType::float32, {})).number(0);
+  CHECK(close(sum, 3'000'001 * static_cast<double>(0.1f), 1e-7));
+  for (int64_t at : {0, 5, 20, 36}) {
+    Array y = ramp(DType::float32, {37});
+    y.mutable_data<float>()[at] = static_cast<float>(not_a_number);
+    CHECK(std::isnan(
+        run(reduce_kernel(Reduction::max, y.spec(), {0}, DType::float32), {y}, spec(DType::float32, {})).number(0)));
+    CHECK(run(arg_kernel(false, y.spec(), 0), {y}, spec(DType::int32, {})).number(0) == static_cast<double>(at));
+  }
+  const Array none(DType::float32, {2, 0});
+  CHECK(numbers(run(reduce_kernel(Reduction::sum, none.spec(), {1}, DType::float32), {none},
+                    spec(DType::float32, {2}))) == std::vector<double>{0, 0});
+  CHECK_THROWS_AS(reduce_kernel(Reduction::max, none.spec(), {1}, DType::float32), Error);
+  CHECK_THROWS_AS(reduce_kernel(Reduction::sum, none.spec(), {0, -2}, DType::float32), Error);
+  CHECK_THROWS_AS(reduce_kernel(Reduction::sum, none.spec(), {2}, DType::float32), Error);
+  CHECK_THROWS_AS(reduce_kernel(Reduction::l2, spec(DType::int32, {2}), {0}, DType::int32), Error);
+  const Array low = Array::full(DType::float32, {3}, -inf);
+  CHECK(run(reduce_kernel(Reduction::logsumexp, low.spec(), {0}, DType::float32), {low}, spec(DType::float32, {}))
+            .number(0) == -inf);
+  const Array big = Array::full(DType::float32, {4}, 1000);
+  CHECK(close(run(reduce_kernel(Reduction::logsumexp, big.spec(), {0}, DType::float32), {big}, spec(DType::float32, {}))
+                  .number(0),
+              1000 + std::log(4.0), 1e-6));
+}
+
+TEST_CASE("medians, arg-reductions, running sums") {
+  const Array x = make(DType::float32, {2, 4}, {3, 1, 2, 1, 9, 9, 7, 8});
+  const auto m = run(median_kernel(x.spec(), {1}), {x}, {spec(DType::float32, {2}), spec(DType::int32, {2})});
+  CHECK(numbers(m[0]) == std::vector<double>{1, 8});
+  CHECK(numbers(m[1]) == std::vector<double>{1, 3});
+  CHECK(numbers(run(reduce_kernel(Reduction::median, x.spec(), {0, 1}, DType::float32), {x},
+                    spec(DType::float32, {}))) == std::vector<double>{3});
+  CHECK(numbers(run(arg_kernel(true, x.spec(), 1), {x}, spec(DType::int32, {2}))) == std::vector<double>{0, 0});
+  CHECK(numbers(run(arg_kernel(false, x.spec(), 0), {x}, spec(DType::int32, {4}))) == std::vector<double>{0, 0, 0, 0});
+  CHECK(numbers(run(cumsum_kernel(x.spec(), 1), {x}, x.spec())) == std::vector<double>{3, 4, 6, 7, 9, 18, 25, 33});
+  CHECK(numbers(run(cumsum_kernel(x.spec(), 0, true, true), {x}, x.spec())) ==
+        std::vector<double>{9, 9, 7, 8, 0, 0, 0, 0});
+}
+
+TEST_CASE("top-k and sorting are stable and put NaN at the large end") {
+  const Array x = make(DType::float16, {5}, {2, not_a_number, 1, 2, 3});
+  const auto top = run(topk_kernel(x.spec(), 0, 4, true), {x}, {spec(DType::float16, {4}), spec(DType::int32, {4})});
+  CHECK(numbers(top[1]) == std::vector<double>{1, 4, 0, 3});
+  const auto low = run(sort_kernel(x.spec(), 0, false), {x}, {spec(DType::float16, {5}), spec(DType::int32, {5})});
+  CHECK(numbers(low[1]) == std::vector<double>{2, 0, 3, 4, 1});
+  const Array y = make(DType::int32, {2, 2}, {1, 4, 3, 2});
+  CHECK(numbers(run(sort_kernel(y.spec(), 0, true), {y}, {y.spec(), y.spec()})[0]) == std::vector<double>{3, 4, 1, 2});
+  CHECK_THROWS_AS(topk_kernel(y.spec(), 0, 3, true), Error);
+  const Array h = make(DType::float32, {6}, {-2, 0, 0.5, 1, 3, 9});
+  CHECK(numbers(run(histogram_kernel(h.spec(), {0, 1, 5}, false), {h}, spec(DType::uint32, {4}))) ==
+        std::vector<double>{1, 2, 2, 1});
+  CHECK_THROWS_AS(histogram_kernel(h.spec(), {1, 1}, false), Error);
+}

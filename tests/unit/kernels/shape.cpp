@@ -1,0 +1,95 @@
+// Movement kernels.
+#include "runtime/kernels/shape.hpp"
+
+#include "tests/unit/kernels/support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+using Numbers = std::vector<double>;
+
+namespace {
+Array count(DType dtype, Shape shape) {
+  Array a(dtype, std::move(shape));
+  for (int64_t i = 0; i < a.size(); ++i) write_number(dtype, a.mutable_raw(), i, static_cast<double>(i % 1000));
+  return a;
+}
+}  // namespace
+
+TEST_CASE("transposition by any permutation") {
+  const std::vector<std::pair<Shape, std::vector<int64_t>>> cases{{{70, 45}, {1, 0}},
+                                                                  {{3, 4, 5}, {2, 0, 1}},
+                                                                  {{3, 40, 50}, {0, 2, 1}},
+                                                                  {{2, 3, 4, 5}, {0, 2, 1, 3}},
+                                                                  {{2, 3, 4, 5}, {3, 2, 1, 0}},
+                                                                  {{1, 5}, {1, 0}},
+                                                                  {{0, 5}, {1, 0}},
+                                                                  {{5, 0, 2}, {2, 0, 1}},
+                                                                  {{}, {}}};
+  for (const auto& [shape, p] : cases) {
+    for (DType dtype : {DType::int8, DType::float16, DType::float32, DType::float64}) {
+      const Array x = ramp(dtype, shape);
+      Shape out;
+      for (int64_t a : p) out.push_back(shape[static_cast<size_t>(a)]);
+      const Array y = run(transpose_kernel(x.spec(), p), {x}, spec(dtype, out));
+      const Shape to = strides_of(out), from = strides_of(shape);
+      for (int64_t i = 0; i < y.size(); ++i) {
+        int64_t at = 0;
+        for (size_t d = 0; d < out.size(); ++d) at += i / to[d] % out[d] * from[static_cast<size_t>(p[d])];
+        CHECK(y.number(i) == x.number(at));
+      }
+    }
+  }
+  CHECK_THROWS_AS(transpose_kernel(spec(DType::float32, {2, 3}), {0, 0}), Error);
+  CHECK_THROWS_AS(transpose_kernel(spec(DType::float32, {2, 3}), {0}), Error);
+}
+
+TEST_CASE("slices, their gradients, padding, flips") {
+  const Array x = count(DType::float32, {3, 4});
+  CHECK(numbers(run(slice_kernel(x.spec(), {0, 3}, {2, -2}, {2, 2}), {x}, spec(DType::float32, {2, 2}))) ==
+        Numbers{3, 1, 11, 9});
+  CHECK(numbers(run(slice_kernel(x.spec(), {1, 0}, {1, 1}, {0, 4}), {x}, spec(DType::float32, {0, 4}))).empty());
+  const Array dy = make(DType::float32, {2, 2}, {1, 2, 3, 4});
+  CHECK(numbers(run(slice_grad_kernel(dy.spec(), {0, 3}, {2, -2}, {3, 4}), {dy}, x.spec())) ==
+        Numbers{0, 2, 0, 1, 0, 0, 0, 0, 0, 4, 0, 3});
+  CHECK(numbers(run(pad_kernel(dy.spec(), {1, 0}, {0, 1}, 7), {dy}, spec(DType::float32, {3, 3}))) ==
+        Numbers{7, 7, 7, 1, 2, 7, 3, 4, 7});
+  CHECK(numbers(run(flip_kernel(dy.spec(), {1}), {dy}, dy.spec())) == Numbers{2, 1, 4, 3});
+  CHECK(numbers(run(flip_kernel(dy.spec(), {0, -1}), {dy}, dy.spec())) == Numbers{4, 3, 2, 1});
+  CHECK(numbers(run(roll_kernel(dy.spec(), -1, 0), {dy}, dy.spec())) == Numbers{3, 4, 1, 2});
+  CHECK(numbers(run(roll_kernel(dy.spec(), 3, 1), {dy}, dy.spec())) == Numbers{2, 1, 4, 3});
+  CHECK_THROWS_AS(slice_kernel(x.spec(), {0, 2}, {1, 1}, {3, 3}), Error);
+  CHECK_THROWS_AS(slice_kernel(x.spec(), {0, 2}, {1, -1}, {3, 4}), Error);
+  CHECK_THROWS_AS(slice_kernel(x.spec(), {0, 0}, {1, 0}, {3, 4}), Error);
+  CHECK_THROWS_AS(slice_kernel(x.spec(), {0, 0}, {1, INT64_MIN}, {3, 2}), Error);
+}
+
+TEST_CASE("concat, split, broadcast") {
+  const Array a = count(DType::int32, {2, 1}), b = count(DType::int32, {2, 3});
+  const Array c = run(concat_kernel({a.spec(), b.spec()}, 1), {a, b}, spec(DType::int32, {2, 4}));
+  CHECK(numbers(c) == Numbers{0, 0, 1, 2, 1, 3, 4, 5});
+  const auto parts = run(split_kernel(c.spec(), {3, 0, 1}, -1), {c},
+                         {spec(DType::int32, {2, 3}), spec(DType::int32, {2, 0}), spec(DType::int32, {2, 1})});
+  CHECK(numbers(parts[0]) == Numbers{0, 0, 1, 1, 3, 4});
+  CHECK(numbers(parts[2]) == Numbers{2, 5});
+  CHECK_THROWS_AS(concat_kernel({a.spec(), b.spec()}, 0), Error);
+  CHECK_THROWS_AS(split_kernel(c.spec(), {3, 2}, 1), Error);
+  CHECK(numbers(run(broadcast_to_kernel(DType::int32, {2, 1}, {2, 2, 3}), {a}, spec(DType::int32, {2, 2, 3}))) ==
+        Numbers{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1});
+  CHECK_THROWS_AS(broadcast_to_kernel(DType::int32, {2}, {3}), Error);
+}
+
+TEST_CASE("dynamic windows") {
+  const Array x = count(DType::float16, {3, 4}), at = make(DType::uint32, {1}, {2});
+  CHECK(numbers(run(dynamic_slice_kernel(x.spec(), at.spec(), {1}, {2}), {x, at}, spec(DType::float16, {3, 2}))) ==
+        Numbers{2, 3, 6, 7, 10, 11});
+  const Array u = make(DType::float16, {3, 2}, {20, 21, 22, 23, 24, 25});
+  CHECK(numbers(run(dynamic_update_kernel(x.spec(), at.spec(), u.spec(), {1}), {x, at, u}, x.spec())) ==
+        Numbers{0, 1, 20, 21, 4, 5, 22, 23, 8, 9, 24, 25});
+  CHECK(numbers(run(dynamic_slice_grad_kernel(u.spec(), at.spec(), {1}, {3, 4}), {u, at}, x.spec())) ==
+        Numbers{0, 0, 20, 21, 0, 0, 22, 23, 0, 0, 24, 25});
+  const Array bad = make(DType::uint32, {1}, {3});
+  CHECK_THROWS_AS(run(dynamic_slice_kernel(x.spec(), bad.spec(), {1}, {2}), {x, bad}, spec(DType::float16, {3, 2})),
+                  Error);
+  CHECK_THROWS_AS(dynamic_slice_kernel(x.spec(), at.spec(), {1}, {5}), Error);
+}

@@ -1,0 +1,63 @@
+// Helpers of the kernel tests: arrays of doubles in any dtype, and running a kernel on arrays.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/tensor/array.hpp"
+
+namespace pxl::test {
+
+inline constexpr double inf = std::numeric_limits<double>::infinity();
+inline const double not_a_number = std::nan("");
+
+inline Array make(DType dtype, Shape shape, const std::vector<double>& values) {
+  Array a(dtype, std::move(shape));
+  for (size_t i = 0; i < values.size(); ++i) write_number(dtype, a.mutable_raw(), static_cast<int64_t>(i), values[i]);
+  return a;
+}
+/// Values between -2.5 and 2.5 that repeat late, exact in every floating dtype.
+inline Array ramp(DType dtype, Shape shape, int seed = 0) {
+  Array a(dtype, std::move(shape));
+  for (int64_t i = 0; i < a.size(); ++i) {
+    const int64_t k = (i * 37 + seed * 11 + 5) % 81 - 40;
+    write_number(dtype, a.mutable_raw(), i, is_floating(dtype) ? static_cast<double>(k) / 16 : static_cast<double>(k));
+  }
+  return a;
+}
+inline std::vector<double> numbers(const Array& a) {
+  std::vector<double> v;
+  for (int64_t i = 0; i < a.size(); ++i) v.push_back(a.number(i));
+  return v;
+}
+inline std::vector<Array> run(const Kernel& kernel, std::vector<Array> in, const std::vector<TensorSpec>& out) {
+  std::vector<const std::byte*> inputs;
+  for (Array& a : in) inputs.push_back(a.mutable_raw());
+  std::vector<Array> results;
+  std::vector<std::byte*> outputs;
+  for (const TensorSpec& s : out) results.emplace_back(s.dtype, s.shape);
+  for (Array& a : results) outputs.push_back(a.mutable_raw());
+  kernel(Buffers{inputs.data(), outputs.data()});
+  return results;
+}
+inline Array run(const Kernel& kernel, std::vector<Array> in, const TensorSpec& out) {
+  return run(kernel, std::move(in), std::vector<TensorSpec>{out})[0];
+}
+inline TensorSpec spec(DType dtype, Shape shape) { return {std::move(shape), dtype, {}}; }
+
+/// Within `tolerance` relative to the larger of 1 and |expected|; NaN equals NaN.
+inline bool close(double got, double expected, double tolerance) {
+  if (std::isnan(expected)) return std::isnan(got);
+  if (std::isinf(expected)) return got == expected;
+  return std::fabs(got - expected) <= tolerance * std::max(1.0, std::fabs(expected));
+}
+inline double tolerance(DType dtype) { return dtype == DType::float64 ? 1e-12 : dtype == DType::float32 ? 2e-6 : 2e-3; }
+inline constexpr DType floats[] = {DType::float16, DType::float32, DType::float64};
+
+}  // namespace pxl::test

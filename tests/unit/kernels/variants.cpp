@@ -1,0 +1,67 @@
+// All instruction-set variants of the block functions give the same bits, in every alignment of a tail.
+#include <cstring>
+
+#include "runtime/kernels/block_table.hpp"
+#include "tests/unit/kernels/support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+#if defined(__x86_64__)
+TEST_CASE("variants agree bit by bit") {
+  std::vector<const BlockTable*> others;
+  if (instruction_set() != "baseline") others.push_back(&blocks_avx2());
+  if (instruction_set() == "avx512") others.push_back(&blocks_avx512());
+  const BlockTable& base = blocks_baseline();
+  const DType dtypes[] = {DType::float32, DType::float64, DType::float16};
+  constexpr int64_t n = 331;
+  for (const BlockTable* other : others) {
+    for (int d = 0; d < 3; ++d) {
+      Array x = ramp(dtypes[d], {n}, 1), y = ramp(dtypes[d], {n}, 4);
+      const double extremes[] = {inf, -inf, not_a_number, 0.0, -0.0, 60000, -60000, 6e-8, 88.5, -103.5, 2e5};
+      for (int64_t i = 0; i < 11; ++i) write_number(dtypes[d], x.mutable_raw(), 17 * i + 3, extremes[i]);
+      std::byte first[n * 8], second[n * 8];
+      for (int op = 0; op < static_cast<int>(Unary::count); ++op) {
+        CAPTURE(name(static_cast<Unary>(op)));
+        const UnaryBlock f = base.unary[op][d], g = other->unary[op][d];
+        REQUIRE((f == nullptr) == (g == nullptr));
+        if (!f) continue;
+        std::memset(first, 0, sizeof first), std::memset(second, 0, sizeof second);
+        f(x.raw(), first, n), g(x.raw(), second, n);
+        // The sign of a NaN is not a result.
+        const DType r = result_dtype(static_cast<Unary>(op), dtypes[d]);
+        for (int64_t i = 0; i < n; ++i) {
+          const bool same = std::memcmp(first + i * static_cast<int64_t>(size_of(r)),
+                                        second + i * static_cast<int64_t>(size_of(r)), size_of(r)) == 0;
+          if (!same && !std::isnan(read_number(r, first, i)))
+            CHECK(read_number(r, first, i) == read_number(r, second, i));
+        }
+      }
+      for (int op = 0; op < static_cast<int>(Binary::count); ++op) {
+        CAPTURE(name(static_cast<Binary>(op)));
+        const BinaryBlock f = base.binary[op][d], g = other->binary[op][d];
+        if (!f) continue;
+        const DType r = result_dtype(static_cast<Binary>(op), dtypes[d]);
+        const auto compare = [&] {
+          for (int64_t i = 0; i < n; ++i) {
+            if (!close(read_number(r, second, i), read_number(r, first, i), 0))
+              CHECK(read_number(r, first, i) == read_number(r, second, i));
+          }
+        };
+        f.vv(x.raw(), y.raw(), first, n), g.vv(x.raw(), y.raw(), second, n), compare();
+        f.vs(x.raw(), y.raw(), first, n), g.vs(x.raw(), y.raw(), second, n), compare();
+        f.sv(y.raw(), x.raw(), first, n), g.sv(y.raw(), x.raw(), second, n), compare();
+      }
+    }
+    const Array x = ramp(DType::float32, {n}), z = ramp(DType::float64, {n});
+    const float* p = x.data<float>();
+    for (int64_t m : {int64_t{0}, int64_t{1}, int64_t{31}, int64_t{64}, n}) {
+      CHECK(base.bulk.sum32(p, m) == other->bulk.sum32(p, m));
+      CHECK(base.bulk.dot32(p, p, m) == other->bulk.dot32(p, p, m));
+      CHECK(base.bulk.max32(p, m) == other->bulk.max32(p, m));
+      CHECK(base.bulk.abs64(z.data<double>(), m) == other->bulk.abs64(z.data<double>(), m));
+      CHECK(base.bulk.deviation64(z.data<double>(), 0.3, m) == other->bulk.deviation64(z.data<double>(), 0.3, m));
+    }
+  }
+}
+#endif

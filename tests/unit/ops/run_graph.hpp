@@ -1,0 +1,61 @@
+// A reference interpreter of graphs for tests: walks the schedule and runs each op's kernel on host arrays.
+#pragma once
+
+#include <map>
+
+#include "runtime/graph/ir.hpp"
+#include "runtime/graph/schedule.hpp"
+#include "runtime/graph/verify.hpp"
+#include "runtime/ops/emit.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl::test {
+
+using Values = std::map<const Tensor*, Array>;
+
+/// Computes every tensor of `graph` from the values of its inputs. Compute ops only.
+inline Values run_graph(const Graph& graph, Values values) {
+  for (const auto& t : graph.tensors())
+    if (t->kind == TensorKind::constant || t->kind == TensorKind::variable) values[t.get()] = t->data;
+  for (const Op* op : schedule_order(graph)) {
+    SiteStorage storage(*op);
+    const Kernel kernel = op->row->kernel(storage.site);
+    std::vector<Array> in(op->inputs.size()), out;
+    std::vector<const std::byte*> from(op->inputs.size(), nullptr);
+    std::vector<std::byte*> to;
+    for (size_t i = 0; i < in.size(); ++i)
+      if (op->inputs[i]) {
+        in[i] = values.at(op->inputs[i]);
+        from[i] = in[i].raw();
+      }
+    for (const Tensor* t : op->outputs) out.emplace_back(t->spec.dtype, t->spec.shape);
+    for (Array& a : out) to.push_back(a.mutable_raw());
+    kernel(Buffers{from.data(), to.data()});
+    for (size_t i = 0; i < out.size(); ++i) values[op->outputs[i]] = out[i];
+  }
+  return values;
+}
+
+template <class T>
+Array array(Shape shape, std::initializer_list<T> values) {
+  return Array::from<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
+}
+inline Array floats(Shape shape, std::initializer_list<float> values) { return array<float>(std::move(shape), values); }
+inline Array ints(Shape shape, std::initializer_list<int32_t> values) {
+  return array<int32_t>(std::move(shape), values);
+}
+
+/// The op computed at once.
+inline std::vector<Array> eager(std::string_view op, std::vector<OpArg> operands,
+                                std::initializer_list<std::pair<std::string_view, Attr>> attrs = {}) {
+  static EagerEmitter at;
+  std::vector<Array> results;
+  for (const Expr& e : at.emit(op, std::move(operands), attrs)) results.push_back(e.array());
+  return results;
+}
+inline Expr value(Array a) {
+  static EagerEmitter at;
+  return Expr(at, std::move(a));
+}
+
+}  // namespace pxl::test

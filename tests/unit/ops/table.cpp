@@ -1,0 +1,97 @@
+// One loop over the op table: every row is reachable by name, and what it infers is what it computes.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "samples.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+TEST_CASE("names and schedules of rows are unique where they must be") {
+  std::set<std::string_view> names, paths;
+  for (const OpRow* row : op_table()) {
+    CAPTURE(row->name);
+    CHECK(names.insert(row->name).second);
+    if (!row->path.empty()) {
+      CHECK(paths.insert(row->path).second);
+      CHECK(row->path.ends_with(row->name));
+    }
+    CHECK(find_op(row->name) == row);
+    if (!row->inplace.empty()) CHECK(find_op(row->inplace) != nullptr);
+    for (const Param& p : row->params) CHECK(row->params[param_index(*row, p.name)].name == p.name);
+    if (is_variadic(*row)) CHECK(slot_count(*row) == 1);
+  }
+  CHECK(find_op("no_such_op") == nullptr);
+  CHECK_THROWS_AS(get_op("no_such_op"), Error);
+}
+
+TEST_CASE("every row computes what it infers") {
+  for (const OpRow* row : op_table()) {
+    if (row->role != Role::compute && row->role != Role::composite) continue;
+    CAPTURE(row->name);
+    const Sample sample = sample_for(*row, DType::float32);
+    Ir ir;
+    GraphEmitter graph(ir.main());
+    EagerEmitter at_once;
+    try {
+      const auto inferred =
+          graph.emit(*row, arguments(*row, sample, [&](Array a) { return graph.of(ir.main().add_variable(a, "v")); }));
+      const auto computed = at_once.emit(*row, arguments(*row, sample, [&](Array a) { return Expr(at_once, a); }));
+      verify(ir);
+      REQUIRE(inferred.size() == computed.size());
+      const Values values = run_graph(ir.main(), {});
+      for (size_t i = 0; i < inferred.size(); ++i) {
+        CHECK(text(inferred[i].spec()) == text(computed[i].spec()));
+        CHECK(identical(values.at(inferred[i].tensor()), computed[i].array()));
+      }
+    } catch (const Error& e) {
+      FAIL_CHECK(std::string(e.what()));
+    }
+  }
+}
+
+TEST_CASE("a missing operand is an error that names it") {
+  for (const OpRow* row : op_table()) {
+    if (row->role != Role::compute && row->role != Role::composite) continue;
+    if (row->params.empty() || row->params[0].default_value.kind != Default::required) continue;
+    CAPTURE(row->name);
+    EagerEmitter at;
+    try {
+      at.emit(*row, OpArgs{});
+      FAIL_CHECK("no error");
+    } catch (const Error& e) {
+      CHECK(std::string(e.what()) == std::string(row->name) + ": missing " + std::string(row->params[0].name));
+    }
+  }
+}
+
+TEST_CASE("a string or an array of the wrong rank never crashes an op") {
+  for (const OpRow* row : op_table()) {
+    if (row->role != Role::compute && row->role != Role::composite) continue;
+    CAPTURE(row->name);
+    for (const Array& odd : {floats({}, {1}), Array::zeros(DType::boolean, {2}), Array::zeros(DType::int32, {0, 3})}) {
+      EagerEmitter at;
+      OpArgs args = arguments(*row, sample_for(*row, DType::float32), [&](Array) { return Expr(at, odd); });
+      try {
+        at.emit(*row, args);
+      } catch (const Error& e) {
+        CHECK(e.first().fault != Fault::internal);
+      }
+    }
+    for (size_t i = 0; i < row->params.size(); ++i) {
+      if (row->params[i].kind == ParamKind::string) continue;
+      EagerEmitter at;
+      OpArgs args = arguments(*row, sample_for(*row, DType::float32), [&](Array a) { return Expr(at, a); });
+      args.values[i] = Attr(std::string("text"));
+      CHECK_THROWS_AS(at.emit(*row, args), Error);
+    }
+  }
+}
+
+TEST_CASE("signatures") {
+  CHECK(signature(get_op("gelu")) == "gelu(t)");
+  CHECK(signature(get_op("matmul")) == "matmul(lhs, rhs, output_type = none)");
+  CHECK(signature(get_op("sum")) == "sum(t, axis = none, keepdims = false)");
+  CHECK(signature(get_op("layer_norm")) == "layer_norm(t, weight, bias, eps = 1e-05)");
+}

@@ -1,0 +1,90 @@
+// Element types and the binary16 conversions.
+#include "runtime/tensor/dtype.hpp"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+using namespace pxl;
+
+TEST_CASE("the table is in order and names lead back") {
+  int i = 0;
+  for (const DTypeRow& r : dtype_table()) {
+    CHECK(static_cast<int>(r.dtype) == i++);
+    CHECK(dtype_from_name(r.name) == r.dtype);
+    with_type(r.dtype, [&]<class T>(type_tag<T>) {
+      CHECK(sizeof(T) == r.size);
+      CHECK(dtype_of<T>() == r.dtype);
+    });
+  }
+  CHECK(i == 12);
+  CHECK_FALSE(dtype_from_name("float").has_value());
+  CHECK(name(DType::boolean) == "bool");
+  CHECK(is_integer(DType::uint8));
+  CHECK_FALSE(is_integer(DType::boolean));
+  CHECK_THROWS(row(static_cast<DType>(200)));
+}
+
+TEST_CASE("halves round to nearest even") {
+  auto bits = [](float f) { return half(f).bits; };
+  CHECK(bits(0.0f) == 0x0000);
+  CHECK(bits(-0.0f) == 0x8000);
+  CHECK(bits(1.0f) == 0x3C00);
+  CHECK(bits(-2.0f) == 0xC000);
+  CHECK(bits(65504.0f) == 0x7BFF);
+  CHECK(bits(65519.996f) == 0x7BFF);
+  CHECK(bits(65520.0f) == 0x7C00);
+  CHECK(bits(1e30f) == 0x7C00);
+  CHECK(bits(-std::numeric_limits<float>::infinity()) == 0xFC00);
+  CHECK(bits(1.0f + 0x1p-11f) == 0x3C00);             // tie, to the even 1
+  CHECK(bits(1.0f + 3 * 0x1p-11f) == 0x3C02);         // tie, to the even one above
+  CHECK(bits(1.0f + 0x1p-11f + 0x1p-23f) == 0x3C01);  // just above the tie
+  CHECK(bits(0x1p-24f) == 0x0001);                    // smallest subnormal
+  CHECK(bits(0x1p-25f) == 0x0000);                    // tie, to zero
+  CHECK(bits(std::nextafter(0x1p-25f, 1.0f)) == 0x0001);
+  CHECK(bits(3 * 0x1p-25f) == 0x0002);
+  CHECK(bits(0x1p-14f) == 0x0400);
+  CHECK(bits(std::nextafter(0x1p-14f, 0.0f)) == 0x0400);
+  CHECK(std::isnan(static_cast<float>(half(std::nanf("")))));
+  CHECK((bits(std::bit_cast<float>(0x7F800001u)) & 0x7FFF) > 0x7C00);  // a signalling NaN stays a NaN
+}
+
+TEST_CASE("every half survives the way through float") {
+  for (uint32_t b = 0; b < 0x10000; ++b) {
+    half h;
+    h.bits = static_cast<uint16_t>(b);
+    auto f = static_cast<float>(h);
+    if ((b & 0x7FFF) > 0x7C00) {
+      if (!std::isnan(f)) FAIL("half ", b, " is no NaN");
+    } else if (half(f) != h) {
+      FAIL("half ", b, " came back as ", half(f).bits);
+    }
+  }
+}
+
+TEST_CASE("whole buffers convert to the same bits as single values") {
+  std::vector<float> values;
+  for (uint64_t u = 0; u < 0x1'0000'0000ull; u += 65521)
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(u)));
+  for (uint32_t b = 0; b < 0x7C00; ++b) {  // all ties, and their neighbours
+    half low, high;
+    low.bits = static_cast<uint16_t>(b), high.bits = static_cast<uint16_t>(b + 1);
+    float middle = (static_cast<float>(low) + static_cast<float>(high)) / 2;
+    for (float f : {middle, std::nextafter(middle, 0.0f), std::nextafter(middle, 1e9f), -middle}) values.push_back(f);
+  }
+  std::vector<half> halves(values.size());
+  to_half(values.data(), halves.data(), static_cast<int64_t>(values.size()));
+  size_t different = 0;
+  for (size_t i = 0; i < values.size(); ++i) different += halves[i] != half(values[i]);
+  CHECK(different == 0);
+  std::vector<half> all(0x10000);
+  for (uint32_t b = 0; b < 0x10000; ++b) all[b].bits = static_cast<uint16_t>(b);
+  std::vector<float> wide(all.size());
+  to_float(all.data(), wide.data(), static_cast<int64_t>(all.size()));
+  for (size_t i = 0; i < all.size(); ++i)
+    different += std::bit_cast<uint32_t>(wide[i]) != std::bit_cast<uint32_t>(static_cast<float>(all[i]));
+  CHECK(different == 0);
+}
