@@ -5,9 +5,21 @@ find_package(BLAS REQUIRED)
 target_link_libraries(pxl_kernels PUBLIC Threads::Threads PRIVATE ${BLAS_LIBRARIES})
 target_include_directories(pxl_kernels SYSTEM PRIVATE ${xtensor_INCLUDE_DIRS})
 
+# Large float32 products; without it BLAS does them.
+find_path(ONEDNN_INCLUDE oneapi/dnnl/dnnl.h)
+find_library(ONEDNN_LIBRARY dnnl)
+if(ONEDNN_INCLUDE AND ONEDNN_LIBRARY)
+  target_compile_definitions(pxl_kernels PRIVATE PXL_ONEDNN)
+  target_include_directories(pxl_kernels SYSTEM PRIVATE ${ONEDNN_INCLUDE})
+  target_link_libraries(pxl_kernels PRIVATE ${ONEDNN_LIBRARY})
+endif()
+
 # The block functions are compiled once per instruction set and chosen at run time (runtime/kernels/block.cpp). The
 # options allow vector code for square roots and selections and change no result.
 set(block_options -O3 -fno-math-errno -fno-trapping-math -Wno-psabi)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  list(APPEND block_options -Wno-pass-failed)  # a loop that it cannot vectorise is slower there, not wrong
+endif()
 set(kernels_dir ${PROJECT_SOURCE_DIR}/runtime/kernels)
 set_source_files_properties(${kernels_dir}/block_baseline.cpp PROPERTIES COMPILE_OPTIONS "${block_options}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
@@ -17,7 +29,10 @@ endif()
 
 # The same for the products with few rows. GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a
 # mistake of ours, hence the two warnings that are off.
-set(skinny_options -O3 -fno-math-errno -Wno-uninitialized -Wno-maybe-uninitialized)
+set(skinny_options -O3 -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  list(APPEND skinny_options -Wno-uninitialized -Wno-maybe-uninitialized)
+endif()
 set_source_files_properties(${kernels_dir}/skinny_baseline.cpp PROPERTIES COMPILE_OPTIONS "${skinny_options}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set_source_files_properties(${kernels_dir}/skinny_avx2.cpp PROPERTIES COMPILE_OPTIONS "${skinny_options};-march=x86-64-v3")

@@ -6,6 +6,8 @@ Kinds of tests:
   lang      tests/lang/**/*.pxl, with expectations in comments (see below)
   golden    tests/golden/*.pxl, whose output is *.expected byte for byte
   examples  examples/*.pxl, run small; training runs on real MNIST with accuracies, where MNIST is there
+  curves    bench/*.pxl: losses of the first 100 steps against a float64 reference (tests/curves), where the data are
+  repeat    tests/repeat/*.pxl: the same program and seed give the same bits, run after run
   house     formatting, layering, words that do not belong
 
 Expectations in a .pxl file:
@@ -210,13 +212,86 @@ def example_tests(pxl, tally, update):
         training(pxl, tally, "mnist_guide.pxl", [42], 85.0, 85.0)
     else:
         tally.skip("examples on MNIST", "the data set is not on this machine (PXL_DATA names its folder)")
-    # Without the data set: the built-in digits, found nowhere else because both places are empty.
-    nowhere = {"PXL_DATA": "", "XDG_CACHE_HOME": str(ROOT / "build"), "PXL_NO_SHARED_DATA": "1"}
-    value, why = accuracy(pxl, ROOT / "examples/mnist.pxl", env=nowhere)
+    value, why = accuracy(pxl, ROOT / "examples/mnist.pxl", env={"PXL_DATA": "built-in"})
     if why is None:
         print(f"mnist.pxl on the built-in digits: accuracy {value:.2f}", flush=True)
         why = None if value >= 97.0 else f"accuracy {value:.2f} on the built-in digits, expected at least 97"
     tally.add("examples/mnist.pxl on the built-in digits", why)
+
+
+# ---- curves and repetition --------------------------------------------------------------------------------------
+
+WORKLOADS = ("sgd8", "adam8", "small16")
+
+
+def shared_folder(name):
+    for folder in (ROOT / "shared", ROOT.parent / "shared"):
+        if (folder / name).is_dir():
+            return folder / name
+    return None
+
+
+def numpy_python():
+    """A Python that has NumPy: the one that runs this, or the system's."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if pathlib.Path(python).exists() and run([python, "-c", "import numpy"])[0] == 0:
+            return python
+    return None
+
+
+def bench_data():
+    """The folder of initial weights and batches, prepared once a build tree; or the reason why there is none."""
+    bench, data = shared_folder("bench"), ROOT / "build/bench-data"
+    if not bench or not mnist_folder():
+        return None, "shared/bench or MNIST is not on this machine"
+    if (data / "prepared").exists():
+        return data, None
+    python = numpy_python()
+    if not python:
+        return None, "no Python with NumPy (package python3-numpy)"
+    data.mkdir(parents=True, exist_ok=True)
+    code, out, err = run([python, str(bench / "prep.py")], env={"BENCH_DATA": str(data)}, timeout=600)
+    if code != 0:
+        return None, f"prep.py failed: {(out + err)[-500:]}"
+    (data / "prepared").touch()
+    return data, None
+
+
+def curve_test(pxl, workload, data):
+    wanted = [float(l) for l in (TESTS / f"curves/{workload}.txt").read_text().split()]
+    code, out, err = run([str(pxl), str(ROOT / f"bench/{workload}.pxl"), "--data", str(data), "--curve", str(len(wanted))],
+                         timeout=300)
+    if code != 0:
+        return f"exit status {code}\n{err[-3000:]}"
+    got = [float(l) for l in out.split()]
+    if len(got) != len(wanted):
+        return f"{len(got)} losses, expected {len(wanted)}"
+    apart, step = max((abs(a - b) / abs(b), i) for i, (a, b) in enumerate(zip(got, wanted)))
+    # Written so that a NaN fails.
+    return None if apart <= 1e-4 else f"step {step}: loss {got[step]}, the reference has {wanted[step]} ({apart:.1e} apart)"
+
+
+def curve_tests(pxl, tally):
+    data, why = bench_data()
+    for workload in WORKLOADS:
+        if data:
+            tally.add(f"curves/{workload}", curve_test(pxl, workload, data))
+        else:
+            tally.skip(f"curves/{workload}", why)
+
+
+def repeat_tests(pxl, tally):
+    """Two runs are the same bits, with one thread and with two; across thread counts they may differ."""
+    for path in sorted((TESTS / "repeat").glob("*.pxl")):
+        for threads in ("1", "2"):
+            runs = [run([str(pxl), str(path)], env={"PXL_THREADS": threads, "PXL_DATA": "built-in"}) for _ in range(2)]
+            problem = None
+            if runs[0][0] != 0 or not runs[0][1]:
+                problem = f"exit status {runs[0][0]}\n{runs[0][2][-3000:]}"
+            elif runs[0][:2] != runs[1][:2]:
+                problem = "\n".join(difflib.unified_diff(runs[0][1].splitlines(), runs[1][1].splitlines(), "first run",
+                                                         "second run", lineterm=""))
+            tally.add(f"repeat/{path.name} with {threads} thread{'s' if threads != '1' else ''}", problem)
 
 
 # ---- house ------------------------------------------------------------------------------------------------------
@@ -251,14 +326,28 @@ def layering():
 
 
 def formatting():
-    files = [str(f) for f in tracked("*.cpp", "*.hpp")]
+    files = [str(f) for f in tracked("*.cpp", "*.hpp", "*.inc")]
     code, out, err = run(["clang-format-14", "--dry-run", "-Werror", *files])
     return None if code == 0 else "\n".join(sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: error", err, re.M))))
 
 
+# One file of each layer, those that read foreign bytes first: all files take the better part of an hour.
+TIDY = ["runtime/io/npy.cpp", "runtime/io/idx.cpp", "runtime/execute/checkpoint.cpp", "interpreter/syntax/literals.cpp",
+        "runtime/tensor/array.cpp", "runtime/graph/verify.cpp", "runtime/ops/infer.cpp", "runtime/plan/storage.cpp",
+        "interpreter/elaborate/strings.cpp", "interpreter/cli/options.cpp"]
+
+
+def tidy_test(database):
+    problems = []
+    for name, (_, out, err) in parallel(
+            [(f, lambda f=f: run(["clang-tidy-14", "-p", str(database), "--quiet", f], timeout=600)) for f in TIDY], 2):
+        problems += sorted({l for l in out.splitlines() if re.search(r": (warning|error): ", l)})
+    return "\n".join(problems) or None
+
+
 def leftovers():
     problems = []
-    for path in tracked("*.cpp", "*.hpp", "*.pxl", "*.py", "*.cmake", "*.g4"):
+    for path in tracked("*.cpp", "*.hpp", "*.inc", "*.pxl", "*.py", "*.cmake", "*.g4"):
         if path == pathlib.Path(__file__).resolve():
             continue
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
@@ -289,7 +378,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,examples,house", help="kinds, comma separated")
+    parser.add_argument("--only", default="unit,lang,golden,examples,curves,repeat,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -299,6 +388,7 @@ def main():
     for kind, body in (("unit", lambda: unit_tests(tree, tally)), ("lang", lambda: lang_tests(pxl, tally)),
                        ("golden", lambda: golden_tests(pxl, tally, options.update)),
                        ("examples", lambda: example_tests(pxl, tally, options.update)),
+                       ("curves", lambda: curve_tests(pxl, tally)), ("repeat", lambda: repeat_tests(pxl, tally)),
                        ("house", lambda: house_tests(tally))):
         if kind in kinds:
             stage(kind)
@@ -312,6 +402,8 @@ def main():
                 unit_tests(other, tally)
                 lang_tests(other / "pxl", tally)
                 golden_tests(other / "pxl", tally, False)
+        stage("tidy")
+        tally.add("house: clang-tidy", tidy_test(ROOT / "build/clang"))
     stage("done")
     print(f"{tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
     return 1 if tally.failed or not tally.passed else 0

@@ -150,7 +150,8 @@ const SourceFile& read_source(const std::string& path) {
   content << file.rdbuf();
   // A directory opens but does not read.
   if (file.bad() || (content.fail() && file.peek() != std::ifstream::traits_type::eof())) {
-    throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(errno ? errno : EISDIR)), {}, Fault::unreadable);
+    throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(errno ? errno : EISDIR)), {},
+                Fault::unreadable);
   }
   return add_source(path, std::move(content).str());
 }

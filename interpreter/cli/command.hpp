@@ -14,11 +14,11 @@ namespace pxl::cli {
 /// Exit statuses (sysexits.h where it has one).
 enum ExitStatus : int {
   exit_ok = 0,
-  exit_failed = 1,        ///< failed while running
-  exit_usage = 2,         ///< wrong usage
-  exit_refused = 65,      ///< the text was refused
-  exit_unreadable = 66,   ///< a file can't be read
-  exit_internal = 70,     ///< an error of ours
+  exit_failed = 1,       ///< failed while running
+  exit_usage = 2,        ///< wrong usage
+  exit_refused = 65,     ///< the text was refused
+  exit_unreadable = 66,  ///< a file can't be read
+  exit_internal = 70,    ///< an error of ours
   exit_interrupted = 130
 };
 

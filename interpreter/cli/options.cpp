@@ -39,7 +39,8 @@ std::map<std::string, std::string> parse_options(const std::string& script,
       throw usage_error(script, fmt::format("unexpected argument `{}`: options are written --NAME VALUE", word));
     }
     const size_t equals = word.find('=');
-    const std::string name = option_name(std::string_view(word).substr(2, equals == word.npos ? word.npos : equals - 2));
+    const std::string name =
+        option_name(std::string_view(word).substr(2, equals == word.npos ? word.npos : equals - 2));
     const Interpreter::OptionInfo* option = find(name);
     if (!option && equals == word.npos && name.compare(0, 3, "no_") == 0) {
       const Interpreter::OptionInfo* negated = find(name.substr(3));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
@@ -249,6 +250,14 @@ Value isinstance(Interpreter&, const Arguments& args) {
   return one(types);
 }
 
+Value environment(Interpreter&, const Arguments& args) {
+  ArgReader a("env", args, {"name", "default"});
+  const std::string name = a.string("name");
+  // getenv would read a name up to the NUL that ends it and answer for another variable.
+  const char* value = name.find('\0') == name.npos ? std::getenv(name.c_str()) : nullptr;
+  return value ? Value(std::string(value)) : a.value_or("default", Value());
+}
+
 Value time_now(Interpreter&, const Arguments& args) {
   ArgReader("time", args, {});
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -292,6 +301,8 @@ void bind_core_builtins(Interpreter&, Scope& p) {
   define(p, "all", "all(items)", "Whether all elements are true.",
          [](Interpreter& in, const Arguments& args) { return any_or_all(in, args, false); });
   define(p, "time", "time()", "Seconds since 1970.", time_now);
+  define(p, "env", "env(name, default = none)",
+         "The value of an environment variable, or the default where it is unset.", environment);
   define(p, "exit", "exit(code = 0)", "Ends the script.", [](Interpreter&, const Arguments& args) -> Value {
     throw ExitRequest{static_cast<int>(ArgReader("exit", args, {"code"}).integer_or("code", 0) & 255)};
   });

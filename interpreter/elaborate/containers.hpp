@@ -106,7 +106,7 @@ struct DTypeObject final : Object {
   std::optional<Value> member(Interpreter&, std::string_view) override;
   Value index(Interpreter&, const Value&) override;  ///< a spec: float32[8, 784]
   bool callable() const override { return true; }
-  Value call(Interpreter&, Arguments) override;      ///< float32(x): a number or array converted
+  Value call(Interpreter&, Arguments) override;  ///< float32(x): a number or array converted
   bool equals(Interpreter&, const Value&) override;
   std::optional<std::string> hash_key() const override;
 };
@@ -162,8 +162,8 @@ Value make_method(std::string name, BuiltinObject::Body body);
 class ArgReader {
  public:
   ArgReader(std::string function, const Arguments& args, std::vector<std::string> parameters);
-  bool has(std::string_view name) const;                ///< given and not none
-  Value value(std::string_view name) const;             ///< required
+  bool has(std::string_view name) const;     ///< given and not none
+  Value value(std::string_view name) const;  ///< required
   Value value_or(std::string_view name, Value fallback) const;
   int64_t integer(std::string_view name) const;
   int64_t integer_or(std::string_view name, int64_t fallback) const;
@@ -171,7 +171,7 @@ class ArgReader {
   bool boolean_or(std::string_view name, bool fallback) const;
   std::string string(std::string_view name) const;
   std::string string_or(std::string_view name, std::string fallback) const;
-  Shape shape(std::string_view name) const;             ///< an int or a list or tuple of ints
+  Shape shape(std::string_view name) const;  ///< an int or a list or tuple of ints
 
  private:
   std::string function_;

@@ -43,10 +43,10 @@ struct GraphWorld;  // builds in progress, graphs that calls share, facts about 
 /// One running body.
 struct Activation {
   ScopePtr scope;
-  Value self;                          ///< the instance in a module's methods and build
-  std::shared_ptr<BuildState> build;   ///< where `param` declares; null outside a build
+  Value self;                         ///< the instance in a module's methods and build
+  std::shared_ptr<BuildState> build;  ///< where `param` declares; null outside a build
   enum class Kind : uint8_t { file, function, build, program, test } kind = Kind::function;
-  Value result;                        ///< set by return
+  Value result;  ///< set by return
 };
 
 enum class Flow : uint8_t { normal, break_loop, continue_loop, returned };
@@ -59,13 +59,13 @@ struct BuildTarget {
 };
 
 struct InterpreterOptions {
-  std::function<void(std::string_view)> out;     ///< what `print` writes
-  std::function<void(std::string_view)> err;     ///< progress and notices
+  std::function<void(std::string_view)> out;  ///< what `print` writes
+  std::function<void(std::string_view)> err;  ///< progress and notices
   bool quiet = false;
-  bool terminal = false;                         ///< err is a terminal: progress bars may redraw
-  bool run_tests = false;                        ///< `test` blocks run
-  std::map<std::string, std::string> options;    ///< values of the script's `option`s, from the command line
-  std::string program_name;                      ///< for messages on options
+  bool terminal = false;                       ///< err is a terminal: progress bars may redraw
+  bool run_tests = false;                      ///< `test` blocks run
+  std::map<std::string, std::string> options;  ///< values of the script's `option`s, from the command line
+  std::string program_name;                    ///< for messages on options
 };
 
 class Interpreter {
@@ -169,14 +169,23 @@ class Interpreter {
   Random& random() { return random_; }
   const InterpreterOptions& options() const { return options_; }
   void write(std::string_view text) { options_.out(text); }
-  void notice(std::string_view text) { if (!options_.quiet) options_.err(text); }
+  void notice(std::string_view text) {
+    if (!options_.quiet) options_.err(text);
+  }
   FramePtr frames;  ///< the chain of module calls that is running
   Span here;        ///< the expression that is being evaluated: where new ops come from
 
-  struct TestOutcome { std::string title; bool passed; Diagnostic failure; };
+  struct TestOutcome {
+    std::string title;
+    bool passed;
+    Diagnostic failure;
+  };
   std::vector<TestOutcome> tests;  ///< outcomes of `test` blocks, in order
   /// The `option`s that were declared, in order, for --help and for checking the command line.
-  struct OptionInfo { std::string name, type, default_text, doc; bool required; };
+  struct OptionInfo {
+    std::string name, type, default_text, doc;
+    bool required;
+  };
   std::vector<OptionInfo> declared_options;
 
   /// Where a scope captured by a function is noted, so that cycles of scopes and functions end with the session.
@@ -219,6 +228,8 @@ void bind_data_builtins(Interpreter& in, Scope& prelude);   ///< arrays, random 
 void bind_graph_builtins(Interpreter& in, Scope& prelude);  ///< call, autodiff, Session, in_sequence, host_load, ...
 
 /// Thrown by `exit(code)`.
-struct ExitRequest { int code; };
+struct ExitRequest {
+  int code;
+};
 
 }  // namespace pxl

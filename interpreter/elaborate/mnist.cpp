@@ -106,7 +106,7 @@ Value mnist(Interpreter& in, const Arguments& args) {
   o->source = data.source;
   o->train = std::make_shared<DigitSetObject>(limited(data.train, train));
   o->test = std::make_shared<DigitSetObject>(limited(data.test, test));
-  in.notice(data.built_in ? "mnist: no MNIST files were found; using built-in digits\n"
+  in.notice(data.built_in ? "mnist: drawing the built-in digits (MNIST was not found, or PXL_DATA says so)\n"
                           : fmt::format("mnist: read from {}\n", data.source));
   return o;
 }

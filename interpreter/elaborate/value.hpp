@@ -34,8 +34,8 @@ class Value {
   Value(TensorSpec v);
   Value(Array v);
   Value(ObjectPtr v) : v_(std::move(v)) {}
-  template <class T> requires std::derived_from<T, Object>
-  Value(std::shared_ptr<T> v) : v_(ObjectPtr(std::move(v))) {}
+  template <class T>
+  requires std::derived_from<T, Object> Value(std::shared_ptr<T> v) : v_(ObjectPtr(std::move(v))) {}
 
   bool is_none() const { return std::holds_alternative<std::monostate>(v_); }
   bool is_bool() const { return std::holds_alternative<bool>(v_); }
@@ -46,15 +46,19 @@ class Value {
 
   bool as_bool() const { return std::get<bool>(v_); }
   int64_t as_int() const { return is_bool() ? as_bool() : std::get<int64_t>(v_); }  ///< of a bool or an int
-  double as_double() const { return is_float() ? std::get<double>(v_) : static_cast<double>(as_int()); }  ///< of a number
+  double as_double() const {
+    return is_float() ? std::get<double>(v_) : static_cast<double>(as_int());
+  }  ///< of a number
   const ObjectPtr& object() const { return std::get<ObjectPtr>(v_); }
 
   /// The object as a T, or null.
-  template <class T> T* as() const {
+  template <class T>
+  T* as() const {
     const ObjectPtr* p = std::get_if<ObjectPtr>(&v_);
     return p ? dynamic_cast<T*>(p->get()) : nullptr;
   }
-  template <class T> std::shared_ptr<T> ptr() const {
+  template <class T>
+  std::shared_ptr<T> ptr() const {
     const ObjectPtr* p = std::get_if<ObjectPtr>(&v_);
     return p ? std::dynamic_pointer_cast<T>(*p) : nullptr;
   }

@@ -13,6 +13,9 @@
 
 namespace pxl::ast {
 
+// A small node is one line, so that the whole grammar of trees fits the eye.
+// clang-format off
+
 // ---- expressions ----------------------------------------------------------------------------------------------
 
 enum class ExprKind : uint8_t {
@@ -244,5 +247,7 @@ class Tree {
   std::deque<std::shared_ptr<void>> arena_;
 };
 using TreePtr = std::shared_ptr<const Tree>;
+
+// clang-format on
 
 }  // namespace pxl::ast

@@ -1,5 +1,5 @@
-// Barriers by flags: each thread publishes the number of the barrier (or job) it has reached and waits until the others
-// have published as much. A flag has one writer, so publishing is a store; sleeping waiters are woken through a futex.
+// Jobs are numbered. The caller publishes a number, threads claim their shares of it by compare-and-swap, and publish
+// the number when they are done. A flag that somebody sleeps on is a futex.
 #include "runtime/base/team.hpp"
 
 #include <linux/futex.h>
@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <climits>
 #include <cstdlib>
 
 namespace pxl {
@@ -23,6 +25,14 @@ void pause_once() {
 
 // About 20 to 50 microseconds: longer than what lies between two steps of a training loop.
 constexpr int spins_before_sleep = 2000;
+// A late thread costs this much, a punctual one pays one back; at the limit the caller works alone.
+constexpr int late_cost = 64, late_limit = 256;
+constexpr int shortest_penalty = 1 << 10, longest_penalty = 1 << 16;  // jobs
+
+/// Job numbers wrap around; their difference tells which came first.
+bool reached(int value, int number) {
+  return static_cast<int>(static_cast<unsigned>(value) - static_cast<unsigned>(number)) >= 0;
+}
 
 }  // namespace
 
@@ -33,20 +43,22 @@ struct alignas(64) Team::Flag {
   void publish(int number) {
     value.store(number, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst) != 0) {
-      syscall(SYS_futex, reinterpret_cast<int*>(&value), FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+      syscall(SYS_futex, reinterpret_cast<int*>(&value), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
     }
   }
 
-  void wait_for(int number) {
+  /// Gives the value once it has reached `number`, and whether that took long.
+  std::pair<int, bool> wait_for(int number) {
+    bool late = false;
     for (int spins = 0;;) {
-      // Numbers wrap around; their difference tells which came first.
       const int now = value.load(std::memory_order_acquire);
-      if (static_cast<int>(static_cast<unsigned>(now) - static_cast<unsigned>(number)) >= 0) return;
+      if (reached(now, number)) return {now, late};
       pause_once();
       if (++spins < spins_before_sleep) continue;
+      late = true;
       sleepers.fetch_add(1, std::memory_order_seq_cst);
       const int seen = value.load(std::memory_order_seq_cst);
-      if (static_cast<int>(static_cast<unsigned>(seen) - static_cast<unsigned>(number)) < 0) {
+      if (!reached(seen, number)) {
         syscall(SYS_futex, reinterpret_cast<int*>(&value), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
       }
       sleepers.fetch_sub(1, std::memory_order_relaxed);
@@ -56,47 +68,66 @@ struct alignas(64) Team::Flag {
 };
 
 Team::Team(int threads) : size_(std::max(1, threads)) {
-  arrived_ = std::make_unique<Flag[]>(static_cast<size_t>(size_));
-  done_ = std::make_unique<Flag[]>(static_cast<size_t>(size_));
-  started_ = std::make_unique<Flag>();
+  const auto count = static_cast<size_t>(size_);
+  started_ = std::make_unique<Flag[]>(1);
+  claimed_ = std::make_unique<Flag[]>(count);
+  done_ = std::make_unique<Flag[]>(count);
   for (int t = 1; t < size_; ++t) threads_.emplace_back([this, t] { work(t); });
 }
 
 Team::~Team() {
   quit_ = true;
-  started_->publish(++jobs_);
+  started_[0].publish(job_ + 1);
   for (std::thread& t : threads_) t.join();
 }
 
+bool Team::claim(int share, int job) {
+  std::atomic<int>& claimed = claimed_[static_cast<size_t>(share)].value;
+  int last = claimed.load(std::memory_order_relaxed);
+  while (!reached(last, job)) {
+    if (claimed.compare_exchange_weak(last, job, std::memory_order_acq_rel, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
 void Team::work(int thread) {
-  for (unsigned job = 1;; ++job) {
-    started_->wait_for(static_cast<int>(job));
+  for (int next = 1;;) {
+    // Jobs that others finished meanwhile are skipped. The claim keeps this one open until the share is done.
+    const int job = started_[0].wait_for(next).first;
     if (quit_) return;
-    (*body_)(thread);
-    done_[thread].publish(static_cast<int>(job));
+    if (claim(thread, job)) {
+      (*share_)(thread);
+      done_[static_cast<size_t>(thread)].publish(job);
+    }
+    next = static_cast<int>(static_cast<unsigned>(job) + 1u);
   }
 }
 
-void Team::run(const std::function<void(int)>& body) {
-  if (size_ == 1) {
-    body(0);
+void Team::run(const std::function<void(int)>& share) {
+  if (size_ == 1 || alone_ > 0) {
+    alone_ = std::max(0, alone_ - 1);
+    for (int s = 0; s < size_; ++s) share(s);
     return;
   }
-  body_ = &body;
-  const int job = static_cast<int>(static_cast<unsigned>(jobs_) + 1u);
-  jobs_ = job;
-  started_->publish(job);
-  body(0);
-  for (int t = 1; t < size_; ++t) done_[t].wait_for(job);
-}
-
-void Team::barrier(int thread) {
-  if (size_ == 1) return;
-  Flag& mine = arrived_[thread];
-  const int number = static_cast<int>(static_cast<unsigned>(mine.value.load(std::memory_order_relaxed)) + 1u);
-  mine.publish(number);
-  for (int t = 0; t < size_; ++t) {
-    if (t != thread) arrived_[t].wait_for(number);
+  share_ = &share;
+  job_ = static_cast<int>(static_cast<unsigned>(job_) + 1u);
+  started_[0].publish(job_);
+  share(0);
+  bool late = false;
+  for (int s = 1; s < size_; ++s) {
+    if (claim(s, job_)) {
+      share(s);
+    } else if (done_[static_cast<size_t>(s)].wait_for(job_).second) {
+      late = true;
+    }
+  }
+  late_ = late ? late_ + late_cost : std::max(0, late_ - 1);
+  if (late_ >= late_limit) {
+    penalty_ = std::clamp(penalty_ * 2, shortest_penalty, longest_penalty);
+    alone_ = penalty_;
+    late_ = 0;
+  } else if (late_ == 0) {
+    penalty_ = 0;
   }
 }
 

@@ -1,9 +1,8 @@
-// A team of threads that work on one job together: each does its share of every step, and they meet at barriers that
-// cost about as much as a cache miss. Libraries' own thread pools wake up in tens of microseconds, which is longer than
-// a step of a small network.
+// A team of threads that share out the parts of one job after another. Calling it together costs about as much as two
+// cache misses; libraries' own thread pools wake up in tens of microseconds, which is longer than a step of a small
+// network.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,41 +21,45 @@ class Team {
 
   int size() const { return size_; }
 
-  /// Runs `body(thread)` on every thread, thread 0 being the caller; returns when all have returned. `body` must not
-  /// throw. Threads that wait spin for some microseconds and then sleep, so that an idle prompt uses no processor.
-  void run(const std::function<void(int)>& body);
-
-  /// Inside `run`: returns when every thread of the team has called it.
-  void barrier(int thread);
+  /// Runs `share(0)` to `share(size - 1)`, each once, on whichever threads are free; the caller takes part and returns
+  /// when all are done. `share` must not throw. From one thread at a time.
+  /// Threads that wait spin for some microseconds and then sleep, so that an idle prompt uses no processor. A share
+  /// whose thread has not come by when the caller is done with its own is run by the caller; and where threads keep
+  /// being late, since other work has the cores, the caller works alone for a while.
+  void run(const std::function<void(int)>& share);
 
  private:
-  struct alignas(64) Flag;
+  struct Flag;
   void work(int thread);
+  bool claim(int share, int job);
 
   int size_;
-  std::unique_ptr<Flag[]> arrived_;  ///< by thread: the number of the last barrier it reached
-  std::unique_ptr<Flag> started_;    ///< number of the last job
-  std::unique_ptr<Flag[]> done_;     ///< by thread: the number of the last job it finished
+  std::unique_ptr<Flag[]> started_;  ///< one: the number of the last job
+  std::unique_ptr<Flag[]> claimed_;  ///< by share: the number of the last job in which somebody took it
+  std::unique_ptr<Flag[]> done_;     ///< by share: the number of the last job in which its own thread finished it
   std::vector<std::thread> threads_;
-  const std::function<void(int)>* body_ = nullptr;
-  int jobs_ = 0;
+  const std::function<void(int)>* share_ = nullptr;
+  int job_ = 0;
   bool quit_ = false;
+  int late_ = 0;     ///< how late threads were of late
+  int alone_ = 0;    ///< jobs that the caller still does alone
+  int penalty_ = 0;  ///< how long it was alone the last time
 };
 
 /// The process's team: PXL_THREADS threads, by default one a core, at most 64. Made when first asked for.
 Team& team();
 
-/// The share of `units` that thread `thread` of `threads` does: [begin, end), equal up to one `grain`.
+/// The share of `units` that is number `share` of `shares`: [begin, end), equal up to one `grain`.
 struct Share {
   int64_t begin, end;
 };
-constexpr Share share_of(int64_t units, int thread, int threads, int64_t grain = 1) {
+constexpr Share share_of(int64_t units, int share, int shares, int64_t grain = 1) {
   const int64_t grains = (units + grain - 1) / grain;
-  const auto at = [&](int t) {
-    const int64_t edge = grains * t / threads * grain;
+  const auto at = [&](int s) {
+    const int64_t edge = grains * s / shares * grain;
     return edge < units ? edge : units;
   };
-  return {at(thread), at(thread + 1)};
+  return {at(share), at(share + 1)};
 }
 
 }  // namespace pxl

@@ -155,7 +155,8 @@ void write_checkpoint(const std::string& path, const std::vector<NamedArray>& ar
     header[a.name] = {{"dtype", code_of(a.data.dtype())}, {"shape", a.data.shape()}, {"data_offsets", {at, end}}};
     at = end;
   }
-  std::string text = header.dump();
+  // A name that is not UTF-8 (from a command line) is no reason to lose the state of a training run.
+  std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');  // the data start at a multiple of 8 bytes
   std::string bytes;
   bytes.reserve(8 + text.size() + at);

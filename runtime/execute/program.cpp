@@ -7,11 +7,33 @@
 #include <set>
 
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/team.hpp"
 
 namespace pxl {
 
 namespace {
 constexpr int64_t max_steps = 4'000'000;  // of about 120 bytes each
+constexpr double worth_dividing = 1500;   // nanoseconds: several times what it costs to call the team together
+}  // namespace
+
+void run_divided(const Kernel& kernel, const Buffers& buffers) {
+  Team& workers = team();
+  for (const Phase& phase : kernel.phases()) {
+    if (phase.units <= phase.grain) {
+      phase.part(buffers, 0, phase.units);
+      continue;
+    }
+    // One pointer is captured, so that the function object needs no allocation.
+    const struct {
+      const Phase& phase;
+      const Buffers& buffers;
+      int threads;
+    } job{phase, buffers, workers.size()};
+    workers.run([&job](int thread) {
+      const Share share = share_of(job.phase.units, thread, job.threads, job.phase.grain);
+      if (share.begin < share.end) job.phase.part(job.buffers, share.begin, share.end);
+    });
+  }
 }
 
 struct Program::Frame {
@@ -111,6 +133,7 @@ class Program::Builder {
     step.outputs = outputs;
     step.changes_variable = changes;
     step.fallible = may_fail(*item.op);
+    step.divided = !item.kernel.phases().empty() && item.kernel.work() >= worth_dividing && team().size() > 1;
   }
 
   size_t port(const Stream* stream) {

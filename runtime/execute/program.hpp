@@ -32,6 +32,7 @@ struct Step {
   Kind kind = Kind::kernel;
   bool changes_variable = false;
   bool fallible = false;  ///< may throw on its operands' values
+  bool divided = false;   ///< its phases are shared out among the team's threads
   const Kernel* kernel = nullptr;
   const Op* op = nullptr;  ///< for messages
   const std::byte* from = nullptr;
@@ -42,6 +43,9 @@ struct Step {
   size_t outputs = 0;  ///< while building, the first result of a kernel
   Buffers buffers{nullptr, nullptr};
 };
+
+/// Runs the phases of a kernel on all threads of the team.
+void run_divided(const Kernel& kernel, const Buffers& buffers);
 
 class Program {
  public:
@@ -96,7 +100,12 @@ void Program::run(Commit&& commit) {
         polls = commit();
       }
       switch (step.kind) {
-        case Step::Kind::kernel: (*step.kernel)(step.buffers); break;
+        case Step::Kind::kernel:
+          if (step.divided)
+            run_divided(*step.kernel, step.buffers);
+          else
+            (*step.kernel)(step.buffers);
+          break;
         case Step::Kind::copy: std::copy_n(step.from, step.bytes, step.to); break;
         case Step::Kind::load: {
           std::byte*& next = ports_[step.port].next;

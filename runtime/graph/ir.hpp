@@ -29,9 +29,9 @@ enum class TensorKind : uint8_t { variable, constant, input, result, stream };
 
 struct Tensor {
   TensorKind kind;
-  std::string id;     ///< "<graph id>/<scopes>/<name>", unique in the Ir; the main graph's id is empty
-  std::string name;   ///< the id without its graph part: "fc1/weight"
-  std::string key;    ///< dotted name in the graph's named tree ("fc1.weight"), empty for positional inputs
+  std::string id;    ///< "<graph id>/<scopes>/<name>", unique in the Ir; the main graph's id is empty
+  std::string name;  ///< the id without its graph part: "fc1/weight"
+  std::string key;   ///< dotted name in the graph's named tree ("fc1.weight"), empty for positional inputs
   TensorSpec spec;
   Graph* graph = nullptr;
   Op* producer = nullptr;      ///< the op whose output this is, or null
@@ -52,7 +52,7 @@ std::string text(const Tensor& tensor);
 struct Stream {
   Tensor* handle = nullptr;  ///< kind stream; gives name and spec
   bool to_device = true;
-  bool used = false;         ///< some op loads from it or stores to it
+  bool used = false;  ///< some op loads from it or stores to it
   const TensorSpec& spec() const { return handle->spec; }
   const std::string& name() const { return handle->name; }
 };
@@ -61,12 +61,12 @@ struct Op {
   int id = 0;  ///< unique in the Ir, from 100
   const OpRow* row = nullptr;
   Graph* graph = nullptr;
-  std::vector<Tensor*> inputs;   ///< by slot; null where an optional operand is absent
+  std::vector<Tensor*> inputs;  ///< by slot; null where an optional operand is absent
   std::vector<Tensor*> outputs;
-  Attributes attrs;              ///< parallel to row->params
-  std::vector<Graph*> called;    ///< control ops
-  Stream* stream = nullptr;      ///< host_load, host_store
-  std::vector<Op*> after;        ///< ops of the same graph that must run before this one
+  Attributes attrs;                  ///< parallel to row->params
+  std::vector<Graph*> called;        ///< control ops
+  Stream* stream = nullptr;          ///< host_load, host_store
+  std::vector<Op*> after;            ///< ops of the same graph that must run before this one
   std::vector<bool> input_modified;  ///< call sites: set_parent_input_modified, by slot; empty means none
   std::optional<int> ipu;
   bool io_tiles = false;
@@ -138,8 +138,8 @@ class Graph {
   /// Removes the ops without side effects whose outputs nobody uses, and the inputs from `first_input` on that
   /// nobody uses.
   void prune(size_t first_input);
-  void set_inputs(std::vector<Tensor*> permuted);          ///< the same inputs in another order
-  void rename(Tensor* tensor, const std::string& name);    ///< made unique like any name
+  void set_inputs(std::vector<Tensor*> permuted);        ///< the same inputs in another order
+  void rename(Tensor* tensor, const std::string& name);  ///< made unique like any name
 
   // Order constraints of `in_sequence`; see InSequence.
   struct Sequencing;

@@ -30,10 +30,10 @@ enum class ParamKind : uint8_t {
   boolean,
   string,
   dtype,
-  shape,             ///< a list of ints; -1 passes through to the op
-  axes,              ///< an int, a list of ints, or none for all axes
-  integers,          ///< an int or a list of ints, or none
-  numbers,           ///< a list of numbers
+  shape,     ///< a list of ints; -1 passes through to the op
+  axes,      ///< an int, a list of ints, or none for all axes
+  integers,  ///< an int or a list of ints, or none
+  numbers,   ///< a list of numbers
 };
 
 constexpr bool is_operand(ParamKind k) { return k <= ParamKind::number_or_tensor; }
@@ -61,8 +61,8 @@ struct Param {
 };
 
 /// An attribute's value; monostate is `none`, and what operand parameters hold unless given as a number.
-using Attr = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
-                          std::vector<double>, DType>;
+using Attr =
+    std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, DType>;
 using Attributes = std::vector<Attr>;  ///< parallel to OpRow::params
 
 struct OpRow;
@@ -72,8 +72,8 @@ struct OpSite {
   const OpRow& row;
   std::span<const TensorSpec* const> in;  ///< by slot; null where an optional operand is absent
   const Attributes& attrs;
-  std::span<const TensorSpec> out = {};       ///< the inferred outputs; empty while inferring
-  std::span<const std::string> labels = {};   ///< names of the operands for messages, by slot; may be empty
+  std::span<const TensorSpec> out = {};      ///< the inferred outputs; empty while inferring
+  std::span<const std::string> labels = {};  ///< names of the operands for messages, by slot; may be empty
 
   const TensorSpec& input(size_t slot) const { return *in[slot]; }
   bool has(size_t slot) const { return slot < in.size() && in[slot] != nullptr; }
@@ -111,24 +111,25 @@ using ExpandFn = std::vector<Expr> (*)(Emitter&, const OpArgs&);
 using FlopsFn = int64_t (*)(const OpSite&);
 
 struct OpRow {
-  std::string_view name;      ///< "gelu"; an in-place form ends in "_"
+  std::string_view name;           ///< "gelu"; an in-place form ends in "_"
   std::string_view path = {};      ///< PopXL path, "ops.var_updates.accumulate_"; empty: not reachable by users
   std::string_view schedule = {};  ///< what a schedule prints, "Gelu"; empty for a composite
   std::string_view output = {};    ///< default output names, comma separated; "{0}" is the first operand's name
-  std::string_view doc;       ///< what it computes, one or two sentences
+  std::string_view doc;            ///< what it computes, one or two sentences
   std::string_view formula = {};
   std::string_view example = {};  ///< a pxl expression over arrays; run by the op tests
   std::span<const Param> params = {};
-  InferFn infer = nullptr;        ///< null only for composites and control ops
+  InferFn infer = nullptr;  ///< null only for composites and control ops
   KernelFn kernel = nullptr;
-  GradFn gradient = nullptr;      ///< null: no gradient, an error when one is asked for through it
-  ExpandFn expand = nullptr;      ///< composites only
-  FlopsFn flops = nullptr;        ///< null: one per output element
+  GradFn gradient = nullptr;  ///< null: no gradient, an error when one is asked for through it
+  ExpandFn expand = nullptr;  ///< composites only
+  FlopsFn flops = nullptr;    ///< null: one per output element
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
   uint32_t modifies = 0;          ///< bit i: input slot i is changed in place
   int8_t alias = -1;              ///< output 0 is the same memory as this input slot
   bool inplace_ok = false;        ///< a kernel may write output 0 over input 0 (same spec)
+  bool view = false;              ///< output 0 has the bytes of input 0, in its order
   bool side_effect = false;       ///< never removed
   bool method = false;            ///< also a method of tensors and arrays
   std::string_view inplace = {};  ///< name of the in-place form

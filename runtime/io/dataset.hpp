@@ -19,9 +19,10 @@ struct Mnist {
   std::string source;  ///< the folder that was read, or "built-in digits"
 };
 
-/// Searches PXL_DATA, "shared/data/mnist" beside the project (found from the executable and the working directory),
-/// then $XDG_CACHE_HOME/pxl/mnist (~/.cache/pxl/mnist). Where no folder has the four files, draws `train_size` and
-/// `test_size` digits. A file that is there but corrupt is an Error that names it and what is wrong.
+/// The folder that PXL_DATA names, or one that is found: "shared/data/mnist" beside the project (from the executable
+/// and the working directory), then $XDG_CACHE_HOME/pxl/mnist (~/.cache/pxl/mnist). Where no folder has the four
+/// files, and without a search where PXL_DATA is "built-in", draws `train_size` and `test_size` digits. A file that is
+/// there but corrupt is an Error that names it and what is wrong.
 Mnist load_mnist(int64_t train_size = 60000, int64_t test_size = 10000);
 
 /// An IDX file of unsigned bytes, any rank, plain or gzip (by content): uint8 array.

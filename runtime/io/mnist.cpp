@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array names = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                               "t10k-labels-idx1-ubyte"};
+constexpr std::string_view built_in = "built-in";  ///< as PXL_DATA: the drawn digits
 constexpr uint64_t train_seed = 1, test_seed = 2;  ///< of the drawn digits: two sets with no picture in common
 
 std::optional<fs::path> find_file(const fs::path& folder, std::string_view name) {
@@ -55,11 +56,13 @@ std::optional<fs::path> beside(fs::path folder) {
 
 std::optional<fs::path> find_folder() {
   if (std::string set = environment("PXL_DATA"); !set.empty()) {
+    if (set == built_in) return std::nullopt;
     std::vector<std::string> missing = missing_files(set);
     if (missing.empty()) return fs::path(set);
     throw Error(fmt::format("PXL_DATA is {}, which lacks {}", set, fmt::join(missing, ", ")),
-                {"it should name a folder with the four MNIST files, plain or with .gz; unset it to use what is found "
-                 "elsewhere or the built-in digits"},
+                {fmt::format("it should name a folder with the four MNIST files, plain or with .gz, or be `{}` for the "
+                             "drawn digits; unset it to use what is found elsewhere",
+                             built_in)},
                 Fault::unreadable);
   }
   std::error_code error;

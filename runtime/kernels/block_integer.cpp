@@ -197,30 +197,34 @@ BinaryBlock binary_of(DType dtype) {
 }  // namespace
 
 UnaryBlock integer_unary_block(Unary op, DType dtype) {
+  // clang-format off
   switch (op) {
 #define PXL_CASE(NAME) \
   case Unary::NAME: return unary_of<Unary::NAME>(dtype);
     PXL_CASE(identity)
     PXL_CASE(abs) PXL_CASE(negate) PXL_CASE(sign) PXL_CASE(square) PXL_CASE(relu) PXL_CASE(ceil) PXL_CASE(floor)
-        PXL_CASE(round) PXL_CASE(bit_not) PXL_CASE(logical_not) PXL_CASE(isnan) PXL_CASE(isinf) PXL_CASE(isfinite)
+    PXL_CASE(round) PXL_CASE(bit_not) PXL_CASE(logical_not) PXL_CASE(isnan) PXL_CASE(isinf) PXL_CASE(isfinite)
 #undef PXL_CASE
-            default : return nullptr;
+    default: return nullptr;
   }
+  // clang-format on
 }
 
 BinaryBlock integer_binary_block(Binary op, DType dtype) {
+  // clang-format off
   switch (op) {
 #define PXL_CASE(NAME) \
   case Binary::NAME: return binary_of<Binary::NAME>(dtype);
     PXL_CASE(add)
     PXL_CASE(sub) PXL_CASE(mul) PXL_CASE(div) PXL_CASE(floor_div) PXL_CASE(fmod) PXL_CASE(mod) PXL_CASE(pow)
-        PXL_CASE(maximum) PXL_CASE(minimum) PXL_CASE(bit_and) PXL_CASE(bit_or) PXL_CASE(bit_xor) PXL_CASE(shift_left)
-            PXL_CASE(shift_right) PXL_CASE(equal) PXL_CASE(not_equal) PXL_CASE(less) PXL_CASE(less_equal)
-                PXL_CASE(greater) PXL_CASE(greater_equal) PXL_CASE(logical_and) PXL_CASE(logical_or)
-                    PXL_CASE(logical_xor)
+    PXL_CASE(maximum) PXL_CASE(minimum) PXL_CASE(bit_and) PXL_CASE(bit_or) PXL_CASE(bit_xor) PXL_CASE(shift_left)
+    PXL_CASE(shift_right) PXL_CASE(equal) PXL_CASE(not_equal) PXL_CASE(less) PXL_CASE(less_equal)
+    PXL_CASE(greater) PXL_CASE(greater_equal) PXL_CASE(logical_and) PXL_CASE(logical_or)
+    PXL_CASE(logical_xor)
 #undef PXL_CASE
-                        default : return {};
+    default: return {};
   }
+  // clang-format on
 }
 
 }  // namespace pxl

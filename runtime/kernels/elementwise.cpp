@@ -52,6 +52,34 @@ BinaryFn form_of(const BinaryBlock& fns, int64_t step_a, int64_t step_b) {
   return step_a != 0 ? (step_b != 0 ? fns.vv : fns.vs) : fns.sv;
 }
 
+// Nanoseconds an element takes on one core, roughly: what decides whether dividing pays.
+double cost(Unary op) { return op <= Unary::reciprocal ? 0.1 : 0.7; }
+double cost(Binary op) {
+  return op == Binary::pow || op == Binary::fmod || op == Binary::mod || op == Binary::gelu_grad_x ||
+                 op == Binary::geluerf_grad_x || op == Binary::swish_grad_x
+             ? 1.0
+             : 0.15;
+}
+
+/// Elements [begin, end) of a two-dimensional walk of `inner` columns whose operands step by rows and columns.
+struct Rows {
+  int64_t inner;
+  int64_t outer_stride[2];
+  int64_t inner_stride[2];
+};
+void run_rows(const Rows& r, const BinaryFn fn, const std::byte* a, const std::byte* b, std::byte* out, size_t width,
+              size_t out_width, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end;) {
+    const int64_t row = i / r.inner, column = i % r.inner;
+    const int64_t n = std::min(r.inner - column, end - i);
+    const auto at = [&](int k) {
+      return static_cast<size_t>(row * r.outer_stride[k] + column * r.inner_stride[k]) * width;
+    };
+    fn(a + at(0), b + at(1), out + static_cast<size_t>(i) * out_width, n);
+    i += n;
+  }
+}
+
 /// Runs fns over the walk; operand element size `width`, result element size `out_width`.
 void run_binary(const Walk& walk, const BinaryBlock& fns, const std::byte* a, const std::byte* b, std::byte* out,
                 size_t width, size_t out_width) {
@@ -105,7 +133,11 @@ DType result_dtype(Binary op, DType in) { return op >= Binary::equal ? DType::bo
 Kernel unary_kernel(Unary op, DType in, int64_t n) {
   const UnaryBlock fn = need_unary(op, in);
   if (n == 0) return [](const Buffers&) {};
-  return [fn, n](const Buffers& b) { fn(b.in[0], b.out[0], n); };
+  const int64_t width = static_cast<int64_t>(size_of(in)),
+                out_width = static_cast<int64_t>(size_of(result_dtype(op, in)));
+  return Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
+    if (begin < end) fn(b.in[0] + begin * width, b.out[0] + begin * out_width, end - begin);
+  });
 }
 
 Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out) {
@@ -115,7 +147,21 @@ Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const 
   if (walk.size() == 0) return [](const Buffers&) {};
   if (walk.extents.size() == 1 && (walk.inner_stride(0) != 0 || walk.inner_stride(1) != 0)) {
     const BinaryFn fn = form_of(fns, walk.inner_stride(0), walk.inner_stride(1));
-    return [fn, n = walk.inner()](const Buffers& x) { fn(x.in[0], x.in[1], x.out[0], n); };
+    const size_t step_a = walk.inner_stride(0) != 0 ? width : 0, step_b = walk.inner_stride(1) != 0 ? width : 0;
+    const int64_t n = walk.inner();
+    return Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& x, int64_t begin, int64_t end) {
+      const auto at = static_cast<size_t>(begin);
+      if (begin < end) fn(x.in[0] + at * step_a, x.in[1] + at * step_b, x.out[0] + at * out_width, end - begin);
+    });
+  }
+  if (walk.extents.size() == 2 && (walk.inner_stride(0) != 0 || walk.inner_stride(1) != 0)) {
+    const BinaryFn fn = form_of(fns, walk.inner_stride(0), walk.inner_stride(1));
+    const Rows rows{
+        walk.inner(), {walk.strides[0][0], walk.strides[1][0]}, {walk.inner_stride(0), walk.inner_stride(1)}};
+    const int64_t n = walk.size();
+    return Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& x, int64_t begin, int64_t end) {
+      run_rows(rows, fn, x.in[0], x.in[1], x.out[0], width, out_width, begin, end);
+    });
   }
   return [walk = std::move(walk), fns, width, out_width](const Buffers& x) {
     run_binary(walk, fns, x.in[0], x.in[1], x.out[0], width, out_width);
@@ -126,8 +172,14 @@ Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_firs
   const BinaryBlock fns = need_binary(op, in);
   const Element element(in, scalar);
   if (n == 0) return [](const Buffers&) {};
-  if (scalar_first) return [fn = fns.sv, element, n](const Buffers& b) { fn(element.bytes, b.in[0], b.out[0], n); };
-  return [fn = fns.vs, element, n](const Buffers& b) { fn(b.in[0], element.bytes, b.out[0], n); };
+  const BinaryFn fn = scalar_first ? fns.sv : fns.vs;
+  const int64_t width = static_cast<int64_t>(size_of(in)),
+                out_width = static_cast<int64_t>(size_of(result_dtype(op, in)));
+  return Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
+    if (begin >= end) return;
+    const std::byte* x = b.in[0] + begin * width;
+    fn(scalar_first ? element.bytes : x, scalar_first ? x : element.bytes, b.out[0] + begin * out_width, end - begin);
+  });
 }
 
 Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, const Shape& out) {

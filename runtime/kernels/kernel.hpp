@@ -3,7 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace pxl {
 
@@ -23,8 +27,82 @@ struct Buffers {
   }
 };
 
+/// Work that may be divided: units [begin, end) of `units` can run at the same time as any others, in pieces that begin
+/// at multiples of `grain`. However it is divided, the bits of the results are the same.
+struct Phase {
+  int64_t units = 1;
+  int64_t grain = 1;
+  std::function<void(const Buffers&, int64_t begin, int64_t end)> part;
+};
+
 /// Never allocates in proportion to its operands at run time unless its family says so; never throws except
 /// Error for bad data (an index out of range). Deterministic: the same bits for the same inputs.
-using Kernel = std::function<void(const Buffers&)>;
+class Kernel {
+ public:
+  Kernel() = default;
+  /// One that runs as a whole.
+  template <class F>
+  requires std::invocable<const F&, const Buffers&> Kernel(F f) : whole_(std::move(f)) {}
+  /// Phases run one after the other; each may be divided among threads. `work` estimates the whole in nanoseconds of
+  /// one core: too little of it is not worth dividing. Phases must not throw.
+  static Kernel divisible(std::vector<Phase> phases, double work) {
+    Kernel k;
+    k.phases_ = std::move(phases);
+    k.work_ = work;
+    return k;
+  }
+  static Kernel divisible(int64_t units, int64_t grain, double work,
+                          std::function<void(const Buffers&, int64_t, int64_t)> part) {
+    return divisible({Phase{units, grain, std::move(part)}}, work);
+  }
+
+  /// One whose units are the elements of its outputs, all of one size: a part reads and writes nothing but its own
+  /// elements of operands of that size (broadcast operands it may read anywhere). Such kernels may run one after the
+  /// other on a block that stays in the first-level cache. `before` runs first.
+  static Kernel by_element(int64_t n, double work, std::function<void(const Buffers&, int64_t, int64_t)> part,
+                           std::vector<Phase> before = {}) {
+    before.push_back(Phase{n, 64, std::move(part)});
+    Kernel k = divisible(std::move(before), work);
+    k.elements_ = Elements::taken;
+    return k;
+  }
+  /// One that makes its outputs element by element from operands that it reads as it likes.
+  static Kernel giving_elements(int64_t n, int64_t grain, double work,
+                                std::function<void(const Buffers&, int64_t, int64_t)> part) {
+    Kernel k = divisible(n, grain, work, std::move(part));
+    k.elements_ = Elements::given;
+    return k;
+  }
+
+  /// Says of a kernel by_element that it is in[0] + alpha * in[1] in float32, so that a product may do it in registers.
+  Kernel& adds_scaled(float alpha) {
+    alpha_ = alpha;
+    return *this;
+  }
+  std::optional<float> scale_added() const { return alpha_; }
+
+  explicit operator bool() const { return whole_ || !phases_.empty(); }
+  void operator()(const Buffers& b) const {
+    if (whole_) {
+      whole_(b);
+      return;
+    }
+    for (const Phase& p : phases_) p.part(b, 0, p.units);
+  }
+
+  const std::vector<Phase>& phases() const { return phases_; }
+  double work() const { return work_; }
+  /// The last phase's units are elements of the outputs (see by_element and giving_elements).
+  bool gives_elements() const { return elements_ != Elements::no; }
+  bool takes_elements() const { return elements_ == Elements::taken; }
+
+ private:
+  enum class Elements : uint8_t { no, given, taken };
+  std::function<void(const Buffers&)> whole_;
+  std::vector<Phase> phases_;
+  double work_ = 0;
+  Elements elements_ = Elements::no;
+  std::optional<float> alpha_;
+};
 
 }  // namespace pxl

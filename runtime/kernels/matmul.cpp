@@ -10,6 +10,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/product.hpp"
 #include "runtime/kernels/scratch.hpp"
 
 #pragma weak openblas_set_num_threads
@@ -142,6 +143,7 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
   MatmulPlan plan = matmul_plan(a.shape, ta, b.shape, tb);
   if (plan.out != out.shape)
     throw Error("a matrix product of shape " + bracket_text(plan.out) + " into " + bracket_text(out.shape));
+  if (alpha == 1.0 && beta == 0.0 && product_takes(a, b, out, plan)) return product_kernel(plan, {});
   use_one_thread();
   const auto any = [&](auto f) { return f(a.dtype) || f(b.dtype) || f(out.dtype); };
   if (any([](DType d) { return d == DType::float64; }))

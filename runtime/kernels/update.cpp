@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
@@ -44,9 +45,10 @@ struct Number {
   Number(DType dtype, double value) { write_number(dtype, bytes, 0, value); }
 };
 
-void for_blocks(int64_t n, auto&& f) {
-  for (int64_t i = 0; i < n; i += block_size) f(i, std::min(block_size, n - i));
+void for_blocks(int64_t begin, int64_t end, auto&& f) {
+  for (int64_t i = begin; i < end; i += block_size) f(i, std::min(block_size, end - i));
 }
+void for_blocks(int64_t n, auto&& f) { for_blocks(0, n, f); }
 
 /// x, broadcast to t's shape: x itself, or a copy in scratch memory.
 struct Spread {
@@ -74,9 +76,9 @@ double Scalar::read(const Buffers& buffers) const { return slot < 0 ? value : re
 
 Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x, Scalar f) {
   const Arithmetic a("accumulate", t.dtype);
-  return [=, n = t.size(), x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype)),
-          spread = Spread(x, t.shape)](const Buffers& b) {
-    const std::byte* from = spread(b.in[1]);
+  const Spread spread(x, t.shape);
+  const auto part = [=, x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype))](
+                        const Buffers& b, const std::byte* from, int64_t begin, int64_t end) {
     const double factor = op == Accumulate::add ? 1.0 : f.read(b);
     double of_t = 1.0, of_x = factor;
     if (op == Accumulate::mean) {
@@ -90,7 +92,7 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
     const Number scale_t(a.dtype, of_t), scale_x(a.dtype, of_x);
     const bool square = op == Accumulate::add_square || op == Accumulate::moving_average_square;
     Block buffer;
-    for_blocks(n, [&](int64_t i, int64_t m) {
+    for_blocks(begin, end, [&](int64_t i, int64_t m) {
       const std::byte* old = b.in[0] + i * a.width;
       std::byte* out = b.out[0] + i * a.width;
       convert(x_dtype, from + i * x_width, a.dtype, buffer, m);
@@ -107,6 +109,10 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
       a.add.vv(old, buffer, out, m);
     });
   };
+  const int64_t n = t.size();
+  if (spread.needed) return [=](const Buffers& b) { part(b, spread(b.in[1]), 0, n); };
+  return Kernel::by_element(n, 0.3 * static_cast<double>(n),
+                            [=](const Buffers& b, int64_t begin, int64_t end) { part(b, b.in[1], begin, end); });
 }
 
 Kernel accumulator_scale_kernel(const TensorSpec& t, Scalar f) {
@@ -126,21 +132,27 @@ Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Sc
   const Arithmetic a("scaled_add", x.dtype);
   if (x.shape != y.shape)
     throw Error("scaled_add: shapes " + bracket_text(x.shape) + " and " + bracket_text(y.shape) + " differ");
-  return [=, n = x.size(), y_dtype = y.dtype, y_width = static_cast<int64_t>(size_of(y.dtype))](const Buffers& b) {
-    const double of_x = fa.read(b), of_y = fb.read(b);
-    const Number scale_x(a.dtype, of_x), scale_y(a.dtype, of_y);
-    Block first, second;
-    for_blocks(n, [&](int64_t i, int64_t m) {
-      const std::byte* left = b.in[0] + i * a.width;
-      convert(y_dtype, b.in[1] + i * y_width, a.dtype, second, m);
-      if (of_y != 1.0) a.mul.vs(second, scale_y.bytes, second, m);
-      if (of_x != 1.0) {
-        a.mul.vs(left, scale_x.bytes, first, m);
-        left = first;
-      }
-      a.add.vv(left, second, b.out[0] + i * a.width, m);
-    });
-  };
+  const int64_t n = x.size();
+  Kernel kernel = Kernel::by_element(n, 0.2 * static_cast<double>(n),
+                                     [=, y_dtype = y.dtype, y_width = static_cast<int64_t>(size_of(y.dtype))](
+                                         const Buffers& b, int64_t begin, int64_t end) {
+                                       const double of_x = fa.read(b), of_y = fb.read(b);
+                                       const Number scale_x(a.dtype, of_x), scale_y(a.dtype, of_y);
+                                       Block first, second;
+                                       for_blocks(begin, end, [&](int64_t i, int64_t m) {
+                                         const std::byte* left = b.in[0] + i * a.width;
+                                         convert(y_dtype, b.in[1] + i * y_width, a.dtype, second, m);
+                                         if (of_y != 1.0) a.mul.vs(second, scale_y.bytes, second, m);
+                                         if (of_x != 1.0) {
+                                           a.mul.vs(left, scale_x.bytes, first, m);
+                                           left = first;
+                                         }
+                                         a.add.vv(left, second, b.out[0] + i * a.width, m);
+                                       });
+                                     });
+  const bool plain = fa.slot < 0 && fa.value == 1.0 && fb.slot < 0;
+  if (plain && x.dtype == DType::float32 && y.dtype == DType::float32) kernel.adds_scaled(static_cast<float>(fb.value));
+  return kernel;
 }
 
 Kernel copy_var_update_kernel(const TensorSpec& t) {
@@ -204,23 +216,33 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
     throw Error("adam_updater: " + text(m) + ", " + text(v) + " and " + text(out) +
                 " need one shape and floating dtypes");
   }
-  return [=, n = m.size()](const Buffers& b) {
-    double correct_m = 1, correct_v = 1;
-    if (options.step >= 0) {
-      std::byte* data = const_cast<std::byte*>(b.in[options.step]);  // the op updates its time step in place
-      const float step = static_cast<float>(read_number(options.step_dtype, data)) + 1.0f;
-      write_number(options.step_dtype, data, 0, static_cast<double>(step));
-      const auto correction = [&](const Scalar& beta) {
-        return static_cast<double>(1.0f - std::pow(static_cast<float>(beta.read(b)), step));
-      };
-      correct_m = correction(options.beta1);
-      if (options.mode == AdamOptions::adam) correct_v = correction(options.beta2);
-    }
+  // What the step decides for all elements: computed once, before they are divided.
+  struct Corrections {
+    double m = 1, v = 1;
+  };
+  const auto corrections = std::make_shared<Corrections>();
+  const Phase advance{1, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+                        double &correct_m = corrections->m, &correct_v = corrections->v;
+                        if (begin < end && options.step >= 0) {
+                          std::byte* data =
+                              const_cast<std::byte*>(b.in[options.step]);  // the op updates its time step in place
+                          const float step = static_cast<float>(read_number(options.step_dtype, data)) + 1.0f;
+                          write_number(options.step_dtype, data, 0, static_cast<double>(step));
+                          const auto correction = [&](const Scalar& beta) {
+                            return static_cast<double>(1.0f - std::pow(static_cast<float>(beta.read(b)), step));
+                          };
+                          correct_m = correction(options.beta1);
+                          if (options.mode == AdamOptions::adam) correct_v = correction(options.beta2);
+                        }
+                      }};
+  const int64_t n = m.size();
+  const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
+    const double correct_m = corrections->m, correct_v = corrections->v;
     const double decay_value = options.weight >= 0 ? options.weight_decay.read(b) : 0.0;
     const Number divide_m(m.dtype, correct_m), divide_v(v.dtype, correct_v), epsilon(v.dtype, options.epsilon.read(b)),
         decay(out.dtype, decay_value);
     Block first, quotient, denominator;
-    for_blocks(n, [&](int64_t i, int64_t k) {
+    for_blocks(begin, end, [&](int64_t i, int64_t k) {
       const std::byte* hat = b.in[options.m] + i * am.width;
       if (options.step >= 0) {
         am.div.vs(hat, divide_m.bytes, first, k);
@@ -250,6 +272,7 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
       ao.add.vv(denominator, first, to, k);
     });
   };
+  return Kernel::by_element(n, 1.0 * static_cast<double>(n), part, {advance});
 }
 
 Kernel adam_var_update_kernel(const TensorSpec& t, const TensorSpec& x, DType r1, DType r2, Scalar learning_rate,

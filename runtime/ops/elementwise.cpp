@@ -160,6 +160,7 @@ constexpr OpRow detach_row = {.name = "detach",
                               .gradient = [](GradContext&) {},
                               .pattern = Pattern::elementwise,
                               .inplace_ok = true,
+                              .view = true,
                               .method = true,
                               .inplace = "detach_"};
 
@@ -370,6 +371,7 @@ constexpr OpRow rows[] = {
          },
      .pattern = Pattern::elementwise,
      .inplace_ok = true,
+     .view = true,
      .onnx = "Identity"},
     detach_row,
     detach_view(),

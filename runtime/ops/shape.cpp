@@ -280,6 +280,7 @@ constexpr OpRow reshape_row = {.name = "reshape",
                                .kernel = copy,
                                .gradient = reshape_gradient,
                                .pattern = Pattern::movement,
+                               .view = true,
                                .method = true,
                                .inplace = "reshape_",
                                .onnx = "Reshape"};

@@ -167,7 +167,7 @@ int64_t flat_size(const Graph& graph) {
   return flat_size(graph, known);
 }
 
-Flat flatten(const Graph&, const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of) {
+Flat flatten(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of) {
   Flat flat;
   Flattener(flat, plan_of).run(order, flat.stands_for, true);
   return flat;

@@ -26,9 +26,9 @@ struct Flat {
 /// Ops of a graph with all calls below it flattened; saturates.
 int64_t flat_size(const Graph& graph);
 
-/// `order` is of `graph`'s ops; graphs below run in their own schedule order. `plan_of` gives the plans of loop bodies
-/// and branches, which stay as they are. Value semantics of calls are kept: what a callee changes of an input that is
-/// not by reference is a copy.
-Flat flatten(const Graph& graph, const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of);
+/// `order` is that of one graph's ops; graphs below run in their own schedule order. `plan_of` gives the plans of loop
+/// bodies and branches, which stay as they are. Value semantics of calls are kept: what a callee changes of an input
+/// that is not by reference is a copy.
+Flat flatten(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of);
 
 }  // namespace pxl

@@ -1,7 +1,8 @@
 // The table of rewrites, and transposed operands of matrix products.
 #include "runtime/plan/fold.hpp"
 
-#include "runtime/kernels/matmul.hpp"
+#include "runtime/kernels/product.hpp"
+#include "runtime/plan/fuse.hpp"
 
 namespace pxl {
 
@@ -40,7 +41,12 @@ bool only_products_read(const FoldContext& context, int position) {
   return true;
 }
 
-constexpr Rewrite rewrites[] = {fold_transposes};
+struct RewriteRow {
+  Rewrite apply;
+  bool fuses;  ///< only where fusing is allowed
+};
+constexpr RewriteRow rewrites[] = {
+    {fold_transposes, false}, {forget_aliases, true}, {hoist_updates, true}, {fuse_groups, true}};
 
 }  // namespace
 
@@ -78,14 +84,17 @@ void fold_transposes(FoldContext& context) {
       node.in[slot] = change.operands[slot];
       node.note += slot == 0 ? " lhs transposed" : " rhs transposed";
     }
-    node.kernel = matmul_kernel(node.in[0]->spec, change.transposed[0], node.in[1]->spec, change.transposed[1],
-                                node.out[0]->spec);
+    const TensorSpec &a = node.in[0]->spec, &b = node.in[1]->spec, &out = node.out[0]->spec;
+    const MatmulPlan product = matmul_plan(a.shape, change.transposed[0], b.shape, change.transposed[1]);
+    if (product_takes(a, b, out, product)) node.product = product;
+    node.kernel = matmul_kernel(a, change.transposed[0], b, change.transposed[1], out);
   }
   for (Node* node : absorbed) node->op = nullptr;
 }
 
-void fold(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs) {
-  for (Rewrite rewrite : rewrites) {
+void fold(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, const PlanOptions& options) {
+  for (const RewriteRow& rewrite : rewrites) {
+    if (rewrite.fuses && !options.fuse) continue;
     const Aliases aliases(nodes);
     FoldContext context{nodes, aliases, {}, {}, {}};
     for (const Tensor* t : outputs) context.is_output[t] = true;
@@ -94,7 +103,7 @@ void fold(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs) {
       for (const Tensor* t : nodes[p].in)
         if (t) context.consumers[t].push_back(static_cast<int>(p));
     }
-    rewrite(context);
+    rewrite.apply(context);
     std::erase_if(nodes, [](const Node& node) { return !node.op; });
   }
 }

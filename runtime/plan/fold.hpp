@@ -1,8 +1,9 @@
-// Rewrites of a plan's nodes that save work without changing a bit of any result. Each is one function in one table;
-// a fusion pass is a further entry.
+// Rewrites of a plan's nodes that save work. Each is one function in one table. None changes a bit of any result but
+// one: a product of few rows by a transposed matrix adds its terms in another order when the transposition is folded
+// (kernels/skinny.hpp), so that its last bits may differ.
 #pragma once
 
-#include "runtime/plan/node.hpp"
+#include "runtime/plan/plan.hpp"
 
 namespace pxl {
 
@@ -22,7 +23,7 @@ using Rewrite = void (*)(FoldContext&);
 /// Transpositions of the last two axes that only matrix products read become flags of the products.
 void fold_transposes(FoldContext& context);
 
-/// Applies every rewrite, in the table's order.
-void fold(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs);
+/// Applies every rewrite that the options allow, in the table's order.
+void fold(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, const PlanOptions& options);
 
 }  // namespace pxl

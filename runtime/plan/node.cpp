@@ -26,11 +26,8 @@ int64_t repeat_count(const Op& op) {
 }
 
 bool is_plain_copy(const Op& op) {
-  static const std::unordered_set<std::string_view> names = {"reshape", "reshape_", "flatten",     "flatten_",
-                                                             "squeeze", "identity", "identity_",   "detach",
-                                                             "detach_", "ipu_copy", "io_tile_copy"};
   if (op.row->role != Role::compute || op.inputs.empty() || !op.inputs[0] || op.outputs.size() != 1) return false;
-  if (names.count(op.row->name)) return true;
+  if (op.row->view) return true;
   if (op.row->name != "transpose") return false;
   // A transposition that keeps the order of the axes longer than one moves no element.
   const Shape& shape = op.inputs[0]->spec.shape;
@@ -95,6 +92,11 @@ void lower_call(Node& node, const Op& op) {
 }
 
 }  // namespace
+
+Kernel make_kernel(const Op& op) {
+  const SiteStorage storage(op);
+  return op.row->kernel(storage.site);
+}
 
 Node lower(const Op& op, std::vector<const Plan*> callees) {
   Node node;

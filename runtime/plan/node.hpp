@@ -2,11 +2,13 @@
 // that rewrites (fold.hpp) may merge ops without touching the graph.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/graph/ir.hpp"
+#include "runtime/kernels/matmul.hpp"
 
 namespace pxl {
 
@@ -33,10 +35,11 @@ struct Node {
   int alias = -1;             ///< out[0] is in[alias]'s memory, always
   std::vector<ViewOf> views;
   std::vector<Reuse> reuse;
-  std::vector<const Plan*> callees;  ///< control ops, parallel to op->called
-  bool effect = false;               ///< must run even if nobody reads its outputs
-  Kernel kernel;                     ///< set by a rewrite; otherwise the row's
-  std::string note;                  ///< what a rewrite did, for print_plan
+  std::vector<const Plan*> callees;   ///< control ops, parallel to op->called
+  bool effect = false;                ///< must run even if nobody reads its outputs
+  std::optional<MatmulPlan> product;  ///< a float32 product of in[0] and in[1], transpositions folded
+  Kernel kernel;                      ///< set by a rewrite; otherwise the row's
+  std::string note;                   ///< what a rewrite did, for print_plan
 };
 
 /// Slot in which the inputs of called graph `which` begin: conditions and counters come first, and the inputs of an
@@ -51,6 +54,9 @@ int64_t repeat_count(const Op& op);
 bool is_plain_copy(const Op& op);
 /// Whether running the op may fail on its operands' values: it reads indices.
 bool may_fail(const Op& op);
+
+/// The kernel of an op's row.
+Kernel make_kernel(const Op& op);
 
 Node lower(const Op& op, std::vector<const Plan*> callees);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "runtime/graph/schedule.hpp"
@@ -16,14 +17,10 @@ namespace pxl {
 namespace {
 
 constexpr int max_call_depth = 500;
+constexpr int64_t max_flat_ops = 200'000;
 constexpr int64_t saturated = int64_t{1} << 48;
 
 int64_t product(int64_t a, int64_t b) { return a != 0 && b > saturated / a ? saturated : a * b; }
-
-Kernel make_kernel(const Op& op) {
-  const SiteStorage storage(op);
-  return op.row->kernel(storage.site);
-}
 
 /// Turns nodes with storage into items.
 class Assembler {
@@ -60,7 +57,7 @@ class Assembler {
       case Role::compute:
       case Role::composite:
         // A view that shares its source's memory has nothing to do.
-        if (is_plain_copy(*node.op) && item.in[0] == item.out[0]) return;
+        if (!node.kernel && is_plain_copy(*node.op) && item.in[0] == item.out[0]) return;
         item.kernel = node.kernel ? std::move(node.kernel) : make_kernel(*node.op);
         break;
     }
@@ -200,6 +197,12 @@ void place_in_arena(Plan& plan) {
 
 }  // namespace
 
+PlanOptions PlanOptions::from_environment() {
+  const char* fuse = std::getenv("PXL_FUSE");
+  const bool on = !fuse || std::string_view(fuse) != "off";
+  return {on, on};
+}
+
 struct Planner::Request {
   const Graph& graph;
   std::vector<Op*> order;
@@ -211,15 +214,23 @@ Plan Planner::make(const Request& request) {
   Plan plan;
   plan.graph = &request.graph;
   std::vector<Node> nodes;
-  for (const Op* op : request.order) {
-    std::vector<const Plan*> callees;
-    for (const Graph* g : op->called) callees.push_back(&this->plan(*g));
-    nodes.push_back(lower(*op, std::move(callees)));
+  std::vector<const Tensor*> outputs = request.outputs;
+  if (options_.flatten && flat_size(request.graph) <= max_flat_ops) {
+    auto flat = std::make_shared<Flat>(flatten(request.order, [this](const Graph& g) { return &this->plan(g); }));
+    nodes = std::move(flat->nodes);
+    for (const Tensor*& t : outputs) t = flat->of(t);
+    plan.flat = std::move(flat);
+  } else {
+    for (const Op* op : request.order) {
+      std::vector<const Plan*> callees;
+      for (const Graph* g : op->called) callees.push_back(&this->plan(*g));
+      nodes.push_back(lower(*op, std::move(callees)));
+    }
   }
-  drop_dead_nodes(nodes, request.outputs, request.keep_effects);
-  fold(nodes, request.outputs);
+  drop_dead_nodes(nodes, outputs, request.keep_effects);
+  fold(nodes, outputs, options_);
 
-  Storage storage = assign_storage(nodes, request.inputs, request.outputs);
+  Storage storage = assign_storage(nodes, request.inputs, outputs);
   plan.buffers = std::move(storage.buffers);
   plan.buffer_of = std::move(storage.buffer_of);
   plan.input_modified = std::move(storage.input_modified);
@@ -243,8 +254,8 @@ Plan Planner::make(const Request& request) {
   Assembler assembler(plan);
   for (size_t p = 0; p < nodes.size(); ++p) assembler.add(nodes[p], static_cast<int>(p));
 
-  for (size_t j = 0; j < request.outputs.size(); ++j) {
-    const Tensor* tensor = request.outputs[j];
+  for (size_t j = 0; j < outputs.size(); ++j) {
+    const Tensor* tensor = outputs[j];
     auto found = plan.buffer_of.find(tensor);
     // An output that no node made or read: a constant or variable returned as it is.
     if (found == plan.buffer_of.end()) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "runtime/plan/flatten.hpp"
 #include "runtime/plan/node.hpp"
 
 namespace pxl {
@@ -74,15 +75,27 @@ struct Plan {
       epilogue;  ///< outputs that are inputs, constants or other outputs; nothing where both are one memory
   std::vector<bool> input_modified;  ///< by input
   std::vector<OutputSource> sources;
-  int64_t arena_bytes = 0;                     ///< frames of called graphs included
-  int64_t constant_bytes = 0;                  ///< of this graph alone
-  int64_t step_count = 0;                      ///< with calls flattened; saturates
-  bool effects = false;                        ///< loads, stores, prints, here or in called graphs
+  int64_t arena_bytes = 0;           ///< frames of called graphs included
+  int64_t constant_bytes = 0;        ///< of this graph alone
+  int64_t step_count = 0;            ///< with calls flattened; saturates
+  bool effects = false;              ///< loads, stores, prints, here or in called graphs
+  std::shared_ptr<const Flat> flat;  ///< keeps the stand-ins of called graphs' tensors; null where calls are kept
   std::map<const Stream*, int64_t> transfers;  ///< per run; of branches the larger number
+};
+
+/// What the planner may do beyond running each op as it stands. All of it keeps results bit for bit.
+struct PlanOptions {
+  bool flatten = true;  ///< calls are replaced by what they call, so that the rest sees across them
+  bool fuse = true;     ///< ops run together on blocks that stay in cache; products take up what follows them
+
+  /// PXL_FUSE=off in the environment switches all of it off: the reference path.
+  static PlanOptions from_environment();
 };
 
 class Planner {
  public:
+  explicit Planner(PlanOptions options = PlanOptions::from_environment()) : options_(options) {}
+
   /// The plan of a graph, made when first asked for. Lives as long as the planner.
   const Plan& plan(const Graph& graph);
   /// A plan of the main graph that gives the value of one of its results as output 0 and runs nothing else.
@@ -94,6 +107,7 @@ class Planner {
   struct Request;
   Plan make(const Request& request);
   std::map<const Graph*, std::unique_ptr<Plan>> plans_;
+  PlanOptions options_;
   int depth_ = 0;
 };
 

@@ -10,16 +10,27 @@
 namespace pxl {
 
 enum class DType : uint8_t {
-  boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64
+  boolean,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  float32,
+  float64
 };
 
 enum class DTypeKind : uint8_t { boolean, integer, unsigned_integer, floating };
 
 struct DTypeRow {
   DType dtype;
-  std::string_view name;     ///< "float32": what schedules print and programs write
-  std::string_view npy;      ///< NumPy's descriptor, "<f4"
-  size_t size;               ///< bytes
+  std::string_view name;  ///< "float32": what schedules print and programs write
+  std::string_view npy;   ///< NumPy's descriptor, "<f4"
+  size_t size;            ///< bytes
   DTypeKind kind;
 };
 
@@ -50,6 +61,7 @@ void to_half(const float* from, half* to, int64_t count);
 void to_float(const half* from, float* to, int64_t count);
 
 /// The C++ type of a dtype, and back.
+// clang-format off
 template <class T> constexpr DType dtype_of();
 template <> constexpr DType dtype_of<bool>() { return DType::boolean; }
 template <> constexpr DType dtype_of<int8_t>() { return DType::int8; }
@@ -63,11 +75,16 @@ template <> constexpr DType dtype_of<uint64_t>() { return DType::uint64; }
 template <> constexpr DType dtype_of<half>() { return DType::float16; }
 template <> constexpr DType dtype_of<float>() { return DType::float32; }
 template <> constexpr DType dtype_of<double>() { return DType::float64; }
+// clang-format on
 
-template <class T> struct type_tag { using type = T; };
+template <class T>
+struct type_tag {
+  using type = T;
+};
 
 /// Calls `f(type_tag<T>{})` with the C++ type of `dtype`.
-template <class F> decltype(auto) with_type(DType dtype, F&& f) {
+template <class F>
+decltype(auto) with_type(DType dtype, F&& f) {
   switch (dtype) {
     case DType::boolean: return f(type_tag<bool>{});
     case DType::int8: return f(type_tag<int8_t>{});

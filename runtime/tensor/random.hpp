@@ -18,10 +18,10 @@ class Random {
   explicit Random(uint64_t seed) { reseed(seed); }
   void reseed(uint64_t seed);
 
-  uint32_t bits();                       ///< 32 uniform bits
-  double uniform();                      ///< [0, 1), 53 bits
-  int64_t below(int64_t n);              ///< uniform on 0..n-1, unbiased
-  double normal();                       ///< mean 0, deviation 1 (Box-Muller)
+  uint32_t bits();           ///< 32 uniform bits
+  double uniform();          ///< [0, 1), 53 bits
+  int64_t below(int64_t n);  ///< uniform on 0..n-1, unbiased
+  double normal();           ///< mean 0, deviation 1 (Box-Muller)
 
   Array uniform(DType dtype, const Shape& shape, double low, double high);
   Array normal(DType dtype, const Shape& shape, double mean, double std);

@@ -37,7 +37,7 @@ struct TensorSpec {
   DType dtype = DType::float32;
   Shape meta_shape;  ///< the unsharded shape of a replica-sharded tensor, otherwise empty
 
-  int64_t size() const { return element_count(shape); }                       ///< elements
+  int64_t size() const { return element_count(shape); }  ///< elements
   int64_t bytes() const { return size() * static_cast<int64_t>(size_of(dtype)); }
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };

@@ -69,6 +69,10 @@ TEST_CASE("endless recursion is an error, and the interpreter works on") {
   Session s;
   CHECK(s.error("def f(n) { return f(n + 1) }\nf(0)") == "recursion too deep");
   CHECK(s.error("l = []\nl.append(l)\nm = []\nm.append(m)\nl == m") == "recursion too deep");
+  s.run("l.clear()\nm.clear()");
+#if !defined(__SANITIZE_ADDRESS__)
+  CHECK(s.shown("def deep(n) { return 0 if n == 0 else 1 + deep(n - 1) }\ndeep(1000)") == "1000");
+#endif
   CHECK(s.shown("1 + 1") == "2");
 }
 
@@ -115,8 +119,9 @@ TEST_CASE("numbers at the edges") {
   Session s;
   CHECK(s.error("2 ** 64") == "2 ** 64 does not fit a 64-bit int");
   CHECK(s.shown("(-2) ** 63") == "-9223372036854775808");
-  CHECK(s.shown("range(-9223372036854775807, 9223372036854775807, 9223372036854775807)[2]") == "9223372036854775807");
-  CHECK(s.error("range(9223372036854775807)[9223372036854775807]").starts_with("index 9223372036854775807 is out of range"));
+  CHECK(s.shown("range(-9223372036854775807, 9223372036854775807, 9223372036854775807)[1]") == "0");
+  CHECK(s.error("range(9223372036854775807)[9223372036854775807]")
+            .starts_with("index 9223372036854775807 is out of range"));
   CHECK(s.shown("[1, 2, 3][::-9223372036854775807]") == "[3]");
   CHECK(s.shown("arange(5)[4:0:-2]") == "array([4, 2], int32)");
   CHECK(s.shown("round(-0.5), round(1.5), round(1234, -2), round(0.15, 1)") == "(0, 2, 1200, 0.1)");

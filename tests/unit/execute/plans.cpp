@@ -192,11 +192,15 @@ TEST_CASE("elementwise chains run in place, views cost nothing") {
   for (int i = 0; i < 5; ++i)
     t = op("relu", {op("reshape", {t}, {{"shape", std::vector<int64_t>{i % 2 ? 64 : 4096, i % 2 ? 64 : 1}}})});
   g.add_output(op("add", {t, t}));
-  Planner planner;
+  Planner planner(PlanOptions{true, false});
   const Plan& plan = planner.plan(g);
   CHECK(plan.items.size() == 7);
   CHECK(plan.arena_bytes <= 64 * 64 * 4);
   CHECK_CONTAINS(print_plan(plan), "Plan : f_subgraph(0)");
+  // Fused, they are one item that passes over the data once.
+  Planner fusing(PlanOptions{true, true});
+  CHECK(fusing.plan(g).items.size() < plan.items.size());
+  check_disjoint(fusing.plan(g));
 }
 
 TEST_CASE("transpositions that only products read are folded") {

@@ -151,6 +151,15 @@ TEST_CASE("the cache folder, and drawn digits where there is nothing") {
   fs::current_path(before);
 }
 
+TEST_CASE("PXL_DATA=built-in draws the digits, whatever could be found") {
+  Environment data("PXL_DATA", "built-in");
+  Mnist set = load_mnist(20, 10);
+  CHECK(set.built_in);
+  CHECK(set.source == "built-in digits");
+  CHECK(identical(set.train.images, draw_digits(20, 1).images));
+  CHECK_FALSE(identical(set.train.images.rows(0, 10), set.test.images));
+}
+
 TEST_CASE("files beside the project are found from a folder below it") {
   TemporaryFolder folder;
   fs::create_directories(folder.path / "shared/data/mnist");

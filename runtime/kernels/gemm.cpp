@@ -1,0 +1,38 @@
+// See gemm.hpp.
+#include "runtime/kernels/gemm.hpp"
+
+#include <cblas.h>
+
+#if defined(PXL_ONEDNN)
+#include <oneapi/dnnl/dnnl.h>
+#endif
+
+#pragma weak openblas_set_num_threads
+// Of the OpenMP run time that oneDNN brings along; a setting of the calling thread.
+extern "C" void omp_set_num_threads(int) __attribute__((weak));
+
+namespace pxl {
+
+void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
+                     int64_t ldb, float* c, int64_t ldc) {
+#if defined(PXL_ONEDNN)
+  thread_local bool const alone = [] {
+    if (omp_set_num_threads) omp_set_num_threads(1);
+    return true;
+  }();
+  if (alone &&
+      dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) == dnnl_success) {
+    return;
+  }
+#endif
+  static const bool one = [] {
+    if (openblas_set_num_threads) openblas_set_num_threads(1);
+    return true;
+  }();
+  static_cast<void>(one);
+  const auto i = [](int64_t x) { return static_cast<int>(x); };
+  cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, i(m), i(n), i(k), 1.0f, a,
+              i(lda), b, i(ldb), 0.0f, c, i(ldc));
+}
+
+}  // namespace pxl

@@ -1,0 +1,228 @@
+// See product.hpp.
+#include "runtime/kernels/product.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "runtime/kernels/broadcast.hpp"
+#include "runtime/kernels/gemm.hpp"
+#include "runtime/kernels/scratch.hpp"
+#include "runtime/kernels/skinny.hpp"
+
+namespace pxl {
+namespace {
+
+// Elements handed on at once: they and what is computed from them stay in the first-level cache.
+constexpr int64_t take_block = 1024;
+// Rows of a panel: enough for a library's product to run at its best, few enough that there are panels to divide.
+constexpr int64_t panel_rows = 64;
+
+// Multiplications below which dividing and folding cannot pay.
+constexpr int64_t smallest_work = 1024;
+
+double nanoseconds(const MatmulPlan& p) {
+  return static_cast<double>(2 * p.m * p.n) * static_cast<double>(p.k) / 100.0;
+}
+
+/// Memory of a kernel's own, one copy for all copies of the kernel: a program runs its steps one after the other.
+using Own = std::shared_ptr<std::vector<float>>;
+Own own(int64_t n) { return std::make_shared<std::vector<float>>(static_cast<size_t>(n)); }
+
+void take_in_blocks(const TakeElements& take, const Buffers& b, float* values, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i += take_block) take(b, values + (i - begin), i, std::min(i + take_block, end));
+}
+
+/// x[m, k] @ w[k, n]: the sum over k in slices, each over whole rows of w, then the slices together.
+Kernel few_rows(const MatmulPlan& p, const ProductOptions& o) {
+  const int64_t m = p.m, n = p.n, k = p.k;
+  const int64_t slices = k >= 2048 ? 4 : k >= 256 ? 2 : 1;
+  const Own partial = own(slices * m * n);
+  std::vector<Phase> phases;
+  if (slices == 1) {
+    // Short columns: divided by columns of w instead.
+    phases.push_back({n, 64, [=](const Buffers& b, int64_t begin, int64_t end) {
+                        if (begin >= end) return;
+                        SkinnyForward f{b.input<float>(o.a),
+                                        k,
+                                        b.input<float>(o.b) + begin,
+                                        n,
+                                        m,
+                                        end - begin,
+                                        0,
+                                        k,
+                                        partial->data() + begin,
+                                        n,
+                                        false};
+                        skinny().forward(f);
+                      }});
+  } else {
+    phases.push_back({slices, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+                        for (int64_t s = begin; s < end; ++s) {
+                          SkinnyForward f{b.input<float>(o.a),
+                                          k,
+                                          b.input<float>(o.b),
+                                          n,
+                                          m,
+                                          n,
+                                          k * s / slices,
+                                          k * (s + 1) / slices,
+                                          partial->data() + s * m * n,
+                                          n,
+                                          false};
+                          skinny().forward(f);
+                        }
+                      }});
+  }
+  phases.push_back({m * n, 64, [=](const Buffers& b, int64_t begin, int64_t end) {
+                      const float* from = partial->data();
+                      float* to = o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : partial->data();
+                      for (int64_t i = begin; i < end; i += take_block) {
+                        const int64_t last = std::min(i + take_block, end);
+                        // The slices are added in their order, and to the first one's place where nothing is stored.
+                        for (int64_t j = i; j < last; ++j) to[j] = from[j];
+                        for (int64_t s = 1; s < slices; ++s) {
+                          const float* more = from + s * m * n;
+                          for (int64_t j = i; j < last; ++j) to[j] += more[j];
+                        }
+                        if (o.take) o.take(b, to + i, i, last);
+                      }
+                    }});
+  return Kernel::divisible(std::move(phases), nanoseconds(p));
+}
+
+/// dy[m, k] @ w[n, k]^T: each row of w gives a column of the result.
+Kernel few_rows_transposed(const MatmulPlan& p, const ProductOptions& o) {
+  const int64_t m = p.m, n = p.n, k = p.k;
+  const Own result = o.out >= 0 ? nullptr : own(m * n);
+  return Kernel::divisible(n, 16, nanoseconds(p), [=](const Buffers& b, int64_t begin, int64_t end) {
+    float* to = result ? result->data() : b.output<float>(static_cast<size_t>(o.out));
+    constexpr int64_t rows = 128;
+    for (int64_t r = begin; r < end; r += rows) {
+      const int64_t last = std::min(r + rows, end);
+      SkinnyBackward f;
+      f.w = b.input<float>(o.b);
+      f.ldw = k;
+      f.dy = b.input<float>(o.a);
+      f.lddy = k;
+      f.m = m;
+      f.n = k;
+      f.k0 = r;
+      f.k1 = last;
+      f.dx = to;
+      f.lddx = n;
+      skinny().backward(f);
+      if (!o.take) continue;
+      for (int64_t i = 0; i < m; ++i) o.take(b, to + i * n + r, i * n + r, i * n + last);
+    }
+  });
+}
+
+struct SinkContext {
+  const ProductOptions* options;
+  const Buffers* buffers;
+  int64_t n;
+};
+
+/// x[k, m]^T @ dy[k, n], k small: one or two rows of the result at a time, the update of a weight matrix folded in.
+Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
+  const int64_t m = p.m, n = p.n, k = p.k;
+  return Kernel::divisible(m, 2, nanoseconds(p), [=](const Buffers& b, int64_t begin, int64_t end) {
+    SkinnyBackward f;
+    f.x = b.input<float>(o.a);
+    f.ldx = m;
+    f.dy = b.input<float>(o.b);
+    f.lddy = n;
+    f.m = k;
+    f.n = n;
+    f.k0 = begin;
+    f.k1 = end;
+    if (o.add_to >= 0) {
+      f.u = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to)));  // the op changes it in place
+      f.ldu = n;
+      f.alpha = o.alpha;
+      f.add = true;
+      skinny().backward(f);
+      return;
+    }
+    if (o.out < 0) {
+      SinkContext context{&o, &b, n};
+      f.sink = [](void* c, int64_t row, int64_t rows, float* g) {
+        const SinkContext& s = *static_cast<const SinkContext*>(c);
+        s.options->take(*s.buffers, g, row * s.n, (row + rows) * s.n);
+      };
+      f.context = &context;
+      f.scratch = scratch<float, 9>(static_cast<size_t>(std::max(2 * n, skinny_sink_elements)));
+      skinny().backward(f);
+      return;
+    }
+    f.u = b.output<float>(static_cast<size_t>(o.out));
+    f.ldu = n;
+    const int64_t rows =
+        o.take ? std::max<int64_t>(2, take_block / std::max<int64_t>(n, 1) & ~int64_t{1}) : end - begin;
+    for (int64_t r = begin; r < end; r += rows) {
+      f.k0 = r;
+      f.k1 = std::min(r + rows, end);
+      skinny().backward(f);
+      if (o.take) take_in_blocks(o.take, b, f.u + f.k0 * n, f.k0 * n, f.k1 * n);
+    }
+  });
+}
+
+/// Everything else: panels of rows, and the matrices of a batch, by a library.
+Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
+  const int64_t m = p.m, n = p.n, k = p.k;
+  const int64_t per_matrix = std::max<int64_t>(1, (m + panel_rows / 2) / panel_rows);
+  Shape batches{1};
+  std::vector<int64_t> at_a, at_b;  // offsets of the operands' matrices
+  const Walk walk = make_walk(p.batch, {p.a_strides, p.b_strides});
+  for_each_run<2>(walk, [&](const auto& at, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      at_a.push_back(at[0] + i * walk.inner_stride(0));
+      at_b.push_back(at[1] + i * walk.inner_stride(1));
+    }
+  });
+  const auto matrices = static_cast<int64_t>(at_a.size());
+  const bool ta = p.ta, tb = p.tb;
+  return Kernel::divisible(
+      matrices * per_matrix, 1, nanoseconds(p) * static_cast<double>(matrices),
+      [=](const Buffers& b, int64_t begin, int64_t end) {
+        for (int64_t u = begin; u < end; ++u) {
+          const int64_t matrix = u / per_matrix, panel = u % per_matrix;
+          const int64_t r0 = m * panel / per_matrix, r1 = m * (panel + 1) / per_matrix;
+          const float* x = b.input<float>(o.a) + at_a[static_cast<size_t>(matrix)] + (ta ? r0 : r0 * k);
+          const float* y = b.input<float>(o.b) + at_b[static_cast<size_t>(matrix)];
+          const int64_t first = (matrix * m + r0) * n, last = (matrix * m + r1) * n;
+          const bool stored = o.out >= 0 && o.add_to < 0;
+          float* to = stored ? b.output<float>(static_cast<size_t>(o.out)) + first
+                             : scratch<float, 9>(static_cast<size_t>(last - first));
+          gemm_one_thread(ta, tb, r1 - r0, n, k, x, ta ? m : k, y, tb ? k : n, to, n);
+          if (o.add_to >= 0) {
+            float* c = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to))) + first;  // changed in place
+            for (int64_t i = 0; i < last - first; ++i) {
+              const float scaled = o.alpha * to[i];
+              c[i] = c[i] + scaled;
+            }
+          } else if (o.take) {
+            take_in_blocks(o.take, b, to, first, last);
+          }
+        }
+      });
+}
+
+}  // namespace
+
+bool product_takes(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const MatmulPlan& plan) {
+  return a.dtype == DType::float32 && b.dtype == DType::float32 && out.dtype == DType::float32 && a.shape.size() >= 2 &&
+         b.shape.size() >= 2 && plan.m > 0 && plan.m * plan.n * plan.k >= smallest_work && element_count(plan.batch) > 0 &&
+         element_count(plan.batch) <= (1 << 20);
+}
+
+Kernel product_kernel(const MatmulPlan& p, ProductOptions o) {
+  const bool one = p.batch.empty();
+  if (one && p.m <= skinny_rows && !p.ta && !p.tb && o.add_to < 0) return few_rows(p, o);
+  if (one && p.m <= skinny_rows && !p.ta && p.tb && o.add_to < 0) return few_rows_transposed(p, o);
+  if (one && p.k <= skinny_rows && p.ta && !p.tb && p.m > skinny_rows) return few_terms(p, o);
+  return panels(p, o);
+}
+
+}  // namespace pxl

@@ -1,0 +1,38 @@
+// float32 matrix products divided among threads, with what follows them folded in: results are handed on while they are
+// in cache, or added to a matrix in place. How a product is divided follows from its shape alone, so the bits of the
+// results depend neither on the number of threads nor on what is folded in.
+//
+//   few rows          skinny.hpp, weights owned by rows          x[m, k] @ w[k, n],   m <= skinny_rows
+//   few rows, by w^T  skinny.hpp                                 dy[m, n] @ w[k, n]^T
+//   few terms         skinny.hpp, a row of the result at a time  x[b, m]^T @ dy[b, n], b <= skinny_rows
+//   else              oneDNN (or BLAS) on panels of rows
+#pragma once
+
+#include <functional>
+
+#include "runtime/kernels/kernel.hpp"
+#include "runtime/kernels/matmul.hpp"
+
+namespace pxl {
+
+/// Takes the elements [begin, end) of the result, row-major; `values` points at element `begin`. May change them.
+using TakeElements = std::function<void(const Buffers& buffers, float* values, int64_t begin, int64_t end)>;
+
+struct ProductOptions {
+  /// Slots of the operands among the inputs.
+  size_t a = 0, b = 1;
+  /// Where the result goes: output `out`, or where that is negative nowhere but to `take`.
+  int out = 0;
+  TakeElements take;  ///< may be empty where out is not negative; called from several threads
+  /// The result is `c + alpha * product` in place, c being input slot `add_to`; not together with `take`.
+  int add_to = -1;
+  float alpha = 1;
+};
+
+/// Whether product_kernel takes these operands: float32, no 1-D operand, something to sum.
+bool product_takes(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const MatmulPlan& plan);
+
+/// in: a, b as the plan says (batches broadcast by its strides). Divisible.
+Kernel product_kernel(const MatmulPlan& plan, ProductOptions options);
+
+}  // namespace pxl

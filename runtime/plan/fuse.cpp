@@ -1,0 +1,221 @@
+// Which nodes run together. One pass in order: a node joins the group that made one of its operands where either it can
+// move up to the group's place or the group can move down to its own; a group runs at one place.
+#include "runtime/plan/fuse.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "runtime/kernels/product.hpp"
+#include "runtime/plan/group.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr size_t most_members = 16;
+constexpr size_t most_operands = 12;  // of one member
+constexpr int farthest = 256;         // nodes between a member and its group
+
+struct Candidate {
+  bool gives = false, takes = false;
+  int64_t elements = 0;
+};
+
+struct Members {
+  std::vector<int> nodes;  ///< ascending
+  int place = 0;           ///< the node at whose position the group runs
+  int64_t elements = 0;
+};
+
+class Fuser {
+ public:
+  explicit Fuser(FoldContext& context) : c_(context), nodes_(context.nodes), group_(nodes_.size(), -1) {}
+
+  void run() {
+    for (size_t p = 0; p < nodes_.size(); ++p) candidates_.push_back(inspect(nodes_[p]));
+    for (int p = 0; p < static_cast<int>(nodes_.size()); ++p) visit(p);
+    rewrite();
+  }
+
+ private:
+  Node& node(int p) { return nodes_[static_cast<size_t>(p)]; }
+  const Tensor* root(const Tensor* t) const { return c_.aliases.root(t); }
+
+  /// Makes the kernel of a node that has none yet, and says what fusing may do with it.
+  static Candidate inspect(Node& n) {
+    Candidate c;
+    if (n.op->row->role != Role::compute || n.effect || !n.callees.empty() || n.out.empty() || is_plain_copy(*n.op))
+      return c;
+    if (!n.product && !n.kernel && n.op->row->pattern == Pattern::product && n.in.size() == 2 && n.out.size() == 1) {
+      const TensorSpec &a = n.in[0]->spec, &b = n.in[1]->spec;
+      if (a.shape.size() >= 2 && b.shape.size() >= 2 && a.dtype == DType::float32 && n.op->row->name == "matmul") {
+        const MatmulPlan plan = matmul_plan(a.shape, false, b.shape, false);
+        if (product_takes(a, b, n.out[0]->spec, plan)) n.product = plan;
+      }
+    }
+    if (!n.kernel) n.kernel = make_kernel(*n.op);
+    c.elements = n.out[0]->spec.size();
+    c.gives = n.product.has_value() || n.kernel.gives_elements();
+    c.takes = n.kernel.takes_elements() && n.in.size() <= most_operands;
+    if (c.elements == 0) c.gives = c.takes = false;
+    for (const Tensor* t : n.out)
+      if (t->spec.size() != c.elements) c.gives = c.takes = false;
+    // An in-place result that somebody asks for by its own name needs a node of its own.
+    return c;
+  }
+
+  bool drops_alias(int p) const {
+    const Node& n = nodes_[static_cast<size_t>(p)];
+    return n.alias < 0 || !c_.wanted_outside(n.out[0]);
+  }
+
+  void visit(int p) {
+    const Candidate& c = candidates_[static_cast<size_t>(p)];
+    if (!drops_alias(p)) return;
+    if (c.takes) {
+      for (const Tensor* t : node(p).in) {
+        const auto made = t ? made_.find(t) : made_.end();
+        if (made == made_.end() || t->spec.size() != c.elements) continue;
+        if (try_join(made->second, p)) return;
+      }
+    }
+    if (c.gives || c.takes) {
+      group_[static_cast<size_t>(p)] = static_cast<int>(groups_.size());
+      for (const Tensor* t : node(p).out) made_[t] = static_cast<int>(groups_.size());
+      groups_.push_back({{p}, p, c.elements});
+    }
+  }
+
+  bool try_join(int index, int p) {
+    Members& g = groups_[static_cast<size_t>(index)];
+    if (g.elements != candidates_[static_cast<size_t>(p)].elements || g.nodes.size() >= most_members) return false;
+    if (p - g.place > farthest || !compatible(g, node(p))) return false;
+    if (can_move_up(g, p)) {
+      // The group stays where it is.
+    } else if (can_move_down(g, p)) {
+      g.place = p;
+    } else {
+      return false;
+    }
+    g.nodes.push_back(p);
+    group_[static_cast<size_t>(p)] = index;
+    for (const Tensor* t : node(p).out) made_[t] = index;
+    return true;
+  }
+
+  /// Members hand each other whole elements only, and what a member changes no other one reads in another way.
+  bool compatible(const Members& g, const Node& n) {
+    const auto full = [&](const Tensor* t) { return t->spec.size() == g.elements; };
+    for (const Tensor* t : n.in) {
+      if (!t || full(t)) continue;
+      const auto made = made_.find(t);
+      if (made != made_.end() && &groups_[static_cast<size_t>(made->second)] == &g) return false;
+    }
+    std::unordered_set<const Tensor*> changed;
+    for (int slot : n.modified) changed.insert(root(n.in[static_cast<size_t>(slot)]));
+    for (int m : g.nodes) {
+      const Node& other = node(m);
+      const bool by_element = candidates_[static_cast<size_t>(m)].takes && !other.product;
+      for (const Tensor* t : other.in)
+        if (t && changed.count(root(t)) && (!by_element || !full(t))) return false;
+      for (int slot : other.modified) {
+        const Tensor* theirs = root(other.in[static_cast<size_t>(slot)]);
+        for (const Tensor* t : n.in)
+          if (t && root(t) == theirs && !full(t)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether `later` must stay behind `earlier`.
+  bool depends(const Node& later, const Node& earlier) const {
+    if (later.effect && earlier.effect) return true;
+    for (const Tensor* t : later.in) {
+      if (!t) continue;
+      if (std::find(earlier.out.begin(), earlier.out.end(), t) != earlier.out.end()) return true;
+      for (int slot : earlier.modified)
+        if (root(earlier.in[static_cast<size_t>(slot)]) == root(t)) return true;
+    }
+    for (int slot : later.modified) {
+      const Tensor* changed = root(later.in[static_cast<size_t>(slot)]);
+      for (const Tensor* t : earlier.in)
+        if (t && root(t) == changed) return true;
+      for (const Tensor* t : earlier.out)
+        if (root(t) == changed) return true;
+    }
+    return false;
+  }
+
+  /// Calls f with every node that runs between the group's place and node p, but those of the group.
+  template <class F>
+  bool none_between(const Members& g, int p, F&& f) {
+    for (int q = g.place + 1; q < p; ++q) {
+      const int other = group_[static_cast<size_t>(q)];
+      if (other >= 0 && &groups_[static_cast<size_t>(other)] == &g) continue;
+      if (f(node(q))) return false;
+      if (other >= 0 && groups_[static_cast<size_t>(other)].place == q) {
+        for (int m : groups_[static_cast<size_t>(other)].nodes)
+          if (f(node(m))) return false;
+      }
+    }
+    return true;
+  }
+
+  bool can_move_up(const Members& g, int p) {
+    return none_between(g, p, [&](const Node& between) { return depends(node(p), between); });
+  }
+  bool can_move_down(const Members& g, int p) {
+    return none_between(g, p, [&](const Node& between) {
+      for (int m : g.nodes)
+        if (depends(between, node(m))) return true;
+      return false;
+    });
+  }
+
+  void rewrite() {
+    std::vector<Node> result;
+    std::vector<std::vector<int>> at(nodes_.size());
+    for (size_t i = 0; i < groups_.size(); ++i)
+      if (groups_[i].nodes.size() > 1) at[static_cast<size_t>(groups_[i].place)].push_back(static_cast<int>(i));
+    const auto grouped = [&](int p) {
+      const int g = group_[static_cast<size_t>(p)];
+      return g >= 0 && groups_[static_cast<size_t>(g)].nodes.size() > 1;
+    };
+    for (int p = 0; p < static_cast<int>(nodes_.size()); ++p) {
+      for (int index : at[static_cast<size_t>(p)]) {
+        const Members& g = groups_[static_cast<size_t>(index)];
+        std::vector<const Node*> members;
+        std::unordered_map<const Tensor*, bool> needed;
+        for (int m : g.nodes) {
+          members.push_back(&node(m));
+          for (const Tensor* t : node(m).out)
+            if (read_outside(t, index)) needed[t] = true;
+        }
+        result.push_back(join(members, g.elements, needed));
+      }
+      if (!grouped(p)) result.push_back(node(p));
+    }
+    nodes_ = std::move(result);
+  }
+
+  bool read_outside(const Tensor* t, int index) {
+    if (c_.wanted_outside(t)) return true;
+    const auto readers = c_.consumers.find(t);
+    if (readers == c_.consumers.end()) return false;
+    return std::any_of(readers->second.begin(), readers->second.end(),
+                       [&](int q) { return group_[static_cast<size_t>(q)] != index; });
+  }
+
+  FoldContext& c_;
+  std::vector<Node>& nodes_;
+  std::vector<Candidate> candidates_;
+  std::vector<int> group_;  ///< by node; -1 for none
+  std::vector<Members> groups_;
+  std::unordered_map<const Tensor*, int> made_;  ///< which group makes a tensor
+};
+
+}  // namespace
+
+void fuse_groups(FoldContext& context) { Fuser(context).run(); }
+
+}  // namespace pxl

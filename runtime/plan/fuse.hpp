@@ -1,0 +1,19 @@
+// Rewrites that make ops run together: what works element by element follows its producer block by block, while the
+// block is in the first-level cache, and a product hands its results on as they become ready. The bits stay the same.
+#pragma once
+
+#include "runtime/plan/fold.hpp"
+
+namespace pxl {
+
+/// Later readers of an in-place result read the memory by the name it had before, so that results need no place.
+void forget_aliases(FoldContext& context);
+
+/// Moves in-place updates up to where their operands are ready and the old value has had its last reader: the gradient
+/// they consume lives shorter and the weights are still in cache.
+void hoist_updates(FoldContext& context);
+
+/// Groups a product, or an op that gives its results by element, with the elementwise ops that follow it.
+void fuse_groups(FoldContext& context);
+
+}  // namespace pxl

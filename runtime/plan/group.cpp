@@ -1,0 +1,198 @@
+// See group.hpp. Operands of a member are tensors of the caller (slots and outputs of the joined node) or blocks of
+// scratch memory that hold elements [begin, end) of a result nobody else reads. A kernel is given such a block as if it
+// were the part of a whole tensor: the pointer it gets is that of the block, less `begin` elements.
+#include "runtime/plan/group.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/kernels/product.hpp"
+#include "runtime/kernels/scratch.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr int64_t block_elements = 1024;
+
+struct Ref {
+  enum class Kind : uint8_t { none, input, output, block } kind = Kind::none;
+  int index = -1;
+  int64_t width = 0;  ///< bytes of an element, of blocks
+};
+
+struct Member {
+  Kernel kernel;
+  std::vector<Ref> in, out;
+};
+
+constexpr size_t max_refs = 48;
+using Pointers = std::array<std::byte*, max_refs>;
+
+/// Address arithmetic on numbers: the address before a block's beginning is nobody's memory and is never used as such.
+std::byte* back(std::byte* block, int64_t bytes) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(block) - static_cast<uintptr_t>(bytes));
+}
+
+class Group {
+ public:
+  std::vector<Member> members;
+  int blocks = 0;      ///< scratch blocks in use
+  int64_t widest = 1;  ///< bytes of an element
+  Ref result;          ///< of a product: where the members find it
+
+  void run(const Buffers& b, int64_t begin, int64_t end, std::byte* values, size_t first) const {
+    const auto stride = static_cast<size_t>((end - begin) * widest + 63) & ~size_t{63};
+    std::byte* memory = blocks == 0 ? nullptr : scratch<std::byte, 10>(stride * static_cast<size_t>(blocks) + 64);
+    memory += (64 - reinterpret_cast<uintptr_t>(memory) % 64) % 64;
+    const auto pointer = [&](const Ref& r) -> std::byte* {
+      switch (r.kind) {
+        case Ref::Kind::none: return nullptr;
+        case Ref::Kind::input: return const_cast<std::byte*>(b.in[r.index]);  // changed only by in-place members
+        case Ref::Kind::output: return b.out[r.index];
+        case Ref::Kind::block: break;
+      }
+      if (values && r.index == result.index) return back(values, begin * r.width);
+      return back(memory + static_cast<size_t>(r.index) * stride, begin * r.width);
+    };
+    Pointers in, out;
+    for (size_t i = first; i < members.size(); ++i) {
+      const Member& m = members[i];
+      for (size_t k = 0; k < m.in.size(); ++k) in[k] = pointer(m.in[k]);
+      for (size_t k = 0; k < m.out.size(); ++k) out[k] = pointer(m.out[k]);
+      m.kernel.phases().back().part({in.data(), out.data()}, begin, end);
+    }
+  }
+
+  /// The phases before the last one of each member, as phases of the group.
+  void prepare(const std::shared_ptr<const Group>& self, std::vector<Phase>& phases) const {
+    for (size_t i = 0; i < members.size(); ++i) {
+      const auto& all = members[i].kernel.phases();
+      for (size_t p = 0; p + 1 < all.size(); ++p) {
+        phases.push_back({all[p].units, all[p].grain, [self, i, p](const Buffers& b, int64_t begin, int64_t end) {
+                            const Member& m = self->members[i];
+                            Pointers in{}, out{};
+                            for (size_t k = 0; k < m.in.size(); ++k) {
+                              if (m.in[k].kind == Ref::Kind::input) in[k] = const_cast<std::byte*>(b.in[m.in[k].index]);
+                            }
+                            m.kernel.phases()[p].part({in.data(), out.data()}, begin, end);
+                          }});
+      }
+    }
+  }
+};
+
+class Joiner {
+ public:
+  Joiner(const std::vector<const Node*>& members, const std::unordered_map<const Tensor*, bool>& needed)
+      : nodes_(members), needed_(needed) {}
+
+  Node join(int64_t elements) {
+    const Node& head = *nodes_.front();
+    const bool product = head.product.has_value();
+    double work = 0;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const Node& node = *nodes_[i];
+      Member m;
+      for (const Tensor* t : node.in) m.in.push_back(operand(t));
+      for (size_t j = 0; j < node.out.size(); ++j) m.out.push_back(result(node, j));
+      for (int slot : node.modified) change(node.in[static_cast<size_t>(slot)]);
+      if (i > 0 || !product) m.kernel = node.kernel;
+      work += node.kernel.work();
+      group_->members.push_back(std::move(m));
+      name_ +=
+          (i ? "+" : "") + std::string(node.op->row->name) + (node.note.empty() ? "" : "[" + node.note.substr(1) + "]");
+    }
+    joined_.op = nodes_.back()->op;
+    joined_.note = " " + name_;
+    joined_.kernel = product ? after_product(*head.product, work) : elementwise(elements, work);
+    return std::move(joined_);
+  }
+
+ private:
+  Ref operand(const Tensor* tensor) {
+    if (!tensor) return {};
+    const auto found = refs_.find(tensor);
+    if (found != refs_.end()) return found->second;
+    const Ref ref{Ref::Kind::input, static_cast<int>(joined_.in.size()), 0};
+    joined_.in.push_back(tensor);
+    return refs_[tensor] = ref;
+  }
+
+  Ref result(const Node& node, size_t j) {
+    const Tensor* tensor = node.out[j];
+    if (j == 0 && node.alias >= 0) return refs_[tensor] = operand(node.in[static_cast<size_t>(node.alias)]);
+    Ref ref;
+    if (needed_.count(tensor)) {
+      ref = {Ref::Kind::output, static_cast<int>(joined_.out.size()), 0};
+      joined_.out.push_back(tensor);
+    } else {
+      const auto width = static_cast<int64_t>(size_of(tensor->spec.dtype));
+      ref = {Ref::Kind::block, group_->blocks++, width};
+      group_->widest = std::max(group_->widest, width);
+    }
+    return refs_[tensor] = ref;
+  }
+
+  void change(const Tensor* tensor) {
+    const Ref ref = refs_.at(tensor);
+    if (ref.kind != Ref::Kind::input) return;
+    if (std::find(joined_.modified.begin(), joined_.modified.end(), ref.index) == joined_.modified.end())
+      joined_.modified.push_back(ref.index);
+  }
+
+  Kernel elementwise(int64_t elements, double work) {
+    std::vector<Phase> phases;
+    const std::shared_ptr<const Group> g = group_;
+    g->prepare(g, phases);
+    const int64_t grain = g->members[0].kernel.phases().back().grain;
+    phases.push_back({elements, grain, [g](const Buffers& b, int64_t begin, int64_t end) {
+                        for (int64_t i = begin; i < end; i += block_elements)
+                          g->run(b, i, std::min(i + block_elements, end), nullptr, 0);
+                      }});
+    return Kernel::divisible(std::move(phases), work);
+  }
+
+  Kernel after_product(const MatmulPlan& plan, double work) {
+    ProductOptions options;
+    const Member& head = group_->members[0];
+    options.a = static_cast<size_t>(head.in[0].index);
+    options.b = static_cast<size_t>(head.in[1].index);
+    group_->result = head.out[0];
+    const bool stored = head.out[0].kind == Ref::Kind::output;
+    options.out = stored ? head.out[0].index : -1;
+    // One scaled addition in place of a product that nobody else reads: the product does it in registers.
+    const Member& last = group_->members.back();
+    if (group_->members.size() == 2 && !stored && last.kernel.scale_added() && last.out[0].kind == Ref::Kind::input &&
+        last.in[0].index == last.out[0].index && last.in[1].kind == Ref::Kind::block) {
+      options.add_to = last.in[0].index;
+      options.alpha = *last.kernel.scale_added();
+      return product_kernel(plan, options);
+    }
+    const std::shared_ptr<const Group> g = group_;
+    options.take = [g](const Buffers& b, float* values, int64_t begin, int64_t end) {
+      g->run(b, begin, end, reinterpret_cast<std::byte*>(values), 1);
+    };
+    std::vector<Phase> phases;
+    g->prepare(g, phases);
+    const Kernel product = product_kernel(plan, std::move(options));
+    for (const Phase& p : product.phases()) phases.push_back(p);
+    return Kernel::divisible(std::move(phases), work);
+  }
+
+  const std::vector<const Node*>& nodes_;
+  const std::unordered_map<const Tensor*, bool>& needed_;
+  std::shared_ptr<Group> group_ = std::make_shared<Group>();
+  std::unordered_map<const Tensor*, Ref> refs_;
+  Node joined_;
+  std::string name_;
+};
+
+}  // namespace
+
+Node join(const std::vector<const Node*>& members, int64_t elements,
+          const std::unordered_map<const Tensor*, bool>& needed) {
+  return Joiner(members, needed).join(elements);
+}
+
+}  // namespace pxl

@@ -1,0 +1,61 @@
+// Order of in-place updates.
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/plan/fuse.hpp"
+
+namespace pxl {
+
+void forget_aliases(FoldContext& context) {
+  std::unordered_map<const Tensor*, const Tensor*> name;
+  for (Node& node : context.nodes) {
+    for (const Tensor*& t : node.in) {
+      const auto found = name.find(t);
+      if (found != name.end()) t = found->second;
+    }
+    if (node.alias >= 0 && !context.wanted_outside(node.out[0]))
+      name[node.out[0]] = node.in[static_cast<size_t>(node.alias)];
+  }
+}
+
+void hoist_updates(FoldContext& context) {
+  // The key of a node is its place, or for an update the place of the last node it must follow; sorting by key, with
+  // the order as it was among equals, moves each update right behind that node.
+  std::vector<Node>& nodes = context.nodes;
+  std::unordered_map<const Tensor*, size_t> made, touched, written;
+  std::vector<size_t> key(nodes.size());
+  for (size_t p = 0; p < nodes.size(); ++p) {
+    const Node& node = nodes[p];
+    size_t k = p;
+    if (!node.modified.empty() && !node.effect && node.callees.empty()) {
+      k = 0;
+      const auto follow = [&](const auto& map, const Tensor* t) {
+        const auto found = map.find(t);
+        if (found != map.end()) k = std::max(k, found->second);
+      };
+      for (const Tensor* t : node.in) {
+        if (!t) continue;
+        follow(made, t);
+        follow(written, context.aliases.root(t));
+      }
+      for (int slot : node.modified) follow(touched, context.aliases.root(node.in[static_cast<size_t>(slot)]));
+    }
+    key[p] = k;
+    for (const Tensor* t : node.out) made[t] = k;
+    for (const Tensor* t : node.in) {
+      if (!t) continue;
+      size_t& last = touched[context.aliases.root(t)];
+      last = std::max(last, k);
+    }
+    for (int slot : node.modified) written[context.aliases.root(node.in[static_cast<size_t>(slot)])] = k;
+  }
+  std::vector<size_t> order(nodes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key[a] < key[b]; });
+  std::vector<Node> sorted;
+  sorted.reserve(nodes.size());
+  for (size_t p : order) sorted.push_back(std::move(nodes[p]));
+  nodes = std::move(sorted);
+}
+
+}  // namespace pxl
