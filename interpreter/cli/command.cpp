@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <new>
@@ -141,17 +142,19 @@ const SourceFile& read_source(const std::string& path) {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
     return add_source("<stdin>", std::move(text));
   }
+  // A directory opens, and then reads as if it were empty.
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(EISDIR)), {}, Fault::unreadable);
+  }
   std::ifstream file(path, std::ios::binary);
-  std::error_code no_error;
   if (!file) {
     throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(errno)), {}, Fault::unreadable);
   }
   std::ostringstream content;
   content << file.rdbuf();
-  // A directory opens but does not read.
-  if (file.bad() || (content.fail() && file.peek() != std::ifstream::traits_type::eof())) {
-    throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(errno ? errno : EISDIR)), {},
-                Fault::unreadable);
+  if (file.bad()) {
+    throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(errno)), {}, Fault::unreadable);
   }
   return add_source(path, std::move(content).str());
 }

@@ -71,6 +71,9 @@ std::optional<int64_t> parse_int(std::string_view text, int base = 10);
 std::optional<double> parse_float(std::string_view text);
 
 // ---- sequences
+/// What one operation may make at most: beyond it a slip (`x + x` in a loop) would fill the memory of the machine.
+constexpr size_t max_text = size_t{1} << 28;      ///< bytes
+constexpr size_t max_elements = size_t{1} << 24;  ///< of a list
 /// A subscript on an axis of `length`: negative counts from the end; throws "index 5 is out of range for ...".
 int64_t wrap_index(int64_t index, int64_t length, const std::string& what);
 /// An int, also from a bool or an integer 0-d array; throws naming `what` otherwise.

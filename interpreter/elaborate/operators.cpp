@@ -74,12 +74,14 @@ Value host_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
 
 Value text_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
   const std::string *x = a.as_string(), *y = b.as_string();
-  if (op == BinaryOp::add && x && y) return *x + *y;
+  if (op == BinaryOp::add && x && y) {
+    if (x->size() + y->size() > max_text) throw run_error("the joined text is too long");
+    return *x + *y;
+  }
   if (op == BinaryOp::mul && ((x && !b.is_float() && b.is_number()) || (y && !a.is_float() && a.is_number()))) {
     const std::string& s = x ? *x : *y;
     const int64_t n = x ? b.as_int() : a.as_int();
-    if (n > 0 && s.size() > (size_t{1} << 28) / static_cast<size_t>(n))
-      throw run_error("the repeated text is too long");
+    if (n > 0 && s.size() > max_text / static_cast<size_t>(n)) throw run_error("the repeated text is too long");
     std::string out;
     for (int64_t i = 0; i < n; ++i) out += s;
     return out;
@@ -94,6 +96,7 @@ Value text_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
 Value sequence_binary(BinaryOp op, const Value& a, const Value& b) {
   auto *x = a.as<SequenceObject>(), *y = b.as<SequenceObject>();
   if (op == BinaryOp::add && x && y && x->type_name() == y->type_name()) {
+    if (x->items.size() + y->items.size() > max_elements) throw run_error("the joined list is too long");
     std::vector<Value> items = x->items;
     items.insert(items.end(), y->items.begin(), y->items.end());
     return x->type_name() == "tuple" ? make_tuple(std::move(items)) : make_list(std::move(items));
@@ -103,7 +106,7 @@ Value sequence_binary(BinaryOp op, const Value& a, const Value& b) {
   if (times) {
     SequenceObject& s = x ? *x : *y;
     const int64_t n = x ? b.as_int() : a.as_int();
-    if (n > 0 && s.items.size() > (size_t{1} << 26) / static_cast<size_t>(n))
+    if (n > 0 && s.items.size() > max_elements / static_cast<size_t>(n))
       throw run_error("the repeated list is too long");
     std::vector<Value> items;
     for (int64_t i = 0; i < n; ++i) items.insert(items.end(), s.items.begin(), s.items.end());

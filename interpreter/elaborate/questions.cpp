@@ -89,13 +89,14 @@ std::vector<Value> Interpreter::to_vector(const Value& v) {
   if (auto* s = v.as<SequenceObject>()) return s->items;
   if (v.is_object()) {
     std::optional<int64_t> n = v.as<RangeObject>() ? v.object()->length(*this) : std::nullopt;
-    if (n && *n > (int64_t{1} << 28)) throw run_error(fmt::format("{} elements are too many for a list", *n));
+    if (n && *n > static_cast<int64_t>(max_elements))
+      throw run_error(fmt::format("{} elements are too many for a list", *n));
   }
   Iterator it = iterate(v);
   std::vector<Value> out;
   while (std::optional<Value> e = it()) {
     if ((out.size() & 1023) == 0) check_interrupt();
-    if (out.size() > (size_t{1} << 28)) throw run_error("the iteration has too many elements for a list");
+    if (out.size() > max_elements) throw run_error("the iteration has too many elements for a list");
     out.push_back(std::move(*e));
   }
   return out;

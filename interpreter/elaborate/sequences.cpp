@@ -145,8 +145,9 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
   }
   if (n == "extend") {
     return method([](In in, L list, A args) -> Value {
-      for (Value& v : in.to_vector(ArgReader("extend", args, {"items"}).value("items")))
-        list.items.push_back(std::move(v));
+      std::vector<Value> items = in.to_vector(ArgReader("extend", args, {"items"}).value("items"));
+      if (list.items.size() + items.size() > max_elements) throw run_error("extend: the list would be too long");
+      for (Value& v : items) list.items.push_back(std::move(v));
       return {};
     });
   }
@@ -246,7 +247,8 @@ Value RangeObject::index(Interpreter&, const Value& key) {
   if (auto* s = key.as<SliceObject>()) {
     const SliceRange r = resolve_slice(*s, n);
     std::vector<Value> out;
-    if (r.count > (int64_t{1} << 26)) throw run_error("the slice of the range has too many elements for a list");
+    if (r.count > static_cast<int64_t>(max_elements))
+      throw run_error("the slice of the range has too many elements for a list");
     for (int64_t i = 0; i < r.count; ++i) out.push_back(range_at(*this, r.start + i * r.step));
     return make_list(std::move(out));
   }

@@ -260,6 +260,10 @@ Flow Interpreter::execute(const ast::Stmt& s, Activation& a) {
       case StmtKind::option: declare_option(as<ast::OptionStmt>(s), a); return Flow::normal;
       case StmtKind::test: run_test(*this, as<ast::TestStmt>(s), a); return Flow::normal;
     }
+  } catch (const std::bad_alloc&) {
+    Error e = run_error("out of memory");
+    e.locate(s.span, frames);
+    throw e;
   } catch (Error& e) {
     // Declarations that know better have set a place; what is left points at the statement's first line.
     e.locate(s.span, frames);

@@ -89,6 +89,7 @@ std::string join(Interpreter& in, const std::string& sep, const Arguments& args)
     if (!part) type_error("join: expected strings, got " + with_article(v.type_name()));
     if (!first) s += sep;
     first = false;
+    if (s.size() + part->size() > max_text) throw run_error("join: the text is too long");
     s += *part;
   }
   return s;
@@ -103,6 +104,7 @@ std::string replace(const std::string& s, const Arguments& args) {
   while (left != 0) {
     const size_t found = s.find(from, at);
     if (found == std::string::npos || (from.empty() && found >= s.size())) break;
+    if (out.size() + (found - at) + to.size() > max_text) throw run_error("replace: the text is too long");
     out.append(s, at, found - at).append(to);
     at = found + from.size();
     if (from.empty()) out += s[at++];

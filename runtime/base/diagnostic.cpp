@@ -11,9 +11,10 @@
 namespace pxl {
 namespace {
 
-constexpr int excerpt_columns = 110;  ///< a longer line is cut around the span
-constexpr int columns_before = 40;    ///< how much of a cut line is kept before the span
-constexpr size_t frames_shown = 24;   ///< a longer call chain loses its middle
+constexpr int excerpt_columns = 110;    ///< a longer line is cut around the span
+constexpr int columns_before = 40;      ///< how much of a cut line is kept before the span
+constexpr size_t frames_shown = 24;     ///< a longer call chain loses its middle
+constexpr size_t message_shown = 2000;  ///< bytes of a message: a name in it may be as long as the user likes
 
 struct Colours {
   const char *bold, *error, *warning, *caret, *gutter, *off;
@@ -104,6 +105,13 @@ void append_indented(std::string& out, std::string_view note) {
   }
 }
 
+std::string clipped(const std::string& message) {
+  if (message.size() <= message_shown) return message;
+  size_t end = message_shown;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0) == 0x80) --end;
+  return message.substr(0, end) + " ...";
+}
+
 void append_frames(std::string& out, const Frame* innermost) {
   std::vector<const Frame*> chain;
   for (const Frame* f = innermost; f; f = f->outer.get()) chain.push_back(f);
@@ -135,9 +143,9 @@ std::string render(const Diagnostic& d, bool with_colour) {
   std::string out;
   if (d.span) out += fmt::format("{}{}:{} ", colour.bold, place(d.span), colour.off);
   out += fmt::format("{}{}:{} {}{}{}\n", error ? colour.error : colour.warning, error ? "error" : "warning", colour.off,
-                     colour.bold, d.message, colour.off);
+                     colour.bold, clipped(d.message), colour.off);
   if (d.span) append_excerpt(out, d.span, colour);
-  for (const std::string& note : d.notes) append_indented(out, note);
+  for (const std::string& note : d.notes) append_indented(out, clipped(note));
   append_frames(out, d.frames.get());
   return out;
 }

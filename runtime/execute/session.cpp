@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <unordered_set>
 
@@ -111,6 +112,14 @@ void check_transfers(const Ir& ir, const Plan& plan) {
   }
 }
 
+bool profiling_asked() {
+  static const bool asked = [] {
+    const char* value = std::getenv("PXL_PROFILE");
+    return value && std::string_view(value) == "on";
+  }();
+  return asked;
+}
+
 bool has_branch(const Planner& planner) {
   for (const Plan* plan : planner.plans())
     for (const Item& item : plan->items)
@@ -160,8 +169,15 @@ struct Session::State {
 };
 
 Session::Session(std::shared_ptr<Ir> ir, std::string device)
-    : state_(std::make_unique<State>(std::move(ir), std::move(device))) {}
-Session::~Session() = default;
+    : state_(std::make_unique<State>(std::move(ir), std::move(device))) {
+  if (profiling_asked()) start_profiling();
+}
+Session::~Session() {
+  if (profiling_asked()) fmt::print(stderr, "{}", profile());
+}
+
+void Session::start_profiling() { state_->program.start_profiling(); }
+std::string Session::profile() const { return state_->program.profile_text(); }
 
 Ir& Session::ir() const { return *state_->ir; }
 const std::string& Session::device() const { return state_->device; }

@@ -67,6 +67,12 @@ class Session {
   void save(const std::string& path) const;
   LoadReport restore(const std::string& path);
 
+  /// Times kernels from now on; `profile` gives the table so far: share of the kernels' time, microseconds a run, GF/s
+  /// and GB/s achieved, and which ops ran together. PXL_PROFILE=on in the environment profiles every session and prints
+  /// its table to standard error when it ends.
+  void start_profiling();
+  std::string profile() const;
+
   /// Bytes that a run needs, as planned: variables, arena, constants.
   struct MemoryUse {
     int64_t variables = 0, constants = 0, arena = 0;

@@ -49,6 +49,13 @@ struct BulkFunctions {
   /// Sum of (x[i] - mean)^2.
   double (*deviation32)(const float* x, double mean, int64_t n);
   double (*deviation64)(const double* x, double mean, int64_t n);
+  // Updates in one pass; out may be any operand.
+  /// out[i] = of_old * old[i] + of_x * x[i], three roundings.
+  void (*blend32)(const float* old, float of_old, const float* x, float of_x, float* out, int64_t n);
+  /// out[i] = of_old * old[i] + of_x * (x[i] * x[i]), four roundings.
+  void (*blend_square32)(const float* old, float of_old, const float* x, float of_x, float* out, int64_t n);
+  /// out[i] = (m[i] * scale_m) / (sqrt(v[i] * scale_v) + epsilon).
+  void (*adam32)(const float* m, float scale_m, const float* v, float scale_v, float epsilon, float* out, int64_t n);
 };
 const BulkFunctions& bulk();
 

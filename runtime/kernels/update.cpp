@@ -89,8 +89,14 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
       of_t = factor;
       of_x = static_cast<double>(complement(factor));
     }
-    const Number scale_t(a.dtype, of_t), scale_x(a.dtype, of_x);
     const bool square = op == Accumulate::add_square || op == Accumulate::moving_average_square;
+    if (a.dtype == DType::float32 && x_dtype == DType::float32 && !(op == Accumulate::mean && factor == 0)) {
+      const auto blend = square ? bulk().blend_square32 : bulk().blend32;
+      blend(b.input<float>(0) + begin, static_cast<float>(of_t), reinterpret_cast<const float*>(from) + begin,
+            static_cast<float>(of_x), b.output<float>(0) + begin, end - begin);
+      return;
+    }
+    const Number scale_t(a.dtype, of_t), scale_x(a.dtype, of_x);
     Block buffer;
     for_blocks(begin, end, [&](int64_t i, int64_t m) {
       const std::byte* old = b.in[0] + i * a.width;
@@ -137,6 +143,12 @@ Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Sc
                                      [=, y_dtype = y.dtype, y_width = static_cast<int64_t>(size_of(y.dtype))](
                                          const Buffers& b, int64_t begin, int64_t end) {
                                        const double of_x = fa.read(b), of_y = fb.read(b);
+                                       if (a.dtype == DType::float32 && y_dtype == DType::float32) {
+                                         bulk().blend32(b.input<float>(0) + begin, static_cast<float>(of_x),
+                                                        b.input<float>(1) + begin, static_cast<float>(of_y),
+                                                        b.output<float>(0) + begin, end - begin);
+                                         return;
+                                       }
                                        const Number scale_x(a.dtype, of_x), scale_y(a.dtype, of_y);
                                        Block first, second;
                                        for_blocks(begin, end, [&](int64_t i, int64_t m) {
@@ -239,6 +251,13 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
   const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
     const double correct_m = corrections->m, correct_v = corrections->v;
     const double decay_value = options.weight >= 0 ? options.weight_decay.read(b) : 0.0;
+    if (options.mode == AdamOptions::adam && decay_value == 0 && m.dtype == DType::float32 &&
+        v.dtype == DType::float32 && out.dtype == DType::float32) {
+      bulk().adam32(reinterpret_cast<const float*>(b.in[options.m]) + begin, 1.0f / static_cast<float>(correct_m),
+                    reinterpret_cast<const float*>(b.in[options.v]) + begin, 1.0f / static_cast<float>(correct_v),
+                    static_cast<float>(options.epsilon.read(b)), b.output<float>(0) + begin, end - begin);
+      return;
+    }
     const Number divide_m(m.dtype, correct_m), divide_v(v.dtype, correct_v), epsilon(v.dtype, options.epsilon.read(b)),
         decay(out.dtype, decay_value);
     Block first, quotient, denominator;

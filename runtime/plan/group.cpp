@@ -99,6 +99,7 @@ class Joiner {
       for (int slot : node.modified) change(node.in[static_cast<size_t>(slot)]);
       if (i > 0 || !product) m.kernel = node.kernel;
       work += node.kernel.work();
+      joined_.flops += flops_of(*node.op);
       group_->members.push_back(std::move(m));
       name_ +=
           (i ? "+" : "") + std::string(node.op->row->name) + (node.note.empty() ? "" : "[" + node.note.substr(1) + "]");

@@ -38,6 +38,7 @@ struct Node {
   std::vector<const Plan*> callees;   ///< control ops, parallel to op->called
   bool effect = false;                ///< must run even if nobody reads its outputs
   std::optional<MatmulPlan> product;  ///< a float32 product of in[0] and in[1], transpositions folded
+  int64_t flops = 0;                  ///< of a joined node
   Kernel kernel;                      ///< set by a rewrite; otherwise the row's
   std::string note;                   ///< what a rewrite did, for print_plan
 };
@@ -55,6 +56,8 @@ bool is_plain_copy(const Op& op);
 /// Whether running the op may fail on its operands' values: it reads indices.
 bool may_fail(const Op& op);
 
+/// Floating-point operations of one run: what the row says, else one per element of the results.
+int64_t flops_of(const Op& op);
 /// The kernel of an op's row.
 Kernel make_kernel(const Op& op);
 

@@ -58,6 +58,7 @@ class Assembler {
       case Role::composite:
         // A view that shares its source's memory has nothing to do.
         if (!node.kernel && is_plain_copy(*node.op) && item.in[0] == item.out[0]) return;
+        item.flops = node.flops > 0 ? node.flops : flops_of(*node.op);
         item.kernel = node.kernel ? std::move(node.kernel) : make_kernel(*node.op);
         break;
     }

@@ -49,6 +49,7 @@ struct Item {
   const Op* op = nullptr;
   int position = 0;  ///< of its node: what live intervals count in
   std::string note;
+  int64_t flops = 0;  ///< of one run, of kernels
   Kernel kernel;
   std::vector<BufferId> in, out;
   std::vector<bool> modified;           ///< by slot
