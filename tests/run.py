@@ -8,6 +8,8 @@ Kinds of tests:
   examples  examples/*.pxl, run small; training runs on real MNIST with accuracies, where MNIST is there
   curves    bench/*.pxl: losses of the first 100 steps against a float64 reference (tests/curves), where the data are
   repeat    tests/repeat/*.pxl: the same program and seed give the same bits, run after run
+  hostile   tests/hostile.py: noise, endless nesting and recursion, damaged files, interrupts
+  docs      the programs in README.md and docs/language.md run and print what stands beside them
   house     formatting, layering, words that do not belong
 
 Expectations in a .pxl file:
@@ -29,7 +31,11 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
+
+sys.dont_write_bytecode = True
+import hostile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
@@ -294,6 +300,69 @@ def repeat_tests(pxl, tally):
             tally.add(f"repeat/{path.name} with {threads} thread{'s' if threads != '1' else ''}", problem)
 
 
+# ---- docs -------------------------------------------------------------------------------------------------------
+
+DOCS = ["README.md", "docs/language.md"]
+
+
+def docs_programs(text):
+    """(line, program, wanted output lines or None, wanted error or None, arguments) of each ```pxl block that runs.
+
+    Before a block: `<!-- no run -->`, `<!-- expect: LINE -->` for each line of output, `<!-- expect error: TEXT -->`
+    and `<!-- args: ... -->`. A block without a language right after one is its output (or error), to the letter.
+    """
+    lines, notes, out = text.splitlines(), [], []
+    at, previous_end = 0, None
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith("<!--"):
+            notes.append(line[4:].split("-->")[0].strip())
+        elif line.startswith("```"):
+            end = next(i for i in range(at + 1, len(lines)) if lines[i].startswith("```"))
+            body = lines[at + 1:end]
+            if line == "```pxl":
+                wanted = [n[len("expect:"):].strip() for n in notes if n.startswith("expect:")]
+                error = next((n[len("expect error:"):].strip() for n in notes if n.startswith("expect error:")), None)
+                args = next((n[len("args:"):].strip() for n in notes if n.startswith("args:")), "")
+                if "no run" not in notes:
+                    out.append({"line": at + 1, "text": "\n".join(body) + "\n", "output": wanted or None, "error": error,
+                                "args": args, "shown": None, "test": "test" in notes})
+                previous_end = end if "no run" not in notes else None
+            elif line == "```text" and previous_end is not None and not any(l.strip() for l in lines[previous_end + 1:at]):
+                out[-1]["shown"] = body
+                previous_end = None
+            notes, at = [], end
+        elif line.strip():
+            notes = []
+        at += 1
+    return out
+
+
+def docs_test(pxl, case):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "program.pxl"
+        path.write_text(case["text"])
+        command = [str(pxl)] + (["test"] if case["test"] else []) + [path.name]
+        code, out, err = run(command + shlex.split(case["args"]), cwd=folder, env={"NO_COLOR": "1", "PXL_DATA": "built-in"})
+    failing = case["error"] is not None
+    if (code != 0) != failing:
+        return f"exit status {code}\n{out[-1500:]}{err[-3000:]}"
+    if failing and case["error"] not in err:
+        return f"no error `{case['error']}` in:\n{err[-3000:]}"
+    got = [l.rstrip() for l in (err if failing else out).splitlines()]
+    for wanted in (case["output"], case["shown"]):
+        if wanted is not None and got != [l.rstrip() for l in wanted]:
+            return "\n".join(difflib.unified_diff(wanted, got, "shown in the text", "printed", lineterm=""))
+    return None
+
+
+def docs_tests(pxl, tally):
+    for name in DOCS:
+        cases = docs_programs((ROOT / name).read_text())
+        for test, problem in parallel([(f"docs: {name}:{c['line']}", lambda c=c: docs_test(pxl, c)) for c in cases], 2):
+            tally.add(test, problem)
+
+
 # ---- house ------------------------------------------------------------------------------------------------------
 
 LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform",
@@ -378,7 +447,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,examples,curves,repeat,house", help="kinds, comma separated")
+    parser.add_argument("--only", default="unit,lang,golden,examples,curves,repeat,hostile,docs,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -388,6 +457,8 @@ def main():
     for kind, body in (("unit", lambda: unit_tests(tree, tally)), ("lang", lambda: lang_tests(pxl, tally)),
                        ("golden", lambda: golden_tests(pxl, tally, options.update)),
                        ("examples", lambda: example_tests(pxl, tally, options.update)),
+                       ("hostile", lambda: hostile.hostile_tests(pxl, tally.add, parallel)),
+                       ("docs", lambda: docs_tests(pxl, tally)),
                        ("curves", lambda: curve_tests(pxl, tally)), ("repeat", lambda: repeat_tests(pxl, tally)),
                        ("house", lambda: house_tests(tally))):
         if kind in kinds:

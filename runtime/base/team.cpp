@@ -3,6 +3,8 @@
 #include "runtime/base/team.hpp"
 
 #include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,6 +93,10 @@ bool Team::claim(int share, int job) {
 }
 
 void Team::work(int thread) {
+  // Signals are the first thread's: only that one has a stack of its own for their handlers.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
   for (int next = 1;;) {
     // Jobs that others finished meanwhile are skipped. The claim keeps this one open until the share is done.
     const int job = started_[0].wait_for(next).first;

@@ -135,7 +135,12 @@ class Reader {
       fail("data_offsets that are not two positions");
     entry.begin = offsets[0].get<uint64_t>();
     entry.end = offsets[1].get<uint64_t>();
-    const uint64_t need = static_cast<uint64_t>(element_count(entry.shape)) * size_of(entry.dtype);
+    uint64_t need = 0;
+    try {
+      need = static_cast<uint64_t>(element_count(entry.shape)) * size_of(entry.dtype);
+    } catch (const Error& error) {
+      refuse(fmt::format("`{}`: {}", name, error.first().message));
+    }
     if (entry.begin > entry.end || entry.end - entry.begin != need)
       fail(fmt::format("data_offsets that do not span the {} bytes of its shape", need));
     return entry;

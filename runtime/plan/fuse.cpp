@@ -81,8 +81,8 @@ class Fuser {
     }
     if (c.gives || c.takes) {
       group_[static_cast<size_t>(p)] = static_cast<int>(groups_.size());
-      for (const Tensor* t : node(p).out) made_[t] = static_cast<int>(groups_.size());
       groups_.push_back({{p}, p, c.elements});
+      note_made(p);
     }
   }
 
@@ -99,8 +99,15 @@ class Fuser {
     }
     g.nodes.push_back(p);
     group_[static_cast<size_t>(p)] = index;
-    for (const Tensor* t : node(p).out) made_[t] = index;
+    note_made(p);
     return true;
+  }
+
+  /// What readers of the node's results, new tensors and changed ones, may join.
+  void note_made(int p) {
+    const int index = group_[static_cast<size_t>(p)];
+    for (const Tensor* t : node(p).out) made_[t] = index;
+    for (int slot : node(p).modified) made_[root(node(p).in[static_cast<size_t>(slot)])] = index;
   }
 
   /// Members hand each other whole elements only, and what a member changes no other one reads in another way.
@@ -211,7 +218,7 @@ class Fuser {
   std::vector<Candidate> candidates_;
   std::vector<int> group_;  ///< by node; -1 for none
   std::vector<Members> groups_;
-  std::unordered_map<const Tensor*, int> made_;  ///< which group makes a tensor
+  std::unordered_map<const Tensor*, int> made_;  ///< which group makes or last changed a tensor
 };
 
 }  // namespace

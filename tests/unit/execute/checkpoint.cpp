@@ -77,6 +77,8 @@ TEST_CASE("damaged checkpoints are refused") {
   CHECK_CONTAINS(refused(entry("7", "[1]", "[0,4]")), "not a string");
   CHECK_CONTAINS(refused(entry("\"F32\"", "[-1]", "[0,4]")), "no size");
   CHECK_CONTAINS(refused(entry("\"F32\"", "[2]", "[0,4]")), "8 bytes");
+  CHECK_CONTAINS(refused(entry("\"F32\"", "[281474976710656,281474976710656]", "[0,4]")),
+                 file.path + ": `w`: shape [281474976710656, 281474976710656] is a tensor larger than memory");
   CHECK_CONTAINS(refused(entry("\"F32\"", "[1]", "[4,0]")), "data_offsets");
   CHECK_CONTAINS(refused(entry("\"F32\"", "[1]", "[0]")), "two positions");
   CHECK_CONTAINS(refused(entry("\"I8\"", "[2]", "[2,4]")), "do not follow");

@@ -1,0 +1,48 @@
+// The team of threads: every share once, jobs in order, idle threads asleep and awake again.
+#include "runtime/base/team.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <numeric>
+
+using namespace pxl;
+
+TEST_CASE("every share of every job runs exactly once before run returns") {
+  for (int threads : {1, 2, 3, 5}) {
+    Team team(threads);
+    CHECK(team.size() == threads);
+    std::vector<std::atomic<int>> runs(static_cast<size_t>(threads));
+    for (int job = 1; job <= 3000; ++job) {
+      team.run([&](int share) { runs[static_cast<size_t>(share)].fetch_add(1); });
+      bool all = true;
+      for (auto& r : runs) all = all && r.load() == job;
+      REQUIRE(all);
+    }
+  }
+}
+
+TEST_CASE("threads that went to sleep come back") {
+  Team team(2);
+  for (int round = 0; round < 5; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::atomic<int> sum{0};
+    team.run([&](int share) { sum += share + 1; });
+    CHECK(sum == 3);
+  }
+}
+
+TEST_CASE("shares cover the units without gaps, at multiples of the grain") {
+  for (int64_t units : {0, 1, 63, 64, 65, 1000})
+    for (int shares : {1, 2, 3, 7}) {
+      int64_t at = 0;
+      for (int s = 0; s < shares; ++s) {
+        const Share share = share_of(units, s, shares, 64);
+        CHECK(share.begin == at);
+        CHECK((share.begin % 64 == 0 || share.begin == units));
+        at = share.end;
+      }
+      CHECK(at == units);
+    }
+}

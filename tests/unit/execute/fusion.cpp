@@ -1,0 +1,139 @@
+// Fused plans against op-by-op ones: the same bits, fewer passes.
+#include "runtime/plan/flatten.hpp"
+#include "runtime/plan/plan.hpp"
+#include "support.hpp"
+
+using namespace pxl;
+
+namespace {
+
+struct Program {
+  std::shared_ptr<Ir> ir = std::make_shared<Ir>();
+  std::vector<Stream*> out;
+  std::vector<Tensor*> variables;
+};
+
+/// Runs a program three times, fused or not, and gives its outputs and variables.
+std::vector<Array> results(const Program& p, bool fuse) {
+  setenv("PXL_FUSE", fuse ? "on" : "off", 1);
+  Session s(p.ir, "cpu");
+  unsetenv("PXL_FUSE");
+  std::vector<Array> all;
+  for (int run = 0; run < 3; ++run) {
+    auto outputs = s.run({});
+    for (Stream* stream : p.out) all.push_back(outputs.at(stream));
+  }
+  for (Tensor* v : p.variables) all.push_back(s.get_tensor_data(v));
+  return all;
+}
+
+void check_same_bits(const Program& p) {
+  const auto fused = results(p, true), plain = results(p, false);
+  REQUIRE(fused.size() == plain.size());
+  for (size_t i = 0; i < fused.size(); ++i) CHECK(identical(fused[i], plain[i]));
+}
+
+std::string plan_of(const Program& p) {
+  Planner planner(PlanOptions{true, true});
+  return print_plan(planner.plan(p.ir->main()));
+}
+
+Tensor* variable(Program& p, Shape shape, float from, float step = 0.01f) {
+  Array a(DType::float32, std::move(shape));
+  float* to = a.mutable_data<float>();
+  for (int64_t i = 0; i < a.size(); ++i) to[i] = from + step * static_cast<float>(i * 7 % 61);
+  p.variables.push_back(p.ir->main().add_variable(std::move(a), "v"));
+  return p.variables.back();
+}
+
+}  // namespace
+
+TEST_CASE("a product takes up bias and activation, an update takes up its gradient") {
+  Program p;
+  Ops op(p.ir->main());
+  Tensor *x = variable(p, {8, 300}, -0.3f), *w = variable(p, {300, 40}, 0.2f), *b = variable(p, {40}, 0.1f);
+  Tensor* y = op("gelu", {op("add", {op("matmul", {x, w}), b})});
+  Tensor* g = op("matmul", {op("transpose", {x}), y});
+  op("scaled_add_", {w, g}, {{"b", -0.001}});
+  p.out.push_back(&store(*p.ir, y));
+  check_same_bits(p);
+  CHECK_CONTAINS(plan_of(p), "matmul+add+gelu");
+  CHECK_CONTAINS(plan_of(p), "scaled_add_");
+  CHECK_CONTAINS(plan_of(p), "[lhs transposed]+");
+}
+
+TEST_CASE("an update behind a reader of the old value stays behind it") {
+  Program p;
+  Ops op(p.ir->main());
+  InSequence order(p.ir->main(), InSequence::Mode::yes);
+  Tensor *w = variable(p, {64, 64}, 0.5f), *g = variable(p, {64, 64}, -0.2f);
+  Tensor* step = op("tanh", {g});
+  Tensor* before = op("relu", {w});
+  Tensor* product = op("matmul", {w, g});
+  op("scaled_add_", {w, step}, {{"b", 0.5}});
+  Tensor* after = op("relu", {w});
+  p.out = {&store(*p.ir, before), &store(*p.ir, product), &store(*p.ir, after)};
+  check_same_bits(p);
+}
+
+TEST_CASE("updates inside called graphs meet their gradients") {
+  Program p;
+  Graph& main = p.ir->main();
+  Graph& update = p.ir->create_graph("update");
+  {
+    Ops op(update);
+    InSequence order(update, InSequence::Mode::yes);
+    Tensor* weight = update.add_input({{300, 40}, DType::float32, {}}, "weight", true);
+    Tensor* grad = update.add_input({{300, 40}, DType::float32, {}}, "grad");
+    Tensor* state = update.add_input({{300, 40}, DType::float32, {}}, "state", true);
+    op("accumulate_moving_average_", {state, grad}, {{"f", 0.9}});
+    op("scaled_add_", {weight, state}, {{"b", -0.1}});
+  }
+  Ops op(main);
+  Tensor *x = variable(p, {8, 300}, -0.3f), *w = variable(p, {300, 40}, 0.2f), *m = variable(p, {300, 40}, 0, 0);
+  Tensor* y = op("matmul", {x, w});
+  Tensor* g = op("matmul", {op("transpose", {x}), y});
+  main.add_call(update, {w, g, m});
+  p.out.push_back(&store(*p.ir, y));
+  check_same_bits(p);
+  CHECK_CONTAINS(plan_of(p), "matmul[lhs transposed]+accumulate_moving_average_+scaled_add_");
+}
+
+TEST_CASE("broadcasts, casts and results that several need are fused right") {
+  Program p;
+  Ops op(p.ir->main());
+  Tensor *x = variable(p, {33, 70}, -1.5f), *row = variable(p, {70}, 0.5f), *column = variable(p, {33, 1}, 2.0f);
+  Tensor* a = op("mul", {x, row});
+  Tensor* b = op("sub", {a, column});
+  Tensor* c = op("exp", {op("negate", {op("mul", {b, b})})});
+  Tensor* d = op("add", {c, a});
+  Tensor* total = op("sum", {d}, {{"axis", std::vector<int64_t>{0}}});
+  Tensor* e = op("div", {d, total});
+  p.out = {&store(*p.ir, e), &store(*p.ir, b)};
+  check_same_bits(p);
+  CHECK_CONTAINS(plan_of(p), "mul+sub");
+}
+
+TEST_CASE("a callee's changes of by-value inputs and constants stay its own") {
+  Program p;
+  Graph& main = p.ir->main();
+  Graph& f = p.ir->create_graph("f");
+  {
+    Ops op(f);
+    InSequence order(f, InSequence::Mode::yes);
+    Tensor* x = f.add_input({{40, 40}, DType::float32, {}}, "x");
+    Tensor* c = op.constant(counting({40, 40}, 1));
+    op("add_", {x, c});
+    op("add_", {c, x});
+    f.add_output(op("tanh", {x}));
+    f.add_output(x);
+    f.add_output(c);
+  }
+  Ops op(main);
+  Tensor* v = variable(p, {40, 40}, 0.25f);
+  for (int i = 0; i < 2; ++i) {
+    Op* call = main.add_call(f, {v});
+    for (Tensor* t : call->outputs) p.out.push_back(&store(*p.ir, op("relu", {t})));
+  }
+  check_same_bits(p);
+}

@@ -1,0 +1,149 @@
+// float32 products against sums in double: every way they are computed, every way they may be divided.
+#include "runtime/kernels/product.hpp"
+
+#include "runtime/kernels/skinny.hpp"
+#include "support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+namespace {
+
+struct Case {
+  int64_t m, n, k;
+  bool ta, tb;
+};
+
+Array operand(int64_t rows, int64_t columns, bool transposed, int seed) {
+  return ramp(DType::float32, transposed ? Shape{columns, rows} : Shape{rows, columns}, seed);
+}
+
+double term_sum(const Case& c, const Array& a, const Array& b, int64_t i, int64_t j) {
+  double sum = 0;
+  for (int64_t l = 0; l < c.k; ++l)
+    sum += a.number(c.ta ? l * c.m + i : i * c.k + l) * b.number(c.tb ? j * c.k + l : l * c.n + j);
+  return sum;
+}
+
+/// Runs the phases in pieces of `pieces` shares each, last share first.
+void run_in_pieces(const Kernel& kernel, const Buffers& buffers, int pieces) {
+  for (const Phase& p : kernel.phases()) {
+    const int64_t grains = (p.units + p.grain - 1) / p.grain;
+    for (int s = pieces - 1; s >= 0; --s) {
+      const int64_t begin = std::min(p.units, grains * s / pieces * p.grain);
+      const int64_t end = std::min(p.units, grains * (s + 1) / pieces * p.grain);
+      if (begin < end) p.part(buffers, begin, end);
+    }
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (int64_t m : {1, 3, 8, 9, 16, 17, 80})
+    for (int64_t n : {10, 32, 40, 100})
+      for (int64_t k : {16, 33, 300, 2100})
+        for (int t = 0; t < 4; ++t) all.push_back({m, n, k, t == 1 || t == 3, t >= 2});
+  for (int64_t k : {1, 4, 8, 13, 16}) all.push_back({784, 32, k, true, false});
+  for (int64_t n : {1, 10, 33, 600}) all.push_back({300, n, 8, true, false});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("products agree with sums in double, and in bits however they are divided") {
+  for (const Case& c : cases()) {
+    CAPTURE(c.m);
+    CAPTURE(c.n);
+    CAPTURE(c.k);
+    CAPTURE(c.ta);
+    CAPTURE(c.tb);
+    Array a = operand(c.m, c.k, c.ta, 1), b = operand(c.k, c.n, c.tb, 2);
+    const MatmulPlan plan = matmul_plan(a.shape(), c.ta, b.shape(), c.tb);
+    const Kernel kernel = product_kernel(plan, {});
+    const TensorSpec out = spec(DType::float32, {c.m, c.n});
+    const Array whole = run(kernel, {a, b}, out);
+    double worst = 0;
+    for (int64_t i = 0; i < c.m; ++i)
+      for (int64_t j = 0; j < c.n; ++j)
+        worst = std::max(worst, std::fabs(whole.number(i * c.n + j) - term_sum(c, a, b, i, j)));
+    CHECK(worst < 2e-6 * static_cast<double>(c.k) + 1e-6);
+    for (int pieces : {2, 3, 7}) {
+      Array divided(DType::float32, out.shape);
+      const std::byte* in[] = {a.raw(), b.raw()};
+      std::byte* to[] = {divided.mutable_raw()};
+      run_in_pieces(kernel, {in, to}, pieces);
+      CHECK(identical(whole, divided));
+    }
+  }
+}
+
+TEST_CASE("what follows a product sees every element once, stored or not") {
+  for (const Case& c : cases()) {
+    CAPTURE(c.m);
+    CAPTURE(c.n);
+    CAPTURE(c.k);
+    Array a = operand(c.m, c.k, c.ta, 3), b = operand(c.k, c.n, c.tb, 4);
+    const MatmulPlan plan = matmul_plan(a.shape(), c.ta, b.shape(), c.tb);
+    const TensorSpec out = spec(DType::float32, {c.m, c.n});
+    const Array plain = run(product_kernel(plan, {}), {a, b}, out);
+    for (bool stored : {true, false}) {
+      Array taken = Array::zeros(DType::float32, out.shape), result = Array::zeros(DType::float32, out.shape);
+      float* to = taken.mutable_data<float>();
+      ProductOptions options;
+      options.out = stored ? 0 : -1;
+      options.take = [to](const Buffers&, float* values, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) to[i] += values[i - begin];
+      };
+      const std::byte* in[] = {a.raw(), b.raw()};
+      std::byte* outputs[] = {result.mutable_raw()};
+      run_in_pieces(product_kernel(plan, options), {in, outputs}, 3);
+      CHECK(identical(taken, plain));
+      if (stored) CHECK(identical(result, plain));
+    }
+    // The update in registers has the bits of a multiplication and an addition behind the product.
+    Array weights = ramp(DType::float32, out.shape, 5), expected = weights.clone();
+    float* e = expected.mutable_data<float>();
+    for (int64_t i = 0; i < expected.size(); ++i) {
+      const float scaled = -0.05f * plain.data<float>()[i];
+      e[i] = e[i] + scaled;
+    }
+    ProductOptions options;
+    options.add_to = 2;
+    options.alpha = -0.05f;
+    const std::byte* in[] = {a.raw(), b.raw(), weights.mutable_raw()};
+    std::byte* outputs[] = {weights.mutable_raw()};
+    run_in_pieces(product_kernel(plan, options), {in, outputs}, 2);
+    CHECK(identical(weights, expected));
+  }
+}
+
+TEST_CASE("the input's gradient sees the weights as they were before the update") {
+  const int64_t m = 8, n = 48, k = 20;
+  Array x = ramp(DType::float32, {m, k}, 1), w = ramp(DType::float32, {k, n}, 2), dy = ramp(DType::float32, {m, n}, 3);
+  const Array before = w.clone();
+  Array dx(DType::float32, {m, k});
+  SkinnyBackward f;
+  f.x = x.data<float>();
+  f.ldx = k;
+  f.w = w.data<float>();
+  f.ldw = n;
+  f.dy = dy.data<float>();
+  f.lddy = n;
+  f.m = m;
+  f.n = n;
+  f.k1 = k;
+  f.dx = dx.mutable_data<float>();
+  f.lddx = k;
+  f.u = w.mutable_data<float>();
+  f.w = f.u;
+  f.ldu = n;
+  f.alpha = 0.5f;
+  f.add = true;
+  skinny().backward(f);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t r = 0; r < k; ++r) {
+      double sum = 0;
+      for (int64_t j = 0; j < n; ++j) sum += dy.number(i * n + j) * before.number(r * n + j);
+      CHECK(close(dx.number(i * k + r), sum, 1e-5));
+    }
+}
