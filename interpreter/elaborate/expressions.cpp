@@ -2,6 +2,7 @@
 // runs of operators are loops. The innermost expression that fails gives an error its place.
 #include <fmt/format.h>
 
+#include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "runtime/base/suggest.hpp"
 
@@ -88,11 +89,34 @@ Value unary_value(Interpreter& in, const ast::UnaryExpr& e, Activation& a) {
   return located(in, e.span, [&]() -> Value { return in.unary(e.op, v); });
 }
 
+// Messages call tensors by their own names, which are not those of the variables that hold them: `x = variable(...)`
+// makes a tensor `t`. Says which is which where a message mentions one of them.
+using NamedOperands = std::vector<std::pair<const ast::Expr*, const Value*>>;
+void name_operands(Error& e, const NamedOperands& operands) {
+  std::string facts, said = e.first().message;
+  for (const std::string& note : e.first().notes) said += " " + note;
+  for (const auto& [expr, value] : operands) {
+    const Tensor* t = expr && expr->kind == ast::ExprKind::name ? as_tensor(*value) : nullptr;
+    if (!t) continue;
+    const std::string& name = static_cast<const ast::NameExpr&>(*expr).name;
+    const std::string shown = t->name.substr(t->name.rfind('/') == std::string::npos ? 0 : t->name.rfind('/') + 1);
+    if (shown == name || said.find(shown) == std::string::npos || facts.find("`" + shown + "`") != std::string::npos)
+      continue;
+    facts += fmt::format("{}`{}` is {}", facts.empty() ? "" : ", ", shown, name);
+  }
+  if (!facts.empty()) e.first().notes.push_back(facts);
+}
+
 Value chain_value(Interpreter& in, const ast::ChainExpr& e, Activation& a) {
   Value v = in.evaluate(*e.first, a);
   for (const auto& step : e.rest) {
     const Value right = in.evaluate(*step.operand, a);
-    v = located(in, join(e.first->span, step.operand->span), [&] { return in.binary(step.op, v, right); });
+    try {
+      v = located(in, join(e.first->span, step.operand->span), [&] { return in.binary(step.op, v, right); });
+    } catch (Error& error) {
+      name_operands(error, {{&step == &e.rest.front() ? e.first : nullptr, &v}, {step.operand, &right}});
+      throw;
+    }
   }
   return v;
 }
@@ -162,7 +186,18 @@ Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a) {
   const Value callee = in.evaluate(*e.callee, a);
   Arguments args = in.evaluate_arguments(e, a);
   in.here = e.span;
-  return in.call(callee, std::move(args));
+  if (!callee.as<BuiltinObject>()) return in.call(callee, std::move(args));
+  try {
+    return in.call(callee, args);
+  } catch (Error& error) {
+    NamedOperands operands;
+    for (size_t i = 0; i < e.arguments.size() && i < args.positional.size(); ++i) {
+      if (e.arguments[i].kind != ast::Argument::positional) break;
+      operands.emplace_back(e.arguments[i].value, &args.positional[i]);
+    }
+    name_operands(error, operands);
+    throw;
+  }
 }
 
 Value slice_bound(Interpreter& in, const ast::Expr* e, Activation& a) { return e ? in.evaluate(*e, a) : Value(); }

@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/modules.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -118,6 +119,9 @@ Value Interpreter::member(const Value& v, const std::string& name, const Span& a
   std::vector<std::string> notes;
   if (std::string hint = did_you_mean(name, names); !hint.empty()) notes.push_back(hint);
   const auto* ns = v.as<NamespaceObject>();
+  if (const auto* m = v.as<ModuleObject>(); m && (name == "create_graph" || name == "build")) {
+    notes.push_back(fmt::format("make an instance first: `{}(...).{}(...)`", m->code->name, name));
+  }
   Error e(fmt::format("{} has no member `{}`", ns ? "`" + ns->name + "`" : with_article(v.type_name()), name), notes);
   e.locate(at, frames);
   throw e;

@@ -161,9 +161,9 @@ class Describe {
   }
 
   bool slip() {
-    return two_names() || third_equals() || assigned_condition() || colon_for_brace() || decorator() || stray_else() ||
-           import_star() || generator() || lone_brace() || set_literal() || reserved_name() || typed_assignment() ||
-           direction();
+    return two_names() || third_equals() || angle_unequal() || no_initial_value() || assigned_condition() ||
+           colon_for_brace() || decorator() || stray_else() || import_star() || generator() || lone_brace() ||
+           set_literal() || reserved_name() || typed_assignment() || direction();
   }
 
   // `progam p {`, `let x`, `print x`: a word of another language, or one nearly ours.
@@ -196,6 +196,22 @@ class Describe {
     if (list_.tokens[at_ - 1].end != list_.tokens[at_].begin) return false;
     out_.span = join(list_.span(at_ - 1), list_.span(at_));
     return say(fmt::format("`{}=` is written `{}`", text(at_ - 1), text(at_ - 1)));
+  }
+
+  bool angle_unequal() {
+    if (type(at_) != ids::GREATER || previous() != ids::LESS || list_.tokens[at_ - 1].end != list_.tokens[at_].begin)
+      return false;
+    out_.span = join(list_.span(at_ - 1), list_.span(at_));
+    return say("`<>` is written `!=`");
+  }
+
+  bool no_initial_value() {
+    if (!expects(ids::ASSIGN) || error_.statement == no_token) return false;
+    const int head = type(error_.statement);
+    if (head != ids::VARIABLE && head != ids::CONSTANT) return false;
+    const std::string word = text(error_.statement);
+    return say(fmt::format("a {} needs an initial value", word),
+               fmt::format("such as `{} x: float32[8, 784] = 0`", word));
   }
 
   bool assigned_condition() {

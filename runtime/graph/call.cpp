@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "runtime/graph/ir.hpp"
-#include "runtime/ops/table.hpp"
+#include "runtime/graph/row_by_name.hpp"
 
 namespace pxl {
 

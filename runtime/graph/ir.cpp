@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "runtime/graph/row_by_name.hpp"
 #include "runtime/graph/sequencing.hpp"
-#include "runtime/ops/table.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -108,15 +108,17 @@ void Graph::check_open() const {
 
 void Graph::check_member(std::string_view what, const Tensor* tensor) const {
   if (contains(tensor)) return;
-  const std::string here = is_main() ? "the main graph" : fmt::format("`{}`", id_);
+  const std::string here = is_main() ? "main graph" : fmt::format("current graph `{}`", id_);
   const std::string there =
       tensor->graph->is_main() ? std::string("the main graph") : fmt::format("`{}`", tensor->graph->id());
   if (&tensor->graph->ir() != &ir_)
-    throw Error(fmt::format("{}: the input tensor `{}` is not in the current graph {}: it belongs to another program",
-                            what, tensor->name, here),
+    throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it belongs to another program", what,
+                            tensor->name, here),
                 {"tensors of one program cannot be used in another: use a stream or a variable of this one"});
-  throw Error(fmt::format("{}: the input tensor `{}` is not in the current graph {}: it is in {}", what, tensor->name,
-                          here, there),
+  if (is_main())
+    throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it is in {}", what, tensor->name, here, there),
+                {"only a graph's outputs reach its callers: return the tensor, and use the result of the call"});
+  throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it is in {}", what, tensor->name, here, there),
               {fmt::format("pass it as an argument where the graph is called, and use the graph's input here: {}",
                            text(*tensor))});
 }
@@ -215,6 +217,11 @@ Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
   check_open();
   for (const Tensor* t : inputs)
     if (t) check_member(row.name, t);
+  for (size_t slot = 0; slot < inputs.size() && slot < 32; ++slot) {
+    if (!inputs[slot] || inputs[slot]->kind != TensorKind::constant || !(row.modifies >> slot & 1U)) continue;
+    throw Error(fmt::format("{}: the constant `{}` cannot be changed in place", row.name, inputs[slot]->name),
+                {"declare it as a `variable`, or use the form that makes a new tensor"});
+  }
   if (inputs.size() > 1) check_one_ipu(row, inputs);
   if (!row.infer) throw Error(fmt::format("{}: cannot be added as an op of its own", row.name), {}, Fault::internal);
 

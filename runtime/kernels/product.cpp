@@ -213,8 +213,8 @@ Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
 
 bool product_takes(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const MatmulPlan& plan) {
   return a.dtype == DType::float32 && b.dtype == DType::float32 && out.dtype == DType::float32 && a.shape.size() >= 2 &&
-         b.shape.size() >= 2 && plan.m > 0 && plan.m * plan.n * plan.k >= smallest_work && element_count(plan.batch) > 0 &&
-         element_count(plan.batch) <= (1 << 20);
+         b.shape.size() >= 2 && plan.m > 0 && plan.m * plan.n * plan.k >= smallest_work &&
+         element_count(plan.batch) > 0 && element_count(plan.batch) <= (1 << 20);
 }
 
 Kernel product_kernel(const MatmulPlan& p, ProductOptions o) {

@@ -5,16 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/graph/op.hpp"
+#include "runtime/graph/row_by_name.hpp"
 
 namespace pxl {
 
 /// Every row, family by family.
 std::span<const OpRow* const> op_table();
-/// By name ("gelu", "scaled_add_", "gelu_grad"); null where there is none.
-const OpRow* find_op(std::string_view name);
-/// The same; throws an internal error where there is none.
-const OpRow& get_op(std::string_view name);
 /// Names of the ops that users can reach.
 std::vector<std::string> op_names();
 
