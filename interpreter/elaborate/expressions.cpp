@@ -89,6 +89,18 @@ Value unary_value(Interpreter& in, const ast::UnaryExpr& e, Activation& a) {
   return located(in, e.span, [&]() -> Value { return in.unary(e.op, v); });
 }
 
+// Whether a text mentions a name as a word of its own.
+bool mentions(const std::string& text, const std::string& name) {
+  auto inside = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
+  }
+  return false;
+}
+
 // Messages call tensors by their own names, which are not those of the variables that hold them: `x = variable(...)`
 // makes a tensor `t`. Says which is which where a message mentions one of them.
 using NamedOperands = std::vector<std::pair<const ast::Expr*, const Value*>>;
@@ -100,8 +112,7 @@ void name_operands(Error& e, const NamedOperands& operands) {
     if (!t) continue;
     const std::string& name = static_cast<const ast::NameExpr&>(*expr).name;
     const std::string shown = t->name.substr(t->name.rfind('/') == std::string::npos ? 0 : t->name.rfind('/') + 1);
-    if (shown == name || said.find(shown) == std::string::npos || facts.find("`" + shown + "`") != std::string::npos)
-      continue;
+    if (shown == name || !mentions(said, shown) || facts.find("`" + shown + "`") != std::string::npos) continue;
     facts += fmt::format("{}`{}` is {}", facts.empty() ? "" : ", ", shown, name);
   }
   if (!facts.empty()) e.first().notes.push_back(facts);

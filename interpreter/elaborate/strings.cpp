@@ -234,11 +234,11 @@ const MethodRow methods[] = {
     {"isspace", [](In, S s, A a) -> Value { return all_of("isspace", a, s, is_space); }},
     {"isupper",
      [](In, S s, A a) -> Value {
-       return no_arguments("isupper", a, "") == "" && mapped(s, upper) == s && mapped(s, lower) != s;
+       return no_arguments("isupper", a, "").empty() && mapped(s, upper) == s && mapped(s, lower) != s;
      }},
     {"islower",
      [](In, S s, A a) -> Value {
-       return no_arguments("islower", a, "") == "" && mapped(s, lower) == s && mapped(s, upper) != s;
+       return no_arguments("islower", a, "").empty() && mapped(s, lower) == s && mapped(s, upper) != s;
      }},
     {"ljust", [](In, S s, A a) -> Value { return padded(s, a, "ljust"); }},
     {"rjust", [](In, S s, A a) -> Value { return padded(s, a, "rjust"); }},
