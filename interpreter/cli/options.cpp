@@ -50,6 +50,8 @@ std::map<std::string, std::string> parse_options(const std::string& script,
       }
     }
     if (!option) {
+      if (declared.empty())
+        throw usage_error(script, fmt::format("unknown option `{}`: the script declares none", word));
       std::vector<std::string> names;
       for (const auto& o : declared) names.push_back(o.name);
       const auto near = nearest(name, names);

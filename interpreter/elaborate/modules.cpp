@@ -117,6 +117,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   for (const ast::Parameter& p : code->parameters)
     if (p.by_ref)
       throw Error("module " + code->name + ": `ref` belongs to arguments of a build, not to the configuration");
+  const Span at = args.span;
   in.bind_parameters(code->name, code->parameters, std::move(args), m->scope, closure);
   for (const ast::Function* f : code->methods) {
     auto method = std::make_shared<MethodObject>();
@@ -128,6 +129,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   a.scope = m->scope;
   a.self = m;
   a.kind = Activation::Kind::function;
+  const CallFrame frame(in, code->name, at);
   for (const ast::Stmt* s : code->fields) in.execute(*s, a);
   return m;
 }

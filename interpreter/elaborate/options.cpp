@@ -26,7 +26,8 @@ Interpreter::OptionInfo info_of(const ast::OptionStmt& s) {
 }
 
 [[noreturn]] void bad_value(const std::string& name, const std::string& expected, const std::string& given) {
-  throw Error(fmt::format("--{}: expected {}, got `{}`", name, expected, given), {}, Fault::usage);
+  throw Error(fmt::format("--{}: expected {}, got `{}`", name, expected, given), {"`--help` lists the options"},
+              Fault::usage);
 }
 
 // One value of a plain type from its text.

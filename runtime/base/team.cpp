@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdlib>
 
@@ -29,6 +30,7 @@ void pause_once() {
 constexpr int spins_before_sleep = 2000;
 // A late thread costs this much, a punctual one pays one back; at the limit the caller works alone.
 constexpr int late_cost = 64, late_limit = 256;
+constexpr std::chrono::microseconds tolerated{30};
 constexpr int shortest_penalty = 1 << 10, longest_penalty = 1 << 16;  // jobs
 
 /// Job numbers wrap around; their difference tells which came first.
@@ -115,6 +117,8 @@ void Team::run(const std::function<void(int)>& share) {
     for (int s = 0; s < size_; ++s) share(s);
     return;
   }
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
   share_ = &share;
   job_ = static_cast<int>(static_cast<unsigned>(job_) + 1u);
   started_[0].publish(job_);
@@ -123,9 +127,12 @@ void Team::run(const std::function<void(int)>& share) {
   for (int s = 1; s < size_; ++s) {
     if (claim(s, job_)) {
       share(s);
-    } else if (done_[static_cast<size_t>(s)].wait_for(job_).second) {
-      late = true;
+      continue;
     }
+    const Clock::time_point own_end = Clock::now();
+    if (!done_[static_cast<size_t>(s)].wait_for(job_).second) continue;
+    // Equal shares take about equally long, so a thread that needs twice the caller's time was kept from working.
+    late = late || Clock::now() - own_end > (own_end - start) + tolerated;
   }
   late_ = late ? late_ + late_cost : std::max(0, late_ - 1);
   if (late_ >= late_limit) {

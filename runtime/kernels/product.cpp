@@ -171,7 +171,7 @@ Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
 /// Everything else: panels of rows, and the matrices of a batch, by a library.
 Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
-  const int64_t per_matrix = std::max<int64_t>(1, (m + panel_rows / 2) / panel_rows);
+  const int64_t per_matrix = std::max<int64_t>(m >= panel_rows / 2 ? 2 : 1, (m + panel_rows / 2) / panel_rows);
   Shape batches{1};
   std::vector<int64_t> at_a, at_b;  // offsets of the operands' matrices
   const Walk walk = make_walk(p.batch, {p.a_strides, p.b_strides});
