@@ -7,6 +7,7 @@
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/ops/table.hpp"
 
 namespace pxl {
 namespace {
@@ -173,8 +174,11 @@ Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, cons
   return graph.add_constant(std::move(a), "t");
 }
 
-Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
-              const Arguments& args) {
+namespace {
+
+/// The tensors for the inputs of a graph that is about to be called, from a call's arguments.
+std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
+                                 const Arguments& args) {
   BuildTarget target = in.target();
   if (target.ir != ir)
     throw Error(
@@ -192,7 +196,44 @@ Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, cons
     if (n.name != "inputs" && n.name != "args") binder.by_name(n);
   std::vector<Tensor*> inputs = binder.finish();
   stamp(in, *ir);
-  return target.graph->add_call(graph, std::move(inputs));
+  return inputs;
+}
+
+}  // namespace
+
+Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
+              const Arguments& args) {
+  std::vector<Tensor*> inputs = bind_inputs(in, ir, graph, bound, args);
+  return in.target().graph->add_call(graph, std::move(inputs));
+}
+
+Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args) {
+  if (count < 0) throw Error(fmt::format("repeat: the count must be at least 0, got {}", count));
+  static const OpRow& row = get_op("loop");
+  Attributes attrs(row.params.size());
+  attrs[param_index(row, "count")] = count;
+  std::vector<Tensor*> inputs = bind_inputs(in, body.ir, *body.graph, body.inputs, args);
+  return in.target().graph->add_control(row, {body.graph}, std::move(inputs), std::move(attrs));
+}
+
+Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& yes, const Arguments& yes_args,
+                     const Callable& no, const Arguments& no_args) {
+  Tensor* chooses = as_tensor(condition);
+  if (!chooses)
+    type_error("conditional takes a tensor as its condition, got " + with_article(condition.type_name()) +
+               ": a condition known now is for `if`");
+  static const OpRow& row = get_op("branch");
+  std::vector<Tensor*> inputs{chooses};
+  for (Tensor* t : bind_inputs(in, yes.ir, *yes.graph, yes.inputs, yes_args)) inputs.push_back(t);
+  for (Tensor* t : bind_inputs(in, no.ir, *no.graph, no.inputs, no_args)) inputs.push_back(t);
+  return in.target().graph->add_control(row, {yes.graph, no.graph}, std::move(inputs), Attributes(row.params.size()));
+}
+
+Callable to_callable(const Value& v, const char* where) {
+  if (auto* bound = v.as<BoundGraphObject>())
+    return {bound->graph->ir, bound->graph->graph, bound->inputs, bound->vars};
+  const auto graph = to_graph(v, where);
+  return {graph->ir, graph->graph, {}, nullptr};
 }
 
 Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op) {

@@ -90,6 +90,20 @@ struct OpObject final : Object {
   std::vector<std::string> member_names() const override;
 };
 
+/// What can be called: a graph, with what a bound one brings along.
+struct Callable {
+  std::shared_ptr<Ir> ir;
+  Graph* graph = nullptr;
+  BoundInputs inputs;
+  TreePtr vars;
+};
+Callable to_callable(const Value& v, const char* where);
+/// `repeat`: a loop op; the declared outputs of an iteration are the first inputs of the next.
+Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args);
+/// `conditional`: an op that runs one of two graphs by a bool tensor of one element.
+Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& yes, const Arguments& yes_args,
+                     const Callable& no, const Arguments& no_args);
+
 /// The graph of a graph, bound graph or gradient graph; throws naming `where` for others.
 std::shared_ptr<GraphObject> to_graph(const Value& v, const char* where);
 /// Tensors of a list, tuple, tree or a single tensor.
