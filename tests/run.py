@@ -7,7 +7,8 @@ Kinds of tests:
   golden    tests/golden/*.pxl, whose output is *.expected byte for byte
   examples  examples/*.pxl, run small; training runs on real MNIST with accuracies, where MNIST is there
   curves    bench/*.pxl: losses of the first 100 steps against a float64 reference (tests/curves), where the data are
-  repeat    tests/repeat/*.pxl: the same program and seed give the same bits, run after run
+  reference the language's tests once more with PXL_FUSE=off
+  repeat    tests/repeat/*.pxl: the same program and seed give the same bits, again, on any number of threads, fused or not
   hostile   tests/hostile.py: noise, endless nesting and recursion, damaged files, interrupts
   docs      the programs in README.md and docs/language.md run and print what stands beside them
   house     formatting, layering, words that do not belong
@@ -286,18 +287,33 @@ def curve_tests(pxl, tally):
             tally.skip(f"curves/{workload}", why)
 
 
+WAYS = [("one thread", {"PXL_THREADS": "1"}), ("one thread again", {"PXL_THREADS": "1"}), ("two threads", {"PXL_THREADS": "2"}),
+        ("three threads", {"PXL_THREADS": "3"}), ("nothing fused", {"PXL_FUSE": "off"})]
+
+
 def repeat_tests(pxl, tally):
-    """Two runs are the same bits, with one thread and with two; across thread counts they may differ."""
+    """The same program and seed give the same bits, again, with any number of threads, fused or not."""
     for path in sorted((TESTS / "repeat").glob("*.pxl")):
-        for threads in ("1", "2"):
-            runs = [run([str(pxl), str(path)], env={"PXL_THREADS": threads, "PXL_DATA": "built-in"}) for _ in range(2)]
+        first = None
+        for way, env in WAYS:
+            code, out, err = run([str(pxl), str(path)], env={**env, "PXL_DATA": "built-in"})
+            first = out if first is None else first
             problem = None
-            if runs[0][0] != 0 or not runs[0][1]:
-                problem = f"exit status {runs[0][0]}\n{runs[0][2][-3000:]}"
-            elif runs[0][:2] != runs[1][:2]:
-                problem = "\n".join(difflib.unified_diff(runs[0][1].splitlines(), runs[1][1].splitlines(), "first run",
-                                                         "second run", lineterm=""))
-            tally.add(f"repeat/{path.name} with {threads} thread{'s' if threads != '1' else ''}", problem)
+            if code != 0 or not out:
+                problem = f"exit status {code}\n{err[-3000:]}"
+            elif out != first:
+                problem = "\n".join(difflib.unified_diff(first.splitlines(), out.splitlines(), WAYS[0][0], way, lineterm=""))
+            tally.add(f"repeat/{path.name}, {way}", problem)
+
+
+def reference_tests(pxl, tally):
+    """The language's tests on the reference path, where plans run op by op."""
+    os.environ["PXL_FUSE"] = "off"
+    try:
+        lang_tests(pxl, tally)
+        golden_tests(pxl, tally, False)
+    finally:
+        del os.environ["PXL_FUSE"]
 
 
 # ---- docs -------------------------------------------------------------------------------------------------------
@@ -447,7 +463,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,examples,curves,repeat,hostile,docs,house", help="kinds, comma separated")
+    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,hostile,docs,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -456,6 +472,7 @@ def main():
     tally = Tally()
     for kind, body in (("unit", lambda: unit_tests(tree, tally)), ("lang", lambda: lang_tests(pxl, tally)),
                        ("golden", lambda: golden_tests(pxl, tally, options.update)),
+                       ("reference", lambda: reference_tests(pxl, tally)),
                        ("examples", lambda: example_tests(pxl, tally, options.update)),
                        ("hostile", lambda: hostile.hostile_tests(pxl, tally.add, parallel)),
                        ("docs", lambda: docs_tests(pxl, tally)),
