@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "runtime/ops/emit.hpp"
 #include "runtime/transform/differentiator.hpp"
@@ -26,25 +27,34 @@ size_t index_of(const std::vector<Tensor*>& list, const Tensor* t) {
   return static_cast<size_t>(std::find(list.begin(), list.end(), t) - list.begin());
 }
 
-/// What a tensor of the called graph is at a call site.
-Tensor* parent_of(const Op& call, const Tensor* inner) {
-  const Graph& callee = *call.called[0];
-  const size_t i = index_of(callee.inputs(), inner);
-  if (i < callee.inputs().size()) return call.inputs.at(i);
-  const size_t j = index_of(callee.outputs(), inner);
-  if (j < callee.outputs().size()) return call.outputs.at(j);
-  throw Error(fmt::format("`{}` is neither an input nor an output of `{}`", inner->name, callee.id()), {},
-              Fault::internal);
-}
+/// What the tensors of the called graph are at a call site: its inputs, and its outputs that are no inputs.
+class Parents {
+ public:
+  explicit Parents(const Op& call) : callee_(*call.called[0]) {
+    for (size_t i = 0; i < callee_.inputs().size(); ++i) parent_.emplace(callee_.inputs()[i], call.inputs[i]);
+    for (size_t j = 0; j < callee_.outputs().size(); ++j) parent_.emplace(callee_.outputs()[j], call.outputs[j]);
+  }
+  Tensor* of(const Tensor* inner) const {
+    const auto found = parent_.find(inner);
+    if (found != parent_.end()) return found->second;
+    throw Error(fmt::format("`{}` is neither an input nor an output of `{}`", inner->name, callee_.id()), {},
+                Fault::internal);
+  }
+
+ private:
+  const Graph& callee_;
+  std::unordered_map<const Tensor*, Tensor*> parent_;
+};
 
 }  // namespace
 
 std::map<Tensor*, Tensor*> GradGraphInfo::inputs_dict(const Op& fwd_call) const {
   check_calls(fwd_call, *forward_graph, "inputs_dict");
+  const Parents parents(fwd_call);
   std::map<Tensor*, Tensor*> found;
   for (size_t i = 0; i < expected_inputs.size(); ++i)
     if (expected_inputs[i].type == ConnectionType::fwd)
-      found.emplace(graph->inputs()[i], parent_of(fwd_call, expected_inputs[i].fwd_tensor));
+      found.emplace(graph->inputs()[i], parents.of(expected_inputs[i].fwd_tensor));
   return found;
 }
 
@@ -96,17 +106,18 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
 
   const TensorSet before = tensors_before(callee, provided);
   TensorSet needed;
+  std::unordered_map<const Tensor*, std::vector<size_t>> slots;  // a tensor may be given several times
+  for (size_t slot = 0; slot < fwd_call.inputs.size(); ++slot) slots[fwd_call.inputs[slot]].push_back(slot);
   for (const Tensor* t : wanted) {
-    bool given = false, connected = false;
-    for (size_t slot = 0; slot < fwd_call.inputs.size(); ++slot) {
-      if (fwd_call.inputs[slot] != t) continue;
-      given = true;
+    const auto given = slots.find(t);
+    bool connected = false;
+    for (size_t slot : given == slots.end() ? std::vector<size_t>{} : given->second) {
       const Tensor* inner = callee.inputs()[slot];
       if (!is_floating(inner->spec.dtype) || !before.count(inner)) continue;
       connected = true;
       needed.insert(inner);
     }
-    if (!given)
+    if (given == slots.end())
       throw Error(fmt::format("backward: `{}` was not given to this call of `{}`, so it has no gradient here", t->name,
                               callee.id()));
     if (!connected)
@@ -127,10 +138,11 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
     for (size_t i = 1; i < terms.size(); ++i) total = total + emitter.of(terms[i]);
     return total.tensor();
   };
+  const Parents parents(fwd_call);  // of the stashed outputs, too
   std::vector<Tensor*> inputs;
   for (const ExpectedConnection& c : result.info->expected_inputs) {
     if (c.type == ConnectionType::fwd) {
-      inputs.push_back(parent_of(fwd_call, c.fwd_tensor));
+      inputs.push_back(parents.of(c.fwd_tensor));
       continue;
     }
     std::vector<Tensor*> terms;  // several when the callee returns the tensor twice
@@ -139,13 +151,10 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
     inputs.push_back(sum(terms));
   }
   result.call = parent.add_call(*result.info->graph, std::move(inputs));
-  for (const Tensor* t : wanted) {
-    std::vector<Tensor*> terms;
-    for (size_t k = 0; k < result.info->expected_outputs.size(); ++k)
-      if (parent_of(fwd_call, result.info->expected_outputs[k].fwd_tensor) == t)
-        terms.push_back(result.call->outputs.at(k));
-    result.gradients.push_back(sum(terms));
-  }
+  std::unordered_map<const Tensor*, std::vector<Tensor*>> gradients;
+  for (size_t i = 0; i < result.info->expected_outputs.size(); ++i)
+    gradients[parents.of(result.info->expected_outputs[i].fwd_tensor)].push_back(result.call->outputs.at(i));
+  for (const Tensor* t : wanted) result.gradients.push_back(sum(gradients.at(t)));
   return result;
 }
 
