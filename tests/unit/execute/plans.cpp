@@ -93,7 +93,7 @@ class RandomGraph {
     InSequence order(g, InSequence::Mode::yes);
     std::vector<Tensor*> live;
     for (int i = 0; i < 3; ++i) live.push_back(g.add_input(spec_, "x"));
-    live.push_back(op.constant(counting(spec_.shape, -4)));
+    live.push_back(op("negate", {op.constant(counting(spec_.shape, -4))}));
     const auto any = [&] { return live[random_() % live.size()]; };
     for (int i = 0; i < size; ++i) {
       switch (random_() % 9) {
