@@ -11,7 +11,7 @@
 
 namespace pxl {
 
-/// Rows up to which these beat a library's product (bench/kernels).
+/// Rows up to which these are used: the accumulators of half as many fit the registers at once.
 inline constexpr int64_t skinny_rows = 16;
 
 /// out[m, n] (+)= x[m, k0:k1] @ w[k0:k1, n]; row-major, `ld*` are the distances of rows in elements; m <= skinny_rows.
