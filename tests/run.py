@@ -10,6 +10,7 @@ Kinds of tests:
   reference the language's tests once more with PXL_FUSE=off
   repeat    tests/repeat/*.pxl: the same program and seed give the same bits, again, on any number of threads, fused or not
   hostile   tests/hostile.py: noise, endless nesting and recursion, damaged files, interrupts
+  bench     tests/bench.py: the commands that measure
   docs      the programs in README.md and docs/language.md run and print what stands beside them
   editors   editors/: word lists against the grammar, colours, indentation, the VS Code package
   house     formatting, layering, words that do not belong
@@ -37,6 +38,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+import bench
 import editors
 import hostile
 
@@ -465,7 +467,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,hostile,docs,editors,house", help="kinds, comma separated")
+    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,hostile,bench,docs,editors,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -477,6 +479,7 @@ def main():
                        ("reference", lambda: reference_tests(pxl, tally)),
                        ("examples", lambda: example_tests(pxl, tally, options.update)),
                        ("hostile", lambda: hostile.hostile_tests(pxl, tally.add, parallel)),
+                       ("bench", lambda: bench.bench_tests(pxl, tally.add)),
                        ("docs", lambda: docs_tests(pxl, tally)),
                        ("curves", lambda: curve_tests(pxl, tally)), ("repeat", lambda: repeat_tests(pxl, tally)),
                        ("editors", lambda: editors.editor_tests(tally.add, tally.skip)),

@@ -23,7 +23,7 @@ namespace pxl::cli {
 namespace {
 
 constexpr Command table[] = {
-    {"run", "run FILE [--OPTION VALUE ...]", "run a script; `pxl FILE` is the same", run_script},
+    {"run", "run [--profile] FILE [--OPTION VALUE ...]", "run a script; `pxl FILE` is the same", run_script},
     {"test", "test FILE ...", "run the `test` blocks of scripts", run_tests},
 };
 
@@ -35,12 +35,13 @@ void on_interrupt(int) {
 
 std::string usage() {
   std::string text = "usage: pxl FILE [--OPTION VALUE ...]\n       pxl COMMAND ...\n       pxl -e CODE\n\ncommands:\n";
-  for (const Command& c : table) text += fmt::format("  {:32} {}\n", c.usage, c.doc);
+  for (const Command& c : table) text += fmt::format("  {:42} {}\n", c.usage, c.doc);
   text +=
       "\nflags:\n"
       "  -e CODE                          run a text given on the command line\n"
       "  -                                run standard input\n"
       "  --quiet                          no progress, no notices\n"
+      "  --profile                        before FILE: each session prints where its time went, when it ends\n"
       "  --version                        the version\n"
       "  --help                           this text; `pxl FILE --help` lists a script's options\n";
   return text;
@@ -65,10 +66,7 @@ int status_of(Fault fault) {
 
 int dispatch(std::vector<std::string> arguments) {
   CommonFlags flags;
-  while (!arguments.empty() && arguments.front() == "--quiet") {
-    flags.quiet = true;
-    arguments.erase(arguments.begin());
-  }
+  take_leading_flags(flags, arguments);
   if (arguments.empty()) {
     if (!isatty(STDIN_FILENO)) return run_script(flags, {"-"});
     fmt::print(stderr, "{}", usage());
@@ -95,6 +93,18 @@ int dispatch(std::vector<std::string> arguments) {
 }  // namespace
 
 std::span<const Command> commands() { return table; }
+
+void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments) {
+  while (!arguments.empty()) {
+    if (arguments.front() == "--quiet")
+      flags.quiet = true;
+    else if (arguments.front() == "--profile")
+      flags.profile = true;
+    else
+      return;
+    arguments.erase(arguments.begin());
+  }
+}
 
 int report(const Error& error) {
   std::fflush(stdout);

@@ -25,7 +25,11 @@ enum ExitStatus : int {
 /// Flags that every subcommand takes.
 struct CommonFlags {
   bool quiet = false;
+  bool profile = false;  ///< sessions print where their time went
 };
+
+/// Takes the flags at the beginning off the arguments.
+void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments);
 
 struct Command {
   std::string_view name;

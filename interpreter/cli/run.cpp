@@ -4,6 +4,7 @@
 #include "interpreter/cli/command.hpp"
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "runtime/execute/session.hpp"
 
 namespace pxl::cli {
 
@@ -23,8 +24,13 @@ CommonFlags take_common_flags(CommonFlags flags, std::vector<std::string>& argum
 
 }  // namespace
 
-int run_script(const CommonFlags& common, const std::vector<std::string>& arguments) {
-  if (arguments.empty()) throw Error("run: which file?", {"usage: pxl run FILE [--OPTION VALUE ...]"}, Fault::usage);
+int run_script(const CommonFlags& given, const std::vector<std::string>& words) {
+  CommonFlags common = given;
+  std::vector<std::string> arguments = words;
+  take_leading_flags(common, arguments);
+  if (common.profile) Session::profile_all();
+  if (arguments.empty())
+    throw Error("run: which file?", {"usage: pxl run [--profile] FILE [--OPTION VALUE ...]"}, Fault::usage);
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   const SourceFile* source = nullptr;
   std::string script = arguments.front();

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "runtime/base/interrupt.hpp"
@@ -232,36 +231,13 @@ Program::Program(const Plan& plan, const Memory& variable, const std::vector<std
 }
 
 void Program::run_timed(size_t at) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Profile::Clock::now();
   const Step& step = steps_[at];
   if (step.divided)
     run_divided(*step.kernel, step.buffers);
   else
     (*step.kernel)(step.buffers);
-  profile_[at].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ++profile_[at].runs;
-}
-
-std::string Program::profile_text() const {
-  double total = 0;
-  std::vector<size_t> order;
-  for (size_t i = 0; i < profile_.size(); ++i) {
-    total += profile_[i].seconds;
-    if (profile_[i].runs > 0) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return profile_[a].seconds > profile_[b].seconds; });
-  std::string text = "  share    us/run     GF/s     GB/s  kernel\n";
-  for (size_t i : order) {
-    const double once = profile_[i].seconds / static_cast<double>(profile_[i].runs);
-    const Item& item = *steps_[i].item;
-    text +=
-        fmt::format("{:6.1f}% {:9.2f} {:8.1f} {:8.1f}  {}{}\n", 100 * profile_[i].seconds / total, once * 1e6,
-                    static_cast<double>(item.flops) / once * 1e-9, static_cast<double>(steps_[i].touched) / once * 1e-9,
-                    item.note.empty() ? fmt::format("{}", item.op->row->name) : item.note.substr(1),
-                    steps_[i].divided ? "" : " (one thread)");
-  }
-  return text;
+  profile_.add_kernel(at, Profile::Clock::now() - start);
 }
 
 void Program::locate(Error& error, const Op* op) const {

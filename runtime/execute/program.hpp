@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "runtime/base/interrupt.hpp"
+#include "runtime/execute/profile.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
@@ -68,10 +69,9 @@ class Program {
   std::vector<StreamPort>& ports() { return ports_; }
   const std::vector<Step>& steps() const { return steps_; }
   int64_t arena_bytes() const { return arena_.bytes(); }
-  /// From now on kernels are timed; see profile_text.
-  void start_profiling() { profile_.assign(steps_.size(), {}); }
-  /// A line per kernel, the most expensive first: share, microseconds a run, GF/s and GB/s achieved, what ran.
-  std::string profile_text() const;
+  /// Times of the steps, once it is started.
+  Profile& profile() { return profile_; }
+  const Profile& profile() const { return profile_; }
 
   /// Whether a step that runs after variables began to change may fail.
   bool fallible_after_commit() const { return fallible_after_commit_; }
@@ -92,11 +92,7 @@ class Program {
   std::vector<Array> constants_;  ///< keeps their data where the steps expect it
   Array arena_;
   bool fallible_after_commit_ = false;
-  struct Timing {
-    double seconds = 0;
-    int64_t runs = 0;
-  };
-  std::vector<Timing> profile_;  ///< by step; empty while not profiling
+  Profile profile_;
 };
 
 template <class Commit>
@@ -114,7 +110,7 @@ void Program::run(Commit&& commit) {
       }
       switch (step.kind) {
         case Step::Kind::kernel:
-          if (!profile_.empty())
+          if (profile_.on())
             run_timed(at);
           else if (step.divided)
             run_divided(*step.kernel, step.buffers);

@@ -112,8 +112,8 @@ void check_transfers(const Ir& ir, const Plan& plan) {
   }
 }
 
-bool profiling_asked() {
-  static const bool asked = [] {
+bool& profiling_asked() {
+  static bool asked = [] {
     const char* value = std::getenv("PXL_PROFILE");
     return value && std::string_view(value) == "on";
   }();
@@ -173,11 +173,14 @@ Session::Session(std::shared_ptr<Ir> ir, std::string device)
   if (profiling_asked()) start_profiling();
 }
 Session::~Session() {
-  if (profiling_asked()) fmt::print(stderr, "{}", profile());
+  if (profiling_asked() && state_->program.profile().on()) fmt::print(stderr, "{}", profile());
 }
 
-void Session::start_profiling() { state_->program.start_profiling(); }
-std::string Session::profile() const { return state_->program.profile_text(); }
+void Session::profile_all() { profiling_asked() = true; }
+void Session::start_profiling() { state_->program.profile().start(state_->program.steps().size()); }
+std::string Session::profile() const {
+  return state_->program.profile().text(state_->ir->name(), state_->program.steps());
+}
 
 Ir& Session::ir() const { return *state_->ir; }
 const std::string& Session::device() const { return state_->device; }
@@ -245,6 +248,7 @@ void Session::State::execute() {
 
 std::map<const Stream*, Array> Session::run(const StreamData& inputs) {
   State& s = *state_;
+  const Profile::Run timed(s.program.profile());
   s.check_names(inputs);
   std::vector<Array> feeds;
   std::map<const Stream*, Array> results;

@@ -67,11 +67,12 @@ class Session {
   void save(const std::string& path) const;
   LoadReport restore(const std::string& path);
 
-  /// Times kernels from now on; `profile` gives the table so far: share of the kernels' time, microseconds a run, GF/s
-  /// and GB/s achieved, and which ops ran together. PXL_PROFILE=on in the environment profiles every session and prints
-  /// its table to standard error when it ends.
+  /// Times runs and kernels from now on; `profile` gives the table so far (see Profile::text).
   void start_profiling();
   std::string profile() const;
+  /// Sessions made from now on are profiled and print their table to standard error when they end; PXL_PROFILE=on in
+  /// the environment asks for the same.
+  static void profile_all();
 
   /// Bytes that a run needs, as planned: variables, arena, constants.
   struct MemoryUse {

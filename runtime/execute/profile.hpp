@@ -1,0 +1,67 @@
+// Where the time of a session goes: its kernels, the rest of its runs, and what the caller does between runs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pxl {
+
+struct Step;
+
+class Profile {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// From now on runs are timed. `steps`: those of the program.
+  void start(size_t steps) { kernels_.assign(steps, {}); }
+  bool on() const { return !kernels_.empty(); }
+
+  void add_kernel(size_t step, Clock::duration time) {
+    kernels_[step].seconds += seconds(time);
+    ++kernels_[step].runs;
+  }
+
+  /// The time of one run of the session, from making to destruction, failed runs included. Does nothing while off.
+  class Run {
+   public:
+    explicit Run(Profile& profile) : profile_(profile) {
+      if (profile_.on()) begin_ = Clock::now();
+    }
+    ~Run() {
+      if (profile_.on()) profile_.add_run(begin_, Clock::now());
+    }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+   private:
+    Profile& profile_;
+    Clock::time_point begin_;
+  };
+
+  /// A table. A line per kernel, the most expensive first: share of the loop (from the beginning of the first run to
+  /// the end of the last one), microseconds of one run of the kernel, how often it ran, GF/s and GB/s achieved, and the
+  /// ops that ran together. Then the same for all kernels, for what sessions do outside kernels (checks of inputs,
+  /// streams, copies) and for what the caller does between runs, by run of the session.
+  std::string text(const std::string& name, const std::vector<Step>& steps) const;
+
+ private:
+  static double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+  void add_run(Clock::time_point begin, Clock::time_point end) {
+    if (runs_++ == 0) first_ = begin;
+    last_ = end;
+    in_runs_ += seconds(end - begin);
+  }
+
+  struct Timing {
+    double seconds = 0;
+    int64_t runs = 0;
+  };
+  std::vector<Timing> kernels_;  ///< by step; empty while off
+  int64_t runs_ = 0;
+  double in_runs_ = 0;
+  Clock::time_point first_, last_;
+};
+
+}  // namespace pxl

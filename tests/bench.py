@@ -1,0 +1,65 @@
+"""The commands that measure: they run, say what they should, and say why where they cannot."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LOOP = """
+program p {
+  variable w: float32[16, 16] = 0.5
+  stream in x: float32[4, 16]
+  stream out y = gelu(host_load(x) @ w)
+}
+s = Session(p())
+for i in range(20) { s.run(x = ones([4, 16])) }
+"""
+
+
+def call(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    return done.returncode, done.stdout, done.stderr
+
+
+def absent():
+    """Without the other programs, bench/run says so and succeeds."""
+    code, out, err = call(sys.executable, "bench/run", "--yardsticks", ROOT / "nowhere")
+    return None if code == 0 and "not on this machine" in out else f"status {code}\n{out}{err}"
+
+
+def table():
+    """Ratios of the table are those of its figures."""
+    record = {"figures": {"NumPy": 10.0, "PyTorch": 20.0, "hand-written limit": 80.0, "pxl": 60.0}, "rounds": 3, "processor": "P",
+              "date": "2020-01-02"}
+    with tempfile.TemporaryDirectory() as folder:
+        kept = pathlib.Path(folder) / "figures.json"
+        kept.write_text(json.dumps({"xf": record}))
+        code, out, err = call(sys.executable, "bench/run", "--table", kept)
+    wanted = "| 10.0 | 20.0 | – | 80.0 | 60.0 | 3.00 | 0.75 |"
+    return None if code == 0 and wanted in out and "2020-01-02" in out else f"status {code}\n{out}{err}"
+
+
+def profile(pxl, flag):
+    """`pxl run --profile` prints a table to standard error, and nothing without it."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder) / "loop.pxl"
+        script.write_text(LOOP)
+        code, out, err = call(pxl, "run", *flag, script)
+    if code != 0:
+        return f"status {code}\n{out}{err}"
+    if not flag:
+        return None if err == "" else f"without --profile there is\n{err}"
+    for pattern in (r"^profile of p: 20 runs in ", r"^ *share +us/run +runs +GF/s +GB/s +kernel$", r"% .* 20 .* matmul\+",
+                    r"total of \d+ kernels?$", r"in session\.run, outside kernels$", r"outside session\.run$", r"100\.0% .* total$"):
+        if not re.search(pattern, err, re.M):
+            return f"no line {pattern!r} in\n{err}"
+    return None
+
+
+def bench_tests(pxl, add):
+    add("bench: bench/run without the other programs", absent())
+    add("bench: the table of bench/run", table())
+    add("bench: a profile", profile(pxl, ["--profile"]))
+    add("bench: no profile", profile(pxl, []))

@@ -1,0 +1,60 @@
+// Tables of where a session's time went.
+#include <sstream>
+
+#include "support.hpp"
+
+using namespace pxl;
+
+namespace {
+
+struct Line {
+  double share = 0, microseconds = 0;
+  int64_t runs = 0;
+};
+
+/// The numbers of the line that contains `what`.
+Line line_with(const std::string& table, const std::string& what) {
+  std::istringstream text(table);
+  for (std::string line; std::getline(text, line);) {
+    if (line.find(what) == line.npos) continue;
+    Line found;
+    char percent = 0;
+    std::istringstream(line) >> found.share >> percent >> found.microseconds >> found.runs;
+    CHECK(percent == '%');
+    return found;
+  }
+  FAIL("no line with " << what << " in\n" << table);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a profile's parts add up to the loop") {
+  auto ir = std::make_shared<Ir>();
+  Graph& main = ir->main();
+  Ops op(main);
+  Tensor* a = op.constant(counting({32, 64}), "a");
+  Tensor* b = op.constant(counting({64, 48}), "b");
+  store(*ir, op("exp", {op("matmul", {a, b})}));
+  Session session(ir, "cpu");
+  session.start_profiling();
+  const std::string head = "profile of " + ir->name() + ": ";
+  CHECK(session.profile() == head + "no run\n");
+  for (int i = 0; i < 20; ++i) session.run({});
+  const std::string table = session.profile();
+  INFO(table);
+  CHECK(table.find(head + "20 runs in ") == 0);
+  const Line kernels = line_with(table, "total of "), rest = line_with(table, "outside kernels"),
+             outside = line_with(table, "outside session.run");
+  std::istringstream text(table);
+  std::string last;
+  for (std::string line; std::getline(text, line);) last = line;
+  const Line all = line_with(last, "total");
+  CHECK(all.share == doctest::Approx(100));
+  CHECK(kernels.runs == 20);
+  CHECK(kernels.microseconds > 0);
+  // Shares are printed to a tenth, times to a hundredth.
+  CHECK(kernels.share + rest.share + outside.share == doctest::Approx(100).epsilon(0.002));
+  CHECK(kernels.microseconds + rest.microseconds + outside.microseconds ==
+        doctest::Approx(all.microseconds).epsilon(0.01));
+}
