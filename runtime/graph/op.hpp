@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/graph/tile_map.hpp"
 #include "runtime/kernels/kernel.hpp"
 #include "runtime/tensor/shape.hpp"
 
@@ -134,6 +135,7 @@ struct OpRow {
   bool method = false;            ///< also a method of tensors and arrays
   std::string_view inplace = {};  ///< name of the in-place form
   std::string_view onnx = {};     ///< ONNX operator with the same meaning
+  TileMap tiles = {};             ///< how it maps to tiles; composites have none
 };
 
 /// Input slots of a row with fixed operands (a variadic row has as many as it is given).

@@ -66,7 +66,8 @@ constexpr OpRow exp_row = {.name = "exp",
                            .pattern = Pattern::elementwise,
                            .inplace_ok = true,
                            .inplace = "exp_",
-                           .onnx = "Exp"};
+                           .onnx = "Exp",
+                           .tiles = tile_exp};
 
 constexpr OpRow relu_row = {.name = "relu",
                             .path = "ops.relu",
@@ -82,7 +83,8 @@ constexpr OpRow relu_row = {.name = "relu",
                             .pattern = Pattern::elementwise,
                             .inplace_ok = true,
                             .inplace = "relu_",
-                            .onnx = "Relu"};
+                            .onnx = "Relu",
+                            .tiles = tile_relu};
 
 constexpr OpRow gelu_row = {.name = "gelu",
                             .path = "ops.gelu",
@@ -98,7 +100,8 @@ constexpr OpRow gelu_row = {.name = "gelu",
                             .pattern = Pattern::elementwise,
                             .inplace_ok = true,
                             .inplace = "gelu_",
-                            .onnx = "Gelu"};
+                            .onnx = "Gelu",
+                            .tiles = tile_gelu};
 
 constexpr OpRow geluerf_row = {.name = "geluerf",
                                .path = "ops.geluerf",
@@ -113,7 +116,8 @@ constexpr OpRow geluerf_row = {.name = "geluerf",
                                .gradient = [](GradContext& c) { with_input(c, "geluerf_grad"); },
                                .pattern = Pattern::elementwise,
                                .inplace_ok = true,
-                               .inplace = "geluerf_"};
+                               .inplace = "geluerf_",
+                               .tiles = tile_geluerf};
 
 constexpr OpRow swish_row = {.name = "swish",
                              .path = "ops.swish",
@@ -128,7 +132,8 @@ constexpr OpRow swish_row = {.name = "swish",
                              .gradient = [](GradContext& c) { with_input(c, "swish_grad"); },
                              .pattern = Pattern::elementwise,
                              .inplace_ok = true,
-                             .inplace = "swish_"};
+                             .inplace = "swish_",
+                             .tiles = tile_swish};
 
 constexpr OpRow increment_row = {.name = "increment_mod",
                                  .path = "ops.increment_mod",
@@ -146,7 +151,8 @@ constexpr OpRow increment_row = {.name = "increment_mod",
                                      },
                                  .pattern = Pattern::elementwise,
                                  .inplace_ok = true,
-                                 .inplace = "increment_mod_"};
+                                 .inplace = "increment_mod_",
+                                 .tiles = tile_unary};
 
 constexpr OpRow detach_row = {.name = "detach",
                               .path = "ops.detach",
@@ -162,7 +168,8 @@ constexpr OpRow detach_row = {.name = "detach",
                               .inplace_ok = true,
                               .view = true,
                               .method = true,
-                              .inplace = "detach_"};
+                              .inplace = "detach_",
+                              .tiles = tile_view};
 
 // A view: the same memory, not changed.
 constexpr OpRow detach_view() {
@@ -174,7 +181,7 @@ constexpr OpRow detach_view() {
 
 constexpr OpRow function(std::string_view name, std::string_view path, std::string_view schedule,
                          std::string_view output, std::string_view doc, std::string_view formula,
-                         std::string_view example, InferFn infer, KernelFn kernel, GradFn gradient,
+                         std::string_view example, InferFn infer, TileMap tiles, KernelFn kernel, GradFn gradient,
                          std::string_view onnx = {}) {
   OpRow row{};
   row.name = name;
@@ -191,11 +198,12 @@ constexpr OpRow function(std::string_view name, std::string_view path, std::stri
   row.pattern = Pattern::elementwise;
   row.inplace_ok = true;
   row.onnx = onnx;
+  row.tiles = tiles;
   return row;
 }
 
 constexpr OpRow gradient_helper(std::string_view name, std::string_view schedule, std::string_view doc,
-                                std::span<const Param> params, KernelFn kernel) {
+                                std::span<const Param> params, TileMap tiles, KernelFn kernel) {
   OpRow row{};
   row.name = name;
   row.schedule = schedule;
@@ -206,214 +214,231 @@ constexpr OpRow gradient_helper(std::string_view name, std::string_view schedule
   row.kernel = kernel;
   row.pattern = Pattern::elementwise;
   row.inplace_ok = true;
+  row.tiles = tiles;
   return row;
 }
 
-constexpr OpRow rows[] = {
-    function(
-        "abs", "ops.abs", "Abs", "abs_out", "The absolute value of every element.", "|t|",
-        "abs(array([-1.5, 0.0, 2.0]))", infer_same_number, unary<Unary::abs>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.dy() * call(c, "sign", c.in(0)));
-        },
-        "Abs"),
-    function("ceil", "ops.ceil", "Ceil", "ceil_out", "Rounds every element up.", "ceil(t)", "ceil(array([-1.5, 1.2]))",
-             infer_same_number, unary<Unary::ceil>, zero_gradient, "Ceil"),
-    function("floor", "ops.floor", "Floor", "floor_out", "Rounds every element down.", "floor(t)",
-             "floor(array([-1.5, 1.2]))", infer_same_number, unary<Unary::floor>, zero_gradient, "Floor"),
-    function("round", "ops.round", "Round", "round_out", "Rounds every element to the nearest integer, halves to even.",
-             "round(t)", "round(array([-1.5, 0.5, 1.2]))", infer_same_number, unary<Unary::round>, zero_gradient,
-             "Round"),
-    function("sign", "ops.sign", "Sign", "sign_out", "-1, 0 or 1 by the sign of every element.", "sign(t)",
-             "sign(array([-1.5, 0.0, 2.0]))", infer_same_number, unary<Unary::sign>, zero_gradient, "Sign"),
-    function(
-        "cos", "ops.cos", "Cos", "cos_out", "The cosine of every element, in radians.", "cos t",
-        "cos(array([0.0, 1.0]))", infer_same_float, unary<Unary::cos>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, -(c.dy() * call(c, "sin", c.in(0))));
-        },
-        "Cos"),
-    function(
-        "sin", "ops.sin", "Sin", "sin_out", "The sine of every element, in radians.", "sin t", "sin(array([0.0, 1.0]))",
-        infer_same_float, unary<Unary::sin>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.dy() * call(c, "cos", c.in(0)));
-        },
-        "Sin"),
-    exp_row,
-    in_place_form(exp_row, {"exp_", "ops.exp_", "ExpInplace", "exp_inplace_out"}),
-    function("expm1", "ops.expm1", "Expm1", "expm1_out", "e^t - 1, exact near 0.", "e^t - 1",
-             "expm1(array([0.0, 1e-3]))", infer_same_float, unary<Unary::expm1>,
-             [](GradContext& c) {
-               if (c.wants(0)) c.set(0, c.dy() * (c.out() + 1.0));
-             }),
-    function(
-        "log", "ops.log", "Log", "log_out", "The natural logarithm of every element.", "ln t", "log(array([1.0, 2.0]))",
-        infer_same_float, unary<Unary::log>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.dy() / c.in(0));
-        },
-        "Log"),
-    function("log1p", "ops.log1p", "Log1p", "log1p_out", "ln(1 + t), exact near 0.", "ln(1 + t)",
-             "log1p(array([0.0, 1e-3]))", infer_same_float, unary<Unary::log1p>,
-             [](GradContext& c) {
-               if (c.wants(0)) c.set(0, c.dy() / (c.in(0) + 1.0));
-             }),
-    {.name = "log2",
-     .path = "ops.log2",
-     .doc = "The logarithm to base 2 of every element.",
-     .formula = "ln t / ln 2",
-     .example = "log2(array([1.0, 2.0, 8.0]))",
-     .params = unary_params,
-     .expand =
-         [](Emitter& at, const OpArgs& args) {
-           const Expr x = at.one("log", {args.expr(0)});
-           return std::vector<Expr>{x / at.one("log", {at.scalar(2.0, x.dtype())})};
-         },
-     .role = Role::composite},
-    function(
-        "sqrt", "ops.sqrt", "Sqrt", "sqrt_out", "The square root of every element.", "sqrt(t)",
-        "sqrt(array([0.0, 2.0, 4.0]))", infer_same_float, unary<Unary::sqrt>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.dy() / (c.out() * 2.0));
-        },
-        "Sqrt"),
-    function("rsqrt", "ops.rsqrt", "Rsqrt", "rsqrt_out", "One over the square root of every element.", "1 / sqrt(t)",
-             "rsqrt(array([1.0, 4.0]))", infer_same_float, unary<Unary::rsqrt>,
-             [](GradContext& c) {
-               if (c.wants(0)) c.set(0, c.dy() * (c.out() / c.in(0) * -0.5));
-             }),
-    function("square", "ops.square", "Square", "square_out", "The square of every element.", "t^2",
-             "square(array([-2.0, 3.0]))", infer_same_number, unary<Unary::square>,
-             [](GradContext& c) {
-               if (c.wants(0)) c.set(0, c.dy() * (c.in(0) * 2.0));
-             }),
-    function(
-        "reciprocal", "ops.reciprocal", "Reciprocal", "reciprocal_out", "One over every element.", "1 / t",
-        "reciprocal(array([2.0, 4.0]))", infer_same_float, unary<Unary::reciprocal>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, -(c.dy() * c.emitter().one("square", {c.out()})));
-        },
-        "Reciprocal"),
-    function(
-        "tanh", "ops.tanh", "Tanh", "tanh_out", "The hyperbolic tangent of every element.", "tanh t",
-        "tanh(array([-1.0, 0.0, 1.0]))", infer_same_float, unary<Unary::tanh>,
-        [](GradContext& c) { with_output(c, "tanh_grad"); }, "Tanh"),
-    function(
-        "sigmoid", "ops.sigmoid", "Sigmoid", "sigmoid_out", "The logistic function of every element.", "1 / (1 + e^-t)",
-        "sigmoid(array([-1.0, 0.0, 1.0]))", infer_same_float, unary<Unary::sigmoid>,
-        [](GradContext& c) { with_output(c, "sigmoid_grad"); }, "Sigmoid"),
-    function(
-        "erf", "ops.erf", "Erf", "erf_out", "The error function of every element.",
-        "2 / sqrt(pi) * integral of e^(-s^2) from 0 to t", "erf(array([-1.0, 0.0, 1.0]))", infer_same_float,
-        unary<Unary::erf>, [](GradContext& c) { with_input(c, "erf_grad"); }, "Erf"),
-    function(
-        "softplus", "ops.softplus", "Softplus", "softplus_out", "A smooth form of relu.", "ln(1 + e^t)",
-        "softplus(array([-1.0, 0.0, 1.0]))", infer_same_float, unary<Unary::softplus>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.dy() * call(c, "sigmoid", c.in(0)));
-        },
-        "Softplus"),
-    relu_row,
-    in_place_form(relu_row, {"relu_", "ops.relu_", "ReluInplace", "relu_inplace_out"}),
-    gelu_row,
-    in_place_form(gelu_row, {"gelu_", "ops.gelu_", "GeluInplace", "gelu_inplace_out"}),
-    geluerf_row,
-    in_place_form(geluerf_row, {"geluerf_", "ops.geluerf_", "GeluErfInplace", "geluerf_inplace_out"}),
-    swish_row,
-    in_place_form(swish_row, {"swish_", "ops.swish_", "SwishInplace", "swish_inplace_out"}),
-    function(
-        "negate", "ops.negate", "Neg", "negate_out", "Every element with its sign changed.", "-t",
-        "negate(array([-1.0, 2.0]))", infer_same_number, unary<Unary::negate>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, -c.dy());
-        },
-        "Neg"),
-    {.name = "clip",
-     .path = "ops.clip",
-     .schedule = "Clip",
-     .output = "clip_out",
-     .doc = "Limits every element to the range min to max.",
-     .formula = "min(max(t, min), max)",
-     .example = "clip(array([-2.0, 0.5, 3.0]), -1.0, 1.0)",
-     .params = clip_params,
-     .infer =
-         [](const OpSite& s) {
-           if (s.number("min") > s.number("max")) refuse(s, "min is above max");
-           return infer_same_number(s);
-         },
-     .kernel =
-         [](const OpSite& s) {
-           return clip_kernel(s.input(0).dtype, s.number("min"), s.number("max"), s.input(0).size());
-         },
-     .gradient =
-         [](GradContext& c) {
-           if (!c.wants(0)) return;
-           const OpSite s = c.site();
-           c.set(0,
-                 c.emitter().one("clip_grad", {c.dy(), c.in(0)}, {{"min", s.number("min")}, {"max", s.number("max")}}));
-         },
-     .pattern = Pattern::elementwise,
-     .inplace_ok = true,
-     .onnx = "Clip"},
-    {.name = "identity",
-     .path = "ops.identity",
-     .schedule = "Identity",
-     .output = "identity_{0}",
-     .doc = "A copy.",
-     .example = "identity(array([1.0, 2.0]))",
-     .params = unary_params,
-     .infer = infer_same,
-     .kernel = copy,
-     .gradient =
-         [](GradContext& c) {
-           if (c.wants(0)) c.set(0, c.dy());
-         },
-     .pattern = Pattern::elementwise,
-     .inplace_ok = true,
-     .view = true,
-     .onnx = "Identity"},
-    detach_row,
-    detach_view(),
-    {.name = "cast",
-     .path = "ops.cast",
-     .schedule = "Cast",
-     .output = "{0}_{dtype}",
-     .doc = "Converts the elements: to integers truncating toward zero, to bool by being other than 0.",
-     .example = "cast(array([-1.5, 0.0, 2.5]), int32)",
-     .params = cast_params,
-     .infer =
-         [](const OpSite& s) {
-           TensorSpec spec = s.input(0);
-           spec.dtype = s.dtype("data_type");
-           return std::vector<TensorSpec>{spec};
-         },
-     .kernel = [](const OpSite& s) { return cast_kernel(s.input(0).dtype, s.dtype("data_type"), s.input(0).size()); },
-     .gradient =
-         [](GradContext& c) {
-           if (c.wants(0) && is_floating(c.in_spec(0).dtype)) c.set(0, cast(c.dy(), c.in_spec(0).dtype));
-         },
-     .pattern = Pattern::elementwise,
-     .inplace_ok = true,
-     .method = true,
-     .onnx = "Cast"},
-    increment_row,
-    in_place_form(increment_row,
-                  {"increment_mod_", "ops.increment_mod_", "IncrementModInplace", "increment_mod_inplace_out"}),
+constexpr OpRow
+    rows
+        [] =
+            {
+                function(
+                    "abs", "ops.abs", "Abs", "abs_out", "The absolute value of every element.", "|t|",
+                    "abs(array([-1.5, 0.0, 2.0]))", infer_same_number, tile_negate, unary<Unary::abs>,
+                    [](GradContext& c) {
+                      if (c.wants(0)) c.set(0, c.dy() * call(c, "sign", c.in(0)));
+                    },
+                    "Abs"),
+                function("ceil", "ops.ceil", "Ceil", "ceil_out", "Rounds every element up.", "ceil(t)",
+                         "ceil(array([-1.5, 1.2]))", infer_same_number, tile_unary, unary<Unary::ceil>, zero_gradient,
+                         "Ceil"),
+                function("floor", "ops.floor", "Floor", "floor_out", "Rounds every element down.", "floor(t)",
+                         "floor(array([-1.5, 1.2]))", infer_same_number, tile_unary, unary<Unary::floor>, zero_gradient,
+                         "Floor"),
+                function("round", "ops.round", "Round", "round_out",
+                         "Rounds every element to the nearest integer, halves to even.", "round(t)",
+                         "round(array([-1.5, 0.5, 1.2]))", infer_same_number, tile_unary, unary<Unary::round>,
+                         zero_gradient, "Round"),
+                function("sign", "ops.sign", "Sign", "sign_out", "-1, 0 or 1 by the sign of every element.", "sign(t)",
+                         "sign(array([-1.5, 0.0, 2.0]))", infer_same_number, tile_unary, unary<Unary::sign>,
+                         zero_gradient, "Sign"),
+                function(
+                    "cos", "ops.cos", "Cos", "cos_out", "The cosine of every element, in radians.", "cos t",
+                    "cos(array([0.0, 1.0]))", infer_same_float, tile_trigonometric, unary<Unary::cos>,
+                    [](GradContext& c) {
+                      if (c.wants(0)) c.set(0, -(c.dy() * call(c, "sin", c.in(0))));
+                    },
+                    "Cos"),
+                function(
+                    "sin", "ops.sin", "Sin", "sin_out", "The sine of every element, in radians.", "sin t",
+                    "sin(array([0.0, 1.0]))", infer_same_float, tile_trigonometric, unary<Unary::sin>,
+                    [](GradContext& c) {
+                      if (c.wants(0)) c.set(0, c.dy() * call(c, "cos", c.in(0)));
+                    },
+                    "Sin"),
+                exp_row,
+                in_place_form(exp_row, {"exp_", "ops.exp_", "ExpInplace", "exp_inplace_out"}),
+                function("expm1", "ops.expm1", "Expm1", "expm1_out", "e^t - 1, exact near 0.", "e^t - 1",
+                         "expm1(array([0.0, 1e-3]))", infer_same_float, tile_exp, unary<Unary::expm1>,
+                         [](GradContext& c) {
+                           if (c.wants(0)) c.set(0, c.dy() * (c.out() + 1.0));
+                         }),
+                function(
+                    "log", "ops.log", "Log", "log_out", "The natural logarithm of every element.", "ln t",
+                    "log(array([1.0, 2.0]))", infer_same_float, tile_log, unary<Unary::log>,
+                    [](GradContext& c) {
+                      if (c.wants(0)) c.set(0, c.dy() / c.in(0));
+                    },
+                    "Log"),
+                function("log1p", "ops.log1p", "Log1p", "log1p_out", "ln(1 + t), exact near 0.", "ln(1 + t)",
+                         "log1p(array([0.0, 1e-3]))", infer_same_float, tile_log, unary<Unary::log1p>,
+                         [](GradContext& c) {
+                           if (c.wants(0)) c.set(0, c.dy() / (c.in(0) + 1.0));
+                         }),
+                {.name = "log2",
+                 .path = "ops.log2",
+                 .doc = "The logarithm to base 2 of every element.",
+                 .formula = "ln t / ln 2",
+                 .example = "log2(array([1.0, 2.0, 8.0]))",
+                 .params = unary_params,
+                 .expand =
+                     [](Emitter& at, const OpArgs& args) {
+                       const Expr x = at.one("log", {args.expr(0)});
+                       return std::vector<Expr>{x / at.one("log", {at.scalar(2.0, x.dtype())})};
+                     },
+                 .role = Role::composite},
+                function(
+                    "sqrt", "ops.sqrt", "Sqrt", "sqrt_out", "The square root of every element.", "sqrt(t)",
+                    "sqrt(array([0.0, 2.0, 4.0]))", infer_same_float, tile_sqrt, unary<Unary::sqrt>,
+                    [](GradContext& c) {
+                      if (c.wants(0)) c.set(0, c.dy() / (c.out() * 2.0));
+                    },
+                    "Sqrt"),
+                function("rsqrt", "ops.rsqrt", "Rsqrt", "rsqrt_out", "One over the square root of every element.",
+                         "1 / sqrt(t)", "rsqrt(array([1.0, 4.0]))", infer_same_float, tile_rsqrt, unary<Unary::rsqrt>,
+                         [](GradContext& c) {
+                           if (c.wants(0)) c.set(0, c.dy() * (c.out() / c.in(0) * -0.5));
+                         }),
+                function("square", "ops.square", "Square", "square_out", "The square of every element.", "t^2",
+                         "square(array([-2.0, 3.0]))", infer_same_number, tile_square, unary<Unary::square>,
+                         [](GradContext& c) {
+                           if (c.wants(0)) c.set(0, c.dy() * (c.in(0) * 2.0));
+                         }),
+                function(
+                    "reciprocal", "ops.reciprocal", "Reciprocal", "reciprocal_out", "One over every element.", "1 / t",
+                    "reciprocal(array([2.0, 4.0]))", infer_same_float, tile_reciprocal, unary<Unary::reciprocal>,
+                    [](GradContext& c) {
+                      if (c.wants(0)) c.set(0, -(c.dy() * c.emitter().one("square", {c.out()})));
+                    },
+                    "Reciprocal"),
+                function(
+                    "tanh", "ops.tanh", "Tanh", "tanh_out", "The hyperbolic tangent of every element.", "tanh t",
+                    "tanh(array([-1.0, 0.0, 1.0]))", infer_same_float, tile_tanh, unary<Unary::tanh>,
+                    [](GradContext& c) { with_output(c, "tanh_grad"); }, "Tanh"),
+                function(
+                    "sigmoid", "ops.sigmoid", "Sigmoid", "sigmoid_out", "The logistic function of every element.",
+                    "1 / (1 + e^-t)", "sigmoid(array([-1.0, 0.0, 1.0]))", infer_same_float, tile_sigmoid,
+                    unary<Unary::sigmoid>, [](GradContext& c) { with_output(c, "sigmoid_grad"); }, "Sigmoid"),
+                function(
+                    "erf", "ops.erf", "Erf", "erf_out", "The error function of every element.",
+                    "2 / sqrt(pi) * integral of e^(-s^2) from 0 to t", "erf(array([-1.0, 0.0, 1.0]))", infer_same_float,
+                    tile_erf, unary<Unary::erf>, [](GradContext& c) { with_input(c, "erf_grad"); }, "Erf"),
+                function(
+                    "softplus", "ops.softplus", "Softplus", "softplus_out", "A smooth form of relu.", "ln(1 + e^t)",
+                    "softplus(array([-1.0, 0.0, 1.0]))", infer_same_float, tile_log, unary<Unary::softplus>,
+                    [](GradContext& c) {
+                      if (c.wants(0)) c.set(0, c.dy() * call(c, "sigmoid", c.in(0)));
+                    },
+                    "Softplus"),
+                relu_row,
+                in_place_form(relu_row, {"relu_", "ops.relu_", "ReluInplace", "relu_inplace_out"}),
+                gelu_row,
+                in_place_form(gelu_row, {"gelu_", "ops.gelu_", "GeluInplace", "gelu_inplace_out"}),
+                geluerf_row,
+                in_place_form(geluerf_row, {"geluerf_", "ops.geluerf_", "GeluErfInplace", "geluerf_inplace_out"}),
+                swish_row,
+                in_place_form(swish_row, {"swish_", "ops.swish_", "SwishInplace", "swish_inplace_out"}),
+                function(
+                    "negate", "ops.negate", "Neg", "negate_out", "Every element with its sign changed.", "-t",
+                    "negate(array([-1.0, 2.0]))", infer_same_number, tile_negate, unary<Unary::negate>,
+                    [](GradContext& c) {
+                      if (c.wants(0)) c.set(0, -c.dy());
+                    },
+                    "Neg"),
+                {.name = "clip",
+                 .path = "ops.clip",
+                 .schedule = "Clip",
+                 .output = "clip_out",
+                 .doc = "Limits every element to the range min to max.",
+                 .formula = "min(max(t, min), max)",
+                 .example = "clip(array([-2.0, 0.5, 3.0]), -1.0, 1.0)",
+                 .params = clip_params,
+                 .infer =
+                     [](const OpSite& s) {
+                       if (s.number("min") > s.number("max")) refuse(s, "min is above max");
+                       return infer_same_number(s);
+                     },
+                 .kernel =
+                     [](const OpSite& s) {
+                       return clip_kernel(s.input(0).dtype, s.number("min"), s.number("max"), s.input(0).size());
+                     },
+                 .gradient =
+                     [](GradContext& c) {
+                       if (!c.wants(0)) return;
+                       const OpSite s = c.site();
+                       c.set(0, c.emitter().one("clip_grad", {c.dy(), c.in(0)},
+                                                {{"min", s.number("min")}, {"max", s.number("max")}}));
+                     },
+                 .pattern = Pattern::elementwise,
+                 .inplace_ok = true,
+                 .onnx = "Clip",
+                 .tiles = tile_clamp},
+                {.name = "identity",
+                 .path = "ops.identity",
+                 .schedule = "Identity",
+                 .output = "identity_{0}",
+                 .doc = "A copy.",
+                 .example = "identity(array([1.0, 2.0]))",
+                 .params = unary_params,
+                 .infer = infer_same,
+                 .kernel = copy,
+                 .gradient =
+                     [](GradContext& c) {
+                       if (c.wants(0)) c.set(0, c.dy());
+                     },
+                 .pattern = Pattern::elementwise,
+                 .inplace_ok = true,
+                 .view = true,
+                 .onnx = "Identity",
+                 .tiles = tile_copy},
+                detach_row,
+                detach_view(),
+                {.name = "cast",
+                 .path = "ops.cast",
+                 .schedule = "Cast",
+                 .output = "{0}_{dtype}",
+                 .doc = "Converts the elements: to integers truncating toward zero, to bool by being other than 0.",
+                 .example = "cast(array([-1.5, 0.0, 2.5]), int32)",
+                 .params = cast_params,
+                 .infer =
+                     [](const OpSite& s) {
+                       TensorSpec spec = s.input(0);
+                       spec.dtype = s.dtype("data_type");
+                       return std::vector<TensorSpec>{spec};
+                     },
+                 .kernel =
+                     [](const OpSite& s) {
+                       return cast_kernel(s.input(0).dtype, s.dtype("data_type"), s.input(0).size());
+                     },
+                 .gradient =
+                     [](GradContext& c) {
+                       if (c.wants(0) && is_floating(c.in_spec(0).dtype)) c.set(0, cast(c.dy(), c.in_spec(0).dtype));
+                     },
+                 .pattern = Pattern::elementwise,
+                 .inplace_ok = true,
+                 .method = true,
+                 .onnx = "Cast",
+                 .tiles = tile_cast},
+                increment_row,
+                in_place_form(increment_row, {"increment_mod_", "ops.increment_mod_", "IncrementModInplace",
+                                              "increment_mod_inplace_out"}),
 
-    gradient_helper("relu_grad", "ReluGrad", "g where the forward output is positive, else 0.", gradient_y_params,
-                    pairwise<Binary::relu_grad_y>),
-    gradient_helper("tanh_grad", "TanhGrad", "g (1 - y^2).", gradient_y_params, pairwise<Binary::tanh_grad_y>),
-    gradient_helper("sigmoid_grad", "SigmoidGrad", "g y (1 - y).", gradient_y_params, pairwise<Binary::sigmoid_grad_y>),
-    gradient_helper("gelu_grad", "GeluGrad", "g times the derivative of gelu at x.", gradient_x_params,
-                    pairwise<Binary::gelu_grad_x>),
-    gradient_helper("geluerf_grad", "GeluErfGrad", "g times the derivative of geluerf at x.", gradient_x_params,
-                    pairwise<Binary::geluerf_grad_x>),
-    gradient_helper("swish_grad", "SwishGrad", "g times the derivative of swish at x.", gradient_x_params,
-                    pairwise<Binary::swish_grad_x>),
-    gradient_helper("erf_grad", "ErfGrad", "g times the derivative of erf at x.", gradient_x_params,
-                    pairwise<Binary::erf_grad_x>),
-    gradient_helper("clip_grad", "ClipGrad", "g where min < x < max, else 0.", clip_grad_params,
+                gradient_helper("relu_grad", "ReluGrad", "g where the forward output is positive, else 0.",
+                                gradient_y_params, tile_gate_grad, pairwise<Binary::relu_grad_y>),
+                gradient_helper("tanh_grad", "TanhGrad", "g (1 - y^2).", gradient_y_params, tile_gate_grad,
+                                pairwise<Binary::tanh_grad_y>),
+                gradient_helper("sigmoid_grad", "SigmoidGrad", "g y (1 - y).", gradient_y_params, tile_gate_grad,
+                                pairwise<Binary::sigmoid_grad_y>),
+                gradient_helper("gelu_grad", "GeluGrad", "g times the derivative of gelu at x.", gradient_x_params,
+                                tile_gelu_grad, pairwise<Binary::gelu_grad_x>),
+                gradient_helper("geluerf_grad", "GeluErfGrad", "g times the derivative of geluerf at x.",
+                                gradient_x_params, tile_geluerf_grad, pairwise<Binary::geluerf_grad_x>),
+                gradient_helper("swish_grad", "SwishGrad", "g times the derivative of swish at x.", gradient_x_params,
+                                tile_swish_grad, pairwise<Binary::swish_grad_x>),
+                gradient_helper("erf_grad", "ErfGrad", "g times the derivative of erf at x.", gradient_x_params,
+                                tile_geluerf_grad, pairwise<Binary::erf_grad_x>),
+                gradient_helper(
+                    "clip_grad", "ClipGrad", "g where min < x < max, else 0.", clip_grad_params, tile_gate_grad,
                     [](const OpSite& s) {
                       return clip_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.input(1).size());
                     }),

@@ -255,7 +255,8 @@ constexpr OpRow gather_row = {.name = "gather",
                               .kernel = gather,
                               .gradient = gather_gradient,
                               .pattern = Pattern::movement,
-                              .onnx = "Gather"};
+                              .onnx = "Gather",
+                              .tiles = tile_gather};
 
 constexpr OpRow tied_gather_row() {
   OpRow row = gather_row;
@@ -292,7 +293,8 @@ constexpr OpRow dynamic_update_row = {
     .gradient = dynamic_update_gradient,
     .pattern = Pattern::movement,
     .inplace_ok = true,
-    .inplace = "dynamic_update_"};
+    .inplace = "dynamic_update_",
+    .tiles = tile_scatter};
 
 constexpr OpRow rows[] = {
     gather_row,
@@ -311,7 +313,8 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            return scatter_add_kernel(s.out[0], s.input(1), s.integer("axis"), s.boolean("zero_OOR"),
                                      s.integer("batch"));
-         }},
+         },
+     .tiles = tile_scatter},
     {.name = "scatter",
      .path = "ops.scatter",
      .schedule = "Scatter",
@@ -332,7 +335,8 @@ constexpr OpRow rows[] = {
          },
      .pattern = Pattern::movement,
      .inplace_ok = true,
-     .onnx = "ScatterElements"},
+     .onnx = "ScatterElements",
+     .tiles = tile_scatter},
     {.name = "scatter_zero",
      .schedule = "ScatterDataGrad",
      .output = "gradient",
@@ -343,7 +347,8 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            return scatter_zero_kernel(s.input(0), s.input(1), axis_of(s, "axis", rank_of(s.input(0))));
          },
-     .pattern = Pattern::movement},
+     .pattern = Pattern::movement,
+     .tiles = tile_scatter},
     {.name = "take_along",
      .schedule = "ScatterUpdateGrad",
      .output = "gradient",
@@ -358,7 +363,8 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            return take_along_kernel(s.input(0), s.input(1), axis_of(s, "axis", rank_of(s.input(0))));
          },
-     .pattern = Pattern::movement},
+     .pattern = Pattern::movement,
+     .tiles = tile_gather},
     {.name = "scatter_reduce",
      .path = "ops.scatter_reduce",
      .schedule = "ScatterReduce",
@@ -370,7 +376,8 @@ constexpr OpRow rows[] = {
      .infer = infer_scatter_reduce,
      .kernel = scatter_reduce,
      .gradient = scatter_reduce_gradient,
-     .flops = [](const OpSite& s) { return s.input(0).size(); }},
+     .flops = [](const OpSite& s) { return s.input(0).size(); },
+     .tiles = tile_scatter},
     {.name = "scatter_reduce_grad",
      .schedule = "ScatterReduceGradOp",
      .output = "gradient",
@@ -385,7 +392,8 @@ constexpr OpRow rows[] = {
            const int64_t axis = s.integer("axis");
            return scatter_reduce_grad_kernel(s.out[0], s.input(1), axis, s.input(0).shape[static_cast<size_t>(axis)]);
          },
-     .pattern = Pattern::movement},
+     .pattern = Pattern::movement,
+     .tiles = tile_gather},
     {.name = "dynamic_slice",
      .path = "ops.dynamic_slice",
      .schedule = "DynamicSlice",
@@ -406,7 +414,8 @@ constexpr OpRow rows[] = {
                                       {{"axes", wrapped(c.site().integers("axes"), rank_of(c.in_spec(0)))},
                                        {"shape", c.in_spec(0).shape}}));
          },
-     .pattern = Pattern::movement},
+     .pattern = Pattern::movement,
+     .tiles = tile_gather},
     {.name = "dynamic_slice_grad",
      .schedule = "DynamicSlicePadGrad",
      .output = "gradient",
@@ -420,7 +429,8 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            return dynamic_slice_grad_kernel(s.input(0), s.input(1), s.integers("axes"), s.out[0].shape);
          },
-     .pattern = Pattern::movement},
+     .pattern = Pattern::movement,
+     .tiles = tile_scatter},
     dynamic_update_row,
     in_place_form(dynamic_update_row,
                   {"dynamic_update_", "ops.dynamic_update_", "DynamicUpdateInplace", "dynamic_update_inplace_out"}),
@@ -456,7 +466,8 @@ constexpr OpRow rows[] = {
                                        {"axis", normalise_axis(c.site().integer("axis"), rank_of(c.out_spec()))}}));
          },
      .pattern = Pattern::movement,
-     .onnx = "OneHot"},
+     .onnx = "OneHot",
+     .tiles = tile_scatter},
     {.name = "onehot_grad",
      .schedule = "OneHotGrad",
      .output = "gradient",
@@ -471,7 +482,8 @@ constexpr OpRow rows[] = {
            return onehot_grad_kernel(s.input(1), s.integer("num_classes"), s.input(0).dtype, s.integer("axis"));
          },
      .flops = [](const OpSite& s) { return s.input(0).size(); },
-     .pattern = Pattern::reduction},
+     .pattern = Pattern::reduction,
+     .tiles = tile_reduction},
 };
 static_assert(all_complete(rows));
 

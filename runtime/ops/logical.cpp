@@ -39,6 +39,7 @@ constexpr OpRow comparison(std::string_view name, std::string_view path, std::st
   row.pattern = Pattern::elementwise;
   row.inplace_ok = true;
   row.onnx = onnx;
+  row.tiles = tile_compare;
   return row;
 }
 
@@ -160,7 +161,8 @@ constexpr OpRow rows[] = {
            if (c.wants(2)) part(2, false);
          },
      .pattern = Pattern::elementwise,
-     .onnx = "Where"},
+     .onnx = "Where",
+     .tiles = tile_select},
 };
 static_assert(all_complete(rows));
 

@@ -102,7 +102,8 @@ constexpr OpRow rows[] = {
          },
      .flops = probs_flops,
      .pattern = Pattern::reduction,
-     .onnx = "NegativeLogLikelihoodLoss"},
+     .onnx = "NegativeLogLikelihoodLoss",
+     .tiles = tile_loss},
     {.name = "nll_grad",
      .schedule = "NllGrad",
      .output = "gradient",
@@ -117,7 +118,8 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            return nll_loss_grad_kernel(s.input(1), s.input(2), options(s, s.boolean("log_prob")));
          },
-     .pattern = Pattern::other},
+     .pattern = Pattern::other,
+     .tiles = tile_loss_grad},
     {.name = "nll_loss_with_softmax_grad",
      .path = "ops.nll_loss_with_softmax_grad",
      .doc = "The negative log likelihood of labels under the probabilities that a softmax gave, and the gradient for "
@@ -143,7 +145,8 @@ constexpr OpRow rows[] = {
            return nll_loss_with_softmax_grad_kernel(s.input(0), s.input(1), s.input(2).dtype, options(s, false));
          },
      .flops = [](const OpSite& s) { return 3 * s.input(0).size(); },
-     .pattern = Pattern::other},
+     .pattern = Pattern::other,
+     .tiles = tile_loss},
     {.name = "cross_entropy",
      .path = "addons.ops.cross_entropy",
      .doc = "The cross entropy of scores and labels: softmax along the last axis, then nll_loss.",

@@ -69,7 +69,8 @@ constexpr OpRow rows[] = {
                       : flops;
          },
      .pattern = Pattern::product,
-     .onnx = "MatMul"},
+     .onnx = "MatMul",
+     .tiles = tile_product},
 };
 static_assert(all_complete(rows));
 

@@ -71,7 +71,8 @@ constexpr OpRow dropout_row = {
         },
     .pattern = Pattern::other,
     .inplace_ok = true,
-    .onnx = "Dropout"};
+    .onnx = "Dropout",
+    .tiles = tile_random};
 
 constexpr OpRow shaped_row = {
     .name = "shaped_dropout",
@@ -97,7 +98,8 @@ constexpr OpRow shaped_row = {
                                      {{"shape", c.site().attr("shape")}, {"ratio", c.site().number("ratio")}}));
         },
     .pattern = Pattern::other,
-    .inplace_ok = true};
+    .inplace_ok = true,
+    .tiles = tile_random};
 
 // The gradient is the same function of the same seed.
 constexpr OpRow gradient_of(OpRow row, std::string_view name, std::string_view schedule) {
@@ -121,7 +123,8 @@ constexpr OpRow rows[] = {
      .params = uniform_params,
      .infer = infer_random,
      .kernel = [](const OpSite& s) { return random_uniform_kernel(s.out[0], s.number("low"), s.number("high")); },
-     .pattern = Pattern::other},
+     .pattern = Pattern::other,
+     .tiles = tile_random},
     {.name = "random_normal",
      .path = "ops.random_normal",
      .schedule = "RandomNormal",
@@ -131,7 +134,8 @@ constexpr OpRow rows[] = {
      .params = normal_params,
      .infer = infer_random,
      .kernel = [](const OpSite& s) { return random_normal_kernel(s.out[0], s.number("mean"), s.number("std")); },
-     .pattern = Pattern::other},
+     .pattern = Pattern::other,
+     .tiles = tile_random},
     dropout_row,
     gradient_of(dropout_row, "dropout_grad", "DropoutGrad"),
     shaped_row,
@@ -149,7 +153,8 @@ constexpr OpRow rows[] = {
            return std::vector<TensorSpec>{s.input(0)};
          },
      .kernel = [](const OpSite&) { return modify_seed_kernel(); },
-     .pattern = Pattern::other},
+     .pattern = Pattern::other,
+     .tiles = tile_fill},
     {.name = "split_random_seed",
      .path = "ops.split_random_seed",
      .doc = "n new seeds made from one: always the same ones, and distinct.",

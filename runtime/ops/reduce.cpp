@@ -163,6 +163,7 @@ constexpr OpRow reduce(std::string_view name, std::string_view path, std::string
   row.pattern = Pattern::reduction;
   row.method = true;
   row.onnx = onnx;
+  row.tiles = tile_reduction;
   return row;
 }
 
@@ -251,7 +252,8 @@ constexpr OpRow rows[] = {
      .kernel = [](const OpSite& s) { return median_kernel(s.input(0), axes_of(s, "axis", rank_of(s.input(0)))); },
      .gradient = median_gradient,
      .flops = input_flops,
-     .pattern = Pattern::reduction},
+     .pattern = Pattern::reduction,
+     .tiles = tile_sort},
     {.name = "argmax",
      .path = "ops.argmax",
      .schedule = "ArgMax",
@@ -264,7 +266,8 @@ constexpr OpRow rows[] = {
      .flops = input_flops,
      .pattern = Pattern::reduction,
      .method = true,
-     .onnx = "ArgMax"},
+     .onnx = "ArgMax",
+     .tiles = tile_reduction},
     {.name = "argmin",
      .path = "ops.argmin",
      .schedule = "ArgMin",
@@ -277,7 +280,8 @@ constexpr OpRow rows[] = {
      .flops = input_flops,
      .pattern = Pattern::reduction,
      .method = true,
-     .onnx = "ArgMin"},
+     .onnx = "ArgMin",
+     .tiles = tile_reduction},
     {.name = "cumsum",
      .path = "ops.cumsum",
      .schedule = "CumSum",
@@ -292,7 +296,8 @@ constexpr OpRow rows[] = {
            if (c.wants(0)) c.set(0, c.emitter().one("cumsum_grad", {c.dy()}, {{"axis", c.site().integer("axis")}}));
          },
      .pattern = Pattern::other,
-     .onnx = "CumSum"},
+     .onnx = "CumSum",
+     .tiles = tile_scan},
     {.name = "cumsum_grad",
      .schedule = "CumSumGrad",
      .output = "gradient",
@@ -307,7 +312,8 @@ constexpr OpRow rows[] = {
          [](GradContext& c) {
            if (c.wants(0)) c.set(0, c.emitter().one("cumsum", {c.dy()}, {{"axis", c.site().integer("axis")}}));
          },
-     .pattern = Pattern::other},
+     .pattern = Pattern::other,
+     .tiles = tile_scan},
     {.name = "topk",
      .path = "ops.topk",
      .schedule = "TopK",
@@ -324,7 +330,8 @@ constexpr OpRow rows[] = {
      .gradient = topk_gradient,
      .flops = input_flops,
      .pattern = Pattern::other,
-     .onnx = "TopK"},
+     .onnx = "TopK",
+     .tiles = tile_sort},
     {.name = "histogram",
      .path = "ops.histogram",
      .schedule = "Histogram",
@@ -345,7 +352,8 @@ constexpr OpRow rows[] = {
                                    s.boolean("absolute_of_input"));
          },
      .flops = input_flops,
-     .pattern = Pattern::reduction},
+     .pattern = Pattern::reduction,
+     .tiles = tile_reduction},
     {.name = "lamb_square",
      .path = "ops.lamb_square",
      .schedule = "LambSquare",
@@ -361,7 +369,8 @@ constexpr OpRow rows[] = {
          },
      .kernel = [](const OpSite& s) { return lamb_square_kernel(s.input(0)); },
      .flops = input_flops,
-     .pattern = Pattern::reduction},
+     .pattern = Pattern::reduction,
+     .tiles = tile_reduction},
 };
 static_assert(all_complete(rows));
 

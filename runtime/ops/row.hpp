@@ -49,7 +49,7 @@ constexpr bool is_complete(const OpRow& row) {
   if (row.name.empty() || row.doc.empty()) return false;
   if (row.role == Role::composite)
     return row.schedule.empty() && row.expand && !row.kernel && !row.path.empty() && !row.example.empty();
-  if (row.schedule.empty() || row.expand) return false;
+  if (row.schedule.empty() || row.expand || row.tiles.family == TileFamily::unset) return false;
   if (is_control(row.role)) return !row.kernel;
   if (!row.infer || !row.kernel || row.output.empty()) return false;
   if (row.alias >= 0 && row.inplace_ok) return false;

@@ -283,7 +283,8 @@ constexpr OpRow reshape_row = {.name = "reshape",
                                .view = true,
                                .method = true,
                                .inplace = "reshape_",
-                               .onnx = "Reshape"};
+                               .onnx = "Reshape",
+                               .tiles = tile_view};
 
 constexpr OpRow transpose_row = {
     .name = "transpose",
@@ -299,7 +300,8 @@ constexpr OpRow transpose_row = {
     .pattern = Pattern::movement,
     .method = true,
     .inplace = "transpose_",
-    .onnx = "Transpose"};
+    .onnx = "Transpose",
+    .tiles = tile_movement};
 
 constexpr OpRow concat_row = {.name = "concat",
                               .path = "ops.concat",
@@ -313,7 +315,8 @@ constexpr OpRow concat_row = {.name = "concat",
                               .gradient = concat_gradient,
                               .pattern = Pattern::movement,
                               .inplace = "concat_",
-                              .onnx = "Concat"};
+                              .onnx = "Concat",
+                              .tiles = tile_movement};
 
 constexpr OpRow view_form(OpRow row, const InPlace& names, bool aliases) {
   row = in_place_form(row, names);
@@ -411,7 +414,8 @@ constexpr OpRow rows[] = {
      .kernel = split,
      .gradient = split_gradient,
      .pattern = Pattern::movement,
-     .onnx = "Split"},
+     .onnx = "Split",
+     .tiles = tile_movement},
     {.name = "slice",
      .path = "ops.slice",
      .doc = "A part of one or more axes, as Python slices: negative positions count from the end.",
@@ -439,7 +443,8 @@ constexpr OpRow rows[] = {
            return slice_kernel(s.input(0), s.integers("starts"), s.integers("steps"), s.out[0].shape);
          },
      .gradient = window_gradient,
-     .pattern = Pattern::movement},
+     .pattern = Pattern::movement,
+     .tiles = tile_movement},
     {.name = "slice_grad",
      .schedule = "SliceGrad",
      .output = "gradient",
@@ -450,7 +455,8 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            return slice_grad_kernel(s.input(0), s.integers("starts"), s.integers("steps"), s.out[0].shape);
          },
-     .pattern = Pattern::movement},
+     .pattern = Pattern::movement,
+     .tiles = tile_movement},
     {.name = "subsample",
      .path = "ops.subsample",
      .schedule = "Subsample",
@@ -473,7 +479,8 @@ constexpr OpRow rows[] = {
                                      {"steps", full_strides(c.site(), rank)},
                                      {"sizes", c.in_spec(0).shape}}));
          },
-     .pattern = Pattern::movement},
+     .pattern = Pattern::movement,
+     .tiles = tile_movement},
     {.name = "diag",
      .path = "ops.diag",
      .doc = "The diagonal of a matrix.",
@@ -513,7 +520,8 @@ constexpr OpRow rows[] = {
            if (c.wants(0)) c.set(0, sum_to(c.dy(), c.in_spec(0).shape));
          },
      .pattern = Pattern::movement,
-     .onnx = "Expand"},
+     .onnx = "Expand",
+     .tiles = tile_movement},
 };
 static_assert(all_complete(rows));
 

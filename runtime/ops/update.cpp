@@ -108,6 +108,7 @@ constexpr OpRow accumulator(std::string_view name, std::string_view path, std::s
   row.pattern = Pattern::elementwise;
   row.modifies = 1;
   row.alias = 0;
+  row.tiles = tile_update;
   return row;
 }
 
@@ -167,7 +168,8 @@ constexpr OpRow scaled_add_row = {
     .flops = [](const OpSite& s) { return 3 * s.out[0].size(); },
     .pattern = Pattern::elementwise,
     .inplace_ok = true,
-    .inplace = "scaled_add_"};
+    .inplace = "scaled_add_",
+    .tiles = tile_update};
 
 enum UpdaterSlot : size_t { weight_slot, m_slot, v_slot, step_slot };
 
@@ -275,7 +277,8 @@ constexpr OpRow rows[] = {
          },
      .flops = [](const OpSite& s) { return 2 * s.input(1).size(); },
      .modifies = 1,
-     .alias = 0},
+     .alias = 0,
+     .tiles = tile_scatter},
     {.name = "copy_var_update_",
      .path = "ops.var_updates.copy_var_update_",
      .schedule = "CopyVarUpdate",
@@ -292,7 +295,8 @@ constexpr OpRow rows[] = {
      .kernel = [](const OpSite& s) { return copy_var_update_kernel(s.input(0)); },
      .pattern = Pattern::movement,
      .modifies = 1,
-     .alias = 0},
+     .alias = 0,
+     .tiles = tile_copy},
     {.name = "adam_updater",
      .path = "ops.var_updates.adam_updater",
      .doc = "The direction of an Adam step. Increases time_step by 1, in place, before it is used.",
@@ -329,7 +333,8 @@ constexpr OpRow rows[] = {
      .kernel = updater,
      .flops = [](const OpSite& s) { return 8 * s.out[0].size(); },
      .pattern = Pattern::elementwise,
-     .modifies = 1U << step_slot},
+     .modifies = 1U << step_slot,
+     .tiles = tile_adam},
     {.name = "adam_var_update",
      .path = "ops.var_updates.adam_var_update",
      .schedule = "AdamVarUpdate",
@@ -355,7 +360,8 @@ constexpr OpRow rows[] = {
      .flops = [](const OpSite& s) { return 2 * s.out[0].size(); },
      .pattern = Pattern::elementwise,
      .modifies = 1,
-     .alias = 0},
+     .alias = 0,
+     .tiles = tile_update},
 };
 static_assert(all_complete(rows));
 
