@@ -1,0 +1,198 @@
+"use strict";
+// What every section uses: the data, numbers as text, elements, the tip at the pointer.
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const RUN = DATA.runs[0], OTHER = DATA.runs[1];
+
+const fmt = {
+  whole: (n) => Math.round(n).toLocaleString("en-US"),
+  short(n) {
+    const a = Math.abs(n);
+    for (const [size, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
+      if (a >= size) return (n / size).toFixed(a >= 100 * size ? 0 : a >= 10 * size ? 1 : 2) + " " + unit;
+    return a >= 10 || Number.isInteger(n) ? n.toFixed(0) : n.toFixed(2);
+  },
+  cycles: (n) => fmt.short(n).trim(),
+  bytes(n) {
+    const a = Math.abs(n);
+    for (const [size, unit] of [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]])
+      if (a >= size) return (n / size).toFixed(a >= 100 * size ? 0 : 1) + " " + unit;
+    return Math.round(n) + " B";
+  },
+  seconds(s) {
+    for (const [size, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]])
+      if (s >= size) return (s / size).toPrecision(3) + " " + unit;
+    return (s * 1e9).toPrecision(3) + " ns";
+  },
+  percent: (x) => (100 * x).toFixed(x < 0.0995 ? 1 : 0) + " %",
+};
+
+// el("div", {class: "a", onclick: f}, "text", child, [children])
+function el(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "style") node.style.cssText = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat(Infinity))
+    if (child !== undefined && child !== null && child !== false) node.append(child);
+  return node;
+}
+
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+
+const tip = {
+  node: null,
+  show(event, ...content) {
+    if (!tip.node) document.body.append(tip.node = el("div", { class: "tip", role: "status" }));
+    tip.node.replaceChildren(...content.flat(Infinity));
+    tip.node.hidden = false;
+    const box = tip.node.getBoundingClientRect();
+    const x = event.clientX + 14 + box.width > innerWidth ? event.clientX - box.width - 10 : event.clientX + 14;
+    const y = Math.min(event.clientY + 14, innerHeight - box.height - 6);
+    tip.node.style.left = Math.max(4, x) + "px";
+    tip.node.style.top = Math.max(4, y) + "px";
+  },
+  hide() { if (tip.node) tip.node.hidden = true; },
+};
+const tipRow = (label, value, colour) =>
+  el("div", { class: "row" }, el("span", {}, colour && el("i", { style: `background:${colour}` }), label), el("span", {}, value));
+
+const PHASES = [["compute", "Compute"], ["exchange", "Exchange"], ["sync", "Sync"], ["host", "Host"]];
+const categoryColour = (i) => `var(--c${i % 8})`;
+
+function section(id, title, hint, ...tools) {
+  const node = el("section", { id },
+    el("div", { class: "head" }, el("h2", {}, title), hint && el("span", { class: "hint" }, hint), el("span", { class: "tools" }, tools)));
+  return node;
+}
+
+function toggle(label, on, change, title) {
+  const button = el("button", { type: "button", "aria-pressed": String(on), title, onclick() {
+    const now = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(now));
+    change(now);
+  } }, label);
+  return button;
+}
+
+// Buttons of which one is pressed.
+function choice(options, chosen, change) {
+  const buttons = options.map(([value, label]) => el("button", { type: "button", "aria-pressed": String(value === chosen), onclick() {
+    buttons.forEach((b) => b.setAttribute("aria-pressed", String(b === this)));
+    change(value);
+  } }, label));
+  return buttons;
+}
+
+// A canvas that draws itself anew on a change of width or theme: draw(context, width, height).
+const charts = [];
+function chart(height, draw, handlers = {}) {
+  const canvas = el("canvas", { height, tabindex: 0 });
+  const node = el("div", { class: "chart" }, canvas);
+  const self = {
+    node, canvas, height,
+    redraw() {
+      const width = node.clientWidth, scale = devicePixelRatio || 1;
+      if (!width) return;
+      canvas.width = width * scale;
+      canvas.height = self.height * scale;
+      canvas.style.height = self.height + "px";
+      const context = canvas.getContext("2d");
+      context.scale(scale, scale);
+      context.clearRect(0, 0, width, self.height);
+      context.font = "11.5px system-ui, 'DejaVu Sans', sans-serif";
+      draw(context, width, self.height);
+    },
+  };
+  for (const [name, handler] of Object.entries(handlers))
+    canvas.addEventListener(name, (event) => {
+      const box = canvas.getBoundingClientRect();
+      handler(event, event.clientX - box.left, event.clientY - box.top, box.width);
+    }, { passive: name !== "wheel" });
+  canvas.addEventListener("pointerleave", tip.hide);
+  new ResizeObserver(() => requestAnimationFrame(() => self.redraw())).observe(node);
+  charts.push(self);
+  return self;
+}
+
+// Round steps for an axis up to `most`; of bytes in powers of two.
+function ticks(most, count = 4, bytes = false) {
+  if (!(most > 0)) return [0];
+  const found = [];
+  if (bytes) {
+    for (let at = 0, step = 2 ** Math.max(0, Math.ceil(Math.log2(most / count))); at <= most; at += step) found.push(at);
+    return found;
+  }
+  const raw = most / count, power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].find((m) => m * power >= raw) * power;
+  for (let at = 0; at <= most * 1.0001; at += step) found.push(at);
+  return found;
+}
+
+function axis(context, most, area, text) {
+  context.strokeStyle = css("line");
+  context.fillStyle = css("faint");
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const at of ticks(most, 4, text === fmt.bytes)) {
+    const y = area.bottom - (area.bottom - area.top) * at / most;
+    context.beginPath();
+    context.moveTo(area.left, Math.round(y) + .5);
+    context.lineTo(area.right, Math.round(y) + .5);
+    context.stroke();
+    context.fillText(text(at), area.left - 6, y);
+  }
+}
+
+const colourOf = (variable) => css(variable.slice(6, -1));  // of "var(--name)"
+
+// A table that sorts on its heads and filters on its text. columns: {name, title, number, text(row), sort(row)}
+function table(columns, rows, { pick, picked, sort, filter = "", limit = 2000 } = {}) {
+  let by = sort ? columns.find((c) => c.name === sort) : null, down = true, chosen = picked, wanted = filter;
+  const head = el("tr"), body = el("tbody");
+  const node = el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), body));
+  const value = (c, row) => (c.sort ? c.sort(row) : c.text(row));
+  const shown = () => {
+    let list = rows.filter((row) => !wanted || columns.some((c) => String(c.text(row)).toLowerCase().includes(wanted)));
+    if (by) list = list.slice().sort((a, b) => {
+      const x = value(by, a), y = value(by, b);
+      return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
+    });
+    return list;
+  };
+  function heads() {
+    head.replaceChildren(...columns.map((c) => el("th", {
+      class: c.number && "n", "aria-sort": by === c ? (down ? "descending" : "ascending") : undefined, title: c.hint },
+      el("button", { type: "button", onclick() { down = by === c ? !down : !!c.number; by = c; heads(); fill(); } }, c.title))));
+  }
+  function fill() {
+    const list = shown();
+    body.replaceChildren(...list.slice(0, limit).map((row) => {
+      const line = el("tr", { class: [pick && "pick", row === chosen && "on"].filter(Boolean).join(" "), tabindex: pick ? 0 : undefined },
+        columns.map((c) => el("td", { class: c.number ? "n" : c.wide && "wide" }, c.show ? c.show(row) : c.text(row))));
+      if (pick) {
+        const go = () => { chosen = row; pick(row); body.querySelectorAll(".on").forEach((l) => l.classList.remove("on")); line.classList.add("on"); };
+        line.addEventListener("click", go);
+        line.addEventListener("keydown", (event) => { if (event.key === "Enter") go(); });
+      }
+      return line;
+    }));
+    if (!list.length) body.append(el("tr", {}, el("td", { colspan: columns.length, class: "empty" }, "Nothing matches.")));
+    else if (list.length > limit) body.append(el("tr", {}, el("td", { colspan: columns.length, class: "empty" }, `${fmt.whole(list.length - limit)} more: filter to see them.`)));
+  }
+  heads();
+  fill();
+  return { node, shown, columns, filter(text) { wanted = text.trim().toLowerCase(); fill(); }, set(list) { rows = list; fill(); } };
+}
+
+const search = (label, change) => el("input", { type: "search", placeholder: label, "aria-label": label, oninput() { change(this.value); } });
+
+function download(name, text) {
+  const link = el("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+const csvText = (columns, rows) => [columns.map((c) => c.title), ...rows.map((row) => columns.map((c) => (c.sort ? c.sort(row) : c.text(row))))]
+  .map((line) => line.map((cell) => (/[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell)).join(",")).join("\n") + "\n";

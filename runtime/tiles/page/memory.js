@@ -1,0 +1,83 @@
+// Bytes of each tile by category: stacked over tiles, or as a map of the chip.
+function memorySection() {
+  const all = RUN.memory, tiles = RUN.machine.tiles, limit = RUN.machine.bytes_per_tile;
+  const on = new Set(RUN.categories);
+  let sorted = true, view = "stack", order = [], totals = [], most = 1, other = null;
+  const sum = (memory, tile) => RUN.categories.reduce((a, c) => a + (on.has(c) && memory[c] ? memory[c][tile] : 0), 0);
+  function prepare() {
+    totals = Array.from({ length: tiles }, (_, i) => sum(all, i));
+    order = totals.map((_, i) => i);
+    if (sorted) order.sort((a, b) => totals[b] - totals[a] || a - b);
+    other = OTHER && OTHER.machine.tiles === tiles ? Array.from({ length: tiles }, (_, i) => sum(OTHER.memory, i)) : null;
+    if (other && sorted) other.sort((a, b) => b - a);
+    most = Math.max(limit * 1.04, ...totals, ...(other || []));
+  }
+  const columns = () => Math.max(8, Math.round(Math.sqrt(tiles * 2.4)));
+  const area = (width) => ({ left: 66, right: width - 10, top: 10, bottom: 250 });
+  function tileAt(x, y, width) {
+    if (view === "map") {
+      const n = columns(), cell = (width - 20) / n, i = Math.floor((x - 10) / cell), j = Math.floor((y - 6) / cell);
+      return i < 0 || i >= n || i + j * n >= tiles ? -1 : i + j * n;
+    }
+    const a = area(width), i = Math.floor((x - a.left) / (a.right - a.left) * tiles);
+    return i < 0 || i >= tiles ? -1 : order[i];
+  }
+  function stack(c, width) {
+    const a = area(width), px = (i) => a.left + (a.right - a.left) * i / tiles, py = (v) => a.bottom - (a.bottom - a.top) * v / most;
+    axis(c, most, a, fmt.bytes);
+    const base = new Float64Array(tiles);
+    RUN.categories.forEach((category, k) => {
+      if (!on.has(category)) return;
+      c.fillStyle = css("c" + (k % 8));
+      c.beginPath();
+      c.moveTo(px(0), py(base[0]));
+      for (let i = 0; i < tiles; ++i) { const top = py(base[i] + all[category][order[i]]); c.lineTo(px(i), top); c.lineTo(px(i + 1), top); }
+      for (let i = tiles - 1; i >= 0; --i) { const bottom = py(base[i]); c.lineTo(px(i + 1), bottom); c.lineTo(px(i), bottom); }
+      c.fill();
+      for (let i = 0; i < tiles; ++i) base[i] += all[category][order[i]];
+    });
+    if (other) {
+      c.strokeStyle = css("ink"); c.lineWidth = 1.5; c.beginPath();
+      other.forEach((v, i) => { c.lineTo(px(i), py(v)); c.lineTo(px(i + 1), py(v)); });
+      c.stroke(); c.lineWidth = 1;
+    }
+    c.strokeStyle = css("bad"); c.setLineDash([6, 4]); c.beginPath(); c.moveTo(a.left, py(limit)); c.lineTo(a.right, py(limit)); c.stroke(); c.setLineDash([]);
+    c.fillStyle = css("bad"); c.textAlign = "right"; c.textBaseline = "bottom"; c.fillText(`limit ${fmt.bytes(limit)}`, a.right, py(limit) - 2);
+    c.fillStyle = css("faint"); c.textBaseline = "top"; c.textAlign = "left"; c.fillText(sorted ? "fullest tile" : "tile 0", a.left, a.bottom + 6);
+    c.textAlign = "right"; c.fillText(sorted ? "emptiest tile" : `tile ${tiles - 1}`, a.right, a.bottom + 6);
+  }
+  const shade = (share) => `color-mix(in oklab, ${css("hover")}, ${share > 1 ? css("bad") : css("compute")} ${Math.round(100 * Math.min(1, share))}%)`;
+  function map(c, width) {
+    const n = columns(), cell = (width - 20) / n, gap = cell > 7 ? 1 : .5;
+    for (let i = 0; i < tiles; ++i) {
+      c.fillStyle = shade(totals[i] / limit);
+      c.fillRect(10 + (i % n) * cell, 6 + Math.floor(i / n) * cell, cell - gap, cell - gap);
+    }
+  }
+  const picture = chart(274, (c, width) => {
+    if (view === "map") {
+      const n = columns(), want = Math.ceil(12 + Math.ceil(tiles / n) * (width - 20) / n);
+      if (Math.abs(picture.height - want) > 1) { picture.height = want; return picture.redraw(); }
+      map(c, width);
+    } else stack(c, width);
+  }, {
+    pointermove(event, x, y, width) {
+      const tile = tileAt(x, y, width);
+      if (tile < 0) return tip.hide();
+      tip.show(event, el("b", {}, `Tile ${tile}: ${fmt.bytes(totals[tile])}`), tipRow("of its memory", fmt.percent(totals[tile] / limit)),
+        RUN.categories.map((k, i) => on.has(k) && all[k][tile] > 0 ? tipRow(k, fmt.bytes(all[k][tile]), css("c" + (i % 8))) : null));
+    },
+  });
+  function redo() { prepare(); if (view === "stack") picture.height = 274; picture.redraw(); }
+  prepare();
+  const totalOf = (k) => all[k].reduce((a, b) => a + b, 0);
+  const legend = el("div", { class: "legend" }, RUN.categories.map((k, i) => {
+    const button = toggle(`${k} ${fmt.bytes(totalOf(k))}`, true, (now) => { if (now) on.add(k); else on.delete(k); redo(); }, "Show or leave out");
+    button.style.setProperty("--key", categoryColour(i));
+    return button;
+  }), OTHER && el("span", { style: "--key:var(--ink)" }, `${OTHER.name}, all shown categories`));
+  const node = section("memory", "Memory of the tiles", "At the fullest step of each tile",
+    choice([["stack", "Stacked"], ["map", "Map"]], "stack", (v) => { view = v; redo(); }), toggle("Sorted", true, (v) => { sorted = v; redo(); }));
+  node.append(picture.node, legend);
+  return node;
+}
