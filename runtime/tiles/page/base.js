@@ -46,7 +46,7 @@ const tip = {
   node: null,
   show(event, ...content) {
     if (!tip.node) document.body.append(tip.node = el("div", { class: "tip", role: "status" }));
-    tip.node.replaceChildren(...content.flat(Infinity));
+    tip.node.replaceChildren(...content.flat(Infinity).filter(Boolean));
     tip.node.hidden = false;
     const box = tip.node.getBoundingClientRect();
     const x = event.clientX + 14 + box.width > innerWidth ? event.clientX - box.width - 10 : event.clientX + 14;
