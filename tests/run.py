@@ -322,7 +322,7 @@ def reference_tests(pxl, tally):
 
 # ---- docs -------------------------------------------------------------------------------------------------------
 
-DOCS = ["README.md", "docs/language.md"]
+DOCS = ["README.md", "docs/language.md", "docs/graphs.md"]
 
 
 def docs_programs(text):

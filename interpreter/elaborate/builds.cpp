@@ -344,6 +344,11 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
     BuildScope scope(in, state);
     Value result = in.run_function(*source.code, a);
     facts.form = add_outputs(in, graph, result, source.what);
+    if (source.self && source.code == source.self->code->build && source.self->method("build_grad")) {
+      facts.differentiable = source.self;
+      for (const std::string& name : a.scope->order)
+        if (Tensor* t = as_tensor(*a.scope->find_here(name)); graph.contains(t)) facts.names[name] = t;
+    }
     if (source.refs_only) {
       std::vector<std::pair<Tensor*, std::string>> protected_args;
       for (Tensor* t : graph.inputs())
@@ -356,7 +361,9 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
   }
   root->factories->prune();
   for (auto& [name, leaf] : root->factories->leaves()) facts.with_factory.insert(name);
+  const bool custom = facts.differentiable != nullptr;
   in.world().of(ir).graphs[&graph] = std::move(facts);
+  if (custom) use_build_grad(in, ir, graph);
   return {&graph, root->factories};
 }
 

@@ -1,4 +1,4 @@
-// Calls of graphs: from arguments to a call op, its results, and what is known of a call site.
+// Calls of graphs: from arguments to a call op, and its results. Call sites are in call_sites.cpp.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,6 +18,11 @@ std::string input_list(const std::vector<Tensor*>& inputs) {
   std::vector<std::string> parts;
   for (const Tensor* t : inputs) parts.push_back(input_name(*t) + ": " + text(t->spec));
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The argument that gives inputs by tensor; the last two are PopXL's names for it.
+bool is_input_map(std::string_view argument) {
+  return argument == "inputs" || argument == "args" || argument == "inputs_dict";
 }
 
 /// Where each input of a called graph gets its tensor from.
@@ -190,10 +195,10 @@ std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir,
   InputBinder binder(in, graph, facts_of(in, ir, &graph));
   binder.bound(bound);
   for (const NamedArg& n : args.named)
-    if (n.name == "inputs" || n.name == "args") binder.map(n.value, n.name);
+    if (is_input_map(n.name)) binder.map(n.value, n.name);
   binder.positional(args.positional);
   for (const NamedArg& n : args.named)
-    if (n.name != "inputs" && n.name != "args") binder.by_name(n);
+    if (!is_input_map(n.name)) binder.by_name(n);
   std::vector<Tensor*> inputs = binder.finish();
   stamp(in, *ir);
   return inputs;
@@ -262,130 +267,6 @@ std::vector<Tensor*> to_tensors(Interpreter& in, const Value& v, const char* whe
     out.push_back(t);
   }
   return out;
-}
-
-// ---- call sites
-
-std::string CallInfoObject::repr(Interpreter&) {
-  return "CallInfo[" + std::string(op->row->schedule) + "." + std::to_string(op->id) + "(" + op->called[0]->id() + ")]";
-}
-
-namespace {
-
-Tensor* one_tensor(const Arguments& args, const char* where) {
-  ArgReader a(where, args, {"tensor"});
-  Tensor* t = as_tensor(a.value("tensor"));
-  if (!t) type_error(std::string(where) + " takes a tensor, got " + with_article(a.value("tensor").type_name()));
-  return t;
-}
-
-/// Index of a tensor in a list, or an error with the description of both.
-size_t place_of(const std::vector<Tensor*>& list, const Tensor* t, const std::string& what) {
-  auto it = std::find(list.begin(), list.end(), t);
-  if (it == list.end()) throw Error("tensor `" + t->name + "` is no " + what);
-  return static_cast<size_t>(it - list.begin());
-}
-
-}  // namespace
-
-std::optional<Value> CallInfoObject::member(Interpreter&, std::string_view name) {
-  auto self = std::static_pointer_cast<CallInfoObject>(shared_from_this());
-  Graph* callee = op->called[0];
-  if (name == "called_graph") return graph_value(ir, callee);
-  if (name == "inputs" || name == "outputs") {
-    std::vector<Value> out;
-    for (Tensor* t : name == "inputs" ? op->inputs : op->outputs)
-      if (t) out.push_back(tensor_value(ir, t));
-    return make_tuple(std::move(out));
-  }
-  if (name == "output") {
-    size_t n = callee->declared_outputs();
-    if (n != 1) throw Error(fmt::format("the call of {} has {} outputs: use `.outputs`", callee->id(), n));
-    return tensor_value(ir, op->outputs[0]);
-  }
-  if (name == "vars") {
-    if (!vars) return std::nullopt;
-    return Value(vars);
-  }
-  if (name == "op") return Value(std::make_shared<OpObject>(ir, op));
-  if (name == "backward")
-    return make_method("backward", [self](Interpreter& i, Arguments args) { return backward(i, self, args); });
-  if (name == "parent_input" || name == "parent_output") {
-    bool input = name == "parent_input";
-    return make_method(std::string(name), [self, input](Interpreter&, Arguments args) -> Value {
-      ArgReader a(input ? "parent_input" : "parent_output", args, {"index"});
-      const auto& list = input ? self->op->inputs : self->op->outputs;
-      int64_t i = a.integer("index");
-      int64_t n = static_cast<int64_t>(list.size());
-      if (i < 0 || i >= n)
-        throw Error(
-            fmt::format("{} {} is out of range: the call has {}", input ? "parent_input" : "parent_output", i, n));
-      return tensor_value(self->ir, list[static_cast<size_t>(i)]);
-    });
-  }
-  if (name == "graph_to_parent")
-    return make_method("graph_to_parent", [self](Interpreter&, Arguments args) -> Value {
-      Tensor* t = one_tensor(args, "graph_to_parent");
-      const Graph& g = *self->op->called[0];
-      for (size_t i = 0; i < g.inputs().size(); ++i)
-        if (g.inputs()[i] == t) return tensor_value(self->ir, self->op->inputs[i]);
-      return tensor_value(
-          self->ir,
-          self->op->outputs[place_of(g.outputs(), t, "input or output of the called graph (" + g.id() + ")")]);
-    });
-  if (name == "parent_to_graph")
-    return make_method("parent_to_graph", [self](Interpreter&, Arguments args) -> Value {
-      Tensor* t = one_tensor(args, "parent_to_graph");
-      const Graph& g = *self->op->called[0];
-      for (size_t i = 0; i < self->op->inputs.size(); ++i)
-        if (self->op->inputs[i] == t) return tensor_value(self->ir, g.inputs()[i]);
-      return tensor_value(self->ir,
-                          g.outputs()[place_of(self->op->outputs, t, "input or output of this call of " + g.id())]);
-    });
-  if (name == "parent_to_graph_input_index" || name == "graph_to_parent_input_index" ||
-      name == "parent_to_graph_output_index" || name == "graph_to_parent_output_index") {
-    bool input = name.find("input") != std::string_view::npos;
-    return make_method(std::string(name),
-                       [self, input, title = std::string(name)](Interpreter&, Arguments args) -> Value {
-                         ArgReader a(title, args, {"index"});
-                         int64_t i = a.integer("index");
-                         int64_t n = static_cast<int64_t>(input ? self->op->inputs.size() : self->op->outputs.size());
-                         if (i < 0 || i >= n)
-                           throw Error(fmt::format("{} {} is out of range: the call has {}", title, i, n));
-                         return Value(i);  // a call passes its inputs and outputs one to one
-                       });
-  }
-  if (name == "set_parent_input_modified")
-    return make_method("set_parent_input_modified", [self](Interpreter&, Arguments args) -> Value {
-      Tensor* t = one_tensor(args, "set_parent_input_modified");
-      if (self->ir->frozen) throw Error("the program belongs to a session already: its calls can't change");
-      place_of(self->op->inputs, t, "input of this call of " + self->op->called[0]->id());
-      Op* call = self->op;
-      call->input_modified.resize(call->inputs.size(), false);
-      for (size_t i = 0; i < call->inputs.size(); ++i)
-        if (call->inputs[i] == t) call->input_modified[i] = true;
-      return {};
-    });
-  return std::nullopt;
-}
-
-std::vector<std::string> CallInfoObject::member_names() const {
-  return {"called_graph",
-          "inputs",
-          "outputs",
-          "output",
-          "vars",
-          "op",
-          "backward",
-          "parent_input",
-          "parent_output",
-          "graph_to_parent",
-          "parent_to_graph",
-          "parent_to_graph_input_index",
-          "graph_to_parent_input_index",
-          "parent_to_graph_output_index",
-          "graph_to_parent_output_index",
-          "set_parent_input_modified"};
 }
 
 }  // namespace pxl

@@ -52,24 +52,32 @@ Value make_autodiff(Interpreter& in, const Value& graph, const Arguments& args) 
   std::shared_ptr<GraphObject> g = to_graph(graph, "autodiff");
   if (g->ir->frozen)
     throw Error("the program `" + g->ir->name() + "` belongs to a session already: nothing can be added to it");
-  std::map<Graph*, GradGraphInfoPtr> known;
-  if (a.has("called_graphs_grad_info")) {
-    auto* d = a.value("called_graphs_grad_info").as<DictObject>();
-    if (!d) type_error("called_graphs_grad_info takes a dict from graphs to their gradient graphs");
-    for (const auto& [k, v] : d->items) {
-      auto* grad = v.as<GradGraphObject>();
-      if (!grad) type_error("called_graphs_grad_info: values are gradient graphs, got " + with_article(v.type_name()));
-      known[to_graph(k, "called_graphs_grad_info")->graph] = grad->info;
-    }
-  }
+  const std::map<Graph*, GradGraphInfoPtr> known = to_grad_infos(a.value_or("called_graphs_grad_info", {}));
   auto provided = optional_tensors(in, a, "grads_provided");
   auto required = optional_tensors(in, a, "grads_required");
   stamp(in, *g->ir);
+  return grad_graph_value(g->ir, autodiff(*g->graph, std::move(provided), std::move(required), known));
+}
+
+Value grad_graph_value(const std::shared_ptr<Ir>& ir, GradGraphInfoPtr info) {
   auto out = std::make_shared<GradGraphObject>();
-  out->ir = g->ir;
-  out->info = autodiff(*g->graph, std::move(provided), std::move(required), known);
-  out->graph = std::make_shared<GraphObject>(g->ir, out->info->graph);
+  out->ir = ir;
+  out->graph = std::make_shared<GraphObject>(ir, info->graph);
+  out->info = std::move(info);
   return out;
+}
+
+std::map<Graph*, GradGraphInfoPtr> to_grad_infos(const Value& v) {
+  std::map<Graph*, GradGraphInfoPtr> infos;
+  if (v.is_none()) return infos;
+  auto* d = v.as<DictObject>();
+  if (!d) type_error("called_graphs_grad_info takes a dict from graphs to their gradient graphs");
+  for (const auto& [k, item] : d->items) {
+    auto* grad = item.as<GradGraphObject>();
+    if (!grad) type_error("called_graphs_grad_info: values are gradient graphs, got " + with_article(item.type_name()));
+    infos[to_graph(k, "called_graphs_grad_info")->graph] = grad->info;
+  }
+  return infos;
 }
 
 // ---- gradient graphs

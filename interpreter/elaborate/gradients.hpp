@@ -19,6 +19,10 @@ struct GradGraphObject final : Object {
   Value call(Interpreter& in, Arguments args) override { return graph->call(in, std::move(args)); }
 };
 
+Value grad_graph_value(const std::shared_ptr<Ir>& ir, GradGraphInfoPtr info);
+/// `called_graphs_grad_info`: a dict from graphs to gradient graphs, or none.
+std::map<Graph*, GradGraphInfoPtr> to_grad_infos(const Value& v);
+
 /// What `backward` gives: gradients by tensor, by name, and in the order asked for.
 struct GradientsObject final : Object {
   std::shared_ptr<Ir> ir;

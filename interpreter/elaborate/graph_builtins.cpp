@@ -42,9 +42,11 @@ std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char
 }
 
 /// The inputs of one branch of a conditional: a list by position, or a map from inputs of the graph.
-Arguments branch_arguments(Interpreter& in, const Value& v, const Span& span) {
+Arguments branch_arguments(Interpreter& in, const ArgReader& given, const std::string& name, const Span& span) {
   Arguments args;
   args.span = span;
+  if (given.has(name + "_dict")) args.named.push_back({"inputs_dict", given.value(name + "_dict"), span});
+  const Value v = given.value_or(name, {});
   if (v.is_none()) return args;
   if (v.as<DictObject>() || v.as<TreeObject>()) {
     args.named.push_back({"inputs", v, span});
@@ -57,11 +59,12 @@ Arguments branch_arguments(Interpreter& in, const Value& v, const Span& span) {
 }
 
 std::pair<Op*, Callable> make_conditional(Interpreter& in, const Arguments& args, const char* where) {
-  ArgReader a(where, args, {"condition", "then_branch", "else_branch", "then_inputs", "else_inputs"});
+  ArgReader a(where, args,
+              {"condition", "then_branch", "else_branch", "then_inputs", "else_inputs", "then_inputs_dict",
+               "else_inputs_dict"});
   const Callable yes = to_callable(a.value("then_branch"), where), no = to_callable(a.value("else_branch"), where);
-  Op* op =
-      emit_conditional(in, a.value("condition"), yes, branch_arguments(in, a.value_or("then_inputs", {}), args.span),
-                       no, branch_arguments(in, a.value_or("else_inputs", {}), args.span));
+  Op* op = emit_conditional(in, a.value("condition"), yes, branch_arguments(in, a, "then_inputs", args.span), no,
+                            branch_arguments(in, a, "else_inputs", args.span));
   return {op, yes};
 }
 
@@ -95,18 +98,22 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
            const auto [op, branch] = make_conditional(in, args, "conditional");
            return call_result(in, branch.ir, *op);
          });
-  define(prelude, "autodiff",
-         "autodiff(graph, grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
-         "The graph of a graph's gradients: takes gradients of outputs and gives gradients of inputs.",
-         [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("autodiff", args, {"graph", "grads_provided", "grads_required", "called_graphs_grad_info"});
-           return make_autodiff(in, a.value("graph"), args);
+  define(prelude, "conditional_with_info",
+         "conditional_with_info(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
+         "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
+           const auto [op, branch] = make_conditional(in, args, "conditional_with_info");
+           return Value(std::make_shared<CallInfoObject>(branch.ir, op, nullptr));
          });
+  bind_gradient_builtins(prelude);
+  bind_graph_making_builtins(prelude);
+  bind_cost_builtins(prelude);
+  bind_seed_builtins(prelude);
   bind_declaration_builtins(prelude);
   bind_context_builtins(prelude);
   bind_session_builtins(prelude);
   bind_tree_builtins(prelude);
   bind_initialiser_builtins(prelude);
+  bind_factory_builtins(prelude);
   bind_ir_builtin(prelude);
 }
 

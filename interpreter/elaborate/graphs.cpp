@@ -12,6 +12,7 @@
 #include "interpreter/elaborate/programs.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/transform/flops.hpp"
 
 namespace pxl {
 namespace {
@@ -190,6 +191,13 @@ std::optional<Value> GraphObject::member(Interpreter& in, std::string_view name)
                        [self](Interpreter& i, Arguments args) { return bind_graph(i, self, {}, nullptr, args); });
   if (name == "call")
     return make_method("call", [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
+  if (name == "flops") return Value(flops_of(*graph));
+  if (name == "autodiff")
+    return make_method("autodiff", [self](Interpreter& i, Arguments args) {
+      args.positional.insert(args.positional.begin(), Value(self));
+      if (!args.spans.empty()) args.spans.insert(args.spans.begin(), args.span);
+      return make_autodiff(i, Value(self), args);
+    });
   if (name == "call_with_info")
     return make_method("call_with_info", [self](Interpreter& i, Arguments args) -> Value {
       return std::make_shared<CallInfoObject>(self->ir, emit_call(i, self->ir, *self->graph, {}, args), nullptr);
@@ -201,12 +209,22 @@ std::vector<std::string> GraphObject::member_names() const {
   return {"name",           "id",         "inputs", "outputs",    "args",
           "inputs_by_name", "graph",      "ir",     "main_graph", "tensors",
           "variables",      "constants",  "ops",    "schedule",   "called_graphs",
-          "print_schedule", "get_tensor", "bind",   "call",       "call_with_info"};
+          "print_schedule", "get_tensor", "bind",   "call",       "call_with_info",
+          "flops",          "autodiff"};
 }
 
 Value GraphObject::call(Interpreter& in, Arguments args) {
   return call_result(in, ir, *emit_call(in, ir, *graph, {}, args));
 }
+
+Value GraphObject::enter(Interpreter& in) {
+  if (in.has_target() && in.targets().back().ir != ir && in.in_program())
+    throw Error(repr(in) + " belongs to program " + ir->name() + ", but program " + in.targets().back().ir->name() +
+                " is being built");
+  active_.push_back(std::make_shared<TargetScope>(in, ir, graph));
+  return Value(shared_from_this());
+}
+void GraphObject::leave(Interpreter&, bool) { active_.pop_back(); }
 
 bool GraphObject::contains(Interpreter&, const Value& item) { return graph->contains(as_tensor(item)); }
 bool GraphObject::equals(Interpreter&, const Value& other) {
@@ -279,6 +297,7 @@ std::optional<Value> OpObject::member(Interpreter&, std::string_view name) {
   if (name == "graph") return graph_value(ir, op->graph);
   if (name == "ipu") return op->ipu ? Value(static_cast<int64_t>(*op->ipu)) : Value();
   if (name == "io_tiles") return Value(op->io_tiles);
+  if (name == "flops") return Value(flops_of(*op));
   if (name == "called_graphs") {
     std::vector<Value> out;
     for (Graph* g : op->called) out.push_back(graph_value(ir, g));
@@ -288,7 +307,7 @@ std::optional<Value> OpObject::member(Interpreter&, std::string_view name) {
 }
 
 std::vector<std::string> OpObject::member_names() const {
-  return {"id", "type", "name", "inputs", "outputs", "graph", "ipu", "io_tiles", "called_graphs"};
+  return {"id", "type", "name", "inputs", "outputs", "graph", "ipu", "io_tiles", "flops", "called_graphs"};
 }
 
 }  // namespace pxl

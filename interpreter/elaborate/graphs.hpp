@@ -21,6 +21,9 @@ struct GraphFacts {
   std::vector<Group> groups;
   std::vector<std::string> baked;      ///< parameters whose arguments are no inputs
   std::set<std::string> with_factory;  ///< dotted names of params that variables can be made for
+  /// Of a module with a `build_grad`: the instance, and the tensors that names of its build held at the end.
+  ObjectPtr differentiable;
+  std::map<std::string, Tensor*> names;
 };
 const GraphFacts& facts_of(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph* graph);
 
@@ -48,6 +51,12 @@ struct GraphObject final : Object {
   bool contains(Interpreter&, const Value& item) override;
   bool equals(Interpreter&, const Value& other) override;
   std::optional<std::string> hash_key() const override;
+  bool is_context() const override { return true; }  ///< `with graph { }`: ops go there
+  Value enter(Interpreter& in) override;
+  void leave(Interpreter& in, bool failed) override;
+
+ private:
+  std::vector<std::shared_ptr<void>> active_;  // one for each time that the context is entered
 };
 Value graph_value(std::shared_ptr<Ir> ir, Graph* graph);
 /// The named inputs of a graph as a tree.
@@ -115,11 +124,19 @@ Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, cons
 
 /// `info.backward(dy, wanted)` (gradients.cpp).
 Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, const Arguments& args);
+/// Has autodiff call the `build_grad` of the module that a graph was built from (custom_gradient.cpp).
+void use_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph);
+/// `ir.create_empty_graph(name)`.
+Value create_empty_graph(Interpreter& in, const std::shared_ptr<Ir>& ir, const Arguments& args);
 /// `autodiff(graph, ...)`.
 Value make_autodiff(Interpreter& in, const Value& graph, const Arguments& args);
 
 void bind_session_builtins(Scope& prelude);
 void bind_context_builtins(Scope& prelude);
 void bind_declaration_builtins(Scope& prelude);
+void bind_gradient_builtins(Scope& prelude);
+void bind_graph_making_builtins(Scope& prelude);
+void bind_cost_builtins(Scope& prelude);
+void bind_seed_builtins(Scope& prelude);
 
 }  // namespace pxl

@@ -123,38 +123,4 @@ void bind_initialiser_builtins(Scope& p) {
 
 // ---- factories
 
-std::string VariableFactoryObject::repr(Interpreter& in) {
-  return "VariableFactory[" + name + " " + text(spec) + " = " + in.repr(init) + "]";
-}
-
-std::optional<Value> VariableFactoryObject::member(Interpreter&, std::string_view member_name) {
-  if (member_name == "name") return Value(name);
-  if (member_name == "spec") return Value(spec);
-  if (member_name == "shape") return make_tuple(std::vector<Value>(spec.shape.begin(), spec.shape.end()));
-  if (member_name == "dtype") return Value(spec.dtype);
-  if (member_name == "by_ref") return Value(by_ref);
-  return std::nullopt;
-}
-
-TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix, bool zero) {
-  BuildTarget target = in.target();
-  if (!target.graph->is_main())
-    throw Error(
-        "variables live in the main graph only: init can't be called while " + target.graph->id() + " is being built",
-        {"`add_variable_inputs(name, factories)` makes inputs of this graph for them"});
-  auto all = factories.leaves();
-  std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-  TreePtr out = make_tree(TreeKind::tensors);
-  for (auto& [name, leaf] : all) {
-    auto* f = leaf.as<VariableFactoryObject>();
-    if (!f) type_error("init: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
-    Array data =
-        zero ? Array::zeros(f->spec.dtype, f->spec.shape) : initial_value(in, f->init, f->spec, "param " + name);
-    stamp(in, *target.ir);
-    out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data),
-                                                                         prefix.empty() ? name : prefix + "." + name)));
-  }
-  return out;
-}
-
 }  // namespace pxl

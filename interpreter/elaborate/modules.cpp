@@ -231,7 +231,8 @@ Value ModuleInstance::call(Interpreter& in, Arguments args) {
   if (!code->build)
     throw Error("module " + code->name + " has no build: it can't be called",
                 {"call one of its methods, or give it a `build(x) { ... }`"});
-  if (!outlined) return run_build_inline(in, self, std::move(args));
+  // A build with gradients of its own stays a graph, so that there is something to differentiate as a whole.
+  if (!outlined && !method("build_grad")) return run_build_inline(in, self, std::move(args));
   BuildState* caller = in.world().current();
   GraphSource source = source_of_instance(self);
   std::shared_ptr<BuildState> state;

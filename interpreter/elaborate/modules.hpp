@@ -136,8 +136,8 @@ struct BuiltGraph {
 };
 /// Makes a graph in the current Ir: tensors and specs among the arguments become inputs, the rest is baked in.
 BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments args);
-/// The same through the cache of outlined graphs.
-BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args);
+/// The same through the cache of outlined graphs, or through a cache of its own, which then is part of the key.
+BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache = {});
 /// Calls the shared graph; its params become params of the graph that is being built, under `prefix`.
 Value call_outlined(Interpreter& in, const GraphSource& source, Arguments args, BuildState* state);
 

@@ -1,4 +1,6 @@
 // Outlined modules and functions: their graphs are shared between calls that would build the same one.
+#include <fmt/format.h>
+
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 
@@ -222,10 +224,14 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
   return std::move(w.out);
 }
 
-BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args) {
+BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache) {
   std::shared_ptr<Ir> ir = in.target().ir;
   std::vector<Value> keep;
   std::string key = sharing_key(in, source, args, keep);
+  if (cache.is_object()) {
+    key += fmt::format("|{}", fmt::ptr(cache.object().get()));
+    keep.push_back(cache);
+  }
   GraphWorld::PerIr& known = in.world().of(ir);
   auto found = known.shared.find(key);
   if (found != known.shared.end()) return {found->second.graph, found->second.factories};

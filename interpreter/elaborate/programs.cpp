@@ -140,6 +140,7 @@ const std::vector<std::string>& ir_member_names() {
                                               "num_host_transfers",
                                               "main_graph",
                                               "create_graph",
+                                              "create_empty_graph",
                                               "get_all_h2d_streams",
                                               "get_all_d2h_streams",
                                               "replica_grouping"};
@@ -205,6 +206,9 @@ std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
     return make_method(std::string(name), [owner = ir, to_device = name == "get_all_h2d_streams"](
                                               Interpreter&, Arguments) { return stream_list(owner, to_device); });
   }
+  if (name == "create_empty_graph")
+    return make_method("create_empty_graph",
+                       [owner = ir](Interpreter& i, Arguments args) { return create_empty_graph(i, owner, args); });
   if (name == "create_graph") {
     return make_method("create_graph", [owner = ir](Interpreter& i, Arguments args) -> Value {
       if (args.positional.empty()) throw Error("create_graph takes a def or a module, then the arguments of its graph");

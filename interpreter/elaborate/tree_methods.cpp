@@ -231,6 +231,21 @@ Value m_init_zero(Interpreter& in, const TreePtr& t, const Arguments& args) {
   ArgReader a("init_zero", args, {"prefix"});
   return init_factories(in, *t, a.string_or("prefix", ""), true);
 }
+Value m_init_undef(Interpreter& in, const TreePtr& t, const Arguments& args) {
+  ArgReader a("init_undef", args, {});
+  return init_undefined(in, *t);
+}
+Value m_clear(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("clear", args, {});
+  std::vector<TreeObject*> open{t.get()};
+  while (!open.empty()) {
+    TreeObject* at = open.back();
+    open.pop_back();
+    std::erase_if(at->items, [](const auto& item) { return !item.second.template as<TreeObject>(); });
+    for (auto& [k, v] : at->items) open.push_back(v.as<TreeObject>());
+  }
+  return {};
+}
 
 struct Row {
   std::string_view name;
@@ -257,8 +272,9 @@ constexpr Row rows[] = {
     {"map", m_map},
     {"to_mapping", m_to_mapping},
     {"remap", m_remap},
+    {"clear", m_clear},
 };
-constexpr Row factory_rows[] = {{"init", m_init}, {"init_zero", m_init_zero}};
+constexpr Row factory_rows[] = {{"init", m_init}, {"init_zero", m_init_zero}, {"init_undef", m_init_undef}};
 
 /// `NamedTensors`, `NamedVariableFactories`, `DotTree` themselves.
 struct TreeClassObject final : Object {
@@ -313,7 +329,7 @@ std::vector<std::string> TreeObject::member_names() const {
   for (const auto& [k, v] : items) names.push_back(k);
   for (const Row& row : rows) names.emplace_back(row.name);
   if (kind == TreeKind::factories)
-    names.insert(names.end(), {"init", "init_zero"});
+    names.insert(names.end(), {"init", "init_zero", "init_undef"});
   else
     names.insert(names.end(), {"tensors", "named_tensors"});
   return names;

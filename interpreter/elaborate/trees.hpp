@@ -58,7 +58,7 @@ struct VariableFactoryObject final : Object {
   std::string type_name() const override { return "VariableFactory"; }
   std::string repr(Interpreter& in) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
-  std::vector<std::string> member_names() const override { return {"name", "spec", "shape", "dtype", "by_ref"}; }
+  std::vector<std::string> member_names() const override;
 };
 
 /// The array that an initial value stands for: a number fills, an array must fit, an initialiser or a function is
@@ -69,8 +69,12 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
 /// too. Throws outside a main graph.
 TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix, bool zero);
 
+/// New memory for all factories of a tree, in the graph that is being built.
+TreePtr init_undefined(Interpreter& in, const TreeObject& factories);
+
 /// DotTree, NamedTensors, NamedVariableFactories: called, `from_dict`, `pack`.
 void bind_tree_builtins(Scope& prelude);
 void bind_initialiser_builtins(Scope& prelude);
+void bind_factory_builtins(Scope& prelude);
 
 }  // namespace pxl

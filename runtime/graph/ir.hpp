@@ -140,6 +140,12 @@ class Graph {
   void prune(size_t first_input);
   void set_inputs(std::vector<Tensor*> permuted);        ///< the same inputs in another order
   void rename(Tensor* tensor, const std::string& name);  ///< made unique like any name
+  void set_outputs(std::vector<Tensor*> outputs);        ///< the declared outputs, in place of what there is
+  /// An op like `from`, which may belong to another graph or Ir: its row, attributes, place and output specs, with
+  /// other operands. Nothing is inferred again, and no `in_sequence` applies.
+  Op* copy_op(const Op& from, std::vector<Tensor*> inputs, std::vector<Graph*> called, Stream* stream);
+  /// A tensor like `from` that no op makes: an input, a variable or a constant, with its own name.
+  Tensor* copy_source(const Tensor& from);
 
   // Order constraints of `in_sequence`; see InSequence.
   struct Sequencing;
@@ -202,6 +208,9 @@ class Ir {
   Graph& create_graph(const std::string& title);
   /// "{forward}_bwd", then "{forward}_bwd_{n}".
   Graph& create_gradient_graph(const Graph& forward);
+
+  /// A graph with the name of one of another Ir, which takes no number here.
+  Graph& create_graph_like(const Graph& other);
 
   /// A stream of the main graph; the name is made unique.
   Stream& add_stream(TensorSpec spec, const std::string& name, bool to_device);

@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/product.hpp"
 #include "runtime/kernels/scratch.hpp"
+#include "runtime/transform/flops.hpp"
 
 namespace pxl {
 

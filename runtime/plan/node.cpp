@@ -93,14 +93,6 @@ void lower_call(Node& node, const Op& op) {
 
 }  // namespace
 
-int64_t flops_of(const Op& op) {
-  const SiteStorage storage(op);
-  if (op.row->flops) return op.row->flops(storage.site);
-  int64_t n = 0;
-  for (const Tensor* t : op.outputs) n += t->spec.size();
-  return n;
-}
-
 Kernel make_kernel(const Op& op) {
   const SiteStorage storage(op);
   return op.row->kernel(storage.site);

@@ -56,8 +56,6 @@ bool is_plain_copy(const Op& op);
 /// Whether running the op may fail on its operands' values: it reads indices.
 bool may_fail(const Op& op);
 
-/// Floating-point operations of one run: what the row says, else one per element of the results.
-int64_t flops_of(const Op& op);
 /// The kernel of an op's row.
 Kernel make_kernel(const Op& op);
 

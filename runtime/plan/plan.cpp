@@ -11,6 +11,7 @@
 #include "runtime/plan/arena.hpp"
 #include "runtime/plan/fold.hpp"
 #include "runtime/plan/storage.hpp"
+#include "runtime/transform/flops.hpp"
 
 namespace pxl {
 

@@ -8,32 +8,12 @@
 #include <algorithm>
 
 #include "runtime/ops/table.hpp"
+#include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
 
 namespace pxl {
 
 namespace {
-
-/// Keeps what the program being elaborated gives to its next op.
-class StateGuard {
- public:
-  explicit StateGuard(Ir& ir) : ir_(ir), origin_(ir.origin), scopes_(ir.name_scopes), ipu_(ir.ipu), io_(ir.io_tiles) {}
-  ~StateGuard() {
-    ir_.origin = std::move(origin_);
-    ir_.name_scopes = std::move(scopes_);
-    ir_.ipu = ipu_;
-    ir_.io_tiles = io_;
-  }
-  StateGuard(const StateGuard&) = delete;
-  StateGuard& operator=(const StateGuard&) = delete;
-
- private:
-  Ir& ir_;
-  Origin origin_;
-  std::vector<std::string> scopes_;
-  std::optional<int> ipu_;
-  bool io_;
-};
 
 constexpr std::string_view gradient_prefix = "Gradient___";
 
@@ -225,8 +205,7 @@ void Differentiator::visit(const Op& op) {
 
 GradGraphInfoPtr Differentiator::run() {
   check_nothing_modified(forward_);
-  StateGuard guard(forward_.ir());
-  forward_.ir().name_scopes.clear();
+  const BuildStateGuard guard(forward_.ir());
   for (Tensor* t : provided_) {
     Tensor* given = graph_.add_input(t->spec, gradient_name(*t));
     contributions_[t].push_back(given);
@@ -237,46 +216,73 @@ GradGraphInfoPtr Differentiator::run() {
 }
 
 GradGraphInfoPtr Differentiator::finish() {
-  auto info = std::make_shared<GradGraphInfo>();
-  info->graph = &graph_;
-  info->forward_graph = &forward_;
+  std::vector<std::pair<Tensor*, Tensor*>> gradients;
   for (Tensor* t : required_)
-    if (Tensor* g = gradient(t)) {
-      graph_.add_output(g);
-      info->expected_outputs.push_back({ConnectionType::fwd_grad, t});
-    }
-  graph_.prune(provided_.size());
+    if (Tensor* g = gradient(t)) gradients.emplace_back(t, g);
+  return finish_gradient_graph(forward_, graph_, provided_, gradients, values_);
+}
 
-  const TensorSet kept(graph_.inputs().begin(), graph_.inputs().end());
-  std::map<std::string_view, Tensor*> used;  // forward tensors by id
-  for (const auto& [tensor, value] : values_)
-    if (kept.count(value)) used.emplace(tensor->id, tensor);
-  std::vector<Tensor*> inputs(graph_.inputs().begin(),
-                              graph_.inputs().begin() + static_cast<std::ptrdiff_t>(provided_.size()));
-  for (Tensor* t : provided_) info->expected_inputs.push_back({ConnectionType::fwd_grad, t});
-  const TensorSet given(forward_.inputs().begin(), forward_.inputs().end());
-  for (const auto& [id, tensor] : used) {
-    inputs.push_back(values_.at(tensor));
-    info->expected_inputs.push_back({ConnectionType::fwd, tensor});
-    if (!given.count(tensor)) forward_.add_stashed_output(tensor);
+GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::vector<Tensor*>& provided,
+                                       const std::vector<std::pair<Tensor*, Tensor*>>& gradients,
+                                       const std::unordered_map<Tensor*, Tensor*>& values) {
+  auto info = std::make_shared<GradGraphInfo>();
+  info->graph = &made;
+  info->forward_graph = &forward;
+  for (const auto& [tensor, gradient] : gradients) {
+    made.add_output(gradient);
+    info->expected_outputs.push_back({ConnectionType::fwd_grad, tensor});
   }
-  graph_.set_inputs(std::move(inputs));
+  made.prune(provided.size());
+
+  const TensorSet kept(made.inputs().begin(), made.inputs().end());
+  std::map<std::string_view, Tensor*> used;  // forward tensors by id
+  for (const auto& [tensor, value] : values)
+    if (kept.count(value)) used.emplace(tensor->id, tensor);
+  std::vector<Tensor*> inputs(made.inputs().begin(),
+                              made.inputs().begin() + static_cast<std::ptrdiff_t>(provided.size()));
+  for (Tensor* t : provided) info->expected_inputs.push_back({ConnectionType::fwd_grad, t});
+  const TensorSet given(forward.inputs().begin(), forward.inputs().end());
+  for (const auto& [id, tensor] : used) {
+    inputs.push_back(values.at(tensor));
+    info->expected_inputs.push_back({ConnectionType::fwd, tensor});
+    if (!given.count(tensor)) forward.add_stashed_output(tensor);
+  }
+  made.set_inputs(std::move(inputs));
   return info;
 }
 
+using CustomGradients = std::map<const Graph*, CustomGradient>;
+
+void set_custom_gradient(Graph& graph, CustomGradient gradient) {
+  auto& slot = graph.ir().memo["custom_gradients"];
+  const auto before = std::static_pointer_cast<const CustomGradients>(slot);
+  auto after = before ? std::make_shared<CustomGradients>(*before) : std::make_shared<CustomGradients>();
+  (*after)[&graph] = std::move(gradient);
+  slot = after;
+}
+
+static const CustomGradient* custom_gradient(Graph& graph) {
+  const auto known = std::static_pointer_cast<const CustomGradients>(graph.ir().memo["custom_gradients"]);
+  if (!known) return nullptr;
+  const auto found = known->find(&graph);
+  return found == known->end() ? nullptr : &found->second;
+}
+
 GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required,
-                               const GradInfos& called, bool strict) {
+                               const GradInfos& called, bool strict, bool own) {
   Ir& ir = graph.ir();
   const std::string key = memo_key(graph, provided, required);
-  auto& slot = ir.memo["autodiff"];
-  if (const auto memo = std::static_pointer_cast<const Memo>(slot); memo && called.empty())
+  auto& slot = ir.memo["autodiff"];  // stays where it is: a map's nodes do not move
+  if (const auto memo = std::static_pointer_cast<const Memo>(slot); memo && called.empty() && !own)
     if (const auto found = memo->find(key); found != memo->end()) {
       if (strict) check_strict(*found->second, provided, required);
       return found->second;
     }
-  const GradGraphInfoPtr info = Differentiator(graph, provided, required, called).run();
+  const CustomGradient* custom = custom_gradient(graph);
+  const GradGraphInfoPtr info =
+      custom ? (*custom)(graph, provided, required) : Differentiator(graph, provided, required, called).run();
   if (strict) check_strict(*info, provided, required);
-  if (called.empty()) {
+  if (called.empty() && !own) {
     // A new map each time: marks keep the old one, so a rollback also forgets gradient graphs.
     const auto before = std::static_pointer_cast<const Memo>(slot);
     auto after = before ? std::make_shared<Memo>(*before) : std::make_shared<Memo>();
@@ -288,7 +294,7 @@ GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provide
 
 GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grads_provided,
                           std::optional<std::vector<Tensor*>> grads_required,
-                          const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info) {
+                          const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info, bool own) {
   if (graph.is_main())
     throw Error("autodiff: the main graph cannot be differentiated",
                 {"put the computation into a graph (a module's create_graph) and differentiate that"});
@@ -326,7 +332,7 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
 
   const auto mark = graph.ir().mark();
   try {
-    return differentiate(graph, provided, required, called_graphs_grad_info, grads_required.has_value());
+    return differentiate(graph, provided, required, called_graphs_grad_info, grads_required.has_value(), own);
   } catch (...) {
     graph.ir().rollback(*mark);  // no half-built gradient graphs, no outputs added in vain
     throw;

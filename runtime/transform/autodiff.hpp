@@ -1,9 +1,11 @@
 // Reverse-mode differentiation, graph to graph (reference: PopXL's transforms.autodiff).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/graph/ir.hpp"
@@ -37,12 +39,26 @@ using GradGraphInfoPtr = std::shared_ptr<const GradGraphInfo>;
 /// The gradient graph of `graph`. `grads_provided` default to the declared outputs, `grads_required` to all inputs
 /// that can have a gradient. Inputs of the result: a gradient per provided tensor, then the forward tensors that
 /// are used, by id. Activations among them become further outputs of the forward graph and of its call sites.
-/// Graphs called by `graph` are differentiated first, each once. Memoised per graph and lists.
+/// Graphs called by `graph` are differentiated first, each once. Memoised per graph and lists; with `own`, a graph that
+/// nobody else has, for transforms that go on to change it.
 /// Throws: a modifying op in the forward graph, a required tensor without gradient path, an op without gradient;
 /// each names the op and its source line.
 GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grads_provided = {},
                           std::optional<std::vector<Tensor*>> grads_required = {},
-                          const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info = {});
+                          const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info = {}, bool own = false);
+
+/// Gives a graph its gradients by other means than its ops': called with the graph, `grads_provided` and
+/// `grads_required` where autodiff, of the graph or of one that calls it, needs a gradient graph.
+using CustomGradient =
+    std::function<GradGraphInfoPtr(Graph&, const std::vector<Tensor*>&, const std::vector<Tensor*>&)>;
+void set_custom_gradient(Graph& graph, CustomGradient gradient);
+
+/// Completes a gradient graph: `made` has a gradient of each tensor of `provided` as its first inputs; `gradients` are
+/// pairs of a forward tensor and its gradient, which become its outputs; `values` are forward tensors and the inputs of
+/// `made` that stand for them. Prunes, orders the inputs, and makes activations outputs of the forward graph.
+GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::vector<Tensor*>& provided,
+                                       const std::vector<std::pair<Tensor*, Tensor*>>& gradients,
+                                       const std::unordered_map<Tensor*, Tensor*>& values);
 
 /// The floating inputs of `graph` from which floating tensors lead to a tensor of `grads_provided` (by default the
 /// declared outputs), in input order.

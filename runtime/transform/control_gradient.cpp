@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/recompute.hpp"
 
 namespace pxl {
 
@@ -13,21 +14,10 @@ namespace {
 /// A repeat is differentiated iteration by iteration; more than this would make an unreasonably large graph.
 constexpr int64_t max_unrolled = 4096;
 
-bool uses_streams(const Graph& graph, std::unordered_set<const Graph*>& seen) {
-  if (!seen.insert(&graph).second) return false;
-  for (const auto& op : graph.ops()) {
-    if (op->stream) return true;
-    for (const Graph* callee : op->called)
-      if (uses_streams(*callee, seen)) return true;
-  }
-  return false;
-}
-
 /// What is computed again must not move data a second time.
 void check_repeatable(const Op& op) {
-  std::unordered_set<const Graph*> seen;
   for (const Graph* callee : op.called) {
-    if (!uses_streams(*callee, seen)) continue;
+    if (!uses_streams(*callee)) continue;
     Diagnostic d;
     d.message = fmt::format(
         "`{}` has no gradient here: the graph `{}` loads from or stores to a stream, and the "

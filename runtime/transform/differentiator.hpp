@@ -23,7 +23,7 @@ std::vector<Tensor*> floating_once(const std::vector<Tensor*>& tensors);
 
 /// autodiff with both lists given. Not strict: required tensors to which no gradient flows are left out.
 GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required,
-                               const GradInfos& called, bool strict);
+                               const GradInfos& called, bool strict, bool own = false);
 
 class Differentiator : public GradContext {
  public:

@@ -1,0 +1,77 @@
+#include "runtime/transform/accumulate.hpp"
+
+#include <algorithm>
+
+#include "runtime/ops/emit.hpp"
+#include "runtime/transform/build_state.hpp"
+#include "runtime/transform/differentiator.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// "fc1.weight", also for a tensor that has no key but scopes: "fc1/weight".
+std::string dotted_name(const Tensor& t) {
+  std::string name = t.key.empty() ? t.name : t.key;
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+}  // namespace
+
+Accumulation autodiff_with_accumulation(Graph& graph, const std::vector<Tensor*>& accumulate,
+                                        std::optional<std::vector<Tensor*>> grads_provided,
+                                        const std::vector<Tensor*>& grads_required,
+                                        const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info) {
+  if (accumulate.empty())
+    throw Error("autodiff_with_accumulation: no tensor is named whose gradient is to be accumulated",
+                {"name inputs of the graph, for instance `graph.args.tensors`"});
+  std::vector<Tensor*> required;
+  TensorSet seen;
+  for (Tensor* t : grads_required)
+    if (seen.insert(t).second) required.push_back(t);
+  const size_t returned = required.size();
+  TensorSet accumulated;
+  for (Tensor* t : accumulate) {
+    if (!accumulated.insert(t).second)
+      throw Error("autodiff_with_accumulation: `" + t->name + "` is named twice among the tensors to accumulate");
+    if (seen.insert(t).second) required.push_back(t);
+  }
+
+  Ir& ir = graph.ir();
+  const auto mark = ir.mark();
+  try {
+    const GradGraphInfoPtr plain = autodiff(graph, std::move(grads_provided), required, called_graphs_grad_info, true);
+    Graph& made = *plain->graph;
+    std::unordered_map<const Tensor*, Tensor*> gradients;
+    for (size_t i = 0; i < plain->expected_outputs.size(); ++i)
+      gradients.emplace(plain->expected_outputs[i].fwd_tensor, made.outputs()[i]);
+    auto info = std::make_shared<GradGraphInfo>(*plain);
+    info->expected_outputs.resize(returned);
+    made.set_outputs({made.outputs().begin(), made.outputs().begin() + static_cast<std::ptrdiff_t>(returned)});
+
+    const BuildStateGuard guard(ir);
+    Accumulation result;
+    result.info = info;
+    result.counter = made.add_input({{}, DType::float32, {}}, "mean_accum_counter", true, "mean_accum_counter");
+    for (const Tensor* t : accumulate) {
+      const std::string name = "accum." + dotted_name(*t);
+      result.accumulators.push_back(made.add_input(t->spec, name, true, name));
+    }
+    GraphEmitter emitter(made);
+    const InSequence chain(made, InSequence::Mode::yes);
+    {
+      const InSequence any_order(made, InSequence::Mode::no);
+      for (size_t i = 0; i < accumulate.size(); ++i)
+        emitter.emit("accumulate_mean_", {emitter.of(result.accumulators[i]), emitter.of(gradients.at(accumulate[i])),
+                                          emitter.of(result.counter)});
+    }
+    emitter.emit("accumulate_", {emitter.of(result.counter), emitter.scalar(1, DType::float32)});
+    return result;
+  } catch (...) {
+    ir.rollback(*mark);
+    throw;
+  }
+}
+
+}  // namespace pxl

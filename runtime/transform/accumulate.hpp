@@ -1,0 +1,23 @@
+// Gradient graphs that keep a running mean of gradients in accumulators (reference: popxl.addons'
+// autodiff_with_accumulation).
+#pragma once
+
+#include "runtime/transform/autodiff.hpp"
+
+namespace pxl {
+
+struct Accumulation {
+  GradGraphInfoPtr info;      ///< its graph has further by-ref inputs behind those that `expected_inputs` describes
+  Tensor* counter = nullptr;  ///< input "mean_accum_counter", float32[]: how many gradients the means hold
+  std::vector<Tensor*> accumulators;  ///< inputs "accum.NAME", parallel to the tensors, each of its tensor's spec
+};
+
+/// A gradient graph of its own whose calls add the gradients of `accumulate` to means: with the counter at k, a mean m
+/// becomes m k / (k + 1) + gradient / (k + 1), and the counter k + 1. With the counter at 0 a call begins anew. The
+/// gradients of `grads_required` (by default none) are its outputs. Errors as of autodiff, each required strictly.
+Accumulation autodiff_with_accumulation(Graph& graph, const std::vector<Tensor*>& accumulate,
+                                        std::optional<std::vector<Tensor*>> grads_provided = {},
+                                        const std::vector<Tensor*>& grads_required = {},
+                                        const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info = {});
+
+}  // namespace pxl

@@ -1,0 +1,103 @@
+#include "runtime/transform/recompute.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "runtime/transform/build_state.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// "Net_subgraph(0)_bwd" becomes "Net_bwd_recomp".
+std::string recompute_title(const Graph& gradient) {
+  std::string title = gradient.id();
+  const size_t begin = title.find("_subgraph(");
+  const size_t end = begin == std::string::npos ? begin : title.find(')', begin);
+  if (end != std::string::npos) title.erase(begin, end + 1 - begin);
+  return title + "_recomp";
+}
+
+std::vector<Tensor*> by_name(std::vector<Tensor*> tensors) {
+  std::stable_sort(tensors.begin(), tensors.end(), [](const Tensor* a, const Tensor* b) { return a->name < b->name; });
+  return tensors;
+}
+
+bool uses_streams(const Graph& graph, std::unordered_set<const Graph*>& seen) {
+  if (!seen.insert(&graph).second) return false;
+  return std::any_of(graph.ops().begin(), graph.ops().end(), [&](const auto& op) {
+    return op->stream || std::any_of(op->called.begin(), op->called.end(),
+                                     [&](const Graph* callee) { return uses_streams(*callee, seen); });
+  });
+}
+
+}  // namespace
+
+bool uses_streams(const Graph& graph) {
+  std::unordered_set<const Graph*> seen;
+  return uses_streams(graph, seen);
+}
+
+GradGraphInfoPtr recompute_graph(const GradGraphInfo& info) {
+  Graph& forward = *info.forward_graph;
+  Graph& gradient = *info.graph;
+  if (uses_streams(forward))
+    throw Error("recompute_graph: `" + forward.id() + "` loads from or stores to a stream, and would do so again",
+                {"move the streams out of the graph"});
+  Ir& ir = forward.ir();
+  const auto mark = ir.mark();
+  try {
+    const BuildStateGuard guard(ir);
+    Graph& made = ir.create_graph(recompute_title(gradient));
+    auto result = std::make_shared<GradGraphInfo>();
+    result->graph = &made;
+    result->forward_graph = &forward;
+    result->expected_outputs = info.expected_outputs;
+
+    std::unordered_map<const Tensor*, Tensor*> here;  // inputs of both graphs
+    const auto add = [&](const Tensor* t) {
+      return here.emplace(t, made.add_input(t->spec, t->name, t->by_ref, t->key)).first->second;
+    };
+    const auto& inputs = forward.inputs();
+    for (size_t i = 0; i < info.expected_inputs.size(); ++i) {
+      const ExpectedConnection& c = info.expected_inputs[i];
+      if (c.type == ConnectionType::fwd_grad)
+        add(gradient.inputs()[i]);
+      else if (std::find(inputs.begin(), inputs.end(), c.fwd_tensor) != inputs.end())
+        add(c.fwd_tensor);
+      else
+        continue;  // an activation
+      result->expected_inputs.push_back(c);
+    }
+    for (Tensor* t : by_name(inputs)) {
+      if (here.count(t)) continue;
+      add(t);
+      result->expected_inputs.push_back({ConnectionType::fwd, t});
+    }
+    const auto& grad_inputs = gradient.inputs();
+    for (const Tensor* t :
+         by_name({grad_inputs.begin() + static_cast<std::ptrdiff_t>(info.expected_inputs.size()), grad_inputs.end()}))
+      add(t);
+
+    std::vector<Tensor*> given;
+    for (const Tensor* t : inputs) given.push_back(here.at(t));
+    const Op* again = made.add_call(forward, given);
+    std::unordered_map<const Tensor*, Tensor*> values;  // forward tensors here
+    for (size_t i = 0; i < forward.outputs().size(); ++i) values.emplace(forward.outputs()[i], again->outputs[i]);
+    for (const Tensor* t : inputs) values[t] = here.at(t);
+    given.clear();
+    for (size_t i = 0; i < grad_inputs.size(); ++i) {
+      const bool activation = i < info.expected_inputs.size() && info.expected_inputs[i].type == ConnectionType::fwd;
+      given.push_back(activation ? values.at(info.expected_inputs[i].fwd_tensor) : here.at(grad_inputs[i]));
+    }
+    const Op* back = made.add_call(gradient, given);
+    for (Tensor* t : back->outputs) made.add_output(t);
+    return result;
+  } catch (...) {
+    ir.rollback(*mark);
+    throw;
+  }
+}
+
+}  // namespace pxl
