@@ -58,7 +58,29 @@ def profile(pxl, flag):
     return None
 
 
+def layer_times(pxl, layers, outline):
+    """Milliseconds to build and plan a transformer's training program: the fastest of some rounds."""
+    code, out, err = call(pxl, "bench/layers.pxl", "--layers", layers, "--rounds", 4, *outline)
+    found = re.search(r"([\d.]+) ms to build, ([\d.]+) ms to plan", out)
+    if code != 0 or not found:
+        raise RuntimeError(f"status {code}\n{out}{err}")
+    return sum(float(g) for g in found.groups())
+
+
+def linear(pxl, outline):
+    """Twice the layers take about twice as long to build and plan. A busy machine gets several attempts."""
+    tried = []
+    for _ in range(4):
+        few, many = layer_times(pxl, 12, outline), layer_times(pxl, 24, outline)
+        if many <= 2.6 * few:
+            return None
+        tried.append(f"12 layers {few:.1f} ms, 24 layers {many:.1f} ms: {many / few:.2f} times")
+    return "\n".join(tried)
+
+
 def bench_tests(pxl, add):
+    add("bench: building is linear in the layers", linear(pxl, []))
+    add("bench: building is linear in the layers, outlined", linear(pxl, ["--outline"]))
     add("bench: bench/run without the other programs", absent())
     add("bench: the table of bench/run", table())
     add("bench: a profile", profile(pxl, ["--profile"]))

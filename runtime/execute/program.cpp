@@ -13,8 +13,12 @@ namespace pxl {
 
 namespace {
 constexpr int64_t max_steps = 4'000'000;  // of about 120 bytes each
-constexpr double worth_dividing = 1500;   // nanoseconds: several times what it costs to call the team together
+constexpr double divided_from = 1500;     // nanoseconds: several times what it costs to call the team together
 }  // namespace
+
+bool worth_dividing(const Kernel& kernel) {
+  return !kernel.phases().empty() && kernel.work() >= divided_from && team().size() > 1;
+}
 
 void run_divided(const Kernel& kernel, const Buffers& buffers) {
   Team& workers = team();
@@ -138,7 +142,7 @@ class Program::Builder {
     step.outputs = outputs;
     step.changes_variable = changes;
     step.fallible = may_fail(*item.op);
-    step.divided = !item.kernel.phases().empty() && item.kernel.work() >= worth_dividing && team().size() > 1;
+    step.divided = worth_dividing(item.kernel);
   }
 
   size_t port(const Stream* stream) {

@@ -47,6 +47,8 @@ struct Step {
   Buffers buffers{nullptr, nullptr};
 };
 
+/// Whether a kernel takes long enough to share it out among the team's threads.
+bool worth_dividing(const Kernel& kernel);
 /// Runs the phases of a kernel on all threads of the team.
 void run_divided(const Kernel& kernel, const Buffers& buffers);
 
