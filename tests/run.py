@@ -386,7 +386,8 @@ def docs_tests(pxl, tally):
 # ---- house ------------------------------------------------------------------------------------------------------
 
 LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform",
-          "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/elaborate", "interpreter/cli"]
+          "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/elaborate", "interpreter/tools",
+          "interpreter/repl", "interpreter/cli"]
 # What a layer may include besides the ones listed before it is nothing; these it may not include although they are.
 APART = {"runtime/io": ["runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform", "runtime/plan", "runtime/execute"],
          "interpreter/syntax": [l for l in LAYERS if l.startswith("runtime/") and l != "runtime/base"]}

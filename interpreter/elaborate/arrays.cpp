@@ -95,7 +95,13 @@ std::optional<Value> ArrayObject::member(Interpreter& in, std::string_view name)
 }
 
 Value ArrayObject::index(Interpreter& in, const Value& key) { return array_get(in, value, key); }
-void ArrayObject::set_index(Interpreter& in, const Value& key, Value v) { array_set(in, value, key, v); }
+void ArrayObject::set_index(Interpreter& in, const Value& key, Value v) {
+  changing();
+  array_set(in, value, key, v);
+}
+std::function<void()> ArrayObject::state() {
+  return [this, old = value] { value = old; };
+}
 
 std::optional<int64_t> ArrayObject::length(Interpreter&) {
   if (value.rank() == 0) throw run_error("a 0-d array has no length");

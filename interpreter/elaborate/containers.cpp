@@ -54,6 +54,7 @@ const Value* DictObject::find(const Value& key) const {
   return it == where_.end() ? nullptr : &items[it->second].second;
 }
 void DictObject::put(const Value& key, Value value) {
+  changing();
   auto [it, fresh] = where_.try_emplace(need_key(key), items.size());
   if (fresh)
     items.emplace_back(key, std::move(value));
@@ -63,6 +64,7 @@ void DictObject::put(const Value& key, Value value) {
 bool DictObject::erase(const Value& key) {
   auto it = where_.find(need_key(key));
   if (it == where_.end()) return false;
+  changing();
   const size_t at = it->second;
   where_.erase(it);
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
@@ -70,6 +72,12 @@ bool DictObject::erase(const Value& key) {
     if (i > at) --i;
   }
   return true;
+}
+std::function<void()> DictObject::state() {
+  return [this, old = items, where = where_] {
+    items = old;
+    where_ = where;
+  };
 }
 DictObject::~DictObject() {
   for (auto& [k, v] : items) {
@@ -184,6 +192,7 @@ std::optional<Value> DictObject::member(Interpreter&, std::string_view name) {
   if (n == "clear") {
     return make_method(n, [self](Interpreter&, const Arguments& args) -> Value {
       ArgReader a("clear", args, {});
+      self->changing();
       self->items.clear();
       self->where_.clear();
       return {};

@@ -44,6 +44,7 @@ struct ListObject final : SequenceObject {
   std::optional<Value> member(Interpreter&, std::string_view) override;
   std::vector<std::string> member_names() const override;
   void set_index(Interpreter&, const Value&, Value) override;
+  std::function<void()> state() override;
 };
 struct TupleObject final : SequenceObject {
   using SequenceObject::SequenceObject;
@@ -70,6 +71,7 @@ struct DictObject final : Object {
   const Value* find(const Value& key) const;
   void put(const Value& key, Value value);  ///< throws for an unhashable key
   bool erase(const Value& key);
+  std::function<void()> state() override;
   std::vector<std::pair<Value, Value>> items;
 
  private:
@@ -135,6 +137,7 @@ struct ArrayObject final : Object {
   std::optional<int64_t> length(Interpreter&) override;
   std::optional<Iterator> iterate(Interpreter&) override;
   bool truth(Interpreter&) override;
+  std::function<void()> state() override;
 };
 
 /// A function written in C++.

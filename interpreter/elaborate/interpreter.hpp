@@ -193,6 +193,7 @@ class Interpreter {
 
  private:
   friend struct DepthGuard;
+  friend class InputRecord;
   InterpreterOptions options_;
   ScopePtr prelude_;
   ScopePtr file_scope_;

@@ -223,7 +223,16 @@ std::vector<std::string> ModuleInstance::member_names() const {
 void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value value) {
   if (method(name)) throw Error("`" + std::string(name) + "` is a method of " + code->name + ": it can't be assigned");
   in.remember(scope);  // a field may hold, through others, the module itself
+  changing();
   scope->bind(std::string(name), std::move(value));
+}
+
+std::function<void()> ModuleInstance::state() {
+  // The scope stays the same one: methods hold it.
+  return [this, names = scope->names, order = scope->order] {
+    scope->names = names;
+    scope->order = order;
+  };
 }
 
 Value ModuleInstance::call(Interpreter& in, Arguments args) {

@@ -35,6 +35,7 @@ struct ModuleInstance final : Object {
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override;
   void set_member(Interpreter& in, std::string_view name, Value value) override;
+  std::function<void()> state() override;
   bool callable() const override { return true; }
   /// Inlines the build into the graph that is being built, or calls the outlined graph.
   Value call(Interpreter& in, Arguments args) override;

@@ -81,6 +81,7 @@ std::optional<std::string> TupleObject::hash_key() const {
 }
 
 void ListObject::set_index(Interpreter& in, const Value& key, Value value) {
+  changing();
   if (auto* s = key.as<SliceObject>()) {
     std::vector<Value> fresh = in.to_vector(value);
     const SliceRange r = resolve_slice(*s, static_cast<int64_t>(items.size()));
@@ -100,6 +101,10 @@ void ListObject::set_index(Interpreter& in, const Value& key, Value value) {
   std::swap(items[static_cast<size_t>(i)], value);
 }
 
+std::function<void()> ListObject::state() {
+  return [this, old = items] { items = old; };
+}
+
 std::vector<std::string> ListObject::member_names() const {
   return {"append", "extend", "insert", "pop", "remove", "index", "count", "reverse", "sort", "copy", "clear"};
 }
@@ -111,6 +116,7 @@ using List = std::shared_ptr<ListObject>;
 Value list_pop(ListObject& list, const Arguments& args) {
   ArgReader a("pop", args, {"index"});
   if (list.items.empty()) throw run_error("pop from an empty list");
+  list.changing();
   const int64_t i = wrap_index(a.integer_or("index", -1), static_cast<int64_t>(list.items.size()), "a list");
   Value v = list.items[static_cast<size_t>(i)];
   list.items.erase(list.items.begin() + i);
@@ -139,6 +145,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
   using A = const Arguments&;
   if (n == "append") {
     return method([](In, L list, A args) -> Value {
+      list.changing();
       list.items.push_back(ArgReader("append", args, {"item"}).value("item"));
       return {};
     });
@@ -147,6 +154,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
     return method([](In in, L list, A args) -> Value {
       std::vector<Value> items = in.to_vector(ArgReader("extend", args, {"items"}).value("items"));
       if (list.items.size() + items.size() > max_elements) throw run_error("extend: the list would be too long");
+      list.changing();
       for (Value& v : items) list.items.push_back(std::move(v));
       return {};
     });
@@ -157,6 +165,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
       const auto size = static_cast<int64_t>(list.items.size());
       int64_t i = a.integer("index");
       if (i < 0) i = std::max<int64_t>(0, i < -size ? 0 : i + size);
+      list.changing();
       list.items.insert(list.items.begin() + std::min(i, size), a.value("item"));
       return {};
     });
@@ -165,6 +174,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
   if (n == "remove") {
     return method([](In in, L list, A args) -> Value {
       const size_t i = find_in(in, list, ArgReader("remove", args, {"item"}).value("item"));
+      list.changing();
       list.items.erase(list.items.begin() + static_cast<std::ptrdiff_t>(i));
       return {};
     });
@@ -188,6 +198,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
   if (n == "reverse") {
     return method([](In, L list, A args) -> Value {
       ArgReader("reverse", args, {});
+      list.changing();
       std::reverse(list.items.begin(), list.items.end());
       return {};
     });
@@ -197,7 +208,9 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
       Arguments more = args;
       more.positional.insert(more.positional.begin(), make_list(list.items));
       const Value* sorted = in.prelude()->find("sorted");
-      list.items = in.to_vector(in.call(*sorted, std::move(more)));
+      std::vector<Value> ordered = in.to_vector(in.call(*sorted, std::move(more)));
+      list.changing();
+      list.items = std::move(ordered);
       return {};
     });
   }
@@ -211,6 +224,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
     return method([](In, L list, A args) -> Value {
       ArgReader("clear", args, {});
       std::vector<Value> old;
+      list.changing();
       old.swap(list.items);
       return {};
     });

@@ -105,6 +105,7 @@ void TreeObject::insert(std::string_view dotted, Value value, bool overwrite) {
   TreeObject* at = this;
   if (auto* tree = value.as<TreeObject>()) value = tree->copy();  // so that no tree ever holds itself
   while (true) {
+    at->changing();
     size_t dot = dotted.find('.');
     std::string head(dotted.substr(0, dot));
     check_key(head, whole);
@@ -150,6 +151,7 @@ void TreeObject::reserve(std::string_view dotted) {
 }
 
 void TreeObject::prune() {
+  changing();
   for (auto& [k, v] : items)
     if (auto* t = v.as<TreeObject>()) t->prune();
   std::erase_if(items, [](const auto& item) {
@@ -167,7 +169,15 @@ bool TreeObject::erase(std::string_view dotted) {
     if (!at) return false;
     dotted.remove_prefix(dot + 1);
   }
+  at->changing();
   return std::erase_if(at->items, [&](const auto& item) { return item.first == dotted; }) > 0;
+}
+
+std::function<void()> TreeObject::state() {
+  return [this, old = items, depth = level] {
+    items = old;
+    level = depth;
+  };
 }
 
 std::vector<std::pair<std::string, Value>> TreeObject::leaves() const {

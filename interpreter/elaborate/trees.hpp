@@ -28,6 +28,7 @@ struct TreeObject final : Object {
   std::optional<Iterator> iterate(Interpreter& in) override;  ///< the keys of the top level
   bool contains(Interpreter& in, const Value& item) override;
   bool truth(Interpreter&) override { return !items.empty(); }
+  std::function<void()> state() override;
 
   /// The leaf or subtree under a dotted name, or null.
   const Value* find(std::string_view dotted) const;

@@ -120,6 +120,22 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual bool is_context() const { return false; }
   virtual Value enter(Interpreter& in);
   virtual void leave(Interpreter&, bool /*failed*/) {}
+
+  /// To be called before the object's own state changes, by every kind of object that has some: an input that is
+  /// taken back (undo.hpp) puts the state back. Costs a comparison where nothing is recorded.
+  void changing() {
+    if (era_ < recording_era) record_state();
+  }
+  /// Puts the present state back when called; nothing for objects that never change.
+  virtual std::function<void()> state() { return {}; }
+  /// The number of the input that is being recorded; 0 while none is.
+  static inline uint64_t recording_era = 0;
+  /// Grows with each input: objects made in an input need no record in it.
+  static inline uint64_t latest_era = 0;
+
+ private:
+  void record_state();
+  uint64_t era_ = latest_era;
 };
 
 /// Throws an Error "expected X, got Y" style message with no span (the evaluator locates it).

@@ -18,28 +18,6 @@ using namespace syntax;
 constexpr size_t most_diagnostics = 20;
 constexpr size_t most_problems = 200;  ///< before sorting: noise has thousands
 
-/// Offset of the first byte that is not UTF-8 (surrogates and overlong forms are not), or npos.
-size_t invalid_utf8(std::string_view text) {
-  auto continuation = [&](size_t i) { return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80; };
-  for (size_t i = 0; i < text.size();) {
-    auto c = static_cast<unsigned char>(text[i]);
-    if (c < 0x80) {
-      ++i;
-      continue;
-    }
-    size_t length = c >= 0xC2 && c <= 0xDF ? 2 : c >= 0xE0 && c <= 0xEF ? 3 : c >= 0xF0 && c <= 0xF4 ? 4 : 0;
-    if (length == 0) return i;
-    for (size_t k = 1; k < length; ++k)
-      if (!continuation(i + k)) return i;
-    auto second = static_cast<unsigned char>(text[i + 1]);
-    bool bad = (c == 0xE0 && second < 0xA0) || (c == 0xED && second > 0x9F) || (c == 0xF0 && second < 0x90) ||
-               (c == 0xF4 && second > 0x8F);
-    if (bad) return i;
-    i += length;
-  }
-  return std::string_view::npos;
-}
-
 // An error behind a bracket that is never closed says nothing new.
 bool within_unclosed(const TokenList& list, uint32_t token) {
   for (uint32_t around = list.tokens[token].enclosing; around != no_token; around = list.tokens[around].enclosing) {
@@ -70,6 +48,27 @@ void sort_and_limit(std::vector<Diagnostic>& all) {
 }
 
 }  // namespace
+
+size_t invalid_utf8(std::string_view text) {
+  auto continuation = [&](size_t i) { return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80; };
+  for (size_t i = 0; i < text.size();) {
+    auto c = static_cast<unsigned char>(text[i]);
+    if (c < 0x80) {
+      ++i;
+      continue;
+    }
+    size_t length = c >= 0xC2 && c <= 0xDF ? 2 : c >= 0xE0 && c <= 0xEF ? 3 : c >= 0xF0 && c <= 0xF4 ? 4 : 0;
+    if (length == 0) return i;
+    for (size_t k = 1; k < length; ++k)
+      if (!continuation(i + k)) return i;
+    auto second = static_cast<unsigned char>(text[i + 1]);
+    bool bad = (c == 0xE0 && second < 0xA0) || (c == 0xED && second > 0x9F) || (c == 0xF0 && second < 0x90) ||
+               (c == 0xF4 && second > 0x8F);
+    if (bad) return i;
+    i += length;
+  }
+  return std::string_view::npos;
+}
 
 ParseResult parse(const SourceFile& source) {
   ParseResult result;

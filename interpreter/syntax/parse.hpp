@@ -21,6 +21,9 @@ ParseResult parse(const SourceFile& source);
 enum class Completeness : uint8_t { complete, incomplete, invalid };
 Completeness completeness(const SourceFile& source);
 
+/// Offset of the first byte that is not UTF-8 (surrogates and overlong forms are not), or npos.
+size_t invalid_utf8(std::string_view text);
+
 /// Parses or throws Error with all diagnostics.
 ast::TreePtr parse_or_throw(const SourceFile& source);
 

@@ -237,6 +237,8 @@ class Ir {
   struct Mark;
   std::shared_ptr<const Mark> mark() const;
   void rollback(const Mark& mark);
+  /// Whether graphs, ops, tensors or streams came since.
+  bool changed_since(const Mark& mark) const;
 
   /// Per-Ir caches of transforms (autodiff's memo), keyed by the transform's own type.
   std::map<std::string, std::shared_ptr<void>> memo;

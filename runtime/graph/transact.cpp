@@ -97,6 +97,14 @@ std::shared_ptr<const Ir::Mark> Ir::mark() const {
   return m;
 }
 
+bool Ir::changed_since(const Mark& m) const {
+  if (graphs_.size() != m.graphs.size() || streams_.size() != m.stream_used.size() || next_op_ != m.next_op)
+    return true;
+  for (size_t i = 0; i < graphs_.size(); ++i)
+    if (graphs_[i]->ops_.size() != m.graphs[i].ops || graphs_[i]->tensors_.size() != m.graphs[i].tensors) return true;
+  return false;
+}
+
 void Ir::rollback(const Mark& m) {
   std::unordered_set<const Op*> dead_ops;
   std::unordered_set<const Tensor*> dead_tensors;

@@ -1,0 +1,54 @@
+#include "interpreter/tools/display.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/elaborate/graphs.hpp"
+#include "interpreter/elaborate/sessions.hpp"
+#include "interpreter/tools/inspection.hpp"
+
+namespace pxl {
+namespace {
+
+constexpr size_t most_lines = 60;
+
+std::string limited(std::string text) {
+  size_t at = 0, lines = 0;
+  while (lines < most_lines && (at = text.find('\n', at)) != text.npos) ++at, ++lines;
+  if (lines < most_lines) return text;
+  const auto rest = std::count(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), '\n') + 1;
+  text.resize(at);
+  return text + fmt::format("... {} more lines; `print` shows all", rest);
+}
+
+}  // namespace
+
+std::string display(Interpreter& in, const Value& v) {
+  if (v.is_none()) return {};
+  if (const Array* a = v.as_array()) return a->rank() == 0 ? in.str(v) : text(a->spec()) + "\n" + in.str(v);
+  if (v.as<GraphObject>() || v.type_name() == "gradient graph") return limited(in.str(v));
+  if (auto* r = v.as<RunResultObject>()) {
+    std::string out;
+    for (const std::string& name : r->member_names()) {
+      const Value array = in.member(v, name, {});
+      if (!out.empty()) out += '\n';
+      const Array* a = array.as_array();
+      std::string shown = in.str(array);
+      out += a && shown.find('\n') != shown.npos ? fmt::format("{}: {}\n{}", name, text(a->spec()), shown)
+                                                 : fmt::format("{}: {}", name, shown);
+    }
+    return limited(out.empty() ? in.repr(v) : out);
+  }
+  std::string shown = in.repr(v);
+  constexpr size_t most = 20000;
+  if (shown.size() > most) {
+    size_t end = most;
+    while (end > 0 && (shown[end] & 0xC0) == 0x80) --end;
+    shown.resize(end);
+    shown += "... (`print` shows all)";
+  }
+  return shown;
+}
+
+}  // namespace pxl

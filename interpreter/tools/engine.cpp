@@ -1,0 +1,214 @@
+#include "interpreter/tools/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <sstream>
+
+#include "interpreter/tools/display.hpp"
+#include "interpreter/tools/help.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl {
+namespace {
+
+std::unique_ptr<Interpreter> make_interpreter(const EngineOptions& options) {
+  InterpreterOptions o;
+  o.out = options.out;
+  o.err = options.err;
+  o.quiet = options.quiet;
+  o.terminal = options.terminal;
+  o.program_name = "session";
+  return std::make_unique<Interpreter>(std::move(o));
+}
+
+/// Whether the text ends in a `;` of its own (no comment's, no string's); it is cut off.
+bool take_semicolon(std::string& text) {
+  const std::vector<ClassifiedToken> tokens = Engine::highlight(text);
+  size_t last = tokens.size();
+  while (last > 0 &&
+         (tokens[last - 1].kind == TokenClass::comment || tokens[last - 1].kind == TokenClass::documentation))
+    --last;
+  if (last == 0 || tokens[last - 1].kind != TokenClass::unknown || text[tokens[last - 1].begin] != ';') return false;
+  text[tokens[last - 1].begin] = ' ';
+  return true;
+}
+
+Diagnostic failure(std::string message, Fault fault) {
+  return Diagnostic{Severity::error, fault, std::move(message), {}, {}, nullptr};
+}
+
+}  // namespace
+
+Engine::Engine(EngineOptions options) : options_(std::move(options)), in_(make_interpreter(options_)) {}
+Engine::~Engine() = default;
+
+std::vector<ClassifiedToken> Engine::highlight(std::string_view text) {
+  return classify_tokens(SourceFile("<text>", std::string(text)));
+}
+
+Completeness Engine::status(std::string_view given) {
+  std::string text(given);
+  take_semicolon(text);
+  return completeness(SourceFile("<text>", std::move(text)));
+}
+
+Completions Engine::complete(std::string_view text, size_t cursor) { return pxl::complete(*in_, text, cursor); }
+std::optional<Inspection> Engine::inspect(std::string_view text, size_t cursor) {
+  return pxl::inspect(*in_, text, cursor);
+}
+Inspection Engine::help(std::string_view name) { return pxl::help(*in_, name); }
+std::string Engine::show(const Value& value) { return display(*in_, value); }
+
+void Engine::set_last(Value v) {
+  last_ = std::move(v);
+  if (last_.is_none())
+    in_->prelude()->names.erase("_");
+  else
+    in_->prelude()->names["_"] = last_;
+}
+
+// Runs `body` and turns whatever it throws into an outcome; what must be taken back is.
+Outcome Engine::guarded(InputRecord& record, const std::function<void(Outcome&)>& body) {
+  Outcome o;
+  clear_interrupt();
+  const auto start = std::chrono::steady_clock::now();
+  auto failed = [&](std::vector<Diagnostic> why) {
+    o = Outcome();
+    o.kind = Outcome::Kind::failed;
+    o.diagnostics = std::move(why);
+  };
+  try {
+    body(o);
+  } catch (const Error& e) {
+    failed(e.all());
+  } catch (const Interrupted&) {
+    o = Outcome();
+    o.kind = Outcome::Kind::interrupted;
+    o.kept = !record.graphs_changed();
+  } catch (const ExitRequest& e) {
+    o = Outcome();
+    o.kind = Outcome::Kind::exited;
+    o.exit_status = e.code;
+  } catch (const std::bad_alloc&) {
+    failed({failure("out of memory", Fault::failed)});
+  } catch (const std::exception& e) {
+    failed({failure(fmt::format("internal error: {}", e.what()), Fault::internal)});
+  }
+  o.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return o;
+}
+
+Outcome Engine::run(const SourceFile& source, std::string_view kept_text, bool hidden) {
+  ParseResult parsed = parse(source);
+  Outcome o;
+  if (!parsed.tree) {
+    o.kind = Outcome::Kind::failed;
+    o.diagnostics = std::move(parsed.diagnostics);
+    o.number = number_;
+    return o;
+  }
+  auto record = std::make_unique<InputRecord>(*in_);
+  const Value before = last_;
+  o = guarded(*record, [&](Outcome& out) {
+    out.value = in_->run_more(parsed.tree);
+    if (!hidden) out.shown = show(out.value);
+  });
+  o.number = number_;
+  record->stop();
+  const bool keeps = o.ok() || (o.kind == Outcome::Kind::interrupted && o.kept);
+  if (!keeps) {
+    record->take_back();
+    return o;
+  }
+  if (o.ok() && !o.value.is_none()) set_last(o.value);
+  const bool counted = o.ok() && !parsed.tree->body->statements.empty();
+  if (counted) inputs_.emplace_back(kept_text);
+  done_.push_back({std::move(record), before, counted});
+  if (done_.size() > undo_depth) done_.pop_front();
+  return o;
+}
+
+Outcome Engine::submit(std::string_view given) {
+  std::string text(given);
+  const bool hidden = take_semicolon(text);
+  ++number_;
+  const SourceFile& source = add_source(fmt::format("[{}]", number_), std::move(text));
+  return run(source, source.text(), hidden);
+}
+
+Outcome Engine::load(const std::string& path) {
+  ++number_;
+  Outcome o;
+  o.number = number_;
+  auto unreadable = [&](int reason) {
+    o.kind = Outcome::Kind::failed;
+    o.diagnostics.push_back(
+        failure(fmt::format("cannot read `{}`: {}", path, std::strerror(reason)), Fault::unreadable));
+    return o;
+  };
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return unreadable(EISDIR);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return unreadable(errno);
+  std::ostringstream content;
+  content << file.rdbuf();
+  if (file.bad()) return unreadable(errno);
+  const SourceFile& source = add_source(path, std::move(content).str());
+  return run(source, source.text(), false);
+}
+
+Outcome Engine::aside(std::string_view given, const std::function<void(const Value&)>& use) {
+  std::string text(given);
+  take_semicolon(text);
+  const SourceFile& source = add_source("[aside]", std::move(text));
+  ParseResult parsed = parse(source);
+  Outcome o;
+  o.number = number_;
+  if (!parsed.tree) {
+    o.kind = Outcome::Kind::failed;
+    o.diagnostics = std::move(parsed.diagnostics);
+    return o;
+  }
+  InputRecord record(*in_);
+  o = guarded(record, [&](Outcome&) { use(in_->run_more(parsed.tree)); });
+  o.number = number_;
+  o.kept = false;
+  record.take_back();
+  return o;
+}
+
+std::optional<std::string> Engine::undo() {
+  if (done_.empty()) return std::nullopt;
+  Done done = std::move(done_.back());
+  done_.pop_back();
+  std::string text;
+  set_last(done.last_before);
+  if (done.counted) {
+    text = inputs_.back();
+    inputs_.pop_back();
+  }
+  done.record->take_back();
+  return text;
+}
+
+void Engine::reset() {
+  done_.clear();
+  inputs_.clear();
+  last_ = Value();
+  in_ = make_interpreter(options_);
+}
+
+std::vector<std::pair<std::string, Value>> Engine::names() const {
+  std::vector<std::pair<std::string, Value>> out;
+  for (const std::string& name : in_->file_scope()->order)
+    if (const Value* v = in_->file_scope()->find_here(name)) out.emplace_back(name, *v);
+  return out;
+}
+
+}  // namespace pxl

@@ -1,0 +1,248 @@
+#include "interpreter/tools/help.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/stdlib.hpp"
+#include "interpreter/syntax/parse.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl {
+namespace {
+
+std::string indented(std::string_view text, std::string_view by) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    out += fmt::format("{}{}\n", by, text.substr(0, end));
+    if (end == text.npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+/// The texts of the arguments of `array(...)` calls, and the example with x0, x1, ... in their places.
+struct Example {
+  std::string body;
+  std::vector<std::string> arrays;
+};
+Example take_arrays_out(std::string_view text) {
+  Example e;
+  for (size_t i = 0; i < text.size();) {
+    if (!text.substr(i).starts_with("array(")) {
+      e.body += text[i++];
+      continue;
+    }
+    size_t end = i + 5, depth = 0;
+    do {
+      if (text[end] == '(') ++depth;
+      if (text[end] == ')') --depth;
+      ++end;
+    } while (depth > 0 && end < text.size());
+    e.body += fmt::format("x{}", e.arrays.size());
+    e.arrays.emplace_back(text.substr(i, end - i));
+    i = end;
+  }
+  return e;
+}
+
+/// Runs a text in an interpreter of its own; nothing where it fails.
+std::optional<std::string> shown_aside(const std::string& text, bool as_str) {
+  try {
+    Interpreter scratch((InterpreterOptions()));
+    const Value v = scratch.run_more(parse_or_throw(add_source("[example]", text)));
+    return as_str ? scratch.str(v) : scratch.repr(v);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::string gradient_graph(const OpRow& row) {
+  const Example e = take_arrays_out(row.example);
+  if (e.arrays.empty()) return {};
+  std::string names, specs;
+  for (size_t i = 0; i < e.arrays.size(); ++i) {
+    names += fmt::format("{}x{}", i ? ", " : "", i);
+    specs += fmt::format(", ({}).spec", e.arrays[i]);
+  }
+  const std::string text = fmt::format(
+      "def {0}_example({1}) {{ return {2} }}\ngraph = ir.create_graph({0}_example{3})\nautodiff(graph).graph", row.name,
+      names, e.body, specs);
+  return shown_aside(text, true).value_or("");
+}
+
+std::string documented(std::string_view head, std::string_view doc) {
+  std::string text = fmt::format("{}\n", head);
+  if (!doc.empty()) text += indented(doc, "  ");
+  return text;
+}
+
+std::string written(Span s) {
+  std::string out;
+  for (char c : s.text()) out += c == '\n' ? ' ' : c;
+  return out;
+}
+
+std::string signature_text(const std::string& name, const std::vector<ast::Parameter>& parameters) {
+  std::string text = name + "(";
+  for (const ast::Parameter& p : parameters) {
+    if (text.back() != '(') text += ", ";
+    text += written(p.span);
+  }
+  return text + ")";
+}
+
+const StdlibFile* library_file(std::string_view module) {
+  for (const StdlibFile& f : stdlib_files())
+    if (f.module == module) return &f;
+  return nullptr;
+}
+
+Inspection found(std::string name, std::string type, std::string signature, std::string doc, std::string text) {
+  Inspection i;
+  i.found = true;
+  i.name = std::move(name);
+  i.type = std::move(type);
+  i.signature = std::move(signature);
+  i.doc = std::move(doc);
+  i.text = std::move(text);
+  return i;
+}
+
+std::optional<Inspection> library_help(std::string_view name) {
+  if (library_file(name)) {
+    std::string text =
+        fmt::format("{}  (module of the standard library: import {}, from {} import ...)\n", name, name, name);
+    for (const LibraryEntry& e : library_entries(name)) {
+      text += fmt::format("  {} {}\n", e.kind, e.signature);
+      if (!e.doc.empty()) text += indented(e.doc, "      ");
+    }
+    return found(std::string(name), "library module", "", "", text);
+  }
+  for (const std::string& module : library_modules())
+    for (const LibraryEntry& e : library_entries(module)) {
+      if (e.name != name && module + "." + e.name != name) continue;
+      std::string text = documented(e.kind + " " + e.signature, e.doc);
+      text += fmt::format("  in the standard library: from {} import {}\n", module, e.name);
+      return found(module + "." + e.name, e.kind, e.signature, e.doc, text);
+    }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string op_help(Interpreter&, const OpRow& row) {
+  std::string text = documented(signature(row), row.doc);
+  if (!row.formula.empty()) text += fmt::format("  formula   {}\n", row.formula);
+  for (const Param& p : row.params)
+    if (!p.doc.empty()) text += fmt::format("  {:<9} {}\n", p.name, p.doc);
+  text += fmt::format("  path      {}\n", row.path);
+  std::string forms = row.method ? fmt::format("also a method: x.{}(...)", row.name) : std::string();
+  if (!row.inplace.empty()) forms += fmt::format("{}in place: {}", forms.empty() ? "" : "; ", row.inplace);
+  if (row.modifies) forms += fmt::format("{}changes its first operand in place", forms.empty() ? "" : "; ");
+  if (!forms.empty()) text += fmt::format("  forms     {}\n", forms);
+  if (!row.example.empty()) {
+    text += fmt::format("  example   {}\n", row.example);
+    if (std::optional<std::string> result = shown_aside(std::string(row.example), false))
+      text += indented(*result, "            ");
+  }
+  // A composite's gradient is that of the ops it is made of.
+  const std::string gradient = row.example.empty() || row.modifies ? std::string() : gradient_graph(row);
+  if (!gradient.empty())
+    text += "  gradient of the example, as a graph\n" + indented(gradient, "    ");
+  else if (!row.gradient && row.role == Role::compute)
+    text += "  gradient  none\n";
+  return text;
+}
+
+std::vector<std::string> library_modules() {
+  std::vector<std::string> names;
+  for (const StdlibFile& f : stdlib_files()) names.emplace_back(f.module);
+  return names;
+}
+
+std::vector<LibraryEntry> library_entries(std::string_view module) {
+  std::vector<LibraryEntry> entries;
+  const StdlibFile* file = library_file(module);
+  if (!file) return entries;
+  const SourceFile source("<std>/" + std::string(module) + ".pxl", std::string(file->text));
+  const ParseResult parsed = parse(source);
+  if (!parsed.tree) return entries;
+  for (const ast::Stmt* s : parsed.tree->body->statements) {
+    if (s->kind == ast::StmtKind::module) {
+      const auto& m = static_cast<const ast::ModuleStmt&>(*s);
+      entries.push_back({m.name, "module", signature_text(m.name, m.parameters), m.doc});
+    } else if (s->kind == ast::StmtKind::def) {
+      const ast::Function& f = *static_cast<const ast::DefStmt&>(*s).function;
+      entries.push_back({f.name, "def", signature_text(f.name, f.parameters), f.doc});
+    } else if (s->kind == ast::StmtKind::program) {
+      const ast::Function& f = *static_cast<const ast::ProgramStmt&>(*s).function;
+      entries.push_back({f.name, "program", signature_text(f.name, f.parameters), f.doc});
+    }
+  }
+  std::erase_if(entries, [](const LibraryEntry& e) { return e.name.starts_with("_"); });
+  return entries;
+}
+
+std::vector<OpGroup> op_groups() {
+  std::vector<OpGroup> groups;
+  for (const OpRow* row : op_table()) {
+    if (row->path.empty()) continue;
+    std::string_view path = row->path;
+    if (path.starts_with("ops.")) path.remove_prefix(4);
+    const size_t dot = path.rfind('.');
+    const std::string family(dot == path.npos ? std::string_view() : path.substr(0, dot));
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const OpGroup& g) { return g.family == family; });
+    if (group == groups.end()) group = groups.insert(groups.end(), OpGroup{family, {}});
+    group->rows.push_back(row);
+  }
+  return groups;
+}
+
+std::vector<std::string> help_names(Interpreter& in) {
+  std::vector<std::string> names = in.prelude()->visible_names();
+  for (const auto* words : {&reserved_words(), &declaring_words()})
+    for (const std::string& word : *words)
+      if (!word_help(word).empty()) names.push_back(word);
+  for (const std::string& module : library_modules()) {
+    names.push_back(module);
+    for (const LibraryEntry& e : library_entries(module)) names.push_back(module + "." + e.name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Inspection help(Interpreter& in, std::string_view asked) {
+  const std::string name(asked);
+  size_t begin = 0;
+  const std::optional<Value> value = resolve_chain(in, asked, asked.size(), begin);
+  const bool whole = value && begin == 0;
+  const bool users = whole && in.file_scope()->find_here(name.substr(0, name.find('.')));
+  if (users) return inspect_value(in, name, *value);
+  std::string_view bare = asked.starts_with("ops.") ? asked.substr(asked.rfind('.') + 1) : asked;
+  if (const OpRow* row = find_op(bare); row && !row->path.empty() && (bare == asked || whole)) {
+    Inspection i = found(name, "op", signature(*row), std::string(row->doc), op_help(in, *row));
+    // Where the language has a function of that name, it hands tensors and arrays on to the op.
+    if (const Value* builtin = in.prelude()->find_here(std::string(bare)))
+      if (auto* f = builtin->as<BuiltinObject>(); f && f->doc != row->doc)
+        i.text = documented(f->signature, f->doc) + "\non tensors and arrays, the op\n" + i.text;
+    return i;
+  }
+  if (std::string_view line = word_help(asked); !line.empty())
+    return found(name, "word of the language", "", std::string(line), documented(name, line));
+  if (whole) return inspect_value(in, name, *value);
+  if (std::optional<Inspection> i = library_help(asked)) return *i;
+  Inspection missing;
+  missing.name = name;
+  std::vector<std::string> names = help_names(in);
+  for (const std::string& n : in.file_scope()->order) names.push_back(n);
+  const std::string hint = did_you_mean(asked, names);
+  missing.text = fmt::format("nothing is known of `{}`{}\n", asked, hint.empty() ? "" : "; " + hint);
+  return missing;
+}
+
+}  // namespace pxl

@@ -1,0 +1,107 @@
+// How values are called.
+#include <algorithm>
+
+#include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/modules.hpp"
+#include "interpreter/elaborate/programs.hpp"
+#include "interpreter/tools/inspection.hpp"
+
+namespace pxl {
+namespace {
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+    if (c == ' ' && !out.empty() && out.back() == ' ') continue;
+    out += c;
+  }
+  return out;
+}
+
+SignatureInfo of_parameters(std::string name, const std::vector<ast::Parameter>& parameters, std::string doc) {
+  SignatureInfo s{std::move(name), {}, std::move(doc)};
+  for (const ast::Parameter& p : parameters) {
+    std::string text = (p.by_ref ? "ref " : "") + std::string(p.rest ? "*" : "") + p.name;
+    if (p.annotation) text += ": " + one_line(p.annotation->span.text());
+    if (p.default_value) text += " = " + one_line(p.default_value->span.text());
+    s.parameters.push_back({p.name, std::move(text), p.rest});
+  }
+  return s;
+}
+
+/// Reads the signature that a builtin is declared with: "range(start, stop = none, step = 1)".
+SignatureInfo of_text(std::string_view text, std::string doc) {
+  const size_t open = text.find('(');
+  SignatureInfo s{std::string(text.substr(0, open)), {}, std::move(doc)};
+  if (open == text.npos) return s;
+  int depth = 0;
+  std::string part;
+  auto take = [&] {
+    const size_t from = part.find_first_not_of(' ');
+    if (from == part.npos) return;
+    part = part.substr(from, part.find_last_not_of(' ') - from + 1);
+    size_t at = part.find_first_not_of('*');
+    const bool rest = at > 0 || part.starts_with("...");
+    const size_t end = part.find_first_of(" :=", at == part.npos ? 0 : at);
+    std::string name = at == part.npos ? "" : part.substr(at, end == part.npos ? part.npos : end - at);
+    s.parameters.push_back({rest ? "" : std::move(name), part, rest});
+  };
+  for (char c : text.substr(open + 1)) {
+    if (c == ')' && depth == 0) break;
+    if (c == ',' && depth == 0) {
+      take();
+      part.clear();
+      continue;
+    }
+    if (c == '(' || c == '[' || c == '{') ++depth;
+    if (c == ')' || c == ']' || c == '}') --depth;
+    part += c;
+  }
+  take();
+  return s;
+}
+
+SignatureInfo of_graph(const Graph& graph, std::string name) {
+  SignatureInfo s{std::move(name), {}, {}};
+  for (const Tensor* t : graph.inputs()) {
+    const std::string& key = t->key.empty() ? t->name : t->key;
+    // A dotted name is bound, not passed.
+    if (key.find('.') == key.npos) s.parameters.push_back({key, key + ": " + text(t->spec), false});
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string SignatureInfo::text() const {
+  std::string out = name + "(";
+  for (const ParameterInfo& p : parameters) {
+    if (out.back() != '(') out += ", ";
+    out += p.text;
+  }
+  return out + ")";
+}
+
+std::optional<SignatureInfo> signature_of(Interpreter&, const Value& callee) {
+  if (auto* f = callee.as<FunctionObject>()) return of_parameters(f->qualified_name, f->code->parameters, f->code->doc);
+  if (auto* f = callee.as<MethodObject>()) return of_parameters(f->code->name, f->code->parameters, f->code->doc);
+  if (auto* f = callee.as<OutlinedFunctionObject>())
+    return of_parameters(f->code->name, f->code->parameters, f->code->doc);
+  if (auto* m = callee.as<ModuleObject>()) return of_parameters(m->code->name, m->code->parameters, m->code->doc);
+  if (auto* m = callee.as<ModuleInstance>()) {
+    if (!m->code->build) return std::nullopt;
+    return of_parameters(m->code->name + ".build", m->code->build->parameters, m->code->doc);
+  }
+  if (auto* p = callee.as<ProgramObject>())
+    return of_parameters(p->code->function->name, p->code->function->parameters, p->code->function->doc);
+  if (auto* g = callee.as<GraphObject>()) return of_graph(*g->graph, g->graph->id());
+  if (auto* g = callee.as<BoundGraphObject>()) return of_graph(*g->graph->graph, g->graph->graph->id());
+  if (auto* b = callee.as<BuiltinObject>()) {
+    if (b->signature.empty()) return std::nullopt;
+    return of_text(b->signature, b->doc);
+  }
+  return std::nullopt;
+}
+
+}  // namespace pxl

@@ -1,0 +1,59 @@
+// What each word of the language is for, in a line.
+#include <algorithm>
+
+#include "interpreter/tools/help.hpp"
+
+namespace pxl {
+namespace {
+
+struct Word {
+  std::string_view name, help;
+};
+
+constexpr Word words[] = {
+    {"and", "`a and b`: b where a is true, else a"},
+    {"or", "`a or b`: a where it is true, else b"},
+    {"not", "`not a`; also `a not in b` and `a is not b`"},
+    {"if", "`if COND { } else if COND { } else { }`; `a if COND else b`; filters a comprehension"},
+    {"else", "the other branch of an `if`"},
+    {"for", "`for x in xs { }`, `for image, labels in batches { }`; `[f(x) for x in xs if COND]`"},
+    {"in", "`x in xs` asks for membership; `for x in xs`; `stream in`"},
+    {"is", "identity: the same object, the same tensor"},
+    {"while", "`while COND { }`"},
+    {"break", "leaves the innermost loop"},
+    {"continue", "goes on with the next turn of the innermost loop"},
+    {"return", "ends a function or build with a value: `return y`, `return y, z`"},
+    {"def", "`def f(x, n: int = 1) { return x * n }`: a function"},
+    {"with", "`with in_sequence() { }`, `with session { }`, `with Session(p()) as s { }`: runs a block in contexts"},
+    {"as", "names what a `with` or an `import` gives"},
+    {"from", "`from nn import Linear`"},
+    {"import", "`import nn`, `import blocks as b`: a file beside this one, or a module of the library"},
+    {"assert", "`assert COND, \"why\"`"},
+    {"pass", "does nothing"},
+    {"true", "the bool"},
+    {"false", "the bool"},
+    {"none", "no value"},
+    {"module",
+     "`module Linear(out: int) { build(x) { param weight: float32[4, out] = 0; return x @ weight } }` on lines "
+     "of its own: named parameters and the graph they go into"},
+    {"build", "the part of a module that adds ops: its tensor arguments become graph inputs"},
+    {"param", "`param NAME: SPEC [= INIT]` in a build: a named graph input with a variable factory"},
+    {"ref", "`ref x`, `param ref x`: passed by reference, so that in-place changes reach the caller's tensor"},
+    {"program", "`program NAME(params) { ... }` declares an ir; calling it builds one"},
+    {"stream", "`stream in NAME: SPEC`, `stream out NAME = TENSOR`: data between host and device"},
+    {"out", "`stream out NAME = TENSOR`"},
+    {"variable", "`variable NAME: SPEC = INIT`: state of the main graph, kept by a session"},
+    {"constant", "`constant NAME: SPEC = VALUE`: a tensor that never changes"},
+    {"option", "`option NAME: TYPE [= DEFAULT]`: a flag of the script's command line"},
+    {"outlined", "`outlined fc = Linear(512)`, `outlined def f(x) { }`: calls share one graph instead of inlining"},
+    {"test", "`test \"name\" { ... }`: runs under `pxl test` only"},
+};
+
+}  // namespace
+
+std::string_view word_help(std::string_view word) {
+  const auto* found = std::find_if(std::begin(words), std::end(words), [&](const Word& w) { return w.name == word; });
+  return found == std::end(words) ? std::string_view() : found->help;
+}
+
+}  // namespace pxl
