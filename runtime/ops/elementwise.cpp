@@ -27,11 +27,8 @@ void with_output(GradContext& c, std::string_view helper) {
   if (c.wants(0)) c.set(0, c.emitter().one(helper, {c.dy(), c.out()}));
 }
 
-// Functions that are flat almost everywhere: a gradient of zeros, so that what lies before them is reachable.
-void zero_gradient(GradContext& c) {
-  if (!c.wants(0)) return;
-  c.set(0, c.emitter().one("init", {}, {{"shape", c.in_spec(0).shape}, {"dtype", c.in_spec(0).dtype}}));
-}
+// Functions that are flat almost everywhere.
+void zero_gradient(GradContext& c) { set_zero(c, 0); }
 
 Expr call(GradContext& c, std::string_view op, const Expr& x) { return c.emitter().one(op, {x}); }
 

@@ -36,6 +36,14 @@ constexpr OpRow in_place_form(OpRow base, const InPlace& form, InferFn infer = n
   return base;
 }
 
+/// Gives an input that the result depends on in steps only a gradient of zeros, so that what lies before it is
+/// reachable.
+inline void set_zero(GradContext& c, size_t slot) {
+  if (!c.wants(slot)) return;
+  const TensorSpec& spec = c.in_spec(slot);
+  c.set(slot, c.emitter().one("init", {}, {{"shape", spec.shape}, {"dtype", spec.dtype}}));
+}
+
 constexpr bool has_operand(const OpRow& row) {
   for (const Param& p : row.params)
     if (is_operand(p.kind)) return true;
@@ -73,6 +81,8 @@ std::span<const OpRow> reduce_rows();
 std::span<const OpRow> matmul_rows();
 std::span<const OpRow> shape_rows();
 std::span<const OpRow> index_rows();
+std::span<const OpRow> convolution_rows();
+std::span<const OpRow> pooling_rows();
 std::span<const OpRow> normalise_rows();
 std::span<const OpRow> loss_rows();
 std::span<const OpRow> random_rows();

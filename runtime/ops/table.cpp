@@ -18,9 +18,9 @@ struct Table {
   std::unordered_map<std::string_view, const OpRow*> by_name;
 
   Table() {
-    for (auto family :
-         {elementwise_rows(), arithmetic_rows(), logical_rows(), reduce_rows(), matmul_rows(), shape_rows(),
-          index_rows(), normalise_rows(), loss_rows(), random_rows(), update_rows(), control_rows()})
+    for (auto family : {elementwise_rows(), arithmetic_rows(), logical_rows(), reduce_rows(), matmul_rows(),
+                        shape_rows(), index_rows(), convolution_rows(), pooling_rows(), normalise_rows(), loss_rows(),
+                        random_rows(), update_rows(), control_rows()})
       for (const OpRow& row : family) {
         rows.push_back(&row);
         if (!by_name.emplace(row.name, &row).second)

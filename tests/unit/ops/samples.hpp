@@ -213,6 +213,67 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        [&] {
          return Sample{{x({3, 4}), whole({3}, 4)}, {{"num_classes", int64_t{4}}, {"axis", int64_t{1}}}};
        }},
+      {"conv",
+       [&] {
+         return Sample{{x({2, 4, 5, 4}), x({6, 2, 3, 2}, 1)},
+                       {{"stride", Ints{2, 1}}, {"padding", Ints{1, 0, 0, 1}}, {"groups", int64_t{2}}}};
+       }},
+      {"conv_data_grad",
+       [&] {
+         return Sample{{x({2, 3, 3}), x({3, 2, 2}, 1)},
+                       {{"shape", Ints{6}},
+                        {"stride", Ints{2}},
+                        {"padding", Ints{0, 0}},
+                        {"dilation", Ints{1}},
+                        {"groups", int64_t{1}}}};
+       }},
+      {"conv_weights_grad",
+       [&] {
+         return Sample{{x({2, 3, 3}), x({2, 2, 6}, 1)},
+                       {{"kernel", Ints{2}},
+                        {"stride", Ints{2}},
+                        {"padding", Ints{0, 0}},
+                        {"dilation", Ints{1}},
+                        {"groups", int64_t{1}}}};
+       }},
+      {"conv_transpose",
+       [&] {
+         return Sample{{x({2, 4, 3, 2}), x({4, 3, 3, 2}, 1)},
+                       {{"stride", Ints{2, 1}},
+                        {"padding", Ints{1, 0, 1, 0}},
+                        {"output_padding", Ints{1, 0}},
+                        {"groups", int64_t{2}}}};
+       }},
+      {"max_pool",
+       [&] {
+         return Sample{{x({2, 2, 5, 4})}, {{"kernel_size", Ints{3, 2}}, {"stride", Ints{2, 1}}, {"padding", Ints{1}}}};
+       }},
+      {"max_pool_grad",
+       [&] {
+         return Sample{{x({1, 2, 2}, 1), x({1, 2, 5})}, {{"kernel_size", Ints{2}}, {"stride", Ints{2}}}};
+       }},
+      {"max_pool_pick",
+       [&] {
+         return Sample{{x({1, 2, 5}, 1), x({1, 2, 5})}, {{"kernel_size", Ints{2}}, {"stride", Ints{2}}}};
+       }},
+      {"average_pool",
+       [&] {
+         return Sample{
+             {x({2, 2, 5, 4})},
+             {{"kernel_size", Ints{3, 2}}, {"stride", Ints{2, 1}}, {"padding", Ints{1}}, {"ceil_mode", true}}};
+       }},
+      {"average_pool_grad",
+       [&] {
+         return Sample{{x({1, 2, 2})}, {{"shape", Ints{1, 2, 5}}, {"kernel_size", Ints{2}}, {"stride", Ints{2}}}};
+       }},
+      {"global_max_pool",
+       [&] {
+         return Sample{{x({2, 3, 4})}};
+       }},
+      {"global_average_pool",
+       [&] {
+         return Sample{{x({2, 3, 4, 2})}};
+       }},
       {"softmax",
        [&] {
          return Sample{{x(m)}, {{"axis", int64_t{-1}}}};

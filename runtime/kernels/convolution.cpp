@@ -1,0 +1,315 @@
+// See convolution.hpp.
+#include "runtime/kernels/convolution.hpp"
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "runtime/kernels/gemm.hpp"
+#include "runtime/kernels/scratch.hpp"
+#include "runtime/kernels/through_float.hpp"
+
+namespace pxl {
+namespace {
+
+// Elements of the columns of a tile: they stay in the second-level cache between being laid out and being multiplied.
+constexpr int64_t tile_elements = 48 * 1024;
+// Columns from which a product runs at its best.
+constexpr int64_t good_columns = 128;
+// Partial sums of the gradient of weights: so many can run at a time.
+constexpr int64_t most_parts = 8;
+
+/// How the windows are divided into tiles: rows of windows of one sample, or some whole samples.
+struct Tiling {
+  int64_t windows = 0;                  ///< of one sample
+  int64_t rows = 0, rows_per_tile = 0;  ///< rows of windows (all but the last axis) of one sample
+  int64_t samples_per_tile = 1, tiles_per_sample = 1, tiles = 0;
+  bool direct = false;  ///< the columns are the input as it lies in memory
+
+  Tiling(const Convolution& c, int64_t depth) {
+    const WindowAxis& last = c.axes[2];
+    windows = output_size(c.axes);
+    rows = c.axes[0].out * c.axes[1].out;
+    direct = true;
+    for (const WindowAxis& a : c.axes)
+      direct = direct && a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out;
+    if (windows == 0 || c.batch == 0) return;
+    const int64_t columns = std::max<int64_t>(good_columns, tile_elements / std::max<int64_t>(1, depth));
+    rows_per_tile = std::clamp<int64_t>(columns / last.out, 1, rows);
+    tiles_per_sample = (rows + rows_per_tile - 1) / rows_per_tile;
+    if (tiles_per_sample == 1)
+      samples_per_tile = std::clamp<int64_t>(columns / windows, 1, std::max<int64_t>(1, c.batch / 2));
+    tiles = tiles_per_sample * ((c.batch + samples_per_tile - 1) / samples_per_tile);
+  }
+};
+
+struct Tile {
+  int64_t sample, samples, row, rows, columns;  ///< columns in all
+};
+
+Tile tile_at(const Convolution& c, const Tiling& t, int64_t index) {
+  Tile tile{};
+  tile.sample = index / t.tiles_per_sample * t.samples_per_tile;
+  tile.samples = std::min(t.samples_per_tile, c.batch - tile.sample);
+  tile.row = index % t.tiles_per_sample * t.rows_per_tile;
+  tile.rows = std::min(t.rows_per_tile, t.rows - tile.row);
+  tile.columns = tile.samples * tile.rows * c.axes[2].out;
+  return tile;
+}
+
+/// Calls f(column, sample, row) for each row of windows of a tile: it begins at `column` of the tile's columns.
+template <class F>
+void each_window_row(const Convolution& c, const Tile& tile, F&& f) {
+  for (int64_t s = 0; s < tile.samples; ++s)
+    for (int64_t r = 0; r < tile.rows; ++r) f((s * tile.rows + r) * c.axes[2].out, tile.sample + s, tile.row + r);
+}
+
+/// Lays out channels [c0, c1) of group g: a row for each channel and kernel element, a column for each window.
+template <class T>
+void lay_out(const Convolution& c, const Tile& tile, const T* x, int64_t g, int64_t c0, int64_t c1, T* columns) {
+  const WindowAxis &d = c.axes[0], &h = c.axes[1], &w = c.axes[2];
+  const int64_t plane = input_size(c.axes);
+  T* row = columns;
+  for (int64_t ch = c0; ch < c1; ++ch) {
+    for (int64_t kd = 0; kd < d.kernel; ++kd)
+      for (int64_t kh = 0; kh < h.kernel; ++kh)
+        for (int64_t kw = 0; kw < w.kernel; ++kw, row += tile.columns) {
+          const auto range = w.inside(kw);
+          each_window_row(c, tile, [&](int64_t column, int64_t sample, int64_t r) {
+            T* to = row + column;
+            const int64_t id = d.place(r / h.out, kd), ih = h.place(r % h.out, kh);
+            if (id < 0 || id >= d.in || ih < 0 || ih >= h.in) {
+              std::fill(to, to + w.out, T(0));
+              return;
+            }
+            const T* from =
+                x + ((sample * c.groups + g) * c.cin + ch) * plane + (id * h.in + ih) * w.in + w.place(0, kw);
+            std::fill(to, to + range.first, T(0));
+            if (w.stride == 1)
+              std::copy(from + range.first, from + range.last, to + range.first);
+            else
+              for (int64_t o = range.first; o < range.last; ++o) to[o] = from[o * w.stride];
+            std::fill(to + range.last, to + w.out, T(0));
+          });
+        }
+  }
+}
+
+/// The opposite of lay_out: adds columns to the input elements that they came from.
+template <class T>
+void add_back(const Convolution& c, const Tile& tile, const T* columns, int64_t g, int64_t c0, int64_t c1, T* x) {
+  const WindowAxis &d = c.axes[0], &h = c.axes[1], &w = c.axes[2];
+  const int64_t plane = input_size(c.axes);
+  const T* row = columns;
+  for (int64_t ch = c0; ch < c1; ++ch) {
+    for (int64_t kd = 0; kd < d.kernel; ++kd)
+      for (int64_t kh = 0; kh < h.kernel; ++kh)
+        for (int64_t kw = 0; kw < w.kernel; ++kw, row += tile.columns) {
+          const auto range = w.inside(kw);
+          each_window_row(c, tile, [&](int64_t column, int64_t sample, int64_t r) {
+            const T* from = row + column;
+            const int64_t id = d.place(r / h.out, kd), ih = h.place(r % h.out, kh);
+            if (id < 0 || id >= d.in || ih < 0 || ih >= h.in) return;
+            T* to = x + ((sample * c.groups + g) * c.cin + ch) * plane + (id * h.in + ih) * w.in + w.place(0, kw);
+            if (w.stride == 1)
+              for (int64_t o = range.first; o < range.last; ++o) to[o] += from[o];
+            else
+              for (int64_t o = range.first; o < range.last; ++o) to[o * w.stride] += from[o];
+          });
+        }
+  }
+}
+
+/// Channels [0, cout) of group g of y, as a matrix whose columns are those of the tile.
+template <class T>
+struct Rows {
+  T* data;
+  int64_t stride;
+};
+
+// A tile of one sample lies in y as a matrix; one of several samples does not.
+template <class T>
+Rows<T> in_place(const Convolution& c, const Tiling& t, const Tile& tile, T* y, int64_t g) {
+  return {y + (tile.sample * c.groups + g) * c.cout * t.windows + tile.row * c.axes[2].out, t.windows};
+}
+
+template <class T>
+void gather_rows(const Convolution& c, const Tiling& t, const Tile& tile, const T* y, int64_t g, T* matrix) {
+  for (int64_t ch = 0; ch < c.cout; ++ch)
+    for (int64_t s = 0; s < tile.samples; ++s)
+      std::memcpy(matrix + ch * tile.columns + s * t.windows,
+                  y + (((tile.sample + s) * c.groups + g) * c.cout + ch) * t.windows,
+                  sizeof(T) * static_cast<size_t>(t.windows));
+}
+
+template <class T>
+void scatter_rows(const Convolution& c, const Tiling& t, const Tile& tile, const T* matrix, int64_t g, T* y) {
+  for (int64_t ch = 0; ch < c.cout; ++ch)
+    for (int64_t s = 0; s < tile.samples; ++s)
+      std::memcpy(y + (((tile.sample + s) * c.groups + g) * c.cout + ch) * t.windows,
+                  matrix + ch * tile.columns + s * t.windows, sizeof(T) * static_cast<size_t>(t.windows));
+}
+
+/// The gradient of y in the tile as a matrix, in place where it is one.
+template <class T>
+Rows<const T> gradient_rows(const Convolution& c, const Tiling& t, const Tile& tile, const T* dy, int64_t g) {
+  if (tile.samples == 1) return in_place(c, t, tile, dy, g);
+  T* matrix = scratch<T, 21>(static_cast<size_t>(c.cout * tile.columns));
+  gather_rows(c, t, tile, dy, g, matrix);
+  return {matrix, tile.columns};
+}
+
+/// The columns of channels [c0, c1), laid out where they do not lie in memory as they are.
+template <class T>
+Rows<const T> columns_of(const Convolution& c, const Tiling& t, const Tile& tile, const T* x, int64_t g, int64_t c0,
+                         int64_t c1) {
+  const int64_t plane = input_size(c.axes);
+  if (t.direct && tile.samples == 1)
+    return {x + ((tile.sample * c.groups + g) * c.cin + c0) * plane + tile.row * c.axes[2].out, plane};
+  T* columns = scratch<T, 20>(static_cast<size_t>((c1 - c0) * kernel_size(c.axes) * tile.columns));
+  lay_out(c, tile, x, g, c0, c1, columns);
+  return {columns, tile.columns};
+}
+
+double nanoseconds(const Convolution& c) {
+  const double windows = static_cast<double>(c.batch * c.groups) * static_cast<double>(output_size(c.axes));
+  const double depth = static_cast<double>(c.cin * kernel_size(c.axes));
+  return windows * depth * (static_cast<double>(c.cout) / 40.0 + 0.4);
+}
+
+template <class T>
+Phase zero(int64_t n) {
+  return {n, 4096, [](const Buffers& b, int64_t begin, int64_t end) {
+            std::fill(b.output<T>(0) + begin, b.output<T>(0) + end, T(0));
+          }};
+}
+
+template <class T>
+Kernel forward(const Convolution& c) {
+  const int64_t depth = c.cin * kernel_size(c.axes);
+  const int64_t size = c.batch * c.groups * c.cout * output_size(c.axes);
+  if (size == 0 || depth == 0) return Kernel::divisible({zero<T>(size)}, static_cast<double>(size));
+  const Tiling t(c, depth);
+  return Kernel::divisible(t.tiles * c.groups, 1, nanoseconds(c), [=](const Buffers& b, int64_t begin, int64_t end) {
+    for (int64_t u = begin; u < end; ++u) {
+      const Tile tile = tile_at(c, t, u / c.groups);
+      const int64_t g = u % c.groups;
+      const T* weight = b.input<T>(1) + g * c.cout * depth;
+      const Rows<const T> columns = columns_of(c, t, tile, b.input<T>(0), g, 0, c.cin);
+      const bool whole = tile.samples == 1;
+      const Rows<T> y = whole ? in_place(c, t, tile, b.output<T>(0), g)
+                              : Rows<T>{scratch<T, 21>(static_cast<size_t>(c.cout * tile.columns)), tile.columns};
+      gemm_one_thread(false, false, c.cout, tile.columns, depth, weight, depth, columns.data, columns.stride, y.data,
+                      y.stride);
+      if (!whole) scatter_rows<T>(c, t, tile, y.data, g, b.output<T>(0));
+    }
+  });
+}
+
+template <class T>
+Kernel data_gradient(const Convolution& c) {
+  const int64_t kernel = kernel_size(c.axes), plane = input_size(c.axes);
+  const int64_t size = c.batch * c.groups * c.cin * plane;
+  if (size == 0 || c.cout == 0 || output_size(c.axes) == 0 || kernel == 0)
+    return Kernel::divisible({zero<T>(size)}, static_cast<double>(size));
+  // A unit owns some channels of a sample (or some samples): windows of all its rows add to them, one tile after the
+  // other.
+  const int64_t windows = output_size(c.axes);
+  const int64_t channels =
+      std::clamp<int64_t>(tile_elements / std::max<int64_t>(1, kernel * std::min(windows, good_columns)), 1, c.cin);
+  const int64_t blocks = (c.cin + channels - 1) / channels;
+  const Tiling t(c, channels * kernel);
+  const int64_t sample_units = (c.batch + t.samples_per_tile - 1) / t.samples_per_tile;
+  const int64_t depth = c.cin * kernel;
+  return Kernel::divisible(
+      sample_units * c.groups * blocks, 1, nanoseconds(c), [=](const Buffers& b, int64_t begin, int64_t end) {
+        for (int64_t u = begin; u < end; ++u) {
+          const int64_t block = u % blocks, g = u / blocks % c.groups, unit = u / blocks / c.groups;
+          const int64_t c0 = block * channels, c1 = std::min(c0 + channels, c.cin), deep = (c1 - c0) * kernel;
+          T* dx = b.output<T>(0);
+          const int64_t first = unit * t.samples_per_tile, last = std::min(first + t.samples_per_tile, c.batch);
+          const bool direct = t.direct && t.samples_per_tile == 1;
+          if (!direct)
+            for (int64_t s = first; s < last; ++s) {
+              T* at = dx + ((s * c.groups + g) * c.cin + c0) * plane;
+              std::fill(at, at + (c1 - c0) * plane, T(0));
+            }
+          for (int64_t i = 0; i < t.tiles_per_sample; ++i) {
+            const Tile tile = tile_at(c, t, unit * t.tiles_per_sample + i);
+            const Rows<const T> dy = gradient_rows(c, t, tile, b.input<T>(0), g);
+            const Rows<T> columns =
+                direct ? Rows<T>{dx + ((first * c.groups + g) * c.cin + c0) * plane + tile.row * c.axes[2].out, plane}
+                       : Rows<T>{scratch<T, 20>(static_cast<size_t>(deep * tile.columns)), tile.columns};
+            gemm_one_thread(true, false, deep, tile.columns, c.cout, b.input<T>(1) + g * c.cout * depth + c0 * kernel,
+                            depth, dy.data, dy.stride, columns.data, columns.stride);
+            if (!direct) add_back<T>(c, tile, columns.data, g, c0, c1, dx);
+          }
+        }
+      });
+}
+
+template <class T>
+Kernel weights_gradient(const Convolution& c) {
+  const int64_t depth = c.cin * kernel_size(c.axes), per_group = c.cout * depth, size = c.groups * per_group;
+  if (size == 0 || c.batch == 0 || output_size(c.axes) == 0)
+    return Kernel::divisible({zero<T>(size)}, static_cast<double>(size));
+  const Tiling t(c, depth);
+  const int64_t parts = std::min(t.tiles, most_parts);
+  // One copy for all copies of the kernel: a program runs its steps one after the other.
+  const auto partial = std::make_shared<std::vector<T>>(static_cast<size_t>(parts > 1 ? parts * size : 0));
+  std::vector<Phase> phases;
+  phases.push_back({parts * c.groups, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+                      for (int64_t u = begin; u < end; ++u) {
+                        const int64_t part = u / c.groups, g = u % c.groups;
+                        T* sums = (parts > 1 ? partial->data() + part * size : b.output<T>(0)) + g * per_group;
+                        const int64_t first = t.tiles * part / parts, last = t.tiles * (part + 1) / parts;
+                        for (int64_t i = first; i < last; ++i) {
+                          const Tile tile = tile_at(c, t, i);
+                          const Rows<const T> columns = columns_of(c, t, tile, b.input<T>(1), g, 0, c.cin);
+                          const Rows<const T> dy = gradient_rows(c, t, tile, b.input<T>(0), g);
+                          T* to = i == first ? sums : scratch<T, 22>(static_cast<size_t>(per_group));
+                          gemm_one_thread(false, true, c.cout, depth, tile.columns, dy.data, dy.stride, columns.data,
+                                          columns.stride, to, depth);
+                          if (to != sums)
+                            for (int64_t k = 0; k < per_group; ++k) sums[k] += to[k];
+                        }
+                      }
+                    }});
+  if (parts > 1)
+    phases.push_back({size, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
+                        T* to = b.output<T>(0);
+                        const T* from = partial->data();
+                        for (int64_t i = begin; i < end; ++i) to[i] = from[i];
+                        for (int64_t p = 1; p < parts; ++p)
+                          for (int64_t i = begin; i < end; ++i) to[i] += from[p * size + i];
+                      }});
+  return Kernel::divisible(std::move(phases), nanoseconds(c));
+}
+
+int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * input_size(c.axes); }
+int64_t weights_size(const Convolution& c) { return c.groups * c.cout * c.cin * kernel_size(c.axes); }
+int64_t result_size(const Convolution& c) { return c.batch * c.groups * c.cout * output_size(c.axes); }
+
+}  // namespace
+
+Kernel convolution_kernel(DType dtype, const Convolution& c) {
+  if (dtype == DType::float64) return forward<double>(c);
+  if (dtype == DType::float16) return through_float(forward<float>(c), {data_size(c), weights_size(c)}, result_size(c));
+  return forward<float>(c);
+}
+
+Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c) {
+  if (dtype == DType::float64) return data_gradient<double>(c);
+  if (dtype == DType::float16)
+    return through_float(data_gradient<float>(c), {result_size(c), weights_size(c)}, data_size(c));
+  return data_gradient<float>(c);
+}
+
+Kernel convolution_weights_grad_kernel(DType dtype, const Convolution& c) {
+  if (dtype == DType::float64) return weights_gradient<double>(c);
+  if (dtype == DType::float16)
+    return through_float(weights_gradient<float>(c), {result_size(c), data_size(c)}, weights_size(c));
+  return weights_gradient<float>(c);
+}
+
+}  // namespace pxl

@@ -1,0 +1,25 @@
+// Convolutions (cross-correlations) over one to three spatial axes, and their gradients: matrix products of the weights
+// with the windows laid out as columns. float16 computes in float32 and is rounded once. How the work is divided
+// follows from the shapes alone.
+#pragma once
+
+#include "runtime/kernels/kernel.hpp"
+#include "runtime/kernels/window.hpp"
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl {
+
+/// x [batch, groups * cin, in...], weight [groups * cout, cin, kernel...], y [batch, groups * cout, out...].
+struct Convolution {
+  int64_t batch = 1, groups = 1, cin = 1, cout = 1;
+  WindowAxes axes = {};
+};
+
+/// in: x, weight; out: y.
+Kernel convolution_kernel(DType dtype, const Convolution& c);
+/// in: dy, weight; out: dx. Also the transposed convolution of dy.
+Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c);
+/// in: dy, x; out: dweight.
+Kernel convolution_weights_grad_kernel(DType dtype, const Convolution& c);
+
+}  // namespace pxl

@@ -1,0 +1,38 @@
+// Windows that slide over spatial axes: what convolutions and pools share.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace pxl {
+
+/// One spatial axis: `out` windows, each of `kernel` elements `dilation` apart, `stride` apart from one another, over
+/// `in` elements that lie `in_dilation` apart behind `before` elements of padding.
+struct WindowAxis {
+  int64_t in = 1, kernel = 1, stride = 1, dilation = 1, before = 0, out = 1;
+  int64_t in_dilation = 1;
+
+  /// Place of element k of window o among the (dilated) input; outside 0..in-1 there is padding.
+  int64_t place(int64_t o, int64_t k) const { return o * stride + k * dilation - before; }
+  /// The windows [first, last) whose element k is not padding; in_dilation must be 1.
+  struct Range {
+    int64_t first, last;
+  };
+  Range inside(int64_t k) const {
+    const int64_t shift = before - k * dilation;
+    const int64_t first = shift <= 0 ? 0 : (shift + stride - 1) / stride;
+    const int64_t end = in - 1 + shift;
+    const int64_t last = end < 0 ? 0 : std::min(out, end / stride + 1);
+    return {std::min(first, std::max<int64_t>(last, 0)), std::max<int64_t>(last, 0)};
+  }
+};
+
+/// Up to three spatial axes, the last ones used; the others have extent 1.
+using WindowAxes = std::array<WindowAxis, 3>;
+
+inline int64_t input_size(const WindowAxes& a) { return a[0].in * a[1].in * a[2].in; }
+inline int64_t kernel_size(const WindowAxes& a) { return a[0].kernel * a[1].kernel * a[2].kernel; }
+inline int64_t output_size(const WindowAxes& a) { return a[0].out * a[1].out * a[2].out; }
+
+}  // namespace pxl

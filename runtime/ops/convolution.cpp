@@ -1,0 +1,356 @@
+// Convolutions and transposed convolutions. Each is linear in both operands, and the gradients are made of the same
+// three ops, so that they have gradients themselves.
+#include "runtime/kernels/convolution.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/ops/row.hpp"
+#include "runtime/ops/window.hpp"
+
+namespace pxl {
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+constexpr Param stride_param{"stride", ParamKind::shape, none_default, "one an axis, or one for all; none: 1"};
+constexpr Param padding_param{"padding", ParamKind::shape, none_default,
+                              "zeros before each spatial axis, then behind each; one value counts for all; none: 0"};
+constexpr Param dilation_param{"dilation", ParamKind::shape, none_default, "distance of a window's elements; none: 1"};
+constexpr Param groups_param{"groups", ParamKind::integer, of(1), "channels are divided into so many convolutions"};
+constexpr Param pad_type_param{"pad_type", ParamKind::string, of("not_set"),
+                               "not_set, same_upper, same_lower or valid"};
+constexpr Param memory_param{"available_memory_proportions", ParamKind::numbers, none_default, "not used"};
+constexpr Param partials_param{"partials_types", ParamKind::string, none_default, "not used"};
+constexpr Param dithering_param{"enable_conv_dithering", ParamKind::integers, none_default, "not used"};
+
+constexpr Param conv_params[] = {{"t", ParamKind::tensor, no_default, "[N, C_in, spatial...], one to three axes"},
+                                 {"weight", ParamKind::tensor, no_default, "[C_out, C_in / groups, kernel...]"},
+                                 stride_param,
+                                 padding_param,
+                                 dilation_param,
+                                 groups_param,
+                                 pad_type_param,
+                                 memory_param,
+                                 partials_param,
+                                 dithering_param};
+constexpr Param transpose_params[] = {
+    {"t", ParamKind::tensor, no_default, "[N, C_in, spatial...], one to three axes"},
+    {"weight", ParamKind::tensor, no_default, "[C_in, C_out / groups, kernel...]"},
+    stride_param,
+    {"padding", ParamKind::shape, none_default, "what is cut off the result: before each axis, then behind each"},
+    dilation_param,
+    groups_param,
+    pad_type_param,
+    {"output_padding", ParamKind::shape, none_default, "what is added behind each axis of the result"},
+    {"output_shape", ParamKind::shape, none_default, "the result's spatial shape; padding follows from it"},
+    memory_param,
+    partials_param,
+    dithering_param};
+constexpr Param data_grad_params[] = {{"g", ParamKind::tensor},      {"weight", ParamKind::tensor},
+                                      {"shape", ParamKind::shape},   {"stride", ParamKind::shape},
+                                      {"padding", ParamKind::shape}, {"dilation", ParamKind::shape},
+                                      {"groups", ParamKind::integer}};
+constexpr Param weights_grad_params[] = {{"g", ParamKind::tensor},      {"x", ParamKind::tensor},
+                                         {"kernel", ParamKind::shape},  {"stride", ParamKind::shape},
+                                         {"padding", ParamKind::shape}, {"dilation", ParamKind::shape},
+                                         {"groups", ParamKind::integer}};
+
+int64_t groups_of(const OpSite& s) {
+  const int64_t groups = s.integer("groups");
+  if (groups < 1) refuse(s, fmt::format("groups must be positive, got {}", groups));
+  return groups;
+}
+
+// Dtypes and ranks of two operands, either of which may be a gradient.
+void check_pair(const OpSite& s) {
+  check_floating(s, 0);
+  check_one_dtype(s);
+  spatial_shape(s, 0);
+  if (s.input(0).shape.size() != s.input(1).shape.size())
+    refuse(s, fmt::format("{} has {} axes, {} has {}", s.label(0), s.input(0).shape.size(), s.label(1),
+                          s.input(1).shape.size()));
+}
+
+// The channels of data and weight of a convolution, from their slots.
+void check_channels(const OpSite& s, int64_t channels, const TensorSpec& weight, int64_t groups) {
+  if (weight.shape[0] % groups != 0)
+    refuse(s, fmt::format("{} groups do not divide the {} channels of the result", groups, weight.shape[0]));
+  if (weight.shape[1] * groups != channels)
+    refuse(s, fmt::format("{} has {} channels, but the weight takes {} in each of {} group{}", s.label(0), channels,
+                          weight.shape[1], groups, groups == 1 ? "" : "s"));
+}
+
+struct Resolved {
+  Convolution c;
+  std::vector<WindowAxis> axes;
+};
+
+Resolved resolve_conv(const OpSite& s) {
+  check_pair(s);
+  const TensorSpec &x = s.input(0), &w = s.input(1);
+  const int64_t groups = groups_of(s);
+  check_channels(s, x.shape[1], w, groups);
+  Resolved r;
+  r.axes = sliding_windows(s, spatial_shape(s, 0), Shape(w.shape.begin() + 2, w.shape.end()), {.pad_type = "pad_type"});
+  r.c = {x.shape[0], groups, w.shape[1], w.shape[0] / groups, window_axes(r.axes)};
+  return r;
+}
+
+std::vector<TensorSpec> infer_conv(const OpSite& s) {
+  const Resolved r = resolve_conv(s);
+  TensorSpec out{{r.c.batch, r.c.groups * r.c.cout}, s.input(0).dtype, {}};
+  for (const WindowAxis& a : r.axes) out.shape.push_back(a.out);
+  prefixed(s, [&] { return element_count(out.shape); });
+  return {out};
+}
+
+// Explicit attributes of the windows, as the gradients' rows have them.
+struct Explicit {
+  Ints stride, padding, dilation;
+  int64_t groups = 1;
+  explicit Explicit(const Resolved& r) : padding(resolved_padding(r.axes)), groups(r.c.groups) {
+    for (const WindowAxis& a : r.axes) stride.push_back(a.stride), dilation.push_back(a.dilation);
+  }
+  explicit Explicit(const OpSite& s)
+      : stride(s.integers("stride")),
+        padding(s.integers("padding")),
+        dilation(s.integers("dilation")),
+        groups(s.integer("groups")) {}
+};
+
+// The convolution, of which the result's shape keeps the leading windows: a transposed convolution with
+// output_padding reaches further than its operand.
+Expr conv(const Expr& t, const Expr& weight, const Shape& shape, const Explicit& e) {
+  const Expr y =
+      t.emitter().one("conv", {t, weight},
+                      {{"stride", e.stride}, {"padding", e.padding}, {"dilation", e.dilation}, {"groups", e.groups}});
+  if (y.shape() == shape) return y;
+  return t.emitter().one("slice_window", {y},
+                         {{"starts", Ints(shape.size(), 0)}, {"steps", Ints(shape.size(), 1)}, {"sizes", shape}});
+}
+
+Shape spatial(const Shape& shape) { return Shape(shape.begin() + 2, shape.end()); }
+
+Expr data_grad(const Expr& g, const Expr& weight, const Shape& data, const Explicit& e) {
+  return g.emitter().one("conv_data_grad", {g, weight},
+                         {{"shape", spatial(data)},
+                          {"stride", e.stride},
+                          {"padding", e.padding},
+                          {"dilation", e.dilation},
+                          {"groups", e.groups}});
+}
+
+Expr weights_grad(const Expr& g, const Expr& x, const Shape& weight, const Explicit& e) {
+  return g.emitter().one("conv_weights_grad", {g, x},
+                         {{"kernel", spatial(weight)},
+                          {"stride", e.stride},
+                          {"padding", e.padding},
+                          {"dilation", e.dilation},
+                          {"groups", e.groups}});
+}
+
+// The forward op as a site, for what follows from its specs.
+template <class F>
+auto with_site(const GradContext& c, F&& f) {
+  const SiteStorage storage(c.op());
+  return f(storage.site);
+}
+
+void conv_gradient(GradContext& c) {
+  const Explicit e(with_site(c, resolve_conv));
+  if (c.wants(0)) c.set(0, data_grad(c.dy(), c.in(1), c.in_spec(0).shape, e));
+  if (c.wants(1)) c.set(1, weights_grad(c.dy(), c.in(0), c.in_spec(1).shape, e));
+}
+
+// The convolution whose result has g's spatial shape: windows that g does not have are left out.
+Resolved with_windows_of(const OpSite& s, Resolved r, const Shape& g) {
+  for (size_t i = 0; i < r.axes.size(); ++i) {
+    if (g[i + 2] > r.axes[i].out)
+      refuse(s,
+             fmt::format("{} has {} windows along axis {}, there are {}", s.label(0), g[i + 2], i + 2, r.axes[i].out));
+    r.axes[i].out = g[i + 2];
+  }
+  r.c.axes = window_axes(r.axes);
+  return r;
+}
+
+Resolved resolve_data_grad(const OpSite& s) {
+  check_pair(s);
+  const TensorSpec &g = s.input(0), &w = s.input(1);
+  const int64_t groups = groups_of(s);
+  if (g.shape[1] != w.shape[0] || w.shape[0] % groups != 0)
+    refuse(s, fmt::format("{} has {} channels, the weight gives {} in {} groups", s.label(0), g.shape[1], w.shape[0],
+                          groups));
+  const Shape shape = s.integers("shape");
+  if (shape.size() + 2 != g.shape.size()) refuse(s, "the shape needs an extent for each spatial axis");
+  Resolved r;
+  r.axes = sliding_windows(s, shape, spatial(w.shape), {});
+  r.c = {g.shape[0], groups, w.shape[1], w.shape[0] / groups, {}};
+  return with_windows_of(s, std::move(r), g.shape);
+}
+
+Resolved resolve_weights_grad(const OpSite& s) {
+  check_pair(s);
+  const TensorSpec &g = s.input(0), &x = s.input(1);
+  const int64_t groups = groups_of(s);
+  if (g.shape[0] != x.shape[0] || g.shape[1] % groups != 0 || x.shape[1] % groups != 0)
+    refuse(s, fmt::format("{} and {} do not belong to one convolution of {} groups", s.label(0), s.label(1), groups));
+  const Shape kernel = s.integers("kernel");
+  if (kernel.size() + 2 != g.shape.size()) refuse(s, "the kernel needs an extent for each spatial axis");
+  Resolved r;
+  r.axes = sliding_windows(s, spatial(x.shape), kernel, {});
+  r.c = {g.shape[0], groups, x.shape[1] / groups, g.shape[1] / groups, {}};
+  return with_windows_of(s, std::move(r), g.shape);
+}
+
+// The transposed convolution of t is the data gradient of the convolution that has its result as data.
+Resolved resolve_transpose(const OpSite& s) {
+  check_pair(s);
+  const TensorSpec &t = s.input(0), &w = s.input(1);
+  const int64_t groups = groups_of(s);
+  if (t.shape[1] != w.shape[0])
+    refuse(s, fmt::format("{} has {} channels, but the weight takes {}", s.label(0), t.shape[1], w.shape[0]));
+  if (w.shape[0] % groups != 0)
+    refuse(s, fmt::format("{} groups do not divide the {} channels of {}", groups, w.shape[0], s.label(0)));
+  const size_t rank = t.shape.size() - 2;
+  const auto none_or_empty = [&](std::string_view param) { return s.is_none(param) || s.integers(param).empty(); };
+  const Ints stride = per_axis(s, "stride", rank, 1, 1), dilation = per_axis(s, "dilation", rank, 1, 1);
+  Ints padding = paddings(s, "padding", rank);
+  const Ints more = none_or_empty("output_padding") ? Ints(rank, 0) : per_axis(s, "output_padding", rank, 0, 0);
+  const std::string& type = s.string("pad_type");
+  const bool same = type == "same_upper" || type == "same_lower";
+  if (!same && type != "not_set" && type != "valid")
+    refuse(s, fmt::format("pad_type must be one of not_set, same_upper, same_lower, valid, not {}", type));
+  Ints shape(rank);
+  if (!none_or_empty("output_shape")) shape = per_axis(s, "output_shape", rank, 0, 1);
+  Resolved r;
+  for (size_t i = 0; i < rank; ++i) {
+    WindowAxis a{0, w.shape[i + 2], stride[i], dilation[i], padding[i], t.shape[i + 2], 1};
+    if (a.kernel < 1) refuse(s, "the kernel must have positive extents");
+    if (a.out < 1) refuse(s, fmt::format("the spatial axis {} has no elements", i + 2));
+    if (more[i] >= std::max(a.stride, a.dilation))
+      refuse(s, fmt::format("output_padding {} must be below the stride or the dilation, {}", more[i],
+                            std::max(a.stride, a.dilation)));
+    int64_t span = 0, reach = 0;
+    if (__builtin_mul_overflow(a.dilation, a.kernel - 1, &span) ||
+        __builtin_mul_overflow(a.out - 1, a.stride, &reach) ||
+        __builtin_add_overflow(reach, span + 1 + more[i], &reach))
+      refuse(s, "the result is larger than memory");
+    if (same && shape[i] == 0) __builtin_mul_overflow(a.out, a.stride, &shape[i]);
+    if (shape[i] != 0) {
+      const int64_t total = std::max<int64_t>(0, reach - shape[i]);
+      a.before = type == "same_upper" ? total / 2 : total - total / 2;
+      a.in = shape[i];
+    } else {
+      a.in = reach - padding[i] - padding[rank + i];
+    }
+    if (a.in < 1) refuse(s, fmt::format("the padding leaves nothing of the spatial axis {}", i + 2));
+    r.axes.push_back(a);
+  }
+  r.c = {t.shape[0], groups, w.shape[1], w.shape[0] / groups, window_axes(r.axes)};
+  return r;
+}
+
+std::vector<TensorSpec> data_spec(const OpSite& s, const Resolved& r) {
+  TensorSpec out{{r.c.batch, r.c.groups * r.c.cin}, s.input(0).dtype, {}};
+  for (const WindowAxis& a : r.axes) out.shape.push_back(a.in);
+  prefixed(s, [&] { return element_count(out.shape); });
+  return {out};
+}
+
+// dy has the shape of the result, which is the data of a convolution with t's shape as its result.
+void transpose_gradient(GradContext& c) {
+  const Explicit e(with_site(c, resolve_transpose));
+  if (c.wants(0)) c.set(0, conv(c.dy(), c.in(1), c.in_spec(0).shape, e));
+  if (c.wants(1)) c.set(1, weights_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
+}
+
+int64_t conv_flops(const Convolution& c) {
+  int64_t flops = 0;  // operands near the limit of memory can have a product that no int64 holds
+  const int64_t results = c.batch * c.groups * c.cout * output_size(c.axes);
+  return __builtin_mul_overflow(2 * results, c.cin * kernel_size(c.axes), &flops) ? std::numeric_limits<int64_t>::max()
+                                                                                  : flops;
+}
+
+constexpr OpRow rows[] = {
+    {.name = "conv",
+     .path = "ops.conv",
+     .schedule = "Conv",
+     .output = "conv_out",
+     .doc = "The convolution (cross-correlation) of data and weights over one to three spatial axes. The window does "
+            "not turn around, as in PyTorch and ONNX.",
+     .formula = "out[n, o, i] = sum over c, k of t[n, c, stride i + dilation k - padding] weight[o, c, k]",
+     .example = "conv(array([[[1.0, 2.0, 3.0, 4.0]]]), array([[[1.0, -1.0]]]))",
+     .params = conv_params,
+     .infer = infer_conv,
+     .kernel = [](const OpSite& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c); },
+     .gradient = conv_gradient,
+     .flops = [](const OpSite& s) { return conv_flops(resolve_conv(s).c); },
+     .onnx = "Conv",
+     .tiles = tile_product},
+    {.name = "conv_data_grad",
+     .schedule = "ConvDataGrad",
+     .output = "gradient",
+     .doc = "The gradient of a convolution for its data.",
+     .params = data_grad_params,
+     .infer = [](const OpSite& s) { return data_spec(s, resolve_data_grad(s)); },
+     .kernel = [](const OpSite& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_data_grad(s).c); },
+     .gradient =
+         [](GradContext& c) {
+           const Explicit e(c.site());
+           if (c.wants(0)) c.set(0, conv(c.dy(), c.in(1), c.in_spec(0).shape, e));
+           if (c.wants(1)) c.set(1, weights_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
+         },
+     .flops = [](const OpSite& s) { return conv_flops(resolve_data_grad(s).c); },
+     .tiles = tile_product},
+    {.name = "conv_weights_grad",
+     .schedule = "ConvWeightsGrad",
+     .output = "gradient",
+     .doc = "The gradient of a convolution for its weights.",
+     .params = weights_grad_params,
+     .infer =
+         [](const OpSite& s) {
+           const Resolved r = resolve_weights_grad(s);
+           TensorSpec out{{r.c.groups * r.c.cout, r.c.cin}, s.input(0).dtype, {}};
+           for (const WindowAxis& a : r.axes) out.shape.push_back(a.kernel);
+           prefixed(s, [&] { return element_count(out.shape); });
+           return std::vector<TensorSpec>{out};
+         },
+     .kernel =
+         [](const OpSite& s) { return convolution_weights_grad_kernel(s.input(0).dtype, resolve_weights_grad(s).c); },
+     .gradient =
+         [](GradContext& c) {
+           const Explicit e(c.site());
+           if (c.wants(0)) c.set(0, conv(c.in(1), c.dy(), c.in_spec(0).shape, e));
+           if (c.wants(1)) c.set(1, data_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
+         },
+     .flops = [](const OpSite& s) { return conv_flops(resolve_weights_grad(s).c); },
+     .tiles = tile_product},
+    {.name = "conv_transpose",
+     .path = "ops.conv_transpose",
+     .schedule = "ConvTranspose",
+     .output = "conv_transpose_out",
+     .doc = "The transposed convolution over one to three spatial axes: every element of t adds a weighted copy of the "
+            "window to the result. Sizes are PyTorch's: (in - 1) stride - padding + dilation (kernel - 1) + "
+            "output_padding + 1.",
+     .formula = "out[n, o, stride i + dilation k - padding] += t[n, c, i] weight[c, o, k]",
+     .example = "conv_transpose(array([[[1.0, 2.0, 3.0]]]), array([[[1.0, -1.0]]]), stride = 2)",
+     .params = transpose_params,
+     .infer = [](const OpSite& s) { return data_spec(s, resolve_transpose(s)); },
+     .kernel = [](const OpSite& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_transpose(s).c); },
+     .gradient = transpose_gradient,
+     .flops = [](const OpSite& s) { return conv_flops(resolve_transpose(s).c); },
+     .onnx = "ConvTranspose",
+     .tiles = tile_product},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> convolution_rows() { return rows; }
+
+}  // namespace pxl

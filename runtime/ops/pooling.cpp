@@ -1,0 +1,244 @@
+// Pools: maxima and averages over sliding windows, and over whole planes.
+#include "runtime/kernels/pooling.hpp"
+
+#include <fmt/format.h>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/ops/row.hpp"
+#include "runtime/ops/window.hpp"
+
+namespace pxl {
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+constexpr Param t_param{"t", ParamKind::tensor, no_default, "[N, C, spatial...], one to three axes"};
+constexpr Param kernel_param{"kernel_size", ParamKind::shape, no_default, "one an axis, or one for all"};
+constexpr Param stride_param{"stride", ParamKind::shape, none_default, "none: 1, not the kernel size"};
+constexpr Param padding_param{"padding", ParamKind::shape, none_default,
+                              "before each spatial axis, then behind each; one value counts for all"};
+constexpr Param out_pads_param{"out_pads", ParamKind::shape, none_default, "zeros around the result, as padding"};
+constexpr Param dilation_param{"dilation", ParamKind::shape, none_default, "distance of a window's elements; none: 1"};
+constexpr Param in_dilations_param{"in_dilations", ParamKind::shape, none_default,
+                                   "distance of t's elements, with padding between; none: 1"};
+constexpr Param auto_pad_param{"auto_pad", ParamKind::string, of("not_set"),
+                               "not_set, same_upper, same_lower or valid"};
+constexpr Param ceil_param{"ceil_mode", ParamKind::boolean, of(false), "keeps a last window that is not full"};
+
+constexpr Param average_params[] = {t_param,        kernel_param,       stride_param,   padding_param, out_pads_param,
+                                    dilation_param, in_dilations_param, auto_pad_param, ceil_param};
+constexpr Param max_params[] = {t_param,
+                                kernel_param,
+                                stride_param,
+                                padding_param,
+                                out_pads_param,
+                                dilation_param,
+                                in_dilations_param,
+                                auto_pad_param,
+                                ceil_param,
+                                {"storage_order", ParamKind::string, of("row"), "of indices, which are not given"}};
+constexpr Param g_param{"g", ParamKind::tensor};
+constexpr Param x_param{"x", ParamKind::tensor};
+constexpr Param max_grad_params[] = {g_param,        x_param,        kernel_param,       stride_param,   padding_param,
+                                     out_pads_param, dilation_param, in_dilations_param, auto_pad_param, ceil_param};
+constexpr Param average_grad_params[] = {
+    g_param,        {"shape", ParamKind::shape}, kernel_param,   stride_param, padding_param, out_pads_param,
+    dilation_param, in_dilations_param,          auto_pad_param, ceil_param};
+
+// The pool over data of this shape.
+Pool resolve_pool(const OpSite& s, const Shape& data) {
+  const Shape spatial(data.begin() + 2, data.end());
+  const size_t rank = spatial.size();
+  const auto axes = sliding_windows(s, spatial, per_axis(s, "kernel_size", rank, 1, 1),
+                                    {.in_dilation = "in_dilations", .pad_type = "auto_pad", .ceil_mode = "ceil_mode"});
+  Pool p{data[0] * data[1], window_axes(axes), {}, {}};
+  const Ints pads = paddings(s, "out_pads", rank);
+  for (size_t i = 0; i < rank; ++i) {
+    p.out_before[3 - rank + i] = pads[i];
+    p.out_behind[3 - rank + i] = pads[rank + i];
+  }
+  return p;
+}
+
+TensorSpec result_spec(const OpSite& s, const Shape& data, DType dtype) {
+  const Pool p = resolve_pool(s, data);
+  TensorSpec out{{data[0], data[1]}, dtype, {}};
+  for (size_t i = 5 - data.size(); i < 3; ++i) out.shape.push_back(p.out_extent(i));
+  prefixed(s, [&] { return element_count(out.shape); });
+  return out;
+}
+
+void check_storage_order(const OpSite& s) {
+  const std::string& order = s.string("storage_order");
+  if (order != "row" && order != "column") refuse(s, fmt::format("storage_order must be row or column, not {}", order));
+}
+
+void check_data(const OpSite& s, size_t slot) {
+  check_floating(s, slot);
+  spatial_shape(s, slot);
+}
+
+std::vector<TensorSpec> infer_pool(const OpSite& s) {
+  check_data(s, 0);
+  return {result_spec(s, s.input(0).shape, s.input(0).dtype)};
+}
+
+std::vector<TensorSpec> infer_max_grad(const OpSite& s) {
+  check_data(s, 1);
+  check_one_dtype(s);
+  check_shape(s, 0, result_spec(s, s.input(1).shape, s.input(1).dtype).shape);
+  return {s.input(1)};
+}
+
+std::vector<TensorSpec> infer_pick(const OpSite& s) {
+  check_data(s, 1);
+  check_one_dtype(s);
+  check_shape(s, 0, s.input(1).shape);
+  return {result_spec(s, s.input(1).shape, s.input(1).dtype)};
+}
+
+std::vector<TensorSpec> infer_average_grad(const OpSite& s) {
+  check_data(s, 0);
+  const Shape shape = s.integers("shape");
+  if (shape.size() != s.input(0).shape.size()) refuse(s, "the shape has another rank than the gradient");
+  check_shape(s, 0, result_spec(s, shape, s.input(0).dtype).shape);
+  return {{shape, s.input(0).dtype, {}}};
+}
+
+constexpr std::string_view window_attributes[] = {"kernel_size", "stride",       "padding",  "out_pads",
+                                                  "dilation",    "in_dilations", "auto_pad", "ceil_mode"};
+
+// The row of that name on these operands, with the windows of another op and, where given, a shape.
+Expr same_windows(GradContext& c, std::string_view op, std::initializer_list<Expr> operands, const Shape* shape) {
+  Emitter& at = c.emitter();
+  const OpSite s = c.site();
+  const auto a = [&](size_t i) {
+    return std::pair<std::string_view, Attr>{window_attributes[i], s.attr(window_attributes[i])};
+  };
+  std::vector<OpArg> args(operands.begin(), operands.end());
+  if (!shape) return at.one(op, std::move(args), {a(0), a(1), a(2), a(3), a(4), a(5), a(6), a(7)});
+  return at.one(op, std::move(args), {a(0), a(1), a(2), a(3), a(4), a(5), a(6), a(7), {"shape", *shape}});
+}
+
+int64_t pool_flops(const OpSite& s) { return s.out[0].size() * element_count(s.integers("kernel_size")); }
+
+std::vector<Expr> global_pool(Emitter& at, const OpArgs& args, std::string_view op, std::string_view reduction) {
+  const Expr& t = args.expr(0);
+  if (t.rank() < 3)
+    throw Error(fmt::format("{}: {} must have a batch, a channel and spatial axes", op, t.label()),
+                {fmt::format("{}: {}", t.label(), text(t.spec()))});
+  Ints axes;
+  for (int64_t i = 2; i < t.rank(); ++i) axes.push_back(i);
+  return at.emit(reduction, {t}, {{"axis", axes}, {"keepdims", true}});
+}
+
+constexpr OpRow rows[] = {
+    {.name = "max_pool",
+     .path = "ops.max_pool",
+     .schedule = "MaxPool",
+     .output = "max_pool_out",
+     .doc =
+         "The maximum of each window of the spatial axes. Padding never counts. The stride is 1 where none is given. "
+         "The gradient goes to the first maximum.",
+     .example = "max_pool(array([[[1.0, 3.0, 2.0, 4.0]]]), 2, stride = 2)",
+     .params = max_params,
+     .infer =
+         [](const OpSite& s) {
+           check_storage_order(s);
+           return infer_pool(s);
+         },
+     .kernel = [](const OpSite& s) { return max_pool_kernel(s.input(0).dtype, resolve_pool(s, s.input(0).shape)); },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, same_windows(c, "max_pool_grad", {c.dy(), c.in(0)}, nullptr));
+         },
+     .flops = pool_flops,
+     .onnx = "MaxPool",
+     .tiles = tile_reduction},
+    {.name = "max_pool_grad",
+     .schedule = "MaxPoolGrad",
+     .output = "gradient",
+     .doc = "g added to where the windows of x have their first maxima.",
+     .params = max_grad_params,
+     .infer = infer_max_grad,
+     .kernel =
+         [](const OpSite& s) { return max_pool_grad_kernel(s.input(0).dtype, resolve_pool(s, s.input(1).shape)); },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, same_windows(c, "max_pool_pick", {c.dy(), c.in(1)}, nullptr));
+           set_zero(c, 1);
+         },
+     .flops = pool_flops,
+     .tiles = tile_scatter},
+    {.name = "max_pool_pick",
+     .schedule = "MaxPoolGradGrad",
+     .output = "gradient",
+     .doc = "The elements of g where the windows of x have their first maxima.",
+     .params = max_grad_params,
+     .infer = infer_pick,
+     .kernel =
+         [](const OpSite& s) { return max_pool_pick_kernel(s.input(0).dtype, resolve_pool(s, s.input(1).shape)); },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, same_windows(c, "max_pool_grad", {c.dy(), c.in(1)}, nullptr));
+           set_zero(c, 1);
+         },
+     .flops = pool_flops,
+     .tiles = tile_reduction},
+    {.name = "average_pool",
+     .path = "ops.average_pool",
+     .schedule = "AveragePool",
+     .output = "average_pool_out",
+     .doc = "The mean of each window of the spatial axes; padding does not count. The stride is 1 where none is given.",
+     .example = "average_pool(array([[[1.0, 3.0, 2.0, 4.0]]]), 2, stride = 2)",
+     .params = average_params,
+     .infer = infer_pool,
+     .kernel = [](const OpSite& s) { return average_pool_kernel(s.input(0).dtype, resolve_pool(s, s.input(0).shape)); },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, same_windows(c, "average_pool_grad", {c.dy()}, &c.in_spec(0).shape));
+         },
+     .flops = pool_flops,
+     .onnx = "AveragePool",
+     .tiles = tile_reduction},
+    {.name = "average_pool_grad",
+     .schedule = "AveragePoolGrad",
+     .output = "gradient",
+     .doc = "g shared among the elements of each window.",
+     .params = average_grad_params,
+     .infer = infer_average_grad,
+     .kernel =
+         [](const OpSite& s) {
+           return average_pool_grad_kernel(s.input(0).dtype, resolve_pool(s, s.integers("shape")));
+         },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, same_windows(c, "average_pool", {c.dy()}, nullptr));
+         },
+     .flops = pool_flops,
+     .tiles = tile_reduction},
+    {.name = "global_max_pool",
+     .path = "ops.global_max_pool",
+     .doc = "The maximum over all spatial axes, which stay with extent 1.",
+     .example = "global_max_pool(array([[[1.0, 3.0, 2.0]]]))",
+     .params = unary_params,
+     .expand = [](Emitter& at, const OpArgs& args) { return global_pool(at, args, "global_max_pool", "max"); },
+     .role = Role::composite,
+     .onnx = "GlobalMaxPool"},
+    {.name = "global_average_pool",
+     .path = "ops.global_average_pool",
+     .doc = "The mean over all spatial axes, which stay with extent 1.",
+     .example = "global_average_pool(array([[[1.0, 3.0, 2.0]]]))",
+     .params = unary_params,
+     .expand = [](Emitter& at, const OpArgs& args) { return global_pool(at, args, "global_average_pool", "mean"); },
+     .role = Role::composite,
+     .onnx = "GlobalAveragePool"},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> pooling_rows() { return rows; }
+
+}  // namespace pxl
