@@ -9,6 +9,7 @@ Kinds of tests:
   curves    bench/*.pxl: losses of the first 100 steps against a float64 reference (tests/curves), where the data are
   reference the language's tests once more with PXL_FUSE=off
   repeat    tests/repeat/*.pxl: the same program and seed give the same bits, again, on any number of threads, fused or not
+  cli       tests/cli.py: what each command prints, writes and exits with
   hostile   tests/hostile.py: noise, endless nesting and recursion, damaged files, interrupts
   bench     tests/bench.py: the commands that measure
   docs      the programs in README.md and docs/language.md run and print what stands beside them
@@ -40,6 +41,7 @@ import time
 sys.dont_write_bytecode = True
 import bench
 import editors
+import cli
 import hostile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -468,7 +470,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,hostile,bench,docs,editors,house", help="kinds, comma separated")
+    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,hostile,bench,docs,editors,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -479,6 +481,7 @@ def main():
                        ("golden", lambda: golden_tests(pxl, tally, options.update)),
                        ("reference", lambda: reference_tests(pxl, tally)),
                        ("examples", lambda: example_tests(pxl, tally, options.update)),
+                       ("cli", lambda: cli.cli_tests(pxl, tally.add, parallel)),
                        ("hostile", lambda: hostile.hostile_tests(pxl, tally.add, parallel)),
                        ("bench", lambda: bench.bench_tests(pxl, tally.add)),
                        ("docs", lambda: docs_tests(pxl, tally)),

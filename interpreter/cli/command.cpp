@@ -22,29 +22,21 @@ namespace pxl::cli {
 
 namespace {
 
-constexpr Command table[] = {
-    {"run", "run [--profile] FILE [--OPTION VALUE ...]", "run a script; `pxl FILE` is the same", run_script},
-    {"test", "test FILE ...", "run the `test` blocks of scripts", run_tests},
+const Command* const table[] = {&run_command, &test_command, &fmt_command};
+
+constexpr Flag global_flags[] = {
+    {"-e", "CODE", "run a text given on the command line"},
+    {"-", "", "run standard input"},
+    {"--quiet", "", "no progress, no notices"},
+    {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
+    {"--version", "", "the version"},
+    {"--help", "", "this text; `pxl FILE --help` lists a script's options", "-h"},
 };
 
 // The first Ctrl-C asks the running work to stop; a second one, before it has, ends the process.
 void on_interrupt(int) {
   if (interrupt_requested()) _exit(exit_interrupted);
   request_interrupt();
-}
-
-std::string usage() {
-  std::string text = "usage: pxl FILE [--OPTION VALUE ...]\n       pxl COMMAND ...\n       pxl -e CODE\n\ncommands:\n";
-  for (const Command& c : table) text += fmt::format("  {:42} {}\n", c.usage, c.doc);
-  text +=
-      "\nflags:\n"
-      "  -e CODE                          run a text given on the command line\n"
-      "  -                                run standard input\n"
-      "  --quiet                          no progress, no notices\n"
-      "  --profile                        before FILE: each session prints where its time went, when it ends\n"
-      "  --version                        the version\n"
-      "  --help                           this text; `pxl FILE --help` lists a script's options\n";
-  return text;
 }
 
 bool colours() {
@@ -64,25 +56,40 @@ int status_of(Fault fault) {
   return exit_internal;
 }
 
+// `pxl run FILE --help` is the script's.
+bool asks_for_help(const Command& c, const std::vector<std::string>& arguments) {
+  for (const std::string& word : arguments) {
+    if (word == "--help" || word == "-h") return true;
+    if (word == "--" || &c == &run_command) break;
+  }
+  return false;
+}
+
 int dispatch(std::vector<std::string> arguments) {
   CommonFlags flags;
   take_leading_flags(flags, arguments);
   if (arguments.empty()) {
     if (!isatty(STDIN_FILENO)) return run_script(flags, {"-"});
-    fmt::print(stderr, "{}", usage());
+    fmt::print(stderr, "{}", help_text());
     return exit_usage;
   }
   const std::string& first = arguments.front();
   if (first == "--help" || first == "-h") {
-    fmt::print("{}", usage());
+    fmt::print("{}", help_text());
     return exit_ok;
   }
   if (first == "--version") {
     fmt::print("pxl {}\n", PXL_VERSION);
     return exit_ok;
   }
-  for (const Command& c : table) {
-    if (first == c.name) return c.run(flags, {arguments.begin() + 1, arguments.end()});
+  for (const Command* c : table) {
+    if (first != c->name) continue;
+    const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+    if (asks_for_help(*c, rest)) {
+      fmt::print("{}", help_text(*c));
+      return exit_ok;
+    }
+    return c->run(flags, rest);
   }
   if (first.size() > 1 && first[0] == '-' && first != "-e") {
     throw Error(fmt::format("unknown flag `{}`", first), {"`pxl --help` lists the flags"}, Fault::usage);
@@ -92,7 +99,8 @@ int dispatch(std::vector<std::string> arguments) {
 
 }  // namespace
 
-std::span<const Command> commands() { return table; }
+std::span<const Command* const> commands() { return table; }
+std::span<const Flag> main_flags() { return global_flags; }
 
 void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments) {
   while (!arguments.empty()) {

@@ -1,6 +1,7 @@
 // The command line: one table of subcommands, and what they share.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,19 +32,47 @@ struct CommonFlags {
 /// Takes the flags at the beginning off the arguments.
 void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments);
 
+/// One flag of a command: help, the manual, completion and parsing read it here.
+struct Flag {
+  std::string_view name;        ///< "--check"
+  std::string_view value = {};  ///< "FILE", "N", or "a|b|c" where only these are meant; empty: the flag takes none
+  std::string_view doc = {};
+  std::string_view letter = {};  ///< "-o"
+};
+
+/// One command. Each stands in a file of its own, which defines its row; command.cpp lists the rows.
 struct Command {
   std::string_view name;
   std::string_view usage;  ///< "run FILE [--OPTION VALUE ...]"
   std::string_view doc;
   int (*run)(const CommonFlags& flags, const std::vector<std::string>& arguments);
+  std::span<const Flag> flags = {};
+  std::string_view details = {};  ///< paragraphs for `pxl help NAME` and the manual
 };
-std::span<const Command> commands();
+extern const Command run_command, test_command, fmt_command;
+std::span<const Command* const> commands();
+/// The flags that stand before a command, or alone.
+std::span<const Flag> main_flags();
+
+/// A command's arguments, taken apart by its flags.
+struct Invocation {
+  std::vector<std::string> operands;
+  std::map<std::string, std::string, std::less<>> flags;  ///< by name; a flag without a value has an empty one
+  bool has(std::string_view flag) const { return flags.find(flag) != flags.end(); }
+  /// The flag's value, or `otherwise`.
+  std::string value(std::string_view flag, std::string otherwise = {}) const;
+};
+/// `--flag VALUE`, `--flag=VALUE`, `-o VALUE`; `--` ends the flags, `-` is an operand. Throws a usage Error for unknown
+/// flags (with a suggestion), missing or unexpected values, and where fewer than `least` operands are given.
+Invocation parse_flags(const Command& command, const std::vector<std::string>& arguments, size_t least = 0);
+/// The text of `pxl help` and of `pxl help COMMAND`.
+std::string help_text();
+std::string help_text(const Command& command);
 
 /// Runs the command line without the program's name; gives the exit status. Never throws.
 int run_command_line(const std::vector<std::string>& arguments);
 
 int run_script(const CommonFlags& flags, const std::vector<std::string>& arguments);
-int run_tests(const CommonFlags& flags, const std::vector<std::string>& arguments);
 
 /// Prints diagnostics to standard error (with colours on a terminal, unless NO_COLOR is set) and gives the status.
 int report(const Error& error);

@@ -30,7 +30,7 @@ int run_script(const CommonFlags& given, const std::vector<std::string>& words) 
   take_leading_flags(common, arguments);
   if (common.profile) Session::profile_all();
   if (arguments.empty())
-    throw Error("run: which file?", {"usage: pxl run [--profile] FILE [--OPTION VALUE ...]"}, Fault::usage);
+    throw Error("run: which file?", {fmt::format("usage: pxl {}", run_command.usage)}, Fault::usage);
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   const SourceFile* source = nullptr;
   std::string script = arguments.front();
@@ -61,8 +61,10 @@ int run_script(const CommonFlags& given, const std::vector<std::string>& words) 
   return exit_ok;
 }
 
-int run_tests(const CommonFlags& flags, const std::vector<std::string>& files) {
-  if (files.empty()) throw Error("test: which files?", {"usage: pxl test FILE ..."}, Fault::usage);
+namespace {
+
+int run_tests(const CommonFlags& flags, const std::vector<std::string>& arguments) {
+  const std::vector<std::string> files = parse_flags(test_command, arguments, 1).operands;
   int passed = 0, failed = 0;
   for (const std::string& path : files) {
     const int status = guarded([&] {
@@ -89,5 +91,11 @@ int run_tests(const CommonFlags& flags, const std::vector<std::string>& files) {
   fmt::print("{} passed, {} failed\n", passed, failed);
   return failed == 0 ? exit_ok : exit_failed;
 }
+
+}  // namespace
+
+const Command run_command{"run", "run [--profile] FILE [--OPTION VALUE ...]", "run a script; `pxl FILE` is the same",
+                          run_script};
+const Command test_command{"test", "test FILE ...", "run the `test` blocks of scripts", run_tests};
 
 }  // namespace pxl::cli

@@ -86,6 +86,7 @@ TokenList Layout::run() {
 
 void Layout::comment(RawToken raw) {
   bool own_line = first_on_line_;
+  out_.comments.push_back({raw.begin, raw.end, own_line});
   if (raw.type == ids::DOC && own_line) {
     std::string_view body = text(raw).substr(2);
     if (!body.empty() && body.front() == ' ') body.remove_prefix(1);

@@ -25,9 +25,16 @@ struct Token {
   bool unclosed = false;          ///< an opening whose closer is synthetic
 };
 
+/// A comment, `#` and `##` alike, without its line end.
+struct Comment {
+  uint32_t begin = 0, end = 0;
+  bool own_line = false;  ///< nothing but space before it on its line
+};
+
 struct TokenList {
   const SourceFile* source = nullptr;
   std::vector<Token> tokens;                       ///< the last is end_of_text
+  std::vector<Comment> comments;                   ///< in order
   std::unordered_map<uint32_t, std::string> docs;  ///< `##` text by the token right below it
   std::vector<Diagnostic> problems;                ///< bad characters, strings, brackets
   size_t problems_before_end = 0;                  ///< how many of those are not about something open at the end

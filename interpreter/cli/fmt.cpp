@@ -1,0 +1,94 @@
+// `pxl fmt`: files in canonical form.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "interpreter/cli/command.hpp"
+#include "interpreter/cli/diff.hpp"
+#include "interpreter/syntax/format.hpp"
+#include "runtime/base/atomic_file.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder stands for the programs below it; what is hidden is left out.
+void add_folder(const fs::path& folder, std::vector<std::string>& files) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied)) {
+    if (entry.path().filename().string().front() != '.' && !entry.is_symlink()) found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  for (const fs::path& p : found) {
+    check_interrupt();
+    if (fs::is_directory(p)) {
+      add_folder(p, files);
+    } else if (p.extension() == ".pxl") {
+      files.push_back(p.string());
+    }
+  }
+}
+
+int format_one(const std::string& path, const Invocation& call, bool& changed) {
+  const SourceFile& source = read_source(path);
+  const std::string text = format_source(source);
+  const bool differs = text != source.text();
+  changed |= differs;
+  if (call.has("--diff")) {
+    if (differs) fmt::print("{}", unified_diff(source.text(), text, path, path + " (formatted)"));
+  } else if (call.has("--check")) {
+    if (differs) fmt::print("{}\n", path);
+  } else if (path == "-") {
+    fmt::print("{}", text);
+  } else if (differs) {
+    write_file_atomically(path, text);
+  }
+  return exit_ok;
+}
+
+int run_fmt(const CommonFlags&, const std::vector<std::string>& arguments) {
+  const Invocation call = parse_flags(fmt_command, arguments, 1);
+  std::vector<std::string> files;
+  for (const std::string& operand : call.operands) {
+    std::error_code ignored;
+    if (operand != "-" && fs::is_directory(operand, ignored)) {
+      add_folder(operand, files);
+    } else {
+      files.push_back(operand);
+    }
+  }
+  bool changed = false;
+  int worst = exit_ok;
+  for (const std::string& path : files) {
+    const int status = guarded([&] {
+      check_interrupt();
+      return format_one(path, call, changed);
+    });
+    if (status == exit_interrupted) return status;
+    worst = std::max(worst, status);
+  }
+  if (worst != exit_ok) return worst;
+  return changed && call.has("--check") ? exit_failed : exit_ok;
+}
+
+constexpr Flag flags[] = {
+    {"--check", "", "change nothing; name the files that are not in canonical form, and exit with 1 if there are any"},
+    {"--diff", "", "change nothing; print what would change"},
+};
+
+}  // namespace
+
+const Command fmt_command{"fmt",
+                          "fmt [--check] [--diff] FILE ...",
+                          "put programs into canonical form",
+                          run_fmt,
+                          flags,
+                          "A FILE of `-` is standard input, formatted to standard output; a folder stands for the .pxl "
+                          "files below it.\nOnly space changes: every word and comment stays. Files that do not parse "
+                          "are left alone."};
+
+}  // namespace pxl::cli

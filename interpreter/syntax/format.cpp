@@ -1,0 +1,172 @@
+// Statements and blocks: which lines there are, their indentation, empty lines and comments on lines of their own.
+#include "interpreter/syntax/format.hpp"
+
+#include "interpreter/syntax/format_shape.hpp"
+#include "interpreter/syntax/parse.hpp"
+
+namespace pxl {
+namespace {
+
+using namespace syntax;
+
+constexpr int block_indent = 2;
+
+// `module`, `program`, `def`, `test`: over several lines at the top level they stand between empty lines.
+bool declares(int type) {
+  return type == ids::MODULE || type == ids::PROGRAM || type == ids::DEF || type == ids::TEST || type == ids::OUTLINED;
+}
+
+class Formatter {
+ public:
+  explicit Formatter(const TokenList& list)
+      : list_(list), tokens_(list), shaper_(tokens_, documents_), out_(documents_) {}
+
+  std::string run() {
+    const auto end = static_cast<uint32_t>(list_.tokens.size() - 1);
+    statements(0, end, 0);
+    comments(end, 0);
+    return out_.finish();
+  }
+
+ private:
+  // Tokens from first to before last: the inside of a block, or the file.
+  void statements(uint32_t first, uint32_t last, int indent) {
+    bool declared_above = false;
+    for (uint32_t i = first; i < last;) {
+      if (list_.tokens[i].type == ids::NEWLINE) {
+        ++i;
+        continue;
+      }
+      const uint32_t end = statement_end(i, last);
+      const bool declaration = indent == 0 && declares(list_.tokens[i].type) && !on_one_line(i, end);
+      const bool apart = (declaration || (declared_above && tokens_.before(i).empty())) && i != first;
+      leading(i, indent, i == first, apart);
+      statement(i, end, indent);
+      declared_above = declaration;
+      i = end;
+    }
+  }
+
+  uint32_t statement_end(uint32_t i, uint32_t last) const {
+    while (i < last && list_.tokens[i].type != ids::NEWLINE) i = tokens_.unit_end(i);
+    return i;
+  }
+
+  // The comments above a statement and the empty lines among them. `apart`: an empty line stands above the comments
+  // that belong to it.
+  void leading(uint32_t i, int indent, bool first, bool apart) {
+    const auto& above = tokens_.before(i);
+    size_t own = above.size();
+    if (!tokens_.blank_before(i))
+      while (own > 0 && !above[own - 1].blank_before) --own;
+    if (own > 0 && own < above.size()) --own;  // that empty line is there already
+    for (size_t k = 0; k < above.size(); ++k) {
+      if ((above[k].blank_before && (k > 0 || !first)) || (apart && k == own)) out_.blank();
+      out_.comment(above[k].text, true, indent);
+    }
+    if ((tokens_.blank_before(i) && !(first && above.empty())) || (apart && above.empty())) out_.blank();
+    out_.line(indent);
+  }
+
+  void comments(uint32_t i, int indent, bool first = false) {
+    for (size_t k = 0; k < tokens_.before(i).size(); ++k) {
+      if (tokens_.before(i)[k].blank_before && (k > 0 || !first)) out_.blank();
+      out_.comment(tokens_.before(i)[k].text, true, indent);
+    }
+  }
+
+  void trailing(uint32_t i, int indent) {
+    if (!tokens_.after(i).empty()) out_.comment(tokens_.after(i), false, indent);
+  }
+
+  // The author wrote each of the statement's blocks on one line, and the whole fits on one.
+  bool on_one_line(uint32_t first, uint32_t last) const {
+    const std::string_view text = list_.source->text();
+    int width = 0;
+    for (uint32_t i = first; i < last; ++i) {
+      const Token& t = list_.tokens[i];
+      if (t.type == ids::NEWLINE || (i > first && !tokens_.before(i).empty()) ||
+          (i + 1 < last && !tokens_.after(i).empty()))
+        return false;
+      if (t.type == ids::BLOCK_OPEN) {
+        const uint32_t end = list_.tokens[t.partner].begin;
+        if (text.substr(t.begin, end - t.begin).find_first_of("\r\n") != text.npos && t.partner != i + 1) return false;
+      }
+      width += static_cast<int>(t.end - t.begin);
+      if (width > 4 * format_width) return false;  // bytes are four to a column at most
+    }
+    const std::string flat = tokens_.flat(first, last);
+    return flat.find('\n') == flat.npos && out_.column() + display_width(flat) <= format_width;
+  }
+
+  void statement(uint32_t first, uint32_t last, int indent) {
+    bool has_block = false;
+    for (uint32_t i = first; i < last; i = tokens_.unit_end(i)) has_block |= list_.tokens[i].type == ids::BLOCK_OPEN;
+    if (!has_block) {
+      out_.print(shaper_.statement(first, last), indent, 0);
+    } else if (on_one_line(first, last)) {
+      out_.write(tokens_.flat(first, last));
+    } else {
+      with_blocks(first, last, indent);
+    }
+    trailing(last - 1, indent);
+  }
+
+  void with_blocks(uint32_t first, uint32_t last, int indent) {
+    for (uint32_t head = first; head < last;) {
+      uint32_t open = head;
+      while (list_.tokens[open].type != ids::BLOCK_OPEN) open = tokens_.unit_end(open);
+      if (head != first) {
+        comments(head, indent);
+        out_.after_comment() ? out_.line(indent) : out_.write(" ");
+      }
+      out_.print(shaper_.statement(head, open), indent, 2);
+      out_.write(" {");
+      trailing(open, indent);
+      const uint32_t close = list_.tokens[open].partner;
+      const bool empty = close == open + 1 && tokens_.before(close).empty() && tokens_.after(open).empty();
+      if (empty) {
+        out_.write(" }");
+      } else {
+        statements(open + 1, close, indent + block_indent);
+        comments(close, indent + block_indent, close == open + 1);
+        out_.line(indent);
+        out_.write("}");
+      }
+      head = close + 1;
+      if (head < last) trailing(close, indent);
+    }
+  }
+
+  const TokenList& list_;
+  FormatTokens tokens_;
+  Documents documents_;
+  FormatShaper shaper_;
+  LineWriter out_;
+};
+
+std::vector<std::string> substance(const TokenList& list) {
+  std::vector<std::string> out;
+  for (uint32_t i = 0; i < list.tokens.size(); ++i) {
+    const Token& t = list.tokens[i];
+    out.push_back(std::to_string(t.type) + (t.type == ids::NEWLINE ? "" : std::string(list.text(i))));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string format_source(const SourceFile& source) {
+  parse_or_throw(source);
+  TokenList list = lay_out(source);
+  assign_roles(list);
+  std::string text = Formatter(list).run();
+  const SourceFile result(source.name(), text);
+  TokenList after = lay_out(result);
+  assign_roles(after);
+  if (substance(list) != substance(after) || list.docs != after.docs || list.comments.size() != after.comments.size())
+    throw Error("fmt: the formatted text would not be the same program", {}, Fault::internal);
+  return text;
+}
+
+}  // namespace pxl

@@ -1,0 +1,268 @@
+// Where a statement's lines may break, loosest first: the levels of `level` follow the precedences of the language,
+// whose operators bind the tighter the later they stand here.
+#include "interpreter/syntax/format_shape.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pxl::syntax {
+namespace {
+
+enum Level : int {
+  assignment,
+  elements,
+  annotation,
+  lambda,
+  clauses,
+  conditional,
+  disjunction,
+  conjunction,
+  comparison,
+  bit_or,
+  bit_xor,
+  bit_and,
+  shift,
+  sum,
+  product,
+  power,
+  members,
+  words
+};
+
+constexpr int continuation = 4;  ///< columns that a statement's further lines are indented by
+
+// Words that open a statement: no line breaks behind them, and `if`, `for` and `in` are no operators among them.
+bool opens_statement(int type) {
+  switch (type) {
+    case ids::IF:
+    case ids::ELSE:
+    case ids::ELSE_IF:
+    case ids::FOR:
+    case ids::WHILE:
+    case ids::WITH:
+    case ids::RETURN:
+    case ids::ASSERT:
+    case ids::IMPORT:
+    case ids::FROM:
+    case ids::DEF:
+    case ids::MODULE:
+    case ids::PARAM:
+    case ids::REF:
+    case ids::PROGRAM:
+    case ids::STREAM:
+    case ids::OUT:
+    case ids::IN:
+    case ids::VARIABLE:
+    case ids::CONSTANT:
+    case ids::OPTION:
+    case ids::OUTLINED:
+    case ids::TEST:
+    case ids::BUILD: return true;
+    default: return false;
+  }
+}
+
+int level_of(int type) {
+  switch (type) {
+    case ids::ASSIGN:
+    case ids::UPDATE: return assignment;
+    case ids::COMMA:
+    case ids::TRAILING_COMMA: return elements;
+    case ids::COLON: return annotation;
+    case ids::ARROW: return lambda;
+    case ids::FOR: return clauses;
+    case ids::IF:
+    case ids::ELSE: return conditional;
+    case ids::OR: return disjunction;
+    case ids::AND: return conjunction;
+    case ids::IN:
+    case ids::IS:
+    case ids::NOT:
+    case ids::EQUAL:
+    case ids::NOT_EQUAL:
+    case ids::LESS:
+    case ids::LESS_EQUAL:
+    case ids::GREATER:
+    case ids::GREATER_EQUAL: return comparison;
+    case ids::BAR: return bit_or;
+    case ids::CARET: return bit_xor;
+    case ids::AMPERSAND: return bit_and;
+    case ids::SHIFT_LEFT:
+    case ids::SHIFT_RIGHT: return shift;
+    case ids::PLUS:
+    case ids::MINUS: return sum;
+    case ids::STAR:
+    case ids::SLASH:
+    case ids::FLOOR:
+    case ids::PERCENT:
+    case ids::AT: return product;
+    case ids::POWER: return power;
+    case ids::DOT: return members;
+    default: return words;
+  }
+}
+
+}  // namespace
+
+DocId FormatShaper::statement(uint32_t first, uint32_t last) {
+  first_ = first;
+  last_ = last;
+  const Units all = units(first, last);
+  size_t prefix = 0;
+  while (prefix < all.size() && opens_statement(tokens_.type(all[prefix].first))) ++prefix;
+  if (prefix == 0) return level(all, {0, all.size()}, assignment);
+  const DocId head = joined(all, {0, prefix});
+  if (prefix == all.size()) return head;
+  // The names that a `for` binds stay together.
+  const bool binds = tokens_.type(all[0].first) == ids::FOR;
+  const DocId rest = level(all, {prefix, all.size()}, binds ? comparison : assignment);
+  return space_before(all, prefix) ? documents_.concat({head, documents_.text(" "), rest})
+                                   : documents_.concat({head, rest});
+}
+
+FormatShaper::Units FormatShaper::units(uint32_t first, uint32_t last) const {
+  Units out;
+  for (uint32_t i = first; i < last; i = out.back().last + 1) out.push_back({i, tokens_.unit_end(i) - 1});
+  return out;
+}
+
+bool FormatShaper::at_statement_level(const Units& all) const { return all.front().first == first_; }
+
+bool FormatShaper::space_before(const Units& all, size_t i) const {
+  return tokens_.space_between(all[i - 1].last, all[i].first);
+}
+
+// Whether unit i begins or ends an item of this level.
+bool FormatShaper::splits(const Units& all, Range range, size_t i, int number) const {
+  const uint32_t at = all[i].first;
+  const int type = tokens_.type(at);
+  if (level_of(type) != number || tokens_.is_prefix(at)) return false;
+  if (type == ids::NOT)
+    return i > range.first && (tokens_.type(all[i - 1].first) == ids::IS ||
+                               (i + 1 < range.second && tokens_.type(all[i + 1].first) == ids::IN));
+  return true;
+}
+
+DocId FormatShaper::level(const Units& all, Range range, int number) {
+  if (number == words || range.second - range.first == 1) return joined(all, range);
+  const bool top = at_statement_level(all);
+  // A comprehension's `if` is a filter from its first `for` on.
+  const bool filters = number == conditional && tokens_.type(all[range.first].first) == ids::FOR;
+  const bool before = number == clauses || number == members || filters || (number == conditional && !top);
+  std::vector<size_t> starts{range.first};
+  for (size_t i = range.first; i < range.second; ++i) {
+    if (!splits(all, range, i, number)) continue;
+    const int type = tokens_.type(all[i].first);
+    if (number == conditional && top && type == ids::IF) continue;  // a line may not end before it
+    // `not in` and `is not` are one operator.
+    if (number == comparison && i + 1 < range.second && splits(all, range, i + 1, number)) continue;
+    const size_t start = before ? i : i + 1;
+    if (start > starts.back() && start < range.second) starts.push_back(start);
+  }
+  if (starts.size() == 1) return level(all, range, number + 1);
+  // Of chains within chains only the outermost is indented.
+  const int nest = top && !in_chain_ ? continuation : 0;
+  const bool was_in_chain = std::exchange(in_chain_, in_chain_ || top);
+  std::vector<DocId> items;
+  std::vector<bool> spaced;
+  for (size_t k = 0; k < starts.size(); ++k) {
+    const size_t end = k + 1 < starts.size() ? starts[k + 1] : range.second;
+    // The parts of a comprehension may hold what binds looser than its `for`.
+    items.push_back(level(all, {starts[k], end}, number == clauses ? static_cast<int>(elements) : number + 1));
+    spaced.push_back(k > 0 && space_before(all, starts[k]));
+  }
+  in_chain_ = was_in_chain;
+  const bool glued = number == annotation || (number == assignment && !top) || number == lambda;
+  if (glued) {
+    std::vector<DocId> parts{items.front()};
+    for (size_t k = 1; k < items.size(); ++k) {
+      if (spaced[k]) parts.push_back(documents_.text(" "));
+      parts.push_back(items[k]);
+    }
+    return documents_.concat(std::move(parts));
+  }
+  const Doc::Breaks breaks = number == assignment || number == members ? Doc::late
+                             : number == clauses                       ? Doc::all
+                                                                       : Doc::fill;
+  return documents_.chain(std::move(items), std::move(spaced), breaks, nest);
+}
+
+DocId FormatShaper::joined(const Units& all, Range range) {
+  std::vector<DocId> parts;
+  for (size_t i = range.first; i < range.second; ++i) {
+    if (i > range.first && space_before(all, i)) parts.push_back(documents_.text(" "));
+    parts.push_back(unit(all[i]));
+  }
+  return documents_.concat(std::move(parts));
+}
+
+DocId FormatShaper::unit(Unit u) {
+  return u.first == u.last || tokens_.type(u.first) == ids::FSTRING_OPEN ? token(u.first) : bracket(u);
+}
+
+DocId FormatShaper::token(uint32_t i) {
+  std::vector<DocId> parts;
+  const uint32_t end = tokens_.type(i) == ids::FSTRING_OPEN ? tokens_.unit_end(i) - 1 : i;
+  if (i != first_)
+    for (const FormatComment& c : tokens_.before(i)) parts.push_back(documents_.comment(c.text, true));
+  parts.push_back(documents_.text(tokens_.unit_text(i)));
+  if (end + 1 != last_ && !tokens_.after(end).empty()) parts.push_back(documents_.comment(tokens_.after(end), false));
+  return documents_.concat(std::move(parts));
+}
+
+// The rows of a matrix: brackets, each of which its author began on a line of its own.
+bool FormatShaper::written_in_rows(const Units& inside) const {
+  const std::string_view text = tokens_.list.source->text();
+  if (inside.size() < 3) return false;
+  for (size_t i = 0; i < inside.size(); ++i) {
+    const int type = tokens_.type(inside[i].first);
+    if (i % 2 == 1 ? type != ids::COMMA : type != ids::LBRACKET && type != ids::LPAREN) return false;
+    if (i == 0 || i % 2 == 1) continue;
+    const uint32_t from = tokens_.list.tokens[inside[i - 2].last].end;
+    if (text.substr(from, tokens_.list.tokens[inside[i].first].begin - from).find('\n') == text.npos) return false;
+  }
+  return true;
+}
+
+DocId FormatShaper::bracket(Unit u) {
+  const Units inside = units(u.first + 1, u.last);
+  bool exploded = !tokens_.after(u.first).empty() || !tokens_.before(u.last).empty();
+  std::vector<DocId> items;
+  std::vector<bool> spaced;
+  const bool comprehension =
+      std::any_of(inside.begin(), inside.end(), [&](const Unit& i) { return tokens_.type(i.first) == ids::FOR; });
+  for (size_t start = 0; start < inside.size();) {
+    size_t end = comprehension ? inside.size() : start;
+    while (end < inside.size() && level_of(tokens_.type(inside[end].first)) != elements) ++end;
+    const size_t stop = std::min(end + 1, inside.size());
+    for (size_t i = start; i < stop; ++i)
+      exploded |= !tokens_.before(inside[i].first).empty() || !tokens_.after(inside[i].last).empty();
+    DocId item = level(inside, {start, end}, comprehension ? clauses : assignment);
+    if (end < inside.size()) item = documents_.concat({item, token(inside[end].first)});
+    items.push_back(item);
+    spaced.push_back(start > 0);
+    start = stop;
+  }
+  // A comma at the end asks for one item a line, but where it makes a tuple or a subscript of one.
+  if (!inside.empty() && tokens_.type(inside.back().first) == ids::TRAILING_COMMA) exploded |= items.size() > 1;
+  if (!tokens_.before(u.last).empty()) {
+    std::vector<DocId> comments;
+    for (const FormatComment& c : tokens_.before(u.last)) comments.push_back(documents_.comment(c.text, true));
+    items.push_back(documents_.concat(std::move(comments)));
+    spaced.push_back(false);
+  }
+  Documents::Rows rows = exploded ? Documents::exploded : Documents::filled;
+  if (!exploded && written_in_rows(inside)) rows = Documents::aligned;
+  std::vector<DocId> open{documents_.text(tokens_.unit_text(u.first))};
+  if (!tokens_.after(u.first).empty()) open.push_back(documents_.comment(tokens_.after(u.first), false));
+  if (u.first != first_)
+    for (auto c = tokens_.before(u.first).rbegin(); c != tokens_.before(u.first).rend(); ++c)
+      open.insert(open.begin(), documents_.comment(c->text, true));
+  std::vector<DocId> close{documents_.text(tokens_.unit_text(u.last))};
+  if (u.last + 1 != last_ && !tokens_.after(u.last).empty())
+    close.push_back(documents_.comment(tokens_.after(u.last), false));
+  return documents_.bracket(documents_.concat(std::move(open)), std::move(items), std::move(spaced),
+                            documents_.concat(std::move(close)), rows);
+}
+
+}  // namespace pxl::syntax

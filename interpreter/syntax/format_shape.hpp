@@ -1,0 +1,42 @@
+// From the tokens of an expression, or of a statement's head, to a document.
+#pragma once
+
+#include "interpreter/syntax/format_document.hpp"
+#include "interpreter/syntax/format_tokens.hpp"
+
+namespace pxl::syntax {
+
+class FormatShaper {
+ public:
+  FormatShaper(const FormatTokens& tokens, Documents& documents) : tokens_(tokens), documents_(documents) {}
+
+  /// The head of a statement or a whole simple one: tokens from first to before last, which hold no block.
+  /// The comments before the first and behind the last token are left to the caller.
+  DocId statement(uint32_t first, uint32_t last);
+
+ private:
+  /// A token, or a bracket with what it holds.
+  struct Unit {
+    uint32_t first, last;  ///< `last` is its last token
+  };
+  using Units = std::vector<Unit>;
+  using Range = std::pair<size_t, size_t>;
+
+  Units units(uint32_t first, uint32_t last) const;
+  DocId level(const Units& all, Range range, int number);
+  DocId unit(Unit u);
+  DocId bracket(Unit u);
+  DocId token(uint32_t i);
+  DocId joined(const Units& all, Range range);
+  bool splits(const Units& all, Range range, size_t i, int number) const;
+  bool space_before(const Units& all, size_t i) const;
+  bool written_in_rows(const Units& inside) const;
+  bool at_statement_level(const Units& all) const;
+
+  const FormatTokens& tokens_;
+  Documents& documents_;
+  uint32_t first_ = 0, last_ = 0;  ///< of the statement
+  bool in_chain_ = false;          ///< a chain at statement level is being made
+};
+
+}  // namespace pxl::syntax
