@@ -6,6 +6,7 @@
 #include "runtime/execute/program.hpp"
 #include "runtime/ops/emit.hpp"
 #include "runtime/ops/table.hpp"
+#include "runtime/transform/flops.hpp"
 
 namespace {
 

@@ -25,6 +25,30 @@ BinaryBlock binary_block(Binary op, DType dtype);
 /// Elements of a block: 1024 float32 are 4 KiB, so that a chain of several fits the first-level cache.
 inline constexpr int64_t block_size = 1024;
 
+/// Rows of n contiguous elements: `rows` of them one after another, or one. `out` may be an operand.
+template <class T>
+struct RowFunctions {
+  void (*softmax)(const T* x, T* out, int64_t rows, int64_t n);
+  void (*log_softmax)(const T* x, T* out, int64_t rows, int64_t n);
+  /// y * (g - sum(g * y)), y being the result of the forward function, and g - exp(y) * sum(g).
+  void (*softmax_grad)(const T* g, const T* y, T* out, int64_t rows, int64_t n);
+  void (*log_softmax_grad)(const T* g, const T* y, T* out, int64_t rows, int64_t n);
+  /// out[i] = (x[i] - mean) * inverse * weight[i] + bias[i].
+  void (*normalise)(const T* x, T mean, T inverse, const T* weight, const T* bias, T* out, int64_t n);
+  /// sums: of g weight, and of g weight (x - mean) inverse.
+  void (*normalise_sums)(const T* g, const T* x, const T* weight, double mean, double inverse, int64_t n, double* sums);
+  /// out[i] = inverse * (g[i] * weight[i] - average - (x[i] - mean) * inverse * slope).
+  void (*normalise_grad)(const T* g, const T* x, const T* weight, T mean, T inverse, T average, T slope, T* out,
+                         int64_t n);
+  /// dweight[i] += g[i] * (x[i] - mean) * inverse, dbias[i] += g[i].
+  void (*normalise_columns)(const T* g, const T* x, double mean, double inverse, double* dweight, double* dbias,
+                            int64_t n);
+  /// acc[i] = max(acc[i], x[i]), with NaN where either is; the same with min; acc[i] += |x[i]|.
+  void (*max_to)(double* acc, const T* x, int64_t n);
+  void (*min_to)(double* acc, const T* x, int64_t n);
+  void (*absolute_to)(double* acc, const T* x, int64_t n);
+};
+
 /// Bulk conversions and reductions over contiguous elements, in the best variant for this machine. Sums accumulate in
 /// float64, in a fixed number of lanes; an empty max is -inf, an empty min +inf, both propagate NaN.
 struct BulkFunctions {
@@ -56,8 +80,22 @@ struct BulkFunctions {
   void (*blend_square32)(const float* old, float of_old, const float* x, float of_x, float* out, int64_t n);
   /// out[i] = (m[i] * scale_m) / (sqrt(v[i] * scale_v) + epsilon).
   void (*adam32)(const float* m, float scale_m, const float* v, float scale_v, float epsilon, float* out, int64_t n);
+  RowFunctions<float> rows32;
+  RowFunctions<double> rows64;
 };
 const BulkFunctions& bulk();
+
+/// The functions on rows of float or double.
+template <class T>
+const RowFunctions<T>& row_functions();
+template <>
+inline const RowFunctions<float>& row_functions<float>() {
+  return bulk().rows32;
+}
+template <>
+inline const RowFunctions<double>& row_functions<double>() {
+  return bulk().rows64;
+}
 
 /// "baseline", "avx2" or "avx512": the variant in use. The environment variable PXL_ISA may ask for a lower one.
 std::string_view instruction_set();

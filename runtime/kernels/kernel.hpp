@@ -44,7 +44,8 @@ class Kernel {
   template <class F>
   requires std::invocable<const F&, const Buffers&> Kernel(F f) : whole_(std::move(f)) {}
   /// Phases run one after the other; each may be divided among threads. `work` estimates the whole in nanoseconds of
-  /// one core: too little of it is not worth dividing. Phases must not throw.
+  /// one core: too little of it is not worth dividing. Phases must not throw; one of a single unit may, since it runs
+  /// on the calling thread.
   static Kernel divisible(std::vector<Phase> phases, double work) {
     Kernel k;
     k.phases_ = std::move(phases);

@@ -47,6 +47,29 @@ struct Loss {
     }
     return at;
   }
+  /// The labels of rows [begin, end), which have been checked: -1 where ignored.
+  const int64_t* rows_of(const std::byte* data, int64_t begin, int64_t end) const {
+    int64_t* at = scratch<int64_t, 7>(static_cast<size_t>(end - begin));
+    convert(labels, data + begin * static_cast<int64_t>(size_of(labels)), DType::int64,
+            reinterpret_cast<std::byte*>(at), end - begin);
+    for (int64_t r = 0; options.ignore_index && r < end - begin; ++r)
+      if (at[r] == *options.ignore_index) at[r] = -1;
+    return at;
+  }
+  int64_t used(const std::byte* data) const {
+    if (!options.ignore_index) return rows;
+    const int64_t* at = rows_of(data, 0, rows);
+    return rows - std::count(at, at + rows, int64_t{-1});
+  }
+  /// A gradient in two phases: the labels are checked as a whole, then rows are divided. `check(b)` reads the labels;
+  /// `fill(b, begin, end)` fills rows of the gradient.
+  template <class Check, class Fill>
+  Kernel gradient(Check check, Fill fill) const {
+    std::vector<Phase> phases;
+    phases.push_back({1, 1, [check](const Buffers& b, int64_t, int64_t) { check(b); }});
+    phases.push_back({rows, std::max<int64_t>(1, 1024 / std::max<int64_t>(classes, 1)), fill});
+    return Kernel::divisible(std::move(phases), 0.5 * static_cast<double>(rows * classes));
+  }
   /// What a mean divides by.
   double count(int64_t used) const {
     return static_cast<double>(options.ignore_index ? std::max<int64_t>(used, 1) : rows);
@@ -106,23 +129,26 @@ Kernel nll_loss_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, c
   return with_floating("nll_loss", probs.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return [loss = Loss("nll_loss", probs, labels, options)](const Buffers& b) {
-      const C eps = static_cast<C>(std::is_same_v<T, half> ? 6.104e-5 : 1e-10);
+    const Loss loss("nll_loss", probs, labels, options);
+    const auto check = [loss](const Buffers& b) {
       int64_t used = 0;
-      const int64_t* at = loss.read(b.in[2], used);
-      const bool each = loss.options.reduction == LossReduction::none;
-      const C share = loss.options.reduction == LossReduction::mean ? static_cast<C>(loss.count(used)) : C(1);
-      T* out = b.output<T>(0);
-      for (int64_t r = 0; r < loss.rows; ++r) {
-        C slope = 0;
-        if (at[r] >= 0) {
-          const C p = get(b.input<T>(1)[r * loss.classes + at[r]]), g = get(b.input<T>(0)[each ? r : 0]);
-          slope = -g / share / (loss.options.log_prob ? C(1) : at_least(p, eps));
-        }
-        std::fill(out + r * loss.classes, out + (r + 1) * loss.classes, static_cast<T>(C(0)));
-        if (at[r] >= 0) out[r * loss.classes + at[r]] = static_cast<T>(slope);
-      }
+      loss.read(b.in[2], used);
     };
+    return loss.gradient(check, [loss](const Buffers& b, int64_t begin, int64_t end) {
+      const C eps = static_cast<C>(std::is_same_v<T, half> ? 6.104e-5 : 1e-10);
+      const bool each = loss.options.reduction == LossReduction::none;
+      const C share =
+          loss.options.reduction == LossReduction::mean ? static_cast<C>(loss.count(loss.used(b.in[2]))) : C(1);
+      const int64_t* at = loss.rows_of(b.in[2], begin, end);
+      T* out = b.output<T>(0);
+      std::fill(out + begin * loss.classes, out + end * loss.classes, static_cast<T>(C(0)));
+      for (int64_t r = begin; r < end; ++r) {
+        const int64_t label = at[r - begin];
+        if (label < 0) continue;
+        const C p = get(b.input<T>(1)[r * loss.classes + label]), g = get(b.input<T>(0)[each ? r : 0]);
+        out[r * loss.classes + label] = static_cast<T>(-g / share / (loss.options.log_prob ? C(1) : at_least(p, eps)));
+      }
+    });
   });
 }
 
@@ -131,30 +157,38 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
   return with_floating("nll_loss_with_softmax_grad", probs.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return [loss_grad, loss = Loss("nll_loss_with_softmax_grad", probs, labels, options)](const Buffers& b) {
+    const Loss loss("nll_loss_with_softmax_grad", probs, labels, options);
+    const auto check = [loss](const Buffers& b) {
       const C eps = static_cast<C>(1e-7);
-      const T* p = b.input<T>(0);
       int64_t used = 0;
       const int64_t* at = loss.read(b.in[1], used);
-      if (b.out[0]) {
-        write_loss(loss, at, used, b.output<T>(0),
-                   [&](int64_t row, int64_t label) { return -std::log(get(p[row * loss.classes + label]) + eps); });
-      }
+      if (!b.out[0]) return;
+      const T* p = b.input<T>(0);
+      write_loss(loss, at, used, b.output<T>(0),
+                 [&](int64_t row, int64_t label) { return -std::log(get(p[row * loss.classes + label]) + eps); });
+    };
+    return loss.gradient(check, [loss, loss_grad](const Buffers& b, int64_t begin, int64_t end) {
       if (!b.out[1]) return;
       double scale = b.in[2] ? read_number(loss_grad, b.in[2]) : 1.0;
       if (loss.options.reduction == LossReduction::mean) {
-        scale /= loss.options.ignore_index ? loss.count(used) : static_cast<double>(loss.first);
+        scale /= loss.options.ignore_index ? loss.count(loss.used(b.in[1])) : static_cast<double>(loss.first);
       }
       const C factor = static_cast<C>(scale);
-      T* dx = b.output<T>(1);
-      for (int64_t r = 0; r < loss.rows; ++r) {
-        const int64_t base = r * loss.classes;
-        for (int64_t c = 0; c < loss.classes; ++c) {
-          const C v = at[r] < 0 ? C(0) : (get(p[base + c]) - (c == at[r] ? C(1) : C(0))) * factor;
-          dx[base + c] = static_cast<T>(v);
+      const int64_t* at = loss.rows_of(b.in[1], begin, end);
+      for (int64_t r = begin; r < end; ++r) {
+        const T* p = b.input<T>(0) + r * loss.classes;
+        T* dx = b.output<T>(1) + r * loss.classes;
+        const int64_t label = at[r - begin];
+        if (label < 0) {
+          std::fill(dx, dx + loss.classes, static_cast<T>(C(0)));
+          continue;
         }
+        // Read before the row is written: dx may be the memory of the probabilities.
+        const C hit = (get(p[label]) - C(1)) * factor;
+        for (int64_t c = 0; c < loss.classes; ++c) dx[c] = static_cast<T>(get(p[c]) * factor);
+        dx[label] = static_cast<T>(hit);
       }
-    };
+    });
   });
 }
 

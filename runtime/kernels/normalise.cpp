@@ -46,87 +46,131 @@ const C* parameters(const std::byte* data, DType dtype, int64_t n) {
   return buffer;
 }
 
+constexpr int64_t least_elements = 1024;  // of a piece of work: the grain
+constexpr double nanoseconds = 0.5;       // an element of a pass, measured with AVX2
+
+int64_t row_grain(const Groups& g) { return std::max<int64_t>(1, least_elements / std::max<int64_t>(g.row(), 1)); }
+
+/// Parameters by channel as parameters by element of all groups' rows, one after another.
+template <class C, int slot>
+const C* by_element(const C* parameter, const Groups& g) {
+  if (g.spatial == 1) return parameter;
+  C* wide = scratch<C, slot>(static_cast<size_t>(g.all_channels() * g.spatial));
+  for (int64_t c = 0; c < g.all_channels(); ++c)
+    std::fill(wide + c * g.spatial, wide + (c + 1) * g.spatial, parameter[c]);
+  return wide;
+}
+
 Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups groups, double eps) {
   return with_floating(what, x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return [groups, weight, eps](const Buffers& b) {
-      const int64_t n = groups.row();
-      const C* w = parameters<C, 2>(b.in[1], weight, groups.all_channels());
-      const C* bias = parameters<C, 3>(b.in[2], weight, groups.all_channels());
-      C* from = scratch<C, 0>(static_cast<size_t>(n));
-      C* to = scratch<C, 1>(static_cast<size_t>(n));
-      for (int64_t r = 0; r < groups.rows(); ++r) {
-        const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
-        const double mean = n == 0 ? 0.0 : line_sum(line, n) / static_cast<double>(n);
-        const double variance = n == 0 ? 0.0 : line_deviation(line, mean, n) / static_cast<double>(n);
-        const double inverse = 1.0 / std::sqrt(variance + eps);
-        if (b.out[1]) b.output<float>(1)[r] = static_cast<float>(mean);
-        if (b.out[2]) b.output<float>(2)[r] = static_cast<float>(inverse);
-        const C m = static_cast<C>(mean), s = static_cast<C>(inverse);
-        const int64_t first = r % groups.groups * groups.channels;
-        for (int64_t c = 0; c < groups.channels; ++c) {
-          if (groups.spatial == 1) break;
-          for (int64_t i = c * groups.spatial; i < (c + 1) * groups.spatial; ++i) {
-            to[i] = (line[i] - m) * s * w[first + c] + bias[first + c];
+    const double work = 3 * nanoseconds * static_cast<double>(groups.rows() * groups.row());
+    return Kernel::divisible(
+        groups.rows(), row_grain(groups), work, [groups, weight, eps](const Buffers& b, int64_t begin, int64_t end) {
+          const int64_t n = groups.row();
+          const C* w = by_element<C, 4>(parameters<C, 2>(b.in[1], weight, groups.all_channels()), groups);
+          const C* bias = by_element<C, 5>(parameters<C, 3>(b.in[2], weight, groups.all_channels()), groups);
+          C* from = scratch<C, 0>(static_cast<size_t>(n));
+          C* to = scratch<C, 1>(static_cast<size_t>(n));
+          for (int64_t r = begin; r < end; ++r) {
+            const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
+            const double mean = n == 0 ? 0.0 : line_sum(line, n) / static_cast<double>(n);
+            const double variance = n == 0 ? 0.0 : line_deviation(line, mean, n) / static_cast<double>(n);
+            const double inverse = 1.0 / std::sqrt(variance + eps);
+            if (b.out[1]) b.output<float>(1)[r] = static_cast<float>(mean);
+            if (b.out[2]) b.output<float>(2)[r] = static_cast<float>(inverse);
+            const int64_t first = r % groups.groups * n;
+            row_functions<C>().normalise(line, static_cast<C>(mean), static_cast<C>(inverse), w + first, bias + first,
+                                         to, n);
+            store_line<T>(to, b.output<T>(0) + r * n, 1, n);
           }
-        }
-        if (groups.spatial == 1) {
-          for (int64_t i = 0; i < n; ++i) to[i] = (line[i] - m) * s * w[first + i] + bias[first + i];
-        }
-        store_line<T>(to, b.output<T>(0) + r * n, 1, n);
-      }
-    };
+        });
   });
+}
+
+/// Gradient of the data, rows [begin, end).
+template <class T>
+void data_gradient(const Groups& groups, DType weight, const Buffers& b, int64_t begin, int64_t end) {
+  using C = compute_type<T>;
+  const int64_t n = groups.row();
+  const C* w = by_element<C, 4>(parameters<C, 2>(b.in[2], weight, groups.all_channels()), groups);
+  C* first_buffer = scratch<C, 0>(static_cast<size_t>(n));
+  C* second_buffer = scratch<C, 1>(static_cast<size_t>(n));
+  C* to = scratch<C, 3>(static_cast<size_t>(n));
+  for (int64_t r = begin; r < end; ++r) {
+    const C* g = load_line(b.input<T>(0) + r * n, 1, n, first_buffer);
+    const C* line = load_line(b.input<T>(1) + r * n, 1, n, second_buffer);
+    const float mean = b.input<float>(3)[r], inverse = b.input<float>(4)[r];
+    const C* scale = w + r % groups.groups * n;
+    double sums[2];  // of dy w, and of dy w xhat
+    row_functions<C>().normalise_sums(g, line, scale, static_cast<double>(mean), static_cast<double>(inverse), n, sums);
+    row_functions<C>().normalise_grad(g, line, scale, static_cast<C>(mean), static_cast<C>(inverse),
+                                      static_cast<C>(sums[0] / static_cast<double>(n)),
+                                      static_cast<C>(sums[1] / static_cast<double>(n)), to, n);
+    store_line<T>(to, b.output<T>(0) + r * n, 1, n);
+  }
+}
+
+/// Gradients of weight and bias, channels [begin, end): each is summed over the samples in their order, so that it does
+/// not matter how the channels are divided.
+template <class T>
+void channel_gradients(const Groups& groups, DType weight, const Buffers& b, int64_t begin, int64_t end) {
+  using C = compute_type<T>;
+  const auto count = static_cast<size_t>(end - begin);
+  double* dw = scratch<double, 6>(2 * count);
+  double* db = dw + count;
+  std::fill(dw, dw + 2 * count, 0.0);
+  // The channels of a group lie side by side: they are taken together where each has one element a row.
+  const int64_t longest = groups.spatial == 1 ? groups.channels : 1;
+  const auto buffer = static_cast<size_t>(longest * groups.spatial);
+  C* first_buffer = scratch<C, 0>(buffer);
+  C* second_buffer = scratch<C, 1>(buffer);
+  C* ones = scratch<C, 7>(buffer);
+  std::fill(ones, ones + buffer, C(1));
+  for (int64_t c = begin; c < end;) {
+    const int64_t group = c / groups.channels;
+    const int64_t together = std::min({longest, end - c, (group + 1) * groups.channels - c});
+    const int64_t n = together * groups.spatial;
+    for (int64_t sample = 0; sample < groups.samples; ++sample) {
+      const int64_t r = sample * groups.groups + group;
+      const int64_t at = (sample * groups.all_channels() + c) * groups.spatial;
+      const C* g = load_line(b.input<T>(0) + at, 1, n, first_buffer);
+      const C* line = load_line(b.input<T>(1) + at, 1, n, second_buffer);
+      const double mean = static_cast<double>(b.input<float>(3)[r]),
+                   inverse = static_cast<double>(b.input<float>(4)[r]);
+      if (groups.spatial == 1) {
+        row_functions<C>().normalise_columns(g, line, mean, inverse, dw + (c - begin), db + (c - begin), n);
+      } else {
+        double sums[2];
+        row_functions<C>().normalise_sums(g, line, ones, mean, inverse, n, sums);
+        db[c - begin] += sums[0];
+        dw[c - begin] += sums[1];
+      }
+    }
+    c += together;
+  }
+  const auto give = [&](const double* from, std::byte* to) {
+    if (to)
+      convert(DType::float64, reinterpret_cast<const std::byte*>(from), weight,
+              to + begin * static_cast<int64_t>(size_of(weight)), end - begin);
+  };
+  give(dw, b.out[1]);
+  give(db, b.out[2]);
 }
 
 Kernel backward(std::string_view what, const TensorSpec& x, DType weight, Groups groups) {
   return with_floating(what, x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    using C = compute_type<T>;
-    return [groups, weight](const Buffers& b) {
-      const int64_t n = groups.row(), channels = groups.all_channels();
-      const C* w = parameters<C, 2>(b.in[2], weight, channels);
-      C* first_buffer = scratch<C, 0>(static_cast<size_t>(n));
-      C* second_buffer = scratch<C, 1>(static_cast<size_t>(n));
-      C* to = scratch<C, 4>(static_cast<size_t>(n));
-      double* dw = scratch<double, 5>(static_cast<size_t>(2 * channels));
-      double* db = dw + channels;
-      std::fill(dw, dw + 2 * channels, 0.0);
-      for (int64_t r = 0; r < groups.rows(); ++r) {
-        const C* g = load_line(b.input<T>(0) + r * n, 1, n, first_buffer);
-        const C* line = load_line(b.input<T>(1) + r * n, 1, n, second_buffer);
-        const double mean = static_cast<double>(b.input<float>(3)[r]),
-                     inverse = static_cast<double>(b.input<float>(4)[r]);
-        const int64_t first = r % groups.groups * groups.channels;
-        double sum = 0, sum_product = 0;  // of dy w, and of dy w xhat
-        for (int64_t c = 0; c < groups.channels; ++c) {
-          double own = 0, own_product = 0;
-          for (int64_t i = c * groups.spatial; i < (c + 1) * groups.spatial; ++i) {
-            const double hat = (static_cast<double>(line[i]) - mean) * inverse, dy = static_cast<double>(g[i]);
-            own += dy;
-            own_product += dy * hat;
-          }
-          db[first + c] += own;
-          dw[first + c] += own_product;
-          sum += own * static_cast<double>(w[first + c]);
-          sum_product += own_product * static_cast<double>(w[first + c]);
-        }
-        if (!b.out[0]) continue;
-        const C m = static_cast<C>(mean), s = static_cast<C>(inverse);
-        const C average = static_cast<C>(sum / static_cast<double>(n)),
-                slope = static_cast<C>(sum_product / static_cast<double>(n));
-        for (int64_t c = 0; c < groups.channels; ++c) {
-          const C wc = w[first + c];
-          for (int64_t i = c * groups.spatial; i < (c + 1) * groups.spatial; ++i) {
-            to[i] = s * (g[i] * wc - average - (line[i] - m) * s * slope);
-          }
-        }
-        store_line<T>(to, b.output<T>(0) + r * n, 1, n);
-      }
-      if (b.out[1]) convert(DType::float64, reinterpret_cast<const std::byte*>(dw), weight, b.out[1], channels);
-      if (b.out[2]) convert(DType::float64, reinterpret_cast<const std::byte*>(db), weight, b.out[2], channels);
-    };
+    const double work = 5 * nanoseconds * static_cast<double>(groups.rows() * groups.row());
+    std::vector<Phase> phases;
+    phases.push_back({groups.rows(), row_grain(groups), [groups, weight](const Buffers& b, int64_t begin, int64_t end) {
+                        if (b.out[0]) data_gradient<T>(groups, weight, b, begin, end);
+                      }});
+    phases.push_back({groups.all_channels(), 16, [groups, weight](const Buffers& b, int64_t begin, int64_t end) {
+                        if (b.out[1] || b.out[2]) channel_gradients<T>(groups, weight, b, begin, end);
+                      }});
+    return Kernel::divisible(std::move(phases), work);
   });
 }
 
@@ -150,11 +194,13 @@ Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
   return with_floating("batch_norm", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return [groups, parameter, eps](const Buffers& b) {
+    const double work = nanoseconds * static_cast<double>(groups.rows() * groups.row());
+    const int64_t grain = std::max<int64_t>(1, least_elements / std::max<int64_t>(groups.spatial, 1));
+    const auto part = [groups, parameter, eps](const Buffers& b, int64_t begin, int64_t end) {
       const int64_t channels = groups.channels, n = groups.spatial;
       C* from = scratch<C, 0>(static_cast<size_t>(n));
       C* to = scratch<C, 1>(static_cast<size_t>(n));
-      for (int64_t r = 0; r < groups.samples * channels; ++r) {
+      for (int64_t r = begin; r < end; ++r) {
         const int64_t c = r % channels;
         const double inverse = 1.0 / std::sqrt(read_number(parameter, b.in[4], c) + eps);
         const C slope = static_cast<C>(inverse * read_number(parameter, b.in[1], c));
@@ -165,6 +211,7 @@ Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
         store_line<T>(to, b.output<T>(0) + r * n, 1, n);
       }
     };
+    return Kernel::divisible(groups.samples * groups.channels, grain, work, part);
   });
 }
 

@@ -3,11 +3,14 @@
 #include "runtime/kernels/reduce.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <type_traits>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/team.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/scratch.hpp"
@@ -94,9 +97,9 @@ void reduce_across(Reduction op, double* acc, const T* x, int64_t n, const doubl
     case Reduction::logsum: Bulk<T>::add_to(acc, x, n); break;
     case Reduction::sumsquare:
     case Reduction::l2: Bulk<T>::add_square_to(acc, x, n); break;
-    case Reduction::l1: each([](double a, double v) { return a + std::fabs(v); }); break;
-    case Reduction::max: each(larger); break;
-    case Reduction::min: each(smaller); break;
+    case Reduction::l1: row_functions<T>().absolute_to(acc, x, n); break;
+    case Reduction::max: row_functions<T>().max_to(acc, x, n); break;
+    case Reduction::min: row_functions<T>().min_to(acc, x, n); break;
     case Reduction::prod: each([](double a, double v) { return a * v; }); break;
     case Reduction::logsumexp:
       for (int64_t i = 0; i < n; ++i) acc[i] += std::exp(static_cast<double>(x[i]) - shift[i]);
@@ -113,6 +116,18 @@ struct Plan {
   Walk walk;  ///< operand 0: the input, 1: the accumulators
   int64_t out_size = 0;
   int64_t count = 0;  ///< elements per result
+  int kept = -1;      ///< the outermost extent of the walk that is not reduced; -1 where all are
+
+  /// The part of the walk with indices [begin, end) of the kept extent: its results lie side by side.
+  Plan part(int64_t begin, int64_t end) const {
+    Plan p = *this;
+    const auto k = static_cast<size_t>(kept);
+    p.walk.extents[k] = end - begin;
+    p.out_size = (end - begin) * walk.strides[1][k];
+    return p;
+  }
+  int64_t input_offset(int64_t begin) const { return begin * walk.strides[0][static_cast<size_t>(kept)]; }
+  int64_t output_offset(int64_t begin) const { return begin * walk.strides[1][static_cast<size_t>(kept)]; }
 };
 
 template <class T>
@@ -139,29 +154,83 @@ void accumulate(Reduction op, const Plan& plan, const std::byte* in, double* acc
   });
 }
 
+constexpr double nanoseconds = 0.15;  // an element, measured with AVX2
+
+/// The results of a plan, from `in` to `out`.
+template <class T>
+void reduce_floating(Reduction op, const Plan& plan, DType out_type, const std::byte* in, std::byte* out) {
+  const size_t size = static_cast<size_t>(plan.out_size);
+  double* acc = scratch<double, 0>(size);
+  if (op == Reduction::logsumexp) {
+    double* shift = scratch<double, 1>(size);
+    accumulate<T>(Reduction::max, plan, in, shift, nullptr);
+    for (size_t i = 0; i < size; ++i) {
+      if (std::isinf(shift[i])) shift[i] = 0;
+    }
+    accumulate<T>(op, plan, in, acc, shift);
+    for (size_t i = 0; i < size; ++i) acc[i] = std::log(acc[i]) + shift[i];
+  } else {
+    accumulate<T>(op, plan, in, acc, nullptr);
+    for (size_t i = 0; i < size; ++i) {
+      if (op == Reduction::mean) acc[i] /= static_cast<double>(plan.count);
+      if (op == Reduction::l2) acc[i] = std::sqrt(acc[i]);
+      if (op == Reduction::logsum) acc[i] = std::log(acc[i]);
+    }
+  }
+  convert(DType::float64, reinterpret_cast<const std::byte*>(acc), out_type, out, plan.out_size);
+}
+
+/// Everything to one result: the pieces, whose number follows from the size alone, are reduced side by side and then
+/// put together in their order.
+template <class T>
+Kernel reduce_all(Reduction op, const Plan& plan, DType out) {
+  constexpr int64_t most = 64, piece_size = 4096;
+  const int64_t n = plan.count, pieces = std::min(most, n / piece_size);
+  const auto partial = std::make_shared<std::array<double, most>>();
+  std::vector<Phase> phases;
+  phases.push_back({pieces, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+                      for (int64_t p = begin; p < end; ++p) {
+                        const Share share = share_of(n, static_cast<int>(p), static_cast<int>(pieces));
+                        Plan part = plan;
+                        part.walk.extents.back() = share.end - share.begin;
+                        accumulate<T>(op, part, b.in[0] + share.begin * static_cast<int64_t>(sizeof(T)),
+                                      partial->data() + p, nullptr);
+                      }
+                    }});
+  phases.push_back(
+      {1, 1, [=](const Buffers& b, int64_t, int64_t) {
+         double total = (*partial)[0];
+         for (int64_t p = 1; p < pieces; ++p) {
+           const double x = (*partial)[static_cast<size_t>(p)];
+           total = op == Reduction::max ? larger(total, x) : op == Reduction::min ? smaller(total, x) : total + x;
+         }
+         if (op == Reduction::mean) total /= static_cast<double>(n);
+         if (op == Reduction::l2) total = std::sqrt(total);
+         if (op == Reduction::logsum) total = std::log(total);
+         convert(DType::float64, reinterpret_cast<const std::byte*>(&total), out, b.out[0], 1);
+       }});
+  return Kernel::divisible(std::move(phases), nanoseconds * static_cast<double>(n));
+}
+
 template <class T>
 Kernel floating(Reduction op, Plan plan, DType out) {
-  return [op, plan = std::move(plan), out](const Buffers& b) {
-    const size_t size = static_cast<size_t>(plan.out_size);
-    double* acc = scratch<double, 0>(size);
-    if (op == Reduction::logsumexp) {
-      double* shift = scratch<double, 1>(size);
-      accumulate<T>(Reduction::max, plan, b.in[0], shift, nullptr);
-      for (size_t i = 0; i < size; ++i) {
-        if (std::isinf(shift[i])) shift[i] = 0;
-      }
-      accumulate<T>(op, plan, b.in[0], acc, shift);
-      for (size_t i = 0; i < size; ++i) acc[i] = std::log(acc[i]) + shift[i];
-    } else {
-      accumulate<T>(op, plan, b.in[0], acc, nullptr);
-      for (size_t i = 0; i < size; ++i) {
-        if (op == Reduction::mean) acc[i] /= static_cast<double>(plan.count);
-        if (op == Reduction::l2) acc[i] = std::sqrt(acc[i]);
-        if (op == Reduction::logsum) acc[i] = std::log(acc[i]);
-      }
-    }
-    convert(DType::float64, reinterpret_cast<const std::byte*>(acc), out, b.out[0], plan.out_size);
+  const bool adds = op != Reduction::prod && op != Reduction::logsumexp;
+  if (plan.out_size == 1 && plan.walk.extents.size() == 1 && plan.count >= 16384 && adds)
+    return reduce_all<T>(op, plan, out);
+  if (plan.kept < 0 || plan.out_size == 0) {
+    return
+        [op, plan = std::move(plan), out](const Buffers& b) { reduce_floating<T>(op, plan, out, b.in[0], b.out[0]); };
+  }
+  const auto kept = static_cast<size_t>(plan.kept);
+  const int64_t units = plan.walk.extents[kept], width = plan.walk.strides[1][kept];
+  const double work = nanoseconds * static_cast<double>(plan.out_size * plan.count);
+  const auto part = [op, plan, out](const Buffers& b, int64_t begin, int64_t end) {
+    reduce_floating<T>(op, plan.part(begin, end), out, b.in[0] + plan.input_offset(begin) * int64_t{sizeof(T)},
+                       b.out[0] + plan.output_offset(begin) * static_cast<int64_t>(size_of(out)));
   };
+  // Where a unit is one result, ops by element may follow block by block.
+  if (width == 1) return Kernel::giving_elements(units, 64, work, part);
+  return Kernel::divisible(units, 1, work, part);
 }
 
 /// Integers and bool, in 64 bits: sums and products wrap, done unsigned.
@@ -241,7 +310,9 @@ Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64
   for (size_t i = 0; i < reduced.size(); ++i) {
     if (reduced[i] || in.shape[i] == 1) out_strides[i] = 0;
   }
-  Plan plan{make_walk(in.shape, {strides_of(in.shape), out_strides}), element_count(kept), 0};
+  Plan plan{make_walk(in.shape, {strides_of(in.shape), out_strides}), element_count(kept), 0, -1};
+  for (size_t d = 0; d < plan.walk.extents.size() && plan.kept < 0; ++d)
+    if (plan.walk.strides[1][d] != 0) plan.kept = static_cast<int>(d);
   plan.count = 1;
   for (size_t i = 0; i < reduced.size(); ++i) plan.count *= reduced[i] ? in.shape[i] : 1;
   if (plan.count == 0 && plan.out_size > 0 && (op == Reduction::max || op == Reduction::min)) {

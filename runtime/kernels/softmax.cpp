@@ -1,5 +1,5 @@
 // Softmax and log-softmax along an axis, and their gradients.
-#include <cmath>
+#include <algorithm>
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/lines.hpp"
@@ -15,6 +15,10 @@ void refuse_dtype(std::string_view what, DType dtype) {
 
 namespace {
 
+constexpr int64_t least_elements = 1024;  // of a piece of work: the grain
+constexpr double nanoseconds = 1.5;       // an element of a softmax, measured with AVX2
+
+/// The lines of a tensor along one axis: line l begins at element start(l), its elements are `inner` apart.
 struct Axis {
   int64_t outer = 1, extent = 1, inner = 1;
   Axis(const Shape& shape, int64_t axis) {
@@ -23,111 +27,96 @@ struct Axis {
       (static_cast<int64_t>(d) < a ? outer : static_cast<int64_t>(d) == a ? extent : inner) *= shape[d];
     }
   }
-  template <class F>
-  void each(F&& f) const {
-    if (extent == 0) return;
-    for (int64_t o = 0; o < outer; ++o) {
-      for (int64_t i = 0; i < inner; ++i) f(o * extent * inner + i);
-    }
-  }
+  int64_t lines() const { return extent == 0 ? 0 : outer * inner; }
+  int64_t start(int64_t line) const { return line / inner * extent * inner + line % inner; }
+  int64_t grain() const { return std::max<int64_t>(1, least_elements / std::max<int64_t>(extent, 1)); }
+  double work() const { return nanoseconds * static_cast<double>(lines()) * static_cast<double>(extent); }
 };
 
+/// One operand; `f` works on contiguous rows (RowFunctions).
 template <class C>
-struct Functions {
-  BinaryBlock sub = binary_block(Binary::sub, dtype_of<C>()), mul = binary_block(Binary::mul, dtype_of<C>()),
-              div = binary_block(Binary::div, dtype_of<C>());
-  UnaryBlock exp = unary_block(Unary::exp, dtype_of<C>());
-};
+using OneOperand = void (*RowFunctions<C>::*)(const C* x, C* out, int64_t rows, int64_t n);
+template <class C>
+using TwoOperands = void (*RowFunctions<C>::*)(const C* g, const C* y, C* out, int64_t rows, int64_t n);
 
-/// One operand: f(line, result, n, functions), where result may be line.
-template <class F>
-Kernel along(std::string_view what, const TensorSpec& x, int64_t axis, F f) {
-  const Axis lines(x.shape, axis);
-  return with_floating(what, x.dtype, [&](auto tag) -> Kernel {
-    using T = typename decltype(tag)::type;
-    using C = compute_type<T>;
-    return [lines, f, fns = Functions<C>()](const Buffers& b) {
-      C* from = scratch<C, 0>(static_cast<size_t>(lines.extent));
-      C* to = scratch<C, 1>(static_cast<size_t>(lines.extent));
-      const bool direct = lines.inner == 1 && std::is_same_v<T, C>;
-      lines.each([&](int64_t at) {
-        const C* line = load_line(b.input<T>(0) + at, lines.inner, lines.extent, from);
-        T* out = b.output<T>(0) + at;
-        C* result = direct ? reinterpret_cast<C*>(out) : to;
-        f(line, result, lines.extent, fns);
-        store_line<T>(result, out, lines.inner, lines.extent);
-      });
-    };
-  });
+template <class T, class C = compute_type<T>>
+Kernel along(const Axis& axis, OneOperand<C> function) {
+  const auto f = row_functions<C>().*function;
+  return Kernel::divisible(axis.lines(), axis.grain(), axis.work(),
+                           [axis, f](const Buffers& b, int64_t begin, int64_t end) {
+                             const int64_t n = axis.extent;
+                             if constexpr (std::is_same_v<T, C>) {
+                               if (axis.inner == 1) {
+                                 f(b.input<T>(0) + begin * n, b.output<T>(0) + begin * n, end - begin, n);
+                                 return;
+                               }
+                             }
+                             C* from = scratch<C, 0>(static_cast<size_t>(n));
+                             C* to = scratch<C, 1>(static_cast<size_t>(n));
+                             for (int64_t l = begin; l < end; ++l) {
+                               const int64_t at = axis.start(l);
+                               f(load_line(b.input<T>(0) + at, axis.inner, n, from), to, 1, n);
+                               store_line<T>(to, b.output<T>(0) + at, axis.inner, n);
+                             }
+                           });
 }
 
-/// Two operands, g and y: f(g, y, result, n, functions), where result may be either.
-template <class F>
-Kernel along_two(std::string_view what, const TensorSpec& y, int64_t axis, F f) {
-  const Axis lines(y.shape, axis);
-  return with_floating(what, y.dtype, [&](auto tag) -> Kernel {
-    using T = typename decltype(tag)::type;
-    using C = compute_type<T>;
-    return [lines, f, fns = Functions<C>()](const Buffers& b) {
-      C* first = scratch<C, 0>(static_cast<size_t>(lines.extent));
-      C* second = scratch<C, 1>(static_cast<size_t>(lines.extent));
-      C* to = scratch<C, 2>(static_cast<size_t>(lines.extent));
-      lines.each([&](int64_t at) {
-        const C* g = load_line(b.input<T>(0) + at, lines.inner, lines.extent, first);
-        const C* v = load_line(b.input<T>(1) + at, lines.inner, lines.extent, second);
-        f(g, v, to, lines.extent, fns);
-        store_line<T>(to, b.output<T>(0) + at, lines.inner, lines.extent);
+template <class T, class C = compute_type<T>>
+Kernel along_two(const Axis& axis, TwoOperands<C> function) {
+  const auto f = row_functions<C>().*function;
+  return Kernel::divisible(
+      axis.lines(), axis.grain(), axis.work(), [axis, f](const Buffers& b, int64_t begin, int64_t end) {
+        const int64_t n = axis.extent;
+        if constexpr (std::is_same_v<T, C>) {
+          if (axis.inner == 1) {
+            f(b.input<T>(0) + begin * n, b.input<T>(1) + begin * n, b.output<T>(0) + begin * n, end - begin, n);
+            return;
+          }
+        }
+        C* first = scratch<C, 0>(static_cast<size_t>(n));
+        C* second = scratch<C, 1>(static_cast<size_t>(n));
+        C* to = scratch<C, 2>(static_cast<size_t>(n));
+        for (int64_t l = begin; l < end; ++l) {
+          const int64_t at = axis.start(l);
+          const C* g = load_line(b.input<T>(0) + at, axis.inner, n, first);
+          const C* y = load_line(b.input<T>(1) + at, axis.inner, n, second);
+          f(g, y, to, 1, n);
+          store_line<T>(to, b.output<T>(0) + at, axis.inner, n);
+        }
       });
-    };
-  });
 }
+
+template <class T>
+using Rows = RowFunctions<compute_type<T>>;
 
 }  // namespace
 
 Kernel softmax_kernel(const TensorSpec& x, int64_t axis) {
-  return along("softmax", x, axis, []<class C>(const C* line, C* out, int64_t n, const Functions<C>& fns) {
-    const C max = line_max(line, n);
-    fns.sub.vs(line, &max, out, n);
-    fns.exp(out, out, n);
-    const C sum = static_cast<C>(line_sum(out, n));
-    fns.div.vs(out, &sum, out, n);
+  return with_floating("softmax", x.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    return along<T>(Axis(x.shape, axis), &Rows<T>::softmax);
   });
 }
 
 Kernel log_softmax_kernel(const TensorSpec& x, int64_t axis) {
-  return along("log_softmax", x, axis, []<class C>(const C* line, C* out, int64_t n, const Functions<C>& fns) {
-    const C max = line_max(line, n);
-    C buffer[block_size];
-    double sum = 0;
-    for (int64_t i = 0; i < n; i += block_size) {
-      const int64_t m = n - i < block_size ? n - i : block_size;
-      fns.sub.vs(line + i, &max, buffer, m);
-      fns.exp(buffer, buffer, m);
-      sum += line_sum(buffer, m);
-    }
-    const C log_sum = static_cast<C>(std::log(sum));
-    fns.sub.vs(line, &max, out, n);
-    fns.sub.vs(out, &log_sum, out, n);
+  return with_floating("log_softmax", x.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    return along<T>(Axis(x.shape, axis), &Rows<T>::log_softmax);
   });
 }
 
 Kernel softmax_grad_kernel(const TensorSpec& y, int64_t axis) {
-  return along_two("softmax_grad", y, axis,
-                   []<class C>(const C* g, const C* v, C* out, int64_t n, const Functions<C>& fns) {
-                     const C dot = static_cast<C>(line_dot(g, v, n));
-                     fns.sub.vs(g, &dot, out, n);
-                     fns.mul.vv(out, v, out, n);
-                   });
+  return with_floating("softmax_grad", y.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    return along_two<T>(Axis(y.shape, axis), &Rows<T>::softmax_grad);
+  });
 }
 
 Kernel log_softmax_grad_kernel(const TensorSpec& y, int64_t axis) {
-  return along_two("log_softmax_grad", y, axis,
-                   []<class C>(const C* g, const C* v, C* out, int64_t n, const Functions<C>& fns) {
-                     const C sum = static_cast<C>(line_sum(g, n));
-                     fns.exp(v, out, n);
-                     fns.mul.vs(out, &sum, out, n);
-                     fns.sub.vv(g, out, out, n);
-                   });
+  return with_floating("log_softmax_grad", y.dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    return along_two<T>(Axis(y.shape, axis), &Rows<T>::log_softmax_grad);
+  });
 }
 
 }  // namespace pxl
