@@ -28,10 +28,11 @@ void pause_once() {
 
 // About 20 to 50 microseconds: longer than what lies between two steps of a training loop.
 constexpr int spins_before_sleep = 2000;
-// A late thread costs this much, a punctual one pays one back; at the limit the caller works alone.
-constexpr int late_cost = 64, late_limit = 256;
-constexpr std::chrono::microseconds tolerated{30};
-constexpr int shortest_penalty = 1 << 10, longest_penalty = 1 << 16;  // jobs
+// The caller works alone once waiting for threads that other work kept from running has cost it `most_lost` more than
+// the team saved; what was saved before counts up to `most_credit`. Nanoseconds. The times alone double while trying
+// the team again fails.
+constexpr double most_credit = 4e6, most_lost = 2e6;
+constexpr std::chrono::milliseconds shortest_alone{2}, longest_alone{100};
 
 /// Job numbers wrap around; their difference tells which came first.
 bool reached(int value, int number) {
@@ -51,15 +52,13 @@ struct alignas(64) Team::Flag {
     }
   }
 
-  /// Gives the value once it has reached `number`, and whether that took long.
-  std::pair<int, bool> wait_for(int number) {
-    bool late = false;
+  /// Gives the value once it has reached `number`.
+  int wait_for(int number) {
     for (int spins = 0;;) {
       const int now = value.load(std::memory_order_acquire);
-      if (reached(now, number)) return {now, late};
+      if (reached(now, number)) return now;
       pause_once();
       if (++spins < spins_before_sleep) continue;
-      late = true;
       sleepers.fetch_add(1, std::memory_order_seq_cst);
       const int seen = value.load(std::memory_order_seq_cst);
       if (!reached(seen, number)) {
@@ -101,7 +100,7 @@ void Team::work(int thread) {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
   for (int next = 1;;) {
     // Jobs that others finished meanwhile are skipped. The claim keeps this one open until the share is done.
-    const int job = started_[0].wait_for(next).first;
+    const int job = started_[0].wait_for(next);
     if (quit_) return;
     if (claim(thread, job)) {
       (*share_)(thread);
@@ -112,35 +111,39 @@ void Team::work(int thread) {
 }
 
 void Team::run(const std::function<void(int)>& share) {
-  if (size_ == 1 || alone_ > 0) {
-    alone_ = std::max(0, alone_ - 1);
+  const Clock::time_point start = size_ == 1 ? Clock::time_point{} : Clock::now();
+  if (size_ == 1 || start < alone_until_) {
     for (int s = 0; s < size_; ++s) share(s);
     return;
   }
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
   share_ = &share;
   job_ = static_cast<int>(static_cast<unsigned>(job_) + 1u);
   started_[0].publish(job_);
   share(0);
-  bool late = false;
+  // Equal shares take about equally long, so each one that another thread did saved the time of the caller's own.
+  const Clock::time_point own_end = Clock::now();
+  int done_by_others = 0;
   for (int s = 1; s < size_; ++s) {
     if (claim(s, job_)) {
       share(s);
       continue;
     }
-    const Clock::time_point own_end = Clock::now();
-    if (!done_[static_cast<size_t>(s)].wait_for(job_).second) continue;
-    // Equal shares take about equally long, so a thread that needs twice the caller's time was kept from working.
-    late = late || Clock::now() - own_end > (own_end - start) + tolerated;
+    done_[static_cast<size_t>(s)].wait_for(job_);
+    ++done_by_others;
   }
-  late_ = late ? late_ + late_cost : std::max(0, late_ - 1);
-  if (late_ >= late_limit) {
-    penalty_ = std::clamp(penalty_ * 2, shortest_penalty, longest_penalty);
-    alone_ = penalty_;
-    late_ = 0;
-  } else if (late_ == 0) {
-    penalty_ = 0;
+  if (done_by_others == 0) return;
+  const auto nanoseconds = [](Clock::duration d) { return std::chrono::duration<double, std::nano>(d).count(); };
+  const double own = nanoseconds(own_end - start);
+  const Clock::time_point end = Clock::now();
+  const double others = own * (size_ - 1 - done_by_others);  // time of the shares that the caller did as well
+  balance_ += own * done_by_others - std::max(0.0, nanoseconds(end - own_end) - others);
+  if (balance_ > most_credit) {
+    balance_ = most_credit;
+    alone_for_ = Clock::duration::zero();
+  } else if (balance_ < -most_lost) {
+    alone_for_ = std::clamp<Clock::duration>(alone_for_ * 2, shortest_alone, longest_alone);
+    alone_until_ = end + alone_for_;
+    balance_ = 0;
   }
 }
 

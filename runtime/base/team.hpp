@@ -3,6 +3,7 @@
 // network.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,11 +25,12 @@ class Team {
   /// Runs `share(0)` to `share(size - 1)`, each once, on whichever threads are free; the caller takes part and returns
   /// when all are done. `share` must not throw. From one thread at a time.
   /// Threads that wait spin for some microseconds and then sleep, so that an idle prompt uses no processor. A share
-  /// whose thread has not come by when the caller is done with its own is run by the caller; and where threads keep
-  /// being late, since other work has the cores, the caller works alone for a while.
+  /// whose thread has not come by when the caller is done with its own is run by the caller; and where waiting for
+  /// threads that other work keeps from running costs more than the team saves, the caller works alone for a while.
   void run(const std::function<void(int)>& share);
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Flag;
   void work(int thread);
   bool claim(int share, int job);
@@ -41,9 +43,9 @@ class Team {
   const std::function<void(int)>* share_ = nullptr;
   int job_ = 0;
   bool quit_ = false;
-  int late_ = 0;     ///< how late threads were of late
-  int alone_ = 0;    ///< jobs that the caller still does alone
-  int penalty_ = 0;  ///< how long it was alone the last time
+  double balance_ = 0;               ///< nanoseconds that the team saved of late, less those lost in waiting
+  Clock::time_point alone_until_{};  ///< until when the caller works alone
+  Clock::duration alone_for_{0};     ///< how long the last time
 };
 
 /// The process's team: PXL_THREADS threads, by default one a core, at most 64. Made when first asked for.

@@ -35,9 +35,23 @@ std::byte* back(std::byte* block, int64_t bytes) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(block) - static_cast<uintptr_t>(bytes));
 }
 
+/// An operand read element by element as the blocks go by.
+struct Streamed {
+  int input = -1;
+  int64_t width = 0;  ///< bytes of an element
+};
+
+/// The chain of kernels reads each operand in bursts, one block at a time, which the processor does not foresee: the
+/// next block is asked for while this one is computed.
+inline void fetch(const std::byte* begin, const std::byte* end) {
+  for (const std::byte* p = begin; p < end; p += 64) __builtin_prefetch(p);
+}
+
 class Group {
  public:
   std::vector<Member> members;
+  std::vector<Streamed> streams;
+  int64_t elements = 0;
   int blocks = 0;      ///< scratch blocks in use
   int64_t widest = 1;  ///< bytes of an element
   Ref result;          ///< of a product: where the members find it
@@ -56,9 +70,16 @@ class Group {
       if (values && r.index == result.index) return back(values, begin * r.width);
       return back(memory + static_cast<size_t>(r.index) * stride, begin * r.width);
     };
+    const int64_t ahead = std::min(end - begin, elements - end);
+    const auto steps = static_cast<int64_t>(members.size() - first);
     Pointers in, out;
     for (size_t i = first; i < members.size(); ++i) {
       const Member& m = members[i];
+      const auto step = static_cast<int64_t>(i - first);
+      for (const Streamed& s : streams) {
+        const std::byte* next = b.in[s.input] + end * s.width;
+        fetch(next + ahead * step / steps * s.width, next + ahead * (step + 1) / steps * s.width);
+      }
       for (size_t k = 0; k < m.in.size(); ++k) in[k] = pointer(m.in[k]);
       for (size_t k = 0; k < m.out.size(); ++k) out[k] = pointer(m.out[k]);
       m.kernel.phases().back().part({in.data(), out.data()}, begin, end);
@@ -95,7 +116,7 @@ class Joiner {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const Node& node = *nodes_[i];
       Member m;
-      for (const Tensor* t : node.in) m.in.push_back(operand(t));
+      for (const Tensor* t : node.in) m.in.push_back(operand(t, product && i == 0 ? 0 : elements));
       for (size_t j = 0; j < node.out.size(); ++j) m.out.push_back(result(node, j));
       for (int slot : node.modified) change(node.in[static_cast<size_t>(slot)]);
       if (i > 0 || !product) m.kernel = node.kernel;
@@ -105,6 +126,7 @@ class Joiner {
       name_ +=
           (i ? "+" : "") + std::string(node.op->row->name) + (node.note.empty() ? "" : "[" + node.note.substr(1) + "]");
     }
+    group_->elements = elements;
     joined_.op = nodes_.back()->op;
     joined_.note = " " + name_;
     joined_.kernel = product ? after_product(*head.product, work) : elementwise(elements, work);
@@ -112,12 +134,15 @@ class Joiner {
   }
 
  private:
-  Ref operand(const Tensor* tensor) {
+  /// `elements` is what a member that runs by element takes of an operand as large.
+  Ref operand(const Tensor* tensor, int64_t elements = 0) {
     if (!tensor) return {};
     const auto found = refs_.find(tensor);
     if (found != refs_.end()) return found->second;
     const Ref ref{Ref::Kind::input, static_cast<int>(joined_.in.size()), 0};
     joined_.in.push_back(tensor);
+    if (elements > 0 && tensor->spec.size() == elements)
+      group_->streams.push_back({ref.index, static_cast<int64_t>(size_of(tensor->spec.dtype))});
     return refs_[tensor] = ref;
   }
 
