@@ -12,7 +12,8 @@ Kinds of tests:
   cli       tests/cli.py: what each command prints, writes and exits with
   hostile   tests/hostile.py: noise, endless nesting and recursion, damaged files, interrupts
   bench     tests/bench.py: the commands that measure
-  docs      the programs in README.md and docs/language.md run and print what stands beside them
+  stdlib    the examples in the standard library's doc comments
+  docs      the programs in README.md and docs run and print what stands beside them
   editors   editors/: word lists against the grammar, colours, indentation, the VS Code package
   house     formatting, layering, words that do not belong
 
@@ -43,6 +44,7 @@ import bench
 import editors
 import cli
 import hostile
+import stdlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
@@ -324,7 +326,7 @@ def reference_tests(pxl, tally):
 
 # ---- docs -------------------------------------------------------------------------------------------------------
 
-DOCS = ["README.md", "docs/language.md", "docs/graphs.md"]
+DOCS = ["README.md", "docs/language.md", "docs/graphs.md", "docs/stdlib.md"]
 
 
 def docs_programs(text):
@@ -470,7 +472,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,hostile,bench,docs,editors,house", help="kinds, comma separated")
+    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,hostile,bench,docs,stdlib,editors,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -485,6 +487,7 @@ def main():
                        ("hostile", lambda: hostile.hostile_tests(pxl, tally.add, parallel)),
                        ("bench", lambda: bench.bench_tests(pxl, tally.add)),
                        ("docs", lambda: docs_tests(pxl, tally)),
+                       ("stdlib", lambda: stdlib.stdlib_tests(pxl, ROOT, tally.add, parallel, run)),
                        ("curves", lambda: curve_tests(pxl, tally)), ("repeat", lambda: repeat_tests(pxl, tally)),
                        ("editors", lambda: editors.editor_tests(tally.add, tally.skip)),
                        ("house", lambda: house_tests(tally))):

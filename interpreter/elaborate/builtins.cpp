@@ -316,6 +316,15 @@ void bind_core_builtins(Interpreter&, Scope& p) {
            const Value v = a.value("x");
            return v.is_object() && v.object()->member(in, a.string("name")).has_value();
          });
+  define(p, "getattr", "getattr(x, name, default)",
+         "A value's member of that name; without one, the default where it is given.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           ArgReader a("getattr", args, {"x", "name", "default"});
+           const Value v = a.value("x");
+           const std::string name = a.string("name");
+           if (a.has("default") && !(v.is_object() && v.object()->member(in, name))) return a.value("default");
+           return in.member(v, name, in.here);
+         });
   for (const DTypeRow& row : dtype_table()) {
     if (row.dtype != DType::boolean) p.bind(std::string(row.name), Value(row.dtype));
   }

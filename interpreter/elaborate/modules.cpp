@@ -119,6 +119,8 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
       throw Error("module " + code->name + ": `ref` belongs to arguments of a build, not to the configuration");
   const Span at = args.span;
   in.bind_parameters(code->name, code->parameters, std::move(args), m->scope, closure);
+  // A module may declare `cache` itself, for another default.
+  if (has_cache) m->cached = in.truth(*m->scope->find_here("cache"));
   for (const ast::Function* f : code->methods) {
     auto method = std::make_shared<MethodObject>();
     method->code = f;

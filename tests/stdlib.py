@@ -1,0 +1,61 @@
+"""The standard library's examples: the indented lines of the `##` comments in stdlib/*.pxl.
+
+Each public declaration of the library (a module, a def, a name of the file) has a doc comment with an example, lines indented
+by four spaces, that runs with the names of its file and `run_module` imported. What it prints is in the comments that end
+its lines: `print(1 + 1)   # 2`.
+"""
+import pathlib
+import re
+import tempfile
+
+DECLARATION = re.compile(r"(?:module|def|program)\s+(\w+)|(\w+)\s*=(?!=)")
+PRINTED = re.compile(r"\s{3}# (.*)$")
+
+
+def declarations(text):
+    """(name, line, example lines) of each public declaration at the top level of a file."""
+    doc = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("##"):
+            doc.append(line[2:])
+            continue
+        found = DECLARATION.match(line)
+        if found:
+            name = found.group(1) or found.group(2)
+            if not name.startswith("_"):
+                yield name, number, [l[5:] for l in doc if l.startswith("     ")]
+        doc = []
+
+
+def example_test(pxl, run, module, names, example):
+    if not example:
+        return "no example in its doc comment"
+    imports = [f"from {module} import {', '.join(names)}"]
+    if "run_module" not in names:
+        imports.append("from testing import run_module")
+    if module != "nn":
+        imports.append("from nn import Linear")
+    wanted = [m.group(1) for m in map(PRINTED.search, example) if m]
+    if not wanted:
+        return "its example shows no result"
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "example.pxl"
+        path.write_text("\n".join(imports + example) + "\n")
+        code, out, err = run([str(pxl), path.name], cwd=folder, env={"NO_COLOR": "1"})
+    if code != 0:
+        return f"exit status {code}\n{out[-1500:]}{err[-3000:]}"
+    # An array of several rows stands on one line in the comment.
+    got = " ".join(out.split())
+    return None if got == " ".join(" ".join(wanted).split()) else f"expected {wanted}, printed {out}"
+
+
+def stdlib_tests(pxl, root, tally_add, parallel, run):
+    jobs = []
+    for path in sorted((root / "stdlib").glob("*.pxl")):
+        found = list(declarations(path.read_text()))
+        names = [name for name, _, _ in found]
+        for name, line, example in found:
+            jobs.append((f"stdlib/{path.name}:{line}: {name}",
+                         lambda m=path.stem, e=example, n=names: example_test(pxl, run, m, n, e)))
+    for name, problem in parallel(jobs, 2):
+        tally_add(name, problem)
