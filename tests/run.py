@@ -44,6 +44,7 @@ import bench
 import editors
 import cli
 import hostile
+import model
 import stdlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -390,10 +391,12 @@ def docs_tests(pxl, tally):
 # ---- house ------------------------------------------------------------------------------------------------------
 
 LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform",
-          "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/elaborate", "interpreter/tools",
+          "runtime/tiles", "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/elaborate", "interpreter/tools",
           "interpreter/repl", "interpreter/cli"]
 # What a layer may include besides the ones listed before it is nothing; these it may not include although they are.
-APART = {"runtime/io": ["runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform", "runtime/plan", "runtime/execute"],
+APART = {"runtime/plan": ["runtime/tiles"], "runtime/execute": ["runtime/tiles"],
+         "runtime/io": ["runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform", "runtime/tiles", "runtime/plan",
+                        "runtime/execute"],
          "interpreter/syntax": [l for l in LAYERS if l.startswith("runtime/") and l != "runtime/base"]}
 WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
@@ -488,6 +491,7 @@ def main():
                        ("bench", lambda: bench.bench_tests(pxl, tally.add)),
                        ("docs", lambda: docs_tests(pxl, tally)),
                        ("stdlib", lambda: stdlib.stdlib_tests(pxl, ROOT, tally.add, parallel, run)),
+                       ("docs", lambda: model.model_tests(pxl, tally.add, options.update)),
                        ("curves", lambda: curve_tests(pxl, tally)), ("repeat", lambda: repeat_tests(pxl, tally)),
                        ("editors", lambda: editors.editor_tests(tally.add, tally.skip)),
                        ("house", lambda: house_tests(tally))):

@@ -22,7 +22,7 @@ namespace pxl::cli {
 
 namespace {
 
-const Command* const table[] = {&run_command, &test_command, &fmt_command};
+const Command* const table[] = {&run_command, &test_command, &fmt_command, &validate_model_command};
 
 constexpr Flag global_flags[] = {
     {"-e", "CODE", "run a text given on the command line"},

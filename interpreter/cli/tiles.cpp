@@ -1,0 +1,31 @@
+// `pxl validate-model`: the tile model beside published figures.
+#include <fmt/format.h>
+
+#include "interpreter/cli/command.hpp"
+#include "runtime/tiles/published.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+int run_validate_model(const CommonFlags&, const std::vector<std::string>& arguments) {
+  const Invocation call = parse_flags(validate_model_command, arguments);
+  if (!call.operands.empty())
+    throw Error(fmt::format("validate-model: unexpected argument `{}`", call.operands.front()),
+                {"usage: pxl validate-model [--points]"}, Fault::usage);
+  fmt::print("{}", tiles::validation_text(call.has("--points")));
+  return exit_ok;
+}
+
+constexpr Flag flags[] = {{"--points", "", "also every measured point of the matrix unit"}};
+
+}  // namespace
+
+const Command validate_model_command{"validate-model",
+                                     "validate-model [--points]",
+                                     "the tile model beside published figures",
+                                     run_validate_model,
+                                     flags,
+                                     "Prints, for each published figure, what the model predicts and the error."};
+
+}  // namespace pxl::cli

@@ -1,0 +1,88 @@
+// Cycles of vertices on one tile: pure functions of a machine and a shape, in whole numbers. All of a tile's workers
+// run the vertex together; a worker issues once in `workers` cycles, so a tile takes workers times its slowest worker.
+// Formulas: PopLibs (poplin and popnn PerformanceEstimation, popops cycle estimators and planners), restated in
+// docs/ipu-model.md.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/graph/tile_map.hpp"
+#include "runtime/tiles/machine.hpp"
+
+namespace pxl::tiles {
+
+constexpr int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// ---- matrix products
+
+/// A tile's part of a matrix product: `groups` products of [rows, depth] x [depth, columns].
+struct ProductShape {
+  int64_t groups = 1, rows = 1, depth = 1, columns = 1;
+  int64_t operand_bytes = 2;  ///< of an element: 1, 2 or 4
+  int64_t partial_bytes = 4;  ///< of a partial sum's element: 2 or 4
+};
+
+/// Columns that the units compute at once, and depth that a coefficient load holds; parts are padded to them.
+int64_t product_column_grain(const Machine& m, int64_t operand_bytes, int64_t partial_bytes);
+int64_t product_depth_grain(int64_t operand_bytes);
+
+/// ConvPartial1x1Out, on the accumulating units.
+int64_t amp_cycles(const Machine& m, const ProductShape& s);
+/// ConvPartialHorizontalMac: multiply-accumulate instructions, for shapes too small for the units.
+int64_t mac_cycles(const Machine& m, const ProductShape& s);
+/// OuterProduct, for a depth of one.
+int64_t outer_product_cycles(const Machine& m, const ProductShape& s);
+
+enum class ProductVertex : uint8_t { amp, mac, outer };
+/// The vertex that takes the fewest cycles for the shape, and how many.
+struct ProductCost {
+  ProductVertex vertex = ProductVertex::amp;
+  int64_t cycles = 0;
+};
+ProductCost product_cycles(const Machine& m, const ProductShape& s);
+/// Bytes of vertex state of ConvPartial1x1Out: fields, worklists, pointers.
+int64_t amp_state_bytes(const Machine& m, const ProductShape& s);
+
+/// Adds `partials` partial sums of each of `outputs` elements that lie on the tile.
+int64_t sum_partials_cycles(const Machine& m, int64_t partials, int64_t outputs, int64_t partial_bytes,
+                            int64_t output_bytes);
+
+// ---- elements
+
+/// Vectors of a worker's share of `elements`.
+int64_t vector_loops(const Machine& m, int64_t elements, int64_t element_bytes);
+/// Cycles that `vector` takes for a worker's share of `elements`, and elements of its kind at once.
+int64_t inner_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
+
+int64_t unary_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
+int64_t binary_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
+/// One operand is a single element.
+int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
+/// One operand holds one element for each of `columns`, the other [rows, columns].
+int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& vector, int64_t rows, int64_t columns,
+                                int64_t element_bytes);
+int64_t nonlinearity_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
+int64_t nonlinearity_grad_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
+int64_t update_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes, bool mixed);
+int64_t cast_cycles(const Machine& m, int64_t elements, int64_t from_bytes, int64_t to_bytes);
+int64_t fill_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
+int64_t random_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
+/// Bytes in the order in which they lie.
+int64_t memcpy_cycles(const Machine& m, int64_t bytes);
+/// Bytes that change their order on the tile, in atoms (contiguous pieces) of a size.
+int64_t rearrange_cycles(const Machine& m, int64_t bytes, int64_t atom_bytes);
+
+// ---- reductions, rows, indices
+
+/// `outputs` sums of `length` elements each, of a contiguous axis or of an outer one.
+int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous);
+int64_t scan_cycles(const Machine& m, const VectorCost& vector, int64_t lines, int64_t length);
+int64_t sort_cycles(const Machine& m, const VectorCost& vector, int64_t lines, int64_t length);
+/// One value for each of `rows` rows of `length`.
+int64_t loss_cycles(const Machine& m, int64_t rows, int64_t length, int64_t element_bytes);
+/// MultiSlice: of `indices`, those `in_range` copy `length` elements.
+int64_t gather_cycles(const Machine& m, int64_t indices, int64_t in_range, int64_t length, int64_t element_bytes);
+/// MultiUpdateAdd.
+int64_t scatter_cycles(const Machine& m, int64_t indices, int64_t in_range, int64_t length, int64_t element_bytes);
+
+}  // namespace pxl::tiles

@@ -1,0 +1,139 @@
+// Cycles of the vertices that go over elements: elementwise, reductions, copies, slices.
+#include <algorithm>
+#include <bit>
+
+#include "runtime/tiles/cost.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+/// Dtypes of one byte go in vectors of halves, those of eight take two words an element.
+int64_t words_of(int64_t element_bytes) { return element_bytes > 4 ? element_bytes / 4 : 1; }
+
+int64_t rate(const VectorCost& v, int64_t element_bytes, int64_t elements) {
+  const bool half = element_bytes <= 2;
+  return (half ? v.f16_cycles : v.f32_cycles) * words_of(element_bytes) *
+         div_up(elements, half ? v.f16_elements : v.f32_elements);
+}
+
+}  // namespace
+
+int64_t vector_loops(const Machine& m, int64_t elements, int64_t element_bytes) {
+  return div_up(div_up(elements, m.workers), m.vector_elements(element_bytes));
+}
+
+int64_t inner_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes) {
+  return rate(vector, element_bytes, div_up(elements, m.workers));
+}
+
+int64_t unary_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
+  if (elements == 0) return 0;
+  return 20 + m.workers * (17 + inner_cycles(m, v, elements, element_bytes));
+}
+
+int64_t binary_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
+  if (elements == 0) return 0;
+  return 11 + m.workers * ((element_bytes > 2 ? 29 : 26) + inner_cycles(m, v, elements, element_bytes));
+}
+
+int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
+  if (elements == 0) return 0;
+  return 11 + m.workers * (20 + inner_cycles(m, v, elements, element_bytes) + vector_loops(m, elements, element_bytes));
+}
+
+int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& v, int64_t rows, int64_t columns,
+                                int64_t element_bytes) {
+  if (rows == 0 || columns == 0) return 0;
+  const int64_t vectors = div_up(columns, m.vector_elements(element_bytes));
+  const int64_t start = columns % m.vector_elements(element_bytes) == 0 ? 7 : 25;
+  return 11 + m.workers * (15 + div_up(rows, m.workers) * (start + rate(v, element_bytes, columns) + vectors));
+}
+
+int64_t nonlinearity_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
+  if (elements == 0) return 0;
+  const int64_t loops = vector_loops(m, elements, element_bytes);
+  const int64_t c = (element_bytes <= 2 ? v.f16_cycles : v.f32_cycles) * words_of(element_bytes);
+  return 9 + m.workers * (20 + 2 + c + (loops - 1) * c + 1 + c);
+}
+
+int64_t nonlinearity_grad_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
+  if (elements == 0) return 0;
+  const int64_t c = (element_bytes <= 2 ? v.f16_cycles : v.f32_cycles) * words_of(element_bytes);
+  return 9 + m.workers * (24 + vector_loops(m, elements, element_bytes) * c + 1);
+}
+
+int64_t update_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes, bool mixed) {
+  if (elements == 0) return 0;
+  const int64_t extra = mixed ? 2 * vector_loops(m, elements, element_bytes) : 0;
+  return 57 + m.workers * (21 + inner_cycles(m, v, elements, element_bytes) + extra);
+}
+
+int64_t cast_cycles(const Machine& m, int64_t elements, int64_t from_bytes, int64_t to_bytes) {
+  if (elements == 0) return 0;
+  return m.workers * (std::max(vector_loops(m, elements, from_bytes), vector_loops(m, elements, to_bytes)) + 26);
+}
+
+int64_t fill_cycles(const Machine& m, int64_t elements, int64_t element_bytes) {
+  if (elements == 0) return 0;
+  return m.workers * ((element_bytes > 2 ? 23 : 26) + vector_loops(m, elements, element_bytes));
+}
+
+int64_t random_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
+  if (elements == 0) return 0;
+  return 20 + m.workers * (31 + inner_cycles(m, v, elements, element_bytes));
+}
+
+int64_t memcpy_cycles(const Machine& m, int64_t bytes) {
+  return bytes == 0 ? 0 : m.workers * (26 + div_up(div_up(bytes, m.workers), m.memcpy_bytes));
+}
+
+int64_t rearrange_cycles(const Machine&, int64_t bytes, int64_t atom_bytes) {
+  if (bytes == 0) return 0;
+  // Thousandths of a cycle a byte; PopLibs' regression over random shapes.
+  const int64_t rate = atom_bytes >= 8 ? 440 : atom_bytes >= 4 ? 3125 : 5148;
+  return 587 + div_up(bytes * rate, 1000);
+}
+
+int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous) {
+  if (outputs == 0 || length == 0) return 0;
+  const int64_t e = m.vector_elements(element_bytes);
+  const int64_t words = words_of(element_bytes);
+  if (contiguous && outputs == 1) {
+    // The workers share one sum; a last worker adds their six.
+    return m.workers * (3 + 6 + words * div_up(div_up(length, m.workers), e) + 13) + m.workers * (20 + m.workers);
+  }
+  if (contiguous) return m.workers * (17 + div_up(outputs, m.workers) * (12 + words * div_up(length, e)));
+  return m.workers * (16 + div_up(div_up(outputs, e), m.workers) * (3 + 9 + 3 + words * (length - 1)));
+}
+
+int64_t scan_cycles(const Machine& m, const VectorCost& v, int64_t lines, int64_t length) {
+  return lines == 0 ? 0 : m.workers * (20 + div_up(lines, m.workers) * (12 + v.f32_cycles * length));
+}
+
+int64_t sort_cycles(const Machine& m, const VectorCost& v, int64_t lines, int64_t length) {
+  if (lines == 0 || length == 0) return 0;
+  const auto depth = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(length)));
+  return m.workers * (20 + div_up(lines, m.workers) * (20 + v.f32_cycles * length * depth));
+}
+
+int64_t loss_cycles(const Machine& m, int64_t rows, int64_t length, int64_t element_bytes) {
+  if (rows == 0) return 0;
+  return m.workers * div_up(rows, m.workers) * (20 + 3 * div_up(length, element_bytes <= 2 ? 2 : 1));
+}
+
+int64_t gather_cycles(const Machine& m, int64_t indices, int64_t in_range, int64_t length, int64_t element_bytes) {
+  if (indices == 0) return 0;
+  const int64_t vectors = element_bytes == 1 ? 3 * div_up(length, 4) : 2 * words_of(element_bytes) * div_up(length, 2);
+  return m.workers * (30 + div_up(in_range, m.workers) * (19 + vectors) + div_up(indices - in_range, m.workers) * 8);
+}
+
+int64_t scatter_cycles(const Machine& m, int64_t indices, int64_t in_range, int64_t length, int64_t element_bytes) {
+  if (indices == 0) return 0;
+  // Rows of one slice are divided among the workers; every worker looks at every index. Atoms are words.
+  const int64_t share = div_up(length, m.workers), atom = element_bytes <= 2 ? 2 : 1;
+  const int64_t body = 12 + std::max<int64_t>(0, div_up(share, atom) - 1) * 3 * words_of(element_bytes);
+  return m.workers * (3 + 30 + in_range * body + (indices - in_range) * 5);
+}
+
+}  // namespace pxl::tiles

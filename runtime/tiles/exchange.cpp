@@ -1,0 +1,39 @@
+// See exchange.hpp.
+#include "runtime/tiles/exchange.hpp"
+
+#include <algorithm>
+
+#include "runtime/tiles/cost.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+constexpr int64_t words_a_send = 64, word_bytes = 4;
+}
+
+int64_t scheduled_cycles(const Machine& m, const Traffic& t) {
+  if (t.empty()) return 0;
+  const int64_t in = div_up(t.in, t.paired ? m.exchange_pair_bytes : m.exchange_bytes);
+  const int64_t words = std::max(in, div_up(t.out, m.exchange_bytes));
+  return m.exchange_latency + std::max(div_up(words * 100, m.exchange_efficiency), m.exchange_fragment * t.fragments);
+}
+
+int64_t phase_overhead(const Machine& m) { return m.exchange_entry; }
+
+int64_t exchange_cycles(const Machine& m, const Traffic& t) {
+  return t.empty() ? 0 : scheduled_cycles(m, t) + phase_overhead(m);
+}
+
+int64_t exchange_code_bytes(const Traffic& t) {
+  if (t.empty()) return 0;
+  const int64_t pieces = std::max<int64_t>(1, t.fragments);
+  // A fragment is one receive; a tile sends what it has in as few sends as fragments and the count limit of a send
+  // allow.
+  const int64_t sends =
+      t.out == 0 ? 0 : std::min(pieces, std::max<int64_t>(1, div_up(t.out, words_a_send * word_bytes)));
+  const bool large = sends > 0 && t.out / sends > words_a_send * word_bytes;
+  const int64_t receives = t.in == 0 ? 0 : pieces;
+  return 8 * sends + (large ? 4 * sends : 0) + 8 * receives + 4 * (receives > 1 ? receives - 1 : 0) + 8;
+}
+
+}  // namespace pxl::tiles

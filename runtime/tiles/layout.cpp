@@ -1,0 +1,227 @@
+// See layout.hpp.
+#include "runtime/tiles/layout.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/tiles/cost.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+constexpr int64_t least_bytes_a_tile = 128;  // Poplar's linear mapping
+
+/// Element i of a balanced division of n into parts: the first n % parts have one more.
+int64_t share(int64_t n, int64_t parts, int64_t i) { return n / parts + (i < n % parts ? 1 : 0); }
+
+/// A tile that small tensors of one spec share, spread over the chip by the spec so that no tile gets all of them.
+int64_t home_tile(const Machine& m, const TensorSpec& spec) {
+  uint64_t h = 0x9E3779B97F4A7C15ULL + static_cast<uint64_t>(spec.dtype);
+  for (int64_t extent : spec.shape) h = (h ^ static_cast<uint64_t>(extent)) * 0xBF58476D1CE4E5B9ULL, h ^= h >> 29;
+  return static_cast<int64_t>(h % static_cast<uint64_t>(m.tiles));
+}
+
+Layout flat_layout(const Machine& m, const TensorSpec& spec, int64_t grain) {
+  const int64_t elements = std::max<int64_t>(1, spec.size()),
+                size = std::max<int64_t>(1, static_cast<int64_t>(size_of(spec.dtype)));
+  const int64_t grains = div_up(elements, grain);
+  const int64_t each = std::max(div_up(grains, m.tiles), div_up(div_up(least_bytes_a_tile, size), grain));
+  Layout l;
+  l.grain = static_cast<int32_t>(std::min<int64_t>(grain, INT32_MAX));
+  l.tiles_used = static_cast<int32_t>(div_up(grains, each));
+  // Tensors that fill the chip begin at tile 0, so that equal shapes lie equally.
+  l.first = l.tiles_used * 2 > m.tiles ? 0 : static_cast<int32_t>(home_tile(m, spec));
+  return l;
+}
+
+int64_t parts_product(const Layout& l) {
+  int64_t n = 1;
+  for (int32_t p : l.parts) n *= p;
+  return n;
+}
+
+}  // namespace
+
+int64_t Layout::tiles() const { return (flat ? int64_t{tiles_used} : parts_product(*this) * spread) * copies; }
+
+std::string text(const Layout& l) {
+  std::string s;
+  if (l.flat)
+    s = l.tiles_used == 1 ? fmt::format("tile {}", l.first)
+                          : fmt::format("flat on {} tiles, {} at a time", l.tiles_used, l.grain);
+  else
+    s = fmt::format("blocks {}{}", fmt::join(l.parts, " x "),
+                    l.spread > 1 ? fmt::format(" over {} tiles each", l.spread) : "");
+  return l.copies > 1 ? fmt::format("{}, {} copies", s, l.copies) : s;
+}
+
+Layout linear_layout(const Machine& m, const TensorSpec& spec) {
+  return flat_layout(m, spec, m.vector_elements(static_cast<int64_t>(size_of(spec.dtype))));
+}
+
+Layout row_layout(const Machine& m, const TensorSpec& spec, int64_t row) {
+  return flat_layout(m, spec, std::max<int64_t>(1, row));
+}
+
+Layout block_layout(const TensorSpec& spec, std::vector<int32_t> parts, int64_t spread, int64_t copies) {
+  Layout l;
+  l.flat = false;
+  l.parts = std::move(parts);
+  l.parts.resize(spec.shape.size(), 1);
+  for (size_t i = 0; i < l.parts.size(); ++i)
+    l.parts[i] = static_cast<int32_t>(std::clamp<int64_t>(l.parts[i], 1, std::max<int64_t>(1, spec.shape[i])));
+  l.spread = static_cast<int32_t>(std::max<int64_t>(1, spread));
+  l.copies = static_cast<int32_t>(std::max<int64_t>(1, copies));
+  return l;
+}
+
+Layout single_tile(const Machine& m, const TensorSpec& spec) {
+  Layout l;
+  l.grain = static_cast<int32_t>(std::min<int64_t>(std::max<int64_t>(1, spec.size()), INT32_MAX));
+  l.first = static_cast<int32_t>(home_tile(m, spec));
+  return l;
+}
+
+std::vector<int64_t> elements_by_tile(const Machine& m, const Layout& l, const Shape& shape) {
+  std::vector<int64_t> out(static_cast<size_t>(m.tiles), 0);
+  const int64_t elements = element_count(shape);
+  size_t at = static_cast<size_t>(l.first % m.tiles);
+  const auto give = [&](int64_t n) {
+    out[at] += n;
+    if (++at == out.size()) at = 0;
+  };
+  for (int32_t copy = 0; copy < l.copies; ++copy) {
+    if (l.flat) {
+      const int64_t grains = div_up(elements, l.grain), used = std::max<int32_t>(1, l.tiles_used);
+      int64_t left = elements;
+      for (int64_t i = 0; i < used; ++i) {
+        const int64_t n = std::min(left, share(grains, used, i) * l.grain);
+        give(n);
+        left -= n;
+      }
+      continue;
+    }
+    // Odometer over the blocks, row-major.
+    std::vector<int64_t> block(l.parts.size(), 0);
+    const int64_t blocks = parts_product(l);
+    for (int64_t b = 0; b < blocks; ++b) {
+      int64_t n = 1;
+      for (size_t i = 0; i < block.size(); ++i) n *= share(shape[i], l.parts[i], block[i]);
+      for (int64_t k = 0; k < l.spread; ++k) give(share(n, l.spread, k));
+      for (size_t i = block.size(); i-- > 0;) {
+        if (++block[i] < l.parts[i]) break;
+        block[i] = 0;
+      }
+    }
+  }
+  return out;
+}
+
+int64_t elements_at_most(const Layout& l, const Shape& shape) {
+  if (l.flat) {
+    const int64_t elements = element_count(shape);
+    return std::min(elements, div_up(div_up(elements, l.grain), std::max<int32_t>(1, l.tiles_used)) * l.grain);
+  }
+  int64_t n = 1;
+  for (size_t i = 0; i < shape.size(); ++i) n *= div_up(shape[i], l.parts[i]);
+  return div_up(n, l.spread);
+}
+
+bool reshape_layout(const Layout& l, const Shape& from, const Shape& to, Layout& result) {
+  if (l.flat) {
+    result = l;
+    return true;
+  }
+  result = l;
+  result.parts.assign(to.size(), 1);
+  // Runs of axes with equal products; inside a run only its first axis may be cut, into equal parts.
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    int64_t a = i < from.size() ? from[i] : 1, b = j < to.size() ? to[j] : 1;
+    const size_t i0 = i, j0 = j;
+    i = std::min(i + 1, from.size());
+    j = std::min(j + 1, to.size());
+    while (a != b) {
+      if (a < b && i < from.size())
+        a *= from[i++];
+      else if (b < a && j < to.size())
+        b *= to[j++];
+      else
+        return false;
+    }
+    if (i - i0 == 1 && j - j0 == 1) {
+      result.parts[j0] = l.parts[i0];
+      continue;
+    }
+    int64_t cut = 1;
+    bool whole = true;  // the axes before are cut into single indices
+    for (size_t k = i0; k < i; ++k) {
+      if (l.parts[k] > 1 && !whole) return false;
+      cut *= l.parts[k];
+      whole = whole && l.parts[k] == from[k];
+    }
+    if (cut > 1 && a % cut != 0) return false;
+    // Give the cuts to the leading axes of the new run.
+    for (size_t k = j0; k < j && cut > 1; ++k) {
+      if (to[k] <= cut) {
+        if (cut % to[k] != 0) return false;
+        result.parts[k] = static_cast<int32_t>(to[k]);
+        cut /= to[k];
+      } else {
+        if (to[k] % cut != 0) return false;
+        result.parts[k] = static_cast<int32_t>(cut);
+        cut = 1;
+      }
+    }
+    if (cut > 1) return false;
+  }
+  return true;
+}
+
+Layout transpose_layout(const Layout& l, const std::vector<int64_t>& order) {
+  Layout t = l;
+  if (!l.flat)
+    for (size_t i = 0; i < order.size(); ++i) t.parts[i] = l.parts[static_cast<size_t>(order[i])];
+  return t;
+}
+
+int64_t run_length(const Layout& l, const Shape& shape) {
+  if (l.flat) return elements_at_most(l, shape);
+  int64_t n = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    n *= div_up(shape[i], l.parts[i]);
+    if (l.parts[i] > 1) break;
+  }
+  return std::max<int64_t>(1, std::min(n, elements_at_most(l, shape)));
+}
+
+Relayout relayout(const Machine& m, const Layout& from, const Layout& to, const TensorSpec& spec) {
+  Relayout r;
+  if (from == to || spec.size() == 0) return r;
+  const auto size = static_cast<int64_t>(size_of(spec.dtype));
+  const int64_t in = elements_at_most(to, spec.shape) * size, out = elements_at_most(from, spec.shape) * size;
+  const int64_t run = std::max<int64_t>(1, std::min(run_length(from, spec.shape), run_length(to, spec.shape)));
+  // A tile keeps what it has already: one share in as many as there are tiles, unless one side is one tile.
+  r.traffic.in = in;
+  r.traffic.out = out;  // copies are one send
+  r.traffic.total = spec.bytes() * to.copies;
+  r.traffic.fragments = std::max(div_up(in, run * size), div_up(out, run * size));
+  r.temp_bytes = in;
+  // Pieces arrive in the order of their sources; where a piece is less than a row of the destination they are put in
+  // order on the tile.
+  if (run < run_length(to, spec.shape)) r.copy_cycles = rearrange_cycles(m, in, std::min<int64_t>(run * size, 8));
+  r.cycles = m.sync + exchange_cycles(m, r.traffic) + (r.copy_cycles > 0 ? r.copy_cycles + m.sync : 0);
+  return r;
+}
+
+int32_t LayoutTable::id(const Layout& layout) {
+  const auto [at, fresh] = ids_.emplace(layout, static_cast<int32_t>(layouts_.size()));
+  if (fresh) layouts_.push_back(&at->first);
+  return at->second;
+}
+
+}  // namespace pxl::tiles

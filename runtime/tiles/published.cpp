@@ -1,0 +1,168 @@
+// See published.hpp.
+#include "runtime/tiles/published.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "runtime/tiles/cost.hpp"
+#include "runtime/tiles/exchange.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+constexpr AmpPoint points[] = {
+    {16, 55494},    {48, 127720},   {80, 170724},   {112, 201236},  {144, 221119},  {176, 236558},  {208, 250009},
+    {240, 258999},  {272, 266821},  {304, 274521},  {336, 279521},  {368, 284208},  {400, 289269},  {432, 292392},
+    {464, 295497},  {496, 299119},  {528, 301219},  {560, 303416},  {592, 306162},  {624, 307648},  {656, 309280},
+    {688, 311449},  {720, 312541},  {752, 313795},  {784, 315564},  {816, 316388},  {848, 317379},  {880, 318858},
+    {912, 319493},  {944, 320294},  {976, 321554},  {1008, 322051}, {1040, 322710}, {1072, 323801}, {1104, 324196},
+    {1136, 324746}, {1168, 325703}, {1200, 326020}, {1232, 326485}, {1264, 327334}, {1296, 327590}, {1328, 327987},
+    {1360, 328748}, {1392, 328955}, {1424, 329298}, {1456, 329985}, {1488, 330154}, {1520, 330452}, {1552, 331077},
+    {1584, 331214}, {1616, 331475}, {1648, 332048}, {1680, 332159}, {1712, 332390}, {1744, 332916}, {1776, 333007},
+    {1808, 333211}, {1840, 333698}, {1872, 333771}, {1904, 333952}, {1936, 334406}, {1968, 334464}, {2000, 334626},
+    {2032, 335049},
+};
+
+constexpr std::string_view tessellate = "tessellate-ipu, IPU Peak Flops", stack = "ipu-stack, C600 recordings",
+                           tut6 = "Graphcore tutorial 6, hardware run", vendor = "vendor's data sheet",
+                           jia = "Jia et al. 2019, as summarised", byte_perf = "ByteMLPerf, C600";
+
+const Machine& machine(std::string_view name) {
+  for (const Machine& m : machine_table())
+    if (m.name == name) return m;
+  return machine_table()[0];
+}
+
+double as_double(int64_t v) { return static_cast<double>(v); }
+
+double per_second(std::string_view name, int64_t per_tile_cycle) {
+  const Machine& m = machine(name);
+  return as_double(m.tiles * per_tile_cycle) * as_double(m.clock);
+}
+double teraflops(std::string_view name, int64_t operand_bytes, int64_t partial_bytes) {
+  return 2 * per_second(name, machine(name).macs(operand_bytes, partial_bytes)) / 1e12;
+}
+
+// 16 heads of [729, 72] x [72, 729]; a tile has 365 rows and 16 columns of one head.
+ProductShape qk(int64_t operand_bytes) {
+  ProductShape s;
+  s.rows = 365;
+  s.depth = operand_bytes == 1 ? 96 : 80;
+  s.columns = 16;
+  s.operand_bytes = operand_bytes;
+  s.partial_bytes = 2;
+  return s;
+}
+
+double gelu(int64_t elements) { return as_double(nonlinearity_cycles(machine("c600"), tile_gelu.vector, elements, 2)); }
+double phase(int64_t scheduled) { return as_double(scheduled + phase_overhead(machine("c600"))); }
+
+constexpr Published table[] = {
+    {"qk_f16", "QK^T of 16 heads, 729 x 72 x 729, float16: product on a tile", "c600", "cycles", 8488, 3, stack,
+     [] { return as_double(amp_cycles(machine("c600"), qk(2))); }},
+    {"qk_f8", "the same in float8", "c600", "cycles", 5502, 4, stack,
+     [] { return as_double(amp_cycles(machine("c600"), qk(1))); }},
+    {"phase", "an exchange phase beyond its scheduled transfers", "c600", "cycles", 238, 25, stack,
+     [] { return phase(0); }},
+
+    {"phase_long", "exchange phase of 36,987 scheduled cycles", "c600", "cycles", 37224, 0, stack,
+     [] { return phase(36987); }},
+    {"phase_floor", "planning constant of a phase: synchronisation, entry, exit", "c600", "cycles", 600, 0, stack,
+     [] {
+       const Machine& m = machine("c600");
+       return as_double(m.sync + exchange_cycles(m, {4, 4, 1, 4, false}));
+     }},
+    {"gelu_1408", "gelu of 1,408 halves on a tile, hand-written kernel", "c600", "cycles", 7260, 0, stack,
+     [] { return gelu(1408); }},
+    {"gelu_2208", "gelu of 2,208 halves on a tile, hand-written kernel", "c600", "cycles", 10956, 0, stack,
+     [] { return gelu(2208); }},
+    {"copy_8k", "aligned copy of 8 KiB on a tile", "c600", "cycles", 1308, 0, stack,
+     [] { return as_double(memcpy_cycles(machine("c600"), 8192)); }},
+    {"gather_2", "gather of 11.8 kB of halves with long strides on a tile", "c600", "cycles", 126283, 0, stack,
+     [] { return as_double(rearrange_cycles(machine("c600"), 11800, 2)); }},
+    {"amp_state", "vertex state of a tile, a dense layer (model: one tile of QK^T)", "mk2", "bytes", 124, 0,
+     "Graphcore TensorFlow add-ons, profiler test", [] { return as_double(amp_state_bytes(machine("mk2"), qk(2))); }},
+    {"clock_tut6", "time of 6,681,766 cycles", "mk2", "us", 5023.9, 0, tut6,
+     [] { return machine("mk2").microseconds(6681766); }},
+    {"f16_mk1", "peak rate, float16", "mk1", "TFLOP/s", 124.5, 0, jia, [] { return teraflops("mk1", 2, 2); }},
+    {"f32_mk1", "peak rate, float32", "mk1", "TFLOP/s", 31.1, 0, jia, [] { return teraflops("mk1", 4, 4); }},
+    {"f16_mk2", "peak rate, float16", "mk2", "TFLOP/s", 250, 0, vendor, [] { return teraflops("mk2", 2, 2); }},
+    {"f16_bow", "peak rate, float16", "bow", "TFLOP/s", 350, 0, vendor, [] { return teraflops("bow", 2, 2); }},
+    {"f16_c600", "peak rate, float16", "c600", "TFLOP/s", 280, 0, byte_perf, [] { return teraflops("c600", 2, 2); }},
+    {"f8_c600", "peak rate, float8", "c600", "TFLOP/s", 560, 0, byte_perf, [] { return teraflops("c600", 1, 2); }},
+    {"sram_mk1", "memory rate, all tiles", "mk1", "TB/s", 45, 0, jia,
+     [] { return per_second("mk1", machine("mk1").load_store_bytes) / 1e12; }},
+    {"sram_mk2", "memory rate, all tiles", "mk2", "TB/s", 47.5, 0, vendor,
+     [] { return per_second("mk2", machine("mk2").load_store_bytes) / 1e12; }},
+    {"exchange_mk2", "exchange rate, all tiles", "mk2", "TB/s", 8, 0, vendor,
+     [] { return per_second("mk2", machine("mk2").exchange_bytes) / 1e12; }},
+    {"memory_mk1", "memory of the chip", "mk1", "MiB", 304, 0, jia,
+     [] { return as_double(machine("mk1").memory_of_chip()) / 1048576; }},
+    {"memory_mk2", "memory of the chip", "mk2", "MiB", 897, 0, vendor,
+     [] { return as_double(machine("mk2").memory_of_chip()) / 1048576; }},
+};
+
+std::string number(double v) {
+  if (std::abs(v - std::round(v)) < 1e-9) return fmt::format("{}", static_cast<int64_t>(std::round(v)));
+  return fmt::format("{:.1f}", v);
+}
+
+}  // namespace
+
+std::span<const Published> published_table() { return table; }
+std::span<const AmpPoint> amp_points() { return points; }
+
+double AmpPoint::measured_cycles() const {
+  const Machine& m = machine("bow");
+  return 2.0 * as_double(rows * 256 * m.tiles) / (as_double(gigaflops) * 1e9) * as_double(m.clock);
+}
+
+int64_t AmpPoint::predicted_cycles() const {
+  ProductShape s;
+  s.rows = rows;
+  s.depth = s.columns = 16;
+  s.operand_bytes = s.partial_bytes = 2;
+  return amp_cycles(machine("bow"), s);
+}
+
+double AmpPoint::error_percent() const {
+  return 100 * (as_double(predicted_cycles()) - measured_cycles()) / measured_cycles();
+}
+
+AmpErrors amp_errors() {
+  AmpErrors e;
+  for (const AmpPoint& p : points) {
+    const double error = std::abs(p.error_percent());
+    e.mean += error / static_cast<double>(std::size(points));
+    if (error > e.largest) e.largest = error, e.rows = p.rows;
+  }
+  return e;
+}
+
+std::string validation_text(bool every_point) {
+  std::string text = "| figure | machine | published | model | error | | source |\n|---|---|---|---|---|---|---|\n";
+  const AmpErrors amp = amp_errors();
+  text += fmt::format(
+      "| [N, 16] x [16, 16] in float16 on every tile, {} values of N: mean | bow | | | {:.2f} % | calibrated to 0.6 % "
+      "| {} "
+      "|\n",
+      std::size(points), amp.mean, tessellate);
+  text += fmt::format("| the same: largest, at N = {} | bow | | | {:.2f} % | calibrated to 4 % | {} |\n", amp.rows,
+                      amp.largest, tessellate);
+  for (const Published& p : table) {
+    const double predicted = p.predict(), error = 100 * (predicted - p.figure) / p.figure;
+    text += fmt::format("| {} | {} | {} {} | {} | {:+.1f} % | {} | {} |\n", p.what, p.machine, number(p.figure), p.unit,
+                        number(predicted), std::abs(error) < 0.05 ? 0.0 : error,
+                        p.calibrated() ? fmt::format("calibrated to {} %", number(p.tolerance)) : "held out", p.source);
+  }
+  if (!every_point) return text;
+  text += "\n| N | measured TFLOP/s | measured cycles | model | error |\n|---|---|---|---|---|\n";
+  for (const AmpPoint& p : points)
+    text += fmt::format("| {} | {:.3f} | {:.1f} | {} | {:+.2f} % |\n", p.rows, as_double(p.gigaflops) / 1000,
+                        p.measured_cycles(), p.predicted_cycles(), p.error_percent());
+  return text;
+}
+
+}  // namespace pxl::tiles

@@ -1,0 +1,37 @@
+// The model against published measurements: what it was fitted to must hold; the rest is shown by `pxl validate-model`.
+#include "runtime/tiles/published.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace pxl::tiles;
+
+TEST_CASE("every point of the AMP measurement within 4 percent, the mean within 0.6") {
+  CHECK(amp_points().size() == 64);
+  for (const AmpPoint& p : amp_points()) {
+    CAPTURE(p.rows);
+    CHECK(std::abs(p.error_percent()) <= 4);
+  }
+  CHECK(amp_errors().mean <= 0.6);
+}
+
+TEST_CASE("the formula's own figures, recorded beside the measurements") {
+  // Cycles of the PopLibs estimator for N rows.
+  const std::pair<int64_t, int64_t> figures[] = {{16, 409}, {80, 649}, {112, 769}, {176, 1033}, {2000, 8329}};
+  for (const auto& [rows, cycles] : figures) CHECK(AmpPoint{rows, 1}.predicted_cycles() == cycles);
+}
+
+TEST_CASE("calibrated figures hold their tolerance") {
+  int calibrated = 0;
+  for (const Published& p : published_table()) {
+    CAPTURE(p.id);
+    const double error = 100 * std::abs(p.predict() - p.figure) / p.figure;
+    CHECK(p.predict() > 0);
+    CHECK_FALSE(p.source.empty());
+    if (!p.calibrated()) continue;
+    ++calibrated;
+    CHECK(error <= p.tolerance);
+  }
+  CHECK(calibrated == 3);
+}
