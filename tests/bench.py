@@ -84,7 +84,22 @@ def kernels(pxl):
     return None if code == 0 and "softmax/" in out and "float16" in out else f"status {code}\n{out[-1500:]}{err[-1500:]}"
 
 
+def starting(pxl):
+    """A process has done its first training step in not much more than Python takes to start with NumPy."""
+    tried = []
+    for _ in range(4):
+        code, out, err = call(sys.executable, "bench/start", "--rounds", 5, "--pxl", pxl)
+        fastest = [float(f) for f in re.findall(r"fastest ([\d.]+) ms", out)]
+        if code != 0 or not fastest:
+            return f"status {code}\n{out}{err}"
+        if len(fastest) == 1 or fastest[0] <= 1.5 * fastest[1]:
+            return None
+        tried.append(out)
+    return "\n".join(tried)
+
+
 def bench_tests(pxl, add):
+    add("bench: the first step", starting(pxl))
     if (pxl.parent / "bench_runtime").exists():
         add("bench: kernels", kernels(pxl))
     add("bench: building is linear in the layers", linear(pxl, []))

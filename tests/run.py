@@ -302,9 +302,16 @@ WAYS = [("one thread", {"PXL_THREADS": "1"}), ("one thread again", {"PXL_THREADS
 
 def repeat_tests(pxl, tally):
     """The same program and seed give the same bits, again, with any number of threads, fused or not."""
+    # The binary names its transforms where it is asked to leave out one that it has not.
+    _, _, err = run([str(pxl), "-e", "program p { stream out y = ones([2]) + 1 }\nSession(p())"], env={"PXL_TRANSFORMS": "-?"})
+    found = re.search(r"there are (.*)", err)
+    tally.add("repeat: names of the transforms", None if found else f"not named in\n{err}")
+    # A product by a stored transposed matrix adds its terms in another order (docs/performance.md).
+    transforms = [t for t in found.group(1).split(", ") if t != "transpose"] if found else []
+    ways = WAYS + [(f"without {t}", {"PXL_TRANSFORMS": f"-{t}"}) for t in transforms]
     for path in sorted((TESTS / "repeat").glob("*.pxl")):
         first = None
-        for way, env in WAYS:
+        for way, env in ways:
             code, out, err = run([str(pxl), str(path)], env={**env, "PXL_DATA": "built-in"})
             first = out if first is None else first
             problem = None

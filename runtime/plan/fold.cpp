@@ -1,8 +1,7 @@
-// The table of rewrites, and transposed operands of matrix products.
+// Transposed operands of matrix products.
 #include "runtime/plan/fold.hpp"
 
 #include "runtime/kernels/product.hpp"
-#include "runtime/plan/fuse.hpp"
 
 namespace pxl {
 
@@ -40,13 +39,6 @@ bool only_products_read(const FoldContext& context, int position) {
       return false;
   return true;
 }
-
-struct RewriteRow {
-  Rewrite apply;
-  bool fuses;  ///< only where fusing is allowed
-};
-constexpr RewriteRow rewrites[] = {
-    {fold_transposes, false}, {forget_aliases, true}, {hoist_updates, true}, {fuse_groups, true}};
 
 }  // namespace
 
@@ -90,22 +82,6 @@ void fold_transposes(FoldContext& context) {
     node.kernel = matmul_kernel(a, change.transposed[0], b, change.transposed[1], out);
   }
   for (Node* node : absorbed) node->op = nullptr;
-}
-
-void fold(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, const PlanOptions& options) {
-  for (const RewriteRow& rewrite : rewrites) {
-    if (rewrite.fuses && !options.fuse) continue;
-    const Aliases aliases(nodes);
-    FoldContext context{nodes, aliases, {}, {}, {}};
-    for (const Tensor* t : outputs) context.is_output[t] = true;
-    for (size_t p = 0; p < nodes.size(); ++p) {
-      for (const Tensor* t : nodes[p].out) context.producer[t] = static_cast<int>(p);
-      for (const Tensor* t : nodes[p].in)
-        if (t) context.consumers[t].push_back(static_cast<int>(p));
-    }
-    rewrite.apply(context);
-    std::erase_if(nodes, [](const Node& node) { return !node.op; });
-  }
 }
 
 }  // namespace pxl

@@ -1,7 +1,9 @@
-// Rewrites of a plan's nodes that save work. Each is one function in one table. None changes a bit of any result but
-// one: a product of few rows by a transposed matrix adds its terms in another order when the transposition is folded
-// (kernels/skinny.hpp), so that its last bits may differ.
+// Rewrites of a plan's nodes that save work: what they see (transforms.hpp has their table). None changes a bit of any
+// result but one: a product of few rows by a transposed matrix adds its terms in another order when the transposition
+// is folded (kernels/skinny.hpp), so that its last bits may differ.
 #pragma once
+
+#include <deque>
 
 #include "runtime/plan/plan.hpp"
 
@@ -11,6 +13,9 @@ namespace pxl {
 struct FoldContext {
   std::vector<Node>& nodes;
   const Aliases& aliases;
+  const std::vector<const Tensor*>& outputs;
+  bool keep_effects;                                              ///< see drop_dead_nodes
+  std::deque<Tensor>& constants;                                  ///< takes the tensors that rewrites make
   std::unordered_map<const Tensor*, int> producer;                ///< position of the node that makes a tensor
   std::unordered_map<const Tensor*, std::vector<int>> consumers;  ///< positions, a node once per slot
   std::unordered_map<const Tensor*, bool> is_output;
@@ -22,8 +27,5 @@ using Rewrite = void (*)(FoldContext&);
 
 /// Transpositions of the last two axes that only matrix products read become flags of the products.
 void fold_transposes(FoldContext& context);
-
-/// Applies every rewrite that the options allow, in the table's order.
-void fold(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, const PlanOptions& options);
 
 }  // namespace pxl

@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 
 #include "runtime/graph/schedule.hpp"
 #include "runtime/plan/arena.hpp"
-#include "runtime/plan/fold.hpp"
 #include "runtime/plan/storage.hpp"
+#include "runtime/plan/transforms.hpp"
 #include "runtime/transform/flops.hpp"
 
 namespace pxl {
@@ -199,12 +198,6 @@ void place_in_arena(Plan& plan) {
 
 }  // namespace
 
-PlanOptions PlanOptions::from_environment() {
-  const char* fuse = std::getenv("PXL_FUSE");
-  const bool on = !fuse || std::string_view(fuse) != "off";
-  return {on, on};
-}
-
 struct Planner::Request {
   const Graph& graph;
   std::vector<Op*> order;
@@ -217,7 +210,7 @@ Plan Planner::make(const Request& request) {
   plan.graph = &request.graph;
   std::vector<Node> nodes;
   std::vector<const Tensor*> outputs = request.outputs;
-  if (options_.flatten && flat_size(request.graph) <= max_flat_ops) {
+  if (options_.allows("flatten") && flat_size(request.graph) <= max_flat_ops) {
     auto flat = std::make_shared<Flat>(flatten(request.order, [this](const Graph& g) { return &this->plan(g); }));
     nodes = std::move(flat->nodes);
     for (const Tensor*& t : outputs) t = flat->of(t);
@@ -229,8 +222,8 @@ Plan Planner::make(const Request& request) {
       nodes.push_back(lower(*op, std::move(callees)));
     }
   }
-  drop_dead_nodes(nodes, outputs, request.keep_effects);
-  fold(nodes, outputs, options_);
+  plan.constants = std::make_shared<std::deque<Tensor>>();
+  transform_nodes(nodes, outputs, request.keep_effects, *plan.constants, options_);
 
   Storage storage = assign_storage(nodes, request.inputs, outputs);
   plan.buffers = std::move(storage.buffers);
@@ -278,6 +271,7 @@ Plan Planner::make(const Request& request) {
   }
   plan.step_count += static_cast<int64_t>(plan.prologue.size() + plan.epilogue.size());
   place_in_arena(plan);
+  if (options_.prints("plan")) fmt::print(stderr, "{}", print_plan(plan));
   return plan;
 }
 

@@ -81,15 +81,25 @@ struct Plan {
   int64_t step_count = 0;            ///< with calls flattened; saturates
   bool effects = false;              ///< loads, stores, prints, here or in called graphs
   std::shared_ptr<const Flat> flat;  ///< keeps the stand-ins of called graphs' tensors; null where calls are kept
-  std::map<const Stream*, int64_t> transfers;  ///< per run; of branches the larger number
+  std::shared_ptr<std::deque<Tensor>> constants;  ///< those that transforms made
+  std::map<const Stream*, int64_t> transfers;     ///< per run; of branches the larger number
 };
 
-/// What the planner may do beyond running each op as it stands. All of it keeps results bit for bit.
+/// What the planner may do beyond running each op as it stands: the transforms of transforms.hpp, by default all. All
+/// of it keeps results bit for bit.
 struct PlanOptions {
-  bool flatten = true;  ///< calls are replaced by what they call, so that the rest sees across them
-  bool fuse = true;     ///< ops run together on blocks that stay in cache; products take up what follows them
+  uint32_t off = 0;                ///< bit i: row i of plan_transforms is left out
+  std::vector<std::string> print;  ///< stages after which the plan is printed: names of transforms, "plan", "all"
 
-  /// PXL_FUSE=off in the environment switches all of it off: the reference path.
+  /// Throw Error where there is no transform of that name.
+  bool allows(std::string_view transform) const;
+  PlanOptions& without(std::string_view transform);
+  bool prints(std::string_view stage) const;
+
+  /// Op by op, calls as calls, for comparison.
+  static PlanOptions reference();
+  /// PXL_FUSE=off: the reference path. PXL_TRANSFORMS=-cse,-fold: without these transforms. PXL_PRINT=fuse,plan: to
+  /// standard error. Throws Error (usage) for other words.
   static PlanOptions from_environment();
 };
 
@@ -114,5 +124,7 @@ class Planner {
 
 /// For debugging: buffers with place and lifetime, then the items.
 std::string print_plan(const Plan& plan);
+/// Nodes in their order: op, operands, results, and what transforms did to it.
+std::string print_nodes(const std::vector<Node>& nodes);
 
 }  // namespace pxl

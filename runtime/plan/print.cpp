@@ -33,7 +33,26 @@ void add_copies(std::string& text, const std::vector<Copy>& copies, std::string_
       text += fmt::format("{}copy b{} -> b{}, {} bytes\n", indent, copy.from, copy.to, copy.bytes);
 }
 
+std::string names(const std::vector<const Tensor*>& tensors) {
+  std::string text;
+  for (const Tensor* t : tensors) {
+    if (!text.empty()) text += ", ";
+    text += t ? fmt::format("{} {}", t->name, pxl::text(t->spec)) : std::string("none");
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string print_nodes(const std::vector<Node>& nodes) {
+  std::string text;
+  for (size_t p = 0; p < nodes.size(); ++p) {
+    const Node& node = nodes[p];
+    text += fmt::format("  {}: {}.{} ({}) -> ({}){}\n", p, node.op->row->schedule, node.op->id, names(node.in),
+                        names(node.out), node.note);
+  }
+  return text;
+}
 
 std::string print_plan(const Plan& plan) {
   std::string text = fmt::format("Plan : {}\n  arena {} bytes, constants {} bytes, {} steps\n", plan.graph->id(),

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/team.hpp"
 
 namespace pxl {
 
@@ -40,9 +41,25 @@ uint32_t Random::bits() {
   return block_[static_cast<size_t>(used_++)];
 }
 
-double Random::uniform() {
-  uint64_t high = bits() >> 5, low = bits() >> 6;
+namespace {
+
+double uniform_of(uint32_t first, uint32_t second) {
+  const uint64_t high = first >> 5, low = second >> 6;
   return static_cast<double>(high << 26 | low) * 0x1p-53;
+}
+
+/// Two normal numbers from two uniform ones.
+std::array<double, 2> box_muller(double u, double v) {
+  // 1 - u is in (0, 1]: its logarithm is finite.
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - u)), angle = 2.0 * std::numbers::pi * v;
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+}  // namespace
+
+double Random::uniform() {
+  const uint32_t first = bits();
+  return uniform_of(first, bits());
 }
 
 int64_t Random::below(int64_t n) {
@@ -62,12 +79,11 @@ double Random::normal() {
     have_spare_ = false;
     return spare_;
   }
-  // 1 - u is in (0, 1]: its logarithm is finite.
-  double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-  double angle = 2.0 * std::numbers::pi * uniform();
-  spare_ = radius * std::sin(angle);
+  const double first = uniform();
+  const auto [value, spare] = box_muller(first, uniform());
+  spare_ = spare;
   have_spare_ = true;
-  return radius * std::cos(angle);
+  return value;
 }
 
 namespace {
@@ -97,7 +113,40 @@ Array Random::uniform(DType dtype, const Shape& shape, double low, double high) 
 
 Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
   check_deviation(std);
-  return drawn(dtype, shape, [&] { return mean + std * normal(); });
+  Array out(dtype == DType::float32 ? DType::float32 : DType::float64, shape);
+  float* narrow = dtype == DType::float32 ? out.mutable_data<float>() : nullptr;
+  double* wide = narrow ? nullptr : out.mutable_data<double>();
+  const auto put = [=](int64_t i, double z) {
+    const double x = mean + std * z;
+    if (narrow)
+      narrow[i] = static_cast<float>(x);
+    else
+      wide[i] = x;
+  };
+  int64_t done = 0;
+  if (have_spare_ && out.size() > 0) put(done++, normal());
+  if (used_ == 4) {
+    // From here a block of the generator gives two numbers, whoever computes it.
+    const int64_t pairs = (out.size() - done) / 2, threads = pairs < 4096 ? 1 : team().size();
+    const std::function<void(int)> fill = [&](int thread) {
+      const Share share = share_of(pairs, thread, static_cast<int>(threads));
+      for (int64_t k = share.begin; k < share.end; ++k) {
+        const uint64_t at = counter_ + static_cast<uint64_t>(k);
+        const auto block = philox4x32({static_cast<uint32_t>(at), static_cast<uint32_t>(at >> 32), 0, 0}, key_);
+        const auto two = box_muller(uniform_of(block[0], block[1]), uniform_of(block[2], block[3]));
+        put(done + 2 * k, two[0]);
+        put(done + 2 * k + 1, two[1]);
+      }
+    };
+    if (threads == 1)
+      fill(0);
+    else
+      team().run(fill);
+    counter_ += static_cast<uint64_t>(pairs);
+    done += 2 * pairs;
+  }
+  while (done < out.size()) put(done++, normal());
+  return out.cast(dtype);
 }
 
 Array Random::truncated_normal(DType dtype, const Shape& shape, double mean, double std, double bound) {

@@ -34,7 +34,7 @@ void check_same_bits(const Program& p) {
 }
 
 std::string plan_of(const Program& p) {
-  Planner planner(PlanOptions{true, true});
+  Planner planner(PlanOptions{});
   return print_plan(planner.plan(p.ir->main()));
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/graph/schedule.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/plan/plan.hpp"
+#include "runtime/plan/transforms.hpp"
 #include "support.hpp"
 
 using namespace pxl;
@@ -192,13 +193,15 @@ TEST_CASE("elementwise chains run in place, views cost nothing") {
   for (int i = 0; i < 5; ++i)
     t = op("relu", {op("reshape", {t}, {{"shape", std::vector<int64_t>{i % 2 ? 64 : 4096, i % 2 ? 64 : 1}}})});
   g.add_output(op("add", {t, t}));
-  Planner planner(PlanOptions{true, false});
+  PlanOptions only_flat = PlanOptions::reference();
+  only_flat.off &= ~(1U << transform_index("flatten"));
+  Planner planner(only_flat);
   const Plan& plan = planner.plan(g);
   CHECK(plan.items.size() == 7);
   CHECK(plan.arena_bytes <= 64 * 64 * 4);
   CHECK_CONTAINS(print_plan(plan), "Plan : f_subgraph(0)");
   // Fused, they are one item that passes over the data once.
-  Planner fusing(PlanOptions{true, true});
+  Planner fusing(PlanOptions{});
   CHECK(fusing.plan(g).items.size() < plan.items.size());
   check_disjoint(fusing.plan(g));
 }

@@ -33,8 +33,8 @@ TEST_CASE("a profile's parts add up to the loop") {
   auto ir = std::make_shared<Ir>();
   Graph& main = ir->main();
   Ops op(main);
-  Tensor* a = op.constant(counting({32, 64}), "a");
-  Tensor* b = op.constant(counting({64, 48}), "b");
+  Tensor* a = main.add_variable(counting({32, 64}), "a");
+  Tensor* b = main.add_variable(counting({64, 48}), "b");
   store(*ir, op("exp", {op("matmul", {a, b})}));
   Session session(ir, "cpu");
   session.start_profiling();

@@ -1,0 +1,127 @@
+// Common subexpressions.
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "runtime/plan/transforms.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr int64_t compared = 64;  // bytes: constants up to this size are one where their values are
+
+/// Equal to the bit: 0.0 and -0.0 are not the same attribute.
+bool same(const Attr& a, const Attr& b) {
+  const auto bits = [](double x) { return std::bit_cast<uint64_t>(x); };
+  if (const auto* x = std::get_if<double>(&a))
+    return std::holds_alternative<double>(b) && bits(*x) == bits(std::get<double>(b));
+  if (const auto* x = std::get_if<std::vector<double>>(&a)) {
+    const auto* y = std::get_if<std::vector<double>>(&b);
+    return y && std::equal(x->begin(), x->end(), y->begin(), y->end(),
+                           [&](double p, double q) { return bits(p) == bits(q); });
+  }
+  return a == b;
+}
+
+class Merger {
+ public:
+  explicit Merger(FoldContext& context) : c_(context) {}
+
+  void run() {
+    for (int p = 0; p < static_cast<int>(c_.nodes.size()); ++p) visit(p);
+    // What only merged nodes read.
+    std::erase_if(c_.nodes, [](const Node& node) { return !node.op; });
+    drop_dead_nodes(c_.nodes, c_.outputs, c_.keep_effects);
+  }
+
+ private:
+  using Values = std::vector<const Tensor*>;
+  /// A node that may be repeated: what it reads by value, for comparison, and by memory.
+  struct Earlier {
+    int position;
+    const Op* op;
+    Values values, in;
+    std::vector<const Tensor*> out;
+  };
+
+  bool never_changed(const Tensor* t) const { return c_.aliases.writes(t).empty(); }
+
+  /// The first tensor of the same value: results of equal ops on equal operands, and small constants.
+  const Tensor* value(const Tensor* t) {
+    if (!t) return t;
+    const auto found = value_.find(t);
+    if (found != value_.end()) return found->second;
+    if (t->kind != TensorKind::constant || t->spec.bytes() > compared || !never_changed(t)) return t;
+    std::string bytes(reinterpret_cast<const char*>(t->data.raw()), static_cast<size_t>(t->spec.bytes()));
+    return value_[t] = constants_.emplace(std::tuple(t->spec.dtype, t->spec.shape, std::move(bytes)), t).first->second;
+  }
+
+  int& last_reader(const Tensor* t) {
+    const auto found = last_.find(t);
+    if (found != last_.end()) return found->second;
+    const auto readers = c_.consumers.find(t);
+    return last_[t] = readers == c_.consumers.end() ? -1 : readers->second.back();
+  }
+
+  bool same_work(const Earlier& a, const Node& n, const Values& values) const {
+    if (a.op->row != n.op->row || a.values != values || a.out.size() != n.out.size()) return false;
+    for (size_t j = 0; j < a.out.size(); ++j)
+      if (a.out[j]->spec.shape != n.out[j]->spec.shape || a.out[j]->spec.dtype != n.out[j]->spec.dtype) return false;
+    return std::equal(a.op->attrs.begin(), a.op->attrs.end(), n.op->attrs.begin(), n.op->attrs.end(), same);
+  }
+  /// Whether the operands are at position p what they were for the earlier node.
+  bool unchanged(const Earlier& a, int p) const {
+    return std::none_of(a.in.begin(), a.in.end(),
+                        [&](const Tensor* t) { return t && c_.aliases.written_between(t, a.position, p); });
+  }
+  bool still_needed(const Earlier& a, const Node& n, int p) {
+    for (size_t j = 0; j < a.out.size(); ++j)
+      if (last_reader(a.out[j]) < p && last_reader(n.out[j]) >= 0) return false;
+    return true;
+  }
+
+  void visit(int p) {
+    Node& n = c_.nodes[static_cast<size_t>(p)];
+    for (const Tensor*& t : n.in) {
+      const auto found = stands_for_.find(t);
+      if (found != stands_for_.end()) t = found->second;
+    }
+    if (!is_pure(n)) return;
+    for (const Tensor* t : n.out)
+      if (c_.wanted_outside(t) || !never_changed(t)) return;
+    Values values;
+    size_t hash = std::hash<const void*>()(n.op->row);
+    for (const Tensor* t : n.in) {
+      values.push_back(value(t));
+      hash = hash * 31 + std::hash<const void*>()(values.back());
+    }
+    std::vector<Earlier>& all = seen_[hash];
+    for (const Earlier& earlier : all) {
+      if (!same_work(earlier, n, values) || !unchanged(earlier, p)) continue;
+      for (size_t j = 0; j < n.out.size(); ++j) value_[n.out[j]] = value(earlier.out[j]);
+      if (!still_needed(earlier, n, p)) continue;
+      for (size_t j = 0; j < n.out.size(); ++j) {
+        stands_for_[n.out[j]] = earlier.out[j];
+        int& last = last_reader(earlier.out[j]);
+        last = std::max(last, last_reader(n.out[j]));
+      }
+      n.op = nullptr;
+      return;
+    }
+    all.push_back({p, n.op, std::move(values), n.in, n.out});
+  }
+
+  FoldContext& c_;
+  std::unordered_map<const Tensor*, const Tensor*> value_;
+  std::unordered_map<const Tensor*, const Tensor*> stands_for_;
+  std::map<std::tuple<DType, Shape, std::string>, const Tensor*> constants_;
+  std::unordered_map<const Tensor*, int> last_;
+  std::unordered_map<size_t, std::vector<Earlier>> seen_;
+};
+
+}  // namespace
+
+void merge_common(FoldContext& context) { Merger(context).run(); }
+
+}  // namespace pxl

@@ -1,0 +1,68 @@
+// Ops on constants.
+#include <algorithm>
+
+#include "runtime/plan/transforms.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr int64_t small = 64 * 1024;  // bytes: results up to this size may be larger than what they are made of
+
+/// The results of a node from its operands' data; empty where it fails, which must then happen while running.
+std::vector<Array> results_of(const Node& node) {
+  std::vector<const std::byte*> in;
+  std::vector<std::byte*> out;
+  std::vector<Array> results;
+  for (const Tensor* t : node.in) in.push_back(t ? t->data.raw() : nullptr);
+  for (const Tensor* t : node.out) {
+    results.push_back(Array::zeros(t->spec.dtype, t->spec.shape));
+    out.push_back(results.back().mutable_raw());
+  }
+  try {
+    make_kernel (*node.op)({in.data(), out.data()});
+  } catch (const Error&) {
+    return {};
+  }
+  return results;
+}
+
+}  // namespace
+
+void fold_constants(FoldContext& context) {
+  std::unordered_map<const Tensor*, const Tensor*> folded;
+  const auto never_changed = [&](const Tensor* t) { return context.aliases.writes(t).empty(); };
+  for (Node& node : context.nodes) {
+    for (const Tensor*& t : node.in) {
+      const auto found = folded.find(t);
+      if (found != folded.end()) t = found->second;
+    }
+    if (!is_pure(node)) continue;
+    int64_t given = 0, made = 0;
+    bool constant = true;
+    for (const Tensor* t : node.in) {
+      if (!t) continue;
+      constant = constant && t->kind == TensorKind::constant && never_changed(t);
+      given += t->spec.bytes();
+    }
+    for (const Tensor* t : node.out) {
+      constant = constant && !context.wanted_outside(t) && never_changed(t);
+      made += t->spec.bytes();
+    }
+    if (!constant || made > std::max(small, given)) continue;
+    std::vector<Array> results = results_of(node);
+    if (results.empty()) continue;
+    for (size_t j = 0; j < results.size(); ++j) {
+      Tensor t = *node.out[j];
+      t.kind = TensorKind::constant;
+      t.producer = nullptr;
+      t.consumers.clear();
+      t.data = std::move(results[j]);
+      context.constants.push_back(std::move(t));
+      folded[node.out[j]] = &context.constants.back();
+    }
+    node.op = nullptr;
+  }
+}
+
+}  // namespace pxl
