@@ -10,6 +10,7 @@ Kinds of tests:
   reference the language's tests once more with PXL_FUSE=off
   repeat    tests/repeat/*.pxl: the same program and seed give the same bits, again, on any number of threads, fused or not
   cli       tests/cli.py: what each command prints, writes and exits with
+  repl      tests/repl.py: the REPL in a terminal
   hostile   tests/hostile.py: noise, endless nesting and recursion, damaged files, interrupts
   bench     tests/bench.py: the commands that measure
   stdlib    the examples in the standard library's doc comments
@@ -45,6 +46,7 @@ import editors
 import cli
 import hostile
 import model
+import repl
 import stdlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -482,7 +484,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,hostile,bench,docs,stdlib,editors,house", help="kinds, comma separated")
+    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,repl,hostile,bench,docs,stdlib,editors,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -495,6 +497,7 @@ def main():
                        ("examples", lambda: example_tests(pxl, tally, options.update)),
                        ("cli", lambda: cli.cli_tests(pxl, tally.add, parallel)),
                        ("hostile", lambda: hostile.hostile_tests(pxl, tally.add, parallel)),
+                       ("repl", lambda: repl.repl_tests(pxl, tally, parallel)),
                        ("bench", lambda: bench.bench_tests(pxl, tally.add)),
                        ("docs", lambda: docs_tests(pxl, tally)),
                        ("stdlib", lambda: stdlib.stdlib_tests(pxl, ROOT, tally.add, parallel, run)),

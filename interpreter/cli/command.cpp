@@ -22,11 +22,12 @@ namespace pxl::cli {
 
 namespace {
 
-const Command* const table[] = {&run_command, &test_command, &fmt_command, &validate_model_command};
+const Command* const table[] = {&run_command, &repl_command, &test_command, &fmt_command, &validate_model_command};
 
 constexpr Flag global_flags[] = {
     {"-e", "CODE", "run a text given on the command line"},
     {"-", "", "run standard input"},
+    {"-i", "FILE ...", "run the files, then read on from the terminal: `pxl repl`"},
     {"--quiet", "", "no progress, no notices"},
     {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
     {"--version", "", "the version"},
@@ -70,10 +71,13 @@ int dispatch(std::vector<std::string> arguments) {
   take_leading_flags(flags, arguments);
   if (arguments.empty()) {
     if (!isatty(STDIN_FILENO)) return run_script(flags, {"-"});
-    fmt::print(stderr, "{}", help_text());
-    return exit_usage;
+    return repl_command.run(flags, {});
   }
   const std::string& first = arguments.front();
+  if (first == "-i" || first == "--no-init") {
+    if (first == "-i") arguments.erase(arguments.begin());
+    return repl_command.run(flags, arguments);
+  }
   if (first == "--help" || first == "-h") {
     fmt::print("{}", help_text());
     return exit_ok;

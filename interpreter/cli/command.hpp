@@ -49,7 +49,7 @@ struct Command {
   std::span<const Flag> flags = {};
   std::string_view details = {};  ///< paragraphs for `pxl help NAME` and the manual
 };
-extern const Command run_command, test_command, fmt_command;
+extern const Command run_command, repl_command, test_command, fmt_command;
 extern const Command validate_model_command;
 std::span<const Command* const> commands();
 /// The flags that stand before a command, or alone.

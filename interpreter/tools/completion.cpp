@@ -47,7 +47,9 @@ class Completer {
       if (dot > 0 && text_[dot - 1] == '.') {
         members(dot - 1);
       } else {
-        if (!arguments()) names();
+        arguments();
+        // Before the first letter, an argument's names are what there is to know.
+        if (!prefix_.empty() || found_.items.empty()) names();
       }
     }
     std::sort(found_.items.begin(), found_.items.end(),
@@ -141,10 +143,10 @@ class Completer {
     }
   }
 
-  /// Names of arguments, where one may begin. True where only they may stand.
-  bool arguments() {
+  /// Names of arguments, where one may begin.
+  void arguments() {
     const CallContext call = enclosing_call(source_, tokens_, text_.size());
-    if (!call.found || !call.at_argument_start) return false;
+    if (!call.found || !call.at_argument_start) return;
     size_t begin = 0;
     std::optional<Value> callee = resolve_chain(in_, text_, call.callee_end, begin);
     auto given = [&](const std::string& name) {
@@ -157,10 +159,10 @@ class Completer {
       if (auto* s = base ? base->as<SessionObject>() : nullptr) {
         for (const Stream* stream : s->session->expected_inputs())
           if (!given(stream->name())) add(stream->name(), Kind::stream, text(stream->spec()), " = ");
-        return false;
+        return;
       }
     }
-    if (!callee) return false;
+    if (!callee) return;
     if (std::optional<SignatureInfo> s = signature_of(in_, *callee)) {
       size_t position = 0;
       for (const ParameterInfo& p : s->parameters) {
@@ -170,7 +172,6 @@ class Completer {
         if (!taken && !given(p.name)) add(p.name, Kind::argument, p.text, " = ");
       }
     }
-    return false;
   }
 
   /// Words that may stand in an expression.

@@ -1,0 +1,34 @@
+// `pxl repl`, and `pxl` on a terminal.
+#include "interpreter/repl/repl.hpp"
+
+#include "interpreter/cli/command.hpp"
+
+namespace pxl::cli {
+namespace {
+
+int start_repl(const CommonFlags& common, const std::vector<std::string>& arguments) {
+  const Invocation call = parse_flags(repl_command, arguments);
+  ReplOptions options;
+  options.init = !call.has("--no-init");
+  options.quiet = common.quiet;
+  options.files = call.operands;
+  options.version = PXL_VERSION;
+  return Repl(options).run();
+}
+
+constexpr Flag flags[] = {
+    {"--no-init", "", "do not run the start-up file"},
+};
+
+}  // namespace
+
+const Command repl_command{"repl",
+                           "repl [--no-init] [FILE ...]",
+                           "type programs and see what they do; `pxl` on a terminal, and `pxl -i`, are the same",
+                           start_repl,
+                           flags,
+                           "Each FILE is run first, in the same session. The start-up file is "
+                           "$XDG_CONFIG_HOME/pxl/init.pxl (~/.config/pxl/init.pxl), inputs are remembered in "
+                           "$XDG_STATE_HOME/pxl/history (~/.local/state/pxl/history).\n`:help` lists the commands."};
+
+}  // namespace pxl::cli

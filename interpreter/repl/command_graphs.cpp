@@ -1,0 +1,112 @@
+// Commands that look at graphs.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "interpreter/elaborate/graphs.hpp"
+#include "interpreter/elaborate/modules.hpp"
+#include "interpreter/elaborate/programs.hpp"
+#include "interpreter/elaborate/sessions.hpp"
+#include "interpreter/repl/commands.hpp"
+#include "interpreter/tools/dot.hpp"
+#include "runtime/base/atomic_file.hpp"
+#include "runtime/graph/schedule.hpp"
+
+namespace pxl {
+namespace {
+
+/// The graph that a value stands for; programs without parameters are built.
+const Graph& graph_of(Interpreter& in, Value v, const char* where) {
+  if (v.as<ProgramObject>()) v = in.call(v, std::vector<Value>{});
+  if (auto* ir = v.as<IrObject>()) return ir->ir->main();
+  if (auto* s = v.as<SessionObject>()) return s->ir->main();
+  return *to_graph(v, where)->graph;
+}
+
+void with_graph(Repl& repl, std::string_view text, const char* where, const std::function<void(const Graph&)>& use) {
+  if (text.empty()) {
+    const std::shared_ptr<Ir> ir = repl.engine().ir();
+    if (!ir) return repl.complain("the top level has no graph yet: no op was made there");
+    return use(ir->main());
+  }
+  repl.report(repl.engine().aside(text, [&](const Value& v) { use(graph_of(repl.engine().interpreter(), v, where)); }));
+}
+
+}  // namespace
+
+void command_schedule(Repl& repl, std::string_view arguments) {
+  with_graph(repl, arguments, "schedule", [&](const Graph& g) { repl.print_schedule(print_schedule(g)); });
+}
+
+void command_graphs(Repl& repl, std::string_view) {
+  std::vector<std::pair<std::string, const Ir*>> irs;
+  std::set<const Ir*> seen;
+  const std::shared_ptr<Ir> top = repl.engine().ir();
+  if (top && seen.insert(top.get()).second) irs.emplace_back("top level", top.get());
+  for (const auto& [name, value] : repl.engine().names()) {
+    const Ir* ir = nullptr;
+    if (auto* o = value.as<IrObject>()) ir = o->ir.get();
+    if (auto* s = value.as<SessionObject>()) ir = s->ir.get();
+    if (ir && seen.insert(ir).second) irs.emplace_back(name, ir);
+  }
+  if (irs.empty()) return repl.print("no graphs yet");
+  for (const auto& [name, ir] : irs) {
+    repl.print(fmt::format("{} ({})", name, ir->name()));
+    for (const auto& g : ir->graphs())
+      repl.print(fmt::format("  {:<28} {} inputs, {} outputs, {} ops{}", g->is_main() ? "main" : g->id(),
+                             g->inputs().size(), g->outputs().size(), g->ops().size(),
+                             g->is_main() ? fmt::format(", {} variables", ir->variables().size())
+                                          : fmt::format(", called {} times", g->call_sites().size())));
+  }
+}
+
+void command_grad(Repl& repl, std::string_view arguments) {
+  if (arguments.empty()) return repl.complain(":grad takes a graph");
+  std::string shown;
+  const Outcome o = repl.engine().aside(fmt::format("autodiff({}).graph", arguments),
+                                        [&](const Value& v) { shown = repl.engine().interpreter().str(v); });
+  repl.report(o);
+  if (o.ok()) repl.print_schedule(shown);
+}
+
+void command_dot(Repl& repl, std::string_view arguments) {
+  std::string file;
+  const size_t space = arguments.rfind(' ');
+  if (space != arguments.npos && (arguments.ends_with(".dot") || arguments.ends_with(".gv"))) {
+    file = arguments.substr(space + 1);
+    arguments = arguments.substr(0, space);
+  }
+  with_graph(repl, arguments, "dot", [&](const Graph& g) {
+    if (file.empty()) return repl.print(dot_text(g));
+    write_file_atomically(file, dot_text(g));
+    repl.print("written to " + file);
+  });
+}
+
+void command_memory(Repl& repl, std::string_view arguments) {
+  auto line = [&](const std::string& name, const Session& s) {
+    const Session::MemoryUse use = s.memory();
+    repl.print(fmt::format("{}: variables {} bytes, constants {}, arena {}, together {}", name, use.variables,
+                           use.constants, use.arena, use.variables + use.constants + use.arena));
+  };
+  if (arguments.empty()) {
+    bool any = false;
+    for (const auto& [name, value] : repl.engine().names())
+      if (auto* s = value.as<SessionObject>()) {
+        line(name, *s->session);
+        any = true;
+      }
+    if (any) return;
+    if (!repl.engine().ir()) return repl.complain("there is no session and no graph yet");
+    arguments = "Session(ir)";
+  }
+  repl.report(repl.engine().aside(arguments, [&](const Value& v) {
+    auto* s = v.as<SessionObject>();
+    if (!s)
+      throw Error("memory: expected a session, got a value of type " + v.type_name(),
+                  {"`:memory Session(ir)` plans the top level"});
+    line(std::string(arguments), *s->session);
+  }));
+}
+
+}  // namespace pxl

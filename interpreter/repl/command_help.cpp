@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/repl/commands.hpp"
+#include "interpreter/tools/help.hpp"
+#include "interpreter/tools/theme.hpp"
+
+namespace pxl {
+namespace {
+
+/// Words in lines of the terminal's width.
+std::string filled(const std::vector<std::string>& words, int width, std::string_view indent) {
+  std::string out(indent);
+  int column = static_cast<int>(indent.size());
+  for (const std::string& word : words) {
+    const int length = static_cast<int>(word.size()) + 1;
+    if (column + length > width && column > static_cast<int>(indent.size())) {
+      while (out.back() == ' ') out.pop_back();
+      out += "\n" + std::string(indent);
+      column = static_cast<int>(indent.size());
+    }
+    out += word + " ";
+    column += length;
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out;
+}
+
+void overview(Repl& repl) {
+  const int width = std::max(40, LineEditor::size().first - 1);
+  std::string text =
+      "An input is a statement or an expression; the value of the last one is `_`, a `;` at its end hides it.\n\n";
+  size_t left = 0;
+  for (const ReplCommand& c : repl_commands()) left = std::max(left, c.name.size() + c.arguments.size() + 2);
+  for (const ReplCommand& c : repl_commands()) {
+    const std::string head = fmt::format(":{} {}", c.name, c.arguments);
+    if (width >= 72)
+      text += fmt::format("  {:<{}}  {}\n", head, left, c.doc);
+    else
+      text += fmt::format("{}\n    {}\n", head, c.doc);
+  }
+  text += "\n`:help NAME`, `?NAME` and `NAME?` tell about one of these.\n";
+  for (const OpGroup& group : op_groups()) {
+    std::vector<std::string> names;
+    for (const OpRow* row : group.rows) names.emplace_back(row->name);
+    text += fmt::format("\n{}\n{}\n", group.family.empty() ? "ops" : "ops." + group.family, filled(names, width, "  "));
+  }
+  text += fmt::format("\nlibrary\n{}\n", filled(library_modules(), width, "  "));
+  repl.print(text);
+}
+
+}  // namespace
+
+void command_help(Repl& repl, std::string_view arguments) {
+  if (arguments.empty()) return overview(repl);
+  if (arguments.front() == ':') {
+    for (const ReplCommand& c : repl_commands()) {
+      if (!c.name.starts_with(arguments.substr(1))) continue;
+      repl.print(fmt::format(":{} {}\n  {}", c.name, c.arguments, c.doc));
+      return;
+    }
+  }
+  const Inspection found = repl.engine().help(arguments);
+  if (found.found) return repl.print(repl.colour() && found.type == "op" ? colour_schedule(found.text) : found.text);
+  for (const ReplCommand& c : repl_commands())
+    if (c.name == arguments) return repl.print(fmt::format(":{} {}\n  {}", c.name, c.arguments, c.doc));
+  std::string text = found.text;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  repl.complain(text);
+}
+
+}  // namespace pxl

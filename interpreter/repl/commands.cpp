@@ -1,0 +1,279 @@
+#include "interpreter/repl/commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "interpreter/tools/help.hpp"
+#include "interpreter/tools/inspection.hpp"
+#include "runtime/base/atomic_file.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+namespace {
+
+using Argument = ReplCommand::Argument;
+
+std::string_view trimmed(std::string_view s) {
+  const size_t from = s.find_first_not_of(" \t\n");
+  return from == s.npos ? std::string_view() : s.substr(from, s.find_last_not_of(" \t\n") - from + 1);
+}
+
+bool need(Repl& repl, std::string_view arguments, std::string_view what) {
+  if (!arguments.empty()) return true;
+  repl.complain(what);
+  return false;
+}
+
+void vars(Repl& repl, std::string_view) {
+  const auto names = repl.engine().names();
+  if (names.empty()) return repl.print("no names yet");
+  size_t name_width = 0, type_width = 0;
+  std::vector<std::string> types;
+  for (const auto& [name, value] : names) {
+    types.push_back(type_text(repl.engine().interpreter(), value));
+    name_width = std::max(name_width, name.size());
+    type_width = std::max(type_width, std::min<size_t>(types.back().size(), 32));
+  }
+  const int width = LineEditor::size().first;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const int left = width - static_cast<int>(name_width + type_width) - 5;
+    std::string line = fmt::format("{:<{}}  {:<{}}", names[i].first, name_width, types[i], type_width);
+    if (left >= 12) line += "  " + summary(repl.engine().interpreter(), names[i].second, left);
+    repl.print(line);
+  }
+}
+
+void type(Repl& repl, std::string_view arguments) {
+  if (!need(repl, arguments, ":type takes an expression")) return;
+  std::string shown;
+  const Outcome o = repl.engine().aside(arguments, [&](const Value& v) {
+    shown = type_text(repl.engine().interpreter(), v);
+    if (const auto s = signature_of(repl.engine().interpreter(), v)) shown += "  " + s->text();
+  });
+  repl.report(o);
+  if (o.ok()) repl.print(shown);
+}
+
+void eval(Repl& repl, std::string_view arguments) {
+  if (arguments.empty()) arguments = "_";
+  std::string shown;
+  const Outcome o =
+      repl.engine().aside(fmt::format("eval({})", arguments), [&](const Value& v) { shown = repl.engine().show(v); });
+  repl.report(o);
+  if (o.ok()) repl.print(shown);
+}
+
+std::string duration(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} us", seconds * 1e6);
+}
+
+void time(Repl& repl, std::string_view arguments) {
+  if (!need(repl, arguments, ":time takes an input, `:time x100 INPUT` runs it 100 times")) return;
+  long count = 1;
+  if (arguments.front() == 'x') {
+    char* end = nullptr;
+    const std::string text(arguments.substr(1));
+    const long n = std::strtol(text.c_str(), &end, 10);
+    if (n > 0 && *end == ' ') {
+      count = std::min(n, 1000000L);
+      arguments = trimmed(std::string_view(text).substr(static_cast<size_t>(end - text.c_str())));
+      // The view was into `text`: keep a copy of what is left.
+      static std::string kept;
+      kept = arguments;
+      arguments = kept;
+    }
+  }
+  double total = 0, least = 0;
+  for (long i = 0; i < count; ++i) {
+    const Outcome o = repl.engine().submit(arguments);
+    if (i + 1 == count || !o.ok()) repl.report(o);
+    if (!o.ok()) return;
+    total += o.seconds;
+    least = i == 0 ? o.seconds : std::min(least, o.seconds);
+  }
+  repl.print(count == 1 ? duration(total)
+                        : fmt::format("{} runs: mean {}, least {}", count, duration(total / static_cast<double>(count)),
+                                      duration(least)));
+}
+
+void load(Repl& repl, std::string_view arguments) {
+  if (!need(repl, arguments, ":load takes a file")) return;
+  std::string path(arguments);
+  const char* home = std::getenv("HOME");
+  if (path.starts_with("~/") && home) path = home + path.substr(1);
+  repl.load(path);
+}
+
+void reload(Repl& repl, std::string_view) {
+  if (repl.loaded.empty()) return repl.complain("nothing was loaded yet: `:load FILE`");
+  const std::vector<std::string> files = std::move(repl.loaded);
+  repl.loaded.clear();
+  repl.engine().reset();
+  for (const std::string& file : files) {
+    repl.load(file);
+    // A file that fails now is worth another try after it is mended.
+    if (std::find(repl.loaded.begin(), repl.loaded.end(), file) == repl.loaded.end()) repl.loaded.push_back(file);
+  }
+  repl.print(fmt::format("a new session with {}", fmt::join(files, ", ")));
+}
+
+void save(Repl& repl, std::string_view arguments) {
+  if (!need(repl, arguments, ":save takes a file")) return;
+  std::string text;
+  for (const std::string& input : repl.engine().inputs()) text += input + "\n";
+  try {
+    write_file_atomically(std::string(arguments), text);
+    repl.print(fmt::format("{} inputs in {}", repl.engine().inputs().size(), arguments));
+  } catch (const Error& e) {
+    repl.complain(e.what());
+  }
+}
+
+void reset(Repl& repl, std::string_view) {
+  repl.engine().reset();
+  repl.loaded.clear();
+  repl.print("a new session");
+}
+
+void undo(Repl& repl, std::string_view) {
+  const std::optional<std::string> text = repl.engine().undo();
+  if (!text) return repl.complain(fmt::format("nothing to take back (the last {} inputs can be)", Engine::undo_depth));
+  repl.print("taken back: " + text->substr(0, text->find('\n')) + (text->find('\n') == text->npos ? "" : " ..."));
+}
+
+void history(Repl& repl, std::string_view arguments) {
+  const std::vector<std::string>& all = repl.history().inputs();
+  std::vector<const std::string*> shown;
+  for (const std::string& input : all)
+    if (input.find(arguments) != input.npos) shown.push_back(&input);
+  const size_t from = shown.size() > 50 ? shown.size() - 50 : 0;
+  for (size_t i = from; i < shown.size(); ++i) repl.print(*shown[i]);
+}
+
+void quit(Repl& repl, std::string_view) { repl.done = true; }
+
+constexpr ReplCommand table[] = {
+    {"help", "[NAME]", "this list; help on an op, a function, a module, a word of the language or a command",
+     Argument::topic, command_help},
+    {"tour", "", "the language in two minutes, by doing", Argument::none, command_tour},
+    {"type", "EXPR", "type and shape of an expression; the session stays as it is", Argument::expression, type},
+    {"eval", "[TENSOR]", "the value of a tensor, where all that it needs is known; without one, of the last value",
+     Argument::expression, eval},
+    {"vars", "", "names, types and values", Argument::none, vars},
+    {"graphs", "", "graphs of the session's programs: inputs, outputs, ops", Argument::none, command_graphs},
+    {"schedule", "[GRAPH]", "the schedule of a graph, program or session; by default of the top level",
+     Argument::expression, command_schedule},
+    {"grad", "GRAPH", "the gradient graph that autodiff makes of a graph", Argument::expression, command_grad},
+    {"dot", "GRAPH [FILE]", "a graph in Graphviz's language, printed or written to a file", Argument::expression,
+     command_dot},
+    {"memory", "[SESSION]", "bytes that a run needs, as planned", Argument::expression, command_memory},
+    {"time", "[xN] INPUT", "runs an input and says how long it took; x100 runs it 100 times", Argument::expression,
+     time},
+    {"load", "FILE", "runs a file in this session", Argument::program_file, load},
+    {"reload", "", "a new session with the files that were loaded", Argument::none, reload},
+    {"save", "FILE", "writes the inputs of this session as a program", Argument::file, save},
+    {"undo", "", "takes the last input back: names, objects and graphs (not what runs did to variables)",
+     Argument::none, undo},
+    {"reset", "", "a new session", Argument::none, reset},
+    {"history", "[TEXT]", "the last inputs, also of earlier sessions; those with a text in them", Argument::none,
+     history},
+    {"quit", "", "leaves; so does Ctrl-D", Argument::none, quit},
+};
+
+}  // namespace
+
+std::span<const ReplCommand> repl_commands() { return table; }
+
+void run_command(Repl& repl, std::string_view text) {
+  text = trimmed(text);
+  const size_t space = text.find_first_of(" \t\n");
+  const std::string_view name = text.substr(0, space);
+  const std::string_view arguments = space == text.npos ? std::string_view() : trimmed(text.substr(space));
+  std::vector<const ReplCommand*> fitting;
+  for (const ReplCommand& c : table) {
+    if (c.name == name) {
+      fitting = {&c};
+      break;
+    }
+    if (!name.empty() && c.name.starts_with(name)) fitting.push_back(&c);
+  }
+  if (fitting.size() == 1) return fitting.front()->run(repl, arguments);
+  std::vector<std::string> names;
+  for (const ReplCommand& c : table) names.emplace_back(c.name);
+  if (fitting.empty()) {
+    const std::string hint = did_you_mean(name, names);
+    return repl.complain(
+        fmt::format("there is no command `:{}`{}; `:help` lists them", name, hint.empty() ? "" : "; " + hint));
+  }
+  std::string list;
+  for (const ReplCommand* c : fitting) list += fmt::format("{}:{}", list.empty() ? "" : ", ", c->name);
+  repl.complain(fmt::format("`:{}` may be {}", name, list));
+}
+
+Completions complete_command(Repl& repl, std::string_view line, size_t cursor) {
+  Completions found;
+  found.begin = found.end = cursor;
+  const size_t from = line.find_first_not_of(" \t");
+  const std::string_view text = line.substr(0, cursor);
+  const size_t space = text.find_first_of(" \t", from + 1);
+  auto topics = [&](size_t begin) {
+    found.begin = begin;
+    const std::string_view prefix = text.substr(begin);
+    std::vector<std::string> names = help_names(repl.engine().interpreter());
+    for (const auto& [name, value] : repl.engine().names()) names.push_back(name);
+    for (std::string& n : names)
+      if (n.starts_with(prefix)) found.items.push_back({std::move(n), Completion::Kind::name, {}});
+    std::sort(found.items.begin(), found.items.end(),
+              [](const Completion& a, const Completion& b) { return a.text < b.text; });
+  };
+  if (line[from] == '?') {
+    topics(from + 1);
+    return found;
+  }
+  if (space == text.npos) {
+    found.begin = from + 1;
+    for (const ReplCommand& c : table)
+      if (c.name.starts_with(text.substr(from + 1)))
+        found.items.push_back({std::string(c.name), Completion::Kind::command, std::string(c.doc)});
+    std::sort(found.items.begin(), found.items.end(),
+              [](const Completion& a, const Completion& b) { return a.text < b.text; });
+    return found;
+  }
+  const std::string_view name = text.substr(from + 1, space - from - 1);
+  const ReplCommand* command = nullptr;
+  for (const ReplCommand& c : table)
+    if (c.name.starts_with(name) && (!command || c.name == name)) command = &c;
+  if (!command) return found;
+  size_t begin = text.find_first_not_of(" \t", space);
+  if (begin == text.npos) begin = cursor;
+  switch (command->argument) {
+    case Argument::none: break;
+    case Argument::topic: topics(begin); break;
+    case Argument::file:
+    case Argument::program_file:
+      found.begin = begin;
+      for (std::string& path :
+           complete_file(std::string(text.substr(begin)), command->argument == Argument::program_file ? ".pxl" : ""))
+        found.items.push_back({std::move(path), Completion::Kind::file, {}});
+      break;
+    case Argument::on_off:
+      found.begin = begin;
+      for (const char* word : {"off", "on"})
+        if (std::string_view(word).starts_with(text.substr(begin)))
+          found.items.push_back({word, Completion::Kind::keyword, {}});
+      break;
+    case Argument::expression: {
+      found = repl.engine().complete(text.substr(begin), cursor - begin);
+      found.begin += begin;
+      found.end += begin;
+      break;
+    }
+  }
+  return found;
+}
+
+}  // namespace pxl

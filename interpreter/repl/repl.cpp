@@ -1,0 +1,227 @@
+#include "interpreter/repl/repl.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "interpreter/elaborate/graphs.hpp"
+#include "interpreter/repl/commands.hpp"
+#include "interpreter/tools/help.hpp"
+#include "interpreter/tools/theme.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl {
+namespace {
+
+void on_interrupt(int) { request_interrupt(); }
+
+/// While the REPL runs, Ctrl-C stops work and never the process.
+struct OwnInterrupts {
+  struct sigaction old {};
+  OwnInterrupts() {
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    sigaction(SIGINT, &action, &old);
+  }
+  ~OwnInterrupts() { sigaction(SIGINT, &old, nullptr); }
+  OwnInterrupts(const OwnInterrupts&) = delete;
+  OwnInterrupts& operator=(const OwnInterrupts&) = delete;
+};
+
+EngineOptions engine_options(bool quiet) {
+  EngineOptions o;
+  o.out = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  o.err = [](std::string_view text) {
+    std::fflush(stdout);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  };
+  o.quiet = quiet;
+  o.terminal = isatty(STDERR_FILENO);
+  return o;
+}
+
+std::string_view trimmed(std::string_view s) {
+  const size_t from = s.find_first_not_of(" \t\n\r");
+  return from == s.npos ? std::string_view() : s.substr(from, s.find_last_not_of(" \t\n\r") - from + 1);
+}
+
+constexpr std::string_view first_prompt = "pxl> ", next_prompt = "...> ";
+
+/// A copied transcript: what stood behind its prompts.
+std::string without_prompts(const std::string& text) {
+  if (!text.starts_with(first_prompt)) return text;
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    if (line.starts_with(first_prompt) || line.starts_with(next_prompt))
+      out += std::string(line.substr(first_prompt.size())) + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+/// The name asked for by `?NAME` or `NAME?`; nothing where the text is no question.
+std::optional<std::string> question(std::string_view text) {
+  text = trimmed(text);
+  if (text.empty() || text.find('\n') != text.npos) return std::nullopt;
+  if (text.front() == '?')
+    text = trimmed(text.substr(1));
+  else if (text.back() == '?')
+    text = trimmed(text.substr(0, text.size() - 1));
+  else
+    return std::nullopt;
+  return std::string(text);
+}
+
+}  // namespace
+
+Repl::Repl(const ReplOptions& options)
+    : options_(options),
+      terminal_(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)),
+      colour_(terminal_ && wants_colour(STDOUT_FILENO)),
+      engine_(engine_options(options.quiet)),
+      history_(terminal_ ? history_path() : std::string()),
+      editor_(!terminal_) {}
+
+void Repl::print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!text.empty() && text.back() != '\n') std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+void Repl::print_schedule(std::string_view text) { print(colour_ ? colour_schedule(text) : std::string(text)); }
+void Repl::complain(std::string_view text) {
+  std::fflush(stdout);
+  fmt::print(stderr, "{}{}\n", colour_ ? styled("error: ", "1;31") : "error: ", text);
+}
+
+std::string Repl::prompt(std::string_view text) const {
+  return colour_ ? styled(text.substr(0, text.size() - 1), "1;34") + " " : std::string(text);
+}
+
+void Repl::report(const Outcome& o) {
+  std::fflush(stdout);
+  for (const Diagnostic& d : o.diagnostics) fmt::print(stderr, "{}", render(d, colour_));
+  if (o.kind == Outcome::Kind::interrupted) {
+    fmt::print(stderr, "\ninterrupted: {}\n",
+               o.kept ? "what had been computed so far is kept" : "the input is taken back, its graphs too");
+  }
+  if (o.kind == Outcome::Kind::exited) {
+    done = true;
+    status_ = o.exit_status;
+  }
+  if (o.shown.empty()) return;
+  if (o.value.as<GraphObject>() || o.value.type_name() == "gradient graph")
+    print_schedule(o.shown);
+  else
+    print(o.shown);
+}
+
+void Repl::load(const std::string& path) {
+  const Outcome o = engine_.load(path);
+  report(o);
+  if (o.ok()) loaded.push_back(path);
+}
+
+void Repl::handle(const std::string& given) {
+  const std::string text = without_prompts(given);
+  const std::string_view line = trimmed(text);
+  if (line.empty()) return;
+  std::optional<std::string> asked = question(line);
+  if (line.front() != ':' && !asked) return report(engine_.submit(text));
+  try {
+    run_command(*this, asked ? "help " + *asked : std::string(line.substr(1)));
+  } catch (const Error& e) {
+    std::fflush(stdout);
+    for (const Diagnostic& d : e.all()) fmt::print(stderr, "{}", render(d, colour_));
+  } catch (const Interrupted&) {
+    complain("interrupted");
+  } catch (const std::exception& e) {
+    complain(e.what());
+  }
+}
+
+Completions Repl::complete(std::string_view line, size_t cursor) {
+  const size_t from = line.find_first_not_of(" \t");
+  if (pending_.empty() && from != line.npos && (line[from] == ':' || line[from] == '?'))
+    return complete_command(*this, line, cursor);
+  const std::string text = pending_ + std::string(line);
+  Completions found = engine_.complete(text, pending_.size() + cursor);
+  // What begins on an earlier line cannot be replaced.
+  if (found.begin < pending_.size()) return {cursor, cursor, {}};
+  found.begin -= pending_.size();
+  found.end -= pending_.size();
+  return found;
+}
+
+// Prints the line that was just entered once more, coloured, where it stands.
+void Repl::echo(std::string_view line) const {
+  const auto [columns, rows] = LineEditor::size();
+  if (!colour_ || line.empty() || line.find('\n') != line.npos || line[0] == ':') return;
+  const int used = (static_cast<int>(first_prompt.size()) + display_width(line)) / columns + 1;
+  if (used >= rows) return;
+  fmt::print("\x1b[{}A\r{}{}\x1b[K\n", used, prompt(pending_.empty() ? first_prompt : next_prompt),
+             colour_source(line));
+  std::fflush(stdout);
+}
+
+int Repl::run() {
+  const OwnInterrupts interrupts;
+  for (const std::string& input : history_.inputs()) editor_.remember(input);
+  editor_.set_completer([this](std::string_view line, size_t cursor) { return complete(line, cursor); });
+  if (terminal_ && !options_.quiet)
+    print(fmt::format("pxl {}  :help for help, :tour for a tour, Ctrl-D to leave", options_.version));
+  std::error_code ignored;
+  if (const std::string init = options_.init ? init_path() : std::string();
+      !init.empty() && std::filesystem::exists(init, ignored))
+    load(init);
+  for (const std::string& file : options_.files) load(file);
+  loaded = options_.files;
+  while (!done) {
+    std::string line;
+    const std::string_view p = pending_.empty() ? first_prompt : next_prompt;
+    const LineEditor::Result got = editor_.read(terminal_ ? prompt(p) : std::string(), line);
+    if (got == LineEditor::Result::interrupted) {
+      if (terminal_) print("^C");
+      clear_interrupt();
+      pending_.clear();
+      continue;
+    }
+    if (got == LineEditor::Result::end) {
+      if (pending_.empty()) {
+        if (terminal_) print("");
+        if (terminal_) std::fputc('\n', stdout);
+        break;
+      }
+      if (!terminal_) {
+        // The end of a file ends what it began.
+        handle(pending_);
+        break;
+      }
+      print("");
+      std::fputc('\n', stdout);
+      pending_.clear();
+      continue;
+    }
+    if (terminal_ && editor_.edits()) echo(line);
+    const std::string_view bare = trimmed(line);
+    const bool alone = pending_.empty() && !bare.empty() && (bare.front() == ':' || question(bare));
+    std::string text = pending_ + line;
+    if (!alone && Engine::status(without_prompts(text + "\n")) == Completeness::incomplete) {
+      pending_ = text + "\n";
+      continue;
+    }
+    pending_.clear();
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    if (!trimmed(text).empty() && history_.add(text)) editor_.remember(text);
+    handle(text);
+  }
+  return status_;
+}
+
+}  // namespace pxl

@@ -1,0 +1,76 @@
+// A tour of the language: a step shows what it is about and an input; Enter runs it, anything else is tried instead.
+#include <fmt/format.h>
+
+#include "interpreter/repl/commands.hpp"
+#include "interpreter/tools/theme.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl {
+namespace {
+
+struct Stop {
+  std::string_view about, input;
+};
+
+constexpr Stop stops[] = {
+    {"Host values are computed at once: numbers, strings, lists, and arrays with a dtype and a shape.",
+     "a = array([[1.0, 2.0], [3.0, 4.0]])\na @ a + 1"},
+    {"A spec is a dtype indexed by a shape. A variable is a tensor: it belongs to the graph that is being built.",
+     "variable w: float32[2, 2] = 0.5"},
+    {"An op on a tensor computes nothing yet. It is added to the graph, and gives a tensor with a known shape.",
+     "y = gelu(a @ w)"},
+    {"The graph of the top level is there to be looked at. Each line is an op.", "print(ir.main_graph)"},
+    {"Where everything is known, a tensor's value can be had: `eval` runs a throwaway session.", "eval(y)"},
+    {"A module has named parameters. In `build`, tensors become inputs of a graph.",
+     "module Dense(out: int) {\n  build(x) {\n    param weight: x.dtype[x.shape[1], out] = normal(0, 0.1)\n    return "
+     "x @ weight\n  }\n}"},
+    {"`create_graph` builds the graph once for a spec, and gives factories for its variables.",
+     "facts, graph = Dense(3).create_graph(float32[4, 2])\ngraph"},
+    {"Gradients are graphs as well.", "autodiff(graph).graph"},
+    {"A program declares an ir of its own, with streams between host and device: here one step of training.",
+     "program train {\n  stream in x: float32[4, 2]\n  stream in labels: int32[4]\n  facts, graph = "
+     "Dense(3).create_graph(x.spec)\n"
+     "  net = graph.bind(facts.init())\n  fwd = net.call_with_info(host_load(x))\n"
+     "  ce, dy = cross_entropy_with_grad(fwd.output, host_load(labels))\n  stream out loss = ce\n"
+     "  grads = fwd.backward(dy, net.vars)\n  for v in net.vars.tensors { scaled_add_(v, grads[v], b = -0.5) }\n}"},
+    {"A session runs it, as often as you like. The variables are its state.",
+     "session = Session(train())\nx = normal(0, 1, [4, 2])\nlabels = array([0, 1, 2, 0], int32)\n"
+     "[float(session.run(x = x, labels = labels).loss) for i in range(5)]"},
+};
+
+}  // namespace
+
+void command_tour(Repl& repl, std::string_view) {
+  EngineOptions options;
+  options.out = [&](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  Engine engine(std::move(options));
+  repl.print(fmt::format(
+      "{} stops, in a session of its own. Enter runs what is shown; try something else instead at any stop; q leaves.",
+      std::size(stops)));
+  size_t number = 0;
+  for (const Stop& stop : stops) {
+    const std::string input(stop.input);
+    repl.print(fmt::format("\n{}/{}  {}\n", ++number, std::size(stops), stop.about));
+    std::string shown = repl.colour() ? colour_source(input) : input;
+    for (size_t at = 0; (at = shown.find('\n', at)) != shown.npos; at += 5) shown.replace(at, 1, "\n    ");
+    repl.print("    " + shown);
+    while (true) {
+      std::string line;
+      const LineEditor::Result got = repl.editor().read(repl.prompt("tour> "), line);
+      if (got == LineEditor::Result::interrupted) {
+        clear_interrupt();
+        repl.print("^C");
+        continue;
+      }
+      if (got == LineEditor::Result::end || line == "q" || line == ":quit" || line == ":q")
+        return repl.print("left the tour");
+      const bool own = line.find_first_not_of(" \t") != line.npos;
+      repl.report(engine.submit(own ? line : input));
+      if (repl.done) return;
+      if (!own) break;
+    }
+  }
+  repl.print("\nThat was the tour. `:help` lists the ops and commands; docs/language.md has the rest.");
+}
+
+}  // namespace pxl

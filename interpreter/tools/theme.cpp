@@ -1,0 +1,88 @@
+#include "interpreter/tools/theme.hpp"
+
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+
+namespace pxl {
+namespace {
+
+std::string_view style_of(TokenClass kind) {
+  switch (kind) {
+    case TokenClass::keyword:
+    case TokenClass::declarer: return "35";
+    case TokenClass::constant:
+    case TokenClass::number: return "36";
+    case TokenClass::string: return "32";
+    case TokenClass::comment: return "2";
+    case TokenClass::documentation: return "2;32";
+    case TokenClass::argument: return "33";
+    case TokenClass::unknown: return "31";
+    default: return {};
+  }
+}
+
+bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+}  // namespace
+
+bool wants_colour(int fd) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  return isatty(fd) && !(no_color && *no_color) && term && std::strcmp(term, "dumb") != 0;
+}
+
+std::string styled(std::string_view text, std::string_view style) {
+  if (style.empty() || text.empty()) return std::string(text);
+  return "\x1b[" + std::string(style) + "m" + std::string(text) + "\x1b[0m";
+}
+
+std::string colour_source(std::string_view text) {
+  const SourceFile source("<text>", std::string(text));
+  std::string out;
+  size_t at = 0;
+  for (const ClassifiedToken& t : classify_tokens(source)) {
+    out += text.substr(at, t.begin - at);
+    out += styled(text.substr(t.begin, t.end - t.begin), style_of(t.kind));
+    at = t.end;
+  }
+  return out + std::string(text.substr(at));
+}
+
+std::string colour_schedule(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const bool line_start = i == 0 || text[i - 1] == '\n';
+    if (line_start && text.substr(i).starts_with("Graph : ")) {
+      const size_t end = std::min(text.find('\n', i), text.size());
+      out += styled(text.substr(i, end - i), "1");
+      i = end;
+    } else if (text[i] == '%') {
+      size_t end = i + 1;
+      while (end < text.size() && in_word(text[end])) ++end;
+      out += styled(text.substr(i, end - i), "36");
+      i = end;
+    } else if (text[i] == '[') {
+      const size_t end = std::min(text.find(']', i), text.size() - 1) + 1;
+      out += styled(text.substr(i, end - i), "2");
+      i = end;
+    } else if (in_word(text[i])) {
+      size_t end = i;
+      while (end < text.size() && (in_word(text[end]) || text[end] == '.')) ++end;
+      // "MatMul.100": a name with a number behind its dot.
+      const std::string_view word = text.substr(i, end - i);
+      const size_t dot = word.rfind('.');
+      const bool op =
+          dot != word.npos && dot + 1 < word.size() && std::isdigit(static_cast<unsigned char>(word[dot + 1]));
+      out += op ? styled(word.substr(0, dot), "33") + std::string(word.substr(dot)) : std::string(word);
+      i = end;
+    } else {
+      out += text[i++];
+    }
+  }
+  return out;
+}
+
+}  // namespace pxl
