@@ -127,7 +127,8 @@ std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
         advanced.advanced = true;
         advanced.stride = strides[at];
         auto* to = each.mutable_data<int64_t>();
-        for (int64_t i = 0; i < each.size(); ++i) to[i] = wrap_index(to[i], extent(), fmt::format("axis {}", at));
+        for (int64_t i = 0; i < each.size(); ++i)
+          if (to[i] < 0 || to[i] >= extent()) to[i] = wrap_index(to[i], extent(), fmt::format("axis {}", at));
         advanced.positions = std::move(each);
         axes.push_back(std::move(advanced));
         ++at;
@@ -251,9 +252,18 @@ Value array_get(Interpreter& in, const Array& a, const Value& key) {
   Array out(a.dtype(), plan.shape);
   std::byte* to = out.mutable_raw();
   const size_t bytes = static_cast<size_t>(plan.run) * width;
-  for (int64_t offset : plan.offsets) {
-    std::memcpy(to, a.raw() + static_cast<size_t>(offset) * width, bytes);
-    to += bytes;
+  const auto from = [&](size_t i) { return a.raw() + static_cast<size_t>(plan.offsets[i]) * width; };
+  // Long runs that lie apart come from memory: the next ones are asked for while one is copied.
+  constexpr size_t line = 64, ahead = 2;
+  const size_t count = plan.offsets.size();
+  const auto fetch = [&](size_t i) {
+    if (bytes < 4 * line || i >= count) return;
+    for (const std::byte* p = from(i); p < from(i) + bytes; p += line) __builtin_prefetch(p);
+  };
+  for (size_t i = 0; i < ahead; ++i) fetch(i);
+  for (size_t i = 0; i < count; ++i, to += bytes) {
+    fetch(i + ahead);
+    std::memcpy(to, from(i), bytes);
   }
   return out;
 }

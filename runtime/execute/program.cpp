@@ -51,7 +51,11 @@ class Program::Builder {
  public:
   Builder(Program& program, const Memory& variable) : program_(program), variable_(variable) {}
 
-  void add(const Frame& frame) {
+  void add(const Frame& frame, bool main = false) {
+    if (main) {
+      main_ = &frame.plan;
+      direct_ = direct_loads(frame.plan);
+    }
     add_copies(frame, frame.plan.prologue, nullptr);
     for (const Item& item : frame.plan.items) add(frame, item);
     add_copies(frame, frame.plan.epilogue, nullptr);
@@ -75,6 +79,38 @@ class Program::Builder {
   }
 
  private:
+  /// Loads whose sample kernels may read where the host has it: the only one of its stream in a run, read by kernels of
+  /// the main graph and by nobody else, changed by none.
+  static std::set<BufferId> direct_loads(const Plan& plan) {
+    std::set<BufferId> found, excluded;
+    const auto exclude = [&](const std::vector<BufferId>& ids) { excluded.insert(ids.begin(), ids.end()); };
+    const auto exclude_copies = [&](const std::vector<Copy>& copies) {
+      for (const Copy& copy : copies) exclude({copy.from, copy.to});
+    };
+    exclude_copies(plan.prologue);
+    exclude_copies(plan.epilogue);
+    for (const Item& item : plan.items) {
+      exclude_copies(item.before);
+      exclude_copies(item.after);
+      if (item.kind == Item::Kind::load && plan.transfers.at(item.stream) == 1 && found.insert(item.out[0]).second)
+        continue;
+      exclude(item.out);
+      if (item.kind != Item::Kind::kernel) exclude(item.in);
+      for (size_t slot = 0; slot < item.in.size(); ++slot)
+        if (item.modified[slot]) excluded.insert(item.in[slot]);
+      for (const Invocation& call : item.invocations) {
+        exclude(call.in);
+        exclude(call.out);
+        exclude_copies(call.before);
+        exclude_copies(call.after);
+      }
+    }
+    std::erase_if(found, [&](BufferId id) {
+      return excluded.count(id) > 0 || plan.buffers[static_cast<size_t>(id)].kind != Buffer::Kind::arena;
+    });
+    return found;
+  }
+
   std::byte* pointer(const Frame& frame, BufferId id) {
     if (id < 0) return nullptr;
     const Buffer& buffer = frame.plan.buffers[static_cast<size_t>(id)];
@@ -126,6 +162,8 @@ class Program::Builder {
     const size_t first = program_.pointers_.size();
     bool changes = false;
     for (size_t slot = 0; slot < item.in.size(); ++slot) {
+      if (&frame.plan == main_ && direct_.count(item.in[slot]) > 0)
+        program_.ports_[port_of_.at(item.in[slot])].readers.push_back(program_.pointers_.size());
       program_.pointers_.push_back(pointer(frame, item.in[slot]));
       if (item.modified[slot]) changes = note_change(program_.pointers_.back()) || changes;
     }
@@ -148,7 +186,7 @@ class Program::Builder {
   size_t port(const Stream* stream) {
     for (size_t i = 0; i < program_.ports_.size(); ++i)
       if (program_.ports_[i].stream == stream) return i;
-    program_.ports_.push_back({stream, nullptr, stream->spec().bytes(), 0});
+    program_.ports_.push_back({stream, nullptr, stream->spec().bytes(), 0, {}});
     return program_.ports_.size() - 1;
   }
 
@@ -167,6 +205,10 @@ class Program::Builder {
       case Item::Kind::load: {
         std::byte* to = pointer(frame, item.out[0]);
         const size_t index = port(item.stream);
+        if (&frame.plan == main_ && direct_.count(item.out[0]) > 0) {
+          port_of_[item.out[0]] = index;
+          break;
+        }
         Step& step = push(Step::Kind::load, item.op);
         step.to = to;
         step.port = index;
@@ -218,6 +260,9 @@ class Program::Builder {
 
   Program& program_;
   const Memory& variable_;
+  const Plan* main_ = nullptr;
+  std::set<BufferId> direct_;           ///< buffers of the main plan; see direct_loads
+  std::map<BufferId, size_t> port_of_;  ///< of these
   std::map<const std::byte*, const Tensor*> owners_;
   std::set<const Tensor*> kept_, changed_;
 };
@@ -229,7 +274,7 @@ Program::Program(const Plan& plan, const Memory& variable, const std::vector<std
   arena_ = Array(DType::uint8, {plan.arena_bytes});
   Builder builder(*this, variable);
   const std::vector<std::byte*> inputs;
-  builder.add(Frame{plan, inputs, outputs, arena_.mutable_raw()});
+  builder.add(Frame{plan, inputs, outputs, arena_.mutable_raw()}, true);
   builder.finish();
   for (StreamPort& port : ports_) port.per_run = plan.transfers.at(port.stream);
 }

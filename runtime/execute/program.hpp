@@ -17,6 +17,8 @@ struct StreamPort {
   std::byte* next = nullptr;
   int64_t sample_bytes = 0;
   int64_t per_run = 0;  ///< samples
+  /// Operands of kernels that read the one sample of a run where it lies, by index; empty where it is copied.
+  std::vector<size_t> readers;
 };
 
 struct Step {
@@ -69,6 +71,7 @@ class Program {
   void run(Commit&& commit);
 
   std::vector<StreamPort>& ports() { return ports_; }
+  const std::vector<StreamPort>& ports() const { return ports_; }
   const std::vector<Step>& steps() const { return steps_; }
   int64_t arena_bytes() const { return arena_.bytes(); }
   /// Times of the steps, once it is started.
@@ -102,6 +105,8 @@ void Program::run(Commit&& commit) {
   size_t at = 0;
   bool polls = true, committed = false;
   const Step* steps = steps_.data();
+  for (const StreamPort& port : ports_)
+    for (size_t reader : port.readers) pointers_[reader] = port.next;
   try {
     while (at < steps_.size()) {
       const Step& step = steps[at];

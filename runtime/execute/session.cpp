@@ -137,7 +137,8 @@ struct Session::State {
         variables(*ir),
         program(plan, [this](const Tensor* v) { return variables.at(v); }),
         undo(variables, program),
-        clear_outputs(has_branch(planner)) {
+        clear_outputs(has_branch(planner)),
+        input_count(streams(true).size()) {
     check_transfers(*ir, plan);
     ir->frozen = true;
   }
@@ -164,6 +165,7 @@ struct Session::State {
   Program program;
   Undo undo;
   bool clear_outputs;  ///< a store in an untaken branch leaves its sample as it was
+  size_t input_count;  ///< streams that a run loads
   int attached = 0;
   double tail_seconds = -1.0;  ///< of the last run, from the first update to the end; negative before any
 };
@@ -198,6 +200,8 @@ int64_t Session::transfers(const Stream* stream) const {
 }
 
 void Session::State::check_names(const StreamData& inputs) const {
+  const auto fits = [&](const StreamPort& port) { return !port.stream->to_device || inputs.count(port.stream) > 0; };
+  if (inputs.size() == input_count && std::all_of(program.ports().begin(), program.ports().end(), fits)) return;
   std::vector<std::string> missing, unexpected, known, notes;
   for (const Stream* stream : streams(true)) {
     known.push_back(stream->name());

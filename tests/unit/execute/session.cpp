@@ -71,6 +71,28 @@ TEST_CASE("a stream loaded several times consumes slices in order") {
   CHECK_CONTAINS(e, "3 times");
 }
 
+TEST_CASE("a sample that kernels read where the host has it stays as it is, and each run reads its own") {
+  for (bool changed : {false, true}) {
+    auto ir = std::make_shared<Ir>();
+    Graph& g = ir->main();
+    InSequence order(g, InSequence::Mode::yes);
+    Ops op(g);
+    Stream& x = ir->add_stream({{3}, DType::float32, {}}, "x", true);
+    Stream& y = ir->add_stream({{3}, DType::float32, {}}, "y", false);
+    Tensor* in = g.add_host_load(x, "x")->outputs[0];
+    if (changed) op("add_", {in, in});
+    Tensor* square = op("mul", {in, in});
+    g.add_host_store(y, op("add", {square, in}));
+    Session s(ir, "cpu");
+    const Array first_given = floats({3}, {1, 2, 3}), second_given = floats({3}, {-1, 0, 4});
+    const auto first_out = s.run({{&x, first_given}}), second_out = s.run({{&x, second_given}});
+    CHECK(identical(first_out.at(&y), changed ? floats({3}, {6, 20, 42}) : floats({3}, {2, 6, 12})));
+    CHECK(identical(second_out.at(&y), changed ? floats({3}, {2, 0, 72}) : floats({3}, {0, 0, 20})));
+    CHECK(identical(first_given, floats({3}, {1, 2, 3})));
+    CHECK(identical(second_given, floats({3}, {-1, 0, 4})));
+  }
+}
+
 TEST_CASE("inputs are converted where that is safe") {
   Accumulator p;
   Session s(p.ir, "cpu");
