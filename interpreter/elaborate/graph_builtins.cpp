@@ -108,6 +108,7 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
   bind_graph_making_builtins(prelude);
   bind_cost_builtins(prelude);
   bind_seed_builtins(prelude);
+  bind_rewrite_builtins(prelude);
   bind_declaration_builtins(prelude);
   bind_context_builtins(prelude);
   bind_session_builtins(prelude);

@@ -138,5 +138,6 @@ void bind_gradient_builtins(Scope& prelude);
 void bind_graph_making_builtins(Scope& prelude);
 void bind_cost_builtins(Scope& prelude);
 void bind_seed_builtins(Scope& prelude);
+void bind_rewrite_builtins(Scope& prelude);
 
 }  // namespace pxl
