@@ -42,6 +42,7 @@ import time
 
 sys.dont_write_bytecode = True
 import bench
+import coverage
 import editors
 import cli
 import hostile
@@ -222,6 +223,7 @@ def training(pxl, tally, script, seeds, mean_floor, floor, args=()):
     tally.add(f"examples/{script} on MNIST", problem)
 
 
+# covers: F119
 def example_tests(pxl, tally, update):
     tally.add("examples/linear.pxl", golden(pxl, ROOT / "examples/linear.pxl", TESTS / "golden/examples/linear.expected", update))
     if mnist_folder():
@@ -466,6 +468,7 @@ def house_tests(tally):
     tally.add("house: data flows one way", layering())
     tally.add("house: formatting", formatting())
     tally.add("house: nothing left over", leftovers())
+    tally.add("house: docs/coverage.md", coverage.check())
 
 
 # ---- main -------------------------------------------------------------------------------------------------------

@@ -84,3 +84,4 @@ TEST_CASE("adam, adamax, lamb") {
                     t.spec())) == Numbers{0.5, 1.5});
   CHECK(run(lamb_square_kernel(spec(h, {2})), {make(h, {2}, {300, 400})}, spec(f, {})).number(0) == 250000);
 }
+// covers: E107

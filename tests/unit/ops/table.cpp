@@ -95,3 +95,4 @@ TEST_CASE("signatures") {
   CHECK(signature(get_op("sum")) == "sum(t, axis = none, keepdims = false)");
   CHECK(signature(get_op("layer_norm")) == "layer_norm(t, weight, bias, eps = 1e-05)");
 }
+// covers: E108

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""docs/coverage.md: which test shows which capability of PopXL. Written by `python3 tests/coverage.py`.
+
+The capabilities are the lines of tests/coverage_rows.txt: an identifier and what it is. Tests name those that they show in a
+comment, `# covers: A3 B7` (`//` in C++).
+"""
+import pathlib
+import re
+import sys
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "coverage.md"
+SECTIONS = {"A": "Programs, graphs, tensors", "B": "Calls and control flow", "C": "Modules, factories, named trees",
+            "D": "Streams and sessions", "E": "Ops", "F": "Gradients and training", "G": "Printing",
+            "H": "Data and the host's language"}
+TAG = re.compile(r"(?:#|//) covers: ([A-H]\d+(?: [A-H]\d+)*)\s*$", re.M)
+
+
+def rows():
+    lines = (ROOT / "tests" / "coverage_rows.txt").read_text().splitlines()
+    return [tuple(line.split(" ", 1)) for line in lines if line]
+
+
+def tests():
+    """{identifier: [test, ...]} and problems: tags without a row."""
+    known, found, problems = {name for name, _ in rows()}, {}, []
+    files = sorted(p for pattern in ("*.pxl", "*.cpp", "*.py") for p in (ROOT / "tests").rglob(pattern))
+    for path in files:
+        name = str(path.relative_to(ROOT))
+        for tags in TAG.findall(path.read_text(errors="replace")):
+            for tag in tags.split():
+                if tag not in known:
+                    problems.append(f"{name}: no row {tag} in tests/coverage_rows.txt")
+                elif name not in found.setdefault(tag, []):
+                    found[tag].append(name)
+    return found, problems
+
+
+def page():
+    found, _ = tests()
+    all_rows = rows()
+    shown = sum(name in found for name, _ in all_rows)
+    out = ["# Coverage", "",
+           "Which test shows which capability of PopXL and its addons, without replication and remote memory. Written by",
+           f"`python3 tests/coverage.py` from `tests/coverage_rows.txt` and the tests: {shown} of {len(all_rows)} rows are shown by a test.", ""]
+    missing = [f"{name} ({what})" for name, what in all_rows if name not in found]
+    out += ["Not shown by a test of its own: " + (", ".join(missing) if missing else "none") + ".", ""]
+    for letter, title in SECTIONS.items():
+        out += [f"## {letter}. {title}", "", "| | | test |", "|---|---|---|"]
+        for name, what in all_rows:
+            if name[0] == letter:
+                where = ", ".join(f"[{pathlib.Path(t).stem}](../{t})" for t in found.get(name, []))
+                out.append(f"| {name} | {what} | {where or 'none'} |")
+        out.append("")
+    out.pop()
+    return "\n".join(out) + "\n"
+
+
+def check():
+    """What is wrong with the page, or None."""
+    problems = tests()[1]
+    if not PAGE.exists() or PAGE.read_text() != page():
+        problems.append("docs/coverage.md is not what `python3 tests/coverage.py` writes")
+    return "\n".join(problems) or None
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    for problem in tests()[1]:
+        print(problem)
