@@ -1,5 +1,6 @@
 """The commands that measure: they run, say what they should, and say why where they cannot."""
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -98,7 +99,62 @@ def starting(pxl):
     return "\n".join(tried)
 
 
-def bench_tests(pxl, add):
+PLAN = re.compile(r"arena (\d+) bytes, constants (\d+) bytes")
+BUFFER = re.compile(r"^  b\d+: (arena|variable|constant|input|output)[ \d]*, (\d+) bytes(?:, live (\d+)\.\.(\d+))?", re.M)
+
+
+def planned(pxl, script, *args):
+    """Of the main graph's plan, in bytes: the arena, the peak of its live tensors, variables, constants; and the peak of the
+    process's resident memory."""
+    with tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen([str(pxl), str(script), *map(str, args)], stdout=subprocess.DEVNULL, stderr=err, cwd=ROOT,
+                                   env=dict(os.environ, PXL_PRINT="plan"))
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        err.seek(0)
+        text = err.read()
+    main = text[text.rfind("Plan : "):]
+    if status != 0 or not (found := PLAN.search(main)):
+        raise RuntimeError(f"status {status}\n{text[-2000:]}")
+    live, variables = {}, 0
+    for kind, size, first, last in BUFFER.findall(main):
+        if kind == "variable":
+            variables += int(size)
+        if first:
+            for p in range(int(first), int(last) + 1):
+                live[p] = live.get(p, 0) + int(size)
+    return {"arena": int(found.group(1)), "constants": int(found.group(2)), "peak": max(live.values(), default=0),
+            "variables": variables, "resident": 1024 * usage.ru_maxrss}
+
+
+def arena(pxl, script, *args):
+    """A step's memory is at most 1.1 times variables and the peak of live tensors; gaps between tensors are the rest."""
+    m = planned(pxl, script, *args)
+    bound = 1.1 * (m["variables"] + m["peak"])
+    return None if m["variables"] + m["arena"] <= bound and m["peak"] > 0 else f"{m}: at most {bound:.0f}"
+
+
+def resident(pxl):
+    """The process grows by what the plan says: variables, arena, constants; the program keeps the variables' initial values."""
+    with tempfile.TemporaryDirectory() as folder:
+        tiny = pathlib.Path(folder) / "tiny.pxl"
+        tiny.write_text(LOOP)
+        base = planned(pxl, tiny)["resident"]
+    for batch in (8, 512):
+        m = planned(pxl, "bench/memory.pxl", "--batch", batch)
+        inputs = 4 * batch * 785
+        grown, predicted = m["resident"] - base, 2 * m["variables"] + m["arena"] + m["constants"] + 2 * inputs
+        if grown > 1.1 * predicted + 12e6:  # libraries' own buffers
+            return f"batch {batch}: grown by {grown} bytes, predicted {predicted} ({m})"
+    return None
+
+
+def bench_tests(pxl, add, data=None):
+    for batch in (8, 512):
+        add(f"bench: memory of a step, batch {batch}", arena(pxl, "bench/memory.pxl", "--batch", batch))
+    for workload in ("sgd8", "adam8", "sgd512", "inf80", "small16", "xf") if data else ():
+        add(f"bench: memory of a step of {workload}", arena(pxl, f"bench/{workload}.pxl", "--data", data, "--curve", 1))
+    add("bench: the process's memory", resident(pxl))
     add("bench: the first step", starting(pxl))
     if (pxl.parent / "bench_runtime").exists():
         add("bench: kernels", kernels(pxl))

@@ -501,7 +501,7 @@ def main():
                        ("cli", lambda: cli.cli_tests(pxl, tally.add, parallel)),
                        ("hostile", lambda: hostile.hostile_tests(pxl, tally.add, parallel)),
                        ("repl", lambda: repl.repl_tests(pxl, tally, parallel)),
-                       ("bench", lambda: bench.bench_tests(pxl, tally.add)),
+                       ("bench", lambda: bench.bench_tests(pxl, tally.add, bench_data()[0])),
                        ("docs", lambda: docs_tests(pxl, tally)),
                        ("stdlib", lambda: stdlib.stdlib_tests(pxl, ROOT, tally.add, parallel, run)),
                        ("docs", lambda: model.model_tests(pxl, tally.add, options.update)),

@@ -37,6 +37,7 @@ class Variables {
     }
     block_ = Array(DType::uint8, {end});
     for (const Tensor* v : all_) write(v, v->data);
+    initial_ = true;
   }
 
   const std::vector<Tensor*>& all() const { return all_; }
@@ -44,7 +45,13 @@ class Variables {
   bool has(const Tensor* v) const { return offsets_.count(v) > 0; }
   std::byte* at(const Tensor* v) { return block_.mutable_raw() + offsets_.at(v); }
   const std::byte* at(const Tensor* v) const { return block_.raw() + offsets_.at(v); }
-  void write(const Tensor* v, const Array& value) { std::copy_n(value.raw(), v->spec.bytes(), at(v)); }
+  void write(const Tensor* v, const Array& value) {
+    initial_ = false;
+    std::copy_n(value.raw(), v->spec.bytes(), at(v));
+  }
+  /// Whether all still have the values that their program gives them.
+  bool initial() const { return initial_; }
+  void note_run() { initial_ = false; }
   Array read(const Tensor* v) const {
     Array value(v->spec.dtype, v->spec.shape);
     std::copy_n(at(v), v->spec.bytes(), value.mutable_raw());
@@ -56,6 +63,7 @@ class Variables {
   std::unordered_map<const Tensor*, int64_t> offsets_;
   Array block_;
   int64_t bytes_ = 0;
+  bool initial_ = true;
 };
 
 /// The state of the variables before the first update of a run.
@@ -64,20 +72,25 @@ class Undo {
   Undo(Variables& variables, const Program& program) : variables_(variables), changed_(program.changed_variables()) {}
 
   void take() {
+    initial_ = variables_.initial();
+    if (initial_) return;  // the program has them
     while (copies_.size() < changed_.size())
       copies_.emplace_back(DType::uint8, Shape{changed_[copies_.size()]->spec.bytes()});
     for (size_t i = 0; i < changed_.size(); ++i)
       std::copy_n(variables_.at(changed_[i]), changed_[i]->spec.bytes(), copies_[i].mutable_raw());
   }
   void restore() {
-    for (size_t i = 0; i < changed_.size(); ++i)
-      std::copy_n(copies_[i].raw(), changed_[i]->spec.bytes(), variables_.at(changed_[i]));
+    for (size_t i = 0; i < changed_.size(); ++i) {
+      const Array& from = initial_ ? changed_[i]->data : copies_[i];
+      std::copy_n(from.raw(), changed_[i]->spec.bytes(), variables_.at(changed_[i]));
+    }
   }
 
  private:
   Variables& variables_;
   const std::vector<const Tensor*>& changed_;
   std::vector<Array> copies_;
+  bool initial_ = false;
 };
 
 const Ir& checked(const std::shared_ptr<Ir>& ir, const std::string& device) {
@@ -244,9 +257,13 @@ void Session::State::execute() {
       return can_undo;
     });
   } catch (...) {
-    if (committed && can_undo) undo.restore();
+    if (committed && can_undo)
+      undo.restore();
+    else if (committed)
+      variables.note_run();
     throw;
   }
+  if (committed) variables.note_run();
   if (committed) tail_seconds = std::chrono::duration<double>(Clock::now() - start).count();
 }
 

@@ -50,6 +50,10 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
   }
   const bool from_half = from == DType::float16, to_half = to == DType::float16;
   if (!from_half && !to_half) return convert_plain(from, in, to, out, n);
+  if (from_half && to == DType::float32)
+    return bulk().half_to_float(reinterpret_cast<const uint16_t*>(in), reinterpret_cast<float*>(out), n);
+  if (to_half && from == DType::float32)
+    return bulk().float_to_half(reinterpret_cast<const float*>(in), reinterpret_cast<uint16_t*>(out), n);
   // Through blocks of float32.
   float buffer[512];
   std::byte* bytes = reinterpret_cast<std::byte*>(buffer);
@@ -79,7 +83,10 @@ void write_number(DType dtype, std::byte* data, int64_t i, double value) {
 }
 
 Kernel cast_kernel(DType from, DType to, int64_t n) {
-  return [=](const Buffers& b) { convert(from, b.in[0], to, b.out[0], n); };
+  return Kernel::by_element(n, 0.3 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
+    convert(from, b.in[0] + begin * static_cast<int64_t>(size_of(from)), to,
+            b.out[0] + begin * static_cast<int64_t>(size_of(to)), end - begin);
+  });
 }
 
 }  // namespace pxl

@@ -25,18 +25,6 @@ double term_sum(const Case& c, const Array& a, const Array& b, int64_t i, int64_
   return sum;
 }
 
-/// Runs the phases in pieces of `pieces` shares each, last share first.
-void run_in_pieces(const Kernel& kernel, const Buffers& buffers, int pieces) {
-  for (const Phase& p : kernel.phases()) {
-    const int64_t grains = (p.units + p.grain - 1) / p.grain;
-    for (int s = pieces - 1; s >= 0; --s) {
-      const int64_t begin = std::min(p.units, grains * s / pieces * p.grain);
-      const int64_t end = std::min(p.units, grains * (s + 1) / pieces * p.grain);
-      if (begin < end) p.part(buffers, begin, end);
-    }
-  }
-}
-
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (int64_t m : {1, 3, 8, 9, 16, 17, 80})

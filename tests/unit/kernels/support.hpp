@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -49,6 +50,18 @@ inline std::vector<Array> run(const Kernel& kernel, std::vector<Array> in, const
 inline Array run(const Kernel& kernel, std::vector<Array> in, const TensorSpec& out) {
   return run(kernel, std::move(in), std::vector<TensorSpec>{out})[0];
 }
+/// Runs the phases in pieces of `pieces` shares each, last share first.
+inline void run_in_pieces(const Kernel& kernel, const Buffers& buffers, int pieces) {
+  for (const Phase& p : kernel.phases()) {
+    const int64_t grains = (p.units + p.grain - 1) / p.grain;
+    for (int s = pieces - 1; s >= 0; --s) {
+      const int64_t begin = std::min(p.units, grains * s / pieces * p.grain);
+      const int64_t end = std::min(p.units, grains * (s + 1) / pieces * p.grain);
+      if (begin < end) p.part(buffers, begin, end);
+    }
+  }
+}
+
 inline TensorSpec spec(DType dtype, Shape shape) { return {std::move(shape), dtype, {}}; }
 
 /// Within `tolerance` relative to the larger of 1 and |expected|; NaN equals NaN.
