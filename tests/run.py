@@ -48,6 +48,7 @@ import cli
 import hostile
 import model
 import repl
+import programs
 import stdlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -230,8 +231,10 @@ def example_tests(pxl, tally, update):
         training(pxl, tally, "mnist.pxl", range(1, 6), 96.0, 95.0)
         training(pxl, tally, "mnist_adam.pxl", range(1, 6), 95.0, 93.5)
         training(pxl, tally, "mnist_guide.pxl", [42], 85.0, 85.0)
+        training(pxl, tally, "conv_mnist.pxl", [42], 98.5, 98.5)
     else:
         tally.skip("examples on MNIST", "the data set is not on this machine (PXL_DATA names its folder)")
+    programs.program_tests(pxl, ROOT, tally.add, run)
     value, why = accuracy(pxl, ROOT / "examples/mnist.pxl", env={"PXL_DATA": "built-in"})
     if why is None:
         print(f"mnist.pxl on the built-in digits: accuracy {value:.2f}", flush=True)

@@ -244,6 +244,7 @@ void bind_data_builtins(Interpreter&, Scope& p) {
          });
   bind_mnist_builtin(p);
   bind_progress_builtin(p);
+  bind_file_builtins(p);
 }
 
 }  // namespace pxl

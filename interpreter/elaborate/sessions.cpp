@@ -77,7 +77,12 @@ void write(Interpreter& in, SessionObject& s, const Value& tensor, const Value& 
 
 void say_what_did_not_match(Interpreter& in, const char* what, const Session::LoadReport& r) {
   auto line = [&](const std::vector<std::string>& list, const char* why) {
-    if (!list.empty()) in.notice(fmt::format("{}: {} {}: {}\n", what, list.size(), why, fmt::join(list, ", ")));
+    if (list.empty()) return;
+    // An optimiser's state can be hundreds of names; the dict that the caller gets has them all.
+    const size_t shown = list.size() <= 6 ? list.size() : 4;
+    const std::string more = shown < list.size() ? fmt::format(", and {} more", list.size() - shown) : "";
+    in.notice(fmt::format("{}: {} {}: {}{}\n", what, list.size(), why,
+                          fmt::join(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more));
   };
   line(r.missing_there, "variables of this session are not in the source");
   line(r.missing_here, "variables of the source are not in this session");

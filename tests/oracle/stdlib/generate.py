@@ -90,6 +90,16 @@ def layers():
     cases = {}
     cases["linear"] = case(randomise(nn.Linear(3, 4)), [torch.randn(2, 3)], dense=lambda n: n == "weight")
     cases["linear_no_bias"] = case(randomise(nn.Linear(3, 2, bias=False)), [torch.randn(2, 2, 3)], dense=lambda n: True)
+    conv = dict(dense=lambda n: False)
+    cases["conv1d"] = case(randomise(nn.Conv1d(2, 2, 3, stride=2, padding=1)), [torch.randn(2, 2, 6)], **conv)
+    cases["conv1d_plain"] = case(randomise(nn.Conv1d(2, 4, 2, dilation=2, groups=2, bias=False)), [torch.randn(1, 2, 5)], **conv)
+    cases["conv2d"] = case(randomise(nn.Conv2d(2, 2, 3, padding=1)), [torch.randn(1, 2, 3, 4)], **conv)
+    cases["conv2d_all"] = case(randomise(nn.Conv2d(2, 2, (2, 3), stride=(1, 2), padding=(1, 2), dilation=(2, 1), groups=2)),
+                               [torch.randn(1, 2, 4, 4)], **conv)
+    cases["max_pool"] = case(nn.MaxPool2d(2), [torch.randn(1, 2, 4, 5)])
+    cases["max_pool_all"] = case(nn.MaxPool2d(3, stride=(2, 1), padding=1), [torch.randn(1, 1, 4, 4)])
+    cases["average_pool"] = case(nn.AvgPool2d(2), [torch.randn(1, 2, 4, 4)])
+    cases["average_pool_all"] = case(nn.AvgPool2d(3, stride=(2, 1), padding=1, count_include_pad=False), [torch.randn(1, 1, 4, 4)])
     cases["embedding"] = case(randomise(nn.Embedding(5, 3)), [torch.tensor([[1, 4], [1, 0]])])
     cases["layer_norm"] = case(randomise(nn.LayerNorm(5)), [torch.randn(2, 3, 5)])
     cases["group_norm"] = case(randomise(nn.GroupNorm(2, 4)), [torch.randn(2, 4, 3)])

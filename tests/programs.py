@@ -1,0 +1,41 @@
+"""The examples that train on data of their own: what they print shows that they learnt.
+
+(script, arguments, a function of the output that gives the reason for a failure or none)
+"""
+import re
+
+
+def losses_fall(last, first):
+    def check(out):
+        losses = [float(l) for l in re.findall(r"loss ([\d.]+)", out)]
+        if len(losses) < 2 or losses[0] < first or losses[-1] > last:
+            return f"the losses {losses} do not fall from above {first} to below {last}"
+    return check
+
+
+def accuracy_of(floor):
+    def check(out):
+        found = re.search(r"Accuracy: ([\d.]+)%", out)
+        return None if found and float(found.group(1)) >= floor else f"an accuracy of at least {floor} is wanted"
+    return check
+
+
+def says(*texts):
+    def check(out):
+        return next((f"`{t}` is missing" for t in texts if t not in out), None)
+    return check
+
+
+PROGRAMS = [
+    ("char_gpt.pxl", ["--steps", "60", "--length", "40"], losses_fall(2.6, 2.6)),
+    ("accumulate.pxl", [], says("weights are the same: true")),
+    ("accumulate.pxl", ["--parts", "3", "--rows", "5", "--steps", "20"], says("weights are the same: true")),
+    ("transformer.pxl", [], accuracy_of(99.0)),
+]
+
+
+def program_tests(pxl, root, add, run):
+    for script, arguments, check in PROGRAMS:
+        code, out, err = run([str(pxl), str(root / "examples" / script), "--quiet", *arguments], timeout=300)
+        problem = check(out) if code == 0 else f"exit status {code}\n{err[-3000:]}"
+        add(f"examples/{' '.join([script, *arguments])}", problem and f"{problem}\n{out[-2000:]}")
