@@ -22,7 +22,8 @@ namespace pxl::cli {
 
 namespace {
 
-const Command* const table[] = {&run_command, &repl_command, &test_command, &fmt_command, &validate_model_command};
+const Command* const table[] = {&run_command, &repl_command,    &test_command,
+                                &fmt_command, &profile_command, &validate_model_command};
 
 constexpr Flag global_flags[] = {
     {"-e", "CODE", "run a text given on the command line"},

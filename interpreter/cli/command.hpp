@@ -50,7 +50,7 @@ struct Command {
   std::string_view details = {};  ///< paragraphs for `pxl help NAME` and the manual
 };
 extern const Command run_command, repl_command, test_command, fmt_command;
-extern const Command validate_model_command;
+extern const Command profile_command, validate_model_command;
 std::span<const Command* const> commands();
 /// The flags that stand before a command, or alone.
 std::span<const Flag> main_flags();

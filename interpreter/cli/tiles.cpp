@@ -17,7 +17,7 @@ int run_validate_model(const CommonFlags&, const std::vector<std::string>& argum
   return exit_ok;
 }
 
-constexpr Flag flags[] = {{"--points", "", "also every measured point of the matrix unit"}};
+constexpr Flag validate_flags[] = {{"--points", "", "also every measured point of the matrix unit"}};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ const Command validate_model_command{"validate-model",
                                      "validate-model [--points]",
                                      "the tile model beside published figures",
                                      run_validate_model,
-                                     flags,
+                                     validate_flags,
                                      "Prints, for each published figure, what the model predicts and the error."};
 
 }  // namespace pxl::cli

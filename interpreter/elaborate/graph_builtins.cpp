@@ -1,6 +1,7 @@
 // The graph functions of the prelude: calls, autodiff, contexts, streams, sessions, named trees.
 #include <algorithm>
 
+#include "interpreter/elaborate/estimates.hpp"
 #include "interpreter/elaborate/gradients.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/programs.hpp"
@@ -107,6 +108,7 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
   bind_gradient_builtins(prelude);
   bind_graph_making_builtins(prelude);
   bind_cost_builtins(prelude);
+  bind_estimate_builtins(prelude);
   bind_seed_builtins(prelude);
   bind_rewrite_builtins(prelude);
   bind_declaration_builtins(prelude);

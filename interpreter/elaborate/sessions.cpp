@@ -6,10 +6,12 @@
 
 #include <algorithm>
 
+#include "interpreter/elaborate/estimates.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "interpreter/elaborate/programs.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/execute/streams.hpp"
 
 namespace pxl {
 namespace {
@@ -168,6 +170,8 @@ Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
   d->put(Value("device"), Value(s.session->device()));
   d->put(Value("num_host_transfers"), Value(s.session->num_host_transfers()));
   d->put(Value("memory"), Value(memory));
+  if (s.session->device() == "ipu_model")
+    d->put(Value("ipu"), estimate_value(tiles::estimate(s.ir->main(), s.estimating)));
   return d;
 }
 Value stream_values(const SessionObject& s, const std::vector<const Stream*>& list) {
@@ -204,9 +208,9 @@ constexpr Row rows[] = {
     {"outputs", s_outputs},
 };
 
-/// `Session(ir, device = "ipu_model")`
+/// `Session(ir, device = "ipu_model", machine = "bow", ...)`
 Value make_session(Interpreter& in, const Arguments& args) {
-  ArgReader a("Session", args, {"ir", "device"});
+  ArgReader a("Session", args, {"ir", "device", "machine", "available_memory_proportion", "partials"});
   Value holder;
   IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
   for (const BuildTarget& t : in.targets())
@@ -218,6 +222,8 @@ Value make_session(Interpreter& in, const Arguments& args) {
   s->program = holder.is_none() ? a.value("ir") : holder;
   s->names = stream_names(*ir->ir, ir->fields.get());
   s->session = std::make_unique<Session>(ir->ir, a.string_or("device", "ipu_model"));
+  s->estimating = estimate_options(a);
+  if (in.options().on_session) in.options().on_session(*ir->ir);
   return s;
 }
 
@@ -312,7 +318,13 @@ Value SessionObject::run(Interpreter& in, const Arguments& args) {
   auto result = std::make_shared<RunResultObject>();
   result->ir = ir;
   result->names = names;
-  result->arrays = session->run(data);
+  if (!in.options().on_session) {
+    result->arrays = session->run(data);
+    return result;
+  }
+  // Programs are only looked at: results have their shapes.
+  for (const Stream* s : session->outputs())
+    result->arrays.emplace(s, Array::zeros(s->spec().dtype, host_shape(*s, session->transfers(s))));
   return result;
 }
 
@@ -344,9 +356,13 @@ Value SessionObject::enter(Interpreter&) {
 void SessionObject::leave(Interpreter&, bool) { session->detach(); }
 
 void bind_session_builtins(Scope& p) {
-  define(p, "Session", "Session(ir, device = \"ipu_model\")",
-         "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\".",
-         [](Interpreter& in, Arguments args) { return make_session(in, args); });
+  define(
+      p, "Session",
+      "Session(ir, device = \"ipu_model\", machine = \"bow\", available_memory_proportion = 0.6, partials = "
+      "\"float32\")",
+      "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
+      "gives cycles and bytes of the machine's tiles).",
+      [](Interpreter& in, Arguments args) { return make_session(in, args); });
   define(p, "eval", "eval(t, stream = array, ...)", "The value of a tensor of the main graph, by a throwaway session.",
          [](Interpreter& in, Arguments args) { return eval_tensor(in, std::move(args)); });
 }

@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/interpreter.hpp"
 #include "runtime/execute/session.hpp"
+#include "runtime/tiles/estimate.hpp"
 
 namespace pxl {
 
@@ -12,6 +13,7 @@ struct SessionObject final : Object {
   std::shared_ptr<Ir> ir;
   Value program;  ///< the IrObject: its fields name streams
   std::unique_ptr<Session> session;
+  tiles::EstimateOptions estimating;  ///< what its machine is taken to be
   /// Streams by the names that `run` and its results take: of the stream, and of the program's fields.
   struct Names {
     std::unordered_map<std::string, const Stream*> inputs, outputs;

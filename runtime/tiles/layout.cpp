@@ -131,12 +131,12 @@ int64_t elements_at_most(const Layout& l, const Shape& shape) {
   return div_up(n, l.spread);
 }
 
-bool reshape_layout(const Layout& l, const Shape& from, const Shape& to, Layout& result) {
+bool reshape_layout(const Layout& l, const Shape& from, const Shape& to, Layout& found) {
+  Layout result = l;
   if (l.flat) {
-    result = l;
+    found = result;
     return true;
   }
-  result = l;
   result.parts.assign(to.size(), 1);
   // Runs of axes with equal products; inside a run only its first axis may be cut, into equal parts.
   size_t i = 0, j = 0;
@@ -179,6 +179,7 @@ bool reshape_layout(const Layout& l, const Shape& from, const Shape& to, Layout&
     }
     if (cut > 1) return false;
   }
+  found = result;
   return true;
 }
 
@@ -214,7 +215,7 @@ Relayout relayout(const Machine& m, const Layout& from, const Layout& to, const 
   // Pieces arrive in the order of their sources; where a piece is less than a row of the destination they are put in
   // order on the tile.
   if (run < run_length(to, spec.shape)) r.copy_cycles = rearrange_cycles(m, in, std::min<int64_t>(run * size, 8));
-  r.cycles = m.sync + exchange_cycles(m, r.traffic) + (r.copy_cycles > 0 ? r.copy_cycles + m.sync : 0);
+  r.cycles = m.sync + exchange_cycles(m, r.traffic) + r.copy_cycles;
   return r;
 }
 

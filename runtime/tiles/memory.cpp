@@ -1,0 +1,266 @@
+// See memory.hpp.
+#include "runtime/tiles/memory.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+constexpr int64_t most_points = int64_t{1} << 50;
+constexpr int64_t control_bytes_a_step = 16;  // call, synchronisation, exchange, compute set
+
+/// Code of a kind of vertex, from the range that is known of PopLibs' (a few hundred bytes to 2 kB); an assumption.
+int64_t vertex_code_bytes(std::string_view vertex) {
+  if (vertex == "ConvPartial1x1Out") return 1536;
+  if (vertex == "ConvPartialHorizontalMac" || vertex == "Reduce" || vertex == "ReduceRows") return 512;
+  return 256;
+}
+
+size_t at(CategoryBytes&, MemoryCategory c) { return static_cast<size_t>(c); }
+
+}  // namespace
+
+Memory::Memory(const Mapping& mapping) : m_(mapping) {
+  lifetimes_.resize(m_.graphs().size());
+  graphs_.resize(m_.graphs().size());
+  // Callees stand behind their callers.
+  for (size_t g = m_.graphs().size(); g-- > 0;) {
+    check_interrupt();
+    find_lifetimes(static_cast<int>(g));
+    run(static_cast<int>(g));
+  }
+  add_up();
+}
+
+void Memory::find_lifetimes(int graph) {
+  const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
+  const Graph& g = *view.graph;
+  const int end = static_cast<int>(view.order.size()) - 1;
+  std::unordered_map<const Tensor*, int> held;  // tensor: index of the lifetime whose memory it is
+  std::vector<Lifetime>& out = lifetimes_[static_cast<size_t>(graph)];
+  const auto begin = [&](const Tensor* t, int position) {
+    held[t] = static_cast<int>(out.size());
+    out.push_back({t, position, position, m_.layout_of(t)});
+  };
+  const auto use = [&](const Tensor* t, int position) {
+    const auto found = held.find(t);
+    if (found != held.end())
+      out[static_cast<size_t>(found->second)].last = std::max(out[static_cast<size_t>(found->second)].last, position);
+  };
+  if (!g.is_main())
+    for (const Tensor* t : g.inputs())
+      if (!t->by_ref) begin(t, 0);
+  for (int i = 0; i <= end; ++i) {
+    const Op& op = *view.order[static_cast<size_t>(i)];
+    for (const Tensor* t : op.inputs)
+      if (t) use(t, i);
+    for (size_t o = 0; o < op.outputs.size(); ++o) {
+      const Tensor* t = op.outputs[o];
+      const bool shares = o == 0 && op.called.empty() && m_.plan(op).outputs_share && !op.inputs.empty() &&
+                          op.inputs[0] &&
+                          (op.row->alias == 0 || m_.relayout_to(op.inputs[0], m_.plan(op).in[0]).cycles == 0);
+      if (!shares) {
+        begin(t, i);
+        continue;
+      }
+      // Variables, constants and arguments by reference have no lifetime here: what shares their memory has none
+      // either.
+      const auto root = held.find(op.inputs[0]);
+      if (root != held.end()) held[t] = root->second, use(t, i);
+    }
+  }
+  for (const Tensor* t : g.outputs()) use(t, end);
+}
+
+int64_t Memory::temp_bytes(const Op& op) const {
+  if (!op.called.empty()) return 0;
+  const OpPlan& plan = m_.plan(op);
+  int64_t bytes = plan.temp_bytes;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (!op.inputs[i]) continue;
+    const Relayout& r = m_.relayout_to(op.inputs[i], plan.in[i]);
+    // The operand in its new layout, and the pieces as they arrive.
+    if (r.cycles > 0)
+      bytes += elements_at_most(m_.layout(plan.in[i]), op.inputs[i]->spec.shape) * element_bytes(op.inputs[i]->spec) +
+               (r.copy_cycles > 0 ? r.temp_bytes : 0);
+  }
+  return bytes;
+}
+
+void Memory::run(int graph) {
+  const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
+  GraphMemory& out = graphs_[static_cast<size_t>(graph)];
+  const auto tiles = static_cast<size_t>(m_.machine().tiles);
+  out.peak.assign(tiles, 0);
+  out.temp.assign(tiles, 0);
+  out.point.assign(tiles, 0);
+  std::vector<int64_t> live(tiles, 0);
+  std::vector<std::vector<const Lifetime*>> begins(view.order.size()), ends(view.order.size());
+  for (const Lifetime& l : lifetimes_[static_cast<size_t>(graph)]) {
+    if (view.order.empty()) break;
+    begins[static_cast<size_t>(l.first)].push_back(&l);
+    ends[static_cast<size_t>(l.last)].push_back(&l);
+  }
+  const auto change = [&](const Lifetime& l, int64_t sign) {
+    const std::vector<int64_t>& bytes = m_.bytes_by_tile(l.layout, l.tensor->spec);
+    for (size_t t = 0; t < tiles; ++t) live[t] += sign * bytes[t];
+  };
+  for (size_t i = 0; i < view.order.size(); ++i) {
+    const Op& op = *view.order[i];
+    out.offset.push_back(out.points);
+    for (const Lifetime* l : begins[i]) change(*l, 1);
+    if (op.called.empty()) {
+      const int64_t temp = temp_bytes(op);
+      const auto used = static_cast<size_t>(temp > 0 ? std::max<int64_t>(1, m_.plan(op).tiles) : 0);
+      for (size_t t = 0; t < tiles; ++t) {
+        const int64_t here = t < used ? temp : 0;
+        if (live[t] + here > out.peak[t]) out.peak[t] = live[t] + here, out.temp[t] = here, out.point[t] = out.points;
+      }
+      out.points = std::min(most_points, out.points + 1);
+    } else {
+      for (const Graph* called : op.called) {
+        const GraphMemory& below = graphs_[static_cast<size_t>(m_.graph_index(called))];
+        for (size_t t = 0; t < tiles; ++t)
+          if (live[t] + below.peak[t] > out.peak[t])
+            out.peak[t] = live[t] + below.peak[t], out.temp[t] = below.temp[t],
+            out.point[t] = std::min(most_points, out.points + 1 + below.point[t]);
+        out.points = std::min(most_points, out.points + below.points);
+      }
+      out.points = std::min(most_points, out.points + 1);
+    }
+    for (const Lifetime* l : ends[i]) change(*l, -1);
+  }
+}
+
+void Memory::add_up() {
+  const Machine& machine = m_.machine();
+  tiles_.assign(static_cast<size_t>(machine.tiles), {});
+  const auto put = [&](MemoryCategory c, size_t tile, int64_t bytes) {
+    tiles_[tile].bytes[at(tiles_[tile].bytes, c)] += bytes;
+  };
+  std::map<std::string_view, int64_t> vertices;  // name: tiles that have it
+  int64_t exchange_code = 0, steps = 0;
+  std::vector<int64_t> state(tiles_.size() + 1, 0);  // differences
+  for (const GraphView& view : m_.graphs()) {
+    for (const auto& owned : view.graph->tensors()) {
+      const Tensor* t = owned.get();
+      if (t->kind != TensorKind::variable && t->kind != TensorKind::constant) continue;
+      const std::vector<int64_t>& bytes = m_.bytes_by_tile(m_.layout_of(t), t->spec);
+      const auto category = t->kind == TensorKind::variable ? MemoryCategory::weights : MemoryCategory::constants;
+      for (size_t i = 0; i < tiles_.size(); ++i)
+        if (bytes[i]) put(category, i, bytes[i]);
+    }
+    for (const Op* op : view.order) {
+      if (!op->called.empty()) {
+        // A copy of each argument that is not aliased, and the call itself.
+        steps += 1 + static_cast<int64_t>(op->inputs.size() + op->outputs.size());
+        continue;
+      }
+      const OpPlan& plan = m_.plan(*op);
+      exchange_code += plan.code_bytes;
+      steps += static_cast<int64_t>(plan.steps.size());
+      for (const PlanStep& s : plan.steps)
+        if (s.kind == StepKind::compute) vertices[s.what] = std::max(vertices[s.what], s.tiles);
+      state[0] += plan.state_bytes;
+      state[static_cast<size_t>(std::min(machine.tiles, std::max<int64_t>(1, plan.tiles)))] -= plan.state_bytes;
+      for (size_t i = 0; i < op->inputs.size(); ++i) {
+        if (!op->inputs[i]) continue;
+        const Relayout& r = m_.relayout_to(op->inputs[i], plan.in[i]);
+        if (r.cycles == 0) continue;
+        exchange_code += exchange_code_bytes(r.traffic);
+        steps += 2;
+      }
+    }
+  }
+  for (const auto& [vertex, used] : vertices)
+    for (size_t i = 0; i < static_cast<size_t>(used); ++i)
+      put(MemoryCategory::vertex_code, i, vertex_code_bytes(vertex));
+  int64_t held = 0;
+  const GraphMemory& main = graphs_[0];
+  for (size_t i = 0; i < tiles_.size(); ++i) {
+    held += state[i];
+    put(MemoryCategory::vertex_state, i, held);
+    put(MemoryCategory::exchange_code, i, exchange_code);
+    put(MemoryCategory::control_code, i, steps * control_bytes_a_step);
+    put(MemoryCategory::runtime, i, machine.runtime_bytes);
+    put(MemoryCategory::temporaries, i, main.temp[i]);
+    put(MemoryCategory::activations, i, main.peak[i] - main.temp[i]);
+    TileMemory& tile = tiles_[i];
+    int64_t variables = main.peak[i];
+    for (const auto c : {MemoryCategory::weights, MemoryCategory::constants, MemoryCategory::vertex_state})
+      variables += tile.bytes[static_cast<size_t>(c)];
+    put(MemoryCategory::gaps, i, variables * machine.gap_percent / 100);
+    for (const int64_t bytes : tile.bytes) tile.total += bytes;
+    tile.peak = static_cast<int>(std::min<int64_t>(main.point[i], INT32_MAX));
+    if (tile.total > tiles_[static_cast<size_t>(fullest_)].total) fullest_ = static_cast<int64_t>(i);
+  }
+}
+
+const Op* Memory::op_at(int64_t point) const {
+  int graph = 0;
+  while (true) {
+    const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
+    const GraphMemory& memory = graphs_[static_cast<size_t>(graph)];
+    if (view.order.empty()) return nullptr;
+    const auto behind = std::upper_bound(memory.offset.begin(), memory.offset.end(), point);
+    if (behind == memory.offset.begin()) return nullptr;
+    const auto i = static_cast<size_t>(behind - memory.offset.begin()) - 1;
+    const Op* op = view.order[i];
+    int64_t left = point - memory.offset[i] - 1;
+    if (op->called.empty() || left < 0) return op;
+    const Graph* next = nullptr;
+    for (const Graph* called : op->called) {
+      const int64_t points = graphs_[static_cast<size_t>(m_.graph_index(called))].points;
+      if (left < points) {
+        next = called;
+        break;
+      }
+      left -= points;
+    }
+    if (!next) return op;
+    graph = m_.graph_index(next);
+    point = left;
+  }
+}
+
+std::vector<std::pair<const Tensor*, int64_t>> Memory::on_tile(int64_t tile, int64_t point) const {
+  std::vector<std::pair<const Tensor*, int64_t>> found;
+  const auto add = [&](const Tensor* t, int32_t layout) {
+    const int64_t bytes = m_.bytes_by_tile(layout, t->spec)[static_cast<size_t>(tile)];
+    if (bytes > 0) found.emplace_back(t, bytes);
+  };
+  for (const GraphView& view : m_.graphs())
+    for (const auto& t : view.graph->tensors())
+      if (t->kind == TensorKind::variable || t->kind == TensorKind::constant) add(t.get(), m_.layout_of(t.get()));
+  int graph = 0;
+  while (graph >= 0) {
+    const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
+    const GraphMemory& memory = graphs_[static_cast<size_t>(graph)];
+    const auto behind = std::upper_bound(memory.offset.begin(), memory.offset.end(), point);
+    if (view.order.empty() || behind == memory.offset.begin()) break;
+    const auto i = static_cast<size_t>(behind - memory.offset.begin()) - 1;
+    for (const Lifetime& l : lifetimes_[static_cast<size_t>(graph)])
+      if (l.first <= static_cast<int>(i) && static_cast<int>(i) <= l.last) add(l.tensor, l.layout);
+    int64_t left = point - memory.offset[i] - 1;
+    graph = -1;
+    if (left < 0) break;
+    for (const Graph* called : view.order[i]->called) {
+      const int64_t points = graphs_[static_cast<size_t>(m_.graph_index(called))].points;
+      if (left < points) {
+        graph = m_.graph_index(called);
+        point = left;
+        break;
+      }
+      left -= points;
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return found;
+}
+
+}  // namespace pxl::tiles

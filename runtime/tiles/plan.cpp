@@ -1,0 +1,181 @@
+// The table of families, and what their functions share.
+#include "runtime/tiles/plan.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+using F = TileFamily;
+constexpr FamilyRow rows[] = {
+    {F::view, "view", true, plan_view},
+    {F::fill, "fill", true, plan_elementwise},
+    {F::random, "random", true, plan_elementwise},
+    {F::unary, "unary", true, plan_elementwise},
+    {F::binary, "binary", true, plan_elementwise},
+    {F::nonlinearity, "nonlinearity", true, plan_elementwise},
+    {F::nonlinearity_grad, "nonlinearity gradient", true, plan_elementwise},
+    {F::cast, "cast", true, plan_elementwise},
+    {F::update, "update", true, plan_elementwise},
+    {F::copy, "copy", true, plan_elementwise},
+    {F::movement, "movement", true, plan_movement},
+    {F::reduction, "reduction", true, plan_reduction},
+    {F::scan, "scan", false, plan_rows},
+    {F::sort, "sort", false, plan_rows},
+    {F::softmax, "softmax", false, plan_rows},
+    {F::softmax_grad, "softmax gradient", false, plan_rows},
+    {F::normalise, "normalisation", false, plan_rows},
+    {F::normalise_grad, "normalisation gradient", false, plan_rows},
+    {F::product, "product", false, plan_product},
+    {F::gather, "gather", false, plan_gather},
+    {F::scatter, "scatter", false, plan_scatter},
+    {F::loss, "loss", false, plan_rows},
+    {F::loss_grad, "loss gradient", false, plan_rows},
+    {F::host, "host", true, plan_host},
+    {F::control, "control", true, nullptr},
+};
+
+constexpr bool complete() {
+  size_t next = 1;  // behind unset
+  for (const FamilyRow& row : rows) {
+    if (static_cast<size_t>(row.family) != next++ || row.name.empty()) return false;
+    if (!row.plan && row.family != F::control) return false;
+  }
+  return next == static_cast<size_t>(F::count);
+}
+static_assert(complete(), "every family of TileFamily has a row, in the order of the enum");
+
+bool beats(const OpPlan& a, const OpPlan& b) {
+  return a.in == b.in && a.out == b.out && a.cycles <= b.cycles && a.temp_bytes <= b.temp_bytes &&
+         a.resident_bytes <= b.resident_bytes && a.code_bytes + a.state_bytes <= b.code_bytes + b.state_bytes;
+}
+
+}  // namespace
+
+const FamilyRow& family_row(TileFamily family) {
+  const size_t index = static_cast<size_t>(family);
+  if (index == 0 || index >= static_cast<size_t>(F::count))
+    throw Error("an op without a tile family", {}, Fault::internal);
+  return rows[index - 1];
+}
+
+void OpPlan::sync(const Machine& m) {
+  steps.push_back({StepKind::sync, "sync", m.sync, m.sync, m.tiles, {}});
+  cycles += m.sync;
+}
+
+void OpPlan::compute(const Machine& m, std::string_view what, int64_t c, int64_t used, int64_t state) {
+  if (c <= 0) return;
+  used = std::clamp<int64_t>(used, 1, m.tiles);
+  steps.push_back({StepKind::compute, what, c, c * used / m.tiles, used, {}});
+  cycles += c;
+  state_bytes += state;
+  tiles = std::max(tiles, used);
+}
+
+void OpPlan::exchange(const Machine& m, std::string_view what, const Traffic& traffic) {
+  if (traffic.empty()) return;
+  sync(m);
+  const int64_t c = exchange_cycles(m, traffic);
+  steps.push_back({StepKind::exchange, what, c, c, m.tiles, traffic});
+  cycles += c;
+  code_bytes += exchange_code_bytes(traffic);
+}
+
+void OpPlan::host(const Machine& m, int64_t bytes) {
+  const int64_t c = div_up(bytes * (m.clock / 1000), std::max<int64_t>(1, m.host_bytes / 1000));
+  Traffic traffic;
+  traffic.total = bytes;
+  steps.push_back({StepKind::host, "host link", c, c, m.tiles, traffic});
+  cycles += c;
+}
+
+OpPlan PlanRequest::start(std::string_view family) const {
+  OpPlan plan;
+  plan.family = family;
+  plan.in.assign(site.in.size(), -1);
+  return plan;
+}
+
+const std::vector<int32_t>& LayoutPool::of(const TensorSpec& spec) {
+  std::vector<int32_t>& pool = pools_[{spec.shape, spec.dtype}];
+  if (pool.empty()) pool.push_back(table.id(linear_layout(machine_, spec)));
+  return pool;
+}
+
+void LayoutPool::add(const TensorSpec& spec, int32_t layout) {
+  constexpr size_t most = 10;
+  of(spec);
+  std::vector<int32_t>& pool = pools_[{spec.shape, spec.dtype}];
+  if (layout >= 0 && pool.size() < most && std::find(pool.begin(), pool.end(), layout) == pool.end())
+    pool.push_back(layout);
+}
+
+void keep_best(std::vector<OpPlan>& plans, int64_t temp_bound, size_t most) {
+  const auto held = [](const OpPlan& p) { return p.temp_bytes + p.replicated_bytes; };
+  const auto within = [&](const OpPlan& p) { return held(p) <= temp_bound; };
+  if (std::any_of(plans.begin(), plans.end(), within)) {
+    std::erase_if(plans, [&](const OpPlan& p) { return !within(p); });
+  } else if (!plans.empty()) {
+    // No plan keeps the bound: the ones that come nearest to it.
+    int64_t least = held(plans.front());
+    for (const OpPlan& p : plans) least = std::min(least, held(p));
+    std::erase_if(plans, [&](const OpPlan& p) { return held(p) > least + least / 8; });
+  }
+  std::stable_sort(plans.begin(), plans.end(), [](const OpPlan& a, const OpPlan& b) {
+    return std::pair(a.cycles, a.temp_bytes) < std::pair(b.cycles, b.temp_bytes);
+  });
+  std::vector<OpPlan> kept;
+  for (OpPlan& p : plans)
+    if (std::none_of(kept.begin(), kept.end(), [&](const OpPlan& k) { return beats(k, p); }))
+      kept.push_back(std::move(p));
+  if (kept.size() > most) {
+    // The fastest half; of the others the ones with the least product of cycles and bytes.
+    const auto weight = [](const OpPlan& p) {
+      return static_cast<double>(p.cycles) * static_cast<double>(p.temp_bytes + p.resident_bytes + 64);
+    };
+    std::stable_sort(kept.begin() + static_cast<ptrdiff_t>(most / 2), kept.end(),
+                     [&](const OpPlan& a, const OpPlan& b) { return weight(a) < weight(b); });
+    kept.resize(most);
+    std::stable_sort(kept.begin(), kept.end(), [](const OpPlan& a, const OpPlan& b) { return a.cycles < b.cycles; });
+  }
+  plans = std::move(kept);
+}
+
+void cut_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::vector<int32_t>& out) {
+  out.resize(shape.size(), 1);
+  for (size_t i = first; i < end && parts > 1; ++i) {
+    const int64_t here = std::min(parts, std::max<int64_t>(1, shape[i]));
+    out[i] = static_cast<int32_t>(here);
+    parts /= here;
+  }
+}
+
+std::vector<bool> axes_of_site(const OpSite& site, size_t rank, bool fallback_last) {
+  std::vector<bool> named(rank, false);
+  const auto set = [&](int64_t axis) {
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+    if (axis >= 0 && axis < static_cast<int64_t>(rank)) named[static_cast<size_t>(axis)] = true;
+  };
+  for (size_t i = 0; i < site.row.params.size() && i < site.attrs.size(); ++i) {
+    if (site.row.params[i].name != "axis") continue;
+    if (const auto* one = std::get_if<int64_t>(&site.attrs[i])) return set(*one), named;
+    if (const auto* many = std::get_if<std::vector<int64_t>>(&site.attrs[i])) {
+      for (int64_t axis : *many) set(axis);
+      return named;
+    }
+  }
+  if (!fallback_last)
+    named.assign(rank, true);
+  else if (rank > 0)
+    named[rank - 1] = true;
+  return named;
+}
+
+int64_t element_bytes(const TensorSpec& spec) { return static_cast<int64_t>(size_of(spec.dtype)); }
+
+}  // namespace pxl::tiles

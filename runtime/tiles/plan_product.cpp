@@ -1,0 +1,267 @@
+// Partitions of matrix products: the output cut into rows and columns, the depth cut with partial sums, batches dealt
+// out. Operands are gathered all at once, or rotated in steps (T10's compute-shift: spatial and temporal factors).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/tiles/plan.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+/// The product as the partition sees it, [groups, rows, depth] x [groups, depth, columns].
+struct Problem {
+  int64_t groups = 1, rows = 1, depth = 1, columns = 1;
+  int64_t operand_bytes = 4, partial_bytes = 4, out_bytes = 4;
+  size_t a_groups = 0;  ///< leading axes of the left operand that are groups; the others before its last are rows
+};
+
+struct Cut {
+  int64_t groups = 1, rows = 1, depth = 1, columns = 1;
+  int64_t tiles() const { return groups * rows * depth * columns; }
+};
+
+Problem problem_of(const PlanRequest& r) {
+  const TensorSpec& a = r.site.input(0);
+  const TensorSpec& b = r.site.input(1);
+  Problem p;
+  p.operand_bytes = std::min<int64_t>(4, element_bytes(a));
+  p.partial_bytes = p.operand_bytes >= 4 ? 4 : r.options.half_partial_bytes;
+  p.out_bytes = element_bytes(r.site.out[0]);
+  p.depth = a.shape.empty() ? 1 : a.shape.back();
+  if (b.shape.size() >= 2) p.columns = b.shape.back();
+  const size_t lead = a.shape.size() >= 2 ? a.shape.size() - 2 : 0;
+  const bool batched = b.shape.size() > 2;
+  p.a_groups = batched ? lead : 0;
+  for (size_t i = 0; i + 1 < a.shape.size(); ++i) (i < p.a_groups ? p.groups : p.rows) *= a.shape[i];
+  if (batched && a.shape.size() < b.shape.size()) {
+    // The left operand is repeated for each group of the right one.
+    p.groups = 1;
+    for (size_t i = 0; i + 2 < b.shape.size(); ++i) p.groups *= b.shape[i];
+  }
+  for (int64_t* n : {&p.groups, &p.rows, &p.depth, &p.columns}) *n = std::max<int64_t>(1, *n);
+  return p;
+}
+
+/// Numbers of parts worth looking at: those that give blocks of different extents, roughly in powers of the square
+/// root of two.
+std::vector<int64_t> part_counts(int64_t extent, int64_t grain, int64_t most) {
+  std::vector<int64_t> counts;
+  const int64_t blocks = div_up(extent, grain);
+  for (int64_t each = 1; each <= blocks; each += std::max<int64_t>(1, each * 2 / 5)) {
+    const int64_t n = div_up(blocks, each);
+    if (n <= most && (counts.empty() || counts.back() != n)) counts.push_back(n);
+  }
+  if (counts.empty() || counts.back() != 1) counts.push_back(1);
+  std::reverse(counts.begin(), counts.end());
+  return counts;
+}
+
+/// A candidate before its strings and steps are made.
+struct Candidate {
+  Cut cut;
+  int64_t shifts = 1;  ///< steps of the temporal partition; 1: operands are gathered
+  bool shift_a = false, shift_b = false;
+  int64_t cycles = 0, temp = 0, resident = 0;  ///< temp: copies of what others hold included
+};
+
+struct Block {
+  int64_t groups, rows, depth, columns;
+};
+
+Block block_of(const Problem& p, const Cut& c) {
+  return {div_up(p.groups, c.groups), div_up(p.rows, c.rows), div_up(p.depth, c.depth), div_up(p.columns, c.columns)};
+}
+
+int64_t on_tile(const Machine& m, const Problem& p, const Block& b, ProductVertex* vertex = nullptr) {
+  const ProductShape straight{b.groups, b.rows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
+  ProductShape swapped = straight;
+  std::swap(swapped.rows, swapped.columns);
+  const ProductCost one = product_cycles(m, straight), other = product_cycles(m, swapped);
+  const ProductCost& best = other.cycles < one.cycles ? other : one;
+  if (vertex) *vertex = best.vertex;
+  return best.cycles;
+}
+
+int64_t pieces(int64_t senders, int64_t bytes) { return std::max(senders, div_up(bytes, 256)); }
+
+/// Fills in the plan's steps and bytes; layouts and text stay empty.
+void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& plan) {
+  const Block b = block_of(p, c.cut);
+  const int64_t a_bytes = b.groups * b.rows * b.depth * p.operand_bytes;
+  const int64_t b_bytes = b.groups * b.depth * b.columns * p.operand_bytes;
+  const int64_t sums = b.groups * b.rows * b.columns;
+  const int64_t used = c.cut.tiles();
+  const int64_t a_sharers = c.cut.columns, b_sharers = c.cut.rows;
+  const bool partials = c.cut.depth > 1 || p.partial_bytes != p.out_bytes;
+  ProductVertex vertex{};
+  const ProductShape state{b.groups, b.rows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
+  const auto vertex_name = [&] {
+    return vertex == ProductVertex::amp   ? std::string_view("ConvPartial1x1Out")
+           : vertex == ProductVertex::mac ? std::string_view("ConvPartialHorizontalMac")
+                                          : std::string_view("OuterProduct");
+  };
+  if (c.shifts == 1) {
+    Traffic gather;
+    const int64_t a_in = a_bytes - a_bytes / a_sharers, b_in = b_bytes - b_bytes / b_sharers;
+    gather.in = a_in + b_in;
+    gather.out = (a_in ? a_bytes / a_sharers : 0) + (b_in ? b_bytes / b_sharers : 0);
+    if (gather.in > 0) gather.out = std::max<int64_t>(gather.out, p.operand_bytes);
+    gather.fragments = gather.in > 0 ? pieces(a_sharers - 1 + b_sharers - 1, gather.in) : 0;
+    gather.total = gather.in * used;
+    gather.paired = a_sharers % 2 == 0 && a_in > 0 && b_in == 0;
+    plan.exchange(m, "operands to where they are used", gather);
+    const int64_t cycles = on_tile(m, p, b, &vertex);
+    plan.compute(m, vertex_name(), cycles, used, amp_state_bytes(m, state));
+    plan.temp_bytes = (a_in ? a_bytes : 0) + (b_in ? b_bytes : 0);
+    plan.resident_bytes = div_up(a_bytes, a_sharers) + div_up(b_bytes, b_sharers);
+  } else {
+    Block step = b;
+    step.depth = div_up(b.depth, c.shifts);
+    const int64_t a_piece = c.shift_a ? div_up(a_bytes, c.shifts) : 0,
+                  b_piece = c.shift_b ? div_up(b_bytes, c.shifts) : 0;
+    Traffic shift;
+    shift.in = shift.out = a_piece + b_piece;
+    shift.fragments = pieces((a_piece > 0) + (b_piece > 0), shift.in);
+    shift.total = shift.in * used;
+    const int64_t cycles = on_tile(m, p, step, &vertex);
+    plan.compute(m, vertex_name(), cycles, used, amp_state_bytes(m, state));
+    for (int64_t i = 1; i < c.shifts; ++i) {
+      // The loop's code and vertices stand once.
+      const int64_t code = plan.code_bytes, held = plan.state_bytes;
+      plan.exchange(m, "rotate pieces to the neighbour", shift);
+      plan.compute(m, vertex_name(), cycles, used);
+      plan.state_bytes = held;
+      if (i > 1) plan.code_bytes = code;
+    }
+    plan.temp_bytes = a_piece + b_piece;
+    plan.resident_bytes = (c.shift_a ? a_piece : a_bytes) + (c.shift_b ? b_piece : b_bytes);
+    plan.replicated_bytes = plan.resident_bytes - div_up(a_bytes, a_sharers) - div_up(b_bytes, b_sharers);
+  }
+  if (c.cut.depth > 1) {
+    const int64_t mine = div_up(sums, c.cut.depth);
+    Traffic reduce;
+    reduce.in = (c.cut.depth - 1) * mine * p.partial_bytes;
+    reduce.out = reduce.in;
+    reduce.fragments = pieces(c.cut.depth - 1, reduce.in);
+    reduce.total = reduce.in * used;
+    plan.exchange(m, "partial sums", reduce);
+    plan.compute(m, "Reduce", sum_partials_cycles(m, c.cut.depth, mine, p.partial_bytes, p.out_bytes), used,
+                 24 + 4 * c.cut.depth);
+    plan.temp_bytes = std::max(plan.temp_bytes + sums * p.partial_bytes, sums * p.partial_bytes + reduce.in);
+    plan.resident_bytes += mine * p.out_bytes;
+  } else {
+    if (partials) {
+      plan.compute(m, "Cast", cast_cycles(m, sums, p.partial_bytes, p.out_bytes), used);
+      plan.temp_bytes += sums * p.partial_bytes;
+    }
+    plan.resident_bytes += sums * p.out_bytes;
+  }
+}
+
+std::string text_of(const Problem& p, const Candidate& c) {
+  const Block b = block_of(p, c.cut);
+  std::string s = fmt::format("{} x {} x {} x {} parts of [{}, {}] x [{}, {}]", c.cut.groups, c.cut.rows, c.cut.depth,
+                              c.cut.columns, b.rows, b.depth, b.depth, b.columns);
+  if (c.shifts > 1)
+    s += fmt::format(", {} rotated in {} steps",
+                     c.shift_a && c.shift_b ? "both operands"
+                     : c.shift_a            ? "left operand"
+                                            : "right operand",
+                     c.shifts);
+  return s + (p.partial_bytes == 2 ? ", float16 partial sums" : ", float32 partial sums");
+}
+
+/// Cuts the axes of a tensor whose last two axes and groups are cut as given.
+std::vector<int32_t> cut_tensor(const TensorSpec& spec, size_t group_axes, int64_t groups, int64_t rows, int64_t last) {
+  std::vector<int32_t> parts(spec.shape.size(), 1);
+  const size_t end = spec.shape.empty() ? 0 : spec.shape.size() - 1;
+  cut_axes(spec.shape, 0, std::min(group_axes, end), groups, parts);
+  cut_axes(spec.shape, std::min(group_axes, end), end, rows, parts);
+  if (end < spec.shape.size()) parts[end] = static_cast<int32_t>(last);
+  return parts;
+}
+
+void set_layouts(const PlanRequest& r, const Problem& p, const Candidate& c, OpPlan& plan) {
+  const TensorSpec& a = r.site.input(0);
+  const TensorSpec& b = r.site.input(1);
+  const TensorSpec& y = r.site.out[0];
+  const size_t b_groups = b.shape.size() > 2 ? b.shape.size() - 2 : 0;
+  const int64_t a_spread = c.shifts == 1 ? c.cut.columns : c.shift_a ? c.shifts : 1;
+  const int64_t b_spread = c.shifts == 1 ? c.cut.rows : c.shift_b ? c.shifts : 1;
+  plan.in[0] = r.layout(block_layout(a, cut_tensor(a, p.a_groups, c.cut.groups, c.cut.rows, c.cut.depth), a_spread,
+                                     c.cut.columns / a_spread));
+  plan.in[1] = r.layout(block_layout(b, cut_tensor(b, b_groups, c.cut.groups, c.cut.depth, c.cut.columns), b_spread,
+                                     c.cut.rows / b_spread));
+  plan.out = {r.layout(block_layout(
+      y,
+      cut_tensor(y, y.shape.size() > 2 ? std::max(p.a_groups, b_groups) : 0, c.cut.groups, c.cut.rows, c.cut.columns),
+      c.cut.depth))};
+}
+
+}  // namespace
+
+void plan_product(const PlanRequest& r) {
+  const Machine& m = r.machine;
+  const Problem p = problem_of(r);
+  std::vector<Candidate> best;  // by cycles and temporary memory
+  const auto offer = [&](Candidate c) {
+    OpPlan plan;
+    lay_out(m, p, c, plan);
+    c.cycles = plan.cycles;
+    c.temp = plan.temp_bytes + plan.replicated_bytes;
+    c.resident = plan.resident_bytes;
+    for (const Candidate& k : best)
+      if (k.cycles <= c.cycles && k.temp <= c.temp && k.resident <= c.resident) return;
+    std::erase_if(
+        best, [&](const Candidate& k) { return c.cycles <= k.cycles && c.temp <= k.temp && c.resident <= k.resident; });
+    best.push_back(c);
+  };
+  const int64_t columns_grain = product_column_grain(m, p.operand_bytes, p.partial_bytes);
+  const auto groups = part_counts(p.groups, 1, m.tiles), rows = part_counts(p.rows, 1, m.tiles);
+  const auto depths = part_counts(p.depth, product_depth_grain(p.operand_bytes), 64);
+  const auto columns = part_counts(p.columns, columns_grain, m.tiles);
+  for (auto g = groups.rbegin(); g != groups.rend(); ++g) {
+    // Groups that could be dealt out are, unless tiles are short.
+    if (*g * 8 < std::min(p.groups, m.tiles)) continue;
+    for (const int64_t row : rows) {
+      if (*g * row > m.tiles) break;
+      for (const int64_t depth : depths) {
+        if (*g * row * depth > m.tiles) break;
+        int taken = 0;
+        for (auto n = columns.rbegin(); n != columns.rend() && taken < 2; ++n) {
+          const Cut cut{*g, row, depth, *n};
+          if (cut.tiles() > m.tiles) continue;
+          ++taken;
+          offer({cut, 1, false, false, 0, 0, 0});
+          for (const int64_t shifts : {2, 4, 8, 16}) {
+            const bool a = cut.columns % shifts == 0, b = cut.rows % shifts == 0;
+            if (div_up(p.depth, cut.depth) < shifts * product_depth_grain(p.operand_bytes)) break;
+            if (a && b) offer({cut, shifts, true, true, 0, 0, 0});
+            if (b) offer({cut, shifts, false, true, 0, 0, 0});
+            if (a) offer({cut, shifts, true, false, 0, 0, 0});
+          }
+        }
+      }
+    }
+  }
+  std::stable_sort(best.begin(), best.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cycles < b.cycles; });
+  // A few fast ones, and every slower one that takes a fifth less memory than all before it.
+  std::vector<Candidate> kept;
+  int64_t least = INT64_MAX;
+  for (const Candidate& c : best) {
+    if (kept.size() < r.options.most_plans || c.temp < least - least / 5) kept.push_back(c);
+    least = std::min(least, c.temp);
+  }
+  for (const Candidate& c : kept) {
+    OpPlan plan = r.start(c.shifts > 1 ? "compute shift" : "gather all");
+    lay_out(m, p, c, plan);
+    set_layouts(r, p, c, plan);
+    plan.text = text_of(p, c);
+    r.plans.push_back(std::move(plan));
+  }
+}
+
+}  // namespace pxl::tiles

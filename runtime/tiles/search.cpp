@@ -1,0 +1,227 @@
+// See search.hpp.
+#include "runtime/tiles/search.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace pxl::tiles {
+
+namespace {
+
+int64_t edge_cost(const Choices& p, const Choices::Edge& e, int a, int b) {
+  return e.cost[static_cast<size_t>(a) * p.nodes[static_cast<size_t>(e.b)].size() + static_cast<size_t>(b)];
+}
+
+class Search {
+ public:
+  explicit Search(const Choices& problem) : p_(problem), at_(problem.nodes.size()), in_tree_(problem.edges.size()) {
+    for (size_t e = 0; e < p_.edges.size(); ++e) {
+      at_[static_cast<size_t>(p_.edges[e].a)].push_back(static_cast<int>(e));
+      if (p_.edges[e].b != p_.edges[e].a) at_[static_cast<size_t>(p_.edges[e].b)].push_back(static_cast<int>(e));
+    }
+    grow_forest();
+  }
+
+  Solution run() {
+    Solution s;
+    s.choice.resize(p_.nodes.size());
+    for (size_t n = 0; n < p_.nodes.size(); ++n)
+      s.choice[n] = static_cast<int>(std::min_element(p_.nodes[n].begin(), p_.nodes[n].end()) - p_.nodes[n].begin());
+    s.cost = p_.cost(s.choice);
+    std::vector<int> next = s.choice;
+    along_forest(next, false);
+    take(s, next);
+    constexpr int most_rounds = 12;
+    for (int round = 0; round < most_rounds; ++round) {
+      ++s.rounds;
+      const int64_t before = s.cost;
+      next = s.choice;
+      while (single_moves(next)) {
+      }
+      pair_moves(next);
+      take(s, next);
+      next = s.choice;
+      along_forest(next, true);
+      take(s, next);
+      if (s.cost >= before) break;
+    }
+    return s;
+  }
+
+ private:
+  void take(Solution& s, const std::vector<int>& next) const {
+    const int64_t cost = p_.cost(next);
+    if (cost < s.cost) s.choice = next, s.cost = cost;
+  }
+
+  // The edges that matter most, as a spanning forest.
+  void grow_forest() {
+    std::vector<int> order(p_.edges.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::vector<int64_t> weight(p_.edges.size());
+    for (size_t e = 0; e < p_.edges.size(); ++e) {
+      const auto [least, most] = std::minmax_element(p_.edges[e].cost.begin(), p_.edges[e].cost.end());
+      weight[e] = p_.edges[e].cost.empty() ? 0 : *most - *least;
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return weight[static_cast<size_t>(a)] > weight[static_cast<size_t>(b)]; });
+    std::vector<int> root(p_.nodes.size());
+    std::iota(root.begin(), root.end(), 0);
+    const auto find = [&](int n) {
+      while (root[static_cast<size_t>(n)] != n)
+        n = root[static_cast<size_t>(n)] = root[static_cast<size_t>(root[static_cast<size_t>(n)])];
+      return n;
+    };
+    for (const int e : order) {
+      const int a = find(p_.edges[static_cast<size_t>(e)].a), b = find(p_.edges[static_cast<size_t>(e)].b);
+      if (a == b) continue;
+      root[static_cast<size_t>(a)] = b;
+      in_tree_[static_cast<size_t>(e)] = true;
+    }
+    // Nodes so that each comes behind its parent.
+    std::vector<bool> seen(p_.nodes.size());
+    for (size_t start = 0; start < p_.nodes.size(); ++start) {
+      if (seen[start]) continue;
+      seen[start] = true;
+      size_t next = order_.size();
+      order_.push_back({static_cast<int>(start), -1, -1});
+      for (; next < order_.size(); ++next) {
+        const int n = order_[next].node;
+        for (const int e : at_[static_cast<size_t>(n)]) {
+          if (!in_tree_[static_cast<size_t>(e)]) continue;
+          const Choices::Edge& edge = p_.edges[static_cast<size_t>(e)];
+          const int other = edge.a == n ? edge.b : edge.a;
+          if (seen[static_cast<size_t>(other)]) continue;
+          seen[static_cast<size_t>(other)] = true;
+          order_.push_back({other, n, e});
+        }
+      }
+    }
+  }
+
+  // The best choice along the forest; with `hold`, other edges count with the current choices at their far ends.
+  void along_forest(std::vector<int>& choice, bool hold) const {
+    std::vector<std::vector<int64_t>> below = p_.nodes;
+    for (size_t e = 0; e < p_.edges.size(); ++e) {
+      if (in_tree_[e]) continue;
+      const Choices::Edge& edge = p_.edges[e];
+      const auto a = static_cast<size_t>(edge.a), b = static_cast<size_t>(edge.b);
+      if (edge.a == edge.b) {
+        for (size_t i = 0; i < below[a].size(); ++i)
+          below[a][i] += edge_cost(p_, edge, static_cast<int>(i), static_cast<int>(i));
+      } else if (hold) {
+        for (size_t i = 0; i < below[a].size(); ++i) below[a][i] += edge_cost(p_, edge, static_cast<int>(i), choice[b]);
+        for (size_t j = 0; j < below[b].size(); ++j) below[b][j] += edge_cost(p_, edge, choice[a], static_cast<int>(j));
+      }
+    }
+    std::vector<std::vector<int>> best(p_.nodes.size());
+    for (size_t k = order_.size(); k-- > 0;) {
+      const auto [node, parent, e] = order_[k];
+      if (parent < 0) continue;
+      const Choices::Edge& edge = p_.edges[static_cast<size_t>(e)];
+      const auto n = static_cast<size_t>(node), up = static_cast<size_t>(parent);
+      best[n].resize(below[up].size());
+      for (size_t i = 0; i < below[up].size(); ++i) {
+        int64_t least = INT64_MAX;
+        for (size_t j = 0; j < below[n].size(); ++j) {
+          const int64_t c =
+              below[n][j] + (edge.a == parent ? edge_cost(p_, edge, static_cast<int>(i), static_cast<int>(j))
+                                              : edge_cost(p_, edge, static_cast<int>(j), static_cast<int>(i)));
+          if (c < least) least = c, best[n][i] = static_cast<int>(j);
+        }
+        below[up][i] += least;
+      }
+    }
+    for (const auto& [node, parent, e] : order_) {
+      const auto n = static_cast<size_t>(node);
+      choice[n] = parent < 0 ? static_cast<int>(std::min_element(below[n].begin(), below[n].end()) - below[n].begin())
+                             : best[n][static_cast<size_t>(choice[static_cast<size_t>(parent)])];
+    }
+  }
+
+  int64_t local(const std::vector<int>& choice, int node, int as, int skip = -1) const {
+    int64_t c = p_.nodes[static_cast<size_t>(node)][static_cast<size_t>(as)];
+    for (const int e : at_[static_cast<size_t>(node)]) {
+      if (e == skip) continue;
+      const Choices::Edge& edge = p_.edges[static_cast<size_t>(e)];
+      c += edge_cost(p_, edge, edge.a == node ? as : choice[static_cast<size_t>(edge.a)],
+                     edge.b == node ? as : choice[static_cast<size_t>(edge.b)]);
+    }
+    return c;
+  }
+
+  bool single_moves(std::vector<int>& choice) const {
+    bool moved = false;
+    for (size_t n = 0; n < p_.nodes.size(); ++n) {
+      const int node = static_cast<int>(n);
+      int64_t least = local(choice, node, choice[n]);
+      for (int i = 0; i < static_cast<int>(p_.nodes[n].size()); ++i) {
+        const int64_t c = local(choice, node, i);
+        if (c < least) least = c, choice[n] = i, moved = true;
+      }
+    }
+    return moved;
+  }
+
+  void pair_moves(std::vector<int>& choice) const {
+    for (const Choices::Edge& edge : p_.edges) {
+      if (edge.a == edge.b) continue;
+      const auto a = static_cast<size_t>(edge.a), b = static_cast<size_t>(edge.b);
+      const int a0 = choice[a];
+      int best_a = a0, best_b = choice[b];
+      int64_t least = INT64_MAX;
+      for (int i = 0; i < static_cast<int>(p_.nodes[a].size()); ++i) {
+        // Costs of a with everything but b, then of b given that a.
+        choice[a] = i;
+        int64_t rest = p_.nodes[a][static_cast<size_t>(i)];
+        for (const int e : at_[a]) {
+          const Choices::Edge& other = p_.edges[static_cast<size_t>(e)];
+          if (other.a == edge.b || other.b == edge.b) continue;
+          rest += edge_cost(p_, other, choice[static_cast<size_t>(other.a)], choice[static_cast<size_t>(other.b)]);
+        }
+        if (rest >= least) continue;
+        for (int j = 0; j < static_cast<int>(p_.nodes[b].size()); ++j) {
+          const int64_t c = rest + local(choice, edge.b, j);
+          if (c < least || (c == least && i == a0 && j == choice[b])) least = c, best_a = i, best_b = j;
+        }
+      }
+      choice[a] = best_a;
+      choice[b] = best_b;
+    }
+  }
+
+  struct Place {
+    int node, parent, edge;
+  };
+  const Choices& p_;
+  std::vector<std::vector<int>> at_;
+  std::vector<bool> in_tree_;
+  std::vector<Place> order_;
+};
+
+}  // namespace
+
+int64_t Choices::cost(const std::vector<int>& choice) const {
+  int64_t sum = 0;
+  for (size_t n = 0; n < nodes.size(); ++n) sum += nodes[n][static_cast<size_t>(choice[n])];
+  for (const Edge& e : edges)
+    sum += edge_cost(*this, e, choice[static_cast<size_t>(e.a)], choice[static_cast<size_t>(e.b)]);
+  return sum;
+}
+
+Solution solve(const Choices& problem) { return Search(problem).run(); }
+
+Solution solve_exhaustively(const Choices& problem) {
+  Solution best;
+  std::vector<int> choice(problem.nodes.size(), 0);
+  best.cost = INT64_MAX;
+  while (true) {
+    const int64_t cost = problem.cost(choice);
+    if (cost < best.cost) best.cost = cost, best.choice = choice;
+    size_t n = 0;
+    while (n < choice.size() && ++choice[n] == static_cast<int>(problem.nodes[n].size())) choice[n++] = 0;
+    if (n == choice.size()) return best;
+  }
+}
+
+}  // namespace pxl::tiles

@@ -1,0 +1,173 @@
+// The report of whole programs: conservation, outlining, fitting, determinism.
+#include "runtime/tiles/estimate.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "runtime/base/diagnostic.hpp"
+#include "tests/unit/tiles/programs.hpp"
+
+using namespace pxl;
+using namespace pxl::tiles;
+using namespace pxl::tiles::test;
+
+namespace {
+
+int64_t sum(const CategoryBytes& bytes) { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
+
+/// What must hold of every report.
+void check_consistent(const Report& r) {
+  CategoryBytes over{};
+  int64_t most = 0;
+  for (const TileMemory& t : r.tiles) {
+    CHECK(sum(t.bytes) == t.total);
+    for (size_t c = 0; c < over.size(); ++c) over[c] += t.bytes[c];
+    most = std::max(most, t.total);
+  }
+  CHECK(over == r.memory);
+  CHECK(static_cast<int64_t>(r.tiles.size()) == r.machine.tiles);
+  CHECK(r.tiles[static_cast<size_t>(r.fullest_tile)].total == most);
+  CHECK(r.fits == r.shortages.empty());
+  // Each op's cycles are its steps', the program's are those of the ops times their runs.
+  PhaseCycles ops;
+  for (const ReportOp& o : r.ops) {
+    int64_t cycles = 0;
+    for (int s = o.first_step; s < o.first_step + o.step_count; ++s) {
+      CHECK(r.steps[static_cast<size_t>(s)].mean_cycles <= r.steps[static_cast<size_t>(s)].cycles);
+      cycles += r.steps[static_cast<size_t>(s)].cycles;
+    }
+    CHECK(cycles == o.cycles.total());
+    CHECK(o.total_cycles == cycles * o.times);
+    ops.compute += o.total_cycles;
+    int chosen = 0;
+    for (const ReportPlan& p : o.alternatives) chosen += p.chosen;
+    CHECK(chosen == (o.alternatives.empty() ? 0 : 1));
+  }
+  CHECK(ops.compute == r.cycles.total());
+  int64_t clock = 0;
+  for (const ReportSpan& s : r.timeline) {
+    CHECK(s.start == clock);
+    clock += s.cycles;
+  }
+  CHECK(clock == r.cycles.total());
+  for (const ReportTensor& t : r.tensors) CHECK((t.always_live || t.first <= t.last));
+}
+
+const ReportPlan& chosen(const ReportOp& op) {
+  for (const ReportPlan& p : op.alternatives)
+    if (p.chosen) return p;
+  throw Error("no plan is chosen");
+}
+
+int64_t total(const Report& r, MemoryCategory c) { return r.memory[static_cast<size_t>(c)]; }
+
+}  // namespace
+
+TEST_CASE("a chain of layers") {
+  Ir ir;
+  Tensor* x = variable(ir, {512, 1024}, "x");
+  layers(ir, x, 3, false);
+  const Report r = report(ir);
+  check_consistent(r);
+  CHECK(r.fits);
+  CHECK(r.ops.size() == 9);
+  CHECK(r.parameter_bytes == 2 * (512 * 1024 + 3 * (1024 * 1024 + 1024)));
+  CHECK(total(r, MemoryCategory::weights) >= r.parameter_bytes);
+  CHECK(r.flops > 3LL * 2 * 512 * 1024 * 1024);
+  CHECK(r.cycles.exchange > 0);
+  CHECK(r.useful_permille < 1000);
+  // At least the time of the multiplications at the unit's rate.
+  CHECK(r.cycles.device() > 3LL * 512 * 1024 * 1024 / (1472 * 32));
+  CHECK(summary_text(r).find("the program fits") != std::string::npos);
+}
+
+TEST_CASE("the same program gives the same report") {
+  std::string texts[2];
+  for (std::string& t : texts) {
+    Ir ir;
+    layers(ir, variable(ir, {512, 1024}, "x"), 4, true);
+    t = summary_text(report(ir), 100);
+  }
+  CHECK(texts[0] == texts[1]);
+}
+
+TEST_CASE("outlined layers count their code once and pay copies of arguments") {
+  Ir flat, called;
+  layers(flat, variable(flat, {512, 1024}, "x"), 6, false);
+  layers(called, variable(called, {512, 1024}, "x"), 6, true);
+  const Report unrolled = report(flat), outlined = report(called);
+  check_consistent(unrolled);
+  check_consistent(outlined);
+  CHECK(outlined.graphs.size() == 2);
+  CHECK(outlined.graphs[1].calls == 6);
+  CHECK(outlined.graphs[1].runs == 6);
+  CHECK(outlined.graphs[1].copied_bytes >= 6 * 2 * 1024 * 1024);
+  CHECK(outlined.graphs[1].saved_bytes == 5 * outlined.graphs[1].code_bytes);
+  CHECK(total(outlined, MemoryCategory::vertex_state) * 5 < total(unrolled, MemoryCategory::vertex_state) * 1);
+  CHECK(total(outlined, MemoryCategory::exchange_code) < total(unrolled, MemoryCategory::exchange_code));
+  CHECK(total(outlined, MemoryCategory::weights) == total(unrolled, MemoryCategory::weights));
+}
+
+TEST_CASE("a program that does not fit is a report") {
+  Ir ir;
+  layers(ir, variable(ir, {4096, 4096}, "x"), 2, false);
+  const Report r = report(ir, "mk2,tiles=8");
+  check_consistent(r);
+  CHECK_FALSE(r.fits);
+  REQUIRE_FALSE(r.shortages.empty());
+  const Shortage& s = r.shortages[0];
+  CHECK(s.needed > s.available);
+  CHECK(s.tile == r.fullest_tile);
+  CHECK(s.op >= 0);
+  REQUIRE_FALSE(s.tensors.empty());
+  for (size_t i = 1; i < s.tensors.size(); ++i) CHECK(s.tensors[i].bytes <= s.tensors[i - 1].bytes);
+  CHECK(summary_text(r).find("does not fit: tile") != std::string::npos);
+}
+
+TEST_CASE("plans keep the bound on temporary memory, and what it costs") {
+  int64_t fastest = 0;
+  for (const int64_t permille : {900, 300, 100, 50}) {
+    Ir ir;
+    op("matmul", {variable(ir, {2048, 2048}, "a"), variable(ir, {2048, 2048}, "b")});
+    const Report r = report(ir, "mk2", permille);
+    CAPTURE(permille);
+    CHECK(chosen(r.ops[0]).temp_bytes <= 638'976 * permille / 1000);
+    CHECK(r.cycles.total() >= fastest);
+    if (fastest == 0) fastest = r.cycles.total();
+  }
+}
+
+TEST_CASE("both families of partitions are looked at, and the better is taken") {
+  Ir ir;
+  op("matmul", {variable(ir, {2048, 2048}, "a"), variable(ir, {2048, 2048}, "b")});
+  const Report r = report(ir);
+  bool shifts = false, gathers = false;
+  for (const ReportPlan& p : r.ops[0].alternatives) {
+    shifts = shifts || p.family == "compute shift";
+    gathers = gathers || p.family == "gather all";
+  }
+  CHECK(shifts);
+  CHECK(gathers);
+}
+
+TEST_CASE("memory proportions of single ops") {
+  EstimateOptions options;
+  parse_memory_proportions("0.5,MatMul=0.02", options);
+  CHECK(options.plan.available_memory_permille == 500);
+  Ir ir;
+  op("matmul", {variable(ir, {2048, 2048}, "a"), variable(ir, {2048, 2048}, "b")});
+  const Report tight = estimate(ir.main(), options), loose = report(ir, "bow", 500);
+  CHECK(chosen(tight.ops[0]).temp_bytes < chosen(loose.ops[0]).temp_bytes);
+  CHECK_THROWS_AS(parse_memory_proportions("1.5", options), Error);
+  CHECK_THROWS_AS(parse_memory_proportions("MatMul=", options), Error);
+}
+
+TEST_CASE("every op of the table can be planned") {
+  // By name, on operands that most of them take.
+  for (const OpRow* row : op_table()) {
+    if (row->role == Role::composite) continue;
+    CAPTURE(row->name);
+    CHECK_NOTHROW(family_row(row->tiles.family));
+  }
+}

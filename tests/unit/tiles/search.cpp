@@ -1,0 +1,61 @@
+// The search against every combination.
+#include "runtime/tiles/search.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "tests/unit/tiles/programs.hpp"
+
+using namespace pxl;
+using namespace pxl::tiles;
+
+namespace {
+
+Choices random_problem(std::mt19937& rng, int nodes, int choices, int extra_edges) {
+  const auto draw = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
+  Choices p;
+  for (int n = 0; n < nodes; ++n) {
+    std::vector<int64_t> costs;
+    for (int i = 1 + draw(choices); i > 0; --i) costs.push_back(draw(1000));
+    p.nodes.push_back(std::move(costs));
+  }
+  const auto join = [&](int a, int b) {
+    Choices::Edge e{a, b, {}};
+    for (size_t i = 0; i < p.nodes[static_cast<size_t>(a)].size(); ++i)
+      for (size_t j = 0; j < p.nodes[static_cast<size_t>(b)].size(); ++j) e.cost.push_back(i == j ? 0 : draw(1500));
+    p.edges.push_back(std::move(e));
+  };
+  for (int n = 1; n < nodes; ++n) join(draw(n), n);
+  for (int i = 0; i < extra_edges; ++i) join(draw(nodes), draw(nodes));
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("exact on trees") {
+  std::mt19937 rng(1);
+  for (int i = 0; i < 300; ++i) {
+    const Choices p = random_problem(rng, 2 + i % 6, 5, 0);
+    const Solution s = solve(p);
+    CHECK(s.cost == p.cost(s.choice));
+    CHECK(s.cost == solve_exhaustively(p).cost);
+  }
+}
+
+TEST_CASE("near the best where edges form loops") {
+  std::mt19937 rng(2);
+  int exact = 0;
+  double excess = 0;
+  constexpr int problems = 300;
+  for (int i = 0; i < problems; ++i) {
+    const Choices p = random_problem(rng, 6, 4, 3);
+    const Solution s = solve(p);
+    const int64_t best = solve_exhaustively(p).cost;
+    CHECK(s.cost >= best);
+    exact += s.cost == best;
+    excess += static_cast<double>(s.cost - best) / static_cast<double>(std::max<int64_t>(1, best));
+  }
+  CHECK(exact >= problems * 9 / 10);
+  CHECK(excess / problems < 0.01);
+}
