@@ -92,7 +92,7 @@ int64_t rearrange_cycles(const Machine&, int64_t bytes, int64_t atom_bytes) {
   if (bytes == 0) return 0;
   // Thousandths of a cycle a byte; PopLibs' regression over random shapes.
   const int64_t rate = atom_bytes >= 8 ? 440 : atom_bytes >= 4 ? 3125 : 5148;
-  return 587 + div_up(bytes * rate, 1000);
+  return 587 + bytes / 1000 * rate + div_up(bytes % 1000 * rate, 1000);
 }
 
 int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous) {

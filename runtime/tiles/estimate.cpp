@@ -31,6 +31,12 @@ void add_times(PhaseCycles& sum, const PhaseCycles& one, int64_t times) {
   sum.host += saturating_product(one.host, times);
 }
 
+/// Work against what could be done at a rate in some cycles.
+int64_t permille_of(int64_t work, int64_t cycles, int64_t rate) {
+  const double could = static_cast<double>(cycles) * static_cast<double>(rate);
+  return could > 0 ? static_cast<int64_t>(1000.0 * static_cast<double>(work) / could) : 0;
+}
+
 std::string place_of(const Origin& origin) {
   if (!origin.span) return {};
   const Position p = origin.span.file->position(origin.span.begin);
@@ -163,8 +169,7 @@ class Writer {
       }
       const int64_t cycles = out.cycles.total();
       out.total_cycles = saturating_product(cycles, out.times);
-      if (cycles > 0)
-        out.useful_permille = out.flops * 1000 / std::max<int64_t>(1, saturating_product(cycles, peak_rate(*op)));
+      out.useful_permille = permille_of(out.flops, cycles, peak_rate(*op));
       index_of_[op] = static_cast<int>(r_.ops.size());
       r_.ops.push_back(std::move(out));
     }
@@ -184,7 +189,7 @@ class Writer {
         PhaseCycles most;
         for (const Graph* called : op->called) {
           const PhaseCycles& below = once_[static_cast<size_t>(m_.graph_index(called))];
-          if (below.total() >= most.total()) most = below;
+          if (called == op->called[0] || below.total() > most.total()) most = below;
         }
         add_times(once_[g], most, iterations(*op));
       }
@@ -227,6 +232,8 @@ class Writer {
     }
   }
 
+  int64_t cycles_of(const Graph* g) const { return once_[static_cast<size_t>(m_.graph_index(g))].total(); }
+
   // The timeline and the liveness points, calls expanded; loop bodies once.
   void expand(int graph, int64_t repeats) {
     const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
@@ -260,8 +267,11 @@ class Writer {
         r_.timeline.push_back({s, clock_, cycles, repeats});
         clock_ += cycles;
       }
+      // Of a branch the side that counts.
+      const Graph* longer = nullptr;
       for (const Graph* called : op->called)
-        expand(m_.graph_index(called), saturating_product(repeats, iterations(*op)));
+        if (!longer || cycles_of(called) > cycles_of(longer)) longer = called;
+      if (longer) expand(m_.graph_index(longer), saturating_product(repeats, iterations(*op)));
       for (const Lifetime* l : ends[i]) live_ -= bytes(*l), fullest_ -= at_most(*l);
     }
   }
@@ -276,14 +286,11 @@ class Writer {
       if (s.kind == StepKind::exchange) r_.exchanged_bytes += saturating_product(s.bytes, s.times);
       if (s.kind == StepKind::host) r_.host_bytes += saturating_product(s.bytes, s.times);
     }
-    int64_t could = 0;
     for (const ReportOp& o : r_.ops) {
       r_.flops += saturating_product(o.flops, o.times);
       r_.tiles_used = std::max(r_.tiles_used, o.tiles);
     }
-    could = saturating_product(r_.cycles.device(), 2 * m.tiles * m.macs(2, 2));
-    r_.useful_permille =
-        could > 0 ? static_cast<int64_t>(1000.0 * static_cast<double>(r_.flops) / static_cast<double>(could)) : 0;
+    r_.useful_permille = permille_of(r_.flops, r_.cycles.device(), 2 * m.tiles * m.macs(2, 2));
   }
 
   void write_memory() {

@@ -15,7 +15,7 @@ namespace pxl::tiles {
 
 namespace {
 
-constexpr int64_t most_runs = int64_t{1} << 40;
+constexpr int64_t most_runs = int64_t{1} << 50;
 
 uint64_t mix(uint64_t h, uint64_t v) {
   h ^= v + 0x9E3779B97F4A7C15ULL + (h << 6) + (h >> 2);

@@ -87,7 +87,8 @@ void OpPlan::exchange(const Machine& m, std::string_view what, const Traffic& tr
 }
 
 void OpPlan::host(const Machine& m, int64_t bytes) {
-  const int64_t c = div_up(bytes * (m.clock / 1000), std::max<int64_t>(1, m.host_bytes / 1000));
+  const int64_t rate = std::max<int64_t>(1, m.host_bytes / 1000), clock = m.clock / 1000;
+  const int64_t c = bytes / rate * clock + div_up(bytes % rate * clock, rate);
   Traffic traffic;
   traffic.total = bytes;
   steps.push_back({StepKind::host, "host link", c, c, m.tiles, traffic});

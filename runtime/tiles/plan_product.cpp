@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "runtime/tiles/plan.hpp"
 
@@ -40,7 +42,12 @@ Problem problem_of(const PlanRequest& r) {
     p.groups = 1;
     for (size_t i = 0; i + 2 < b.shape.size(); ++i) p.groups *= b.shape[i];
   }
-  for (int64_t* n : {&p.groups, &p.rows, &p.depth, &p.columns}) *n = std::max<int64_t>(1, *n);
+  int64_t* const extents[] = {&p.groups, &p.rows, &p.depth, &p.columns};
+  for (int64_t* n : extents) *n = std::max<int64_t>(1, *n);
+  // Products that no machine could hold are cut down to what cycles can be counted for.
+  while (std::log2(p.groups) + std::log2(p.rows) + std::log2(p.depth) + std::log2(p.columns) > 52)
+    **std::max_element(std::begin(extents), std::end(extents),
+                       [](const int64_t* less, const int64_t* more) { return *less < *more; }) /= 2;
   return p;
 }
 
@@ -53,8 +60,10 @@ std::vector<int64_t> part_counts(int64_t extent, int64_t grain, int64_t most) {
     const int64_t n = div_up(blocks, each);
     if (n <= most && (counts.empty() || counts.back() != n)) counts.push_back(n);
   }
-  if (counts.empty() || counts.back() != 1) counts.push_back(1);
-  std::reverse(counts.begin(), counts.end());
+  // Powers of two divide most extents, and rings into steps.
+  for (int64_t n = 1; n <= blocks && n <= most; n *= 2) counts.push_back(n);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   return counts;
 }
 
@@ -230,7 +239,7 @@ void plan_product(const PlanRequest& r) {
       for (const int64_t depth : depths) {
         if (*g * row * depth > m.tiles) break;
         int taken = 0;
-        for (auto n = columns.rbegin(); n != columns.rend() && taken < 2; ++n) {
+        for (auto n = columns.rbegin(); n != columns.rend() && taken < 3; ++n) {
           const Cut cut{*g, row, depth, *n};
           if (cut.tiles() > m.tiles) continue;
           ++taken;
