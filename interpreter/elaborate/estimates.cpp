@@ -44,7 +44,9 @@ Value estimate_graph(Interpreter& in, const Arguments& args) {
 
 }  // namespace
 
-tiles::EstimateOptions estimate_options(const ArgReader& args) {
+namespace {
+
+tiles::EstimateOptions read_options(const ArgReader& args) {
   tiles::EstimateOptions options;
   if (args.has("machine")) options.machine = tiles::parse_machine(args.string("machine"));
   if (args.has("available_memory_proportion")) {
@@ -63,6 +65,17 @@ tiles::EstimateOptions estimate_options(const ArgReader& args) {
   }
   if (args.has("partials")) tiles::parse_partials(args.string("partials"), options);
   return options;
+}
+
+}  // namespace
+
+tiles::EstimateOptions estimate_options(const ArgReader& args) {
+  try {
+    return read_options(args);
+  } catch (const Error& e) {
+    // Here the text is at fault, not the command line.
+    throw Error(e.first().message, e.first().notes);
+  }
 }
 
 Value estimate_value(const tiles::Report& r) {

@@ -27,14 +27,14 @@ struct OpPlan {
   std::vector<int32_t> in;   ///< layout by slot; -1: whatever the operand has
   std::vector<int32_t> out;  ///< layout by output
   std::vector<PlanStep> steps;
-  int64_t cycles = 0;          ///< sum of the steps
-  int64_t temp_bytes = 0;      ///< of the busiest tile, besides operands and results
-  int64_t resident_bytes = 0;  ///< operands and results, busiest tile
+  int64_t cycles = 0;            ///< sum of the steps
+  int64_t temp_bytes = 0;        ///< of the busiest tile, besides operands and results
+  int64_t resident_bytes = 0;    ///< operands and results, busiest tile
   int64_t replicated_bytes = 0;  ///< of those, copies of what other tiles hold as well
   int64_t state_bytes = 0;       ///< vertex state, busiest tile
-  int64_t code_bytes = 0;      ///< exchange code, busiest tile
-  int64_t tiles = 0;           ///< that compute
-  bool outputs_share = false;  ///< output 0 is the memory of input 0
+  int64_t code_bytes = 0;        ///< exchange code, busiest tile
+  int64_t tiles = 0;             ///< that compute
+  bool outputs_share = false;    ///< output 0 is the memory of input 0
 
   void sync(const Machine& m);
   void compute(const Machine& m, std::string_view what, int64_t cycles, int64_t tiles, int64_t state = 16);
