@@ -13,6 +13,7 @@ Kinds of tests:
   repl      tests/repl.py: the REPL in a terminal
   hostile   tests/hostile.py: noise, endless nesting and recursion, damaged files, interrupts
   bench     tests/bench.py: the commands that measure
+  oracle    tests/oracle/*.json: values and gradients of ops as PyTorch gives them (tests/against_torch.py)
   stdlib    the examples in the standard library's doc comments
   docs      the programs in README.md and docs run and print what stands beside them
   editors   editors/: word lists against the grammar, colours, indentation, the VS Code package
@@ -45,6 +46,7 @@ import bench
 import coverage
 import editors
 import cli
+import against_torch
 import hostile
 import model
 import repl
@@ -490,7 +492,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,repl,hostile,bench,docs,stdlib,editors,house", help="kinds, comma separated")
+    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,repl,hostile,oracle,bench,docs,stdlib,editors,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -503,6 +505,7 @@ def main():
                        ("examples", lambda: example_tests(pxl, tally, options.update)),
                        ("cli", lambda: cli.cli_tests(pxl, tally.add, parallel)),
                        ("hostile", lambda: hostile.hostile_tests(pxl, tally.add, parallel)),
+                       ("oracle", lambda: against_torch.oracle_tests(pxl, TESTS / "oracle", tally.add, run)),
                        ("repl", lambda: repl.repl_tests(pxl, tally, parallel)),
                        ("bench", lambda: bench.bench_tests(pxl, tally.add, bench_data()[0])),
                        ("docs", lambda: docs_tests(pxl, tally)),

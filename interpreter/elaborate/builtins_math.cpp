@@ -1,6 +1,7 @@
 // Arithmetic on host numbers and lists under names that ops have too: tensors and arrays go on to the op.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <numbers>
@@ -46,6 +47,14 @@ Value total_of(Interpreter& in, const Arguments& args) {
   return total.is_none() ? Value(0) : total;
 }
 
+// Whether what follows the first argument is an axis, or a list of them, and perhaps keepdims.
+bool are_axes(const std::vector<Value>& args) {
+  if (args.size() < 2 || args.size() > 3 || (args.size() == 3 && !args[2].is_bool())) return false;
+  if (auto* list = args[1].as<SequenceObject>())
+    return std::all_of(list->items.begin(), list->items.end(), [](const Value& v) { return v.is_int(); });
+  return args[1].is_int() || (args.size() == 3 && args[1].is_none());
+}
+
 Value extreme(Interpreter& in, const Arguments& args, bool largest) {
   const char* name = largest ? "max" : "min";
   Arguments options;
@@ -62,7 +71,7 @@ Value extreme(Interpreter& in, const Arguments& args, bool largest) {
   const bool has_axes =
       !args.positional.empty() &&
       (as_tensor(args.positional[0]) || (args.positional[0].as_array() && args.positional[0].as_array()->rank() > 0));
-  if (args.positional.size() == 2 && has_axes && args.positional[1].is_int() && options.named.empty()) {
+  if (has_axes && options.named.empty() && are_axes(args.positional)) {
     return to_op(in, name, args);  // max(t, 0): by axis, as in PopXL and NumPy
   }
   bool tensors = false;

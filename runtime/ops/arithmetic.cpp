@@ -43,14 +43,19 @@ void pow_gradient(GradContext& c) {
   if (c.wants(0)) {
     if (const Array* e = constant_scalar(c, 1)) {
       const double n = e->number(0);
-      if (n == 1)
+      if (n == 0)
+        set_zero(c, 0);
+      else if (n == 1)
         give(c, 0, c.dy());
       else if (n == 2)
         give(c, 0, c.dy() * (c.in(0) * 2.0));
       else
         give(c, 0, c.dy() * (at.one("pow", {c.in(0), at.scalar(n - 1, c.in_spec(0).dtype)}) * n));
     } else {
-      give(c, 0, c.dy() * (c.in(1) * at.one("pow", {c.in(0), c.in(1) - 1.0})));
+      // Where the exponent is 0 the result is 1 whatever t is; 0 t^-1 is not 0 at 0.
+      const Expr none = at.scalar(0.0, c.in_spec(1).dtype), power = c.in(1);
+      const Expr slope = power * at.one("pow", {c.in(0), power - 1.0});
+      give(c, 0, c.dy() * at.one("select", {at.one("equal", {power, none}), none, slope}));
     }
   }
   if (c.wants(1)) {

@@ -14,11 +14,6 @@ Kernel unary(const OpSite& s) {
   return unary_kernel(f, s.input(0).dtype, s.input(0).size());
 }
 
-template <Binary f>
-Kernel pairwise(const OpSite& s) {
-  return binary_kernel(f, s.input(0).dtype, s.input(0).shape, s.input(1).shape, s.out[0].shape);
-}
-
 // d/dx through a helper op that takes the gradient and the forward input, or output.
 void with_input(GradContext& c, std::string_view helper) {
   if (c.wants(0)) c.set(0, c.emitter().one(helper, {c.dy(), c.in(0)}));
@@ -36,11 +31,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr Param clip_params[] = {{"t", ParamKind::tensor},
                                  {"min", ParamKind::number, of(-infinity), "lower bound"},
                                  {"max", ParamKind::number, of(infinity), "upper bound"}};
-constexpr Param gradient_x_params[] = {{"g", ParamKind::tensor}, {"x", ParamKind::tensor}};
-constexpr Param gradient_y_params[] = {{"g", ParamKind::tensor}, {"y", ParamKind::tensor}};
-constexpr Param clip_grad_params[] = {
-    {"g", ParamKind::tensor}, {"x", ParamKind::tensor}, {"min", ParamKind::number}, {"max", ParamKind::number}};
 constexpr Param cast_params[] = {{"t", ParamKind::tensor}, {"data_type", ParamKind::dtype}};
+constexpr Param identity_params[] = {{"t", ParamKind::tensor},
+                                     {"output_name", ParamKind::string, none_default, "name of the result"}};
 constexpr Param increment_params[] = {
     {"t", ParamKind::tensor}, {"increment", ParamKind::number}, {"modulus", ParamKind::number}};
 
@@ -195,22 +188,6 @@ constexpr OpRow function(std::string_view name, std::string_view path, std::stri
   row.pattern = Pattern::elementwise;
   row.inplace_ok = true;
   row.onnx = onnx;
-  row.tiles = tiles;
-  return row;
-}
-
-constexpr OpRow gradient_helper(std::string_view name, std::string_view schedule, std::string_view doc,
-                                std::span<const Param> params, TileMap tiles, KernelFn kernel) {
-  OpRow row{};
-  row.name = name;
-  row.schedule = schedule;
-  row.output = "gradient";
-  row.doc = doc;
-  row.params = params;
-  row.infer = infer_gradient_pair;
-  row.kernel = kernel;
-  row.pattern = Pattern::elementwise;
-  row.inplace_ok = true;
   row.tiles = tiles;
   return row;
 }
@@ -370,13 +347,23 @@ constexpr OpRow
                  .inplace_ok = true,
                  .onnx = "Clip",
                  .tiles = tile_clamp},
+                {.name = "rename",
+                 .path = "ops.rename",
+                 .doc = "A copy under another name; the same as identity.",
+                 .example = "rename(array([1.0, 2.0]), \"other\")",
+                 .params = identity_params,
+                 .expand =
+                     [](Emitter& at, const OpArgs& args) {
+                       return at.emit("identity", {args.expr(0)}, {{"output_name", *args.attr(1)}});
+                     },
+                 .role = Role::composite},
                 {.name = "identity",
                  .path = "ops.identity",
                  .schedule = "Identity",
                  .output = "identity_{0}",
                  .doc = "A copy.",
                  .example = "identity(array([1.0, 2.0]))",
-                 .params = unary_params,
+                 .params = identity_params,
                  .infer = infer_same,
                  .kernel = copy,
                  .gradient =
@@ -419,26 +406,6 @@ constexpr OpRow
                 increment_row,
                 in_place_form(increment_row, {"increment_mod_", "ops.increment_mod_", "IncrementModInplace",
                                               "increment_mod_inplace_out"}),
-
-                gradient_helper("relu_grad", "ReluGrad", "g where the forward output is positive, else 0.",
-                                gradient_y_params, tile_gate_grad, pairwise<Binary::relu_grad_y>),
-                gradient_helper("tanh_grad", "TanhGrad", "g (1 - y^2).", gradient_y_params, tile_gate_grad,
-                                pairwise<Binary::tanh_grad_y>),
-                gradient_helper("sigmoid_grad", "SigmoidGrad", "g y (1 - y).", gradient_y_params, tile_gate_grad,
-                                pairwise<Binary::sigmoid_grad_y>),
-                gradient_helper("gelu_grad", "GeluGrad", "g times the derivative of gelu at x.", gradient_x_params,
-                                tile_gelu_grad, pairwise<Binary::gelu_grad_x>),
-                gradient_helper("geluerf_grad", "GeluErfGrad", "g times the derivative of geluerf at x.",
-                                gradient_x_params, tile_geluerf_grad, pairwise<Binary::geluerf_grad_x>),
-                gradient_helper("swish_grad", "SwishGrad", "g times the derivative of swish at x.", gradient_x_params,
-                                tile_swish_grad, pairwise<Binary::swish_grad_x>),
-                gradient_helper("erf_grad", "ErfGrad", "g times the derivative of erf at x.", gradient_x_params,
-                                tile_geluerf_grad, pairwise<Binary::erf_grad_x>),
-                gradient_helper(
-                    "clip_grad", "ClipGrad", "g where min < x < max, else 0.", clip_grad_params, tile_gate_grad,
-                    [](const OpSite& s) {
-                      return clip_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.input(1).size());
-                    }),
 };
 static_assert(all_complete(rows));
 

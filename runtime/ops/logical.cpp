@@ -1,4 +1,9 @@
 // Comparisons, logic and choice. Results are bool; operands of logic that are not bool are cast first, by an op.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/ops/row.hpp"
 
@@ -18,6 +23,16 @@ Kernel unary(const OpSite& s) {
 
 Expr as_bool(const Expr& e) { return cast(e, DType::boolean); }
 
+// Integers or bools of one dtype, broadcast.
+std::vector<TensorSpec> infer_bits(const OpSite& s) {
+  for (size_t i = 0; i < s.in.size(); ++i)
+    if (is_floating(s.input(i).dtype))
+      refuse(s, fmt::format("{} must hold integers or bools, not {}", s.label(i), name(s.input(i).dtype)));
+  std::vector<TensorSpec> out = infer_compare(s);
+  out[0].dtype = s.input(0).dtype;
+  return out;
+}
+
 constexpr Param where_params[] = {{"condition", ParamKind::index, no_default, "where not 0, lhs is taken"},
                                   {"lhs", ParamKind::tensor},
                                   {"rhs", ParamKind::tensor}};
@@ -36,6 +51,7 @@ constexpr OpRow comparison(std::string_view name, std::string_view path, std::st
   row.params = binary_params;
   row.infer = infer_compare;
   row.kernel = kernel;
+  row.gradient = [](GradContext&) {};
   row.pattern = Pattern::elementwise;
   row.inplace_ok = true;
   row.onnx = onnx;
@@ -58,6 +74,14 @@ constexpr OpRow gate(std::string_view name, std::string_view schedule, std::stri
   OpRow row = comparison(name, {}, schedule, output, doc, {}, {}, kernel, onnx);
   row.params = params;
   row.infer = infer_logical;
+  return row;
+}
+
+constexpr OpRow bits(std::string_view name, std::string_view path, std::string_view schedule, std::string_view output,
+                     std::string_view doc, std::string_view formula, std::string_view example, KernelFn kernel) {
+  OpRow row = comparison(name, path, schedule, output, doc, formula, example, kernel);
+  row.infer = infer_bits;
+  row.gradient = nullptr;
   return row;
 }
 
@@ -133,6 +157,36 @@ constexpr OpRow rows[] = {
          [](Emitter& at, const OpArgs& args) {
            const Expr condition = as_bool(args.expr(0));
            return at.emit("select", {condition, args.expr(1), args.expr(2)});
+         },
+     .role = Role::composite},
+
+    bits("bitwise_and", "ops.bitwise_and", "BitwiseAnd", "bitwise_and_out", "The bits that both operands have.",
+         "lhs & rhs", "bitwise_and(array([6, 5]), array([3, 4]))", pairwise<Binary::bit_and>),
+    bits("bitwise_or", "ops.bitwise_or", "BitwiseOr", "bitwise_or_out", "The bits that either operand has.",
+         "lhs | rhs", "bitwise_or(array([6, 5]), array([3, 4]))", pairwise<Binary::bit_or>),
+    bits("bitwise_xor", "ops.bitwise_xor", "BitwiseXor", "bitwise_xor_out", "The bits that one of the operands has.",
+         "lhs ^ rhs", "bitwise_xor(array([6, 5]), array([3, 4]))", pairwise<Binary::bit_xor>),
+    bits("shift_left", "ops.shift_left", "ShiftLeft", "shift_left_out", "The bits moved towards higher places.",
+         "lhs << rhs", "shift_left(array([1, 3]), array([2, 1]))", pairwise<Binary::shift_left>),
+    bits("shift_right", "ops.shift_right", "ShiftRight", "shift_right_out",
+         "The bits moved towards lower places; the sign stays.", "lhs >> rhs",
+         "shift_right(array([8, -8]), array([2, 1]))", pairwise<Binary::shift_right>),
+    {.name = "bitwise_not",
+     .path = "ops.bitwise_not",
+     .doc = "All bits the other way round.",
+     .formula = "~t",
+     .example = "bitwise_not(array([0, 5]))",
+     .params = unary_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           const Expr& t = args.expr(0);
+           if (t.dtype() == DType::boolean) return at.emit("not", {t});
+           if (is_floating(t.dtype()))
+             throw Error(
+                 fmt::format("bitwise_not: {} must hold integers or bools, not {}", t.label(), name(t.dtype())));
+           Array ones = Array::zeros(t.dtype(), {});
+           std::memset(ones.mutable_raw(), 0xff, static_cast<size_t>(size_of(t.dtype())));
+           return at.emit("bitwise_xor", {t, at.constant(std::move(ones))});
          },
      .role = Role::composite},
 

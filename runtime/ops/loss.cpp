@@ -76,6 +76,27 @@ std::vector<Expr> expand_with_grad(Emitter& at, const OpArgs& args) {
                  {{"ignore_index", *args.attr(3)}, {"reduction", *args.attr(4)}});
 }
 
+// r = -g w / p at the labels: for g, the sum of h r / g; for p, -h r / p (0 with logarithms).
+void nll_grad_gradient(GradContext& c) {
+  Emitter& at = c.emitter();
+  const OpSite s = c.site();
+  const auto slope = [&](const Expr& g) {
+    return at.one("nll_grad", {g, c.in(1), c.in(2)},
+                  {{"ignore_index", s.attr("ignore_index")},
+                   {"reduction", s.attr("reduction")},
+                   {"log_prob", s.attr("log_prob")}});
+  };
+  const TensorSpec& g = c.in_spec(0);
+  if (c.wants(0)) {
+    const Expr each = c.dy() * slope(at.constant(Array::full(g.dtype, g.shape, 1.0)));
+    c.set(0, g.shape.empty() ? at.one("sum", {each}) : sum(each, {-1}, false));
+  }
+  if (s.boolean("log_prob")) return set_zero(c, 1);
+  if (!c.wants(1)) return;
+  const Expr floor = at.scalar(g.dtype == DType::float16 ? 6.104e-5 : 1e-10, g.dtype);
+  c.set(1, -(c.dy() * slope(c.in(0)) / at.one("maximum", {std::vector<Expr>{c.in(1), floor}})));
+}
+
 int64_t probs_flops(const OpSite& s) { return s.input(0).size(); }
 
 constexpr OpRow rows[] = {
@@ -118,6 +139,7 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            return nll_loss_grad_kernel(s.input(1), s.input(2), options(s, s.boolean("log_prob")));
          },
+     .gradient = nll_grad_gradient,
      .pattern = Pattern::other,
      .tiles = tile_loss_grad},
     {.name = "nll_loss_with_softmax_grad",

@@ -13,7 +13,9 @@ namespace {
 constexpr Param matmul_params[] = {
     {"lhs", ParamKind::tensor},
     {"rhs", ParamKind::tensor},
-    {"output_type", ParamKind::dtype, none_default, "dtype of the result; none means that of lhs"}};
+    {"available_memory_proportion", ParamKind::number, none_default, "not used"},
+    {"output_type", ParamKind::dtype, none_default, "dtype of the result; none means that of lhs"},
+    {"partials_type", ParamKind::string, none_default, "not used"}};
 
 // The last two axes exchanged.
 Expr transposed(const Expr& e) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -92,6 +94,90 @@ void norm_gradient(GradContext& c, std::string_view helper, bool grouped) {
     if (c.wants(i)) c.set(i, gradients[i]);
 }
 
+// With s = 1/sqrt(var + epsilon), y = (t - mean) s scale + bias.
+void batch_norm_gradient(GradContext& c) {
+  Emitter& at = c.emitter();
+  const TensorSpec &data = c.in_spec(0), &parameter = c.in_spec(1);
+  Shape over(data.shape.size(), 1);
+  over[1] = data.shape[1];
+  const auto spread = [&](const Expr& e) { return reshape(cast(e, data.dtype), over); };
+  const auto give = [&](size_t slot, const Expr& e) {
+    c.set(slot, reshape(cast(sum_to(e, over), parameter.dtype), parameter.shape));
+  };
+  const bool of_data = c.wants(0), of_statistics = c.wants(3) || c.wants(4);
+  if (c.wants(2)) give(2, c.dy());
+  if (!of_data && !of_statistics && !c.wants(1)) return;
+  const Expr s = spread(at.one("rsqrt", {c.in(4) + c.site().number("epsilon")}));
+  if (of_data || of_statistics) {
+    const Expr dx = c.dy() * (spread(c.in(1)) * s);
+    if (of_data) c.set(0, dx);
+    if (c.wants(3)) give(3, -dx);
+    if (c.wants(4)) give(4, dx * (c.in(0) - spread(c.in(3))) * (at.one("square", {s}) * -0.5));
+  }
+  if (c.wants(1)) give(1, c.dy() * ((c.in(0) - spread(c.in(3))) * s));
+}
+
+// The gradient of the gradients, with h for that of dx and p, q for those of the parameters' gradients. A row of n
+// elements has xhat = (x - mean) s and dx = N(g w), N(e) = s (e - mean(e) - xhat mean(e xhat)), which is symmetric;
+// mean and s count as functions of x, which they are.
+void norm_grad_gradient(GradContext& c, int64_t groups_given) {
+  if (!c.wants(0) && !c.wants(1) && !c.wants(2)) return;
+  const TensorSpec& data = c.in_spec(1);
+  const bool grouped = groups_given > 0;
+  const int64_t channels = grouped ? data.shape[1] : data.shape.back(), groups = grouped ? groups_given : 1;
+  const int64_t rows = c.in_spec(3).size(), samples = rows / groups, own = channels / groups;
+  const Shape four{samples, groups, own, data.size() / std::max<int64_t>(1, samples * channels)};
+  const DType wide = data.dtype == DType::float16 ? DType::float32 : data.dtype;
+  const auto element = [&](const Expr& e) { return reshape(cast(e, wide), four); };
+  const auto channel = [&](const Expr& e) { return reshape(cast(e, wide), {1, groups, own, 1}); };
+  const auto row = [&](const Expr& e) { return reshape(cast(e, wide), {samples, groups, 1, 1}); };
+  const double n = static_cast<double>(std::max<int64_t>(1, four[2] * four[3]));
+  const auto mean = [&](const Expr& e) { return sum(e, {2, 3}, true) * (1.0 / n); };
+
+  const Expr g = element(c.in(0)), w = channel(c.in(2)), s = row(c.in(4));
+  const Expr hat = (element(c.in(1)) - row(c.in(3))) * s;
+  const auto normal = [&](const Expr& e) { return s * (e - mean(e) - hat * mean(e * hat)); };
+  const Expr dy = c.dy(0), dy_weight = c.dy(1), dy_bias = c.dy(2);
+  const auto plus = [](const Expr& a, const Expr& b) { return a ? a + b : b; };
+  Expr of_g, of_x, h, back;
+  if (dy) {
+    h = element(dy);
+    back = normal(h);
+    of_g = w * back;
+    const Expr a = g * w;
+    const Expr through_hat = -(s * (h * mean(a * hat) + a * mean(h * hat)));
+    of_x = normal(dy_weight ? through_hat + channel(dy_weight) * g : through_hat) - hat * s * mean(h * normal(a));
+  } else if (dy_weight) {
+    of_x = normal(channel(dy_weight) * g);
+  }
+  if (dy_weight) of_g = plus(of_g, channel(dy_weight) * hat);
+  if (dy_bias) of_g = plus(of_g, broadcast_to(channel(dy_bias), four));
+  const auto give = [&](size_t slot, const Expr& e) {
+    if (c.wants(slot) && e) c.set(slot, reshape(cast(e, c.in_spec(slot).dtype), c.in_spec(slot).shape));
+  };
+  give(0, of_g);
+  give(1, of_x);
+  if (c.wants(2) && back) give(2, sum(g * back, {0, 3}, false));
+}
+
+// r = y (g - s) with s = sum(g y): for g the same op; for y, h (g - s) - g sum(h y).
+void softmax_grad_gradient(GradContext& c) {
+  const int64_t axis = c.site().integer("axis");
+  if (c.wants(0)) c.set(0, c.emitter().one("softmax_grad", {c.dy(), c.in(1)}, {{"axis", axis}}));
+  if (!c.wants(1)) return;
+  const Expr h = c.dy(), g = c.in(0), y = c.in(1);
+  c.set(1, h * (g - sum(g * y, {axis}, true)) - g * sum(h * y, {axis}, true));
+}
+
+// r = g - e^y sum(g): for g, h - sum(h e^y); for y, -h e^y sum(g).
+void log_softmax_grad_gradient(GradContext& c) {
+  if (!c.wants(0) && !c.wants(1)) return;
+  const int64_t axis = c.site().integer("axis");
+  const Expr scaled = c.dy() * c.emitter().one("exp", {c.in(1)});
+  if (c.wants(0)) c.set(0, c.dy() - sum(scaled, {axis}, true));
+  if (c.wants(1)) c.set(1, -(scaled * sum(c.in(0), {axis}, true)));
+}
+
 constexpr OpRow rows[] = {
     {.name = "softmax",
      .path = "ops.softmax",
@@ -120,6 +206,7 @@ constexpr OpRow rows[] = {
      .params = softmax_grad_params,
      .infer = infer_gradient_pair,
      .kernel = [](const OpSite& s) { return softmax_grad_kernel(s.input(1), axis_in(s, 1)); },
+     .gradient = softmax_grad_gradient,
      .flops = softmax_flops,
      .pattern = Pattern::other,
      .tiles = tile_softmax_grad},
@@ -149,6 +236,7 @@ constexpr OpRow rows[] = {
      .params = softmax_grad_params,
      .infer = infer_gradient_pair,
      .kernel = [](const OpSite& s) { return log_softmax_grad_kernel(s.input(1), axis_in(s, 1)); },
+     .gradient = log_softmax_grad_gradient,
      .flops = softmax_flops,
      .pattern = Pattern::other,
      .tiles = tile_softmax_grad},
@@ -200,6 +288,7 @@ constexpr OpRow rows[] = {
      .infer = infer_norm_grad,
      .kernel =
          [](const OpSite& s) { return group_norm_grad_kernel(s.input(1), s.input(2).dtype, s.integer("num_groups")); },
+     .gradient = [](GradContext& c) { norm_grad_gradient(c, c.site().integer("num_groups")); },
      .flops = norm_flops,
      .pattern = Pattern::other,
      .tiles = tile_normalise_grad},
@@ -221,6 +310,7 @@ constexpr OpRow rows[] = {
      .params = layer_grad_params,
      .infer = infer_norm_grad,
      .kernel = [](const OpSite& s) { return layer_norm_grad_kernel(s.input(1), s.input(2).dtype); },
+     .gradient = [](GradContext& c) { norm_grad_gradient(c, 0); },
      .flops = norm_flops,
      .pattern = Pattern::other,
      .tiles = tile_normalise_grad},
@@ -241,6 +331,7 @@ constexpr OpRow rows[] = {
            return std::vector<TensorSpec>{s.input(0)};
          },
      .kernel = [](const OpSite& s) { return batch_norm_kernel(s.input(0), s.input(1).dtype, s.number("epsilon")); },
+     .gradient = batch_norm_gradient,
      .flops = [](const OpSite& s) { return 4 * s.out[0].size(); },
      .pattern = Pattern::other,
      .onnx = "BatchNormalization",

@@ -44,6 +44,18 @@ inline void set_zero(GradContext& c, size_t slot) {
   c.set(slot, c.emitter().one("init", {}, {{"shape", spec.shape}, {"dtype", spec.dtype}}));
 }
 
+/// The form that PopXL makes a view: it changes nothing, and where `aliases` is false it is a copy, since memory is
+/// contiguous.
+constexpr OpRow view_form(OpRow row, const InPlace& names, bool aliases) {
+  row = in_place_form(row, names);
+  row.modifies = 0;
+  if (!aliases) row.alias = -1;
+  return row;
+}
+
+/// Elements [begin, begin + size) along one axis, without an op where that is everything.
+Expr narrow(const Expr& e, size_t axis, int64_t begin, int64_t size);
+
 constexpr bool has_operand(const OpRow& row) {
   for (const Param& p : row.params)
     if (is_operand(p.kind)) return true;
@@ -75,14 +87,23 @@ constexpr bool all_complete(const OpRow (&rows)[n]) {
 
 // The families, in the order of the table.
 std::span<const OpRow> elementwise_rows();
+std::span<const OpRow> activation_grad_rows();
 std::span<const OpRow> arithmetic_rows();
 std::span<const OpRow> logical_rows();
 std::span<const OpRow> reduce_rows();
 std::span<const OpRow> matmul_rows();
 std::span<const OpRow> shape_rows();
+std::span<const OpRow> slice_rows();
+std::span<const OpRow> join_rows();
 std::span<const OpRow> index_rows();
+std::span<const OpRow> scatter_rows();
+std::span<const OpRow> dynamic_rows();
 std::span<const OpRow> convolution_rows();
 std::span<const OpRow> pooling_rows();
+std::span<const OpRow> resample_rows();
+std::span<const OpRow> placement_rows();
+std::span<const OpRow> addon_rows();
+std::span<const OpRow> order_rows();
 std::span<const OpRow> normalise_rows();
 std::span<const OpRow> loss_rows();
 std::span<const OpRow> random_rows();

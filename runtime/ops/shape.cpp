@@ -1,4 +1,4 @@
-// Ops that move elements and compute nothing: shapes, axes, slices, joining and splitting.
+// Ops that keep the elements and change their shape or the order of their axes.
 #include "runtime/kernels/shape.hpp"
 
 #include <fmt/format.h>
@@ -21,19 +21,10 @@ constexpr Param squeeze_params[] = {{"t", ParamKind::tensor},
                                     {"axes", ParamKind::axes, none_default, "none: every axis of extent 1"}};
 constexpr Param transpose_params[] = {{"t", ParamKind::tensor},
                                       {"permutation", ParamKind::axes, none_default, "none: the axes reversed"}};
-constexpr Param concat_params[] = {{"ts", ParamKind::tensors}, {"axis", ParamKind::integer, of(0)}};
-constexpr Param split_params[] = {
-    {"t", ParamKind::tensor},
-    {"splits", ParamKind::integers, no_default, "the number of equal parts, or the extents"},
-    {"axis", ParamKind::integer, of(0)}};
-constexpr Param slice_params[] = {{"t", ParamKind::tensor},
-                                  {"start", ParamKind::integers, none_default},
-                                  {"stop", ParamKind::integers, none_default},
-                                  {"step", ParamKind::integers, none_default},
-                                  {"axis", ParamKind::integers, none_default, "none: the leading axes"}};
-constexpr Param window_params[] = {
-    {"t", ParamKind::tensor}, {"starts", ParamKind::shape}, {"steps", ParamKind::shape}, {"sizes", ParamKind::shape}};
-constexpr Param subsample_params[] = {{"t", ParamKind::tensor}, {"strides", ParamKind::shape}};
+constexpr Param tile_params[] = {{"t", ParamKind::tensor},
+                                 {"repeats", ParamKind::shape, no_default, "how often, for each axis"}};
+constexpr Param expand_params[] = {{"t", ParamKind::tensor},
+                                   {"axis", ParamKind::integer, no_default, "where the axis is inserted"}};
 
 int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
 
@@ -103,172 +94,6 @@ void transpose_gradient(GradContext& c) {
   }
   c.set(0, transpose(c.dy(), inverse));
 }
-
-Kernel concat(const OpSite& s) {
-  std::vector<TensorSpec> specs;
-  for (const TensorSpec* spec : s.in) specs.push_back(*spec);
-  return concat_kernel(specs, axis_of(s, "axis", rank_of(s.input(0))));
-}
-
-// Elements [begin, begin + size) along one axis, without an op where that is everything.
-Expr window(const Expr& e, size_t axis, int64_t begin, int64_t size) {
-  Shape sizes = e.shape();
-  if (begin == 0 && sizes[axis] == size) return e;
-  Ints starts(sizes.size(), 0), steps(sizes.size(), 1);
-  starts[axis] = begin;
-  sizes[axis] = size;
-  return e.emitter().one("slice_window", {e}, {{"starts", starts}, {"steps", steps}, {"sizes", sizes}});
-}
-
-void concat_gradient(GradContext& c) {
-  const auto axis = static_cast<size_t>(normalise_axis(c.site().integer("axis"), rank_of(c.out_spec())));
-  int64_t begin = 0;
-  for (size_t i = 0; i < c.op().inputs.size(); ++i) {
-    const int64_t size = c.in_spec(i).shape[axis];
-    if (c.wants(i)) c.set(i, window(c.dy(), axis, begin, size));
-    begin += size;
-  }
-}
-
-std::vector<TensorSpec> infer_split(const OpSite& s) {
-  const TensorSpec& x = s.input(0);
-  const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(x)));
-  Ints sizes = s.integers("splits");
-  if (std::holds_alternative<int64_t>(s.attr("splits"))) {
-    const int64_t parts = sizes[0];
-    if (parts <= 0 || parts > std::max<int64_t>(1, x.shape[axis]) || x.shape[axis] % parts != 0)
-      refuse(s, fmt::format("axis {} of extent {} does not divide into {} equal parts", axis, x.shape[axis], parts));
-    sizes.assign(static_cast<size_t>(parts), x.shape[axis] / parts);
-  }
-  int64_t total = 0;
-  for (int64_t size : sizes)
-    if (size < 0 || size > x.shape[axis])
-      refuse(s, fmt::format("{} is not an extent of a part of axis {}", size, axis));
-    else
-      total = std::min(total + size, x.shape[axis] + 1);
-  if (total != x.shape[axis] || sizes.empty())
-    refuse(s, fmt::format("the parts {} do not add up to {}, the extent of axis {}", bracket_text(sizes), x.shape[axis],
-                          axis));
-  std::vector<TensorSpec> out;
-  for (int64_t size : sizes) {
-    out.push_back({x.shape, x.dtype, {}});
-    out.back().shape[axis] = size;
-  }
-  return out;
-}
-
-Kernel split(const OpSite& s) {
-  const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(s.input(0))));
-  Ints sizes;
-  for (const TensorSpec& spec : s.out) sizes.push_back(spec.shape[axis]);
-  return split_kernel(s.input(0), sizes, static_cast<int64_t>(axis));
-}
-
-void split_gradient(GradContext& c) {
-  if (!c.wants(0)) return;
-  std::vector<Expr> parts;
-  for (size_t i = 0; i < c.op().outputs.size(); ++i) {
-    const Expr dy = c.dy(i);
-    parts.push_back(dy ? dy
-                       : c.emitter().one("init", {}, {{"shape", c.out_spec(i).shape}, {"dtype", c.out_spec(i).dtype}}));
-  }
-  c.set(0, c.emitter().one("concat", {parts}, {{"axis", c.site().integer("axis")}}));
-}
-
-// Python's slices of one or more axes: a Slice with steps of 1 or -1, then a Subsample for larger steps. Nothing to do
-// gives the tensor itself.
-std::vector<Expr> expand_slice(Emitter& at, const OpArgs& args) {
-  const Expr& t = args.expr(0);
-  const auto fail = [&](const std::string& message) {
-    throw Error("slice: " + message, {fmt::format("{}: {}", t.label(), text(t.spec()))});
-  };
-  const auto list = [&](size_t param) -> Ints {
-    if (args.is_none(param)) return {};
-    const Attr& a = *args.attr(param);
-    if (const int64_t* i = std::get_if<int64_t>(&a)) return {*i};
-    return std::get<Ints>(a);
-  };
-  const Ints start = list(1), stop = list(2), step = list(3);
-  Ints axes = list(4);
-  size_t n = std::max({start.size(), stop.size(), step.size()});
-  if (n == 0) return {t};
-  for (const Ints* given : {&start, &stop, &step})
-    if (!given->empty() && given->size() != n) fail("start, stop and step must have the same length");
-  if (!axes.empty() && axes.size() != n) fail(fmt::format("{} axes for slices of {}", axes.size(), n));
-  if (static_cast<int64_t>(n) > t.rank()) fail(fmt::format("{} slices of a tensor of {} axes", n, t.rank()));
-  if (axes.empty())
-    for (size_t i = 0; i < n; ++i) axes.push_back(static_cast<int64_t>(i));
-
-  const Shape& shape = t.shape();
-  Ints starts(shape.size(), 0), steps(shape.size(), 1), strides(shape.size(), 1);
-  Shape sizes = shape;
-  std::vector<bool> seen(shape.size());
-  for (size_t i = 0; i < n; ++i) {
-    const auto axis = static_cast<size_t>(normalise_axis(axes[i], t.rank()));
-    if (seen[axis]) fail(fmt::format("axis {} is given twice", axis));
-    seen[axis] = true;
-    const int64_t extent = shape[axis], by = step.empty() ? 1 : step[i];
-    if (by == 0) fail("the step is 0");
-    const int64_t low = by < 0 ? -1 : 0, high = by < 0 ? extent - 1 : extent;
-    const auto clamped = [&](int64_t at_index) {
-      if (at_index < 0) at_index = at_index < -extent ? low : at_index + extent;
-      return std::clamp(at_index, low, std::max(low, high));
-    };
-    const int64_t first = start.empty() ? (by < 0 ? extent - 1 : 0) : clamped(start[i]);
-    const int64_t last = stop.empty() ? (by < 0 ? -1 : extent) : clamped(stop[i]);
-    starts[axis] = first;
-    steps[axis] = by < 0 ? -1 : 1;
-    sizes[axis] = std::max<int64_t>(0, by < 0 ? first - last : last - first);
-    if (sizes[axis] == 0) starts[axis] = 0;
-    // A stride past the end keeps the first element only, as any larger one does.
-    const int64_t stride = by == std::numeric_limits<int64_t>::min() ? extent : by < 0 ? -by : by;
-    strides[axis] = std::clamp<int64_t>(stride, 1, std::max<int64_t>(1, sizes[axis]));
-  }
-  const auto all_ones = [](const Ints& v) { return std::all_of(v.begin(), v.end(), [](int64_t i) { return i == 1; }); };
-  Expr result = t;
-  const bool strided = !all_ones(strides);
-  // Strides alone need no Slice before them.
-  if (sizes != shape || !all_ones(steps) || !strided)
-    result = at.one("slice_window", {t}, {{"starts", starts}, {"steps", steps}, {"sizes", sizes}});
-  if (strided) result = at.one("subsample", {result}, {{"strides", strides}});
-  return {result};
-}
-
-std::vector<TensorSpec> infer_window(const OpSite& s) {
-  const TensorSpec& x = s.input(0);
-  const Ints starts = s.integers("starts"), steps = s.integers("steps"), sizes = s.integers("sizes");
-  if (starts.size() != x.shape.size() || steps.size() != x.shape.size() || sizes.size() != x.shape.size())
-    refuse(s, "one start, step and size for each axis are needed");
-  return {{sizes, x.dtype, {}}};
-}
-
-void window_gradient(GradContext& c) {
-  if (!c.wants(0)) return;
-  const OpSite s = c.site();
-  c.set(0, c.emitter().one(
-               "slice_grad", {c.dy()},
-               {{"starts", s.integers("starts")}, {"steps", s.integers("steps")}, {"sizes", c.in_spec(0).shape}}));
-}
-
-std::vector<TensorSpec> infer_subsample(const OpSite& s) {
-  const TensorSpec& x = s.input(0);
-  const Ints strides = s.integers("strides");
-  if (strides.size() > x.shape.size()) refuse(s, fmt::format("{} strides for {} axes", strides.size(), x.shape.size()));
-  TensorSpec out{x.shape, x.dtype, {}};
-  for (size_t i = 0; i < strides.size(); ++i) {
-    if (strides[i] <= 0) refuse(s, fmt::format("strides must be positive, got {}", strides[i]));
-    out.shape[i] = out.shape[i] == 0 ? 0 : (out.shape[i] - 1) / strides[i] + 1;
-  }
-  return {out};
-}
-
-// The strides of all axes; those not given are 1.
-Ints full_strides(const OpSite& s, size_t rank) {
-  Ints strides = s.integers("strides");
-  strides.resize(rank, 1);
-  return strides;
-}
-
 constexpr OpRow reshape_row = {.name = "reshape",
                                .path = "ops.reshape",
                                .schedule = "Reshape",
@@ -302,40 +127,11 @@ constexpr OpRow transpose_row = {
     .inplace = "transpose_",
     .onnx = "Transpose",
     .tiles = tile_movement};
-
-constexpr OpRow concat_row = {.name = "concat",
-                              .path = "ops.concat",
-                              .schedule = "Concat",
-                              .output = "concat_out",
-                              .doc = "Joins tensors along an axis.",
-                              .example = "concat([array([1.0, 2.0]), array([3.0])], axis = 0)",
-                              .params = concat_params,
-                              .infer = infer_concat,
-                              .kernel = concat,
-                              .gradient = concat_gradient,
-                              .pattern = Pattern::movement,
-                              .inplace = "concat_",
-                              .onnx = "Concat",
-                              .tiles = tile_movement};
-
-constexpr OpRow view_form(OpRow row, const InPlace& names, bool aliases) {
-  row = in_place_form(row, names);
-  row.modifies = 0;
-  if (!aliases) row.alias = -1;
-  return row;
-}
-
-// Rows whose in-place form PopXL makes a view: here memory is contiguous, so transposing and joining copy.
+// A transposed matrix is a copy: memory is contiguous.
 constexpr OpRow transpose_view() {
   OpRow row = view_form(transpose_row, {"transpose_", "ops.transpose_", "TransposeInplace", "{0}_T"}, false);
   row.gradient = transpose_gradient;
   row.example = "transpose_(array([[1.0, 2.0], [3.0, 4.0]]))";
-  return row;
-}
-constexpr OpRow concat_view() {
-  OpRow row = view_form(concat_row, {"concat_", "ops.concat_", "ConcatInplace", "concat_out"}, false);
-  row.gradient = concat_gradient;
-  row.example = "concat_([array([1.0, 2.0]), array([3.0])], axis = 0)";
   return row;
 }
 constexpr OpRow reshape_view() {
@@ -401,103 +197,47 @@ constexpr OpRow rows[] = {
      .onnx = "Squeeze"},
     transpose_row,
     transpose_view(),
-    concat_row,
-    concat_view(),
-    {.name = "split",
-     .path = "ops.split",
-     .schedule = "Split",
-     .output = "{0}_split_{i}",
-     .doc = "Parts along an axis: a number of equal ones, or ones of the given extents.",
-     .example = "split(array([1.0, 2.0, 3.0, 4.0]), 2)",
-     .params = split_params,
-     .infer = infer_split,
-     .kernel = split,
-     .gradient = split_gradient,
-     .pattern = Pattern::movement,
-     .onnx = "Split",
-     .tiles = tile_movement},
-    {.name = "slice",
-     .path = "ops.slice",
-     .doc = "A part of one or more axes, as Python slices: negative positions count from the end.",
-     .example = "slice(array([1.0, 2.0, 3.0, 4.0]), 1, 3)",
-     .params = slice_params,
-     .expand = expand_slice,
-     .role = Role::composite,
-     .inplace = "slice_",
-     .onnx = "Slice"},
-    {.name = "slice_",
-     .path = "ops.slice_",
-     .doc = "The same as slice: memory is contiguous, so a part of a tensor is a copy.",
-     .example = "slice_(array([1.0, 2.0, 3.0, 4.0]), 1, 3)",
-     .params = slice_params,
-     .expand = expand_slice,
-     .role = Role::composite},
-    {.name = "slice_window",
-     .schedule = "Slice",
-     .output = "slice_out",
-     .doc = "A start, a step and a size for each axis.",
-     .params = window_params,
-     .infer = infer_window,
-     .kernel =
-         [](const OpSite& s) {
-           return slice_kernel(s.input(0), s.integers("starts"), s.integers("steps"), s.out[0].shape);
-         },
-     .gradient = window_gradient,
-     .pattern = Pattern::movement,
-     .tiles = tile_movement},
-    {.name = "slice_grad",
-     .schedule = "SliceGrad",
-     .output = "gradient",
-     .doc = "Zeros of shape `sizes` with t at the places that a slice took.",
-     .params = window_params,
-     .infer = infer_window,
-     .kernel =
-         [](const OpSite& s) {
-           return slice_grad_kernel(s.input(0), s.integers("starts"), s.integers("steps"), s.out[0].shape);
-         },
-     .pattern = Pattern::movement,
-     .tiles = tile_movement},
-    {.name = "subsample",
-     .path = "ops.subsample",
-     .schedule = "Subsample",
-     .output = "subsample_out",
-     .doc = "Every strides[i]-th element along axis i.",
-     .example = "subsample(array([1.0, 2.0, 3.0, 4.0]), [2])",
-     .params = subsample_params,
-     .infer = infer_subsample,
-     .kernel =
-         [](const OpSite& s) {
-           return slice_kernel(s.input(0), Ints(s.input(0).shape.size(), 0), full_strides(s, s.input(0).shape.size()),
-                               s.out[0].shape);
-         },
-     .gradient =
-         [](GradContext& c) {
-           if (!c.wants(0)) return;
-           const size_t rank = c.in_spec(0).shape.size();
-           c.set(0, c.emitter().one("slice_grad", {c.dy()},
-                                    {{"starts", Ints(rank, 0)},
-                                     {"steps", full_strides(c.site(), rank)},
-                                     {"sizes", c.in_spec(0).shape}}));
-         },
-     .pattern = Pattern::movement,
-     .tiles = tile_movement},
-    {.name = "diag",
-     .path = "ops.diag",
-     .doc = "The diagonal of a matrix.",
-     .example = "diag(array([[1.0, 2.0], [3.0, 4.0]]))",
-     .params = unary_params,
+    {.name = "expand_dims",
+     .path = "ops.expand_dims",
+     .doc = "The same elements with a further axis of extent 1.",
+     .example = "expand_dims(array([1.0, 2.0]), 0)",
+     .params = expand_params,
      .expand =
          [](Emitter& at, const OpArgs& args) {
            const Expr& t = args.expr(0);
-           if (t.rank() != 2)
-             throw Error(fmt::format("diag: {} must be a matrix, not of rank {}", t.label(), t.rank()));
-           // Past a square's last row the flattened stride would start over.
-           const int64_t columns = t.shape()[1], n = std::min(t.shape()[0], columns);
-           const Expr flat = window(reshape(t, {t.spec().size()}), 0, 0, n * columns);
-           return at.emit("subsample", {flat}, {{"strides", Ints{columns + 1}}});
+           const int64_t axis = normalise_axis(std::get<int64_t>(*args.attr(1)), t.rank() + 1);
+           Shape shape = t.shape();
+           shape.insert(shape.begin() + static_cast<ptrdiff_t>(axis), 1);
+           return at.emit("reshape", {t}, {{"shape", shape}});
          },
      .role = Role::composite,
-     .method = true},
+     .onnx = "Unsqueeze"},
+    {.name = "tile",
+     .path = "ops.tile",
+     .doc = "The tensor repeated along each axis.",
+     .example = "tile(array([1.0, 2.0]), [2])",
+     .params = tile_params,
+     .expand =
+         [](Emitter&, const OpArgs& args) {
+           const Expr& t = args.expr(0);
+           const Ints repeats = std::get<Ints>(*args.attr(1));
+           if (repeats.size() != t.shape().size())
+             throw Error(fmt::format("tile: {} repeats for {} axes", repeats.size(), t.rank()));
+           // Each axis [d] as [1, d], broadcast to [repeats, d].
+           Shape open, wide, result;
+           for (size_t i = 0; i < repeats.size(); ++i) {
+             if (repeats[i] < 0) throw Error(fmt::format("tile: a tensor cannot be repeated {} times", repeats[i]));
+             for (int64_t extent : {int64_t{1}, t.shape()[i]}) open.push_back(extent);
+             for (int64_t extent : {repeats[i], t.shape()[i]}) wide.push_back(extent);
+             int64_t extent = 0;
+             if (__builtin_mul_overflow(repeats[i], t.shape()[i], &extent))
+               throw Error("tile: the result is larger than memory");
+             result.push_back(extent);
+           }
+           return std::vector<Expr>{reshape(broadcast_to(reshape(t, open), wide), result)};
+         },
+     .role = Role::composite,
+     .onnx = "Tile"},
     {.name = "broadcast_to",
      .path = "ops.broadcast_to",
      .schedule = "Expand",

@@ -274,6 +274,94 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        [&] {
          return Sample{{x({2, 3, 4, 2})}};
        }},
+      {"interpolate",
+       [&] {
+         return Sample{{x({1, 2, 3, 4})},
+                       {{"scale_factor", std::vector<double>{1, 1, 2, 1.5}}, {"mode", std::string("linear")}}};
+       }},
+      {"interpolate_grad",
+       [&] {
+         return Sample{{x({1, 6, 6})},
+                       {{"shape", Ints{1, 3, 4}},
+                        {"scale_factor", std::vector<double>{1, 2, 1.5}},
+                        {"mode", std::string("cubic")}}};
+       }},
+      {"roi_align",
+       [&] {
+         return Sample{
+             {x({2, 2, 4, 5}), floats({2, 4}, {0.5F, 0.25F, 3, 3.5F, -1, 1, 4, 2}).cast(dtype), ints({2}, {1, 0})},
+             {{"output_size", Ints{2, 2}}, {"spatial_scale", 1.0}, {"sampling_ratio", int64_t{2}}}};
+       }},
+      {"roi_align_grad",
+       [&] {
+         return Sample{
+             {x({2, 2, 2, 2}), floats({2, 4}, {0.5F, 0.25F, 3, 3.5F, -1, 1, 4, 2}).cast(dtype), ints({2}, {1, 0})},
+             {{"output_size", Ints{2, 2}},
+              {"spatial_scale", 1.0},
+              {"sampling_ratio", int64_t{2}},
+              {"shape", Ints{2, 2, 4, 5}}}};
+       }},
+      {"pad",
+       [&] {
+         return Sample{{x(m)}, {{"padding", Ints{1, 0, 2, 1}}, {"value", 0.5}}};
+       }},
+      {"roll",
+       [&] {
+         return Sample{{x({2, 5})}, {{"shift", int64_t{-2}}, {"axis", int64_t{1}}}};
+       }},
+      {"tile",
+       [&] {
+         return Sample{{x(m)}, {{"repeats", Ints{2, 3}}}};
+       }},
+      {"scatter_update_grad",
+       [&] {
+         return Sample{{x({3, 2}), ints({2, 2}, {0, 2, 1, 0})}};
+       }},
+      {"bitwise_and",
+       [&] {
+         return Sample{{whole({3}, 4), whole({3}, 3)}};
+       }},
+      {"bitwise_or",
+       [&] {
+         return Sample{{whole({3}, 4), whole({3}, 3)}};
+       }},
+      {"bitwise_xor",
+       [&] {
+         return Sample{{whole({3}, 4), whole({3}, 3)}};
+       }},
+      {"bitwise_not", [&] { return Sample{{whole({3}, 4)}}; }},
+      {"shift_left",
+       [&] {
+         return Sample{{whole({3}, 4), whole({3}, 3)}};
+       }},
+      {"shift_right",
+       [&] {
+         return Sample{{whole({3}, 4), whole({3}, 3)}};
+       }},
+      {"rotary_pos_embed",
+       [&] {
+         return Sample{{x({1, 2, 2, 6}), x({2, 2}, 1), x({2, 2}, 2)}, {{"rotary_dim", int64_t{4}}}};
+       }},
+      {"trig_tables",
+       [&] {
+         return Sample{{}, {{"seq_len", int64_t{3}}, {"rotary_dim", int64_t{4}}}};
+       }},
+      {"ipu_copy",
+       [&] {
+         return Sample{{x(m)}, {{"destination", int64_t{1}}, {"source", int64_t{0}}}};
+       }},
+      {"copy_to_ipu",
+       [&] {
+         return Sample{{x(m)}, {{"destination", int64_t{1}}, {"source", int64_t{0}}}};
+       }},
+      {"print_tensor",
+       [&] {
+         return Sample{{x(m)}, {{"print_self", false}}};
+       }},
+      {"print",
+       [&] {
+         return Sample{{x(m)}, {{"title", std::string("t")}, {"print_self", false}}};
+       }},
       {"softmax",
        [&] {
          return Sample{{x(m)}, {{"axis", int64_t{-1}}}};

@@ -1,0 +1,103 @@
+// See print.hpp.
+#include "runtime/kernels/print.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "runtime/tensor/print.hpp"
+
+namespace pxl {
+namespace {
+
+std::string element(const Array& array, int64_t i, const PrintFormat& f) {
+  if (array.dtype() == DType::boolean) return array.integer(i) != 0 ? "true" : "false";
+  if (!is_floating(array.dtype())) return std::to_string(array.integer(i));
+  const double value = array.number(i);
+  const auto digits = static_cast<int>(f.digits);
+  if (std::isfinite(value) && f.floats == FloatFormat::fixed) return fmt::format("{:.{}f}", value, digits);
+  if (std::isfinite(value) && f.floats == FloatFormat::scientific) return fmt::format("{:.{}e}", value, digits);
+  std::string shortest = array.dtype() == DType::float64   ? number_text(value)
+                         : array.dtype() == DType::float32 ? number_text(static_cast<float>(value))
+                                                           : number_text(half(static_cast<float>(value)));
+  if (f.floats == FloatFormat::automatic && shortest.size() > f.digits + size_t{6})
+    return fmt::format("{:.{}g}", value, std::max(1, digits));
+  return shortest;
+}
+
+/// The elements of one axis that are shown; -1 stands for those left out.
+std::vector<int64_t> shown(const Array& array, int64_t extent, const PrintFormat& f) {
+  std::vector<int64_t> items;
+  const bool edges = array.size() > f.threshold && extent > 2 * f.edge_items;
+  for (int64_t i = 0; i < extent; ++i) {
+    if (edges && i == f.edge_items) {
+      items.push_back(-1);
+      i = extent - f.edge_items;
+      if (i == extent) break;
+    }
+    items.push_back(i);
+  }
+  return items;
+}
+
+/// Appends the part from `offset` on, of `inner` elements, whose first axis is `depth`.
+void append(const Array& array, size_t depth, int64_t offset, int64_t inner, const PrintFormat& f, std::string& text) {
+  const Shape& shape = array.shape();
+  if (depth == shape.size()) {
+    text += element(array, offset, f);
+    return;
+  }
+  const int64_t extent = shape[depth], step = extent == 0 ? 0 : inner / extent;
+  const std::string indent(depth + 1, ' ');
+  const bool rows = depth + 1 < shape.size();
+  text += f.open;
+  bool first = true;
+  for (int64_t i : shown(array, extent, f)) {
+    if (rows) {
+      text += "\n" + indent;
+      if (i < 0)
+        text += "...";
+      else
+        append(array, depth + 1, offset + i * step, step, f, text);
+      continue;
+    }
+    const std::string item = i < 0 ? "..." : element(array, offset + i * step, f);
+    const size_t begun = text.rfind('\n') + 1;  // npos + 1 is 0: the first line
+    if (!first && text.size() - begun + f.separator.size() + item.size() > static_cast<size_t>(f.line_width))
+      text += "\n" + indent;
+    else if (!first)
+      text += f.separator;
+    text += item;
+    first = false;
+  }
+  if (rows && extent > 0) text += "\n" + std::string(depth, ' ');
+  text += f.close;
+}
+
+}  // namespace
+
+std::string print_text(const Array& array, const PrintFormat& format) {
+  std::string text = format.title + ": ";
+  append(array, 0, 0, array.size(), format, text);
+  // Blocks of lines are set apart.
+  return text + (array.rank() > 1 ? "\n\n" : "\n");
+}
+
+Kernel print_kernel(const TensorSpec& t, const PrintFormat& format, bool prints) {
+  return [t, format, prints, bytes = static_cast<size_t>(t.bytes())](const Buffers& b) {
+    if (prints) {
+      Array array(t.dtype, t.shape);
+      if (bytes != 0) std::memcpy(array.mutable_raw(), b.in[0], bytes);
+      const std::string text = print_text(array, format);
+      std::fwrite(text.data(), 1, text.size(), stderr);
+      std::fflush(stderr);
+    }
+    if (bytes != 0 && b.in[0] != b.out[0]) std::memmove(b.out[0], b.in[0], bytes);
+  };
+}
+
+}  // namespace pxl

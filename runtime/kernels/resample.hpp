@@ -1,0 +1,50 @@
+// Reading images between their elements: interpolation along axes, and averages over regions of interest. Both are
+// linear in the data, so that their gradients are the same sums the other way round.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "runtime/kernels/kernel.hpp"
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl {
+
+/// Along one axis every new element is a weighted sum of `taps` old ones.
+struct AxisTaps {
+  int64_t axis = 0, in = 1, out = 1, taps = 1;
+  std::vector<int64_t> index = {};  ///< [out, taps], 0..in-1
+  std::vector<double> weight = {};  ///< [out, taps]
+};
+
+enum class Interpolation : uint8_t { nearest, linear, cubic };
+enum class NearestMode : uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
+enum class Coordinates : uint8_t { half_pixel, pytorch_half_pixel, align_corners, asymmetric, tf_crop_and_resize };
+
+/// Source: ONNX, operator Resize, with edges repeated; cubic has the coefficient -0.75.
+AxisTaps axis_taps(int64_t axis, int64_t in, int64_t out, double scale, Interpolation mode, NearestMode nearest,
+                   Coordinates coordinates);
+
+/// in: x [shape]; out: x with the axes replaced, one after the other.
+Kernel interpolate_kernel(DType dtype, const Shape& shape, const std::vector<AxisTaps>& axes);
+/// in: g (of the result's shape); out: dx [shape].
+Kernel interpolate_grad_kernel(DType dtype, const Shape& shape, const std::vector<AxisTaps>& axes);
+
+/// Averages over the cells of a grid laid over each region. Source: He et al., Mask R-CNN, section 3, without the shift
+/// by half a pixel.
+struct RoiAlign {
+  int64_t batch = 1, channels = 1, height = 1, width = 1;  ///< of the data
+  int64_t rois = 0;
+  std::array<int64_t, 2> out = {1, 1};
+  double scale = 1;      ///< of the regions' coordinates
+  int64_t sampling = 0;  ///< samples a cell and axis; 0: as many as the cell has pixels, rounded up
+  DType index = DType::int32;
+};
+/// in: x [batch, channels, height, width], rois [rois, 4] (x1, y1, x2, y2), batch index [rois];
+/// out: [rois, channels, out...]. A batch index out of range is a run-time Error.
+Kernel roi_align_kernel(DType dtype, const RoiAlign& r);
+/// in: g [rois, channels, out...], rois, batch index; out: dx.
+Kernel roi_align_grad_kernel(DType dtype, const RoiAlign& r);
+
+}  // namespace pxl

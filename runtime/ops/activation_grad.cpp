@@ -1,0 +1,122 @@
+// The gradients of activation functions as ops of their own, with their own gradients: each is g times a derivative, so
+// its gradient for g is the same op, and the one for the forward operand or result is the next derivative.
+#include <cmath>
+#include <numbers>
+
+#include "runtime/kernels/elementwise.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+template <Binary f>
+Kernel pairwise(const OpSite& s) {
+  return binary_kernel(f, s.input(0).dtype, s.input(0).shape, s.input(1).shape, s.out[0].shape);
+}
+
+constexpr Param gradient_x_params[] = {{"g", ParamKind::tensor}, {"x", ParamKind::tensor}};
+constexpr Param gradient_y_params[] = {{"g", ParamKind::tensor}, {"y", ParamKind::tensor}};
+constexpr Param clip_grad_params[] = {
+    {"g", ParamKind::tensor}, {"x", ParamKind::tensor}, {"min", ParamKind::number}, {"max", ParamKind::number}};
+
+Expr square(const Expr& x) { return x.emitter().one("square", {x}); }
+Expr apply(std::string_view op, const Expr& x) { return x.emitter().one(op, {x}); }
+
+/// The gradient of a row that is linear in g: `row` itself for g, `second` of the other operand times g for that one.
+template <class Second>
+void linear_in_g(GradContext& c, Second second) {
+  if (c.wants(0)) c.set(0, c.emitter().one(c.op().row->name, {c.dy(), c.in(1)}));
+  if (c.wants(1)) c.set(1, c.dy() * c.in(0) * second(c.in(1)));
+}
+
+Expr second_of_tanh(const Expr& y) { return y * -2.0; }          // of 1 - y^2, by y
+Expr second_of_sigmoid(const Expr& y) { return 1.0 - y * 2.0; }  // of y (1 - y), by y
+
+// With u = c (x + a x^3) and t = tanh u: (1 - t^2) (u' + x u'' / 2 - x t u'^2).
+Expr second_of_gelu(const Expr& x) {
+  constexpr double c = 0.7978845608028654, a = 0.044715;  // c: sqrt(2 / pi)
+  const Expr x2 = square(x);
+  const Expr t = apply("tanh", (x + x * x2 * a) * c);
+  const Expr u1 = (x2 * (3 * a) + 1.0) * c;
+  return (1.0 - square(t)) * (u1 + x2 * (3 * a * c) - x * t * square(u1));
+}
+
+// The density of the normal distribution times 2 - x^2.
+Expr second_of_geluerf(const Expr& x) {
+  const Expr x2 = square(x);
+  return apply("exp", x2 * -0.5) * (2.0 - x2) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+}
+
+// s (1 - s) (2 + x (1 - 2 s)).
+Expr second_of_swish(const Expr& x) {
+  const Expr s = apply("sigmoid", x);
+  return s * (1.0 - s) * (x * (1.0 - s * 2.0) + 2.0);
+}
+
+Expr second_of_erf(const Expr& x) { return x * apply("exp", -square(x)) * (-4.0 * std::numbers::inv_sqrtpi); }
+
+constexpr OpRow gradient_helper(std::string_view name, std::string_view schedule, std::string_view doc,
+                                std::span<const Param> params, KernelFn kernel, GradFn gradient, TileMap tiles) {
+  OpRow row{};
+  row.name = name;
+  row.schedule = schedule;
+  row.output = "gradient";
+  row.doc = doc;
+  row.params = params;
+  row.infer = infer_gradient_pair;
+  row.kernel = kernel;
+  row.gradient = gradient;
+  row.pattern = Pattern::elementwise;
+  row.inplace_ok = true;
+  row.tiles = tiles;
+  return row;
+}
+
+constexpr OpRow rows[] = {
+    gradient_helper(
+        "relu_grad", "ReluGrad", "g where the forward output is positive, else 0.", gradient_y_params,
+        pairwise<Binary::relu_grad_y>,
+        [](GradContext& c) {
+          if (c.wants(0)) c.set(0, c.emitter().one("relu_grad", {c.dy(), c.in(1)}));
+          set_zero(c, 1);
+        },
+        tile_gate_grad),
+    gradient_helper(
+        "tanh_grad", "TanhGrad", "g (1 - y^2).", gradient_y_params, pairwise<Binary::tanh_grad_y>,
+        [](GradContext& c) { linear_in_g(c, second_of_tanh); }, tile_gate_grad),
+    gradient_helper(
+        "sigmoid_grad", "SigmoidGrad", "g y (1 - y).", gradient_y_params, pairwise<Binary::sigmoid_grad_y>,
+        [](GradContext& c) { linear_in_g(c, second_of_sigmoid); }, tile_gate_grad),
+    gradient_helper(
+        "gelu_grad", "GeluGrad", "g times the derivative of gelu at x.", gradient_x_params,
+        pairwise<Binary::gelu_grad_x>, [](GradContext& c) { linear_in_g(c, second_of_gelu); }, tile_gelu_grad),
+    gradient_helper(
+        "geluerf_grad", "GeluErfGrad", "g times the derivative of geluerf at x.", gradient_x_params,
+        pairwise<Binary::geluerf_grad_x>, [](GradContext& c) { linear_in_g(c, second_of_geluerf); }, tile_geluerf_grad),
+    gradient_helper(
+        "swish_grad", "SwishGrad", "g times the derivative of swish at x.", gradient_x_params,
+        pairwise<Binary::swish_grad_x>, [](GradContext& c) { linear_in_g(c, second_of_swish); }, tile_swish_grad),
+    gradient_helper(
+        "erf_grad", "ErfGrad", "g times the derivative of erf at x.", gradient_x_params, pairwise<Binary::erf_grad_x>,
+        [](GradContext& c) { linear_in_g(c, second_of_erf); }, tile_geluerf_grad),
+    gradient_helper(
+        "clip_grad", "ClipGrad", "g where min < x < max, else 0.", clip_grad_params,
+        [](const OpSite& s) {
+          return clip_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.input(1).size());
+        },
+        [](GradContext& c) {
+          const OpSite s = c.site();
+          if (c.wants(0))
+            c.set(0, c.emitter().one("clip_grad", {c.dy(), c.in(1)}, {{"min", s.attr("min")}, {"max", s.attr("max")}}));
+          set_zero(c, 1);
+        },
+        tile_gate_grad),
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> activation_grad_rows() { return rows; }
+
+}  // namespace pxl

@@ -1,0 +1,120 @@
+// The ops of popxl.addons that are made of others.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr Param rotary_params[] = {{"x", ParamKind::tensor, no_default, "[batch, sequence, heads, features]"},
+                                   {"sin", ParamKind::tensor, no_default, "[sequence, rotary_dim / 2]"},
+                                   {"cos", ParamKind::tensor, no_default, "[sequence, rotary_dim / 2]"},
+                                   {"rotary_dim", ParamKind::integer, no_default, "features that are turned; even"}};
+constexpr Param table_params[] = {{"seq_len", ParamKind::integer},
+                                  {"rotary_dim", ParamKind::integer, no_default, "even"},
+                                  {"dtype", ParamKind::dtype, of(DType::float32)},
+                                  {"base", ParamKind::number, of(10000.0)}};
+constexpr Param square_add_params[] = {{"t", ParamKind::tensor},
+                                       {"loss_scaling", ParamKind::number_or_tensor, of(1.0)}};
+constexpr Param layout_params[] = {{"t", ParamKind::tensor}, {"bs", ParamKind::integer, of(1), "not used"}};
+
+void check_rotary_dim(std::string_view op, int64_t dim, int64_t most) {
+  if (dim <= 0 || dim % 2 != 0 || dim > most)
+    throw Error(fmt::format("{}: rotary_dim must be even and in 2..{}, not {}", op, most, dim));
+}
+
+std::vector<Expr> expand_rotary(Emitter& at, const OpArgs& args) {
+  const Expr &x = args.expr(0), &sin = args.expr(1), &cos = args.expr(2);
+  const int64_t dim = std::get<int64_t>(*args.attr(3));
+  if (x.rank() != 4)
+    throw Error(fmt::format("rotary_pos_embed: {} must have shape [batch, sequence, heads, features], not {}",
+                            x.label(), bracket_text(x.shape())));
+  const int64_t length = x.shape()[1], features = x.shape()[3], pairs = dim / 2;
+  check_rotary_dim("rotary_pos_embed", dim, features);
+  for (const Expr* table : {&sin, &cos})
+    if (table->shape() != Shape{length, pairs})
+      throw Error(fmt::format("rotary_pos_embed: {} must have shape {}, not {}", table->label(),
+                              bracket_text(Shape{length, pairs}), bracket_text(table->shape())));
+  // Pairs of neighbouring features along an axis of their own.
+  const Expr turned = reshape(narrow(x, 3, 0, dim), {x.shape()[0], length, x.shape()[2], pairs, 2});
+  const Expr even = narrow(turned, 4, 0, 1), odd = narrow(turned, 4, 1, 1);
+  const Expr s = reshape(sin, {1, length, 1, pairs, 1}), c = reshape(cos, {1, length, 1, pairs, 1});
+  const Expr both =
+      at.one("concat", {std::vector<Expr>{even * c - odd * s, odd * c + even * s}}, {{"axis", int64_t{4}}});
+  const Expr result = reshape(both, {x.shape()[0], length, x.shape()[2], dim});
+  if (dim == features) return {result};
+  return at.emit("concat", {std::vector<Expr>{result, narrow(x, 3, dim, features - dim)}}, {{"axis", int64_t{3}}});
+}
+
+std::vector<Expr> expand_tables(Emitter& at, const OpArgs& args) {
+  const int64_t length = std::get<int64_t>(*args.attr(0)), dim = std::get<int64_t>(*args.attr(1));
+  const double base = std::get<double>(*args.attr(3));
+  check_rotary_dim("trig_tables", dim, 1 << 20);
+  if (length < 0 || length > 1 << 24)
+    throw Error(fmt::format("trig_tables: seq_len must be in 0..{}, not {}", 1 << 24, length));
+  const Shape shape{length, dim / 2};
+  element_count(shape);
+  Array sin(DType::float64, shape), cos(DType::float64, shape);
+  double *to_sin = sin.mutable_data<double>(), *to_cos = cos.mutable_data<double>();
+  for (int64_t i = 0; i < length; ++i)
+    for (int64_t j = 0; j < dim / 2; ++j) {
+      const double angle =
+          static_cast<double>(i) * std::pow(base, -2.0 * static_cast<double>(j) / static_cast<double>(dim));
+      *to_sin++ = std::sin(angle);
+      *to_cos++ = std::cos(angle);
+    }
+  const DType dtype = std::get<DType>(*args.attr(2));
+  return {at.constant(sin.cast(dtype), "sin"), at.constant(cos.cast(dtype), "cos")};
+}
+
+constexpr OpRow rows[] = {
+    {.name = "rotary_pos_embed",
+     .path = "addons.ops.rotary_pos_embed",
+     .doc = "Rotary position embedding of GPT-J: neighbouring features are turned in pairs by the angles of their "
+            "position; features from rotary_dim on stay.",
+     .formula = "out[2i] = x[2i] cos_i - x[2i+1] sin_i, out[2i+1] = x[2i+1] cos_i + x[2i] sin_i",
+     .example = "rotary_pos_embed(ones([1, 2, 1, 2]), array([[0.0], [1.0]]), array([[1.0], [0.0]]), 2)",
+     .params = rotary_params,
+     .expand = expand_rotary,
+     .role = Role::composite},
+    {.name = "trig_tables",
+     .path = "addons.ops.trig_tables",
+     .doc = "The sines and cosines of rotary_pos_embed, [seq_len, rotary_dim / 2] each.",
+     .formula = "sin and cos of position / base^(2 i / rotary_dim)",
+     .example = "trig_tables(4, 2)",
+     .params = table_params,
+     .expand = expand_tables,
+     .role = Role::composite},
+    {.name = "grad_reduce_square_add",
+     .path = "addons.ops.grad_reduce_square_add",
+     .doc = "The sum of squares of a gradient without its loss scaling, as a float32 scalar.",
+     .formula = "sum (t / loss_scaling)^2",
+     .example = "grad_reduce_square_add(array([3.0, 4.0]), 2.0)",
+     .params = square_add_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           const Expr t = cast(args.expr(0), DType::float32);
+           if (args.has_expr(1)) return at.emit("sumsquare", {t / cast(args.expr(1), DType::float32)});
+           const double scale = std::get<double>(*args.attr(1));
+           return at.emit("sumsquare", {scale == 1 ? t : t / scale});
+         },
+     .role = Role::composite},
+    {.name = "linear_layout",
+     .path = "addons.ops.linear_layout",
+     .doc = "The tensor itself: it asks for a layout of tiles, which the host does not have.",
+     .example = "linear_layout(array([1.0, 2.0]))",
+     .params = layout_params,
+     .expand = [](Emitter&, const OpArgs& args) { return std::vector<Expr>{args.expr(0)}; },
+     .role = Role::composite},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> addon_rows() { return rows; }
+
+}  // namespace pxl

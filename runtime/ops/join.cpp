@@ -1,0 +1,152 @@
+// Joining tensors along an axis, and dividing them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/shape.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+constexpr Param concat_params[] = {{"ts", ParamKind::tensors}, {"axis", ParamKind::integer, of(0)}};
+constexpr Param split_params[] = {
+    {"t", ParamKind::tensor},
+    {"splits", ParamKind::integers, no_default, "the number of equal parts, or the extents"},
+    {"axis", ParamKind::integer, of(0)}};
+constexpr Param stack_params[] = {{"ts", ParamKind::tensors},
+                                  {"axis", ParamKind::integer, of(0), "where the new axis is inserted"}};
+
+int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
+
+Kernel concat(const OpSite& s) {
+  std::vector<TensorSpec> specs;
+  for (const TensorSpec* spec : s.in) specs.push_back(*spec);
+  return concat_kernel(specs, axis_of(s, "axis", rank_of(s.input(0))));
+}
+
+void concat_gradient(GradContext& c) {
+  const auto axis = static_cast<size_t>(normalise_axis(c.site().integer("axis"), rank_of(c.out_spec())));
+  int64_t begin = 0;
+  for (size_t i = 0; i < c.op().inputs.size(); ++i) {
+    const int64_t size = c.in_spec(i).shape[axis];
+    if (c.wants(i)) c.set(i, narrow(c.dy(), axis, begin, size));
+    begin += size;
+  }
+}
+
+std::vector<TensorSpec> infer_split(const OpSite& s) {
+  const TensorSpec& x = s.input(0);
+  const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(x)));
+  Ints sizes = s.integers("splits");
+  if (std::holds_alternative<int64_t>(s.attr("splits"))) {
+    const int64_t parts = sizes[0];
+    if (parts <= 0 || parts > std::max<int64_t>(1, x.shape[axis]) || x.shape[axis] % parts != 0)
+      refuse(s, fmt::format("axis {} of extent {} does not divide into {} equal parts", axis, x.shape[axis], parts));
+    sizes.assign(static_cast<size_t>(parts), x.shape[axis] / parts);
+  }
+  int64_t total = 0;
+  for (int64_t size : sizes)
+    if (size < 0 || size > x.shape[axis])
+      refuse(s, fmt::format("{} is not an extent of a part of axis {}", size, axis));
+    else
+      total = std::min(total + size, x.shape[axis] + 1);
+  if (total != x.shape[axis] || sizes.empty())
+    refuse(s, fmt::format("the parts {} do not add up to {}, the extent of axis {}", bracket_text(sizes), x.shape[axis],
+                          axis));
+  std::vector<TensorSpec> out;
+  for (int64_t size : sizes) {
+    out.push_back({x.shape, x.dtype, {}});
+    out.back().shape[axis] = size;
+  }
+  return out;
+}
+
+Kernel split(const OpSite& s) {
+  const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(s.input(0))));
+  Ints sizes;
+  for (const TensorSpec& spec : s.out) sizes.push_back(spec.shape[axis]);
+  return split_kernel(s.input(0), sizes, static_cast<int64_t>(axis));
+}
+
+void split_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  std::vector<Expr> parts;
+  for (size_t i = 0; i < c.op().outputs.size(); ++i) {
+    const Expr dy = c.dy(i);
+    parts.push_back(dy ? dy
+                       : c.emitter().one("init", {}, {{"shape", c.out_spec(i).shape}, {"dtype", c.out_spec(i).dtype}}));
+  }
+  c.set(0, c.emitter().one("concat", {parts}, {{"axis", c.site().integer("axis")}}));
+}
+constexpr OpRow concat_row = {.name = "concat",
+                              .path = "ops.concat",
+                              .schedule = "Concat",
+                              .output = "concat_out",
+                              .doc = "Joins tensors along an axis.",
+                              .example = "concat([array([1.0, 2.0]), array([3.0])], axis = 0)",
+                              .params = concat_params,
+                              .infer = infer_concat,
+                              .kernel = concat,
+                              .gradient = concat_gradient,
+                              .pattern = Pattern::movement,
+                              .inplace = "concat_",
+                              .onnx = "Concat",
+                              .tiles = tile_movement};
+
+constexpr OpRow concat_view() {
+  OpRow row = view_form(concat_row, {"concat_", "ops.concat_", "ConcatInplace", "concat_out"}, false);
+  row.gradient = concat_gradient;
+  row.example = "concat_([array([1.0, 2.0]), array([3.0])], axis = 0)";
+  return row;
+}
+
+constexpr OpRow rows[] = {
+    concat_row,
+    concat_view(),
+    {.name = "split",
+     .path = "ops.split",
+     .schedule = "Split",
+     .output = "{0}_split_{i}",
+     .doc = "Parts along an axis: a number of equal ones, or ones of the given extents.",
+     .example = "split(array([1.0, 2.0, 3.0, 4.0]), 2)",
+     .params = split_params,
+     .infer = infer_split,
+     .kernel = split,
+     .gradient = split_gradient,
+     .pattern = Pattern::movement,
+     .onnx = "Split",
+     .tiles = tile_movement},
+    {.name = "stack",
+     .path = "ops.stack",
+     .doc = "Joins tensors of one shape along a new axis.",
+     .example = "stack([array([1.0, 2.0]), array([3.0, 4.0])])",
+     .params = stack_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           const auto& parts = std::get<std::vector<Expr>>(args.values[0]);
+           const int64_t axis = normalise_axis(std::get<int64_t>(*args.attr(1)), parts[0].rank() + 1);
+           std::vector<Expr> wider;
+           for (const Expr& e : parts) {
+             if (e.shape() != parts[0].shape())
+               throw Error(fmt::format("stack: shapes differ: {} ({}) and {} ({})", bracket_text(parts[0].shape()),
+                                       parts[0].label(), bracket_text(e.shape()), e.label()));
+             Shape shape = e.shape();
+             shape.insert(shape.begin() + static_cast<ptrdiff_t>(axis), 1);
+             wider.push_back(reshape(e, shape));
+           }
+           return at.emit("concat", {wider}, {{"axis", axis}});
+         },
+     .role = Role::composite},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> join_rows() { return rows; }
+
+}  // namespace pxl

@@ -1,0 +1,361 @@
+// Parts of tensors, and tensors as parts of larger ones: slices, strides, padding, reversal.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/shape.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+Expr narrow(const Expr& e, size_t axis, int64_t begin, int64_t size) {
+  Shape sizes = e.shape();
+  if (begin == 0 && sizes[axis] == size) return e;
+  std::vector<int64_t> starts(sizes.size(), 0), steps(sizes.size(), 1);
+  starts[axis] = begin;
+  sizes[axis] = size;
+  return e.emitter().one("slice_window", {e}, {{"starts", starts}, {"steps", steps}, {"sizes", sizes}});
+}
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+constexpr Param slice_params[] = {{"t", ParamKind::tensor},
+                                  {"start", ParamKind::integers, none_default},
+                                  {"stop", ParamKind::integers, none_default},
+                                  {"step", ParamKind::integers, none_default},
+                                  {"axis", ParamKind::integers, none_default, "none: the leading axes"}};
+constexpr Param window_params[] = {
+    {"t", ParamKind::tensor}, {"starts", ParamKind::shape}, {"steps", ParamKind::shape}, {"sizes", ParamKind::shape}};
+constexpr Param subsample_params[] = {{"t", ParamKind::tensor}, {"strides", ParamKind::shape}};
+constexpr Param pad_params[] = {{"t", ParamKind::tensor},
+                                {"padding", ParamKind::shape, no_default, "before each axis, then behind each"},
+                                {"value", ParamKind::number, of(0.0)}};
+constexpr Param flip_params[] = {{"t", ParamKind::tensor}, {"axes", ParamKind::axes, none_default, "none: all axes"}};
+constexpr Param roll_params[] = {
+    {"t", ParamKind::tensor}, {"shift", ParamKind::integer}, {"axis", ParamKind::integer, of(0)}};
+constexpr Param triangle_params[] = {{"t", ParamKind::tensor, no_default, "[..., rows, columns]"},
+                                     {"diagonal", ParamKind::integer, of(0), "0: the main one; above it positive"}};
+
+int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
+
+// Python's slices of one or more axes: a Slice with steps of 1 or -1, then a Subsample for larger steps. Nothing to do
+// gives the tensor itself.
+std::vector<Expr> expand_slice(Emitter& at, const OpArgs& args) {
+  const Expr& t = args.expr(0);
+  const auto fail = [&](const std::string& message) {
+    throw Error("slice: " + message, {fmt::format("{}: {}", t.label(), text(t.spec()))});
+  };
+  const auto list = [&](size_t param) -> Ints {
+    if (args.is_none(param)) return {};
+    const Attr& a = *args.attr(param);
+    if (const int64_t* i = std::get_if<int64_t>(&a)) return {*i};
+    return std::get<Ints>(a);
+  };
+  const Ints start = list(1), stop = list(2), step = list(3);
+  Ints axes = list(4);
+  size_t n = std::max({start.size(), stop.size(), step.size()});
+  if (n == 0) return {t};
+  for (const Ints* given : {&start, &stop, &step})
+    if (!given->empty() && given->size() != n) fail("start, stop and step must have the same length");
+  if (!axes.empty() && axes.size() != n) fail(fmt::format("{} axes for slices of {}", axes.size(), n));
+  if (static_cast<int64_t>(n) > t.rank()) fail(fmt::format("{} slices of a tensor of {} axes", n, t.rank()));
+  if (axes.empty())
+    for (size_t i = 0; i < n; ++i) axes.push_back(static_cast<int64_t>(i));
+
+  const Shape& shape = t.shape();
+  Ints starts(shape.size(), 0), steps(shape.size(), 1), strides(shape.size(), 1);
+  Shape sizes = shape;
+  std::vector<bool> seen(shape.size());
+  for (size_t i = 0; i < n; ++i) {
+    const auto axis = static_cast<size_t>(normalise_axis(axes[i], t.rank()));
+    if (seen[axis]) fail(fmt::format("axis {} is given twice", axis));
+    seen[axis] = true;
+    const int64_t extent = shape[axis], by = step.empty() ? 1 : step[i];
+    if (by == 0) fail("the step is 0");
+    const int64_t low = by < 0 ? -1 : 0, high = by < 0 ? extent - 1 : extent;
+    const auto clamped = [&](int64_t at_index) {
+      if (at_index < 0) at_index = at_index < -extent ? low : at_index + extent;
+      return std::clamp(at_index, low, std::max(low, high));
+    };
+    const int64_t first = start.empty() ? (by < 0 ? extent - 1 : 0) : clamped(start[i]);
+    const int64_t last = stop.empty() ? (by < 0 ? -1 : extent) : clamped(stop[i]);
+    starts[axis] = first;
+    steps[axis] = by < 0 ? -1 : 1;
+    sizes[axis] = std::max<int64_t>(0, by < 0 ? first - last : last - first);
+    if (sizes[axis] == 0) starts[axis] = 0;
+    // A stride past the end keeps the first element only, as any larger one does.
+    const int64_t stride = by == std::numeric_limits<int64_t>::min() ? extent : by < 0 ? -by : by;
+    strides[axis] = std::clamp<int64_t>(stride, 1, std::max<int64_t>(1, sizes[axis]));
+  }
+  const auto all_ones = [](const Ints& v) { return std::all_of(v.begin(), v.end(), [](int64_t i) { return i == 1; }); };
+  Expr result = t;
+  const bool strided = !all_ones(strides);
+  // Strides alone need no Slice before them.
+  if (sizes != shape || !all_ones(steps) || !strided)
+    result = at.one("slice_window", {t}, {{"starts", starts}, {"steps", steps}, {"sizes", sizes}});
+  if (strided) result = at.one("subsample", {result}, {{"strides", strides}});
+  return {result};
+}
+
+std::vector<TensorSpec> infer_window(const OpSite& s) {
+  const TensorSpec& x = s.input(0);
+  const Ints starts = s.integers("starts"), steps = s.integers("steps"), sizes = s.integers("sizes");
+  if (starts.size() != x.shape.size() || steps.size() != x.shape.size() || sizes.size() != x.shape.size())
+    refuse(s, "one start, step and size for each axis are needed");
+  return {{sizes, x.dtype, {}}};
+}
+
+void window_gradient(GradContext& c) {
+  if (!c.wants(0)) return;
+  const OpSite s = c.site();
+  c.set(0, c.emitter().one(
+               "slice_grad", {c.dy()},
+               {{"starts", s.integers("starts")}, {"steps", s.integers("steps")}, {"sizes", c.in_spec(0).shape}}));
+}
+
+std::vector<TensorSpec> infer_subsample(const OpSite& s) {
+  const TensorSpec& x = s.input(0);
+  const Ints strides = s.integers("strides");
+  if (strides.size() > x.shape.size()) refuse(s, fmt::format("{} strides for {} axes", strides.size(), x.shape.size()));
+  TensorSpec out{x.shape, x.dtype, {}};
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (strides[i] <= 0) refuse(s, fmt::format("strides must be positive, got {}", strides[i]));
+    out.shape[i] = out.shape[i] == 0 ? 0 : (out.shape[i] - 1) / strides[i] + 1;
+  }
+  return {out};
+}
+
+// The strides of all axes; those not given are 1.
+Ints full_strides(const OpSite& s, size_t rank) {
+  Ints strides = s.integers("strides");
+  strides.resize(rank, 1);
+  return strides;
+}
+
+Ints before_of(const OpSite& s) {
+  const Ints padding = s.integers("padding");
+  return Ints(padding.begin(), padding.begin() + static_cast<ptrdiff_t>(padding.size() / 2));
+}
+
+std::vector<TensorSpec> infer_pad(const OpSite& s) {
+  TensorSpec out = s.input(0);
+  out.meta_shape.clear();
+  check_numbers(s, 0);
+  const Ints padding = s.integers("padding");
+  const size_t rank = out.shape.size();
+  if (padding.size() != 2 * rank)
+    refuse(s, fmt::format("padding {} must have the begins, then the ends, of {} axes", bracket_text(padding), rank));
+  for (size_t i = 0; i < padding.size(); ++i) {
+    if (padding[i] < 0 || padding[i] > int64_t{1} << 40)
+      refuse(s, fmt::format("padding must be 0 or more, got {}", padding[i]));
+    out.shape[i % rank] += padding[i];
+  }
+  prefixed(s, [&] { return element_count(out.shape); });
+  return {out};
+}
+
+// The elements on one side of a diagonal, zeros on the other.
+template <bool upper>
+std::vector<Expr> expand_triangle(Emitter& at, const OpArgs& args) {
+  const Expr& t = args.expr(0);
+  if (t.rank() < 2)
+    throw Error(fmt::format("{}: {} must have rows and columns, not shape {}", upper ? "triu" : "tril", t.label(),
+                            bracket_text(t.shape())));
+  const int64_t rows = t.shape()[t.shape().size() - 2], columns = t.shape().back();
+  const int64_t diagonal = std::clamp(std::get<int64_t>(*args.attr(1)), -rows - 1, columns + 1);
+  Array keep(DType::boolean, {rows, columns});
+  bool* to = keep.mutable_data<bool>();
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) *to++ = upper ? j - i >= diagonal : j - i <= diagonal;
+  return at.emit("select", {at.constant(std::move(keep), "mask"), t, at.scalar(0.0, t.dtype())});
+}
+
+constexpr OpRow rows[] = {
+    {.name = "slice",
+     .path = "ops.slice",
+     .doc = "A part of one or more axes, as Python slices: negative positions count from the end.",
+     .example = "slice(array([1.0, 2.0, 3.0, 4.0]), 1, 3)",
+     .params = slice_params,
+     .expand = expand_slice,
+     .role = Role::composite,
+     .inplace = "slice_",
+     .onnx = "Slice"},
+    {.name = "slice_",
+     .path = "ops.slice_",
+     .doc = "The same as slice: memory is contiguous, so a part of a tensor is a copy.",
+     .example = "slice_(array([1.0, 2.0, 3.0, 4.0]), 1, 3)",
+     .params = slice_params,
+     .expand = expand_slice,
+     .role = Role::composite},
+    {.name = "slice_window",
+     .schedule = "Slice",
+     .output = "slice_out",
+     .doc = "A start, a step and a size for each axis.",
+     .params = window_params,
+     .infer = infer_window,
+     .kernel =
+         [](const OpSite& s) {
+           return slice_kernel(s.input(0), s.integers("starts"), s.integers("steps"), s.out[0].shape);
+         },
+     .gradient = window_gradient,
+     .pattern = Pattern::movement,
+     .tiles = tile_movement},
+    {.name = "slice_grad",
+     .schedule = "SliceGrad",
+     .output = "gradient",
+     .doc = "Zeros of shape `sizes` with t at the places that a slice took.",
+     .params = window_params,
+     .infer = infer_window,
+     .kernel =
+         [](const OpSite& s) {
+           return slice_grad_kernel(s.input(0), s.integers("starts"), s.integers("steps"), s.out[0].shape);
+         },
+     .gradient =
+         [](GradContext& c) {
+           if (!c.wants(0)) return;
+           const OpSite s = c.site();
+           c.set(0, c.emitter().one(
+                        "slice_window", {c.dy()},
+                        {{"starts", s.attr("starts")}, {"steps", s.attr("steps")}, {"sizes", c.in_spec(0).shape}}));
+         },
+     .pattern = Pattern::movement,
+     .tiles = tile_movement},
+    {.name = "subsample",
+     .path = "ops.subsample",
+     .schedule = "Subsample",
+     .output = "subsample_out",
+     .doc = "Every strides[i]-th element along axis i.",
+     .example = "subsample(array([1.0, 2.0, 3.0, 4.0]), [2])",
+     .params = subsample_params,
+     .infer = infer_subsample,
+     .kernel =
+         [](const OpSite& s) {
+           return slice_kernel(s.input(0), Ints(s.input(0).shape.size(), 0), full_strides(s, s.input(0).shape.size()),
+                               s.out[0].shape);
+         },
+     .gradient =
+         [](GradContext& c) {
+           if (!c.wants(0)) return;
+           const size_t rank = c.in_spec(0).shape.size();
+           c.set(0, c.emitter().one("slice_grad", {c.dy()},
+                                    {{"starts", Ints(rank, 0)},
+                                     {"steps", full_strides(c.site(), rank)},
+                                     {"sizes", c.in_spec(0).shape}}));
+         },
+     .pattern = Pattern::movement,
+     .tiles = tile_movement},
+    {.name = "diag",
+     .path = "ops.diag",
+     .doc = "The diagonal of a matrix.",
+     .example = "diag(array([[1.0, 2.0], [3.0, 4.0]]))",
+     .params = unary_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           const Expr& t = args.expr(0);
+           if (t.rank() != 2)
+             throw Error(fmt::format("diag: {} must be a matrix, not of rank {}", t.label(), t.rank()));
+           // Past a square's last row the flattened stride would start over.
+           const int64_t columns = t.shape()[1], n = std::min(t.shape()[0], columns);
+           const Expr flat = narrow(reshape(t, {t.spec().size()}), 0, 0, n * columns);
+           return at.emit("subsample", {flat}, {{"strides", Ints{columns + 1}}});
+         },
+     .role = Role::composite,
+     .method = true},
+    {.name = "pad",
+     .path = "ops.pad",
+     .schedule = "Pad",
+     .output = "pad_out",
+     .doc = "A value around the elements: so many before each axis and behind each.",
+     .example = "pad(array([1.0, 2.0]), [1, 2])",
+     .params = pad_params,
+     .infer = infer_pad,
+     .kernel =
+         [](const OpSite& s) {
+           const Ints padding = s.integers("padding"), before = before_of(s);
+           return pad_kernel(s.input(0), before,
+                             Ints(padding.begin() + static_cast<ptrdiff_t>(before.size()), padding.end()),
+                             s.number("value"));
+         },
+     .gradient =
+         [](GradContext& c) {
+           if (!c.wants(0)) return;
+           c.set(0, c.emitter().one("slice_window", {c.dy()},
+                                    {{"starts", before_of(c.site())},
+                                     {"steps", Ints(c.in_spec(0).shape.size(), 1)},
+                                     {"sizes", c.in_spec(0).shape}}));
+         },
+     .pattern = Pattern::movement,
+     .onnx = "Pad",
+     .tiles = tile_movement},
+    {.name = "flip",
+     .path = "ops.flip",
+     .schedule = "Flip",
+     .output = "flip_out",
+     .doc = "The elements in reverse order along axes.",
+     .example = "flip(array([1.0, 2.0, 3.0]), 0)",
+     .params = flip_params,
+     .infer =
+         [](const OpSite& s) {
+           axes_of(s, "axes", rank_of(s.input(0)));
+           return infer_same(s);
+         },
+     .kernel = [](const OpSite& s) { return flip_kernel(s.input(0), axes_of(s, "axes", rank_of(s.input(0)))); },
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) c.set(0, c.emitter().one("flip", {c.dy()}, {{"axes", c.site().attr("axes")}}));
+         },
+     .pattern = Pattern::movement,
+     .tiles = tile_movement},
+    {.name = "roll",
+     .path = "ops.roll",
+     .schedule = "Roll",
+     .output = "roll_out",
+     .doc = "The elements moved on along an axis; those that fall off the end come in at the beginning.",
+     .example = "roll(array([1.0, 2.0, 3.0]), 1)",
+     .params = roll_params,
+     .infer =
+         [](const OpSite& s) {
+           axis_of(s, "axis", rank_of(s.input(0)));
+           return infer_same(s);
+         },
+     .kernel =
+         [](const OpSite& s) {
+           return roll_kernel(s.input(0), s.integer("shift"), axis_of(s, "axis", rank_of(s.input(0))));
+         },
+     .gradient =
+         [](GradContext& c) {
+           if (!c.wants(0)) return;
+           const OpSite s = c.site();
+           const int64_t extent =
+               c.in_spec(0).shape[static_cast<size_t>(normalise_axis(s.integer("axis"), rank_of(c.in_spec(0))))];
+           const int64_t back = extent == 0 ? 0 : extent - 1 - (s.integer("shift") % extent + extent - 1) % extent;
+           c.set(0, c.emitter().one("roll", {c.dy()}, {{"shift", back}, {"axis", s.integer("axis")}}));
+         },
+     .pattern = Pattern::movement,
+     .tiles = tile_movement},
+    {.name = "tril",
+     .path = "ops.tril",
+     .doc = "The lower triangle of matrices; zeros above a diagonal.",
+     .example = "tril(array([[1.0, 2.0], [3.0, 4.0]]))",
+     .params = triangle_params,
+     .expand = expand_triangle<false>,
+     .role = Role::composite},
+    {.name = "triu",
+     .path = "ops.triu",
+     .doc = "The upper triangle of matrices; zeros below a diagonal.",
+     .example = "triu(array([[1.0, 2.0], [3.0, 4.0]]))",
+     .params = triangle_params,
+     .expand = expand_triangle<true>,
+     .role = Role::composite},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+std::span<const OpRow> slice_rows() { return rows; }
+
+}  // namespace pxl
