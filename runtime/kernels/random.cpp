@@ -59,12 +59,42 @@ half below(half x) {
   return r;
 }
 
-/// keep[i] for elements [begin, begin + n): whether word i of the stream reaches p.
+constexpr size_t lanes = 16;
+
+/// The words of `lanes` blocks in a row, words[w][l] being word w of block `first` + l: philox4x32 side by side, so
+/// that the rounds are vector code.
+void draw_lanes(Key key, Stream stream, uint64_t first, uint32_t (&words)[4][lanes]) {
+  constexpr uint64_t m0 = 0xD2511F53, m1 = 0xCD9E8D57;
+  constexpr uint32_t w0 = 0x9E3779B9, w1 = 0xBB67AE85;
+  for (size_t l = 0; l < lanes; ++l) {
+    words[0][l] = static_cast<uint32_t>(first + l);
+    words[1][l] = static_cast<uint32_t>((first + l) >> 32);
+    words[2][l] = static_cast<uint32_t>(stream);
+    words[3][l] = 0;
+  }
+  for (int round = 0; round < 10; ++round) {
+    for (size_t l = 0; l < lanes; ++l) {
+      const uint64_t p0 = m0 * words[0][l], p1 = m1 * words[2][l];
+      words[0][l] = static_cast<uint32_t>(p1 >> 32) ^ words[1][l] ^ key[0];
+      words[1][l] = static_cast<uint32_t>(p1);
+      words[2][l] = static_cast<uint32_t>(p0 >> 32) ^ words[3][l] ^ key[1];
+      words[3][l] = static_cast<uint32_t>(p0);
+    }
+    key[0] += w0, key[1] += w1;
+  }
+}
+
+/// keep[i] for elements [begin, begin + n): whether their words of the stream reach p.
 void mask_bits(Key key, double p, bool* keep, int64_t begin, int64_t n) {
   const uint64_t threshold = static_cast<uint64_t>(p * 0x1p32);
-  fill_by_four(key, Stream::mask, keep, begin, n, [&](const std::array<uint32_t, 4>& words, bool* out) {
-    for (size_t l = 0; l < 4; ++l) out[l] = words[l] >= threshold;
-  });
+  constexpr int64_t step = 4 * lanes;
+  const int64_t skipped = begin % 4;  // of the first block's words
+  for (int64_t i = -skipped; i < n; i += step) {
+    uint32_t words[4][lanes];
+    draw_lanes(key, Stream::mask, static_cast<uint64_t>(begin + i) / 4, words);
+    const int64_t m = std::min(step, n - i);
+    for (int64_t j = i < 0 ? skipped : 0; j < m; ++j) keep[i + j] = words[j & 3][j >> 2] >= threshold;
+  }
 }
 
 void check_probability(double p) {
@@ -127,19 +157,20 @@ Kernel dropout_kernel(const TensorSpec& x, double p) {
   return with_floating("dropout", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return [p, n = x.size()](const Buffers& b) {
+    const double work = 1.5 * static_cast<double>(x.size());
+    return Kernel::by_element(x.size(), work, [p](const Buffers& b, int64_t begin, int64_t end) {
       const Key key = key_of(b, 1);
       const C scale = static_cast<C>(1.0 / (1.0 - p));
       bool keep[block_size];
       C buffer[block_size];
-      for (int64_t i = 0; i < n; i += block_size) {
-        const int64_t m = std::min(block_size, n - i);
+      for (int64_t i = begin; i < end; i += block_size) {
+        const int64_t m = std::min(block_size, end - i);
         mask_bits(key, p, keep, i, m);
         const C* line = load_line(b.input<T>(0) + i, 1, m, buffer);
         for (int64_t j = 0; j < m; ++j) buffer[j] = keep[j] ? line[j] * scale : C(0);
         store_line<T>(buffer, b.output<T>(0) + i, 1, m);
       }
-    };
+    });
   });
 }
 

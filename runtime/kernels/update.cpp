@@ -123,15 +123,16 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
 
 Kernel accumulator_scale_kernel(const TensorSpec& t, Scalar f) {
   const Arithmetic a("accumulator_scale", t.dtype);
-  return [=, n = t.size()](const Buffers& b) {
-    if (n == 0) return;
+  const int64_t n = t.size();
+  return Kernel::by_element(n, 0.2 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
     const double factor = f.read(b);
     const Number scale(a.dtype, factor);
+    std::byte* out = b.out[0] + begin * a.width;
     if (factor == 0)
-      std::memset(b.out[0], 0, static_cast<size_t>(n * a.width));
+      std::memset(out, 0, static_cast<size_t>((end - begin) * a.width));
     else
-      a.mul.vs(b.in[0], scale.bytes, b.out[0], n);
-  };
+      a.mul.vs(b.in[0] + begin * a.width, scale.bytes, out, end - begin);
+  });
 }
 
 Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Scalar fb) {

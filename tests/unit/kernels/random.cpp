@@ -1,6 +1,7 @@
 // Random kernels: statistics, repeatability, masks.
 #include "runtime/kernels/random.hpp"
 
+#include "runtime/tensor/random.hpp"
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;
@@ -51,6 +52,30 @@ TEST_CASE("dropout") {
   CHECK_THROWS_AS(dropout_kernel(x.spec(), 1.5), Error);
   const Array rows = run(shaped_dropout_kernel(x.spec(), {100, 1}, 0.5), {x, seed()}, x.spec());
   for (int64_t i = 0; i < rows.size(); ++i) CHECK(rows.number(i) == rows.number(i / 100 * 100));
+}
+
+TEST_CASE("dropout of a piece, wherever it begins, is that piece of the whole") {
+  for (DType dtype : floats) {
+    const TensorSpec x = spec(dtype, {7, 401});
+    const Array a = ramp(dtype, x.shape), whole_seed = seed();
+    const Kernel kernel = dropout_kernel(x, 0.4);
+    const Array whole = run(kernel, {a, whole_seed}, x);
+    REQUIRE(kernel.takes_elements());
+    for (int64_t width : {1, 3, 64, 401, 1027}) {
+      Array pieces = Array::full(dtype, x.shape, 9);
+      const std::byte* in[] = {a.raw(), whole_seed.raw()};
+      std::byte* out[] = {pieces.mutable_raw()};
+      for (int64_t i = 0; i < x.size(); i += width)
+        kernel.phases().back().part({in, out}, i, std::min(i + width, x.size()));
+      CHECK(identical(whole, pieces));
+    }
+    // Which elements stay follows from the words of philox4x32 alone.
+    for (int64_t i = 0; i < x.size(); i += 97) {
+      const auto words = philox4x32({static_cast<uint32_t>(i / 4), 0, 3, 0}, {7, 42});
+      const bool kept = words[static_cast<size_t>(i % 4)] >= static_cast<uint32_t>(0.4 * 0x1p32);
+      if (a.number(i) != 0) CHECK((whole.number(i) != 0) == kept);
+    }
+  }
 }
 
 TEST_CASE("derived seeds differ from each other and from their parent") {
