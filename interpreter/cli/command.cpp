@@ -15,6 +15,7 @@
 #include <new>
 #include <sstream>
 
+#include "interpreter/cli/json.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/suggest.hpp"
 
@@ -22,8 +23,19 @@ namespace pxl::cli {
 
 namespace {
 
-const Command* const table[] = {&run_command, &repl_command,    &test_command,
-                                &fmt_command, &profile_command, &validate_model_command};
+// clang-format off
+const Command* const table[] = {
+    &run_command,
+    &repl_command,
+    &test_command,
+    &check_command,
+    &fmt_command,
+    &profile_command,
+    &validate_model_command,
+};
+// clang-format on
+
+bool json_output = false;
 
 constexpr Flag global_flags[] = {
     {"-e", "CODE", "run a text given on the command line"},
@@ -31,6 +43,7 @@ constexpr Flag global_flags[] = {
     {"-i", "FILE ...", "run the files, then read on from the terminal: `pxl repl`"},
     {"--quiet", "", "no progress, no notices"},
     {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
+    json_flag,
     {"--version", "", "the version"},
     {"--help", "", "this text; `pxl FILE --help` lists a script's options", "-h"},
 };
@@ -113,13 +126,22 @@ void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments)
       flags.quiet = true;
     else if (arguments.front() == "--profile")
       flags.profile = true;
+    else if (arguments.front() == "--json")
+      flags.json = use_json({.json = true});
     else
       return;
     arguments.erase(arguments.begin());
   }
 }
 
+bool use_json(const CommonFlags& flags, const Invocation& call) {
+  json_output |= flags.json || call.has(json_flag.name);
+  return json_output;
+}
+
 int report(const Error& error) {
+  if (json_output)
+    for (const Diagnostic& d : error.all()) emit(diagnostic_event(d));
   std::fflush(stdout);
   const bool colour = colours();
   for (const Diagnostic& d : error.all()) fmt::print(stderr, "{}", render(d, colour));

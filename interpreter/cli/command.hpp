@@ -27,6 +27,7 @@ enum ExitStatus : int {
 struct CommonFlags {
   bool quiet = false;
   bool profile = false;  ///< sessions print where their time went
+  bool json = false;     ///< standard output is for programs (json.hpp)
 };
 
 /// Takes the flags at the beginning off the arguments.
@@ -49,8 +50,7 @@ struct Command {
   std::span<const Flag> flags = {};
   std::string_view details = {};  ///< paragraphs for `pxl help NAME` and the manual
 };
-extern const Command run_command, repl_command, test_command, fmt_command;
-extern const Command profile_command, validate_model_command;
+extern const Command run_command, repl_command, test_command, check_command, fmt_command, profile_command;
 std::span<const Command* const> commands();
 /// The flags that stand before a command, or alone.
 std::span<const Flag> main_flags();
@@ -74,6 +74,10 @@ std::string help_text(const Command& command);
 int run_command_line(const std::vector<std::string>& arguments);
 
 int run_script(const CommonFlags& flags, const std::vector<std::string>& arguments);
+
+constexpr Flag json_flag{"--json", "", "one JSON object a line on standard output (docs/json.md)"};
+/// Whether --json stands before or behind the command's name; from then on diagnostics are written as objects too.
+bool use_json(const CommonFlags& flags, const Invocation& call = {});
 
 /// Prints diagnostics to standard error (with colours on a terminal, unless NO_COLOR is set) and gives the status.
 int report(const Error& error);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "interpreter/elaborate/builtins.hpp"
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "runtime/io/npy.hpp"
@@ -233,12 +234,14 @@ void bind_data_builtins(Interpreter&, Scope& p) {
            in.random().reseed(static_cast<uint64_t>(ArgReader("random_seed", args, {"seed"}).integer("seed")));
            return {};
          });
-  define(p, "load", "load(path)", "The array of a .npy file.", [](Interpreter&, const Arguments& args) -> Value {
+  define(p, "load", "load(path)", "The array of a .npy file.", [](Interpreter& in, const Arguments& args) -> Value {
+    needs_run(in);
     return load_npy(ArgReader("load", args, {"path"}).string("path"));
   });
   define(p, "save", "save(path, array)", "Writes an array to a .npy file.",
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a("save", args, {"path", "array"});
+           needs_run(in);
            save_npy(a.string("path"), in.to_array(a.value("array")));
            return {};
          });

@@ -2,6 +2,7 @@
 // runs of operators are loops. The innermost expression that fails gives an error its place.
 #include <fmt/format.h>
 
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "runtime/base/suggest.hpp"
@@ -24,7 +25,7 @@ Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
       if (const Value* v = s->find_here(e.name)) return *v;
     return in.prelude()->names.at(e.name);
   }
-  if (const Value* v = a.scope->find(e.name)) return *v;
+  if (const Value* v = a.scope->find(e.name)) return known(in, *v);
   std::vector<std::string> notes;
   if (std::string hint = did_you_mean(e.name, a.scope->visible_names()); !hint.empty()) notes.push_back(hint);
   Error error("unknown name `" + e.name + "`", notes);
@@ -231,7 +232,8 @@ Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
 
 Value member_value(Interpreter& in, const ast::MemberExpr& e, Activation& a) {
   const Value base = in.evaluate(*e.base, a);
-  return located(in, e.span, [&] { return in.member(base, e.name, e.name_span); });
+  const Value v = located(in, e.span, [&] { return in.member(base, e.name, e.name_span); });
+  return known(in, v);
 }
 
 }  // namespace

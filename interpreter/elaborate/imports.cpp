@@ -15,6 +15,11 @@ namespace pxl {
 
 namespace fs = std::filesystem;
 
+void Interpreter::begin_file(const ast::TreePtr& tree) {
+  file_scope_ = std::make_shared<Scope>(prelude_);
+  keep(tree);
+}
+
 void Interpreter::run_file(const ast::TreePtr& tree) {
   file_scope_ = std::make_shared<Scope>(prelude_);
   run_more(tree);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graphs.hpp"
 #include "interpreter/elaborate/internal.hpp"
 
@@ -52,7 +53,14 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
       throw Error(what + " is " + text(spec) + ": " + number_text(init.as_double()) + " is no whole number");
     return Array::full(spec.dtype, spec.shape, init.as_double());
   }
-  if (auto* i = init.as<InitialiserObject>()) return fitted(i->draw(in, spec), spec, what);
+  if (auto* i = init.as<InitialiserObject>()) {
+    if (!in.checking) return fitted(i->draw(in, spec), spec, what);
+    // A check wants what the initialiser says of the spec, and no numbers.
+    TensorSpec one = spec;
+    for (int64_t& n : one.shape) n = std::min<int64_t>(n, 1);
+    i->draw(in, one);
+    return Array(spec.dtype, spec.shape);
+  }
   if (as_tensor(init))
     type_error(what + " can't start from a tensor, whose value exists only when a session runs; give an array");
   if (init.is_object() && init.object()->callable()) {

@@ -37,6 +37,7 @@ struct Scope {
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
+struct Checking;    // a check of a file that does not run it; check.hpp
 struct BuildState;  // what a module's build or a graph function collects; modules.hpp
 struct GraphWorld;  // builds in progress, graphs that calls share, facts about graphs; modules.hpp
 
@@ -174,6 +175,10 @@ class Interpreter {
   void notice(std::string_view text) {
     if (!options_.quiet) options_.err(text);
   }
+  Checking* checking = nullptr;  ///< set while a file is checked without being run
+  /// Begins a file scope for a tree whose statements the caller runs; keeps a tree's code alive.
+  void begin_file(const ast::TreePtr& tree);
+  void keep(const ast::TreePtr& tree) { trees_.push_back(tree); }
   FramePtr frames;  ///< the chain of module calls that is running
   Span here;        ///< the expression that is being evaluated: where new ops come from
 

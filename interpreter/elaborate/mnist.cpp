@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interpreter/elaborate/builtins.hpp"
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "runtime/io/dataset.hpp"
 
@@ -101,6 +102,7 @@ Value mnist(Interpreter& in, const Arguments& args) {
   if (train < 1 || test < 1 || train > 10000000 || test > 10000000) {
     throw run_error("mnist: the sizes must be from 1 to 10000000");
   }
+  needs_run(in);
   const Mnist data = load_mnist(train, test);
   auto o = std::make_shared<MnistObject>();
   o->source = data.source;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/graphs.hpp"
 #include "interpreter/elaborate/internal.hpp"
@@ -83,11 +84,14 @@ std::vector<std::optional<Value>> bind_row(const OpRow& row, Arguments& args, co
   return values;
 }
 
+constexpr int64_t most_checked_elements = int64_t{1} << 18;  ///< of an array on which a check still computes
+
 struct OperandWorld {
   bool tensors = false;  ///< some operand is a tensor
   bool arrays = false;   ///< some operand is a host array
   bool any = false;      ///< some operand is given at all
   bool floats = false;   ///< some number is a float
+  int64_t elements = 0;  ///< of the largest host array
   Tensor* first = nullptr;
 
   void look(const Value& v, int depth = 0) {
@@ -96,8 +100,9 @@ struct OperandWorld {
     if (Tensor* t = as_tensor(v)) {
       tensors = true;
       if (!first) first = t;
-    } else if (v.as_array()) {
+    } else if (const Array* array = v.as_array()) {
       arrays = true;
+      elements = std::max(elements, array->size());
     } else if (v.is_float()) {
       floats = true;
     } else if (auto* s = v.as<SequenceObject>(); s && depth < 32) {
@@ -275,6 +280,7 @@ Value Interpreter::call_op(const OpRow& row, Arguments args) {
     }
     return result_of(std::move(outputs));
   }
+  if (checking && world.elements > most_checked_elements) throw Unevaluated{};
   EagerEmitter emitter;
   const OpArgs op_args = convert_all(Converter(*this, emitter, row, world), row, values);
   for (const Expr& e : emitter.emit(row, op_args)) outputs.push_back(unwrap_host(e.array(), !world.arrays));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 
 namespace pxl {
@@ -118,6 +119,7 @@ void Interpreter::declare_option(const ast::OptionStmt& s, Activation& a) {
       }
     }
   } else {
+    needs_run(*this);
     Error e(fmt::format("option `{}` has no default and was not given", s.name),
             {fmt::format("give it on the command line: --{} {}", s.name, info.type)}, Fault::usage);
     e.locate(s.name_span, frames);

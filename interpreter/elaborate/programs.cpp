@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "runtime/base/suggest.hpp"
@@ -128,6 +129,7 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
   for (const std::string& name : result->fields->order)
     if (std::find(ir_member_names().begin(), ir_member_names().end(), name) != ir_member_names().end())
       refuse_member_name(f, name);
+  if (in.checking) in.checking->irs.push_back(result->ir);
   return result;
 }
 

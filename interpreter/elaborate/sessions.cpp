@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/estimates.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
@@ -217,6 +218,7 @@ Value make_session(Interpreter& in, const Arguments& args) {
     if (t.ir == ir->ir && t.ir != in.implicit_ir())
       throw Error("program " + ir->ir->name() +
                   " is still being built: make its session after the program has returned");
+  needs_run(in);
   auto s = std::make_shared<SessionObject>();
   s->ir = ir->ir;
   s->program = holder.is_none() ? a.value("ir") : holder;
@@ -266,6 +268,7 @@ Value eval_tensor(Interpreter& in, Arguments args) {
     throw Error(
         "`" + t->tensor->name + "` belongs to " + t->tensor->graph->id() + ", and has a value only in its calls",
         {"eval works on tensors of the main graph"});
+  needs_run(in);
   Aside aside(in, t->ir);
   SessionObject s;
   s.ir = t->ir;

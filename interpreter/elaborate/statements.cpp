@@ -1,6 +1,7 @@
 // Statements: assignment, control flow, contexts; declarations are handed on.
 #include <fmt/format.h>
 
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 
 namespace pxl {
@@ -219,6 +220,7 @@ void Interpreter::assign(const ast::Expr& target, Value value, Activation& a) {
 }
 
 Flow Interpreter::execute(const ast::Block& block, Activation& a) {
+  if (checking) return checked_block(*this, block, a);
   for (const ast::Stmt* s : block.statements) {
     const Flow flow = execute(*s, a);
     if (flow != Flow::normal) return flow;

@@ -1,7 +1,24 @@
 // `with`: contexts are entered in order and left in reverse, also when an exception passes.
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 
 namespace pxl {
+namespace {
+
+/// A check lets errors pass up to the `expect_error` around them.
+struct Expecting {
+  Checking* checking;
+  Expecting(Interpreter& in, bool expected) : checking(expected ? in.checking : nullptr) {
+    if (checking) ++checking->expecting;
+  }
+  ~Expecting() {
+    if (checking) --checking->expecting;
+  }
+  Expecting(const Expecting&) = delete;
+  Expecting& operator=(const Expecting&) = delete;
+};
+
+}  // namespace
 
 void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Activation& a,
                    const std::function<void()>& body) {
@@ -58,6 +75,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
         throw;
       }
     }
+    const Expecting expecting(in, expected != nullptr);
     body();
   } catch (Error& e) {
     const bool wanted = expected && e.first().fault != Fault::internal &&
@@ -81,6 +99,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
   const std::string text = expected ? *expected : std::string();
   leave_all(false);
   if (expected_at) {
+    needs_run(in);
     Error e = run_error("no error came where one with the text `" + text + "` was expected");
     e.locate(expected_at, in.frames);
     throw e;

@@ -1,0 +1,55 @@
+#include "interpreter/cli/json.hpp"
+
+#include <cstdio>
+
+namespace pxl::cli {
+
+namespace {
+
+std::string_view text(Fault fault) {
+  switch (fault) {
+    case Fault::refused: return "refused";
+    case Fault::failed: return "failed";
+    case Fault::unreadable: return "unreadable";
+    case Fault::usage: return "usage";
+    case Fault::internal: return "internal";
+  }
+  return "internal";
+}
+
+void put_place(Json& out, Span span) {
+  if (!span) return;
+  const Position from = span.file->position(span.begin), to = span.file->position(span.end);
+  out["file"] = span.file->name();
+  out["line"] = from.line;
+  out["column"] = from.column;
+  out["end_line"] = to.line;
+  out["end_column"] = to.column;
+}
+
+}  // namespace
+
+void emit(const Json& object) {
+  // What is no UTF-8 (a name of a file) is replaced.
+  const std::string line = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
+Json diagnostic_event(const Diagnostic& d) {
+  Json out{{"event", "diagnostic"}, {"severity", d.severity == Severity::error ? "error" : "warning"}};
+  out["fault"] = text(d.fault);
+  out["message"] = d.message;
+  put_place(out, d.span);
+  out["notes"] = d.notes;
+  Json frames = Json::array();
+  for (const Frame* f = d.frames.get(); f; f = f->outer.get()) {
+    Json frame{{"what", f->what}};
+    put_place(frame, f->at);
+    frames.push_back(std::move(frame));
+  }
+  out["frames"] = std::move(frames);
+  return out;
+}
+
+}  // namespace pxl::cli

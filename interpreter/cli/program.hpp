@@ -1,0 +1,23 @@
+// What commands share that look at programs without running them.
+#pragma once
+
+#include <memory>
+
+#include "interpreter/cli/command.hpp"
+#include "interpreter/elaborate/check.hpp"
+
+namespace pxl::cli {
+
+constexpr Flag program_flag{"--program", "CALL", "also build this program, called as in a script: \"infer(n = 80)\"",
+                            "-p"};
+constexpr Flag set_flag{"--set", "NAME=VALUE,...", "values of the script's options"};
+
+/// A file's programs, and the interpreter that keeps them alive.
+struct Checked {
+  std::unique_ptr<Interpreter> interpreter;
+  CheckResult result;
+};
+/// Checks a file as --program and --set ask. Throws where it does not parse.
+Checked check_source(const std::string& path, const Invocation& call);
+
+}  // namespace pxl::cli
