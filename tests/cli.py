@@ -6,9 +6,12 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import tempfile
 import time
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT = 60
@@ -221,6 +224,234 @@ def check_as_objects(cli):
     differ("summary", events[1], {"event": "checked", "file": "a.pxl", "errors": 1, "programs": ["p"], "unchecked": []})
     differ("fault", events[2]["fault"], "unreadable")
     holds("text for people", err, "a.pxl:1:5: error: unknown name `undefined_one`")
+
+
+# ---- schedule and graph -----------------------------------------------------------------------------------------
+
+NET = """from nn import Linear
+
+module Block(d: int) {
+  up = Linear(2 * d)
+  down = Linear(d)
+  build(x) { return x + down(relu(up(x))) }
+}
+module Net(n: int) {
+  blocks = [Block(8) for i in range(n)]
+  outlined heads = [Linear(8) for i in range(3)]
+  build(x) {
+    for b in blocks { x = b(x) }
+    for h in heads { x = h(x) }
+    return x
+  }
+}
+program train(n: int = 2) {
+  stream in x: float32[4, 8]
+  facts, g = Net(n).create_graph(x.spec)
+  stream out y = g.bind(facts.init())(host_load(x))
+}
+program infer(n: int) { stream out y = variable(ones([n])) + 1 }
+Session(train()).run(x = ones([4, 8]))
+"""
+
+
+@case
+def schedule_is_what_print_schedule_prints(cli):
+    cli.write("net.pxl", NET)
+    cli.write("show.pxl", NET.replace("Session(train()).run(x = ones([4, 8]))", "print(train().main_graph)"))
+    code, out, err = cli.run("show.pxl")
+    differ("script", (code, err), (0, ""))
+    differ("main", cli.run("schedule", "--graph", "main", "net.pxl"), (0, out, ""))
+    code, text, err = cli.run("schedule", "net.pxl")
+    differ("status", (code, err), (0, ""))
+    for part in ("Graph : Net_subgraph(0)", "Graph : Linear_subgraph(1)", out):
+        holds("schedule", text, part)
+    code, text, _ = cli.run("schedule", "--plan", "-g", "main", "net.pxl")
+    differ("plan", (code, text.split("\n")[0][:6]), (0, "Plan :"))
+    code, text, _ = cli.run("schedule", "--program", "infer(n = 3)", "net.pxl")
+    differ("another program", (code, "(3,) float32" in text, "MatMul" in text), (0, True, False))
+    code, _, err = cli.run("schedule", "--graph", "Net_subgraph(1)", "net.pxl")
+    differ("no such graph", code, 2)
+    holds("suggestion", err, "did you mean")
+    differ("a file with an error", cli.run("schedule", cli.write("bad.pxl", "x = y"))[0], 65)
+
+
+@case
+def schedule_as_objects(cli):
+    cli.write("net.pxl", NET)
+    code, out, err = cli.run("schedule", "--json", "net.pxl")
+    events = [json.loads(line) for line in out.splitlines()]
+    differ("status", (code, err), (0, ""))
+    ops = [e for e in events if e["event"] == "op" and e["graph"] == "Net_subgraph(0)"]
+    differ("positions", [e["position"] for e in ops], list(range(len(ops))))
+    differ("calls", sum(e["calls"] == ["Linear_subgraph(1)"] for e in ops), 3)
+    differ("operand", set(ops[0]["inputs"][0]), {"name", "dtype", "shape"})
+
+
+@case
+def schedule_into_a_closed_pipe(cli):
+    cli.write("net.pxl", NET.replace("n: int = 2", "n: int = 200"))
+    done = subprocess.run(f"'{cli.pxl}' schedule net.pxl | head -1", shell=True, cwd=cli.folder, capture_output=True, text=True,
+                          timeout=LIMIT)
+    differ("result", (done.returncode, done.stdout, done.stderr), (0, "Graph : \n", ""))
+
+
+@case
+def graph_draws_modules_and_called_graphs(cli):
+    cli.write("net.pxl", NET)
+    code, dot, err = cli.run("graph", "net.pxl")
+    differ("status", (code, err), (0, ""))
+    for part in ('label="train"', 'label="Net_subgraph(0), called once"', 'label="Linear_subgraph(1), called 3 times"',
+                 'label="blocks.0"', 'label="up"', "MatMul\\n"):
+        holds("dot", dot, part)
+    code, shallow, _ = cli.run("graph", "--depth", "0", "net.pxl")
+    differ("status", code, 0)
+    holds("boxes", shallow, "blocks.0\\n6 ops")
+    code, _, err = cli.run("graph", "--json", "-o", "net.json", "net.pxl")
+    differ("json", (code, err), (0, ""))
+    graphs = json.loads(cli.read("net.json"))["graphs"]
+    for g in graphs:
+        ids = {n["id"] for n in g["nodes"]}
+        differ("ends of edges", [e for e in g["edges"] if e["from"] not in ids or e["to"] not in ids], [])
+    differ("a wrong ending", cli.run("graph", "-o", "net.xyz", "net.pxl")[0], 2)
+    differ("a wrong depth", cli.run("graph", "-d", "x", "net.pxl")[0], 2)
+    code, out, err = cli.run("graph", "-o", "net.svg", "net.pxl", env={"PATH": str(cli.folder)})
+    differ("without dot", (code, (cli.folder / "net.svg").exists()), (1, False))
+    holds("without dot", err, "is not installed")
+    if shutil.which("dot"):
+        differ("svg", cli.run("graph", "-o", "net.svg", "net.pxl"), (0, "", ""))
+        root = xml.etree.ElementTree.parse(cli.folder / "net.svg").getroot()
+        differ("root", root.tag, "{http://www.w3.org/2000/svg}svg")
+
+
+# ---- objects ----------------------------------------------------------------------------------------------------
+
+@case
+def a_run_as_objects(cli):
+    cli.write("a.pxl", "print(1, 2)\nprint([1][3])\n")
+    code, out, err = cli.run("--json", "a.pxl")
+    events = [json.loads(line) for line in out.splitlines()]
+    differ("status", code, 1)
+    differ("events", [e["event"] for e in events], ["output", "diagnostic", "exit"])
+    differ("output", "".join(e["text"] for e in events if e["event"] == "output"), "1 2\n")
+    differ("exit", events[-1]["status"], 1)
+    differ("the same", cli.run("run", "--json", "a.pxl")[1].splitlines()[:2], out.splitlines()[:2])
+
+
+@case
+def tests_as_objects(cli):
+    cli.write("a.pxl", 'test "good" { assert true }\ntest "bad" { assert 1 == 2 }\n')
+    code, out, err = cli.run("test", "--json", "a.pxl")
+    events = [json.loads(line) for line in out.splitlines()]
+    differ("status", code, 1)
+    differ("events", [(e["event"], e.get("title")) for e in events],
+           [("test", "good"), ("diagnostic", None), ("test", "bad"), ("summary", None)])
+    differ("summary", events[-1], {"event": "summary", "passed": 1, "failed": 1})
+    holds("text for people", err, "1 passed, 1 failed")
+
+
+@case
+def every_event_is_documented(cli):
+    text = (ROOT / "docs/json.md").read_text()
+    sources = "".join(p.read_text() for p in (ROOT / "interpreter/cli").glob("*.cpp"))
+    events = set(re.findall(r'"event", "(\w+)"', sources))
+    differ("events", sorted(events), sorted(re.findall(r"^\| `(\w+)` \|", text, re.M)))
+
+
+# ---- help, manual, completion -----------------------------------------------------------------------------------
+
+def command_names(cli):
+    lines = cli.run("help")[1].split("commands:")[1].split("flags:")[0].splitlines()
+    return [line.split()[0] for line in lines if line.startswith("  ")]
+
+
+@case
+def help_tells_of_every_command(cli):
+    names = command_names(cli)
+    differ("help", cli.run("--help"), cli.run("help"))
+    for name in names:
+        differ(name, cli.run("help", name), cli.run(name, "--help"))
+        holds(name, cli.run("help", name)[1], f"usage: pxl {name}")
+    code, _, err = cli.run("help", "schedul")
+    differ("unknown", code, 2)
+    holds("unknown", err, "did you mean `schedule`?")
+    code, _, err = cli.run("chek")
+    differ("mistyped", code, 2)
+    holds("mistyped", err, "did you mean `check`?")
+
+
+@case
+def the_manual_is_sound(cli):
+    code, out, err = cli.run("man")
+    differ("status", (code, err), (0, ""))
+    for name in command_names(cli):
+        holds("manual", out, f".SS {name}".replace("-", "\\-"))
+    if shutil.which("mandoc"):
+        done = subprocess.run(["mandoc", "-Tlint", "-Wwarning"], input=out, capture_output=True, text=True)
+        differ("mandoc", (done.returncode, done.stdout), (0, ""))
+
+
+@case
+def completion_works_in_the_shells(cli):
+    cli.write("net.pxl", ""), cli.write("notes.txt", "")
+    for shell, script in (
+            ("bash", 'source ./pxl.bash; try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pxl; echo "${COMPREPLY[@]}"; }\n'
+                     'try pxl sch; try pxl fmt --ch; try pxl check n; try pxl completions z; try pxl help ma'),
+            ("fish", "source ./pxl.fish; for l in 'pxl sch' 'pxl fmt --ch' 'pxl check n' 'pxl completions z' 'pxl help ma'\n"
+                     "complete -C $l | string replace -r '\\t.*' '' | string join ' '\nend")):
+        cli.write(f"pxl.{shell}", cli.run("completions", shell)[1])
+        if not shutil.which(shell):
+            continue
+        done = subprocess.run([shell, "-c", script], cwd=cli.folder, capture_output=True, text=True, timeout=LIMIT,
+                              env=dict(os.environ, HOME=str(cli.folder)))
+        differ(f"{shell}: standard error", done.stderr, "")
+        lines = done.stdout.splitlines()
+        differ(f"{shell}: command", lines[0], "schedule")
+        differ(f"{shell}: flag", lines[1], "--check")
+        holds(f"{shell}: file", lines[2], "net.pxl")
+        differ(f"{shell}: word", lines[3:5], ["zsh", "man"])
+    cli.write("_pxl", cli.run("completions", "zsh")[1])
+    if shutil.which("zsh"):
+        done = subprocess.run(["zsh", "-f", "-c", "autoload -U compinit; compinit -u -d dump; source ./_pxl; whence -w _pxl; "
+                               "print $_comps[pxl]"], cwd=cli.folder, capture_output=True, text=True, timeout=LIMIT)
+        differ("zsh", (done.stdout, done.stderr), ("_pxl: function\n_pxl\n", ""))
+    differ("another shell", cli.run("completions", "tcsh")[0], 2)
+
+
+# ---- exit statuses ----------------------------------------------------------------------------------------------
+
+@case
+def every_exit_status(cli):
+    program = "program p {\n  stream in x: float32[2]\n  stream out y = host_load(x) + 1\n}\n"
+    for wanted, text in ((0, "print(1)"), (1, "assert false"), (65, "x = "), (65, "x = y"),
+                         (65, "x = ones([2]) @ ones([3])"), (3, "exit(3)"),
+                         (1, program + "Session(p()).run()"), (1, program + "Session(p()).run(z = 1)"),
+                         (1, program + "Session(p()).run(x = ones([3]))"),
+                         (1, program + "Session(p()).run(x = [1, 2], x2 = 1)"),
+                         (1, program + 'Session(p()).run(x = "a")'), (0, "")):
+        differ(text or "nothing", cli.run("-", stdin=text)[0], wanted)
+    differ("a missing file", cli.run("nowhere.pxl")[0], 66)
+    differ("a folder", cli.run(".")[0], 66)
+    differ("a wrong flag", cli.run("--wrong")[0], 2)
+    differ("a wrong option", cli.run("-", "--wrong", "1", stdin="option right: int = 1")[0], 2)
+    process = subprocess.Popen([str(cli.pxl), "-e", "print(1)\nwhile true { pass }"], cwd=cli.folder, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, bufsize=0)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    differ("interrupted", process.wait(timeout=LIMIT), 130)
+    process.stdout.close(), process.stderr.close()
+
+
+@case
+def errors_of_a_run_name_what_was_called(cli):
+    program = "program p {\n  stream in x: float32[2]\n  stream out y = host_load(x) + 1\n}\n"
+    holds("missing", cli.run("-", stdin=program + "Session(p()).run()")[2], "error: session.run: missing input `x` float32[2]")
+    holds("shape", cli.run("-", stdin=program + "Session(p()).run(x = ones([3]))")[2], "error: session.run: stream `x`: expected")
+    holds("composite", cli.run("-", stdin="cross_entropy_with_grad(ones([2, 3]), array([1, 2, 0]))")[2],
+          "error: cross_entropy_with_grad: ")
+    huge = "program p {\n  stream in x: float32[1000000, 1000000]\n  stream out y = host_load(x) + 1\n}\nSession(p())"
+    code, _, err = cli.run("-", stdin=huge)
+    differ("status", code, 1)
+    holds("larger than memory", err, "float32 (1000000, 1000000)")
 
 
 @case

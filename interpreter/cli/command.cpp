@@ -31,7 +31,12 @@ const Command* const table[] = {
     &check_command,
     &fmt_command,
     &profile_command,
+    &schedule_command,
+    &graph_command,
     &validate_model_command,
+    &help_command,
+    &man_command,
+    &completions_command,
 };
 // clang-format on
 
@@ -46,6 +51,24 @@ constexpr Flag global_flags[] = {
     json_flag,
     {"--version", "", "the version"},
     {"--help", "", "this text; `pxl FILE --help` lists a script's options", "-h"},
+};
+
+constexpr ExitRow exits[] = {
+    {exit_ok, "Success."},
+    {exit_failed, "The program failed while running; `fmt --check` found files that would change."},
+    {exit_usage, "Wrong usage."},
+    {exit_refused, "The text was refused."},
+    {exit_unreadable, "A file can't be read."},
+    {exit_internal, "An internal error: please report it."},
+    {exit_interrupted, "Interrupted."},
+};
+
+constexpr std::pair<std::string_view, std::string_view> environment[] = {
+    {"NO_COLOR", "No colours in messages."},
+    {"PXL_DATA", "The folder with the files of MNIST; `built-in` draws digits instead."},
+    {"PXL_FUSE", "`off`: plans run op by op."},
+    {"PXL_PROFILE", "`on`: sessions print where their time went when they end."},
+    {"PXL_THREADS", "The number of threads."},
 };
 
 // The first Ctrl-C asks the running work to stop; a second one, before it has, ends the process.
@@ -112,6 +135,15 @@ int dispatch(std::vector<std::string> arguments) {
   if (first.size() > 1 && first[0] == '-' && first != "-e") {
     throw Error(fmt::format("unknown flag `{}`", first), {"`pxl --help` lists the flags"}, Fault::usage);
   }
+  // A word that is no file and nearly a command is one mistyped.
+  std::error_code ignored;
+  if (first.find_first_of("./") == first.npos && !std::filesystem::exists(first, ignored)) {
+    std::vector<std::string> names;
+    for (const Command* c : table) names.emplace_back(c->name);
+    if (const auto near = nearest(first, names)) {
+      throw Error(fmt::format("there is no command or file `{}`: did you mean `{}`?", first, *near), {}, Fault::usage);
+    }
+  }
   return run_script(flags, arguments);
 }
 
@@ -119,6 +151,8 @@ int dispatch(std::vector<std::string> arguments) {
 
 std::span<const Command* const> commands() { return table; }
 std::span<const Flag> main_flags() { return global_flags; }
+std::span<const ExitRow> exit_rows() { return exits; }
+std::span<const std::pair<std::string_view, std::string_view>> environment_rows() { return environment; }
 
 void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments) {
   while (!arguments.empty()) {
@@ -212,7 +246,12 @@ const SourceFile& read_source(const std::string& path) {
 
 InterpreterOptions interpreter_options(const CommonFlags& flags) {
   InterpreterOptions options;
-  options.out = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  options.out = [json = flags.json](std::string_view text) {
+    if (json)
+      emit({{"event", "output"}, {"text", text}});
+    else
+      std::fwrite(text.data(), 1, text.size(), stdout);
+  };
   options.err = [](std::string_view text) {
     // What the script printed before comes first where both go to one place.
     std::fflush(stdout);

@@ -48,12 +48,23 @@ struct Command {
   std::string_view doc;
   int (*run)(const CommonFlags& flags, const std::vector<std::string>& arguments);
   std::span<const Flag> flags = {};
-  std::string_view details = {};  ///< paragraphs for `pxl help NAME` and the manual
+  std::string_view details = {};   ///< paragraphs for `pxl help NAME` and the manual
+  std::string_view operands = {};  ///< for completion: empty for programs, "COMMAND", "a|b|c", or "-" for none
 };
 extern const Command run_command, repl_command, test_command, check_command, fmt_command, profile_command;
+extern const Command schedule_command, graph_command, help_command, man_command, completions_command;
+extern const Command validate_model_command;
 std::span<const Command* const> commands();
 /// The flags that stand before a command, or alone.
 std::span<const Flag> main_flags();
+
+struct ExitRow {
+  int status;
+  std::string_view doc;
+};
+/// The exit statuses and the environment variables with what they mean, for the manual.
+std::span<const ExitRow> exit_rows();
+std::span<const std::pair<std::string_view, std::string_view>> environment_rows();
 
 /// A command's arguments, taken apart by its flags.
 struct Invocation {

@@ -2,6 +2,7 @@
 
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "runtime/base/suggest.hpp"
 
 namespace pxl::cli {
 
@@ -25,11 +26,36 @@ Checked check_source(const std::string& path, const Invocation& call) {
   Checked out;
   out.interpreter = std::make_unique<Interpreter>(std::move(options));
   std::vector<std::string> calls;
-  if (call.has("--program")) {
-    std::string text = call.value("--program");
-    calls.push_back(text.find('(') == text.npos ? text + "()" : text);
-  }
+  // A name alone is a program that is built anyway: by the file, or with its defaults.
+  if (const std::string text = call.value("--program"); text.find('(') != text.npos) calls.push_back(text);
   out.result = check_file(*out.interpreter, tree, calls);
+  return out;
+}
+
+Programs programs_of(const std::string& path, const Invocation& call) {
+  Programs out{check_source(path, call), {}};
+  CheckResult& result = out.checked.result;
+  if (!result.errors.empty()) throw Error(std::move(result.errors));
+  if (!call.has("--program")) {
+    out.irs = result.irs;
+    if (out.irs.empty()) {
+      std::vector<std::string> notes = result.unchecked;
+      notes.push_back("--program \"NAME(ARGUMENT, ...)\" builds a program that needs arguments");
+      throw Error(path + ": no program is built", std::move(notes), Fault::usage);
+    }
+    return out;
+  }
+  const std::string text = call.value("--program"), name = text.substr(0, text.find('('));
+  std::vector<std::string> names;
+  for (const auto& ir : result.irs) {
+    names.push_back(ir->name());
+    if (ir->name() == name) out.irs = {ir};
+  }
+  if (out.irs.empty()) {
+    const std::string hint = did_you_mean(name, names);
+    throw Error(path + ": no program `" + name + "` is built" + (hint.empty() ? "" : "; " + hint), result.unchecked,
+                Fault::usage);
+  }
   return out;
 }
 

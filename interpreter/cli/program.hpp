@@ -20,4 +20,11 @@ struct Checked {
 /// Checks a file as --program and --set ask. Throws where it does not parse.
 Checked check_source(const std::string& path, const Invocation& call);
 
+struct Programs {
+  Checked checked;
+  std::vector<std::shared_ptr<Ir>> irs;  ///< at least one; with --program just that
+};
+/// A file's programs, built. Throws what is wrong with the file, and a usage Error where there is no program.
+Programs programs_of(const std::string& path, const Invocation& call);
+
 }  // namespace pxl::cli

@@ -1,7 +1,9 @@
 // `pxl FILE`, `pxl run`, `pxl -e` and `pxl test`.
 #include <fmt/format.h>
 
-#include "interpreter/cli/command.hpp"
+#include <chrono>
+
+#include "interpreter/cli/json.hpp"
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "runtime/execute/session.hpp"
@@ -24,10 +26,9 @@ CommonFlags take_common_flags(CommonFlags flags, std::vector<std::string>& argum
 
 }  // namespace
 
-int run_script(const CommonFlags& given, const std::vector<std::string>& words) {
-  CommonFlags common = given;
-  std::vector<std::string> arguments = words;
-  take_leading_flags(common, arguments);
+namespace {
+
+int run_source(const CommonFlags& common, const std::vector<std::string>& arguments) {
   if (common.profile) Session::profile_all();
   if (arguments.empty())
     throw Error("run: which file?", {fmt::format("usage: pxl {}", run_command.usage)}, Fault::usage);
@@ -61,10 +62,28 @@ int run_script(const CommonFlags& given, const std::vector<std::string>& words) 
   return exit_ok;
 }
 
+}  // namespace
+
+int run_script(const CommonFlags& given, const std::vector<std::string>& words) {
+  CommonFlags common = given;
+  std::vector<std::string> arguments = words;
+  take_leading_flags(common, arguments);
+  if (!common.json) return run_source(common, arguments);
+  const auto start = std::chrono::steady_clock::now();
+  const int status = guarded([&] { return run_source(common, arguments); });
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  emit({{"event", "exit"}, {"status", status}, {"seconds", seconds.count()}});
+  return status;
+}
+
 namespace {
 
-int run_tests(const CommonFlags& flags, const std::vector<std::string>& arguments) {
-  const std::vector<std::string> files = parse_flags(test_command, arguments, 1).operands;
+int run_tests(const CommonFlags& common, const std::vector<std::string>& arguments) {
+  const Invocation call = parse_flags(test_command, arguments, 1);
+  const std::vector<std::string>& files = call.operands;
+  CommonFlags flags = common;
+  flags.json = use_json(common, call);
+  FILE* const people = flags.json ? stderr : stdout;
   int passed = 0, failed = 0;
   for (const std::string& path : files) {
     const int status = guarded([&] {
@@ -75,27 +94,35 @@ int run_tests(const CommonFlags& flags, const std::vector<std::string>& argument
       Interpreter interpreter(std::move(options));
       interpreter.run_file(tree);
       for (const Interpreter::TestOutcome& t : interpreter.tests) {
-        fmt::print("{} {}: {}\n", t.passed ? "ok    " : "FAILED", path, t.title);
+        fmt::print(people, "{} {}: {}\n", t.passed ? "ok    " : "FAILED", path, t.title);
         if (!t.passed) report(Error(t.failure));
+        if (flags.json) emit({{"event", "test"}, {"file", path}, {"title", t.title}, {"passed", t.passed}});
         ++(t.passed ? passed : failed);
       }
-      if (interpreter.tests.empty()) fmt::print("       {}: no test blocks\n", path);
+      if (interpreter.tests.empty()) fmt::print(people, "       {}: no test blocks\n", path);
       return exit_ok;
     });
     if (status == exit_interrupted) return status;
     if (status != exit_ok) {
-      fmt::print("FAILED {}: did not run to its end\n", path);
+      fmt::print(people, "FAILED {}: did not run to its end\n", path);
       ++failed;
     }
   }
-  fmt::print("{} passed, {} failed\n", passed, failed);
+  fmt::print(people, "{} passed, {} failed\n", passed, failed);
+  if (flags.json) emit({{"event", "summary"}, {"passed", passed}, {"failed", failed}});
   return failed == 0 ? exit_ok : exit_failed;
 }
 
+constexpr Flag run_flags[] = {
+    {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
+    {"--json", "", "before FILE: one JSON object a line on standard output (docs/json.md)"},
+};
+constexpr Flag test_flags[] = {json_flag};
+
 }  // namespace
 
-const Command run_command{"run", "run [--profile] FILE [--OPTION VALUE ...]", "run a script; `pxl FILE` is the same",
-                          run_script};
-const Command test_command{"test", "test FILE ...", "run the `test` blocks of scripts", run_tests};
+const Command run_command{"run", "run [--profile] [--json] FILE [--OPTION VALUE ...]",
+                          "run a script; `pxl FILE` is the same", run_script, run_flags};
+const Command test_command{"test", "test FILE ...", "run the `test` blocks of scripts", run_tests, test_flags};
 
 }  // namespace pxl::cli

@@ -290,6 +290,20 @@ Value eval_tensor(Interpreter& in, Arguments args) {
 std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() + " on " + session->device() + "]"; }
 
 Value SessionObject::run(Interpreter& in, const Arguments& args) {
+  // What a run is given is no part of the text: whatever is wrong with it, the program failed while running.
+  try {
+    return run_given(in, args);
+  } catch (Error& e) {
+    Diagnostic& d = e.first();
+    if (d.fault == Fault::refused) d.fault = Fault::failed;
+    if (d.message.starts_with("missing input") || d.message.starts_with("unexpected input") ||
+        d.message.starts_with("stream `"))
+      d.message = "session.run: " + d.message;
+    throw;
+  }
+}
+
+Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   StreamData data;
   if (args.positional.size() > 1) throw Error("session.run takes one dict, or an array for each input stream by name");
   if (!args.positional.empty() && !args.positional[0].is_none()) {

@@ -29,7 +29,11 @@ struct SessionObject final : Object {
   void leave(Interpreter& in, bool failed) override;
   bool equals(Interpreter&, const Value& other) override { return other.is_object() && other.object().get() == this; }
 
+  /// Every Error that leaves it is a failure while running (exit status 1).
   Value run(Interpreter& in, const Arguments& args);
+
+ private:
+  Value run_given(Interpreter& in, const Arguments& args);
 };
 
 /// What a run gave: arrays by attribute, name or stream.

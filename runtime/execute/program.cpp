@@ -267,11 +267,30 @@ class Program::Builder {
   std::set<const Tensor*> kept_, changed_;
 };
 
+namespace {
+
+Error too_large(const Plan& plan) {
+  const Buffer* largest = nullptr;
+  for (const Buffer& b : plan.buffers)
+    if (b.kind == Buffer::Kind::arena && b.tensor && (!largest || b.bytes > largest->bytes)) largest = &b;
+  std::vector<std::string> notes;
+  if (largest)
+    notes.push_back(fmt::format("the largest tensor is {}, {} bytes", text(*largest->tensor), largest->bytes));
+  return run_error(fmt::format("a run needs {} bytes for tensors, more than memory", plan.arena_bytes),
+                   std::move(notes));
+}
+
+}  // namespace
+
 Program::Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs) {
   if (plan.step_count > max_steps)
     throw Error(fmt::format("a run takes more than {} steps when the calls of graphs are written out", max_steps),
                 {"use repeat for a graph that is called many times in a row"});
-  arena_ = Array(DType::uint8, {plan.arena_bytes});
+  try {
+    arena_ = Array(DType::uint8, {plan.arena_bytes});
+  } catch (const Error&) {
+    throw too_large(plan);
+  }
   Builder builder(*this, variable);
   const std::vector<std::byte*> inputs;
   builder.add(Frame{plan, inputs, outputs, arena_.mutable_raw()}, true);

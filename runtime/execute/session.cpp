@@ -35,7 +35,11 @@ class Variables {
       end += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
       bytes_ += v->spec.bytes();
     }
-    block_ = Array(DType::uint8, {end});
+    try {
+      block_ = Array(DType::uint8, {end});
+    } catch (const Error&) {
+      throw run_error(fmt::format("the variables of program {} need {} bytes, more than memory", ir.name(), end));
+    }
     for (const Tensor* v : all_) write(v, v->data);
     initial_ = true;
   }

@@ -16,7 +16,18 @@ std::string Expr::label() const { return is_tensor() ? tensor()->name : "array";
 
 std::vector<Expr> Emitter::emit(const OpRow& row, OpArgs args) {
   args = resolve(*this, row, std::move(args));
-  if (row.role == Role::composite) return row.expand(*this, args);
+  if (row.role == Role::composite) {
+    try {
+      return row.expand(*this, args);
+    } catch (Error& e) {
+      // What was written is the composite, not the op inside it that refuses.
+      std::string& message = e.first().message;
+      const size_t colon = message.find(": ");
+      const bool names_op = colon != message.npos && find_op(std::string_view(message).substr(0, colon));
+      message = fmt::format("{}: {}", row.name, names_op ? message.substr(colon + 2) : message);
+      throw;
+    }
+  }
 
   std::vector<Expr> operands;
   Attributes attrs(row.params.size());

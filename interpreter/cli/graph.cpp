@@ -1,0 +1,158 @@
+// `pxl graph`: pictures of a program's graphs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "interpreter/cli/graph_view.hpp"
+#include "interpreter/cli/json.hpp"
+#include "interpreter/cli/program.hpp"
+#include "runtime/base/atomic_file.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+/// Runs graphviz on the text and gives what it wrote. Throws where it is not installed.
+std::string draw(const std::string& text, const std::string& format) {
+  int in[2], out[2];
+  if (pipe(in) != 0 || pipe(out) != 0) throw run_error(fmt::format("graph: {}", std::strerror(errno)));
+  const pid_t child = fork();
+  if (child < 0) throw run_error(fmt::format("graph: {}", std::strerror(errno)));
+  if (child == 0) {
+    dup2(in[0], STDIN_FILENO), dup2(out[1], STDOUT_FILENO);
+    for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
+    const std::string kind = "-T" + format;
+    execlp("dot", "dot", kind.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  close(in[0]), close(out[1]);
+  // A second child writes, so that neither pipe can fill while nobody reads.
+  const pid_t writer = fork();
+  if (writer == 0) {
+    close(out[0]);
+    for (size_t at = 0; at < text.size();) {
+      const ssize_t n = write(in[1], text.data() + at, text.size() - at);
+      if (n <= 0) _exit(1);
+      at += static_cast<size_t>(n);
+    }
+    _exit(0);
+  }
+  close(in[1]);
+  std::string drawn;
+  char buffer[65536];
+  for (ssize_t n; (n = read(out[0], buffer, sizeof buffer)) > 0;) drawn.append(buffer, static_cast<size_t>(n));
+  close(out[0]);
+  int status = 0;
+  waitpid(writer, nullptr, 0);
+  waitpid(child, &status, 0);
+  check_interrupt();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    throw run_error(fmt::format("graph: `dot` is needed to draw {}, and is not installed", format),
+                    {"it is in the package graphviz; `-o FILE.dot` gives the text that it draws"});
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw run_error("graph: `dot` failed");
+  return drawn;
+}
+
+std::string_view kind_name(ViewNode::Kind kind) {
+  static constexpr std::string_view names[] = {"op", "module", "call", "input", "output", "variable", "constant"};
+  return names[kind];
+}
+
+Json json_of(const Ir& ir, const std::vector<GraphView>& views) {
+  Json graphs = Json::array();
+  for (const GraphView& view : views) {
+    Json nodes = Json::array(), edges = Json::array();
+    for (const ViewNode& n : view.nodes) {
+      Json node{{"id", n.id}, {"kind", kind_name(n.kind)}, {"label", n.labels}, {"scope", n.scope}, {"ops", n.names}};
+      if (n.called) node["calls"] = n.called->id();
+      nodes.push_back(std::move(node));
+    }
+    for (const ViewEdge& e : view.edges)
+      edges.push_back({{"from", view.nodes[static_cast<size_t>(e.from)].id},
+                       {"to", view.nodes[static_cast<size_t>(e.to)].id},
+                       {"label", e.label},
+                       {"tensors", e.tensors}});
+    graphs.push_back({{"graph", view.graph->id()},
+                      {"call_sites", view.graph->call_sites().size()},
+                      {"nodes", std::move(nodes)},
+                      {"edges", std::move(edges)}});
+  }
+  return {{"event", "picture"}, {"program", ir.name()}, {"graphs", std::move(graphs)}};
+}
+
+int run_graph(const CommonFlags& common, const std::vector<std::string>& arguments) {
+  const Invocation call = parse_flags(graph_command, arguments, 1);
+  const bool json = use_json(common, call);
+  const std::string path = call.value("--output", "-");
+  std::string format = std::filesystem::path(path).extension().string();
+  format = json ? "json" : path == "-" ? "dot" : format.empty() ? "" : format.substr(1);
+  if (format != "dot" && format != "svg" && format != "png" && format != "pdf" && format != "json")
+    throw Error(fmt::format("graph: `{}` is no kind of picture", path),
+                {"a name ends in .dot, .svg, .png, .pdf or .json"}, Fault::usage);
+  int depth = -1;
+  if (call.has("--depth")) {
+    const std::string given = call.value("--depth");
+    if (given.empty() || given.size() > 4 || given.find_first_not_of("0123456789") != given.npos)
+      throw Error(fmt::format("graph: --depth is a number of levels, not `{}`", given), {}, Fault::usage);
+    depth = std::stoi(given);
+  }
+  const Programs programs = programs_of(call.operands.front(), call);
+  if (programs.irs.size() > 1) {
+    std::vector<std::string> names;
+    for (const auto& ir : programs.irs) names.push_back(ir->name());
+    throw Error("graph: the file has several programs",
+                {fmt::format("choose one with --program: {}", fmt::join(names, ", "))}, Fault::usage);
+  }
+  const Ir& ir = *programs.irs.front();
+  if (depth < 0) depth = depth_for(ir);
+  std::vector<GraphView> views;
+  for (const auto& graph : ir.graphs()) {
+    const std::string shown = graph->is_main() ? "main" : graph->id();
+    if (!call.has("--graph") || call.value("--graph") == shown) views.push_back(view_of(*graph, depth));
+  }
+  if (views.empty())
+    throw Error(fmt::format("graph: there is no graph `{}`", call.value("--graph")),
+                {"`pxl schedule FILE` shows the graphs"}, Fault::usage);
+  std::string text;
+  if (format == "json") {
+    text = json_of(ir, views).dump() + "\n";
+  } else {
+    text = dot_text(ir, views);
+    if (format != "dot") text = draw(text, format);
+  }
+  if (path == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else {
+    write_file_atomically(path, text);
+  }
+  return exit_ok;
+}
+
+constexpr Flag flags[] = {
+    {"--output", "FILE", "a .dot, .svg, .png, .pdf or .json; without it DOT on standard output", "-o"},
+    program_flag,
+    {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
+    {"--depth", "N", "levels of modules that are drawn as frames; those inside become one box each", "-d"},
+    set_flag,
+    json_flag,
+};
+
+}  // namespace
+
+const Command graph_command{
+    "graph",
+    "graph [-o PICTURE] [--program CALL] [--depth N] FILE",
+    "draw the graphs of a program",
+    run_graph,
+    flags,
+    "One frame for each graph, with the number of its calls, and in it one for each module. Without --depth, modules\n"
+    "become boxes from the level on at which a graph would have more than 120. Pictures are drawn by graphviz's dot."};
+
+}  // namespace pxl::cli

@@ -1,0 +1,105 @@
+// `pxl schedule`: the schedules of a file's programs, or their plans.
+#include "runtime/graph/schedule.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "interpreter/cli/json.hpp"
+#include "interpreter/cli/program.hpp"
+#include "runtime/base/interrupt.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/plan/plan.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+Json tensor_list(const std::vector<Tensor*>& list) {
+  Json out = Json::array();
+  for (const Tensor* t : list) {
+    if (!t) continue;
+    out.push_back({{"name", t->id}, {"dtype", name(t->spec.dtype)}, {"shape", t->spec.shape}});
+  }
+  return out;
+}
+
+void emit_schedule(const Ir& ir, const Graph& graph) {
+  emit({{"event", "graph"},
+        {"program", ir.name()},
+        {"graph", graph.id()},
+        {"inputs", tensor_list(graph.inputs())},
+        {"outputs", tensor_list(graph.outputs())},
+        {"call_sites", graph.call_sites().size()}});
+  int position = 0;
+  for (const Op* op : schedule_order(graph)) {
+    Json called = Json::array();
+    for (const Graph* g : op->called) called.push_back(g->id());
+    emit({{"event", "op"},
+          {"program", ir.name()},
+          {"graph", graph.id()},
+          {"position", position++},
+          {"op", op->row->schedule},
+          {"id", op->id},
+          {"inputs", tensor_list(op->inputs)},
+          {"outputs", tensor_list(op->outputs)},
+          {"calls", called}});
+  }
+}
+
+void print_one(const Ir& ir, const Graph& graph, const Invocation& call, bool json, Planner& planner) {
+  check_interrupt();
+  if (call.has("--plan")) {
+    const std::string text = print_plan(planner.plan(graph));
+    json ? emit({{"event", "plan"}, {"program", ir.name()}, {"graph", graph.id()}, {"text", text}})
+         : fmt::print("{}", text);
+  } else if (json) {
+    emit_schedule(ir, graph);
+  } else {
+    fmt::print("{}\n", print_schedule(graph));
+  }
+}
+
+int run_schedule(const CommonFlags& common, const std::vector<std::string>& arguments) {
+  const Invocation call = parse_flags(schedule_command, arguments, 1);
+  const bool json = use_json(common, call);
+  const Programs programs = programs_of(call.operands.front(), call);
+  std::vector<std::string> names;
+  bool found = !call.has("--graph");
+  for (const auto& ir : programs.irs) {
+    if (!json && programs.irs.size() > 1) fmt::print("Program : {}\n", ir->name());
+    Planner planner;
+    for (const auto& graph : ir->graphs()) {
+      const std::string shown = graph->is_main() ? "main" : graph->id();
+      names.push_back(shown);
+      if (call.has("--graph") && call.value("--graph") != shown) continue;
+      found = true;
+      print_one(*ir, *graph, call, json, planner);
+    }
+  }
+  if (found) return exit_ok;
+  const std::string wanted = call.value("--graph"), hint = did_you_mean(wanted, names);
+  throw Error(fmt::format("there is no graph `{}`{}", wanted, hint.empty() ? "" : "; " + hint),
+              {fmt::format("the graphs are {}", fmt::join(names, ", "))}, Fault::usage);
+}
+
+constexpr Flag flags[] = {
+    program_flag,
+    {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
+    {"--plan", "", "how it runs instead: order, memory and kernels after the plan's transforms"},
+    set_flag,
+    json_flag,
+};
+
+}  // namespace
+
+const Command schedule_command{
+    "schedule",
+    "schedule [--program CALL] [--graph NAME] [--plan] FILE",
+    "print the graphs of a file's programs",
+    run_schedule,
+    flags,
+    "Programs are built as `pxl check` builds them, and nothing runs. With --program only that program is shown."};
+
+}  // namespace pxl::cli
