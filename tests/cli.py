@@ -119,7 +119,7 @@ def fmt_leaves_what_does_not_parse(cli):
 
 WANTED = re.compile(r"#\s*expect error(?: line (\d+)| at (\d+):(\d+))?: ?(.*)$", re.M)
 # Errors of these come while running, and those of the last two from options and test blocks.
-RUN_TIME = re.compile(r"session|checkpoint|save|restore|load|run|transfer|eval|mnist|expect_error_none|option|test_blocks")
+RUN_TIME = re.compile(r"session|machine|checkpoint|save|restore|load|run|transfer|eval|mnist|expect_error_none|option|test_blocks")
 
 
 @case

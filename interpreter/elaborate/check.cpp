@@ -156,19 +156,14 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
       Arguments none;
       none.span = p->code->span;
       p->call(in, std::move(none));
+      // Programs that the file itself builds are judged where their sessions are made.
+      check_inplace_order(*c.irs.back());
     } catch (const Unevaluated&) {
     } catch (const Error& e) {
       for (const Diagnostic& d : e.all()) c.errors.push_back(d);
     }
   }
   if (auto ir = in.implicit_ir(); ir && !ir->main().ops().empty()) c.irs.push_back(ir);
-  for (const auto& ir : c.irs) {
-    try {
-      check_inplace_order(*ir);
-    } catch (const Error& e) {
-      for (const Diagnostic& d : e.all()) c.errors.push_back(d);
-    }
-  }
   in.checking = nullptr;
   std::stable_sort(c.errors.begin(), c.errors.end(), [](const Diagnostic& x, const Diagnostic& y) {
     const bool same = x.span.file == y.span.file;

@@ -13,6 +13,7 @@
 #include "interpreter/elaborate/programs.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/streams.hpp"
+#include "runtime/graph/schedule.hpp"
 
 namespace pxl {
 namespace {
@@ -218,6 +219,7 @@ Value make_session(Interpreter& in, const Arguments& args) {
     if (t.ir == ir->ir && t.ir != in.implicit_ir())
       throw Error("program " + ir->ir->name() +
                   " is still being built: make its session after the program has returned");
+  if (in.checking) check_inplace_order(*ir->ir);
   needs_run(in);
   auto s = std::make_shared<SessionObject>();
   s->ir = ir->ir;

@@ -156,8 +156,9 @@ std::vector<std::string> substance(const TokenList& list) {
 
 }  // namespace
 
-std::string format_source(const SourceFile& source) {
-  parse_or_throw(source);
+namespace {
+
+std::string format_once(const SourceFile& source) {
   TokenList list = lay_out(source);
   assign_roles(list);
   std::string text = Formatter(list).run();
@@ -166,6 +167,21 @@ std::string format_source(const SourceFile& source) {
   assign_roles(after);
   if (substance(list) != substance(after) || list.docs != after.docs || list.comments.size() != after.comments.size())
     throw Error("fmt: the formatted text would not be the same program", {}, Fault::internal);
+  return text;
+}
+
+}  // namespace
+
+std::string format_source(const SourceFile& source) {
+  parse_or_throw(source);
+  std::string text = format_once(source);
+  // A list that was filled may now look as if its author had written it in rows: what is kept is what stays.
+  constexpr int most_passes = 4;
+  for (int pass = 1; pass < most_passes; ++pass) {
+    std::string again = format_once(SourceFile(source.name(), text));
+    if (again == text) break;
+    text = std::move(again);
+  }
   return text;
 }
 

@@ -71,6 +71,14 @@ TEST_CASE("fmt: lines are broken and joined whatever the author's lines") {
   CHECK(formatted("if a {\n b } else { c }") == "if a {\n  b\n} else {\n  c\n}\n");
 }
 
+TEST_CASE("fmt: a list that filling puts into rows stays as it then is") {
+  const std::string row = "[1.0000001, 2.0000002, 3.0000003, 4.0000004, 5.0000005]";
+  for (const char* after : {"", ", float32"}) {
+    const std::string once = formatted("clipped = {\"grads\": [array([" + row + ", " + row + "]" + after + "), 1, 2]}");
+    CHECK(formatted(once) == once);
+  }
+}
+
 TEST_CASE("fmt: bytes at the edges") {
   CHECK(formatted("").empty());
   CHECK(formatted("\n\n \n").empty());
