@@ -34,6 +34,8 @@ const Command* const table[] = {
     &schedule_command,
     &graph_command,
     &validate_model_command,
+    &lsp_command,
+    &kernel_command,
     &help_command,
     &man_command,
     &completions_command,

@@ -1,0 +1,37 @@
+// pxl lsp: the language server on standard input and output.
+#include "interpreter/lsp/server.hpp"
+
+#include <unistd.h>
+
+#include "interpreter/cli/command.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+constexpr Flag flags[] = {{"--stdio", "", "speak over standard input and output, which is always so"}};
+
+int run_lsp(const CommonFlags&, const std::vector<std::string>& arguments);
+
+}  // namespace
+
+const Command lsp_command{
+    "lsp",
+    "lsp",
+    "serve an editor: the language server protocol on standard input and output",
+    run_lsp,
+    flags,
+    "Editors start this command by themselves. Diagnostics as one types, hover, definition, references, "
+    "symbols, renaming, completion, signatures, formatting, inferred shapes, colours."};
+
+namespace {
+
+int run_lsp(const CommonFlags&, const std::vector<std::string>& arguments) {
+  const Invocation call = parse_flags(lsp_command, arguments);
+  if (!call.operands.empty()) throw Error("lsp takes no files: the editor sends their texts", {}, Fault::usage);
+  return lsp::Server(STDIN_FILENO, STDOUT_FILENO).run();
+}
+
+}  // namespace
+
+}  // namespace pxl::cli

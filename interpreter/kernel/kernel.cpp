@@ -1,0 +1,161 @@
+#include "interpreter/kernel/kernel.hpp"
+
+#include <chrono>
+#include <xeus/xhelper.hpp>
+
+#include "interpreter/kernel/positions.hpp"
+#include "interpreter/kernel/rich.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl::kernel {
+
+using nlohmann::json;
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+EngineOptions options(std::function<void(std::string_view)> out, std::function<void(std::string_view)> err) {
+  EngineOptions o;
+  o.out = std::move(out);
+  o.err = std::move(err);
+  o.terminal = true;  // a page knows carriage returns: bars are drawn in place
+  return o;
+}
+
+// Help asked with a question mark, as in the prompt: "gelu?" and "?gelu". Empty for other texts.
+std::string asked_name(std::string_view code) {
+  const auto strip = [](std::string_view s) {
+    while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front()))) s.remove_prefix(1);
+    while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back()))) s.remove_suffix(1);
+    return s;
+  };
+  code = strip(code);
+  if (code.starts_with('?'))
+    code = strip(code.substr(1));
+  else if (code.ends_with('?'))
+    code = strip(code.substr(0, code.size() - 1));
+  else
+    return {};
+  for (const char c : code)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.' && static_cast<unsigned char>(c) < 0x80)
+      return {};
+  return std::string(code);
+}
+
+// xeus 2.4 swaps the name and the text of its own helper's errors.
+json error_reply(const std::string& name, const std::string& what, const json& lines) {
+  return {{"status", "error"}, {"ename", name}, {"evalue", what}, {"traceback", lines}};
+}
+
+}  // namespace
+
+Kernel::Kernel()
+    : engine_(options([this](std::string_view text) { write("stdout", text); },
+                      [this](std::string_view text) { write("stderr", text); })) {
+  xeus::register_interpreter(this);
+}
+
+void Kernel::write(const char* stream, std::string_view text) {
+  if (silent_) return;
+  if (stream_ != stream) flush();
+  stream_ = stream;
+  pending_ += text;
+  if (pending_.size() > 8192 || now() - sent_ > 0.1) flush();
+}
+
+void Kernel::flush() {
+  if (!pending_.empty()) publish_stream(stream_, pending_);
+  pending_.clear();
+  sent_ = now();
+}
+
+json Kernel::execute_request_impl(int number, const std::string& code, bool silent, bool, json user_expressions, bool) {
+  silent_ = silent;
+  if (const std::string name = asked_name(code); !name.empty()) {
+    const Inspection help = engine_.help(name);
+    const json page = {{"source", "page"}, {"start", 0}, {"data", {{"text/plain", help.text}}}};
+    return xeus::create_successful_reply(json::array({page}), json::object());
+  }
+  const Outcome outcome = engine_.submit(code);
+  flush();
+  silent_ = false;
+  switch (outcome.kind) {
+    case Outcome::Kind::interrupted: {
+      const std::string what =
+          outcome.kept ? "interrupted; what was computed is kept" : "interrupted; the session is as it was";
+      publish_execution_error("Interrupted", what, {what});
+      return error_reply("Interrupted", what, json::array({what}));
+    }
+    case Outcome::Kind::failed: {
+      std::vector<std::string> lines;
+      for (const Diagnostic& d : outcome.diagnostics) lines.push_back(render(d, true));
+      const std::string what = outcome.diagnostics.empty() ? "failed" : outcome.diagnostics.front().message;
+      if (!silent) publish_execution_error("Error", what, lines);
+      return error_reply("Error", what, json(lines));
+    }
+    case Outcome::Kind::exited:
+      return xeus::create_successful_reply(json::array({{{"source", "ask_exit"}, {"keepkernel", false}}}),
+                                           json::object());
+    case Outcome::Kind::done: break;
+  }
+  if (!silent && !outcome.shown.empty())
+    publish_execution_result(number, rich(engine_, outcome.value, outcome.shown), json::object());
+  json answers = json::object();
+  for (const auto& [key, text] : user_expressions.items()) {
+    json& answer = answers[key];
+    answer = {{"status", "error"}, {"ename", "Error"}, {"evalue", "no value"}, {"traceback", json::array()}};
+    if (!text.is_string()) continue;
+    const Outcome failed = engine_.aside(text.get<std::string>(), [&](const Value& v) {
+      answer = {{"status", "ok"}, {"data", rich(engine_, v, engine_.show(v))}, {"metadata", json::object()}};
+    });
+    if (!failed.ok() && !failed.diagnostics.empty()) answer["evalue"] = failed.diagnostics.front().message;
+  }
+  return xeus::create_successful_reply(json::array(), answers);
+}
+
+json Kernel::complete_request_impl(const std::string& code, int cursor) {
+  const Completions found = engine_.complete(code, bytes_of(code, cursor));
+  json matches = json::array(), kinds = json::array();
+  const int begin = points_of(code, found.begin), end = points_of(code, found.end);
+  for (const Completion& c : found.items) {
+    matches.push_back(c.text);
+    kinds.push_back({{"start", begin},
+                     {"end", end},
+                     {"text", c.text},
+                     {"type", std::string(text(c.kind))},
+                     {"signature", c.detail}});
+  }
+  return xeus::create_complete_reply(matches, begin, end, {{"_jupyter_types_experimental", kinds}});
+}
+
+json Kernel::inspect_request_impl(const std::string& code, int cursor, int) {
+  const std::optional<Inspection> found = engine_.inspect(code, bytes_of(code, cursor));
+  if (!found || !found->found) return xeus::create_inspect_reply(false);
+  return xeus::create_inspect_reply(true, {{"text/plain", found->text}});
+}
+
+json Kernel::is_complete_request_impl(const std::string& code) {
+  switch (Engine::status(code)) {
+    case Completeness::complete: return xeus::create_is_complete_reply("complete");
+    case Completeness::invalid: return xeus::create_is_complete_reply("invalid");
+    case Completeness::incomplete: break;
+  }
+  // The next line stands one step deeper for each bracket that is open.
+  int depth = 0;
+  for (const ClassifiedToken& t : Engine::highlight(code)) {
+    if (t.kind != TokenClass::bracket) continue;
+    const char c = code[t.begin];
+    depth += c == '(' || c == '[' || c == '{' ? 1 : -1;
+  }
+  return xeus::create_is_complete_reply("incomplete", std::string(static_cast<size_t>(2 * std::max(depth, 0)), ' '));
+}
+
+json Kernel::kernel_info_request_impl() {
+  return xeus::create_info_reply("5.3", "pxl", PXL_VERSION, "pxl", PXL_VERSION, "text/x-pxl", ".pxl", "text", "", "",
+                                 "pxl " PXL_VERSION ": explicit tensor graphs");
+}
+
+void Kernel::shutdown_request_impl() {}
+
+}  // namespace pxl::kernel

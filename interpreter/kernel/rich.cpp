@@ -1,0 +1,77 @@
+#include "interpreter/kernel/rich.hpp"
+
+#include <fmt/format.h>
+
+#include "runtime/tensor/print.hpp"
+
+namespace pxl::kernel {
+
+namespace {
+
+constexpr int64_t most_rows = 20, most_columns = 12;
+
+// Indices of a long axis: its beginning, a gap (-1), its end.
+std::vector<int64_t> shown_indices(int64_t size, int64_t most) {
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < size; ++i) {
+    if (size > most && i == most / 2) {
+      out.push_back(-1);
+      i = size - most / 2 - 1;
+      continue;
+    }
+    out.push_back(i);
+  }
+  return out;
+}
+
+// A vector or a matrix; what has more axes reads better as text.
+std::string table_of(const Array& array) {
+  const Shape& shape = array.shape();
+  if (shape.empty() || shape.size() > 2 || array.size() == 0) return {};
+  const int64_t rows = shape.size() == 2 ? shape[0] : 1, columns = shape.back();
+  const Array flat = array.reshaped({array.size()});
+  std::string html = "<table>";
+  const std::vector<int64_t> across = shown_indices(columns, most_columns);
+  for (const int64_t r : shown_indices(rows, most_rows)) {
+    html += "<tr>";
+    for (const int64_t c : across) {
+      const bool gap = r < 0 || c < 0;
+      html +=
+          "<td style=\"text-align:right\">" +
+          (gap ? std::string("…") : escaped(to_text(flat.rows(r * columns + c, r * columns + c + 1).reshaped({})))) +
+          "</td>";
+    }
+    html += "</tr>";
+  }
+  html += "</table>";
+  return html + fmt::format("<small>{}</small>", escaped(text(array.spec())));
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+nlohmann::json rich(Engine&, const Value& value, const std::string& shown) {
+  nlohmann::json bundle = {{"text/plain", shown}};
+  if (const Array* array = value.as_array()) {
+    if (std::string html = table_of(*array); !html.empty()) bundle["text/html"] = html;
+  }
+  return bundle;
+}
+
+}  // namespace pxl::kernel

@@ -1,0 +1,16 @@
+// Values as a notebook shows them: text always, arrays also as tables, graphs also as pictures.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "interpreter/tools/engine.hpp"
+
+namespace pxl::kernel {
+
+/// A bundle by MIME type. `shown` is the text form.
+nlohmann::json rich(Engine& engine, const Value& value, const std::string& shown);
+
+/// Text with the characters escaped that mean something in HTML and SVG.
+std::string escaped(std::string_view text);
+
+}  // namespace pxl::kernel

@@ -1,0 +1,53 @@
+// The kernel's process: `pxl kernel -f FILE` becomes it, so that the pxl command itself loads no network libraries.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <xeus/xkernel.hpp>
+#include <xeus/xkernel_configuration.hpp>
+#include <xeus/xserver_zmq.hpp>
+#include <zmq.hpp>
+
+#include "interpreter/kernel/kernel.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace {
+
+void on_interrupt(int) { pxl::request_interrupt(); }
+
+// Handlers run on a stack of their own: kernels made at run time use memory below the stack pointer.
+void catch_interrupts() {
+  static char memory[65536];
+  stack_t stack{};
+  stack.ss_sp = memory;
+  stack.ss_size = sizeof memory;
+  sigaltstack(&stack, nullptr);
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 || std::string_view(argv[1]) != "-f") {
+    std::fputs("usage: pxl-kernel -f CONNECTION_FILE\n", stderr);
+    return 2;
+  }
+  try {
+    const xeus::xconfiguration configuration = xeus::load_configuration(argv[2]);
+    catch_interrupts();
+    const char* user = getenv("USER");
+    xeus::xkernel kernel(configuration, user ? user : "user", xeus::make_context<zmq::context_t>(),
+                         std::make_unique<pxl::kernel::Kernel>(), xeus::make_xserver_zmq,
+                         xeus::make_in_memory_history_manager(), nullptr, xeus::make_null_debugger,
+                         nlohmann::json::object(), nlohmann::json::error_handler_t::replace);
+    kernel.start();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pxl-kernel: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,97 @@
+// The declarations of a text as a tree, and what may be folded.
+#include <map>
+
+#include "interpreter/lsp/server.hpp"
+
+namespace pxl::lsp {
+
+namespace {
+
+// Codes of SymbolKind.
+int code(Symbol::Kind kind) {
+  switch (kind) {
+    case Symbol::Kind::variable: return 13;
+    case Symbol::Kind::function: return 12;
+    case Symbol::Kind::method: return 6;
+    case Symbol::Kind::build: return 9;
+    case Symbol::Kind::module:
+    case Symbol::Kind::program: return 5;
+    case Symbol::Kind::test: return 24;
+    case Symbol::Kind::parameter: return 13;
+    case Symbol::Kind::field:
+    case Symbol::Kind::param: return 8;
+    case Symbol::Kind::stream_in:
+    case Symbol::Kind::stream_out: return 11;
+    case Symbol::Kind::state: return 8;
+    case Symbol::Kind::constant: return 14;
+    case Symbol::Kind::option: return 7;
+    case Symbol::Kind::import: return 2;
+  }
+  return 13;
+}
+
+bool shown(const Symbol& s, bool at_top) {
+  switch (s.kind) {
+    case Symbol::Kind::parameter:
+    case Symbol::Kind::import: return false;
+    case Symbol::Kind::variable: return at_top;
+    default: return true;
+  }
+}
+
+Json entry(const Document& d, const Symbol& s) {
+  // The name lies within the whole, as the protocol wants it.
+  const Span whole = join(s.span, s.name_span);
+  return {{"name", s.name.empty() ? std::string("?") : s.name},
+          {"kind", code(s.kind)},
+          {"detail", s.detail},
+          {"range", d.lines().range(whole)},
+          {"selectionRange", d.lines().range(s.name_span)}};
+}
+
+Json children(const Document& d, const std::multimap<int, size_t>& by_container, int container) {
+  const std::vector<Symbol>& symbols = d.sound()->symbols->symbols();
+  Json list = Json::array();
+  const auto [first, last] = by_container.equal_range(container);
+  for (auto it = first; it != last; ++it) {
+    const Symbol& s = symbols[it->second];
+    if (!shown(s, container < 0)) continue;
+    Json one = entry(d, s);
+    if (Json inner = children(d, by_container, static_cast<int>(it->second)); !inner.empty())
+      one["children"] = std::move(inner);
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+}  // namespace
+
+Json document_symbols(Server& server, const Json& params) {
+  const Document& d = server.document(params);
+  if (!d.is_sound() || !d.sound()) return Json::array();
+  std::multimap<int, size_t> by_container;
+  const std::vector<Symbol>& symbols = d.sound()->symbols->symbols();
+  for (size_t i = 0; i < symbols.size(); ++i) by_container.emplace(symbols[i].container, i);
+  return children(d, by_container, -1);
+}
+
+Json folding_ranges(Server& server, const Json& params) {
+  const Document& d = server.document(params);
+  Json list = Json::array();
+  std::vector<uint32_t> open;
+  for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
+    if (t.kind != TokenClass::bracket) continue;
+    const char c = d.text()[t.begin];
+    if (c == '{' || c == '[' || c == '(') {
+      open.push_back(t.begin);
+    } else if (!open.empty()) {
+      const size_t first = number_at(d.lines().position(open.back()), "line"),
+                   last = number_at(d.lines().position(t.begin), "line");
+      if (last > first + 1) list.push_back({{"startLine", first}, {"endLine", last - 1}});
+      open.pop_back();
+    }
+  }
+  return list;
+}
+
+}  // namespace pxl::lsp

@@ -1,0 +1,65 @@
+// Colours from the language's own lexer, for words that a grammar of regular expressions cannot tell apart.
+#include "interpreter/lsp/server.hpp"
+
+namespace pxl::lsp {
+
+namespace {
+
+// Positions in this list are the protocol's codes.
+constexpr const char* types[] = {"keyword", "variable", "parameter", "number", "string", "comment", "operator"};
+
+int code(TokenClass kind) {
+  switch (kind) {
+    case TokenClass::keyword:
+    case TokenClass::declarer:
+    case TokenClass::constant: return 0;
+    case TokenClass::name: return 1;
+    case TokenClass::argument: return 2;
+    case TokenClass::number: return 3;
+    case TokenClass::string: return 4;
+    case TokenClass::comment:
+    case TokenClass::documentation: return 5;
+    case TokenClass::operation: return 6;
+    case TokenClass::bracket:
+    case TokenClass::dot:
+    case TokenClass::comma:
+    case TokenClass::unknown: return -1;
+  }
+  return -1;
+}
+
+}  // namespace
+
+Json semantic_legend() {
+  Json list = Json::array();
+  for (const char* t : types) list.push_back(t);
+  return {{"tokenTypes", list}, {"tokenModifiers", Json::array()}};
+}
+
+Json semantic_tokens(Server& server, const Json& params) {
+  const Document& d = server.document(params);
+  Json data = Json::array();
+  size_t line = 0, character = 0;
+  for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
+    const int type = code(t.kind);
+    if (type < 0) continue;
+    // A token may not reach over the end of its line.
+    for (size_t from = t.begin; from < t.end;) {
+      size_t to = d.text().find('\n', from);
+      to = std::min<size_t>(to == std::string::npos ? t.end : to, t.end);
+      const Json begin = d.lines().position(from), end = d.lines().position(to);
+      const size_t at_line = number_at(begin, "line"), at = number_at(begin, "character");
+      const size_t length = number_at(end, "line") == at_line ? number_at(end, "character") - at : 0;
+      if (length > 0) {
+        data.insert(data.end(), {at_line - line, at_line == line ? at - character : at, length,
+                                 static_cast<size_t>(type), size_t{0}});
+        line = at_line;
+        character = at;
+      }
+      from = to + 1;
+    }
+  }
+  return {{"data", data}};
+}
+
+}  // namespace pxl::lsp

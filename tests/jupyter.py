@@ -1,0 +1,139 @@
+"""The Jupyter kernel: the protocol's own tests (jupyter_kernel_test), interrupts, rich results, and the notebooks."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+PROTOCOL = '''
+import sys, unittest
+import jupyter_kernel_test as jkt
+
+class Protocol(jkt.KernelTests):
+    kernel_name = "pxl"
+    language_name = "pxl"
+    file_extension = ".pxl"
+    code_hello_world = "print(\\"hello, world\\")"
+    code_execute_result = [{"code": "1 + 2", "result": "3"}, {"code": "x = 5\\nx * 2", "result": "10"}, {"code": "_", "result": "10"}]
+    code_generate_error = "undefined_name + 1"
+    completion_samples = [{"text": "isinst", "matches": {"isinstance"}}, {"text": "é = 1\\nenumer", "matches": {"enumerate"}}]
+    complete_code_samples = ["x = 1", "def f(a) { return a }"]
+    incomplete_code_samples = ["def f(a) {", "x = (1 +", "y = [1,"]
+    invalid_code_samples = ["x = )", "1 +* 2"]
+    code_inspect_sample = "gelu"
+    code_page_something = "gelu?"
+    code_display_data = []
+
+    def results(self, code):
+        self.flush_channels()
+        reply, messages = self.execute_helper(code=code, timeout=30)
+        return reply["content"], messages
+
+    def test_rich(self):
+        reply, messages = self.results("array([[1.0, 2.0], [3.0, 4.0]])")
+        data = [m["content"]["data"] for m in messages if m["msg_type"] == "execute_result"][0]
+        self.assertIn("<td", data["text/html"])
+        self.assertIn("float32[2, 2]", data["text/html"])
+        self.assertIn("1.", data["text/plain"])
+
+    def test_output_in_order(self):
+        reply, messages = self.results("for i in range(3) { print(i) }")
+        text = "".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream")
+        self.assertEqual(text, "0\\n1\\n2\\n")
+
+    def test_a_failure_changes_nothing(self):
+        self.results("kept = 1")
+        reply, _ = self.results("kept = 2\\nkept = kept + nothing_here")
+        self.assertEqual(reply["status"], "error")
+        reply, messages = self.results("kept")
+        data = [m["content"]["data"] for m in messages if m["msg_type"] == "execute_result"][0]
+        self.assertEqual(data["text/plain"], "1")
+
+    def test_user_expressions(self):
+        self.flush_channels()
+        number = self.kc.execute("z = 20", user_expressions={"a": "z + 1", "b": "nothing_here"})
+        reply = self.get_non_kernel_reply(number) if hasattr(self, "get_non_kernel_reply") else self.kc.get_shell_msg(timeout=10)
+        answers = reply["content"]["user_expressions"]
+        self.assertEqual(answers["a"]["data"]["text/plain"], "21")
+        self.assertEqual(answers["b"]["status"], "error")
+
+    def test_interrupt(self):
+        import time
+        self.flush_channels()
+        self.results("count = 7")
+        self.kc.execute("while true { pass }")
+        time.sleep(0.5)
+        began = time.monotonic()
+        self.km.interrupt_kernel()
+        reply = self.kc.get_shell_msg(timeout=10)
+        self.assertLess(time.monotonic() - began, 2)
+        self.assertEqual(reply["content"]["status"], "error")
+        self.assertEqual(reply["content"]["ename"], "Interrupted")
+        self.flush_channels()
+        reply, messages = self.results("count")
+        data = [m["content"]["data"] for m in messages if m["msg_type"] == "execute_result"][0]
+        self.assertEqual(data["text/plain"], "7")
+
+result = unittest.main(argv=["x"], exit=False, verbosity=0).result
+sys.exit(0 if result.wasSuccessful() and result.testsRun > 5 else 1)
+'''
+
+NOTEBOOK = '''
+import sys, nbformat
+from nbclient import NotebookClient
+notebook = nbformat.read(sys.argv[1], as_version=4)
+NotebookClient(notebook, timeout=300, kernel_name="pxl").execute()
+nbformat.write(notebook, sys.argv[2])
+'''
+
+
+def system_python(*modules):
+    for python in (sys.executable, "/usr/bin/python3"):
+        if pathlib.Path(python).exists() and subprocess.run([python, "-c", "import " + ", ".join(modules)], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def run(python, code, *arguments, env, timeout=300):
+    done = subprocess.run([python, "-c", code, *arguments], env=env, capture_output=True, text=True, errors="replace", timeout=timeout)
+    return None if done.returncode == 0 else (done.stdout + done.stderr)[-4000:]
+
+
+def notebook_problem(python, path, env):
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out.ipynb"
+        if problem := run(python, NOTEBOOK, str(path), str(out), env=env):
+            return problem
+        ran, kept = json.loads(out.read_text()), json.loads(path.read_text())
+    cells = [c for c in ran["cells"] if c["cell_type"] == "code"]
+    if not cells:
+        return "no code in the notebook"
+    if any(o["output_type"] == "error" for c in cells for o in c["outputs"]):
+        return "a cell failed"
+    stored = [c for c in kept["cells"] if c["cell_type"] == "code"]
+    if any(not c["outputs"] for c in stored) and all(not c["outputs"] for c in stored):
+        return "the notebook is stored without its results"
+    return None
+
+
+def jupyter_tests(pxl, add, skip):
+    if not (pxl.parent / "pxl-kernel").exists():
+        skip("jupyter", "the kernel was not built (xeus is missing)")
+        return
+    python = system_python("jupyter_kernel_test", "nbclient", "nbformat")
+    if not python:
+        skip("jupyter", "no Python with jupyter_kernel_test and nbclient")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([str(pxl), "kernel", "--install", "--prefix", folder], capture_output=True, text=True)
+        spec = pathlib.Path(folder) / "share/jupyter/kernels/pxl"
+        ok = done.returncode == 0 and (spec / "kernel.json").exists() and (spec / "logo-64x64.png").read_bytes().startswith(b"\x89PNG")
+        add("jupyter: pxl kernel --install", None if ok else done.stdout + done.stderr)
+        env = dict(os.environ, JUPYTER_PATH=str(pathlib.Path(folder) / "share/jupyter"), PXL_DATA="built-in", NO_COLOR="1")
+        add("jupyter: the protocol", run(python, PROTOCOL, env=env))
+        for path in sorted((ROOT / "examples/notebooks").glob("*.ipynb")):
+            add(f"jupyter: {path.name}", notebook_problem(python, path, env))
