@@ -9,5 +9,6 @@ void bind_math_builtins(Scope& prelude);     ///< abs, min, max, sum, round, pow
 void bind_mnist_builtin(Scope& prelude);     ///< mnist and its batches (mnist.cpp)
 void bind_progress_builtin(Scope& prelude);  ///< progress (progress.cpp)
 void bind_file_builtins(Scope& prelude);     ///< read_text, beside (files.cpp)
+void bind_plot_builtin(Scope& prelude);      ///< plot (plot.cpp)
 
 }  // namespace pxl

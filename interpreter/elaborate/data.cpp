@@ -248,6 +248,7 @@ void bind_data_builtins(Interpreter&, Scope& p) {
   bind_mnist_builtin(p);
   bind_progress_builtin(p);
   bind_file_builtins(p);
+  bind_plot_builtin(p);
 }
 
 }  // namespace pxl

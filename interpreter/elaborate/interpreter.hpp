@@ -62,6 +62,8 @@ struct BuildTarget {
 struct InterpreterOptions {
   std::function<void(std::string_view)> out;  ///< what `print` writes
   std::function<void(std::string_view)> err;  ///< progress and notices
+  /// Takes an SVG that `plot` drew, with its title; where empty, charts are written as text.
+  std::function<void(const std::string& svg, const std::string& title)> picture;
   bool quiet = false;
   bool terminal = false;                       ///< err is a terminal: progress bars may redraw
   bool run_tests = false;                      ///< `test` blocks run

@@ -1,5 +1,7 @@
 #include "interpreter/kernel/kernel.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <xeus/xhelper.hpp>
 
@@ -15,8 +17,10 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-EngineOptions options(std::function<void(std::string_view)> out, std::function<void(std::string_view)> err) {
+EngineOptions options(std::function<void(std::string_view)> out, std::function<void(std::string_view)> err,
+                      std::function<void(const std::string&, const std::string&)> picture) {
   EngineOptions o;
+  o.picture = std::move(picture);
   o.out = std::move(out);
   o.err = std::move(err);
   o.terminal = true;  // a page knows carriage returns: bars are drawn in place
@@ -52,7 +56,8 @@ json error_reply(const std::string& name, const std::string& what, const json& l
 
 Kernel::Kernel()
     : engine_(options([this](std::string_view text) { write("stdout", text); },
-                      [this](std::string_view text) { write("stderr", text); })) {
+                      [this](std::string_view text) { write("stderr", text); },
+                      [this](const std::string& svg, const std::string& title) { draw(svg, title); })) {
   xeus::register_interpreter(this);
 }
 
@@ -64,6 +69,18 @@ void Kernel::write(const char* stream, std::string_view text) {
   if (pending_.size() > 8192 || now() - sent_ > 0.1) flush();
 }
 
+// A chart whose title this cell has shown already takes the place of the one before: a curve grows while it trains.
+void Kernel::draw(const std::string& svg, const std::string& title) {
+  if (silent_) return;
+  flush();
+  const json data = {{"image/svg+xml", svg}, {"text/plain", title.empty() ? "<chart>" : "<chart " + title + ">"}};
+  const json transient = {{"display_id", fmt::format("pxl-{}-{}", cell_, title)}};
+  if (!title.empty() && !drawn_.insert(title).second)
+    update_display_data(data, json::object(), transient);
+  else
+    display_data(data, json::object(), title.empty() ? json::object() : transient);
+}
+
 void Kernel::flush() {
   if (!pending_.empty()) publish_stream(stream_, pending_);
   pending_.clear();
@@ -72,6 +89,8 @@ void Kernel::flush() {
 
 json Kernel::execute_request_impl(int number, const std::string& code, bool silent, bool, json user_expressions, bool) {
   silent_ = silent;
+  cell_ = number;
+  drawn_.clear();
   if (const std::string name = asked_name(code); !name.empty()) {
     const Inspection help = engine_.help(name);
     const json page = {{"source", "page"}, {"start", 0}, {"data", {{"text/plain", help.text}}}};

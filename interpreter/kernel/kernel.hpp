@@ -1,6 +1,8 @@
 // The Jupyter kernel: what the protocol asks, answered by the engine.
 #pragma once
 
+#include <set>
+#include <string>
 #include <xeus/xinterpreter.hpp>
 
 #include "interpreter/tools/engine.hpp"
@@ -22,12 +24,15 @@ class Kernel final : public xeus::xinterpreter {
   void shutdown_request_impl() override;
 
   void write(const char* stream, std::string_view text);
+  void draw(const std::string& svg, const std::string& title);
   void flush();
 
   Engine engine_;
   std::string stream_, pending_;  ///< output that is sent together: a message a line would flood the page
   double sent_ = 0;
   bool silent_ = false;
+  int cell_ = 0;
+  std::set<std::string> drawn_;  ///< titles of the charts that the running cell has shown
 };
 
 }  // namespace pxl::kernel

@@ -21,6 +21,7 @@ std::unique_ptr<Interpreter> make_interpreter(const EngineOptions& options) {
   InterpreterOptions o;
   o.out = options.out;
   o.err = options.err;
+  o.picture = options.picture;
   o.quiet = options.quiet;
   o.terminal = options.terminal;
   o.program_name = "session";
