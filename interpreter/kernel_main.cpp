@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <xeus/xkernel.hpp>
 #include <xeus/xkernel_configuration.hpp>
@@ -29,6 +30,19 @@ void catch_interrupts() {
   sigaction(SIGINT, &action, nullptr);
 }
 
+// When a kernel is shut down, xeus 2.4 closes sockets under the feet of its own threads. There is nothing left to save
+// then, and their exceptions say nothing that concerns a user.
+[[noreturn]] void on_terminate() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const zmq::error_t&) {
+    std::_Exit(0);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pxl-kernel: %s\n", error.what());
+  }
+  std::_Exit(1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,6 +53,7 @@ int main(int argc, char** argv) {
   try {
     const xeus::xconfiguration configuration = xeus::load_configuration(argv[2]);
     catch_interrupts();
+    std::set_terminate(on_terminate);
     const char* user = getenv("USER");
     xeus::xkernel kernel(configuration, user ? user : "user", xeus::make_context<zmq::context_t>(),
                          std::make_unique<pxl::kernel::Kernel>(), xeus::make_xserver_zmq,
