@@ -92,6 +92,10 @@ const Value& known(const Interpreter& in, const Value& v) {
   return v;
 }
 
+void observed(const Interpreter& in, const Span& name, const Value& value) {
+  if (in.checking && in.checking->observe && !value.as<UnknownObject>()) in.checking->observe(name, value);
+}
+
 Flow checked_block(Interpreter& in, const ast::Block& block, Activation& a) {
   Checking& c = *in.checking;
   bool left_out = false;
@@ -113,8 +117,10 @@ Flow checked_block(Interpreter& in, const ast::Block& block, Activation& a) {
   return Flow::normal;
 }
 
-CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls) {
+CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
+                       std::function<void(const Span&, const Value&)> observe) {
   Checking c;
+  c.observe = std::move(observe);
   CheckResult result;
   in.checking = &c;
   in.begin_file(tree);

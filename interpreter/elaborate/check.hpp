@@ -4,6 +4,7 @@
 // out in turn. A statement that fails is reported, and the next one is checked, so that several errors come at once.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,12 +24,16 @@ struct Checking {
   int expecting = 0;                     ///< `with expect_error` around: errors pass
   int64_t steps = 0;                     ///< statements since the last top-level one began
   bool exhausted = false;                ///< a top-level statement took more steps than a check allows
+  /// Told of each value that gets a name, with the place of the name: for editors. May be empty.
+  std::function<void(const Span& name, const Value& value)> observe;
 };
 
 /// Where running is meant (sessions, files, data sets): throws Unevaluated in a check.
 void needs_run(const Interpreter& in);
 /// The value of a name or field as a check may use it: throws Unevaluated where it is unknown.
 const Value& known(const Interpreter& in, const Value& v);
+/// Passes a value that gets a name to `Checking::observe`, in a check.
+void observed(const Interpreter& in, const Span& name, const Value& value);
 /// Interpreter::execute of a block, in a check.
 Flow checked_block(Interpreter& in, const ast::Block& block, Activation& a);
 
@@ -43,6 +48,7 @@ struct CheckResult {
 /// Checks a file, then builds each of its programs whose parameters all have defaults and that the file did not call,
 /// and what `calls` asks for, written as calls of programs: "infer(n = 80)". `in` is fresh and serves nothing else
 /// afterwards. Throws Interrupted, and Error for a text in `calls` that does not parse.
-CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls);
+CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
+                       std::function<void(const Span&, const Value&)> observe = {});
 
 }  // namespace pxl

@@ -1,4 +1,5 @@
 // `stream`, `variable` and `constant`: the statements and the functions, and host_load and host_store.
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "runtime/base/suggest.hpp"
@@ -127,7 +128,9 @@ void Interpreter::declare_stream(const ast::StreamStmt& s, Activation& a) {
     stream = &at.ir->add_stream(*spec, s.name, s.is_input);
     known[&s] = stream;
   }
-  a.scope->bind(s.name, std::make_shared<StreamObject>(at.ir, stream));
+  const Value object = std::make_shared<StreamObject>(at.ir, stream);
+  observed(*this, s.name_span, object);
+  a.scope->bind(s.name, object);
   if (s.value) store(*this, *stream, value);
 }
 

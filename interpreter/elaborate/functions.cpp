@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "runtime/base/suggest.hpp"
 
@@ -154,6 +155,7 @@ void Interpreter::bind_parameters(const std::string& what, const std::vector<ast
         throw;
       }
     }
+    observed(*this, p.span, v);
     scope->bind(p.name, std::move(v));
   }
 }

@@ -1,4 +1,5 @@
 // `param` and `add_variable_inputs`: named inputs of the graph that is being built, and what makes variables for them.
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "runtime/base/suggest.hpp"
@@ -59,7 +60,9 @@ void Interpreter::declare_param(const ast::ParamStmt& s, Activation& a) {
     f->by_ref = s.by_ref;
     if (!f->init.is_none()) factory = f;
   }
-  a.scope->bind(s.name, tensor_value(root.ir, add_param(*this, root, key, spec, s.by_ref, factory)));
+  const Value made = tensor_value(root.ir, add_param(*this, root, key, spec, s.by_ref, factory));
+  observed(*this, s.name_span, made);
+  a.scope->bind(s.name, made);
 }
 
 Value add_variable_inputs(Interpreter& in, const Arguments& args) {

@@ -185,7 +185,10 @@ Flow with_statement(Interpreter& in, const ast::WithStmt& s, Activation& a) {
 
 void Interpreter::assign(const ast::Expr& target, Value value, Activation& a) {
   switch (target.kind) {
-    case ast::ExprKind::name: a.scope->bind(static_cast<const ast::NameExpr&>(target).name, std::move(value)); return;
+    case ast::ExprKind::name:
+      observed(*this, target.span, value);
+      a.scope->bind(static_cast<const ast::NameExpr&>(target).name, std::move(value));
+      return;
     case ast::ExprKind::tuple:
       return unpack(*this, static_cast<const ast::TupleExpr&>(target).items, target.span, value, a);
     case ast::ExprKind::list:

@@ -1,8 +1,38 @@
 #include "interpreter/tools/analysis.hpp"
 
+#include <algorithm>
+#include <map>
+
+#include "interpreter/elaborate/check.hpp"
+#include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/inspection.hpp"
+#include "runtime/base/interrupt.hpp"
 
 namespace pxl {
+
+namespace {
+
+// What a reader of the text does not see: the spec of a tensor, an array, or a stream that was declared without one.
+std::string hint_of(const Value& v, const Span& name) {
+  if (auto* tensor = v.as<TensorObject>()) return text(tensor->tensor->spec);
+  if (const Array* array = v.as_array()) return text(array->spec());
+  if (auto* stream = v.as<StreamObject>()) {
+    const std::string_view rest = name.file->text().substr(name.end);
+    const size_t next = rest.find_first_not_of(" \t");
+    if (next == rest.npos || rest[next] != ':') return text(stream->stream->spec());
+  }
+  return {};
+}
+
+// Parameters and params come with the place of their whole declaration where the tree has no other.
+Span name_in(const Span& span) {
+  const std::string_view text = span.text();
+  const size_t end = text.find_first_of(" :=,)");
+  return {span.file, span.begin, end == text.npos ? span.end : span.begin + static_cast<uint32_t>(end)};
+}
+
+}  // namespace
 
 const BoundName* Analysis::before(std::string_view name, uint32_t offset) const {
   const BoundName* found = nullptr;
@@ -16,8 +46,38 @@ const BoundName* Analysis::before(std::string_view name, uint32_t offset) const 
 std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& text) {
   auto out = std::make_unique<Analysis>();
   out->source = std::make_unique<SourceFile>(path, text);
-  out->diagnostics = parse(*out->source).diagnostics;
+  ParseResult parsed = parse(*out->source);
+  out->diagnostics = std::move(parsed.diagnostics);
   out->finished = true;
+  if (!parsed.tree) return out;
+  InterpreterOptions options;
+  options.out = options.err = [](std::string_view) {};
+  options.quiet = true;
+  auto in = std::make_unique<Interpreter>(std::move(options));
+  std::map<uint32_t, BoundName> names;
+  const auto observe = [&](const Span& span, const Value& value) {
+    if (span.file != out->source.get()) return;
+    const Span name = name_in(span);
+    if (names.contains(name.begin)) return;
+    BoundName& b = names[name.begin];
+    b.span = name;
+    b.type = type_text(*in, value);
+    b.hint = hint_of(value, name);
+    if (value.is_object()) b.members = value.object()->member_names();
+  };
+  try {
+    CheckResult checked = check_file(*in, parsed.tree, {}, observe);
+    for (Diagnostic& d : checked.errors) out->diagnostics.push_back(std::move(d));
+  } catch (const Interrupted&) {
+    out->finished = false;
+  } catch (const Error& e) {
+    out->diagnostics.insert(out->diagnostics.end(), e.all().begin(), e.all().end());
+  } catch (const std::exception&) {
+    // Out of memory, say: an editor goes on with what is known.
+  }
+  in->checking = nullptr;
+  for (auto& [begin, name] : names) out->names.push_back(std::move(name));
+  out->interpreter = std::move(in);
   return out;
 }
 

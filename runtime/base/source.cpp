@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/utf8.hpp"
@@ -49,8 +50,15 @@ const SourceFile& add_source(std::string name, std::string text) {
   // Leaked on purpose: static destructors may still render diagnostics.
   static auto* mutex = new std::mutex;
   static auto* sources = new std::vector<std::unique_ptr<SourceFile>>;
-  auto source = std::make_unique<SourceFile>(std::move(name), std::move(text));
+  // The same text under the same name is one source: an editor's server reads imported files again and again.
+  static auto* known = new std::unordered_multimap<size_t, const SourceFile*>;
+  const size_t key = std::hash<std::string>()(text) ^ std::hash<std::string>()(name);
   std::lock_guard lock(*mutex);
+  const auto [first, last] = known->equal_range(key);
+  for (auto it = first; it != last; ++it)
+    if (it->second->name() == name && it->second->text() == text) return *it->second;
+  auto source = std::make_unique<SourceFile>(std::move(name), std::move(text));
+  known->emplace(key, source.get());
   sources->push_back(std::move(source));
   return *sources->back();
 }
