@@ -266,7 +266,7 @@ void Mapping::make_nodes() {
   }
 }
 
-void Mapping::choose() {
+Choices Mapping::choices() const {
   Choices problem;
   for (const Node& n : nodes_) {
     std::vector<int64_t> costs;
@@ -331,7 +331,11 @@ void Mapping::choose() {
       }
     if (any) problem.edges.push_back(std::move(edge));
   }
-  const Solution solution = solve(problem);
+  return problem;
+}
+
+void Mapping::choose() {
+  const Solution solution = solve(choices());
   for (size_t n = 0; n < nodes_.size(); ++n) nodes_[n].chosen = solution.choice[n];
   search.rounds = solution.rounds;
   search.fastest_cycles = solution.cost;

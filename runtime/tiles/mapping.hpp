@@ -62,6 +62,9 @@ class Mapping {
   /// Bytes on each tile; cached.
   const std::vector<int64_t>& bytes_by_tile(int32_t layout, const TensorSpec& spec) const;
 
+  /// The problem that was solved: a node for each group of equal ops and of tensors that no op makes.
+  Choices choices() const;
+
   /// Gives up the plan of the op's node for the one that frees most temporary memory for what it costs; false where
   /// none takes less.
   bool give_way(const Op& op);

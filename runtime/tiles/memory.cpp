@@ -21,8 +21,6 @@ int64_t vertex_code_bytes(std::string_view vertex) {
   return 256;
 }
 
-size_t at(CategoryBytes&, MemoryCategory c) { return static_cast<size_t>(c); }
-
 }  // namespace
 
 Memory::Memory(const Mapping& mapping) : m_(mapping) {
@@ -141,7 +139,7 @@ void Memory::add_up() {
   const Machine& machine = m_.machine();
   tiles_.assign(static_cast<size_t>(machine.tiles), {});
   const auto put = [&](MemoryCategory c, size_t tile, int64_t bytes) {
-    tiles_[tile].bytes[at(tiles_[tile].bytes, c)] += bytes;
+    tiles_[tile].bytes[static_cast<size_t>(c)] += bytes;
   };
   std::map<std::string_view, int64_t> vertices;  // name: tiles that have it
   int64_t exchange_code = 0, steps = 0;

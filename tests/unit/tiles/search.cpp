@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "runtime/tiles/mapping.hpp"
 #include "tests/unit/tiles/programs.hpp"
 
 using namespace pxl;
@@ -58,4 +59,26 @@ TEST_CASE("near the best where edges form loops") {
   }
   CHECK(exact >= problems * 9 / 10);
   CHECK(excess / problems < 0.01);
+}
+
+TEST_CASE("the best plans and layouts of small graphs") {
+  const auto check = [](Ir& ir) {
+    EstimateOptions options;
+    options.plan.most_plans = 3;
+    const Mapping mapping(ir.main(), options);
+    const Choices problem = mapping.choices();
+    int64_t combinations = 1;
+    for (const auto& n : problem.nodes) combinations *= static_cast<int64_t>(n.size());
+    CAPTURE(combinations);
+    REQUIRE(combinations < 5'000'000);
+    CHECK(solve(problem).cost == solve_exhaustively(problem).cost);
+    CHECK(mapping.search.fastest_cycles == solve(problem).cost);
+  };
+  Ir one;
+  test::op("gelu", {test::op("matmul", {test::variable(one, {128, 256}, "x"), test::variable(one, {256, 64}, "w")})});
+  check(one);
+  Ir two;
+  Tensor* x = test::variable(two, {64, 64}, "x");
+  test::op("softmax", {test::op("matmul", {x, x})}, {{"axis", int64_t{-1}}});
+  check(two);
 }
