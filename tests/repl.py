@@ -260,7 +260,7 @@ def help_and_questions(pxl, home):
     t.enter("xs = [1, 2]")
     contains(t.enter("xs?"), "xs: list of 2", "append")
     contains(t.enter(":scedule"), "did you mean `schedule`?")
-    contains(t.enter(":t"), "may be :tour, :type, :time")
+    contains(t.enter(":t"), "may be :tour, :type, :tiles, :time")
     same(t.enter(":ty 1"), "int")
     t.leave()
 
@@ -278,6 +278,7 @@ def graphs(pxl, home):
     same(t.enter(":dot graph net.dot"), "written to net.dot")
     assert (home / "net.dot").read_text().startswith("digraph")
     contains(t.enter(":memory"), "session: variables 8 bytes")
+    contains(t.enter(":tiles session"), "cycles")
     contains(t.enter(":schedule nothing"), "unknown name")
     contains(t.enter(":schedule 3"), "error")
     contains(t.enter(":vars"), "session", "session of train on ipu_model", "graph Linear_subgraph(0)")
@@ -387,7 +388,10 @@ def narrow_terminals(pxl, home):
         t.send("softm\t\t(xs)\r")
         t.send("print(12345 + 1)\r")
         t.child.expect("12346" if columns > 6 else "1.*2.*3.*4.*6")
-        assert t.leave() == 0
+        t.send("exit(0)\r")
+        t.child.expect(pexpect.EOF)
+        t.child.close()
+        assert t.child.exitstatus == 0, t.child.exitstatus
 
 
 def tour(pxl, home):
@@ -410,6 +414,32 @@ def tour(pxl, home):
     t.leave()
 
 
+def debugging(pxl, home):
+    t = Terminal(pxl, home)
+    t.paste("""program p {
+  stream in x: float32[2]
+  y = log(host_load(x))
+  stream out z = y * 2
+}
+session = Session(p())""")
+    contains(t.enter(":nancheck"), "off")
+    contains(t.enter(":nancheck on"), "on")
+    contains(t.enter("session.run(x = [1, -1])"), "[1]:3:7: error: Log.", "makes NaN", "from -1 to 1", "1 of 2 elements NaN")
+    t.enter(":nancheck off")
+    shown = t.enter(":step session.run(x = [1, 2])", "step> ")
+    contains(shown, "Log.", "[1]:3", "from 1 to 2")
+    contains(t.enter("p", "step> "), "float32[2]", "0.693147")
+    contains(t.enter("what", "step> "), "the next op")
+    contains(t.enter("", "step> "), "Mul.")
+    contains(t.enter("c"), "1.386294")
+    contains(t.enter(":break mul"), "mul")
+    contains(t.enter("session.run(x = [1, 2])", "step> "), "Mul.")
+    contains(t.enter("q"), "interrupted")
+    contains(t.enter(":break clear"), "no breakpoints")
+    contains(t.enter("session.run(x = [1, 2])"), "1.386294")
+    t.leave()
+
+
 def not_a_terminal(pxl, home):
     done = subprocess.run([str(pxl), "repl", "--no-init"], input="x = 2\ndef f(a) {\n  return a * x\n}\nf(21)\n:vars\n", text=True,
                           capture_output=True, timeout=20, cwd=home)
@@ -420,7 +450,8 @@ def not_a_terminal(pxl, home):
 
 
 CASES = [values, start_up_is_quick, several_lines, pasting, failed_input, interrupts, completion, help_and_questions, graphs, files,
-         history_across_starts, start_up_file, colours, narrow_terminals, tour, not_a_terminal]
+         history_across_starts, start_up_file, colours, narrow_terminals, tour, debugging,
+         not_a_terminal]
 
 
 def repl_tests(pxl, tally, parallel):

@@ -4,6 +4,7 @@
 #include "interpreter/cli/command.hpp"
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/debug.hpp"
 #include "runtime/tiles/estimate.hpp"
 
 namespace pxl::cli {
@@ -66,6 +67,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   options.out = [](std::string_view) {};
   options.quiet = true;
   Interpreter interpreter(std::move(options));
+  bind_tool_builtins(interpreter);
   interpreter.run_file(tree);
   if (first)
     throw Error(wanted.empty() ? fmt::format("profile: {} makes no session, so there is no program to profile", script)

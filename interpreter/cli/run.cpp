@@ -6,6 +6,7 @@
 #include "interpreter/cli/json.hpp"
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/debug.hpp"
 #include "runtime/execute/session.hpp"
 
 namespace pxl::cli {
@@ -58,6 +59,7 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   options.options = parse_options(script, declared, rest);
   options.program_name = script;
   Interpreter interpreter(std::move(options));
+  bind_tool_builtins(interpreter);
   interpreter.run_file(tree);
   return exit_ok;
 }
@@ -92,6 +94,7 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
       options.run_tests = true;
       options.program_name = path;
       Interpreter interpreter(std::move(options));
+      bind_tool_builtins(interpreter);
       interpreter.run_file(tree);
       for (const Interpreter::TestOutcome& t : interpreter.tests) {
         fmt::print(people, "{} {}: {}\n", t.passed ? "ok    " : "FAILED", path, t.title);

@@ -38,6 +38,7 @@ struct Scope {
 using ScopePtr = std::shared_ptr<Scope>;
 
 struct Checking;    // a check of a file that does not run it; check.hpp
+class RunWatch;     // run_watch.hpp
 struct BuildState;  // what a module's build or a graph function collects; modules.hpp
 struct GraphWorld;  // builds in progress, graphs that calls share, facts about graphs; modules.hpp
 
@@ -181,8 +182,9 @@ class Interpreter {
   /// Begins a file scope for a tree whose statements the caller runs; keeps a tree's code alive.
   void begin_file(const ast::TreePtr& tree);
   void keep(const ast::TreePtr& tree) { trees_.push_back(tree); }
-  FramePtr frames;  ///< the chain of module calls that is running
-  Span here;        ///< the expression that is being evaluated: where new ops come from
+  std::shared_ptr<RunWatch> run_watch;  ///< looks at sessions' runs; may be null
+  FramePtr frames;                      ///< the chain of module calls that is running
+  Span here;                            ///< the expression that is being evaluated: where new ops come from
 
   struct TestOutcome {
     std::string title;

@@ -11,6 +11,7 @@
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "interpreter/elaborate/programs.hpp"
+#include "interpreter/elaborate/run_watch.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/schedule.hpp"
@@ -338,7 +339,10 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   result->ir = ir;
   result->names = names;
   if (!in.options().on_session) {
-    result->arrays = session->run(data);
+    // The watch may be replaced by what runs.
+    const std::shared_ptr<RunWatch> watch = in.run_watch;
+    result->arrays = session->run(data, watch ? watch->begin(*this) : nullptr);
+    if (watch) watch->end(*this);
     return result;
   }
   // Programs are only looked at: results have their shapes.

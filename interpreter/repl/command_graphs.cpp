@@ -11,6 +11,7 @@
 #include "interpreter/tools/dot.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/tiles/estimate.hpp"
 
 namespace pxl {
 namespace {
@@ -81,6 +82,11 @@ void command_dot(Repl& repl, std::string_view arguments) {
     write_file_atomically(file, dot_text(g));
     repl.print("written to " + file);
   });
+}
+
+void command_tiles(Repl& repl, std::string_view arguments) {
+  with_graph(repl, arguments, "tiles",
+             [&](const Graph& g) { repl.print(tiles::summary_text(tiles::estimate(g, tiles::EstimateOptions()))); });
 }
 
 void command_memory(Repl& repl, std::string_view arguments) {

@@ -32,5 +32,9 @@ void command_graphs(Repl&, std::string_view);
 void command_grad(Repl&, std::string_view);
 void command_dot(Repl&, std::string_view);
 void command_memory(Repl&, std::string_view);
+void command_tiles(Repl&, std::string_view);
+void command_nancheck(Repl&, std::string_view);  // command_debug.cpp
+void command_step(Repl&, std::string_view);
+void command_break(Repl&, std::string_view);
 
 }  // namespace pxl

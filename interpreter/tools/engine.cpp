@@ -10,6 +10,7 @@
 #include <new>
 #include <sstream>
 
+#include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/display.hpp"
 #include "interpreter/tools/help.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -25,7 +26,9 @@ std::unique_ptr<Interpreter> make_interpreter(const EngineOptions& options) {
   o.quiet = options.quiet;
   o.terminal = options.terminal;
   o.program_name = "session";
-  return std::make_unique<Interpreter>(std::move(o));
+  auto in = std::make_unique<Interpreter>(std::move(o));
+  bind_tool_builtins(*in);
+  return in;
 }
 
 /// Whether the text ends in a `;` of its own (no comment's, no string's); it is cut off.

@@ -298,14 +298,45 @@ Program::Program(const Plan& plan, const Memory& variable, const std::vector<std
   for (StreamPort& port : ports_) port.per_run = plan.transfers.at(port.stream);
 }
 
+namespace {
+
+/// Views of a step's operands and results.
+std::vector<Array> views(const std::vector<Tensor*>& tensors, const std::byte* const* memory) {
+  std::vector<Array> arrays;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i] || !memory[i]) {
+      arrays.emplace_back(DType::float32, Shape{0});
+      continue;
+    }
+    // Nobody writes through a view: a write would copy first.
+    const std::shared_ptr<std::byte> data(const_cast<std::byte*>(memory[i]), [](std::byte*) {});
+    arrays.push_back(Array::wrap(tensors[i]->spec.dtype, tensors[i]->spec.shape, data));
+  }
+  return arrays;
+}
+
+}  // namespace
+
+void Program::observe(RunObserver* observer) {
+  observer_ = observer;
+  profile_.start(steps_.size());
+}
+
 void Program::run_timed(size_t at) {
   const auto start = Profile::Clock::now();
   const Step& step = steps_[at];
+  std::vector<Array> in, out;
+  if (observer_ && step.op) {
+    in = views(step.op->inputs, step.buffers.in);
+    out = views(step.op->outputs, step.buffers.out);
+    observer_->before({*step.op, in, out});
+  }
   if (step.divided)
     run_divided(*step.kernel, step.buffers);
   else
     (*step.kernel)(step.buffers);
   profile_.add_kernel(at, Profile::Clock::now() - start);
+  if (observer_ && step.op) observer_->after({*step.op, in, out});
 }
 
 void Program::locate(Error& error, const Op* op) const {

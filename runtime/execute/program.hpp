@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "runtime/base/interrupt.hpp"
+#include "runtime/execute/observe.hpp"
 #include "runtime/execute/profile.hpp"
 #include "runtime/plan/plan.hpp"
 
@@ -75,6 +76,9 @@ class Program {
   const std::vector<Step>& steps() const { return steps_; }
   int64_t arena_bytes() const { return arena_.bytes(); }
   /// Times of the steps, once it is started.
+  /// From now on runs show each kernel's op to the observer, also timed. For plans on the reference path, where a
+  /// kernel is an op.
+  void observe(RunObserver* observer);
   Profile& profile() { return profile_; }
   const Profile& profile() const { return profile_; }
 
@@ -98,6 +102,7 @@ class Program {
   Array arena_;
   bool fallible_after_commit_ = false;
   Profile profile_;
+  RunObserver* observer_ = nullptr;
 };
 
 template <class Commit>

@@ -172,6 +172,7 @@ struct Session::State {
   }
   void check_names(const StreamData& inputs) const;
   void execute();
+  void execute_observed();
   LoadReport load(const std::vector<NamedArray>& source);
 
   std::shared_ptr<Ir> ir;
@@ -184,6 +185,18 @@ struct Session::State {
   bool clear_outputs;  ///< a store in an untaken branch leaves its sample as it was
   size_t input_count;  ///< streams that a run loads
   int attached = 0;
+  /// The same graph planned op by op, for observed runs; made at the first.
+  struct Observed {
+    explicit Observed(State& s)
+        : plan(planner.plan(s.ir->main())),
+          program(plan, [&s](const Tensor* v) { return s.variables.at(v); }),
+          undo(s.variables, program) {}
+    Planner planner{PlanOptions::reference()};
+    const Plan& plan;
+    Program program;
+    Undo undo;
+  };
+  std::unique_ptr<Observed> observed;
   double tail_seconds = -1.0;  ///< of the last run, from the first update to the end; negative before any
 };
 
@@ -271,13 +284,32 @@ void Session::State::execute() {
   if (committed) tail_seconds = std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::map<const Stream*, Array> Session::run(const StreamData& inputs) {
+void Session::State::execute_observed() {
+  bool committed = false;
+  try {
+    observed->program.run([&] {
+      observed->undo.take();
+      committed = true;
+      return true;
+    });
+  } catch (...) {
+    if (committed) observed->undo.restore();
+    throw;
+  }
+}
+
+std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserver* observer) {
   State& s = *state_;
+  if (observer) {
+    if (!s.observed) s.observed = std::make_unique<State::Observed>(s);
+    s.observed->program.observe(observer);
+  }
+  Program& program = observer ? s.observed->program : s.program;
   const Profile::Run timed(s.program.profile());
   s.check_names(inputs);
   std::vector<Array> feeds;
   std::map<const Stream*, Array> results;
-  for (StreamPort& port : s.program.ports()) {
+  for (StreamPort& port : program.ports()) {
     if (port.per_run == 0) continue;
     if (port.stream->to_device) {
       feeds.push_back(prepare_input(*port.stream, port.per_run, inputs.at(port.stream)));
@@ -290,7 +322,10 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs) {
       port.next = result.mutable_raw();
     }
   }
-  s.execute();
+  if (observer)
+    s.execute_observed();
+  else
+    s.execute();
   return results;
 }
 

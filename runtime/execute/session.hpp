@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/execute/observe.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
@@ -35,7 +36,10 @@ class Session {
   /// copy of the changed variables only where it is needed: in the first run, where updates are followed by steps
   /// that may fail (reads of indices), and where what follows the first update took more than 20 ms last time.
   /// Otherwise an interrupt that arrives after the first update waits for the end of the run, that short time.
-  std::map<const Stream*, Array> run(const StreamData& inputs);
+  ///
+  /// With an observer the run goes op by op on the reference path (the same bits, much slower), and whatever ends it
+  /// leaves the variables as they were.
+  std::map<const Stream*, Array> run(const StreamData& inputs, RunObserver* observer = nullptr);
   std::vector<const Stream*> expected_inputs() const;
   std::vector<const Stream*> outputs() const;
   /// How often a stream is loaded or stored in a run: the largest number over the streams, at least 1.

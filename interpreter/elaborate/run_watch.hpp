@@ -1,0 +1,19 @@
+// Who looks at the runs of an interpreter's sessions.
+#pragma once
+
+#include "runtime/execute/observe.hpp"
+
+namespace pxl {
+
+struct SessionObject;
+
+class RunWatch {
+ public:
+  virtual ~RunWatch() = default;
+  /// Before a run: who observes its ops, or null for a run at full speed.
+  virtual RunObserver* begin(SessionObject& session) = 0;
+  /// After a run that came to its end.
+  virtual void end(SessionObject& session) = 0;
+};
+
+}  // namespace pxl

@@ -1,0 +1,96 @@
+// Commands that look into runs.
+#include <fmt/format.h>
+
+#include "interpreter/repl/commands.hpp"
+#include "interpreter/tools/debug.hpp"
+#include "interpreter/tools/statistics.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl {
+namespace {
+
+std::string value_line(const Tensor& t, const Array& a) {
+  std::string line = fmt::format("    {} {}: {}", t.name, text(t.spec), text(statistics_of(a)));
+  return line;
+}
+
+void show_before(Repl& repl, const OpView& v) {
+  std::string place;
+  if (const Span at = v.op.origin.span)
+    place = fmt::format("  {}:{}  {}", at.file->name(), at.file->position(at.begin).line,
+                        at.text().substr(0, at.text().find('\n')));
+  repl.print(fmt::format("{}.{}{}", v.op.row->schedule, v.op.id, place));
+  for (size_t i = 0; i < v.inputs.size(); ++i)
+    if (v.has(i)) repl.print(value_line(*v.op.inputs[i], v.inputs[i]));
+}
+
+Debugger::Action ask(Repl& repl, const OpView& v) {
+  repl.print("  ->");
+  for (size_t i = 0; i < v.outputs.size(); ++i) repl.print(value_line(*v.op.outputs[i], v.outputs[i]));
+  while (true) {
+    std::string line;
+    const LineEditor::Result got = repl.editor().read(repl.prompt("step> "), line);
+    clear_interrupt();
+    if (got != LineEditor::Result::line || line == "q") return Debugger::Action::stop;
+    if (line.empty() || line == "n") return Debugger::Action::next;
+    if (line == "c") return Debugger::Action::go_on;
+    if (line == "p") {
+      for (const Array& a : v.outputs) repl.print(repl.engine().show(Value(a.clone())));
+      continue;
+    }
+    if (line.starts_with("p ")) {
+      bool any = false;
+      const std::string name = line.substr(2);
+      for (size_t i = 0; i < v.inputs.size(); ++i)
+        if (v.has(i) && v.op.inputs[i]->name == name && (any = true))
+          repl.print(repl.engine().show(Value(v.inputs[i].clone())));
+      for (size_t i = 0; i < v.outputs.size(); ++i)
+        if (v.op.outputs[i]->name == name && (any = true)) repl.print(repl.engine().show(Value(v.outputs[i].clone())));
+      if (!any) repl.complain("no operand or result of this op is named `" + name + "`");
+      continue;
+    }
+    repl.print(
+        "Enter or n: the next op; c: go on; q: stop the run; p: print the results, p NAME: an operand or result");
+  }
+}
+
+void prepare(Repl& repl) {
+  Debugger& d = debugger_of(repl.engine().interpreter());
+  d.about_to_run = [&repl](const OpView& v) { show_before(repl, v); };
+  d.pause = [&repl](const OpView& v) { return ask(repl, v); };
+}
+
+}  // namespace
+
+void command_nancheck(Repl& repl, std::string_view arguments) {
+  Debugger& d = debugger_of(repl.engine().interpreter());
+  if (arguments == "on" || arguments == "off")
+    d.check_nan(arguments == "on");
+  else if (!arguments.empty())
+    return repl.complain(":nancheck takes on or off");
+  repl.print(d.checks_nan() ? "nancheck is on: runs end at the op that first makes a NaN or an infinity"
+                            : "nancheck is off");
+}
+
+void command_step(Repl& repl, std::string_view arguments) {
+  if (arguments.empty())
+    return repl.complain(":step takes an input that runs a session: `:step session.run(x = a)`, `:step eval(y)`");
+  prepare(repl);
+  Debugger& d = debugger_of(repl.engine().interpreter());
+  d.stepping = true;
+  repl.report(repl.engine().submit(arguments));
+  d.stepping = false;
+}
+
+void command_break(Repl& repl, std::string_view arguments) {
+  prepare(repl);
+  Debugger& d = debugger_of(repl.engine().interpreter());
+  if (arguments == "clear")
+    d.breakpoints.clear();
+  else if (!arguments.empty())
+    d.breakpoints.insert(std::string(arguments));
+  if (d.breakpoints.empty()) return repl.print("no breakpoints; `:break MatMul.104`, `:break matmul` set one");
+  repl.print(fmt::format("runs stop at {}; `:break clear` removes all", fmt::join(d.breakpoints, ", ")));
+}
+
+}  // namespace pxl

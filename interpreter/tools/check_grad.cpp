@@ -1,0 +1,170 @@
+// Gradients by autodiff against central differences. The graph is called in its own main graph, aside: what that adds
+// is taken back.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "interpreter/elaborate/graphs.hpp"
+#include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/modules.hpp"
+#include "interpreter/tools/debug.hpp"
+#include "runtime/execute/session.hpp"
+#include "runtime/transform/autodiff.hpp"
+
+namespace pxl {
+namespace {
+
+/// Adds to an Ir for a while, also to one that a session owns.
+struct Aside {
+  Interpreter& in;
+  std::shared_ptr<Ir> ir;
+  std::shared_ptr<const Ir::Mark> mark;
+  Aside(Interpreter& i, std::shared_ptr<Ir> r) : in(i), ir(std::move(r)), mark(ir->mark()) { ir->frozen = false; }
+  ~Aside() {
+    ir->rollback(*mark);
+    in.forget_dropped(*ir);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+};
+
+struct Problem {
+  std::unique_ptr<Session> session;
+  std::vector<Tensor*> variables;                 ///< by graph input
+  std::vector<Stream*> outputs;                   ///< of the floating outputs
+  std::vector<Array> cotangents;                  ///< what the gradients were seeded with, by output
+  std::vector<std::pair<size_t, Stream*>> grads;  ///< by input
+};
+
+/// What the differences are of: the sum over the outputs of output times cotangent, in double.
+double loss(Problem& p) {
+  const auto results = p.session->run({});
+  double sum = 0;
+  for (size_t o = 0; o < p.outputs.size(); ++o) {
+    const Array& y = results.at(p.outputs[o]);
+    for (int64_t i = 0; i < y.size(); ++i) sum += y.number(i) * p.cotangents[o].number(i);
+  }
+  return sum;
+}
+
+Array with_element(const Array& a, int64_t i, double value) {
+  Array b = a.clone();
+  if (a.dtype() == DType::float64)
+    b.mutable_data<double>()[i] = value;
+  else
+    b.mutable_data<float>()[i] = static_cast<float>(value);
+  return b;
+}
+
+Problem prepare(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, Random& random) {
+  Problem p;
+  Graph& main = ir->main();
+  for (const Tensor* t : graph.inputs()) {
+    Array value = is_floating(t->spec.dtype) ? random.normal(t->spec.dtype, t->spec.shape, 0, 1)
+                                             : Array::zeros(t->spec.dtype, t->spec.shape);
+    p.variables.push_back(main.add_variable(std::move(value), "check_grad_" + t->name));
+  }
+  stamp(in, *ir);
+  Op* call = main.add_call(graph, p.variables);
+  std::vector<Tensor*> seeds;
+  for (size_t o = 0; o < graph.declared_outputs(); ++o) {
+    Tensor* y = call->outputs[o];
+    seeds.push_back(nullptr);
+    if (!is_floating(y->spec.dtype)) continue;
+    p.cotangents.push_back(random.normal(y->spec.dtype, y->spec.shape, 0, 1));
+    seeds.back() = main.add_constant(p.cotangents.back().clone(), "check_grad_seed");
+    p.outputs.push_back(&ir->add_stream(y->spec, "check_grad_out", false));
+    main.add_host_store(*p.outputs.back(), y);
+  }
+  if (p.outputs.empty()) throw Error("check_grad: the graph has no floating output");
+  const std::vector<Tensor*> differentiable = differentiable_inputs(graph);
+  std::vector<Tensor*> wanted;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    if (std::find(differentiable.begin(), differentiable.end(), graph.inputs()[i]) == differentiable.end()) continue;
+    wanted.push_back(p.variables[i]);
+    p.grads.emplace_back(i, nullptr);
+  }
+  if (wanted.empty()) throw Error("check_grad: no input of the graph can have a gradient");
+  const Backward back = backward(*call, seeds, wanted);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    p.grads[i].second = &ir->add_stream(back.gradients[i]->spec, "check_grad_grad", false);
+    main.add_host_store(*p.grads[i].second, back.gradients[i]);
+  }
+  p.session = std::make_unique<Session>(ir, "cpu");
+  return p;
+}
+
+}  // namespace
+
+Value check_grad(Interpreter& in, Arguments args) {
+  if (args.positional.empty()) throw Error("check_grad takes a graph, or a module or function and its specs");
+  Arguments named;
+  named.named = args.named;
+  ArgReader a("check_grad", named, {"rtol", "eps", "seed"});
+  const Value what = args.positional.front();
+  Random random(static_cast<uint64_t>(a.integer_or("seed", 0)));
+
+  const bool build = what.as<ModuleInstance>() || what.as<FunctionObject>();
+  std::shared_ptr<GraphObject> given = build ? nullptr : to_graph(what, "check_grad");
+  const std::shared_ptr<Ir> ir = build ? std::make_shared<Ir>("check_grad") : given->ir;
+  const Aside aside(in, ir);
+  if (build) {
+    const TargetScope target(in, ir, &ir->main());
+    Arguments rest;
+    rest.span = args.span;
+    rest.positional.assign(args.positional.begin() + 1, args.positional.end());
+    given = std::make_shared<GraphObject>(ir, build_graph(in, source_of(what), std::move(rest)).graph);
+  }
+  Graph& graph = *given->graph;
+  Problem p = prepare(in, ir, graph, random);
+  const auto analytic = p.session->run({});
+
+  auto d = std::make_shared<DictObject>();
+  std::vector<std::string> notes;
+  bool failed = false;
+  for (const auto& [input, stream] : p.grads) {
+    const Tensor* t = graph.inputs()[input];
+    const bool wide = t->spec.dtype == DType::float64;
+    if (!wide && t->spec.dtype != DType::float32)
+      throw Error("check_grad: `" + t->name + "` is " + text(t->spec) + "; use float32 or float64");
+    const double eps = a.number_or("eps", wide ? 1e-6 : 1e-2), rtol = a.number_or("rtol", wide ? 1e-6 : 2e-2);
+    const Array& gradient = analytic.at(stream);
+    const Array value = p.session->get_tensor_data(p.variables[input]);
+    double largest = 0;  // the gradient's scale: errors are relative to it
+    for (int64_t i = 0; i < gradient.size(); ++i) largest = std::max(largest, std::abs(gradient.number(i)));
+    double worst = 0, by_autodiff = 0, by_difference = 0;
+    int64_t where = 0;
+    const std::vector<int64_t> order = random.permutation(value.size());
+    for (size_t k = 0; k < std::min<size_t>(order.size(), 24); ++k) {
+      const int64_t i = order[k];
+      const double x = value.number(i);
+      const Array up = with_element(value, i, x + eps), down = with_element(value, i, x - eps);
+      p.session->write_variable_data(p.variables[input], up);
+      const double high = loss(p);
+      p.session->write_variable_data(p.variables[input], down);
+      const double low = loss(p);
+      const double difference = (high - low) / (up.number(i) - down.number(i));
+      const double error = std::abs(difference - gradient.number(i)) / std::max({largest, std::abs(difference), 1e-3});
+      // Written so that a NaN is the worst.
+      if (!(error <= worst)) {
+        worst = error;
+        by_autodiff = gradient.number(i);
+        by_difference = difference;
+        where = i;
+      }
+    }
+    p.session->write_variable_data(p.variables[input], value);
+    const std::string name = t->key.empty() ? t->name : t->key;
+    d->put(Value(name), Value(worst));
+    if (worst <= rtol) continue;
+    failed = true;
+    notes.push_back(fmt::format(
+        "{} {}, element {}: {:.6g} by autodiff, {:.6g} by differences, relative error {:.2g} (at most {:.2g})", name,
+        text(t->spec), where, by_autodiff, by_difference, worst, rtol));
+  }
+  if (failed) throw run_error("check_grad: gradients of " + graph.id() + " differ", std::move(notes));
+  return d;
+}
+
+}  // namespace pxl

@@ -1,0 +1,178 @@
+#include "interpreter/tools/debug.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "interpreter/elaborate/graphs.hpp"
+#include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/sessions.hpp"
+#include "interpreter/elaborate/trees.hpp"
+#include "interpreter/tools/statistics.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl {
+namespace {
+
+std::string op_name(const Op& op) { return fmt::format("{}.{}", op.row->schedule, op.id); }
+
+std::string described(const Tensor& t, const Array& a) {
+  return fmt::format("{} {}: {}", t.name, text(t.spec), text(statistics_of(a)));
+}
+
+bool offends(const Statistics& s, bool infinities) { return s.nan > 0 || (infinities && s.infinite > 0); }
+
+}  // namespace
+
+class Debugger::Observer final : public RunObserver {
+ public:
+  explicit Observer(Debugger& d) : d_(d) {}
+
+  void before(const OpView& v) override {
+    inputs_.clear();
+    if (d_.nan_)
+      for (const Array& a : v.inputs) inputs_.push_back(statistics_of(a));
+    if (d_.pause && d_.stops_at(v.op) && d_.about_to_run) d_.about_to_run(v);
+  }
+
+  void after(const OpView& v) override {
+    if (d_.nan_) check(v);
+    for (size_t i = 0; i < v.op.outputs.size(); ++i)
+      if (due.count(v.op.outputs[i])) d_.in_.write("  " + described(*v.op.outputs[i], v.outputs[i]) + "\n");
+    if (!d_.pause || !d_.stops_at(v.op)) return;
+    switch (d_.pause(v)) {
+      case Action::next: d_.stepping = true; break;
+      case Action::go_on: d_.stepping = false; break;
+      case Action::stop: d_.stepping = false; throw Interrupted();
+    }
+  }
+
+  std::set<const Tensor*> due;  ///< tensors whose statistics this run prints
+
+ private:
+  void check(const OpView& v) {
+    for (size_t i = 0; i < v.outputs.size(); ++i) {
+      const Statistics s = statistics_of(v.outputs[i]);
+      if (!offends(s, d_.infinities_)) continue;
+      std::vector<std::string> notes;
+      bool came_in = false;
+      for (size_t k = 0; k < v.inputs.size(); ++k) {
+        if (!v.has(k)) continue;
+        came_in |= offends(inputs_[k], d_.infinities_);
+        notes.push_back(fmt::format("{} {}: {}", v.op.inputs[k]->name, text(v.op.inputs[k]->spec), text(inputs_[k])));
+      }
+      notes.push_back(fmt::format("{} {}: {}", v.op.outputs[i]->name, text(v.op.outputs[i]->spec), text(s)));
+      const char* kind = s.nan ? (s.infinite && d_.infinities_ ? "NaN and infinities" : "NaN") : "infinities";
+      throw run_error(came_in ? fmt::format("{} is given values that are not finite", op_name(v.op))
+                              : fmt::format("{} makes {}", op_name(v.op), kind),
+                      std::move(notes));
+    }
+  }
+
+  Debugger& d_;
+  std::vector<Statistics> inputs_;
+};
+
+Debugger::Debugger(Interpreter& in) : in_(in), observer_(std::make_unique<Observer>(*this)) {}
+Debugger::~Debugger() = default;
+
+void Debugger::check_nan(bool on, bool infinities) {
+  nan_ = on;
+  infinities_ = infinities;
+}
+
+bool Debugger::stops_at(const Op& op) const {
+  if (stepping) return true;
+  return !breakpoints.empty() &&
+         (breakpoints.count(op_name(op)) || breakpoints.count(std::string(op.row->name)) ||
+          breakpoints.count(std::string(op.row->schedule)) || breakpoints.count(std::to_string(op.id)));
+}
+
+void Debugger::watch(std::vector<std::pair<const Tensor*, std::shared_ptr<Ir>>> tensors, int64_t every) {
+  watched_.push_back({std::move(tensors), every});
+}
+void Debugger::watch_nothing() { watched_.clear(); }
+
+RunObserver* Debugger::begin(SessionObject& session) {
+  observer_->due.clear();
+  bool inside = false;
+  if (!watched_.empty()) {
+    const int64_t run = ++runs_[session.ir.get()];
+    std::set<const Tensor*> wanted;
+    for (const Watched& w : watched_)
+      if (run % w.every == 0)
+        for (const auto& [t, ir] : w.tensors)
+          if (ir == session.ir) wanted.insert(t);
+    // An input that was taken back may have taken tensors with it: only those that are there count.
+    if (!wanted.empty())
+      for (const auto& g : session.ir->graphs())
+        for (const auto& t : g->tensors())
+          if (wanted.count(t.get())) {
+            observer_->due.insert(t.get());
+            inside |= t->kind == TensorKind::result;
+          }
+    if (!observer_->due.empty()) in_.write(fmt::format("run {} of {}\n", run, session.ir->name()));
+  }
+  const bool pauses = pause && (stepping || !breakpoints.empty());
+  return nan_ || pauses || inside ? observer_.get() : nullptr;
+}
+
+void Debugger::end(SessionObject& session) {
+  if (!observer_->due.empty())
+    for (const Tensor* t : session.ir->variables())
+      if (observer_->due.count(t)) in_.write("  " + described(*t, session.session->get_tensor_data(t)) + "\n");
+  observer_->due.clear();
+}
+
+Debugger& debugger_of(Interpreter& in) {
+  if (!in.run_watch) in.run_watch = std::make_shared<Debugger>(in);
+  return static_cast<Debugger&>(*in.run_watch);
+}
+
+void bind_tool_builtins(Interpreter& in) {
+  Scope& p = *in.prelude();
+  define(p, "nancheck", "nancheck(on = true, infinities = true)",
+         "From now on a run ends with an error at the op that first makes a NaN (or an infinity), and says what it was "
+         "given.",
+         [](Interpreter& i, const Arguments& args) -> Value {
+           ArgReader a("nancheck", args, {"on", "infinities"});
+           debugger_of(i).check_nan(a.boolean_or("on", true), a.boolean_or("infinities", true));
+           return {};
+         });
+  define(p, "watch", "watch(tensors, every = 1)",
+         "Prints statistics of tensors (one, a list, a tree) in every `every`-th run of their program.",
+         [](Interpreter& i, const Arguments& args) -> Value {
+           ArgReader a("watch", args, {"tensors", "every"});
+           const Value given = a.value("tensors");
+           const int64_t every = a.integer_or("every", 1);
+           if (every < 1) throw Error("watch: `every` must be at least 1");
+           std::vector<Value> all{given};
+           if (auto* tree = given.as<TreeObject>()) all = tree->sorted_tensors();
+           if (given.as<SequenceObject>()) all = i.to_vector(given);
+           std::vector<std::pair<const Tensor*, std::shared_ptr<Ir>>> tensors;
+           for (const Value& v : all) {
+             auto* t = v.as<TensorObject>();
+             if (!t) type_error("watch takes tensors, got " + with_article(v.type_name()));
+             tensors.emplace_back(t->tensor, t->ir);
+           }
+           debugger_of(i).watch(std::move(tensors), every);
+           return {};
+         });
+  define(p, "unwatch", "unwatch()", "Ends all `watch`es.", [](Interpreter& i, const Arguments& args) -> Value {
+    ArgReader("unwatch", args, {});
+    debugger_of(i).watch_nothing();
+    return {};
+  });
+  define(p, "check_grad", "check_grad(what, *specs, rtol = none, eps = none, seed = 0)",
+         "Compares gradients by autodiff with central differences, on random inputs: of a graph, or of a module or "
+         "function built "
+         "for `specs` (float64 gives the sharpest test). Gives the largest relative error by input; an error where one "
+         "is beyond rtol.",
+         [](Interpreter& i, Arguments args) { return check_grad(i, std::move(args)); });
+  const char* asked = std::getenv("PXL_NANCHECK");
+  if (asked && std::string_view(asked) == "on") debugger_of(in).check_nan(true);
+}
+
+}  // namespace pxl
