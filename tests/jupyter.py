@@ -112,8 +112,11 @@ def notebook_problem(python, path, env):
     cells = [c for c in ran["cells"] if c["cell_type"] == "code"]
     if not cells:
         return "no code in the notebook"
-    if any(o["output_type"] == "error" for c in cells for o in c["outputs"]):
+    expected = [c for c in cells if "raises-exception" in c["metadata"].get("tags", [])]
+    if any(o["output_type"] == "error" for c in cells if c not in expected for o in c["outputs"]):
         return "a cell failed"
+    if any(all(o["output_type"] != "error" for o in c["outputs"]) for c in expected):
+        return "a cell that shows an error had none"
     stored = [c for c in kept["cells"] if c["cell_type"] == "code"]
     if any(not c["outputs"] for c in stored) and all(not c["outputs"] for c in stored):
         return "the notebook is stored without its results"

@@ -17,6 +17,8 @@ Kinds of tests:
   stdlib    the examples in the standard library's doc comments
   docs      the programs in README.md and docs run and print what stands beside them
   editors   editors/: word lists against the grammar, colours, indentation, the VS Code package
+  lsp       the language server, spoken to as an editor does
+  jupyter   the Jupyter kernel: the protocol's own tests, interrupts, the notebooks of examples/notebooks
   house     formatting, layering, words that do not belong
 
 Expectations in a .pxl file:
@@ -48,6 +50,8 @@ import editors
 import cli
 import against_torch
 import hostile
+import jupyter
+import lsp
 import model
 import repl
 import programs
@@ -408,7 +412,7 @@ def docs_tests(pxl, tally):
 
 LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform",
           "runtime/tiles", "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/elaborate", "interpreter/tools",
-          "interpreter/repl", "interpreter/cli"]
+          "interpreter/repl", "interpreter/kernel", "interpreter/lsp", "interpreter/cli"]
 # What a layer may include besides the ones listed before it is nothing; these it may not include although they are.
 APART = {"runtime/plan": ["runtime/tiles"], "runtime/execute": ["runtime/tiles"],
          "runtime/io": ["runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform", "runtime/tiles", "runtime/plan",
@@ -492,7 +496,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,repl,hostile,oracle,bench,docs,stdlib,editors,house", help="kinds, comma separated")
+    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,repl,hostile,oracle,bench,docs,stdlib,editors,lsp,jupyter,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -513,6 +517,8 @@ def main():
                        ("docs", lambda: model.model_tests(pxl, tally.add, options.update)),
                        ("curves", lambda: curve_tests(pxl, tally)), ("repeat", lambda: repeat_tests(pxl, tally)),
                        ("editors", lambda: editors.editor_tests(tally.add, tally.skip)),
+                       ("lsp", lambda: lsp.lsp_tests(pxl, tally.add)),
+                       ("jupyter", lambda: jupyter.jupyter_tests(pxl, tally.add, tally.skip)),
                        ("house", lambda: house_tests(tally))):
         if kind in kinds:
             stage(kind)
