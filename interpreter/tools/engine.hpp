@@ -25,11 +25,11 @@
 namespace pxl {
 
 struct EngineOptions {
-  std::function<void(std::string_view)> out;                                      ///< what the program prints
-  std::function<void(std::string_view)> err;                                      ///< progress and notices
-  std::function<void(const std::string& svg, const std::string& title)> picture;  ///< as InterpreterOptions has it
-  bool quiet = false;                                                             ///< no notices
-  bool terminal = false;  ///< err is a terminal: progress bars may redraw
+  std::function<void(std::string_view)> out;  ///< what the program prints
+  std::function<void(std::string_view)> err;  ///< progress and notices
+  bool quiet = false;                         ///< no notices
+  bool terminal = false;                      ///< err is a terminal: progress bars may redraw
+  std::function<void(const std::string& svg, const std::string& title)> picture{};  ///< as InterpreterOptions has it
 };
 
 /// What an input did.

@@ -88,7 +88,7 @@ constexpr OpRow rows[] = {
     {.name = "ipu_copy",
      .path = "ops.ipu_copy",
      .doc = "A copy on another IPU.",
-     .example = "ipu_copy(array([1.0, 2.0]), 1)",
+     .example = "ipu_copy(array([1.0, 2.0]), 1, 0)",
      .params = copy_params,
      .expand =
          [](Emitter& at, const OpArgs& args) {
@@ -98,7 +98,7 @@ constexpr OpRow rows[] = {
     {.name = "copy_to_ipu",
      .path = "ops.copy_to_ipu",
      .doc = "A copy on another IPU; the same as ipu_copy.",
-     .example = "copy_to_ipu(array([1.0, 2.0]), 1)",
+     .example = "copy_to_ipu(array([1.0, 2.0]), 1, 0)",
      .params = copy_params,
      .expand =
          [](Emitter& at, const OpArgs& args) {

@@ -59,7 +59,8 @@ TEST_CASE("the example of every op runs on arrays and on tensors") {
       REQUIRE(arrays.size() == tensors.size());
       for (size_t i = 0; i < arrays.size(); ++i) {
         // Without an operand (init) the example itself is in the graph.
-        const Value at_once = as_tensor(arrays[i]) ? run(in, "eval(" + example + ")") : arrays[i];
+        const std::string result = arrays.size() == 1 ? example : example + "[" + std::to_string(i) + "]";
+        const Value at_once = as_tensor(arrays[i]) ? run(in, "eval(" + result + ")") : arrays[i];
         const Array* computed = at_once.as_array();
         REQUIRE(computed);
         const Tensor* inferred = as_tensor(tensors[i]);
