@@ -2,7 +2,7 @@
 """Runs the tests and prints "N passed, N failed" as its last line.
 
 Kinds of tests:
-  unit      doctest programs of a build tree, one per layer
+  unit      doctest programs of a build tree (tests/unit), one per layer
   lang      tests/lang/**/*.pxl, with expectations in comments (see below)
   golden    tests/golden/*.pxl, whose output is *.expected byte for byte
   examples  examples/*.pxl, run small; training runs on real MNIST with accuracies, where MNIST is there
@@ -14,12 +14,12 @@ Kinds of tests:
   hostile   tests/hostile.py: noise, endless nesting and recursion, damaged files, interrupts
   bench     tests/bench.py: the commands that measure
   oracle    tests/oracle/*.json: values and gradients of ops as PyTorch gives them (tests/against_torch.py)
-  stdlib    the examples in the standard library's doc comments
-  docs      the programs in README.md and docs run and print what stands beside them
-  editors   editors/: word lists against the grammar, colours, indentation, the VS Code package
-  lsp       the language server, spoken to as an editor does
-  jupyter   the Jupyter kernel: the protocol's own tests, interrupts, the notebooks of examples/notebooks
-  house     formatting, layering, words that do not belong
+  stdlib    tests/stdlib.py: the examples in the standard library's doc comments
+  docs      the programs in README.md and docs run and print what stands beside them; the IPU model's figures (tests/model.py)
+  editors   tests/editors.py: word lists against the grammar, colours, indentation, the VS Code package
+  lsp       tests/lsp.py: the language server, spoken to as an editor does
+  jupyter   tests/jupyter.py: the kernel's installation, the protocol's own tests, interrupts, the notebooks of examples/notebooks
+  house     layering, formatting, words that do not belong, docs/coverage.md; with --all clang-tidy
 
 Expectations in a .pxl file:
   # expect: LINE             the next line of standard output
@@ -494,7 +494,7 @@ def build(preset, tally):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--all", action="store_true", help="also sanitizers and clang")
+    parser.add_argument("--all", action="store_true", help="also sanitizers, clang and clang-tidy")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
     parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,repl,hostile,oracle,bench,docs,stdlib,editors,lsp,jupyter,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
