@@ -53,6 +53,7 @@ import hostile
 import jupyter
 import lsp
 import model
+import page
 import repl
 import programs
 import stdlib
@@ -232,7 +233,8 @@ def training(pxl, tally, script, seeds, mean_floor, floor, args=()):
 
 # covers: F119
 def example_tests(pxl, tally, update):
-    tally.add("examples/linear.pxl", golden(pxl, ROOT / "examples/linear.pxl", TESTS / "golden/examples/linear.expected", update))
+    for name in ("linear", "outlining_cost"):
+        tally.add(f"examples/{name}.pxl", golden(pxl, ROOT / f"examples/{name}.pxl", TESTS / f"golden/examples/{name}.expected", update))
     if mnist_folder():
         training(pxl, tally, "mnist.pxl", range(1, 6), 96.0, 95.0)
         training(pxl, tally, "mnist_adam.pxl", range(1, 6), 95.0, 93.5)
@@ -496,7 +498,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers, clang and clang-tidy")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,repl,hostile,oracle,bench,docs,stdlib,editors,lsp,jupyter,house", help="kinds, comma separated")
+    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,repl,hostile,oracle,bench,docs,page,stdlib,editors,lsp,jupyter,house", help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
@@ -515,6 +517,7 @@ def main():
                        ("docs", lambda: docs_tests(pxl, tally)),
                        ("stdlib", lambda: stdlib.stdlib_tests(pxl, ROOT, tally.add, parallel, run)),
                        ("docs", lambda: model.model_tests(pxl, tally.add, options.update)),
+                       ("page", lambda: page.page_tests(pxl, tally.add, tally.skip)),
                        ("curves", lambda: curve_tests(pxl, tally)), ("repeat", lambda: repeat_tests(pxl, tally)),
                        ("editors", lambda: editors.editor_tests(tally.add, tally.skip)),
                        ("lsp", lambda: lsp.lsp_tests(pxl, tally.add)),

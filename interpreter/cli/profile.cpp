@@ -1,11 +1,15 @@
 // `pxl profile`: what a script's programs would cost on an IPU.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "interpreter/cli/command.hpp"
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
+#include "runtime/base/atomic_file.hpp"
 #include "runtime/tiles/estimate.hpp"
+#include "runtime/tiles/report_json.hpp"
 
 namespace pxl::cli {
 
@@ -17,6 +21,10 @@ constexpr Flag profile_flags[] = {
      "of a tile's memory for temporaries, 0 to 1: 0.6, or for some ops MatMul=0.2"},
     {"--partials", "float16|float32", "partial sums of products of float16 operands"},
     {"--program", "NAME", "only the program of that name"},
+    {"--against", "FILE", "compare with the programs of another script; its own options follow it"},
+    {"--output", "FILE", "write a report: .html is a page, .trace.json trace events, .json the object of --json", "-o"},
+    {"--format", "text|html|json|trace", "instead of what the output's suffix says"},
+    {"--json", {}, "print one JSON object"},
     {"--top", "N", "so many of the most expensive ops (10)"},
 };
 
@@ -29,39 +37,82 @@ tiles::EstimateOptions options_of(const Invocation& call) {
   return options;
 }
 
-// Behind the first word that is no flag of ours; all of them take values.
-std::vector<std::string>::const_iterator behind_file(const std::vector<std::string>& arguments) {
-  for (auto word = arguments.begin(); word != arguments.end(); ++word) {
-    if (word->size() < 2 || (*word)[0] != '-') return word + 1;
-    if (word->find('=') == word->npos && word + 1 != arguments.end()) ++word;
-  }
-  return arguments.end();
+const Flag* flag_of(std::string_view word) {
+  const std::string_view name = word.substr(0, word.find('='));
+  for (const Flag& f : profile_flags)
+    if (name == f.name || name == f.letter) return &f;
+  return nullptr;
 }
 
-int run_profile(const CommonFlags& common, const std::vector<std::string>& arguments) {
-  // The script's own options follow the file.
-  const auto script_options = behind_file(arguments);
-  const Invocation call = parse_flags(profile_command, {arguments.begin(), script_options}, 1);
-  const tiles::EstimateOptions estimating = options_of(call);
-  size_t top = 10;
-  if (call.has("--top")) {
-    const std::string text = call.value("--top");
-    if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != text.npos)
-      throw Error(fmt::format("profile: --top takes a number, not `{}`", text), {}, Fault::usage);
-    top = std::stoul(text);
+/// The command line, taken apart: flags of ours stand anywhere, the scripts' own options behind their files. Where
+/// script and command know the same word, it is the script's.
+struct Words {
+  std::vector<std::string> ours;           ///< and the file
+  ast::TreePtr tree;                       ///< of the file, which may be standard input
+  std::vector<std::string> script, other;  ///< options behind FILE, and behind --against's
+};
+
+Words take_apart(const std::vector<std::string>& arguments) {
+  Words words;
+  std::vector<std::string>* options = nullptr;  // of the script whose file was last
+  std::vector<std::string> declared;
+  for (auto word = arguments.begin(); word != arguments.end(); ++word) {
+    const std::string name = word->substr(0, word->find('='));
+    const bool script_knows = options && std::find(declared.begin(), declared.end(), name) != declared.end();
+    const Flag* flag = script_knows ? nullptr : flag_of(*word);
+    if (flag) {
+      words.ours.push_back(*word);
+      if (!flag->value.empty() && name == *word && word + 1 != arguments.end()) words.ours.push_back(*++word);
+      if (flag->name == "--against") options = &words.other;
+    } else if (options) {
+      options->push_back(*word);
+      // The value of the script's option is no flag of ours.
+      if (script_knows && name == *word && word + 1 != arguments.end() && !flag_of(word[1]))
+        options->push_back(*++word);
+    } else {
+      words.ours.push_back(*word);
+      if (word->size() > 1 && (*word)[0] == '-') continue;
+      options = &words.script;
+      words.tree = parse_or_throw(read_source(*word));
+      for (const auto& option : scan_options(*words.tree)) declared.push_back("--" + option.name);
+    }
   }
-  const std::string script = call.operands.front();
-  const ast::TreePtr tree = parse_or_throw(read_source(script));
+  return words;
+}
+
+enum class Format { text, html, json, trace };
+
+Format format_of(const Invocation& call) {
+  const std::string output = call.value("--output"), wanted = call.value("--format");
+  if (wanted == "text") return Format::text;
+  if (wanted == "html") return Format::html;
+  if (wanted == "json" || call.has("--json")) return Format::json;
+  if (wanted == "trace") return Format::trace;
+  if (output.ends_with(".html") || output.ends_with(".htm")) return Format::html;
+  if (output.ends_with(".trace.json")) return Format::trace;
+  if (output.ends_with(".json")) return Format::json;
+  if (output.empty() || output.ends_with(".txt")) return Format::text;
+  throw Error(fmt::format("profile: `{}` has no suffix that says what to write", output),
+              {".html, .json, .trace.json or .txt; or --format html|json|trace|text"}, Fault::usage);
+}
+
+size_t top_of(const Invocation& call) {
+  const std::string text = call.value("--top", "10");
+  if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != text.npos)
+    throw Error(fmt::format("profile: --top takes a number, not `{}`", text), {}, Fault::usage);
+  return std::stoul(text);
+}
+
+// Runs a script up to the end and plans each program for which it makes a session.
+std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::string& script, const ast::TreePtr& tree,
+                                      const std::string& wanted, const std::vector<std::string>& script_options,
+                                      const tiles::EstimateOptions& estimating) {
   InterpreterOptions options = interpreter_options(common);
-  options.options = parse_options(script, scan_options(*tree), {script_options, arguments.end()});
+  options.options = parse_options(script, scan_options(*tree), script_options);
   options.program_name = script;
-  const std::string wanted = call.value("--program");
-  bool first = true;
+  std::vector<tiles::Report> reports;
   options.on_session = [&](const Ir& ir) {
-    if (!wanted.empty() && ir.name() != wanted) return;
-    if (!first) fmt::print("\n");
-    first = false;
-    fmt::print("{}", tiles::summary_text(tiles::estimate(ir.main(), estimating), top));
+    if (wanted.empty() || ir.name() == wanted) reports.push_back(tiles::estimate(ir.main(), estimating));
   };
   // What the script prints is not what was asked for.
   options.out = [](std::string_view) {};
@@ -69,9 +120,53 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   Interpreter interpreter(std::move(options));
   bind_tool_builtins(interpreter);
   interpreter.run_file(tree);
-  if (first)
+  if (reports.empty())
     throw Error(wanted.empty() ? fmt::format("profile: {} makes no session, so there is no program to profile", script)
                                : fmt::format("profile: {} makes no session of a program {}", script, wanted));
+  return reports;
+}
+
+std::string summaries(const std::vector<tiles::Report>& reports, size_t top) {
+  std::string text;
+  for (const tiles::Report& r : reports) text += (text.empty() ? "" : "\n") + tiles::summary_text(r, top);
+  return text;
+}
+
+int run_profile(const CommonFlags& common, const std::vector<std::string>& arguments) {
+  const Words words = take_apart(arguments);
+  const Invocation call = parse_flags(profile_command, words.ours, 1);
+  const tiles::EstimateOptions estimating = options_of(call);
+  const size_t top = top_of(call);
+  const Format format = format_of(call);
+  const std::string wanted = call.value("--program"), output = call.value("--output");
+  if (format == Format::html && output.empty())
+    throw Error("profile: a page is written to a file", {"pxl profile FILE -o report.html"}, Fault::usage);
+
+  const std::vector<tiles::Report> runs =
+      reports_of(common, call.operands.front(), words.tree, wanted, words.script, estimating);
+  std::vector<tiles::Report> against;
+  if (call.has("--against")) {
+    const std::string other = call.value("--against");
+    against = reports_of(common, other, parse_or_throw(read_source(other)), wanted, words.other, estimating);
+  }
+
+  std::string text;
+  switch (format) {
+    case Format::text:
+      text = against.empty() ? summaries(runs, top) : tiles::difference_text(runs, against, top);
+      break;
+    case Format::html: text = tiles::page_text(runs, against); break;
+    case Format::json: text = tiles::json_text(runs, against); break;
+    case Format::trace: text = tiles::trace_text(runs); break;
+  }
+  if (output.empty()) {
+    fmt::print("{}", text);
+    return exit_ok;
+  }
+  write_file_atomically(output, text);
+  if (format != Format::text)
+    fmt::print("{}", against.empty() ? summaries(runs, top) : tiles::difference_text(runs, against, top));
+  fmt::print("written to {}\n", output);
   return exit_ok;
 }
 
@@ -85,6 +180,8 @@ const Command profile_command{
     profile_flags,
     "Runs the script up to its sessions: each program for which one is made is planned on the machine's tiles, and "
     "runs\n"
-    "give zeros at once. Prints totals, cycles by phase, the most expensive ops and the fullest tile."};
+    "give zeros at once. Prints totals, cycles by phase, the most expensive ops and the fullest tile, or what differs\n"
+    "from a second script: `pxl profile A.pxl --batch 8 --against B.pxl --batch 16`. `-o report.html` writes a page\n"
+    "with all of it, `-o run.trace.json` a trace for chrome://tracing and Perfetto."};
 
 }  // namespace pxl::cli

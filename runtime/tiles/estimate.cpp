@@ -51,6 +51,7 @@ class Writer {
     for (const GraphView& view : m_.graphs()) write_ops(view);
     graph_cycles();
     write_bodies();
+    begin_memory();
     expand(0, 1);
     totals();
     write_memory();
@@ -234,10 +235,41 @@ class Writer {
 
   int64_t cycles_of(const Graph* g) const { return once_[static_cast<size_t>(m_.graph_index(g))].total(); }
 
+  // What each tile holds at every point.
+  void begin_memory() {
+    for (const TileMemory& t : memory_.tiles()) {
+      int64_t sum = 0;
+      for (size_t c = 0; c < t.bytes.size(); ++c)
+        if (always_live(static_cast<MemoryCategory>(c))) sum += t.bytes[c];
+      held_.push_back(sum);
+    }
+  }
+
+  void hold(const Lifetime& l, int64_t sign) {
+    const std::vector<int64_t>& bytes = m_.bytes_by_tile(l.layout, l.tensor->spec);
+    for (size_t t = 0; t < held_.size(); ++t) held_[t] += sign * bytes[t];
+    live_ += sign * l.tensor->spec.bytes() * m_.layout(l.layout).copies;
+  }
+
+  LivenessPoint point(int op, int64_t repeats) const {
+    LivenessPoint p;
+    p.op = op;
+    p.repeats = repeats;
+    const ReportOp& out = r_.ops[static_cast<size_t>(op)];
+    const int64_t used = out.temp_bytes > 0 ? std::max<int64_t>(1, out.tiles) : 0;
+    p.temp_bytes = saturating_product(out.temp_bytes, used);
+    p.live_bytes = live_ + p.temp_bytes;
+    for (size_t t = 0; t < held_.size(); ++t) {
+      const int64_t here = held_[t] + (static_cast<int64_t>(t) < used ? out.temp_bytes : 0);
+      if (here > p.fullest) p.fullest = here, p.tile = static_cast<int64_t>(t);
+    }
+    return p;
+  }
+
   // The timeline and the liveness points, calls expanded; loop bodies once.
   void expand(int graph, int64_t repeats) {
     const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
-    if (first_point_.count(graph) == 0) first_point_[graph] = point_;
+    r_.graphs[static_cast<size_t>(graph)].entries.push_back(static_cast<int64_t>(r_.liveness.size()));
     std::vector<std::vector<const Lifetime*>> ends(view.order.size());
     std::vector<std::vector<const Lifetime*>> begins(view.order.size());
     for (const Lifetime& l : memory_.lifetimes(graph)) {
@@ -245,10 +277,6 @@ class Writer {
       begins[static_cast<size_t>(l.first)].push_back(&l);
       ends[static_cast<size_t>(l.last)].push_back(&l);
     }
-    const auto bytes = [&](const Lifetime& l) { return l.tensor->spec.bytes() * m_.layout(l.layout).copies; };
-    const auto at_most = [&](const Lifetime& l) {
-      return elements_at_most(m_.layout(l.layout), l.tensor->spec.shape) * element_bytes(l.tensor->spec);
-    };
     for (size_t i = 0; i < view.order.size(); ++i) {
       if (r_.timeline.size() >= most_spans || r_.liveness.size() >= most_points) {
         r_.timeline_complete = r_.liveness_complete = false;
@@ -258,21 +286,20 @@ class Writer {
       const Op* op = view.order[i];
       const int index = index_of_.at(op);
       const ReportOp& out = r_.ops[static_cast<size_t>(index)];
-      for (const Lifetime* l : begins[i]) live_ += bytes(*l), fullest_ += at_most(*l);
-      const int64_t used = out.temp_bytes > 0 ? std::max<int64_t>(1, out.tiles) : 0;
-      r_.liveness.push_back({index, live_ + out.temp_bytes * used, out.temp_bytes * used, fullest_ + out.temp_bytes});
-      ++point_;
-      for (int s = out.first_step; s < out.first_step + out.step_count; ++s) {
+      for (const Lifetime* l : begins[i]) hold(*l, 1);
+      r_.liveness.push_back(point(index, repeats));
+      for (int s = out.first_step; repeats > 0 && s < out.first_step + out.step_count; ++s) {
         const int64_t cycles = saturating_product(r_.steps[static_cast<size_t>(s)].cycles, repeats);
         r_.timeline.push_back({s, clock_, cycles, repeats});
         clock_ += cycles;
       }
-      // Of a branch the side that counts.
+      // Of a branch the longer side counts.
       const Graph* longer = nullptr;
       for (const Graph* called : op->called)
         if (!longer || cycles_of(called) > cycles_of(longer)) longer = called;
-      if (longer) expand(m_.graph_index(longer), saturating_product(repeats, iterations(*op)));
-      for (const Lifetime* l : ends[i]) live_ -= bytes(*l), fullest_ -= at_most(*l);
+      for (const Graph* called : op->called)
+        expand(m_.graph_index(called), called == longer ? saturating_product(repeats, iterations(*op)) : 0);
+      for (const Lifetime* l : ends[i]) hold(*l, -1);
     }
   }
 
@@ -324,15 +351,15 @@ class Writer {
           add(t.get(), graph, MemoryCategory::constants, m_.layout_of(t.get()));
         }
       }
-      const auto first = first_point_.find(graph);
+      const std::vector<int64_t>& entries = r_.graphs[static_cast<size_t>(graph)].entries;
       const GraphMemory& points = memory_.of(graph);
       for (const Lifetime& l : memory_.lifetimes(graph)) {
         add(l.tensor, graph, MemoryCategory::activations, l.layout);
-        if (first == first_point_.end() || points.offset.empty()) continue;
+        if (entries.empty() || r_.liveness.empty() || points.offset.empty()) continue;
         ReportTensor& out = r_.tensors.back();
         const auto point = [&](int64_t position) {
           return static_cast<int>(
-              std::min<int64_t>(first->second + position, static_cast<int64_t>(r_.liveness.size()) - 1));
+              std::min<int64_t>(entries[0] + position, static_cast<int64_t>(r_.liveness.size()) - 1));
         };
         out.first = point(points.offset[static_cast<size_t>(l.first)]);
         const size_t behind = static_cast<size_t>(l.last) + 1;
@@ -384,9 +411,9 @@ class Writer {
   Report& r_;
   std::unordered_map<const Op*, int> index_of_;
   std::vector<PhaseCycles> once_;
-  std::unordered_map<int, int64_t> first_point_;
+  std::vector<int64_t> held_;  // by tile, at the point that is written
   int copied_into_ = 0;
-  int64_t clock_ = 0, live_ = 0, fullest_ = 0, point_ = 0;
+  int64_t clock_ = 0, live_ = 0;
 };
 
 }  // namespace

@@ -88,14 +88,15 @@ struct ReportOp {
 
 /// A graph as the lowered program holds it: its code stands once.
 struct ReportGraph {
-  std::string name;          ///< "main", "Linear_subgraph(0)"
-  int64_t calls = 0;         ///< call sites, also inside other graphs
-  int64_t runs = 0;          ///< in one run of the program
-  int64_t cycles = 0;        ///< of one run
-  int64_t code_bytes = 0;    ///< exchange code, control code and vertex state of its ops, busiest tile, summed
-  int64_t saved_bytes = 0;   ///< of that, which more call sites would need if they were not calls
-  int64_t copied_bytes = 0;  ///< arguments and results copied in one run of the program, whole chip
-  int64_t copy_cycles = 0;   ///< the time of it
+  std::string name;              ///< "main", "Linear_subgraph(0)"
+  int64_t calls = 0;             ///< call sites, also inside other graphs
+  int64_t runs = 0;              ///< in one run of the program
+  int64_t cycles = 0;            ///< of one run
+  int64_t code_bytes = 0;        ///< exchange code, control code and vertex state of its ops, busiest tile, summed
+  int64_t saved_bytes = 0;       ///< of that, which more call sites would need if they were not calls
+  int64_t copied_bytes = 0;      ///< arguments and results copied in one run of the program, whole chip
+  int64_t copy_cycles = 0;       ///< the time of it
+  std::vector<int64_t> entries;  ///< points of Report::liveness at which its runs begin, loop bodies once
 };
 
 /// The program's structure; outlined bodies stand once, in `graphs`' own nodes.
@@ -147,12 +148,15 @@ struct ReportTensor {
   int first = -1, last = -1;  ///< points of Report::liveness at which it is first and last live, if not always
 };
 
-/// Memory at one point of the schedule: while an op of the expanded program runs. Loop bodies stand once.
+/// A point of the schedule: an op of the expanded program runs. Loop bodies stand once. The program's timeline is the
+/// steps of the points' ops in order, each `repeats` times.
 struct LivenessPoint {
   int op = -1;             ///< in Report::ops
+  int64_t repeats = 1;     ///< 0 in the shorter side of a branch
   int64_t live_bytes = 0;  ///< not always live, on the whole chip
   int64_t temp_bytes = 0;  ///< of those, temporaries
-  int64_t fullest = 0;     ///< not always live, on the tile that has most
+  int64_t tile = 0;        ///< the fullest
+  int64_t fullest = 0;     ///< all that it holds
 };
 
 struct TensorOnTile {

@@ -1,7 +1,37 @@
 "use strict";
 // What every section uses: the data, numbers as text, elements, the tip at the pointer.
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const RUN = DATA.runs[0], OTHER = DATA.runs[1];
+let RUN, OTHER;  // the program that is shown, and the one that it is compared with
+
+// What several sections derive from a run: names and parts of ops, cycles and beginnings of the schedule's points.
+function prepared(run) {
+  if (!run || run.start) return run;
+  run.part = (o) => {
+    const path = o.scope.split("/").slice(0, -1).join("/");
+    return o.graph > 0 ? run.graphs[o.graph].name + (path && "/" + path) : path;
+  };
+  const seen = new Map();
+  for (const o of run.ops) {
+    o.label = `${o.name}.${o.id}`;
+    o.part = run.part(o);
+    o.code_bytes = o.state_bytes + o.exchange_code_bytes;
+    // The same op of another run: ids differ, names and their order do not.
+    const key = `${o.name} ${o.scope}`, again = seen.get(key) || 0;
+    seen.set(key, again + 1);
+    o.key = `${key} ${again}`;
+    const compute = o.steps.filter((s) => s.kind === "compute");
+    const slowest = compute.reduce((a, s) => a + s.cycles, 0);
+    o.balance = slowest ? compute.reduce((a, s) => a + s.mean_cycles, 0) / slowest : 1;
+  }
+  const points = run.points, n = points.op.length;
+  run.start = new Float64Array(n + 1);
+  for (let i = 0; i < n; ++i) run.start[i + 1] = run.start[i] + run.ops[points.op[i]].cycles * points.repeats[i];
+  run.always = new Float64Array(run.machine.tiles);
+  for (const c of run.categories)
+    if (c.always_live) run.memory[c.name].forEach((bytes, tile) => { run.always[tile] += bytes; });
+  return run;
+}
+const counterpart = (i) => DATA.against.find((r) => r.name === DATA.runs[i].name) || DATA.against[i];
 
 const fmt = {
   whole: (n) => Math.round(n).toLocaleString("en-US"),
@@ -60,7 +90,7 @@ const tipRow = (label, value, colour) =>
   el("div", { class: "row" }, el("span", {}, colour && el("i", { style: `background:${colour}` }), label), el("span", {}, value));
 
 const PHASES = [["compute", "Compute"], ["exchange", "Exchange"], ["sync", "Sync"], ["host", "Host"]];
-const categoryColour = (i) => `var(--c${i % 8})`;
+const categoryColour = (i) => `var(--c${i % 10})`;
 
 function section(id, title, hint, ...tools) {
   const node = el("section", { id },
@@ -87,7 +117,7 @@ function choice(options, chosen, change) {
 }
 
 // A canvas that draws itself anew on a change of width or theme: draw(context, width, height).
-const charts = [];
+let charts = [];
 function chart(height, draw, handlers = {}) {
   const canvas = el("canvas", { height, tabindex: 0 });
   const node = el("div", { class: "chart" }, canvas);
@@ -95,7 +125,7 @@ function chart(height, draw, handlers = {}) {
     node, canvas, height,
     redraw() {
       const width = node.clientWidth, scale = devicePixelRatio || 1;
-      if (!width) return;
+      if (!width || !charts.includes(self)) return;
       canvas.width = width * scale;
       canvas.height = self.height * scale;
       canvas.style.height = self.height + "px";

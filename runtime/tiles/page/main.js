@@ -1,13 +1,26 @@
-// Puts the sections together.
+// Puts the sections together, for one of the programs at a time.
 (function () {
-  document.title = `${RUN.name} · pxl profile`;
-  document.getElementById("title").textContent = RUN.name;
-  document.getElementById("subtitle").textContent = `on ${RUN.machine.name}, ${fmt.whole(RUN.machine.tiles)} tiles of ${fmt.bytes(RUN.machine.bytes_per_tile)}` +
-    (OTHER ? `, against ${OTHER.name} on ${OTHER.machine.name}` : "");
-  const live = livenessSection();
-  const sections = [summarySection(), timelineSection((step) => { live.set(step); live.node.scrollIntoView({ behavior: "smooth" }); }), memorySection(), live.node, treeSection(), ...opsSection(), modelSection()];
-  document.getElementById("main").append(...sections);
-  document.getElementById("nav").append(...sections.map((s) => el("a", { href: "#" + s.id }, s.querySelector("h2").textContent)));
+  const main = document.getElementById("main"), nav = document.getElementById("nav");
+  function show(i) {
+    RUN = prepared(DATA.runs[i]);
+    OTHER = prepared(counterpart(i));
+    charts = [];
+    tip.hide();
+    document.title = `${RUN.name} · pxl profile`;
+    document.getElementById("title").textContent = RUN.name;
+    document.getElementById("subtitle").textContent = `on ${RUN.machine.name}, ${fmt.whole(RUN.machine.tiles)} tiles of ${fmt.bytes(RUN.machine.bytes_per_tile)}` +
+      (OTHER ? `, against ${OTHER.name} on ${OTHER.machine.name}` : "");
+    const live = livenessSection();
+    const sections = [summarySection(), timelineSection((point) => { live.set(point); live.node.scrollIntoView({ behavior: "smooth" }); }), memorySection(),
+      live.node, treeSection(), ...opsSection(), modelSection()];
+    main.replaceChildren(...sections);
+    nav.replaceChildren(...sections.map((s) => el("a", { href: "#" + s.id }, s.querySelector("h2").textContent)));
+  }
+  const programs = document.getElementById("program");
+  programs.hidden = DATA.runs.length < 2;
+  programs.append(...DATA.runs.map((r, i) => el("option", { value: i }, `${i + 1}. ${r.name}`)));
+  programs.addEventListener("change", () => show(+programs.value));
+  show(0);
   document.getElementById("theme").addEventListener("click", () => {
     const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     document.documentElement.dataset.theme = dark ? "light" : "dark";

@@ -1,9 +1,9 @@
 // Bytes of each tile by category: stacked over tiles, or as a map of the chip.
 function memorySection() {
-  const all = RUN.memory, tiles = RUN.machine.tiles, limit = RUN.machine.bytes_per_tile;
-  const on = new Set(RUN.categories);
+  const names = RUN.categories.map((c) => c.name), all = RUN.memory, tiles = RUN.machine.tiles, limit = RUN.machine.bytes_per_tile;
+  const on = new Set(names);
   let sorted = true, view = "stack", order = [], totals = [], most = 1, other = null;
-  const sum = (memory, tile) => RUN.categories.reduce((a, c) => a + (on.has(c) && memory[c] ? memory[c][tile] : 0), 0);
+  const sum = (memory, tile) => names.reduce((a, c) => a + (on.has(c) && memory[c] ? memory[c][tile] : 0), 0);
   function prepare() {
     totals = Array.from({ length: tiles }, (_, i) => sum(all, i));
     order = totals.map((_, i) => i);
@@ -26,9 +26,9 @@ function memorySection() {
     const a = area(width), px = (i) => a.left + (a.right - a.left) * i / tiles, py = (v) => a.bottom - (a.bottom - a.top) * v / most;
     axis(c, most, a, fmt.bytes);
     const base = new Float64Array(tiles);
-    RUN.categories.forEach((category, k) => {
+    names.forEach((category, k) => {
       if (!on.has(category)) return;
-      c.fillStyle = css("c" + (k % 8));
+      c.fillStyle = css("c" + (k % 10));
       c.beginPath();
       c.moveTo(px(0), py(base[0]));
       for (let i = 0; i < tiles; ++i) { const top = py(base[i] + all[category][order[i]]); c.lineTo(px(i), top); c.lineTo(px(i + 1), top); }
@@ -65,18 +65,18 @@ function memorySection() {
       const tile = tileAt(x, y, width);
       if (tile < 0) return tip.hide();
       tip.show(event, el("b", {}, `Tile ${tile}: ${fmt.bytes(totals[tile])}`), tipRow("of its memory", fmt.percent(totals[tile] / limit)),
-        RUN.categories.map((k, i) => on.has(k) && all[k][tile] > 0 ? tipRow(k, fmt.bytes(all[k][tile]), css("c" + (i % 8))) : null));
+        names.map((k, i) => on.has(k) && all[k][tile] > 0 ? tipRow(k, fmt.bytes(all[k][tile]), css("c" + (i % 10))) : null));
     },
   });
   function redo() { prepare(); if (view === "stack") picture.height = 274; picture.redraw(); }
   prepare();
-  const totalOf = (k) => all[k].reduce((a, b) => a + b, 0);
-  const legend = el("div", { class: "legend" }, RUN.categories.map((k, i) => {
-    const button = toggle(`${k} ${fmt.bytes(totalOf(k))}`, true, (now) => { if (now) on.add(k); else on.delete(k); redo(); }, "Show or leave out");
+  const legend = el("div", { class: "legend" }, RUN.categories.map(({ name: k, bytes, always_live: always }, i) => {
+    if (!bytes) return null;
+    const button = toggle(`${k} ${fmt.bytes(bytes)}`, true, (now) => { if (now) on.add(k); else on.delete(k); redo(); }, always ? "Always live. Show or leave out" : "Live at the tile's fullest op. Show or leave out");
     button.style.setProperty("--key", categoryColour(i));
     return button;
-  }), OTHER && el("span", { style: "--key:var(--ink)" }, `${OTHER.name}, all shown categories`));
-  const node = section("memory", "Memory of the tiles", "At the fullest step of each tile",
+  }), OTHER && el("span", { style: "--key:var(--ink)" }, `against: ${OTHER.name}, all shown categories`));
+  const node = section("memory", "Memory of the tiles", "Of each tile while the op runs at which it is fullest",
     choice([["stack", "Stacked"], ["map", "Map"]], "stack", (v) => { view = v; redo(); }), toggle("Sorted", true, (v) => { sorted = v; redo(); }));
   node.append(picture.node, legend);
   return node;

@@ -1,25 +1,28 @@
 // The table of ops, and of the chosen one the plans that the search had to choose from.
 function opsSection() {
   const columns = [
-    { name: "name", title: "Op", text: (o) => o.name, show: (o) => el("span", { class: "mono", title: o.source }, o.name) },
-    { name: "kind", title: "Kind", text: (o) => o.op },
-    { name: "layer", title: "Part", text: (o) => o.layer || "" },
-    { name: "calls", title: "Calls", number: true, text: (o) => fmt.whole(o.calls), sort: (o) => o.calls },
-    { name: "cycles", title: "Cycles", number: true, hint: "of all calls", text: (o) => fmt.whole(o.cycles), sort: (o) => o.cycles },
-    { name: "compute", title: "Compute", number: true, text: (o) => fmt.whole(o.compute), sort: (o) => o.compute },
-    { name: "exchange", title: "Exchange", number: true, text: (o) => fmt.whole(o.exchange), sort: (o) => o.exchange },
+    { name: "name", title: "Op", text: (o) => o.label, show: (o) => el("span", { class: "mono", title: o.where }, o.label) },
+    { name: "result", title: "Result", text: (o) => o.scope.split("/").pop(), show: (o) => el("span", { class: "mono cut", title: o.scope }, o.scope.split("/").pop()) },
+    { name: "part", title: "Part", text: (o) => o.part, show: (o) => el("span", { class: "cut", title: o.part }, o.part) },
+    { name: "spec", title: "Type", text: (o) => o.results.join(", ") },
+    { name: "runs", title: "Runs", number: true, text: (o) => fmt.whole(o.runs), sort: (o) => o.runs },
+    { name: "cycles", title: "Cycles", number: true, hint: "of all runs", text: (o) => fmt.whole(o.total_cycles), sort: (o) => o.total_cycles },
+    { name: "compute", title: "Compute", number: true, hint: "of one run", text: (o) => fmt.whole(o.compute_cycles), sort: (o) => o.compute_cycles },
+    { name: "exchange", title: "Exchange", number: true, hint: "of one run", text: (o) => fmt.whole(o.exchange_cycles), sort: (o) => o.exchange_cycles },
+    { name: "relayout", title: "Relayout", number: true, hint: "of one run: operands brought to another layout", text: (o) => fmt.whole(o.relayout_cycles), sort: (o) => o.relayout_cycles },
     { name: "tiles", title: "Tiles", number: true, text: (o) => fmt.whole(o.tiles), sort: (o) => o.tiles },
     { name: "temp", title: "Temporary", number: true, hint: "bytes on the fullest tile", text: (o) => fmt.bytes(o.temp_bytes), sort: (o) => o.temp_bytes },
-    { name: "code", title: "Code", number: true, hint: "bytes on the fullest tile", text: (o) => fmt.bytes(o.code_bytes), sort: (o) => o.code_bytes },
-    { name: "useful", title: "Useful", number: true, text: (o) => fmt.percent(o.utilisation), sort: (o) => o.utilisation },
+    { name: "code", title: "Code", number: true, hint: "exchange code and vertex state, bytes on the fullest tile", text: (o) => fmt.bytes(o.code_bytes), sort: (o) => o.code_bytes },
+    { name: "useful", title: "Useful", number: true, text: (o) => fmt.percent(o.useful), sort: (o) => o.useful },
     { name: "plan", title: "Plan", text: (o) => o.plan, show: (o) => el("span", { class: "mono" }, o.plan) },
   ];
   if (OTHER) {
-    const before = new Map(OTHER.ops.map((o) => [o.name, o]));
-    columns.splice(5, 0, { name: "change", title: "Change", number: true, hint: `against ${OTHER.name}`, sort: (o) => (before.has(o.name) ? o.cycles - before.get(o.name).cycles : 0),
-      text: (o) => { const b = before.get(o.name); return b ? `${o.cycles >= b.cycles ? "+" : "−"}${fmt.whole(Math.abs(o.cycles - b.cycles))}` : "new"; } });
+    const before = new Map(OTHER.ops.map((o) => [o.key, o]));
+    columns.splice(6, 0, { name: "change", title: "Change", number: true, hint: `against ${OTHER.name}`, sort: (o) => (before.has(o.key) ? o.total_cycles - before.get(o.key).total_cycles : 0),
+      text: (o) => { const b = before.get(o.key), by = b && o.total_cycles - b.total_cycles; return !b ? "new" : by === 0 ? "0" : (by > 0 ? "+" : "−") + fmt.whole(Math.abs(by)); } });
   }
-  const first = RUN.ops.reduce((a, o) => (!a || o.cycles > a.cycles ? o : a), null);
+  const plansOf = (o) => RUN.plans[o.plans];
+  const first = RUN.ops.reduce((a, o) => (!a || (plansOf(o).length > 0) > (plansOf(a).length > 0) || ((plansOf(o).length > 0) === (plansOf(a).length > 0) && o.total_cycles > a.total_cycles) ? o : a), null);
   const plans = planChart();
   const list = table(columns, RUN.ops, { sort: "cycles", pick: plans.show, picked: first });
   const node = section("ops", "Ops", `${fmt.whole(RUN.ops.length)} ops; choose one to see its plans`, search("Filter ops", (t) => list.filter(t)),
@@ -30,20 +33,20 @@ function opsSection() {
 }
 
 function planChart() {
-  let op = null, near = -1;
+  let op = null, near = -1, all = [];
   const area = (width) => ({ left: 76, right: width - 16, top: 12, bottom: 200 });
   const bounds = () => {
-    const xs = op.plans.map((p) => p.temp_bytes + p.resident_bytes + p.code_bytes), ys = op.plans.map((p) => p.cycles);
+    const xs = all.map((p) => p.temp_bytes + p.resident_bytes + p.code_bytes), ys = all.map((p) => p.cycles);
     return { x: Math.max(1, ...xs) * 1.06, y: Math.max(1, ...ys) * 1.08, xs, ys };
   };
   const picture = chart(232, (c, width) => {
-    if (!op || !op.plans.length) return;
+    if (!op || !all.length) return;
     const a = area(width), b = bounds();
     axis(c, b.y, a, fmt.cycles);
     c.fillStyle = css("faint"); c.textBaseline = "top";
     for (const at of ticks(b.x, 5, true)) { c.textAlign = "center"; c.fillText(fmt.bytes(at), a.left + (a.right - a.left) * at / b.x, a.bottom + 6); }
     c.textAlign = "left"; c.fillText("cycles against bytes on a tile", a.left, a.bottom + 20);
-    op.plans.forEach((p, i) => {
+    all.forEach((p, i) => {
       const x = a.left + (a.right - a.left) * b.xs[i] / b.x, y = a.bottom - (a.bottom - a.top) * b.ys[i] / b.y;
       c.beginPath(); c.arc(x, y, p.chosen ? 7 : i === near ? 6 : 4.5, 0, 7);
       c.fillStyle = p.chosen ? css("other") : css("compute"); c.fill();
@@ -51,23 +54,24 @@ function planChart() {
     });
   }, {
     pointermove(event, x, y, width) {
-      if (!op || !op.plans.length) return;
+      if (!op || !all.length) return;
       const a = area(width), b = bounds();
       let best = 30;
       near = -1;
-      op.plans.forEach((p, i) => {
+      all.forEach((p, i) => {
         const d = Math.hypot(a.left + (a.right - a.left) * b.xs[i] / b.x - x, a.bottom - (a.bottom - a.top) * b.ys[i] / b.y - y);
         if (d < best) { best = d; near = i; }
       });
       picture.redraw();
       if (near < 0) return tip.hide();
-      const p = op.plans[near];
-      tip.show(event, el("b", {}, p.name), tipRow("Cycles", fmt.whole(p.cycles)), tipRow("Temporary", fmt.bytes(p.temp_bytes)), tipRow("Resident", fmt.bytes(p.resident_bytes)),
+      const p = all[near];
+      tip.show(event, el("b", {}, p.text), el("div", {}, p.family), tipRow("Cycles", fmt.whole(p.cycles)), tipRow("Temporary", fmt.bytes(p.temp_bytes)), tipRow("Resident", fmt.bytes(p.resident_bytes)),
         tipRow("Code", fmt.bytes(p.code_bytes)), p.chosen && el("div", {}, "chosen"));
     },
   });
   const columns = [
-    { name: "chosen", title: "", text: (p) => (p.chosen ? "●" : "") }, { name: "name", title: "Plan", text: (p) => p.name, show: (p) => el("span", { class: "mono" }, p.name) },
+    { name: "chosen", title: "", text: (p) => (p.chosen ? "●" : "") }, { name: "name", title: "Plan", text: (p) => p.text, show: (p) => el("span", { class: "mono", title: p.family }, p.text) },
+    { name: "tiles", title: "Tiles", number: true, text: (p) => fmt.whole(p.tiles), sort: (p) => p.tiles },
     { name: "cycles", title: "Cycles", number: true, text: (p) => fmt.whole(p.cycles), sort: (p) => p.cycles },
     { name: "temp", title: "Temporary", number: true, text: (p) => fmt.bytes(p.temp_bytes), sort: (p) => p.temp_bytes },
     { name: "resident", title: "Resident", number: true, text: (p) => fmt.bytes(p.resident_bytes), sort: (p) => p.resident_bytes },
@@ -76,12 +80,16 @@ function planChart() {
   const list = table(columns, [], {}), title = el("span", { class: "hint" });
   const node = section("plans", "Plans", null);
   node.querySelector(".head").append(title);
-  node.append(el("div", { class: "two" }, picture.node, list.node));
+  const body = el("div", { class: "two" }, picture.node, list.node);
+  node.append(body);
   return { node, show(next) {
     op = next;
+    all = RUN.plans[op.plans];
     near = -1;
-    title.textContent = `${op.name}, ${op.spec || op.op}: ${op.plans.length} that no other plan beats`;
-    list.set(op.plans.slice().sort((a, b) => a.cycles - b.cycles));
+    title.textContent = `${op.label}${op.scope ? `, ${op.scope}` : ""}: ${op.operands.join(", ")} → ${op.results.join(", ")}; ` +
+      (all.length ? `${all.length} ${all.length === 1 ? "plan" : "plans"} that no other beats` : "no plans to choose from");
+    body.hidden = !all.length;
+    list.set(all.slice().sort((a, b) => a.cycles - b.cycles));
     picture.redraw();
   } };
 }
