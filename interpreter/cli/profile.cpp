@@ -24,7 +24,7 @@ constexpr Flag profile_flags[] = {
     {"--against", "FILE", "compare with the programs of another script; its own options follow it"},
     {"--output", "FILE", "write a report: .html is a page, .trace.json trace events, .json the object of --json", "-o"},
     {"--format", "text|html|json|trace", "instead of what the output's suffix says"},
-    {"--json", {}, "print one JSON object"},
+    json_flag,
     {"--top", "N", "so many of the most expensive ops (10)"},
 };
 
@@ -82,11 +82,11 @@ Words take_apart(const std::vector<std::string>& arguments) {
 
 enum class Format { text, html, json, trace };
 
-Format format_of(const Invocation& call) {
+Format format_of(const Invocation& call, bool json) {
   const std::string output = call.value("--output"), wanted = call.value("--format");
   if (wanted == "text") return Format::text;
   if (wanted == "html") return Format::html;
-  if (wanted == "json" || call.has("--json")) return Format::json;
+  if (wanted == "json" || (wanted.empty() && output.empty() && json)) return Format::json;
   if (wanted == "trace") return Format::trace;
   if (output.ends_with(".html") || output.ends_with(".htm")) return Format::html;
   if (output.ends_with(".trace.json")) return Format::trace;
@@ -137,7 +137,8 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   const Invocation call = parse_flags(profile_command, words.ours, 1);
   const tiles::EstimateOptions estimating = options_of(call);
   const size_t top = top_of(call);
-  const Format format = format_of(call);
+  const bool json = use_json(common, call);
+  const Format format = format_of(call, json);
   const std::string wanted = call.value("--program"), output = call.value("--output");
   if (format == Format::html && output.empty())
     throw Error("profile: a page is written to a file", {"pxl profile FILE -o report.html"}, Fault::usage);
@@ -164,6 +165,10 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     return exit_ok;
   }
   write_file_atomically(output, text);
+  if (json) {
+    fmt::print("{}", format == Format::json ? text : tiles::json_text(runs, against));
+    return exit_ok;
+  }
   if (format != Format::text)
     fmt::print("{}", against.empty() ? summaries(runs, top) : tiles::difference_text(runs, against, top));
   fmt::print("written to {}\n", output);

@@ -246,7 +246,8 @@ Json all_json(std::span<const Report> runs, std::span<const Report> against) {
   Json first = Json::array(), second = Json::array();
   for (const Report& r : runs) first.push_back(run_json(r));
   for (const Report& r : against) second.push_back(run_json(r));
-  return {{"schema", "pxl-profile/1"}, {"runs", std::move(first)}, {"against", std::move(second)}};
+  return {
+      {"event", "profile"}, {"schema", "pxl-profile/1"}, {"runs", std::move(first)}, {"against", std::move(second)}};
 }
 
 std::string_view page_file(std::string_view name) {
