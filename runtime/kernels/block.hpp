@@ -49,6 +49,13 @@ struct RowFunctions {
   void (*absolute_to)(double* acc, const T* x, int64_t n);
 };
 
+/// Updates in one loop: the rows of chain.hpp, where the operands are described.
+struct UpdateChains {
+  void (*adam)(float* const* registers, const float* constants, int64_t n);
+  void (*adam_decay)(float* const* registers, const float* constants, int64_t n);
+  void (*momentum)(float* const* registers, const float* constants, int64_t n);
+};
+
 /// Bulk conversions and reductions over contiguous elements, in the best variant for this machine. Sums accumulate in
 /// float64, in a fixed number of lanes; an empty max is -inf, an empty min +inf, both propagate NaN.
 struct BulkFunctions {
@@ -80,6 +87,10 @@ struct BulkFunctions {
   void (*blend_square32)(const float* old, float of_old, const float* x, float of_x, float* out, int64_t n);
   /// out[i] = (m[i] * scale_m) / (sqrt(v[i] * scale_v) + epsilon).
   void (*adam32)(const float* m, float scale_m, const float* v, float scale_v, float epsilon, float* out, int64_t n);
+  /// The same, + w[i] * decay.
+  void (*adam_decay32)(const float* m, float scale_m, const float* v, float scale_v, float epsilon, const float* w,
+                       float decay, float* out, int64_t n);
+  UpdateChains chains;
   RowFunctions<float> rows32;
   RowFunctions<double> rows64;
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,6 +35,8 @@ struct Phase {
   int64_t grain = 1;
   std::function<void(const Buffers&, int64_t begin, int64_t end)> part;
 };
+
+struct Step;  // chain.hpp
 
 /// Never allocates in proportion to its operands at run time unless its family says so; never throws except
 /// Error for bad data (an index out of range). Deterministic: the same bits for the same inputs.
@@ -81,6 +84,9 @@ class Kernel {
     return *this;
   }
   std::optional<float> scale_added() const { return alpha_; }
+  /// Says of a kernel by_element what it computes, so that it may be a part of a longer loop.
+  Kernel& computes(Step step);
+  const Step* step() const { return step_.get(); }
 
   explicit operator bool() const { return whole_ || !phases_.empty(); }
   void operator()(const Buffers& b) const {
@@ -104,6 +110,7 @@ class Kernel {
   double work_ = 0;
   Elements elements_ = Elements::no;
   std::optional<float> alpha_;
+  std::shared_ptr<const Step> step_;
 };
 
 }  // namespace pxl

@@ -9,6 +9,7 @@
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/chain.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/kernels/scratch.hpp"
 #include "runtime/kernels/strided.hpp"
@@ -77,19 +78,26 @@ double Scalar::read(const Buffers& buffers) const { return slot < 0 ? value : re
 Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x, Scalar f) {
   const Arithmetic a("accumulate", t.dtype);
   const Spread spread(x, t.shape);
+  // What t and x, or its square, are multiplied by.
+  struct Factors {
+    double of_t, of_x;
+  };
+  const auto factors = [op](double factor) -> Factors {
+    switch (op) {
+      case Accumulate::mean: {
+        const float step = static_cast<float>(factor);
+        return {static_cast<double>(step / (step + 1.0f)), static_cast<double>(1.0f / (step + 1.0f))};
+      }
+      case Accumulate::moving_average:
+      case Accumulate::moving_average_square: return {factor, static_cast<double>(complement(factor))};
+      default: return {1.0, factor};
+    }
+  };
+  const bool square = op == Accumulate::add_square || op == Accumulate::moving_average_square;
   const auto part = [=, x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype))](
                         const Buffers& b, const std::byte* from, int64_t begin, int64_t end) {
     const double factor = op == Accumulate::add ? 1.0 : f.read(b);
-    double of_t = 1.0, of_x = factor;
-    if (op == Accumulate::mean) {
-      const float step = static_cast<float>(factor);
-      of_t = static_cast<double>(step / (step + 1.0f));
-      of_x = static_cast<double>(1.0f / (step + 1.0f));
-    } else if (op == Accumulate::moving_average || op == Accumulate::moving_average_square) {
-      of_t = factor;
-      of_x = static_cast<double>(complement(factor));
-    }
-    const bool square = op == Accumulate::add_square || op == Accumulate::moving_average_square;
+    const auto [of_t, of_x] = factors(factor);
     if (a.dtype == DType::float32 && x_dtype == DType::float32 && !(op == Accumulate::mean && factor == 0)) {
       const auto blend = square ? bulk().blend_square32 : bulk().blend32;
       blend(b.input<float>(0) + begin, static_cast<float>(of_t), reinterpret_cast<const float*>(from) + begin,
@@ -117,22 +125,42 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
   };
   const int64_t n = t.size();
   if (spread.needed) return [=](const Buffers& b) { part(b, spread(b.in[1]), 0, n); };
-  return Kernel::by_element(n, 0.3 * static_cast<double>(n),
-                            [=](const Buffers& b, int64_t begin, int64_t end) { part(b, b.in[1], begin, end); });
+  Kernel kernel =
+      Kernel::by_element(n, 0.3 * static_cast<double>(n),
+                         [=](const Buffers& b, int64_t begin, int64_t end) { part(b, b.in[1], begin, end); });
+  if (t.dtype == DType::float32 && x.dtype == DType::float32) {
+    kernel.computes(
+        {square ? StepKind::blend_square : StepKind::blend, {0, 1}, [=](const Buffers& b, float* constants) {
+           const double factor = op == Accumulate::add ? 1.0 : f.read(b);
+           const auto [of_t, of_x] = factors(factor);
+           constants[0] = static_cast<float>(of_t);
+           constants[1] = static_cast<float>(of_x);
+           return !(op == Accumulate::mean && factor == 0);
+         }});
+  }
+  return kernel;
 }
 
 Kernel accumulator_scale_kernel(const TensorSpec& t, Scalar f) {
   const Arithmetic a("accumulator_scale", t.dtype);
   const int64_t n = t.size();
-  return Kernel::by_element(n, 0.2 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
-    const double factor = f.read(b);
-    const Number scale(a.dtype, factor);
-    std::byte* out = b.out[0] + begin * a.width;
-    if (factor == 0)
-      std::memset(out, 0, static_cast<size_t>((end - begin) * a.width));
-    else
-      a.mul.vs(b.in[0] + begin * a.width, scale.bytes, out, end - begin);
-  });
+  Kernel kernel =
+      Kernel::by_element(n, 0.2 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
+        const double factor = f.read(b);
+        const Number scale(a.dtype, factor);
+        std::byte* out = b.out[0] + begin * a.width;
+        if (factor == 0)
+          std::memset(out, 0, static_cast<size_t>((end - begin) * a.width));
+        else
+          a.mul.vs(b.in[0] + begin * a.width, scale.bytes, out, end - begin);
+      });
+  if (t.dtype == DType::float32) {
+    kernel.computes({StepKind::scale, {0}, [f](const Buffers& b, float* constants) {
+                       constants[0] = static_cast<float>(f.read(b));
+                       return f.read(b) != 0;
+                     }});
+  }
+  return kernel;
 }
 
 Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Scalar fb) {
@@ -165,6 +193,13 @@ Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Sc
                                      });
   const bool plain = fa.slot < 0 && fa.value == 1.0 && fb.slot < 0;
   if (plain && x.dtype == DType::float32 && y.dtype == DType::float32) kernel.adds_scaled(static_cast<float>(fb.value));
+  if (x.dtype == DType::float32 && y.dtype == DType::float32) {
+    kernel.computes({StepKind::blend, {0, 1}, [=](const Buffers& b, float* constants) {
+                       constants[0] = static_cast<float>(fa.read(b));
+                       constants[1] = static_cast<float>(fb.read(b));
+                       return true;
+                     }});
+  }
   return kernel;
 }
 
@@ -249,14 +284,30 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
                         }
                       }};
   const int64_t n = m.size();
+  const bool plain = options.mode == AdamOptions::adam && m.dtype == DType::float32 && v.dtype == DType::float32 &&
+                     out.dtype == DType::float32 && (options.weight < 0 || options.weight_dtype == DType::float32);
+  const auto constants = [=](const Buffers& b, float* c) {
+    c[0] = 1.0f / static_cast<float>(corrections->m);
+    c[1] = 1.0f / static_cast<float>(corrections->v);
+    c[2] = static_cast<float>(options.epsilon.read(b));
+    if (options.weight >= 0) c[3] = static_cast<float>(options.weight_decay.read(b));
+    return true;
+  };
   const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
     const double correct_m = corrections->m, correct_v = corrections->v;
     const double decay_value = options.weight >= 0 ? options.weight_decay.read(b) : 0.0;
-    if (options.mode == AdamOptions::adam && decay_value == 0 && m.dtype == DType::float32 &&
-        v.dtype == DType::float32 && out.dtype == DType::float32) {
-      bulk().adam32(reinterpret_cast<const float*>(b.in[options.m]) + begin, 1.0f / static_cast<float>(correct_m),
-                    reinterpret_cast<const float*>(b.in[options.v]) + begin, 1.0f / static_cast<float>(correct_v),
-                    static_cast<float>(options.epsilon.read(b)), b.output<float>(0) + begin, end - begin);
+    if (plain) {
+      float c[most_constants];
+      constants(b, c);
+      const auto* of_m = reinterpret_cast<const float*>(b.in[options.m]) + begin;
+      const auto* of_v = reinterpret_cast<const float*>(b.in[options.v]) + begin;
+      float* to = b.output<float>(0) + begin;
+      if (options.weight < 0) {
+        bulk().adam32(of_m, c[0], of_v, c[1], c[2], to, end - begin);
+      } else {
+        const auto* w = reinterpret_cast<const float*>(b.in[options.weight]) + begin;
+        bulk().adam_decay32(of_m, c[0], of_v, c[1], c[2], w, c[3], to, end - begin);
+      }
       return;
     }
     const Number divide_m(m.dtype, correct_m), divide_v(v.dtype, correct_v), epsilon(v.dtype, options.epsilon.read(b)),
@@ -292,7 +343,11 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
       ao.add.vv(denominator, first, to, k);
     });
   };
-  return Kernel::by_element(n, 1.0 * static_cast<double>(n), part, {advance});
+  Kernel kernel = Kernel::by_element(n, 1.0 * static_cast<double>(n), part, {advance});
+  if (plain && options.weight < 0) kernel.computes({StepKind::adam, {options.m, options.v}, constants});
+  if (plain && options.weight >= 0)
+    kernel.computes({StepKind::adam_decay, {options.m, options.v, options.weight}, constants});
+  return kernel;
 }
 
 Kernel adam_var_update_kernel(const TensorSpec& t, const TensorSpec& x, DType r1, DType r2, Scalar learning_rate,

@@ -50,7 +50,7 @@ struct AdamOptions {
 /// Adam: mhat / (sqrt(vhat) + epsilon) [+ decay * weight], with mhat = m / (1 - beta1^step), vhat = v / (1 -
 /// beta2^step) where a step is connected (else m, v); AdaMax: mhat / (v + epsilon). 1 - beta^step in float32, cast to
 /// the accumulator's dtype; mhat in m's dtype, then cast to v's; the quotient in v's; then cast to `out`, where the
-/// decay is added. All in float32 and without decay, the corrections are multiplied by their reciprocals.
+/// decay is added. All in float32, the corrections are multiplied by their reciprocals.
 Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const TensorSpec& out, const AdamOptions& options);
 /// in: t, x, r1, r2 (float32 scalars), [learning_rate], [max_weight_norm]. t - lr * min(sqrt(r1), max) / sqrt(r2) * x;
 /// the ratio is 1 where r1 or r2 is 0. max_weight_norm: +inf for none.

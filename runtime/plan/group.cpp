@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/kernels/chain.hpp"
 #include "runtime/kernels/product.hpp"
 #include "runtime/kernels/scratch.hpp"
 #include "runtime/transform/flops.hpp"
@@ -47,9 +48,17 @@ inline void fetch(const std::byte* begin, const std::byte* end) {
   for (const std::byte* p = begin; p < end; p += 64) __builtin_prefetch(p);
 }
 
+/// Members that run as one loop, from member `first` on.
+struct Chain {
+  size_t first = 0;
+  ChainMatch match;
+  std::array<Ref, most_registers> registers;
+};
+
 class Group {
  public:
   std::vector<Member> members;
+  std::vector<Chain> chains;  ///< in order
   std::vector<Streamed> streams;
   int64_t elements = 0;
   int blocks = 0;      ///< scratch blocks in use
@@ -73,16 +82,45 @@ class Group {
     const int64_t ahead = std::min(end - begin, elements - end);
     const auto steps = static_cast<int64_t>(members.size() - first);
     Pointers in, out;
-    for (size_t i = first; i < members.size(); ++i) {
-      const Member& m = members[i];
-      const auto step = static_cast<int64_t>(i - first);
-      for (const Streamed& s : streams) {
-        const std::byte* next = b.in[s.input] + end * s.width;
-        fetch(next + ahead * step / steps * s.width, next + ahead * (step + 1) / steps * s.width);
-      }
+    const auto load = [&](const Member& m) {
       for (size_t k = 0; k < m.in.size(); ++k) in[k] = pointer(m.in[k]);
       for (size_t k = 0; k < m.out.size(); ++k) out[k] = pointer(m.out[k]);
-      m.kernel.phases().back().part({in.data(), out.data()}, begin, end);
+    };
+    const auto run_chain = [&](const Chain& chain) {
+      std::array<float, most_steps * most_constants> constants{};
+      for (size_t i = 0; i < chain.match.steps; ++i) {
+        const Member& m = members[chain.first + i];
+        load(m);
+        if (!m.kernel.step()->constants({in.data(), out.data()}, constants.data() + i * most_constants)) return false;
+      }
+      std::array<float*, most_registers> registers{};
+      for (size_t r = 0; r < registers.size(); ++r) {
+        std::byte* place = pointer(chain.registers[r]);
+        if (place) registers[r] = reinterpret_cast<float*>(place) + begin;
+      }
+      chain.match.run(registers.data(), constants.data(), end - begin);
+      return true;
+    };
+    const auto fetch_next = [&](int64_t step, int64_t count) {
+      for (const Streamed& s : streams) {
+        const std::byte* next = b.in[s.input] + end * s.width;
+        fetch(next + ahead * step / steps * s.width, next + ahead * (step + count) / steps * s.width);
+      }
+    };
+    auto chain = chains.begin();
+    for (size_t i = first; i < members.size(); ++i) {
+      const auto step = static_cast<int64_t>(i - first);
+      if (chain != chains.end() && chain->first == i) {
+        const Chain& here = *chain++;
+        if (run_chain(here)) {
+          fetch_next(step, static_cast<int64_t>(here.match.steps));
+          i += here.match.steps - 1;
+          continue;
+        }
+      }
+      fetch_next(step, 1);
+      load(members[i]);
+      members[i].kernel.phases().back().part({in.data(), out.data()}, begin, end);
     }
   }
 
@@ -127,6 +165,7 @@ class Joiner {
           (i ? "+" : "") + std::string(node.op->row->name) + (node.note.empty() ? "" : "[" + node.note.substr(1) + "]");
     }
     group_->elements = elements;
+    find_chains(product ? 1 : 0);
     joined_.op = nodes_.back()->op;
     joined_.note = " " + name_;
     joined_.kernel = product ? after_product(*head.product, work) : elementwise(elements, work);
@@ -159,6 +198,40 @@ class Joiner {
       group_->widest = std::max(group_->widest, width);
     }
     return refs_[tensor] = ref;
+  }
+
+  void find_chains(size_t first) {
+    const std::vector<Member>& members = group_->members;
+    std::vector<Ref> places;
+    const auto place = [&](const Ref& ref) {
+      const auto same = [&](const Ref& r) { return r.kind == ref.kind && r.index == ref.index; };
+      const auto at = std::find_if(places.begin(), places.end(), same) - places.begin();
+      if (at == static_cast<std::ptrdiff_t>(places.size())) places.push_back(ref);
+      return static_cast<int>(at);
+    };
+    std::vector<StepSite> sites(members.size());
+    for (size_t i = first; i < members.size(); ++i) {
+      StepSite& site = sites[i];
+      site.step = members[i].kernel.step();
+      if (!site.step) continue;
+      for (int slot : site.step->operands) site.operands.push_back(place(members[i].in[static_cast<size_t>(slot)]));
+      site.result = place(members[i].out[0]);
+      site.passing = members[i].out[0].kind == Ref::Kind::block;
+      for (size_t j = i + 2; j < members.size(); ++j)
+        for (const Ref& r : members[j].in)
+          if (r.kind != Ref::Kind::none && place(r) == site.result) site.passing = false;
+    }
+    for (size_t i = first; i < members.size(); ++i) {
+      ChainMatch match = match_chain(std::span(sites).subspan(i));
+      if (match.steps == 0) continue;
+      Chain chain{i, std::move(match), {}};
+      for (size_t r = 0; r < chain.match.places.size(); ++r) {
+        const int at = chain.match.places[r];
+        if (at >= 0) chain.registers[r] = places[static_cast<size_t>(at)];
+      }
+      i += chain.match.steps - 1;
+      group_->chains.push_back(std::move(chain));
+    }
   }
 
   void change(const Tensor* tensor) {

@@ -1,6 +1,7 @@
 // Updates of variables: precision of every step, in-place use.
 #include "runtime/kernels/update.hpp"
 
+#include "runtime/kernels/chain.hpp"
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;
@@ -85,3 +86,70 @@ TEST_CASE("adam, adamax, lamb") {
   CHECK(run(lamb_square_kernel(spec(h, {2})), {make(h, {2}, {300, 400})}, spec(f, {})).number(0) == 250000);
 }
 // covers: E107
+
+TEST_CASE("a chain of updates in one loop gives the bits of its steps one by one") {
+  const TensorSpec t = spec(DType::float32, {1003});
+  const auto positive = [&](int by) {
+    Array a = ramp(DType::float32, t.shape, by);
+    for (int64_t i = 0; i < a.size(); ++i) write_number(DType::float32, a.mutable_raw(), i, std::fabs(a.number(i)) / 3);
+    return a;
+  };
+  for (bool decays : {false, true}) {
+    AdamOptions options;
+    options.epsilon = Scalar::of(1e-5);
+    options.weight_decay = Scalar::of(0.1);
+    if (decays) options.weight = 2;
+    const Kernel kernels[] = {
+        accumulate_kernel(Accumulate::moving_average, t, t, Scalar::of(0.9)),
+        accumulate_kernel(Accumulate::moving_average_square, t, t, Scalar::of(0.999)),
+        adam_updater_kernel(t, t, t, options),
+        scaled_add_kernel(t, t, Scalar::of(1), Scalar::of(-0.01)),
+    };
+    // Places: 0 the gradient, 1 and 2 the moments, 3 the weight, 4 the step.
+    std::vector<Array> memory{ramp(DType::float32, t.shape, 1), ramp(DType::float32, t.shape, 2), positive(3),
+                              ramp(DType::float32, t.shape, 4), Array::zeros(DType::float32, t.shape)};
+    const std::vector<std::vector<int>> operands{{1, 0}, {2, 0}, {1, 2, 3}, {3, 4}};
+    const int results[] = {1, 2, 4, 3};
+    std::vector<StepSite> sites;
+    std::vector<Array> chained = memory;
+    std::vector<float> constants(4 * most_constants);
+    for (size_t i = 0; i < 4; ++i) {
+      std::vector<const std::byte*> in;
+      for (int o : operands[i]) in.push_back(memory[static_cast<size_t>(o)].raw());
+      std::byte* out[] = {memory[static_cast<size_t>(results[i])].mutable_raw()};
+      // The operands may have moved where the result was shared.
+      for (size_t k = 0; k < in.size(); ++k) in[k] = memory[static_cast<size_t>(operands[i][k])].raw();
+      kernels[i]({in.data(), out});
+      REQUIRE(kernels[i].step());
+      StepSite site{kernels[i].step(), {}, results[i], i == 2};
+      for (size_t k = 0; k < kernels[i].step()->operands.size(); ++k) site.operands.push_back(operands[i][k]);
+      sites.push_back(site);
+      CHECK(kernels[i].step()->constants({in.data(), out}, constants.data() + i * most_constants));
+    }
+    const ChainMatch match = match_chain(sites);
+    REQUIRE(match.steps == 4);
+    CHECK(match.places == std::vector<int>{0, 1, 2, 3, -1});
+    std::vector<float*> registers;
+    for (int place : match.places)
+      registers.push_back(place < 0 ? nullptr
+                                    : reinterpret_cast<float*>(chained[static_cast<size_t>(place)].mutable_raw()));
+    match.run(registers.data(), constants.data(), t.size());
+    for (size_t i = 0; i < 4; ++i) CHECK(identical(memory[i], chained[i]));
+    // Not where the step is read by others too, operands differ or coincide, or links are missing.
+    const auto rejected = [&](auto change) {
+      std::vector<StepSite> other = sites;
+      change(other);
+      return match_chain(other).steps == 0;
+    };
+    CHECK(rejected([](auto& s) { s[2].passing = false; }));
+    CHECK(rejected([](auto& s) { s[1].operands[1] = 5; }));
+    CHECK(rejected([](auto& s) { s[0].operands[1] = s[1].operands[1] = 3; }));
+    CHECK(rejected([](auto& s) { s[3].result = 5; }));
+    CHECK(rejected([](auto& s) { s[1].step = nullptr; }));
+    CHECK(rejected([](auto& s) { s.pop_back(); }));
+  }
+  // A factor of 0 erases what is not finite: the kernel's work, not the loop's.
+  const Kernel scale = accumulator_scale_kernel(t, Scalar::of(0));
+  float unused[most_constants];
+  CHECK(!scale.step()->constants({nullptr, nullptr}, unused));
+}
