@@ -22,7 +22,7 @@ struct Row {
   void (*UpdateChains::*run)(float* const*, const float*, int64_t);
 };
 
-// Registers as the functions of block_update.inc number them.
+// Registers as the functions of block_chain.inc number them.
 constexpr Row rows[] = {
     {{{{StepKind::blend, {1, 0, -1}, 1},
        {StepKind::blend_square, {2, 0, -1}, 2},
