@@ -161,6 +161,12 @@ function ticks(most, count = 4, bytes = false) {
   return found;
 }
 
+// Where an axis of bytes ends: above the limit, unless the values are too far below it to be seen.
+function scaleOf(values, limit) {
+  const most = values.reduce((a, v) => Math.max(a, v), 1);
+  return most < limit / 8 ? most * 1.25 : Math.max(most * 1.02, limit * 1.04);
+}
+
 function axis(context, most, area, text) {
   context.strokeStyle = css("line");
   context.fillStyle = css("faint");

@@ -10,9 +10,7 @@ function livenessSection() {
   const area = (width) => ({ left: 66, right: width - 10, top: 12, bottom: 172 });
   const picture = chart(196, (c, width) => {
     const a = area(width);
-    let most = 1;
-    for (const list of [values, others || []]) for (const v of list) if (v > most) most = v;
-    if (!whole) most = Math.max(most, limit * 1.04);
+    const most = scaleOf(others ? values.concat(others) : values, whole ? 0 : limit);
     const px = (i) => a.left + (a.right - a.left) * i / Math.max(1, n), py = (v) => a.bottom - (a.bottom - a.top) * v / most;
     axis(c, most, a, fmt.bytes);
     c.fillStyle = css("c1"); c.beginPath(); c.moveTo(px(0), a.bottom);

@@ -10,7 +10,7 @@ function memorySection() {
     if (sorted) order.sort((a, b) => totals[b] - totals[a] || a - b);
     other = OTHER && OTHER.machine.tiles === tiles ? Array.from({ length: tiles }, (_, i) => sum(OTHER.memory, i)) : null;
     if (other && sorted) other.sort((a, b) => b - a);
-    most = Math.max(limit * 1.04, ...totals, ...(other || []));
+    most = scaleOf([...totals, ...(other || [])], limit);
   }
   const columns = () => Math.max(8, Math.round(Math.sqrt(tiles * 2.4)));
   const area = (width) => ({ left: 66, right: width - 10, top: 10, bottom: 250 });
@@ -42,7 +42,7 @@ function memorySection() {
       c.stroke(); c.lineWidth = 1;
     }
     c.strokeStyle = css("bad"); c.setLineDash([6, 4]); c.beginPath(); c.moveTo(a.left, py(limit)); c.lineTo(a.right, py(limit)); c.stroke(); c.setLineDash([]);
-    c.fillStyle = css("bad"); c.textAlign = "right"; c.textBaseline = "bottom"; c.fillText(`limit ${fmt.bytes(limit)}`, a.right, py(limit) - 2);
+    c.fillStyle = css("bad"); c.textAlign = "right"; c.textBaseline = "bottom"; c.fillText(`limit ${fmt.bytes(limit)}`, a.right, Math.max(py(limit) - 2, a.top + 4));
     c.fillStyle = css("faint"); c.textBaseline = "top"; c.textAlign = "left"; c.fillText(sorted ? "fullest tile" : "tile 0", a.left, a.bottom + 6);
     c.textAlign = "right"; c.fillText(sorted ? "emptiest tile" : `tile ${tiles - 1}`, a.right, a.bottom + 6);
   }

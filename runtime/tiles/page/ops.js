@@ -4,7 +4,7 @@ function opsSection() {
     { name: "name", title: "Op", text: (o) => o.label, show: (o) => el("span", { class: "mono", title: o.where }, o.label) },
     { name: "result", title: "Result", text: (o) => o.scope.split("/").pop(), show: (o) => el("span", { class: "mono cut", title: o.scope }, o.scope.split("/").pop()) },
     { name: "part", title: "Part", text: (o) => o.part, show: (o) => el("span", { class: "cut", title: o.part }, o.part) },
-    { name: "spec", title: "Type", text: (o) => o.results.join(", ") },
+    { name: "spec", title: "Type", text: (o) => o.results.join(", "), show: (o) => el("span", { class: "cut", title: o.results.join(", ") }, o.results.join(", ")) },
     { name: "runs", title: "Runs", number: true, text: (o) => fmt.whole(o.runs), sort: (o) => o.runs },
     { name: "cycles", title: "Cycles", number: true, hint: "of all runs", text: (o) => fmt.whole(o.total_cycles), sort: (o) => o.total_cycles },
     { name: "compute", title: "Compute", number: true, hint: "of one run", text: (o) => fmt.whole(o.compute_cycles), sort: (o) => o.compute_cycles },
@@ -70,12 +70,13 @@ function planChart() {
     },
   });
   const columns = [
-    { name: "chosen", title: "", text: (p) => (p.chosen ? "●" : "") }, { name: "name", title: "Plan", text: (p) => p.text, show: (p) => el("span", { class: "mono", title: p.family }, p.text) },
+    { name: "chosen", title: "", text: (p) => (p.chosen ? "●" : "") },
     { name: "tiles", title: "Tiles", number: true, text: (p) => fmt.whole(p.tiles), sort: (p) => p.tiles },
     { name: "cycles", title: "Cycles", number: true, text: (p) => fmt.whole(p.cycles), sort: (p) => p.cycles },
     { name: "temp", title: "Temporary", number: true, text: (p) => fmt.bytes(p.temp_bytes), sort: (p) => p.temp_bytes },
     { name: "resident", title: "Resident", number: true, text: (p) => fmt.bytes(p.resident_bytes), sort: (p) => p.resident_bytes },
     { name: "code", title: "Code", number: true, text: (p) => fmt.bytes(p.code_bytes), sort: (p) => p.code_bytes },
+    { name: "name", title: "Plan", text: (p) => p.text, show: (p) => el("span", { class: "mono", title: p.family }, p.text) },
   ];
   const list = table(columns, [], {}), title = el("span", { class: "hint" });
   const node = section("plans", "Plans", null);
