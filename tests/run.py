@@ -51,6 +51,7 @@ import cli
 import against_torch
 import hostile
 import jupyter
+import links
 import lsp
 import model
 import page
@@ -475,11 +476,15 @@ def leftovers():
     return "\n".join(problems) or None
 
 
+KINDS = "unit,lang,golden,reference,examples,curves,repeat,cli,repl,hostile,oracle,bench,docs,page,stdlib,editors,lsp,jupyter,house"
+
+
 def house_tests(tally):
     tally.add("house: data flows one way", layering())
     tally.add("house: formatting", formatting())
     tally.add("house: nothing left over", leftovers())
     tally.add("house: docs/coverage.md", coverage.check())
+    links.link_tests(ROOT, tracked("*.md"), KINDS.split(","), tally.add)
 
 
 # ---- main -------------------------------------------------------------------------------------------------------
@@ -498,7 +503,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="also sanitizers, clang and clang-tidy")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
-    parser.add_argument("--only", default="unit,lang,golden,reference,examples,curves,repeat,cli,repl,hostile,oracle,bench,docs,page,stdlib,editors,lsp,jupyter,house", help="kinds, comma separated")
+    parser.add_argument("--only", default=KINDS, help="kinds, comma separated")
     parser.add_argument("--build", default="build/release", help="build tree")
     options = parser.parse_args()
     kinds = options.only.split(",")
