@@ -16,6 +16,7 @@ Kinds of tests:
   oracle    tests/oracle/*.json: values and gradients of ops as PyTorch gives them (tests/against_torch.py)
   stdlib    tests/stdlib.py: the examples in the standard library's doc comments
   docs      the programs in README.md and docs run and print what stands beside them; the IPU model's figures (tests/model.py)
+  page      tests/page.py: `pxl profile` as a page in a browser, as JSON and as a trace
   editors   tests/editors.py: word lists against the grammar, colours, indentation, the VS Code package
   lsp       tests/lsp.py: the language server, spoken to as an editor does
   jupyter   tests/jupyter.py: the kernel's installation, the protocol's own tests, interrupts, the notebooks of examples/notebooks
