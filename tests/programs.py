@@ -20,6 +20,15 @@ def accuracy_of(floor):
     return check
 
 
+def counted_over(images):
+    """The accuracy is a share of so many images."""
+    def check(out):
+        found = re.search(r"Accuracy on test set: ([\d.]+)%", out)
+        right = float(found.group(1)) / 100 * images if found else -1
+        return None if right >= 0 and abs(right - round(right)) < 0.01 * images / 100 else f"no share of {images} images is told"
+    return check
+
+
 def says(*texts):
     def check(out):
         return next((f"`{t}` is missing" for t in texts if t not in out), None)
@@ -31,7 +40,9 @@ PROGRAMS = [
     ("accumulate.pxl", [], says("weights are the same: true")),
     ("accumulate.pxl", ["--parts", "3", "--rows", "5", "--steps", "20"], says("weights are the same: true")),
     ("transformer.pxl", [], accuracy_of(99.0)),
+    ("mnist.pxl", ["--train-size", "16", "--test-size", "160"], counted_over(160)),  # two batches of each
 ]
+# covers: H133
 
 
 def program_tests(pxl, root, add, run):

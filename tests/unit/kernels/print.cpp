@@ -1,4 +1,5 @@
 // What print_tensor prints.
+// covers: G128
 #include "runtime/kernels/print.hpp"
 
 #include <doctest/doctest.h>
