@@ -75,10 +75,10 @@ class Program {
   const std::vector<StreamPort>& ports() const { return ports_; }
   const std::vector<Step>& steps() const { return steps_; }
   int64_t arena_bytes() const { return arena_.bytes(); }
-  /// Times of the steps, once it is started.
   /// From now on runs show each kernel's op to the observer, also timed. For plans on the reference path, where a
   /// kernel is an op.
   void observe(RunObserver* observer);
+  /// Times of the steps, once it is started.
   Profile& profile() { return profile_; }
   const Profile& profile() const { return profile_; }
 

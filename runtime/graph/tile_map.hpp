@@ -1,5 +1,5 @@
 // How an op maps to the tiles of an IPU: the column of the op table that the tile model (runtime/tiles) reads. An op
-// names a family, whose row in runtime/tiles/families.cpp knows layouts, partitions and cycles, and for vertices that
+// names a family, whose row in runtime/tiles/plan.cpp knows layouts, partitions and cycles, and for vertices that
 // go over vectors of elements the cycles of the inner loop.
 #pragma once
 
