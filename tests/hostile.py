@@ -321,7 +321,7 @@ def cases(pxl, folder):
         ("an unknown flag", ("--nonsense",), {2}, "unknown flag"),
         ("-e without code", ("-e",), {2}, "which code"),
         ("run without a file", ("run",), {2}, "which file"),
-        ("test without a file", ("test",), {2}, "which files"),
+        ("test without a file", ("test",), {2}, "nothing is given to work on"),
         ("empty code", ("-e", ""), {0}, ""),
         ("imports in a circle", ("a.pxl",), {65}, "in a circle"),
         ("a file that imports itself", ("self.pxl",), {65}, "in a circle"),

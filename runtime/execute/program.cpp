@@ -20,23 +20,41 @@ bool worth_dividing(const Kernel& kernel) {
   return !kernel.phases().empty() && kernel.work() >= divided_from && team().size() > 1;
 }
 
-void run_divided(const Kernel& kernel, const Buffers& buffers) {
+namespace {
+
+// Begin and end are multiples of the phase's grain, as a thread's share is: pieces change no bits.
+void run_in_pieces(const Phase& phase, const Buffers& buffers, const Share& share, int64_t piece) {
+  for (int64_t at = share.begin; at < share.end && !interrupt_requested(); at += piece)
+    phase.part(buffers, at, std::min(at + piece, share.end));
+}
+
+}  // namespace
+
+void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible) {
+  const bool pieces = interruptible && kernel.work() > long_work;
   Team& workers = team();
   for (const Phase& phase : kernel.phases()) {
     if (phase.units <= phase.grain) {
       phase.part(buffers, 0, phase.units);
       continue;
     }
+    const int64_t piece = pieces ? piece_of(kernel, phase) : phase.units;
     // One pointer is captured, so that the function object needs no allocation.
     const struct {
       const Phase& phase;
       const Buffers& buffers;
+      int64_t piece;
       int threads;
-    } job{phase, buffers, workers.size()};
+      bool pieces;
+    } job{phase, buffers, piece, workers.size(), pieces};
     workers.run([&job](int thread) {
       const Share share = share_of(job.phase.units, thread, job.threads, job.phase.grain);
-      if (share.begin < share.end) job.phase.part(job.buffers, share.begin, share.end);
+      if (job.pieces)
+        run_in_pieces(job.phase, job.buffers, share, job.piece);
+      else if (share.begin < share.end)
+        job.phase.part(job.buffers, share.begin, share.end);
     });
+    if (pieces) check_interrupt();
   }
 }
 

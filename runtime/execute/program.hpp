@@ -8,6 +8,7 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/profile.hpp"
+#include "runtime/kernels/pieces.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
@@ -53,7 +54,9 @@ struct Step {
 /// Whether a kernel takes long enough to share it out among the team's threads.
 bool worth_dividing(const Kernel& kernel);
 /// Runs the phases of a kernel on all threads of the team.
-void run_divided(const Kernel& kernel, const Buffers& buffers);
+/// An `interruptible` one that takes long is done in pieces: after a request to interrupt the rest is left out, and
+/// Interrupted is thrown.
+void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible = false);
 
 class Program {
  public:
@@ -124,8 +127,8 @@ void Program::run(Commit&& commit) {
         case Step::Kind::kernel:
           if (profile_.on())
             run_timed(at);
-          else if (step.divided)
-            run_divided(*step.kernel, step.buffers);
+          else if (step.divided || (polls && step.kernel->work() > long_work && !step.kernel->phases().empty()))
+            run_divided(*step.kernel, step.buffers, polls);
           else
             (*step.kernel)(step.buffers);
           break;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/pieces.hpp"
 #include "runtime/ops/arguments.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/table.hpp"
@@ -136,7 +137,7 @@ std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operand
     const bool alias = i == 0 && row.alias >= 0 && changed[static_cast<size_t>(row.alias)];
     to[i] = alias ? changed[static_cast<size_t>(row.alias)] : out[i].mutable_raw();
   }
-  kernel(Buffers{from.data(), to.data()});
+  run_interruptibly(kernel, Buffers{from.data(), to.data()});
 
   std::vector<Expr> outputs;
   for (Array& a : out) outputs.emplace_back(*this, std::move(a));

@@ -1,0 +1,17 @@
+// Long work in pieces, so that Ctrl-C is heard between them.
+#pragma once
+
+#include "runtime/kernels/kernel.hpp"
+
+namespace pxl {
+
+/// Takes so long (nanoseconds of one core) that somebody who presses Ctrl-C would notice.
+constexpr double long_work = 2e7;
+
+/// Units of a piece of a phase: about a fifth of `long_work`, a multiple of the phase's grain; pieces change no bits.
+int64_t piece_of(const Kernel& kernel, const Phase& phase);
+
+/// The kernel on the calling thread. Throws Interrupted between pieces; what it wrote is then of no use.
+void run_interruptibly(const Kernel& kernel, const Buffers& buffers);
+
+}  // namespace pxl
