@@ -97,7 +97,8 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
   const auto part = [=, x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype))](
                         const Buffers& b, const std::byte* from, int64_t begin, int64_t end) {
     const double factor = op == Accumulate::add ? 1.0 : f.read(b);
-    const auto [of_t, of_x] = factors(factor);
+    const auto both = factors(factor);
+    const double of_t = both.of_t, of_x = both.of_x;
     if (a.dtype == DType::float32 && x_dtype == DType::float32 && !(op == Accumulate::mean && factor == 0)) {
       const auto blend = square ? bulk().blend_square32 : bulk().blend32;
       blend(b.input<float>(0) + begin, static_cast<float>(of_t), reinterpret_cast<const float*>(from) + begin,
@@ -132,7 +133,8 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
     kernel.computes(
         {square ? StepKind::blend_square : StepKind::blend, {0, 1}, [=](const Buffers& b, float* constants) {
            const double factor = op == Accumulate::add ? 1.0 : f.read(b);
-           const auto [of_t, of_x] = factors(factor);
+           const auto both = factors(factor);
+           const double of_t = both.of_t, of_x = both.of_x;
            constants[0] = static_cast<float>(of_t);
            constants[1] = static_cast<float>(of_x);
            return !(op == Accumulate::mean && factor == 0);
