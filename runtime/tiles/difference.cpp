@@ -11,12 +11,6 @@ namespace pxl::tiles {
 
 namespace {
 
-std::string grouped(int64_t n) {
-  std::string s = std::to_string(n < 0 ? -n : n);
-  for (ptrdiff_t i = static_cast<ptrdiff_t>(s.size()) - 3; i > 0; i -= 3) s.insert(static_cast<size_t>(i), ",");
-  return n < 0 ? "-" + s : s;
-}
-
 std::string change(int64_t now, int64_t before) {
   if (now == before) return "same";
   if (before == 0) return "new";

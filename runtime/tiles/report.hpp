@@ -230,4 +230,7 @@ struct Report {
 /// The text of `pxl profile`: totals, the most expensive ops, the fullest tile, cycles by phase.
 std::string summary_text(const Report& report, size_t top = 10);
 
+/// "1,234,567"
+std::string grouped(int64_t n);
+
 }  // namespace pxl::tiles

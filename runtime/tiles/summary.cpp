@@ -8,13 +8,13 @@
 
 namespace pxl::tiles {
 
-namespace {
-
 std::string grouped(int64_t n) {
   std::string s = std::to_string(n < 0 ? -n : n);
   for (ptrdiff_t i = static_cast<ptrdiff_t>(s.size()) - 3; i > 0; i -= 3) s.insert(static_cast<size_t>(i), ",");
   return n < 0 ? "-" + s : s;
 }
+
+namespace {
 
 std::string share(int64_t part, int64_t whole) {
   return whole > 0 ? fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole)) : "0 %";
