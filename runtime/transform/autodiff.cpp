@@ -49,7 +49,9 @@ void check_nothing_modified(const Graph& graph) {
         refuse(*op,
                fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
                            graph.id(), shown(*op), op->inputs[slot]->name),
-               {"use the form that gives a new tensor, or differentiate a graph without the update"});
+               {op->row->role == Role::loop
+                    ? "the gradient of a long repeat has none itself: call its graph in a loop of the script instead"
+                    : "use the form that gives a new tensor, or differentiate a graph without the update"});
   }
 }
 

@@ -1,5 +1,6 @@
-// Gradients of the ops that call graphs. A call's gradient is a call of the callee's gradient graph. Iterations and
-// branches keep no activations, so their gradients compute the forward pass again inside the gradient graph.
+// Gradients of the ops that call graphs. A call's gradient is a call of the callee's gradient graph. Iterations
+// (loop_gradient.cpp) and branches keep no activations, so their gradients compute the forward pass again inside the
+// gradient graph.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +10,6 @@
 
 namespace pxl {
 
-namespace {
-
-/// A repeat is differentiated iteration by iteration; more than this would make an unreasonably large graph.
-constexpr int64_t max_unrolled = 4096;
-
-/// What is computed again must not move data a second time.
 void check_repeatable(const Op& op) {
   for (const Graph* callee : op.called) {
     if (!uses_streams(*callee)) continue;
@@ -29,18 +24,6 @@ void check_repeatable(const Op& op) {
     throw Error(std::move(d));
   }
 }
-
-int64_t iterations(const Op& op) {
-  for (const Attr& a : op.attrs)
-    if (const auto* n = std::get_if<int64_t>(&a)) return *n;
-  throw Error(fmt::format("{}: no count", op.row->name), {}, Fault::internal);
-}
-
-std::vector<Tensor*> declared(const Graph& graph) {
-  return {graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(graph.declared_outputs())};
-}
-
-}  // namespace
 
 void Differentiator::differentiate_call() {
   switch (op_->row->role) {
@@ -124,50 +107,6 @@ void Differentiator::gradient_of_call() {
   const std::vector<Tensor*> gradients = call_gradient(*info, inputs, outputs, output_grads);
   for (size_t slot = 0; slot < gradients.size(); ++slot)
     if (gradients[slot]) set(slot, emitter_.of(gradients[slot]));
-}
-
-void Differentiator::gradient_of_loop() {
-  Graph& body = *op_->called[0];
-  const size_t carried = body.declared_outputs();
-  const int64_t n = iterations(*op_);
-  check_repeatable(*op_);
-  if (n > max_unrolled) {
-    Diagnostic d;
-    d.message = fmt::format("`{}` has no gradient for {} iterations: at most {} can be differentiated", op_->row->name,
-                            n, max_unrolled);
-    d.span = op_->origin.span;
-    d.frames = op_->origin.frames;
-    throw Error(std::move(d));
-  }
-  std::vector<Tensor*> grads;  // of the carried tensors after the iteration at hand
-  for (size_t i = 0; i < carried; ++i) grads.push_back(gradient(op_->outputs[i]));
-  std::vector<std::vector<Tensor*>> sums(op_->inputs.size());  // of the invariant inputs
-
-  const std::vector<Tensor*> provided = floating_once(declared(body));
-  const std::vector<Tensor*> required = differentiable_inputs(body, provided);
-  const GradGraphInfoPtr info = n > 0 && !required.empty() ? info_of(body, provided, required) : nullptr;
-  if (n > 0 && (!info || info->expected_outputs.empty())) return;
-
-  std::vector<std::vector<Tensor*>> inputs, outputs;  // by iteration
-  if (n > 0) inputs.push_back(all_inputs(0, op_->inputs.size()));
-  for (int64_t k = 0; k < n; ++k) {
-    outputs.push_back(graph_.add_call(body, inputs.back())->outputs);
-    if (k + 1 == n) break;
-    inputs.push_back(inputs.back());
-    std::copy_n(outputs.back().begin(), carried, inputs.back().begin());
-  }
-  for (auto k = static_cast<size_t>(n); k-- > 0;) {
-    if (std::none_of(grads.begin(), grads.end(), [](const Tensor* t) { return t != nullptr; })) break;
-    const std::vector<Tensor*> found = call_gradient(*info, inputs[k], outputs[k], grads);
-    std::copy_n(found.begin(), carried, grads.begin());
-    for (size_t i = carried; i < found.size(); ++i)
-      if (found[i]) sums[i].push_back(found[i]);
-  }
-  for (size_t i = 0; i < sums.size(); ++i) {
-    if (!wants(i)) continue;
-    Tensor* g = i < carried ? grads[i] : sum(sums[i]);
-    if (g) set(i, emitter_.of(g));
-  }
 }
 
 void Differentiator::gradient_of_branch() {
