@@ -76,18 +76,25 @@ ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
   const fs::path folder = real ? fs::path(importer).parent_path() : fs::path();
   const fs::path candidate = folder / relative;
   const bool standard_importer = importer.starts_with("<std>/");
-  if (!standard_importer) {
-    if (std::optional<std::string> text = read_text(candidate)) {
-      std::error_code ec;
-      const fs::path canonical = fs::weakly_canonical(candidate, ec);
-      return {ec ? candidate.string() : canonical.string(), candidate.string(), *text};
-    }
-  }
+  const auto beside = [&]() -> std::optional<ModuleText> {
+    std::optional<std::string> text = read_text(candidate);
+    if (!text) return std::nullopt;
+    std::error_code ec;
+    const fs::path canonical = fs::weakly_canonical(candidate, ec);
+    return ModuleText{ec ? candidate.string() : canonical.string(), candidate.string(), *std::move(text)};
+  };
+  // A file that imports its own name means the standard module that it hides.
+  std::error_code ec;
+  const bool itself = real && fs::equivalent(candidate, importer, ec);
+  if (!standard_importer && !itself)
+    if (std::optional<ModuleText> found = beside()) return *std::move(found);
   std::vector<std::string> names, notes;
   for (const StdlibFile& f : stdlib_files()) {
     if (f.module == dotted) return {"<std>/" + dotted, "<std>/" + dotted + ".pxl", std::string(f.text)};
     names.emplace_back(f.module);
   }
+  if (itself)
+    if (std::optional<ModuleText> found = beside()) return *std::move(found);
   if (std::string hint = did_you_mean(dotted, names); !hint.empty()) notes.push_back(hint);
   notes.push_back("looked for " + candidate.string() + " and in the standard library");
   throw Error("there is no module `" + dotted + "`", notes);

@@ -34,8 +34,11 @@ const char* op_name(BinaryOp op) {
     case BinaryOp::power: return "pow";
     case BinaryOp::bit_and: return "logical_and";
     case BinaryOp::bit_or: return "logical_or";
-    default: return nullptr;
+    case BinaryOp::bit_xor: return "bitwise_xor";
+    case BinaryOp::shift_left: return "shift_left";
+    case BinaryOp::shift_right: return "shift_right";
   }
+  return nullptr;
 }
 
 // Two host operands, of which one at least is an array; as NumPy.
@@ -208,8 +211,7 @@ Value Interpreter::binary(BinaryOp op, const Value& a, const Value& b) {
                                         : std::vector<std::string>{});
     }
     if (!as_tensor(x) && !as_tensor(y)) return host_binary(*this, op, x, y);
-    if (const char* name = op_name(op)) return op_by_name(*this, name, {x, y});
-    refuse(text(op), a, b, {"there is no such op on tensors"});
+    return op_by_name(*this, op_name(op), {x, y});
   }
   if (a.as_string() || b.as_string()) return text_binary(*this, op, a, b);
   if (a.as<SequenceObject>() || b.as<SequenceObject>()) return sequence_binary(op, a, b);

@@ -1,7 +1,9 @@
 // See pooling.hpp.
 #include "runtime/kernels/pooling.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "runtime/kernels/lines.hpp"
 #include "runtime/kernels/scratch.hpp"
@@ -93,18 +95,55 @@ struct ResultPlane {
   void store() const { store_line<T>(data, to, 1, size); }
 };
 
-/// For a row of windows: the best values so far, and where they lie in the plane (-1: only padding).
+/// Offsets of the input rows of a row of windows, in order.
+const std::vector<int64_t>& input_rows(const Pool& p, int64_t od, int64_t oh) {
+  thread_local std::vector<int64_t> rows;
+  rows.clear();
+  each_input_row(p, od, oh, [&](int64_t row) { rows.push_back(row); });
+  return rows;
+}
+
+/// Where window o has its first maximum, or -1 where it has nothing but padding.
 template <class C>
-void find_maxima(const Pool& p, const C* x, int64_t od, int64_t oh, C* best, int64_t* at) {
-  const WindowAxis& w = p.axes[2];
-  std::fill(best, best + w.out, -std::numeric_limits<C>::infinity());
-  std::fill(at, at + w.out, int64_t{-1});
-  each_input_row(p, od, oh, [&](int64_t row) {
-    each_element(w, [&](int64_t o, int64_t i) {
-      // A window of nothing but -inf has its first element as its maximum.
-      if (at[o] < 0 || (above(x[row + i], best[o]) && best[o] == best[o])) best[o] = x[row + i], at[o] = row + i;
-    });
-  });
+int64_t maximum_of(const WindowAxis& w, const C* x, const std::vector<int64_t>& rows, int64_t o) {
+  C best = 0;
+  int64_t at = -1;
+  const auto look = [&](int64_t i) {
+    const C v = x[i];
+    // The first element counts even if it is -inf, and the first NaN is above everything.
+    const bool better = (at < 0) | (above(v, best) & (best == best));
+    best = better ? v : best;
+    at = better ? i : at;
+  };
+  const int64_t first = w.place(o, 0);
+  if (w.in_dilation != 1) {
+    for (const int64_t row : rows)
+      for (int64_t k = 0; k < w.kernel; ++k)
+        if (const int64_t i = element(w, o, k); i >= 0) look(row + i);
+    return at;
+  }
+  // The kernel elements [low, high) lie inside.
+  const int64_t low = first >= 0 ? 0 : (-first + w.dilation - 1) / w.dilation;
+  const int64_t end = w.in - 1 - first;
+  const int64_t high = end < 0 ? 0 : std::min(w.kernel, end / w.dilation + 1);
+  for (const int64_t row : rows)
+    for (int64_t k = low; k < high; ++k) look(row + first + k * w.dilation);
+  return at;
+}
+
+/// The maxima of `rows` of input, element by element: contiguous, so that the processor's vectors do it.
+template <class C>
+const C* merged_rows(const C* x, const std::vector<int64_t>& rows, int64_t n, C* merged) {
+  const C* first = x + rows[0];
+  for (size_t r = 1; r < rows.size(); ++r) {
+    const C* next = x + rows[r];
+    for (int64_t i = 0; i < n; ++i) {
+      const C now = first[i], v = next[i];
+      merged[i] = v > now || v != v ? v : now;
+    }
+    first = merged;
+  }
+  return first;
 }
 
 bool has_pads(const Pool& p) { return p.out_size() != output_size(p.axes); }
@@ -123,11 +162,12 @@ Kernel max_pool_kernel(DType dtype, const Pool& p) {
       each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
         C* best = y.data + result;
         std::fill(best, best + w.out, -std::numeric_limits<C>::infinity());
-        each_input_row(p, od, oh, [&](int64_t row) {
-          each_element(w, [&](int64_t o, int64_t i) {
-            const C v = x[row + i], now = best[o];
-            best[o] = v > now || v != v ? v : now;
-          });
+        const std::vector<int64_t>& rows = input_rows(p, od, oh);
+        if (rows.empty()) return;
+        const C* row = merged_rows(x, rows, w.in, scratch<C, 26>(static_cast<size_t>(w.in)));
+        each_element(w, [&](int64_t o, int64_t i) {
+          const C v = row[i], now = best[o];
+          best[o] = v > now || v != v ? v : now;
         });
       });
       y.store();
@@ -135,63 +175,60 @@ Kernel max_pool_kernel(DType dtype, const Pool& p) {
   });
 }
 
-Kernel max_pool_pick_kernel(DType dtype, const Pool& p) {
-  return with_floating("max_pool_pick", dtype, [&](auto tag) -> Kernel {
+namespace {
+
+/// A kernel over the maxima of planes: f(input 0, the result, offset of a window in y's plane, place of its maximum in
+/// x's plane, or -1). x is input 1; `gradient` says whether input 0 has y's spec and the result x's.
+template <class F>
+Kernel by_maximum(std::string_view op, DType dtype, const Pool& p, bool gradient, F f) {
+  return with_floating(op, dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return by_plane(p, [p](const Buffers& b, int64_t plane) {
-      const WindowAxis& w = p.axes[2];
-      const C* t = load_plane<T, 24>(b, 0, plane, input_size(p.axes));
-      const C* x = load_plane<T, 25>(b, 1, plane, input_size(p.axes));
-      const ResultPlane<T> y(b, plane, p.out_size());
-      if (has_pads(p)) std::fill(y.data, y.data + y.size, C(0));
-      C* best = scratch<C, 26>(static_cast<size_t>(w.out));
-      int64_t* at = scratch<int64_t, 26>(static_cast<size_t>(w.out));
+    return by_plane(p, [p, gradient, f](const Buffers& b, int64_t plane) {
+      const int64_t in = input_size(p.axes), out = p.out_size();
+      const C* from = load_plane<T, 24>(b, 0, plane, gradient ? out : in);
+      const C* x = load_plane<T, 25>(b, 1, plane, in);
+      const ResultPlane<T> to(b, plane, gradient ? in : out);
+      if (gradient || has_pads(p)) std::fill(to.data, to.data + to.size, C(0));
       each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
-        find_maxima(p, x, od, oh, best, at);
-        for (int64_t o = 0; o < w.out; ++o) y.data[result + o] = at[o] < 0 ? C(0) : t[at[o]];
+        const std::vector<int64_t>& rows = input_rows(p, od, oh);
+        for (int64_t o = 0; o < p.axes[2].out; ++o) f(from, to.data, result + o, maximum_of(p.axes[2], x, rows, o));
       });
-      y.store();
+      to.store();
     });
   });
 }
 
+}  // namespace
+
+Kernel max_pool_pick_kernel(DType dtype, const Pool& p) {
+  return by_maximum("max_pool_pick", dtype, p, false,
+                    [](const auto* t, auto* y, int64_t window, int64_t at) { y[window] = at < 0 ? 0 : t[at]; });
+}
+
 Kernel max_pool_grad_kernel(DType dtype, const Pool& p) {
-  return with_floating("max_pool_grad", dtype, [&](auto tag) -> Kernel {
-    using T = typename decltype(tag)::type;
-    using C = compute_type<T>;
-    return by_plane(p, [p](const Buffers& b, int64_t plane) {
-      const WindowAxis& w = p.axes[2];
-      const C* g = load_plane<T, 24>(b, 0, plane, p.out_size());
-      const C* x = load_plane<T, 25>(b, 1, plane, input_size(p.axes));
-      const ResultPlane<T> dx(b, plane, input_size(p.axes));
-      std::fill(dx.data, dx.data + dx.size, C(0));
-      C* best = scratch<C, 26>(static_cast<size_t>(w.out));
-      int64_t* at = scratch<int64_t, 26>(static_cast<size_t>(w.out));
-      each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
-        find_maxima(p, x, od, oh, best, at);
-        for (int64_t o = 0; o < w.out; ++o)
-          if (at[o] >= 0) dx.data[at[o]] += g[result + o];
-      });
-      dx.store();
-    });
+  return by_maximum("max_pool_grad", dtype, p, true, [](const auto* g, auto* dx, int64_t window, int64_t at) {
+    if (at >= 0) dx[at] += g[window];
   });
 }
 
 namespace {
 
-/// How many elements that are not padding each window has along one axis.
-std::vector<int64_t> counts(const WindowAxis& a) {
+/// How many elements each window has along one axis: without padding, or with what lies within `behind`.
+std::vector<int64_t> counts(const WindowAxis& a, bool with_padding, int64_t behind) {
+  const int64_t end = a.in_dilation * (a.in - 1) + 1 + behind;
   std::vector<int64_t> n(static_cast<size_t>(a.out), 0);
   for (int64_t o = 0; o < a.out; ++o)
-    for (int64_t k = 0; k < a.kernel; ++k) n[static_cast<size_t>(o)] += element(a, o, k) >= 0;
+    for (int64_t k = 0; k < a.kernel; ++k)
+      n[static_cast<size_t>(o)] += with_padding ? a.place(o, k) < end : element(a, o, k) >= 0;
   return n;
 }
 
 /// 1 over the number of elements of each window, 0 where there are none.
 template <class C>
 std::vector<C> window_weights(const Pool& p) {
-  const auto d = counts(p.axes[0]), h = counts(p.axes[1]), w = counts(p.axes[2]);
+  const auto along = [&](size_t axis) { return counts(p.axes[axis], p.count_padding, p.behind[axis]); };
+  const auto d = along(0), h = along(1), w = along(2);
   std::vector<C> weights;
   weights.reserve(static_cast<size_t>(output_size(p.axes)));
   for (int64_t i : d)

@@ -1,5 +1,6 @@
-// Maxima and averages over windows, and their gradients. Padding never counts: a window that has nothing else gives
-// -inf as its maximum and 0 as its average. Planes (samples and channels) are divided among threads.
+// Maxima and averages over windows, and their gradients. Padding does not count, unless an average is told to: a
+// window that has nothing else gives -inf as its maximum and 0 as its average. Planes (samples and channels) are
+// divided among threads.
 #pragma once
 
 #include "runtime/kernels/kernel.hpp"
@@ -13,6 +14,8 @@ struct Pool {
   int64_t planes = 1;
   WindowAxes axes = {};
   std::array<int64_t, 3> out_before = {}, out_behind = {};
+  std::array<int64_t, 3> behind = {};  ///< padding behind each axis; what lies beyond it never counts
+  bool count_padding = false;          ///< averages divide by the window's extent, padding included
   int64_t out_extent(size_t axis) const { return out_before[axis] + axes[axis].out + out_behind[axis]; }
   int64_t out_size() const { return out_extent(0) * out_extent(1) * out_extent(2); }
 };

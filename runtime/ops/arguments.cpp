@@ -156,12 +156,12 @@ struct Resolver {
     return at.constant(std::move(a));
   }
 
-  // A scalar array serves where a number is wanted.
+  // A scalar array serves where a number is wanted, and so does a constant, whose value is known.
   static Attr scalar_of(const OpArg& arg) {
     if (const Attr* a = std::get_if<Attr>(&arg)) return *a;
     const Expr* e = std::get_if<Expr>(&arg);
-    if (!e || e->is_tensor() || e->array().rank() != 0) return std::monostate{};
-    const Array& a = e->array();
+    if (!e || e->rank() != 0 || (e->is_tensor() && e->tensor()->kind != TensorKind::constant)) return std::monostate{};
+    const Array& a = e->is_tensor() ? e->tensor()->data : e->array();
     if (is_floating(a.dtype())) return a.number(0);
     if (a.dtype() == DType::boolean) return a.integer(0) != 0;
     return a.integer(0);

@@ -271,4 +271,14 @@ std::vector<std::string> special_output_names(const OpSite& site, const std::str
   return names;
 }
 
+void check_channel_parameters(const OpSite& s, size_t first, size_t last, int64_t channels) {
+  for (size_t i = first; i <= last; ++i) {
+    check_floating(s, i);
+    check_shape(s, i, {channels});
+    if (s.input(i).dtype != s.input(first).dtype)
+      refuse(s, fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(s.input(first).dtype),
+                            s.label(first), name(s.input(i).dtype), s.label(i)));
+  }
+}
+
 }  // namespace pxl

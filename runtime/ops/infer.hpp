@@ -23,6 +23,8 @@ void check_floating(const OpSite& site, size_t slot);
 void check_integers(const OpSite& site, size_t slot);
 void check_numbers(const OpSite& site, size_t slot);
 void check_shape(const OpSite& site, size_t slot, const Shape& shape);
+/// Throws unless the operands first..last are floating, of one dtype, and of shape [channels].
+void check_channel_parameters(const OpSite& site, size_t first, size_t last, int64_t channels);
 void check_scalar_if_tensor(const OpSite& site, std::string_view param);
 void check_broadcastable(const OpSite& site, size_t slot, const Shape& to);
 

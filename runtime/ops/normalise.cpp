@@ -31,14 +31,6 @@ constexpr Param layer_grad_params[] = {{"g", ParamKind::tensor},
 constexpr Param group_grad_params[] = {{"g", ParamKind::tensor},           {"x", ParamKind::tensor},
                                        {"weight", ParamKind::tensor},      {"mean", ParamKind::tensor},
                                        {"inv_std_dev", ParamKind::tensor}, {"num_groups", ParamKind::integer}};
-constexpr Param batch_params[] = {{"t", ParamKind::tensor, no_default, "[N, C, ...]"},
-                                  {"scale", ParamKind::tensor, no_default, "[C]"},
-                                  {"bias", ParamKind::tensor, no_default, "[C]"},
-                                  {"mean", ParamKind::tensor, no_default, "[C]"},
-                                  {"var", ParamKind::tensor, no_default, "[C]"},
-                                  {"epsilon", ParamKind::number, of(1e-5)},
-                                  {"momentum", ParamKind::number, of(0.9), "not used in inference"}};
-
 int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
 
 int64_t axis_in(const OpSite& s, size_t slot) { return axis_of(s, "axis", rank_of(s.input(slot))); }
@@ -48,16 +40,6 @@ int64_t softmax_flops(const OpSite& s) { return 5 * s.out[0].size(); }
 // Mean, deviation, square, sum, scale and shift.
 int64_t norm_flops(const OpSite& s) { return 8 * s.out[0].size(); }
 
-void check_parameters(const OpSite& s, size_t first, size_t last, int64_t channels) {
-  for (size_t i = first; i <= last; ++i) {
-    check_floating(s, i);
-    check_shape(s, i, {channels});
-    if (s.input(i).dtype != s.input(first).dtype)
-      refuse(s, fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(s.input(first).dtype),
-                            s.label(first), name(s.input(i).dtype), s.label(i)));
-  }
-}
-
 std::vector<TensorSpec> infer_group(const OpSite& s) {
   check_floating(s, 0);
   const TensorSpec& x = s.input(0);
@@ -65,7 +47,7 @@ std::vector<TensorSpec> infer_group(const OpSite& s) {
   const int64_t groups = s.integer("num_groups"), channels = x.shape[1];
   if (groups <= 0 || channels % groups != 0)
     refuse(s, fmt::format("{} groups do not divide the {} channels of axis 1", groups, channels));
-  check_parameters(s, 1, 2, channels);
+  check_channel_parameters(s, 1, 2, channels);
   const Shape stats = prefixed(s, [&] {
     Shape shape{x.shape[0], groups};
     return Shape{element_count(shape)};
@@ -77,7 +59,7 @@ std::vector<TensorSpec> infer_layer(const OpSite& s) {
   check_floating(s, 0);
   const TensorSpec& x = s.input(0);
   if (x.shape.empty()) refuse(s, fmt::format("{} is a scalar: there is no axis to normalise", s.label(0)));
-  check_parameters(s, 1, 2, x.shape.back());
+  check_channel_parameters(s, 1, 2, x.shape.back());
   const Shape stats{element_count(Shape(x.shape.begin(), x.shape.end() - 1))};
   return {x, {stats, DType::float32, {}}, {stats, DType::float32, {}}};
 }
@@ -92,29 +74,6 @@ void norm_gradient(GradContext& c, std::string_view helper, bool grouped) {
               : c.emitter().emit(helper, std::move(operands));
   for (size_t i = 0; i < 3; ++i)
     if (c.wants(i)) c.set(i, gradients[i]);
-}
-
-// With s = 1/sqrt(var + epsilon), y = (t - mean) s scale + bias.
-void batch_norm_gradient(GradContext& c) {
-  Emitter& at = c.emitter();
-  const TensorSpec &data = c.in_spec(0), &parameter = c.in_spec(1);
-  Shape over(data.shape.size(), 1);
-  over[1] = data.shape[1];
-  const auto spread = [&](const Expr& e) { return reshape(cast(e, data.dtype), over); };
-  const auto give = [&](size_t slot, const Expr& e) {
-    c.set(slot, reshape(cast(sum_to(e, over), parameter.dtype), parameter.shape));
-  };
-  const bool of_data = c.wants(0), of_statistics = c.wants(3) || c.wants(4);
-  if (c.wants(2)) give(2, c.dy());
-  if (!of_data && !of_statistics && !c.wants(1)) return;
-  const Expr s = spread(at.one("rsqrt", {c.in(4) + c.site().number("epsilon")}));
-  if (of_data || of_statistics) {
-    const Expr dx = c.dy() * (spread(c.in(1)) * s);
-    if (of_data) c.set(0, dx);
-    if (c.wants(3)) give(3, -dx);
-    if (c.wants(4)) give(4, dx * (c.in(0) - spread(c.in(3))) * (at.one("square", {s}) * -0.5));
-  }
-  if (c.wants(1)) give(1, c.dy() * ((c.in(0) - spread(c.in(3))) * s));
 }
 
 // The gradient of the gradients, with h for that of dx and p, q for those of the parameters' gradients. A row of n
@@ -314,28 +273,6 @@ constexpr OpRow rows[] = {
      .flops = norm_flops,
      .pattern = Pattern::other,
      .tiles = tile_normalise_grad},
-    {.name = "batch_norm_inference",
-     .path = "ops.batch_norm_inference",
-     .schedule = "BatchNormalization",
-     .output = "batch_norm_out",
-     .doc = "Normalises each channel (axis 1) by given statistics.",
-     .formula = "(t - mean) / sqrt(var + epsilon) * scale + bias",
-     .example = "batch_norm_inference(array([[1.0, 2.0]]), array([1.0, 1.0]), array([0.0, 0.0]), array([0.5, 0.5]), "
-                "array([1.0, 1.0]))",
-     .params = batch_params,
-     .infer =
-         [](const OpSite& s) {
-           check_floating(s, 0);
-           if (s.input(0).shape.size() < 2) refuse(s, fmt::format("{} must have at least two axes", s.label(0)));
-           check_parameters(s, 1, 4, s.input(0).shape[1]);
-           return std::vector<TensorSpec>{s.input(0)};
-         },
-     .kernel = [](const OpSite& s) { return batch_norm_kernel(s.input(0), s.input(1).dtype, s.number("epsilon")); },
-     .gradient = batch_norm_gradient,
-     .flops = [](const OpSite& s) { return 4 * s.out[0].size(); },
-     .pattern = Pattern::other,
-     .onnx = "BatchNormalization",
-     .tiles = tile_add},
 };
 static_assert(all_complete(rows));
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/graph/row_by_name.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/ops/window.hpp"
 
@@ -26,8 +27,10 @@ constexpr Param auto_pad_param{"auto_pad", ParamKind::string, of("not_set"),
                                "not_set, same_upper, same_lower or valid"};
 constexpr Param ceil_param{"ceil_mode", ParamKind::boolean, of(false), "keeps a last window that is not full"};
 
+constexpr Param count_param{"count_include_pad", ParamKind::boolean, of(false), "whether padding counts, as zeros"};
+
 constexpr Param average_params[] = {t_param,        kernel_param,       stride_param,   padding_param, out_pads_param,
-                                    dilation_param, in_dilations_param, auto_pad_param, ceil_param};
+                                    dilation_param, in_dilations_param, auto_pad_param, ceil_param,    count_param};
 constexpr Param max_params[] = {t_param,
                                 kernel_param,
                                 stride_param,
@@ -44,7 +47,7 @@ constexpr Param max_grad_params[] = {g_param,        x_param,        kernel_para
                                      out_pads_param, dilation_param, in_dilations_param, auto_pad_param, ceil_param};
 constexpr Param average_grad_params[] = {
     g_param,        {"shape", ParamKind::shape}, kernel_param,   stride_param, padding_param, out_pads_param,
-    dilation_param, in_dilations_param,          auto_pad_param, ceil_param};
+    dilation_param, in_dilations_param,          auto_pad_param, ceil_param,   count_param};
 
 // The pool over data of this shape.
 Pool resolve_pool(const OpSite& s, const Shape& data) {
@@ -52,9 +55,13 @@ Pool resolve_pool(const OpSite& s, const Shape& data) {
   const size_t rank = spatial.size();
   const auto axes = sliding_windows(s, spatial, per_axis(s, "kernel_size", rank, 1, 1),
                                     {.in_dilation = "in_dilations", .pad_type = "auto_pad", .ceil_mode = "ceil_mode"});
-  Pool p{data[0] * data[1], window_axes(axes), {}, {}};
+  Pool p{.planes = data[0] * data[1], .axes = window_axes(axes)};
   const Ints pads = paddings(s, "out_pads", rank);
+  const bool average = s.row.name.starts_with("average");
+  p.count_padding = average && s.boolean("count_include_pad");
+  const Ints padding = s.string("auto_pad") == "not_set" ? paddings(s, "padding", rank) : resolved_padding(axes);
   for (size_t i = 0; i < rank; ++i) {
+    p.behind[3 - rank + i] = padding[rank + i];
     p.out_before[3 - rank + i] = pads[i];
     p.out_behind[3 - rank + i] = pads[rank + i];
   }
@@ -106,19 +113,20 @@ std::vector<TensorSpec> infer_average_grad(const OpSite& s) {
   return {{shape, s.input(0).dtype, {}}};
 }
 
-constexpr std::string_view window_attributes[] = {"kernel_size", "stride",       "padding",  "out_pads",
-                                                  "dilation",    "in_dilations", "auto_pad", "ceil_mode"};
-
 // The row of that name on these operands, with the windows of another op and, where given, a shape.
 Expr same_windows(GradContext& c, std::string_view op, std::initializer_list<Expr> operands, const Shape* shape) {
-  Emitter& at = c.emitter();
-  const OpSite s = c.site();
-  const auto a = [&](size_t i) {
-    return std::pair<std::string_view, Attr>{window_attributes[i], s.attr(window_attributes[i])};
-  };
-  std::vector<OpArg> args(operands.begin(), operands.end());
-  if (!shape) return at.one(op, std::move(args), {a(0), a(1), a(2), a(3), a(4), a(5), a(6), a(7)});
-  return at.one(op, std::move(args), {a(0), a(1), a(2), a(3), a(4), a(5), a(6), a(7), {"shape", *shape}});
+  const OpRow& row = get_op(op);
+  OpArgs args;
+  auto operand = operands.begin();
+  for (const Param& p : row.params) {
+    if (is_operand(p.kind))
+      args.values.emplace_back(*operand++);
+    else if (p.name == "shape")
+      args.values.emplace_back(Attr(*shape));
+    else
+      args.values.emplace_back(c.site().attr(p.name));
+  }
+  return c.emitter().emit(row, std::move(args))[0];
 }
 
 int64_t pool_flops(const OpSite& s) { return s.out[0].size() * element_count(s.integers("kernel_size")); }
@@ -190,7 +198,8 @@ constexpr OpRow rows[] = {
      .path = "ops.average_pool",
      .schedule = "AveragePool",
      .output = "average_pool_out",
-     .doc = "The mean of each window of the spatial axes; padding does not count. The stride is 1 where none is given.",
+     .doc = "The mean of each window of the spatial axes; padding does not count unless told to. The stride is 1 where "
+            "none is given.",
      .example = "average_pool(array([[[1.0, 3.0, 2.0, 4.0]]]), 2, stride = 2)",
      .params = average_params,
      .infer = infer_pool,

@@ -15,7 +15,10 @@ constexpr Param reduce_params[] = {
     {"keepdims", ParamKind::boolean, of(false), "whether reduced axes stay, with extent 1"}};
 constexpr Param arg_params[] = {
     {"t", ParamKind::tensor}, {"axis", ParamKind::integer, of(0)}, {"keepdims", ParamKind::boolean, of(false)}};
-constexpr Param cumsum_params[] = {{"t", ParamKind::tensor}, {"axis", ParamKind::integer, of(0)}};
+constexpr Param cumsum_params[] = {{"t", ParamKind::tensor},
+                                   {"axis", ParamKind::integer, of(0)},
+                                   {"exclusive", ParamKind::boolean, of(false), "each sum leaves out its own element"},
+                                   {"reverse", ParamKind::boolean, of(false), "from the end of the axis"}};
 constexpr Param topk_params[] = {{"t", ParamKind::tensor},
                                  {"k", ParamKind::integer},
                                  {"axis", ParamKind::integer, of(-1)},
@@ -131,6 +134,21 @@ std::vector<TensorSpec> infer_cumsum(const OpSite& s) {
   check_numbers(s, 0);
   axis_of(s, "axis", rank_of(s.input(0)));
   return infer_same(s);
+}
+
+// The running sum; that of its gradient goes the other way.
+template <bool opposite>
+Kernel running_sum(const OpSite& s) {
+  return cumsum_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0))), s.boolean("exclusive"),
+                       s.boolean("reverse") != opposite);
+}
+
+void running_sum_gradient(GradContext& c, std::string_view op) {
+  if (!c.wants(0)) return;
+  const OpSite s = c.site();
+  c.set(0, c.emitter().one(
+               op, {c.dy()},
+               {{"axis", s.attr("axis")}, {"exclusive", s.attr("exclusive")}, {"reverse", s.attr("reverse")}}));
 }
 
 std::vector<TensorSpec> infer_topk(const OpSite& s) {
@@ -286,32 +304,23 @@ constexpr OpRow rows[] = {
      .path = "ops.cumsum",
      .schedule = "CumSum",
      .output = "cumsum_out",
-     .doc = "The running sum along an axis, each element included.",
+     .doc = "The running sum along an axis, each element included where not told otherwise.",
      .example = "cumsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)",
      .params = cumsum_params,
      .infer = infer_cumsum,
-     .kernel = [](const OpSite& s) { return cumsum_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
-     .gradient =
-         [](GradContext& c) {
-           if (c.wants(0)) c.set(0, c.emitter().one("cumsum_grad", {c.dy()}, {{"axis", c.site().integer("axis")}}));
-         },
+     .kernel = running_sum<false>,
+     .gradient = [](GradContext& c) { running_sum_gradient(c, "cumsum_grad"); },
      .pattern = Pattern::other,
      .onnx = "CumSum",
      .tiles = tile_scan},
     {.name = "cumsum_grad",
      .schedule = "CumSumGrad",
      .output = "gradient",
-     .doc = "The running sum along an axis from its end.",
+     .doc = "The gradient of cumsum: the running sum the other way.",
      .params = cumsum_params,
      .infer = infer_cumsum,
-     .kernel =
-         [](const OpSite& s) {
-           return cumsum_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0))), false, true);
-         },
-     .gradient =
-         [](GradContext& c) {
-           if (c.wants(0)) c.set(0, c.emitter().one("cumsum", {c.dy()}, {{"axis", c.site().integer("axis")}}));
-         },
+     .kernel = running_sum<true>,
+     .gradient = [](GradContext& c) { running_sum_gradient(c, "cumsum"); },
      .pattern = Pattern::other,
      .tiles = tile_scan},
     {.name = "topk",

@@ -105,6 +105,7 @@ std::span<const OpRow> placement_rows();
 std::span<const OpRow> addon_rows();
 std::span<const OpRow> order_rows();
 std::span<const OpRow> normalise_rows();
+std::span<const OpRow> batch_norm_rows();
 std::span<const OpRow> loss_rows();
 std::span<const OpRow> random_rows();
 std::span<const OpRow> update_rows();

@@ -44,6 +44,7 @@ int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape
 
 // Python's slices of one or more axes: a Slice with steps of 1 or -1, then a Subsample for larger steps. Nothing to do
 // gives the tensor itself.
+template <bool in_place>
 std::vector<Expr> expand_slice(Emitter& at, const OpArgs& args) {
   const Expr& t = args.expr(0);
   const auto fail = [&](const std::string& message) {
@@ -96,7 +97,8 @@ std::vector<Expr> expand_slice(Emitter& at, const OpArgs& args) {
   const bool strided = !all_ones(strides);
   // Strides alone need no Slice before them.
   if (sizes != shape || !all_ones(steps) || !strided)
-    result = at.one("slice_window", {t}, {{"starts", starts}, {"steps", steps}, {"sizes", sizes}});
+    result = at.one(in_place ? "slice_window_" : "slice_window", {t},
+                    {{"starts", starts}, {"steps", steps}, {"sizes", sizes}});
   if (strided) result = at.one("subsample", {result}, {{"strides", strides}});
   return {result};
 }
@@ -174,13 +176,34 @@ std::vector<Expr> expand_triangle(Emitter& at, const OpArgs& args) {
   return at.emit("select", {at.constant(std::move(keep), "mask"), t, at.scalar(0.0, t.dtype())});
 }
 
+constexpr OpRow slice_window_row = {.name = "slice_window",
+                                    .schedule = "Slice",
+                                    .output = "slice_out",
+                                    .doc = "A start, a step and a size for each axis.",
+                                    .params = window_params,
+                                    .infer = infer_window,
+                                    .kernel =
+                                        [](const OpSite& s) {
+                                          return slice_kernel(s.input(0), s.integers("starts"), s.integers("steps"),
+                                                              s.out[0].shape);
+                                        },
+                                    .gradient = window_gradient,
+                                    .pattern = Pattern::movement,
+                                    .tiles = tile_movement};
+// A part of a tensor is a copy, as memory is contiguous.
+constexpr OpRow slice_window_view() {
+  OpRow row = view_form(slice_window_row, {"slice_window_", {}, "SliceInplace", "slice_out"}, false);
+  row.gradient = window_gradient;
+  return row;
+}
+
 constexpr OpRow rows[] = {
     {.name = "slice",
      .path = "ops.slice",
      .doc = "A part of one or more axes, as Python slices: negative positions count from the end.",
      .example = "slice(array([1.0, 2.0, 3.0, 4.0]), 1, 3)",
      .params = slice_params,
-     .expand = expand_slice,
+     .expand = expand_slice<false>,
      .role = Role::composite,
      .inplace = "slice_",
      .onnx = "Slice"},
@@ -189,21 +212,10 @@ constexpr OpRow rows[] = {
      .doc = "The same as slice: memory is contiguous, so a part of a tensor is a copy.",
      .example = "slice_(array([1.0, 2.0, 3.0, 4.0]), 1, 3)",
      .params = slice_params,
-     .expand = expand_slice,
+     .expand = expand_slice<true>,
      .role = Role::composite},
-    {.name = "slice_window",
-     .schedule = "Slice",
-     .output = "slice_out",
-     .doc = "A start, a step and a size for each axis.",
-     .params = window_params,
-     .infer = infer_window,
-     .kernel =
-         [](const OpSite& s) {
-           return slice_kernel(s.input(0), s.integers("starts"), s.integers("steps"), s.out[0].shape);
-         },
-     .gradient = window_gradient,
-     .pattern = Pattern::movement,
-     .tiles = tile_movement},
+    slice_window_row,
+    slice_window_view(),
     {.name = "slice_grad",
      .schedule = "SliceGrad",
      .output = "gradient",

@@ -17,6 +17,7 @@ namespace {
 /// Rows whose gradient is not the derivative of their value, or is checked elsewhere, and why.
 bool by_definition_other(std::string_view name) {
   return name == "detach" || name == "detach_" ||          // cuts the gradient
+         name == "batch_norm" ||                           // its running statistics are cut off
          name == "fmod" ||                                 // the divisor has none
          name.ends_with("normalization_grad") ||           // below: mean and deviation follow the data
          name == "roi_align" || name == "roi_align_grad";  // the regions have none

@@ -106,7 +106,7 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        }},
       {"cumsum_grad",
        [&] {
-         return Sample{{x(m)}, {{"axis", int64_t{1}}}};
+         return Sample{{x(m)}, {{"axis", int64_t{1}}, {"exclusive", true}}};
        }},
       {"matmul",
        [&] {
@@ -137,6 +137,10 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
          return Sample{{x({4})}, {{"start", int64_t{1}}}};
        }},
       {"slice_window",
+       [&] {
+         return Sample{{x({4})}, {{"starts", Ints{2}}, {"steps", Ints{-1}}, {"sizes", Ints{2}}}};
+       }},
+      {"slice_window_",
        [&] {
          return Sample{{x({4})}, {{"starts", Ints{2}}, {"steps", Ints{-1}}, {"sizes", Ints{2}}}};
        }},
@@ -408,6 +412,10 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
       {"batch_norm_inference",
        [&] {
          return Sample{{x({2, 3}), x({3}, 1), x({3}, 2), x({3}, 3), x({3}, 4)}};
+       }},
+      {"batch_norm",
+       [&] {
+         return Sample{{x({4, 3, 2}), x({3}, 1), x({3}, 2), x({3}, 3), x({3}, 4)}};
        }},
       {"nll_loss",
        [&] {
