@@ -27,14 +27,16 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set_source_files_properties(${kernels_dir}/block_avx512.cpp PROPERTIES COMPILE_OPTIONS "${block_options};-march=x86-64-v4")
 endif()
 
-# The same for the products with few rows. GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a
-# mistake of ours, hence the two warnings that are off.
-set(skinny_options -O3 -fno-math-errno)
+# The same for the products. GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a mistake of ours,
+# hence the two warnings that are off.
+set(product_options -O3 -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  list(APPEND skinny_options -Wno-uninitialized -Wno-maybe-uninitialized)
+  list(APPEND product_options -Wno-uninitialized -Wno-maybe-uninitialized)
 endif()
-set_source_files_properties(${kernels_dir}/skinny_baseline.cpp PROPERTIES COMPILE_OPTIONS "${skinny_options}")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-  set_source_files_properties(${kernels_dir}/skinny_avx2.cpp PROPERTIES COMPILE_OPTIONS "${skinny_options};-march=x86-64-v3")
-  set_source_files_properties(${kernels_dir}/skinny_avx512.cpp PROPERTIES COMPILE_OPTIONS "${skinny_options};-march=x86-64-v4")
-endif()
+foreach(products skinny packed)
+  set_source_files_properties(${kernels_dir}/${products}_baseline.cpp PROPERTIES COMPILE_OPTIONS "${product_options}")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+    set_source_files_properties(${kernels_dir}/${products}_avx2.cpp PROPERTIES COMPILE_OPTIONS "${product_options};-march=x86-64-v3")
+    set_source_files_properties(${kernels_dir}/${products}_avx512.cpp PROPERTIES COMPILE_OPTIONS "${product_options};-march=x86-64-v4")
+  endif()
+endforeach()

@@ -25,13 +25,20 @@ struct Walk {
 Walk make_walk(const Shape& extents, const std::vector<Shape>& strides);
 Walk broadcast_walk(const std::vector<Shape>& operands, const Shape& out);
 
-/// Calls f(offsets, n) for each innermost run: offsets[k] of operand k in elements, and n elements of each run.
+/// Calls f(offsets, n) for each innermost run with the outermost index in [begin, end): offsets[k] of operand k in
+/// elements, and n elements of each run. A walk of one extent is one run.
 template <size_t operands, class F>
-void for_each_run(const Walk& walk, F&& f) {
+void for_each_run(const Walk& walk, int64_t begin, int64_t end, F&& f) {
   std::array<int64_t, operands> offset{};
   const size_t outer = walk.extents.size() - 1;
+  if (begin >= end) return;
   for (int64_t extent : walk.extents) {
     if (extent == 0) return;
+  }
+  for (size_t k = 0; k < operands; ++k) offset[k] = begin * walk.strides[k][0];
+  if (outer == 0) {
+    f(offset, end - begin);
+    return;
   }
   std::array<int64_t, 16> small{};
   std::vector<int64_t> large;
@@ -40,19 +47,24 @@ void for_each_run(const Walk& walk, F&& f) {
     large.resize(outer);
     at = large.data();
   }
+  at[0] = begin;
   while (true) {
     f(offset, walk.inner());
     size_t d = outer;
     while (d > 0) {
       --d;
       for (size_t k = 0; k < operands; ++k) offset[k] += walk.strides[k][d];
-      if (++at[d] < walk.extents[d]) break;
+      if (++at[d] < (d == 0 ? end : walk.extents[d])) break;
+      if (d == 0) return;
       for (size_t k = 0; k < operands; ++k) offset[k] -= walk.strides[k][d] * walk.extents[d];
       at[d] = 0;
-      if (d == 0) return;
     }
-    if (outer == 0) return;
   }
+}
+
+template <size_t operands, class F>
+void for_each_run(const Walk& walk, F&& f) {
+  for_each_run<operands>(walk, 0, walk.extents[0], f);
 }
 
 }  // namespace pxl

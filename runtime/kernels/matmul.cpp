@@ -98,53 +98,6 @@ Kernel product(MatmulPlan plan, const TensorSpec& a, const TensorSpec& b, DType 
   };
 }
 
-/// Rows and columns of a float16 product that are widened at a time.
-constexpr int64_t panel_rows = 64, panel_columns = 256;
-
-/// Widens `rows` rows of `width` elements, `stride` apart, to rows side by side.
-void widen(const uint16_t* from, int64_t stride, int64_t rows, int64_t width, float* to) {
-  if (stride == width) return bulk().half_to_float(from, to, rows * width);
-  for (int64_t r = 0; r < rows; ++r) bulk().half_to_float(from + r * stride, to + r * width, width);
-}
-
-/// float16 operands and result: panels of the operands are widened and multiplied in float32, and the panel of the
-/// result is rounded once. No whole operand is ever held in float32. Panels follow from the shape alone.
-Kernel half_product(const MatmulPlan& p) {
-  std::vector<std::array<int64_t, 2>> batches;  // offsets of the operands
-  const Walk walk = make_walk(p.batch, {p.a_strides, p.b_strides});
-  for_each_run<2>(walk, [&](const auto& at, int64_t n) {
-    for (int64_t i = 0; i < n; ++i)
-      batches.push_back({at[0] + i * walk.inner_stride(0), at[1] + i * walk.inner_stride(1)});
-  });
-  const int64_t down = (p.m + panel_rows - 1) / panel_rows, across = (p.n + panel_columns - 1) / panel_columns;
-  const auto part = [p, batches, down, across](const Buffers& b, int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t batch = unit / (down * across), panel = unit % (down * across);
-      const int64_t row = panel / across * panel_rows, column = panel % across * panel_columns;
-      const int64_t m = std::min(panel_rows, p.m - row), n = std::min(panel_columns, p.n - column);
-      const uint16_t* x = b.input<uint16_t>(0) + batches[static_cast<size_t>(batch)][0];
-      const uint16_t* y = b.input<uint16_t>(1) + batches[static_cast<size_t>(batch)][1];
-      float* left = scratch<float, 4>(static_cast<size_t>(m * p.k));
-      float* right = scratch<float, 5>(static_cast<size_t>(p.k * n));
-      float* result = scratch<float, 6>(static_cast<size_t>(m * n));
-      if (p.ta)
-        widen(x + row, p.m, p.k, m, left);
-      else
-        widen(x + row * p.k, p.k, m, p.k, left);
-      if (p.tb)
-        widen(y + column * p.k, p.k, n, p.k, right);
-      else
-        widen(y + column, p.n, p.k, n, right);
-      gemm_one_thread(p.ta, p.tb, m, n, p.k, left, p.ta ? m : p.k, right, p.tb ? p.k : n, result, n);
-      uint16_t* out = b.output<uint16_t>(0) + (batch * p.m + row) * p.n + column;
-      for (int64_t r = 0; r < m; ++r) bulk().float_to_half(result + r * n, out + r * p.n, n);
-    }
-  };
-  // 50 GF/s, and the widening of the operands by each panel.
-  const double work = 0.04 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) + 1000;
-  return Kernel::divisible(static_cast<int64_t>(batches.size()) * down * across, 1, work, part);
-}
-
 }  // namespace
 
 MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb) {
@@ -196,7 +149,11 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
   if (alpha == 1.0 && beta == 0.0 && product_takes(a, b, out, plan)) return product_kernel(plan, {});
   use_one_thread();
   const auto all_half = a.dtype == DType::float16 && b.dtype == DType::float16 && out.dtype == DType::float16;
-  if (all_half && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0) return half_product(plan);
+  if (all_half && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0) {
+    ProductOptions options;
+    options.half = true;
+    return product_kernel(plan, options);
+  }
   const auto any = [&](auto f) { return f(a.dtype) || f(b.dtype) || f(out.dtype); };
   if (any([](DType d) { return d == DType::float64; }))
     return product<double>(std::move(plan), a, b, out.dtype, alpha, beta);

@@ -49,6 +49,16 @@ Window window(std::string_view what, const Shape& shape, const std::vector<int64
   return w;
 }
 
+/// A copy from in[0], `from` bytes into it, to out[0].
+Kernel copying(StridedCopy copy, size_t from = 0) {
+  return Kernel::divisible(
+      copy.units(), copy.grain(), copy.work(),
+      [copy, from](const Buffers& b, int64_t begin, int64_t end) { copy.part(b.in[0] + from, b.out[0], begin, end); });
+}
+
+/// Nanoseconds for rows of so many bytes at 10 GB/s.
+double copy_work(size_t rows, size_t bytes) { return 0.1 * static_cast<double>(rows) * static_cast<double>(bytes); }
+
 std::vector<int64_t> ones(size_t n) { return std::vector<int64_t>(n, 1); }
 
 /// The window of dynamic ops: where it may start on each of `axes`, and how far a start moves it.
@@ -116,17 +126,14 @@ Kernel transpose_kernel(const TensorSpec& in, const std::vector<int64_t>& permut
     extents.push_back(in.shape[a]);
     from.push_back(strides[a]);
   }
-  return [copy = StridedCopy(size_of(in.dtype), extents, from, strides_of(extents))](const Buffers& b) {
-    copy(b.in[0], b.out[0]);
-  };
+  return copying(StridedCopy(size_of(in.dtype), extents, from, strides_of(extents)));
 }
 
 Kernel slice_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
                     const Shape& out) {
   const Window w = window("slice", in.shape, starts, steps, out);
   const size_t width = size_of(in.dtype);
-  return [copy = StridedCopy(width, out, w.strides, strides_of(out)),
-          base = static_cast<size_t>(w.base) * width](const Buffers& b) { copy(b.in[0] + base, b.out[0]); };
+  return copying(StridedCopy(width, out, w.strides, strides_of(out)), static_cast<size_t>(w.base) * width);
 }
 
 Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
@@ -183,13 +190,15 @@ Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis) {
     bytes.push_back(row);
     total += row;
   }
-  return [=](const Buffers& b) {
+  const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
     size_t at = 0;
     for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
       if (bytes[i] == 0) continue;
-      for (size_t r = 0; r < rows; ++r) std::memcpy(b.out[0] + r * total + at, b.in[i] + r * bytes[i], bytes[i]);
+      for (auto r = static_cast<size_t>(begin); r < static_cast<size_t>(end); ++r)
+        std::memcpy(b.out[0] + r * total + at, b.in[i] + r * bytes[i], bytes[i]);
     }
   };
+  return Kernel::divisible(static_cast<int64_t>(rows), 1, copy_work(rows, total), part);
 }
 
 Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int64_t axis) {
@@ -211,19 +220,20 @@ Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int
     throw Error("the parts of a split add up to " + std::to_string(sum) + ", not to the extent " +
                 std::to_string(in.shape[a]));
   }
-  return [=, total = static_cast<size_t>(in.shape[a]) * row](const Buffers& b) {
+  const size_t total = static_cast<size_t>(in.shape[a]) * row;
+  const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
     size_t at = 0;
     for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
       if (bytes[i] == 0) continue;
-      for (size_t r = 0; r < rows; ++r) std::memcpy(b.out[i] + r * bytes[i], b.in[0] + r * total + at, bytes[i]);
+      for (auto r = static_cast<size_t>(begin); r < static_cast<size_t>(end); ++r)
+        std::memcpy(b.out[i] + r * bytes[i], b.in[0] + r * total + at, bytes[i]);
     }
   };
+  return Kernel::divisible(static_cast<int64_t>(rows), 1, copy_work(rows, total), part);
 }
 
 Kernel broadcast_to_kernel(DType dtype, const Shape& from, const Shape& to) {
-  return [copy = StridedCopy(size_of(dtype), to, broadcast_strides(from, to), strides_of(to))](const Buffers& b) {
-    copy(b.in[0], b.out[0]);
-  };
+  return copying(StridedCopy(size_of(dtype), to, broadcast_strides(from, to), strides_of(to)));
 }
 
 Kernel flip_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {

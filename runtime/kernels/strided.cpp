@@ -37,16 +37,26 @@ void copy_block(const T* in, int64_t si, T* out, int64_t so, int64_t n, int64_t 
 }
 
 template <class T>
-void copy_all(const Walk& walk, bool blocked, int64_t along, int64_t step, const std::byte* in, std::byte* out) {
+void copy_all(const Walk& walk, int64_t begin, int64_t end, bool blocked, int64_t along, int64_t step,
+              const std::byte* in, std::byte* out) {
   const T* x = reinterpret_cast<const T*>(in);
   T* y = reinterpret_cast<T*>(out);
   const int64_t si = walk.inner_stride(0), so = walk.inner_stride(1);
-  for_each_run<2>(walk, [&](const auto& at, int64_t n) {
+  for_each_run<2>(walk, begin, end, [&](const auto& at, int64_t n) {
     if (blocked)
       copy_block(x + at[0], si, y + at[1], step, n, along);
     else
       copy_run(x + at[0], si, y + at[1], so, n);
   });
+}
+
+template <class T>
+void copy_part(const Walk& walk, int64_t begin, int64_t end, bool blocked, int64_t along, int64_t step,
+               const std::byte* in, std::byte* out) {
+  if (!blocked || walk.extents.size() > 1) return copy_all<T>(walk, begin, end, blocked, along, step, in, out);
+  // One block: a part of the extent that was split off.
+  const auto width = static_cast<int64_t>(sizeof(T));
+  copy_all<T>(walk, 0, walk.extents[0], true, end - begin, step, in + begin * width, out + begin * step * width);
 }
 
 }  // namespace
@@ -67,13 +77,19 @@ StridedCopy::StridedCopy(size_t width, const Shape& extents, const Shape& in_str
   }
 }
 
-void StridedCopy::operator()(const std::byte* in, std::byte* out) const {
+void StridedCopy::part(const std::byte* in, std::byte* out, int64_t begin, int64_t end) const {
   switch (width_) {
-    case 1: return copy_all<uint8_t>(walk_, blocked_, along_, step_, in, out);
-    case 2: return copy_all<uint16_t>(walk_, blocked_, along_, step_, in, out);
-    case 4: return copy_all<uint32_t>(walk_, blocked_, along_, step_, in, out);
-    default: return copy_all<uint64_t>(walk_, blocked_, along_, step_, in, out);
+    case 1: return copy_part<uint8_t>(walk_, begin, end, blocked_, along_, step_, in, out);
+    case 2: return copy_part<uint16_t>(walk_, begin, end, blocked_, along_, step_, in, out);
+    case 4: return copy_part<uint32_t>(walk_, begin, end, blocked_, along_, step_, in, out);
+    default: return copy_part<uint64_t>(walk_, begin, end, blocked_, along_, step_, in, out);
   }
+}
+
+double StridedCopy::work() const {
+  const double elements = static_cast<double>(walk_.size()) * static_cast<double>(blocked_ ? along_ : 1);
+  const bool rows = walk_.inner_stride(1) == 1 && walk_.inner_stride(0) == 1;
+  return elements * (rows ? 0.1 * static_cast<double>(width_) : 1.0);
 }
 
 }  // namespace pxl

@@ -1,0 +1,56 @@
+// Products of any size from operands laid out anew in the order in which the registers take them: the right operand in
+// strips of columns, once for a product; the left one in tiles of rows, a block of terms at a time. Operands are
+// float32 or float16 (widened on the way), results float32. Compiled per instruction set, chosen once.
+//
+// Every element of a result adds its terms in the order of k, one fused multiply-add each (a multiplication and an
+// addition on machines without them), starting from 0: nothing depends on tiles, strips or threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pxl {
+
+/// A row-major matrix [rows, columns] as it lies in memory; rows are `stride` elements apart.
+struct StoredMatrix {
+  const std::byte* data = nullptr;
+  int64_t stride = 0;
+  bool half = false;
+
+  /// The part that begins at (row, column).
+  StoredMatrix at(int64_t row, int64_t column) const {
+    return {data + (row * stride + column) * (half ? 2 : 4), stride, half};
+  }
+};
+
+/// Strips [first, last) of the right operand [k, n], or [n, k] with `transposed`. Strip s is k rows of strip_columns
+/// floats at `to` + s * k * strip_columns; columns beyond n are 0.
+struct PackStrips {
+  StoredMatrix from;
+  bool transposed = false;
+  int64_t k = 0, n = 0, first = 0, last = 0;
+  float* to = nullptr;
+};
+
+/// out[m, n] = a @ b for the packed b; a is [m, k], or [k, m] with `transposed`.
+struct PackedRows {
+  StoredMatrix a;
+  bool transposed = false;
+  int64_t m = 0, n = 0, k = 0;
+  const float* b = nullptr;
+  float* out = nullptr;
+  int64_t ldo = 0;
+};
+
+struct PackedFunctions {
+  int64_t tile_rows, strip_columns;  ///< of one set of registers
+  void (*pack)(const PackStrips&);
+  void (*multiply)(const PackedRows&);
+
+  int64_t strips(int64_t n) const { return (n + strip_columns - 1) / strip_columns; }
+  int64_t packed_size(int64_t n, int64_t k) const { return strips(n) * strip_columns * k; }
+};
+
+const PackedFunctions& packed();
+
+}  // namespace pxl

@@ -1,0 +1,5 @@
+// The packed products for x86-64-v4 (AVX-512); compiled with flags of its own, see cmake/kernels.cmake.
+#if defined(__x86_64__)
+#define PXL_PACKED packed_avx512
+#include "runtime/kernels/packed.inc"
+#endif

@@ -1,0 +1,14 @@
+// The variants of the packed products; seen only by the packed*.cpp files.
+#pragma once
+
+#include "runtime/kernels/packed.hpp"
+
+namespace pxl {
+
+const PackedFunctions& packed_baseline();
+#if defined(__x86_64__)
+const PackedFunctions& packed_avx2();    // x86-64-v3
+const PackedFunctions& packed_avx512();  // x86-64-v4
+#endif
+
+}  // namespace pxl

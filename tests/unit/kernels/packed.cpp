@@ -1,0 +1,113 @@
+// Packed products: every instruction set against sums in double, float16 products however they are divided.
+#include "runtime/kernels/packed.hpp"
+
+#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/packed_table.hpp"
+#include "runtime/kernels/product.hpp"
+#include "support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+namespace {
+
+struct Case {
+  int64_t m, n, k;
+  bool ta, tb;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (int64_t m : {1, 6, 15, 57})
+    for (int64_t n : {1, 7, 16, 33, 100})
+      for (int64_t k : {1, 5, 256, 300})
+        for (int t = 0; t < 4; ++t) all.push_back({m, n, k, t == 1 || t == 3, t >= 2});
+  return all;
+}
+
+double term_sum(const Case& c, const Array& a, const Array& b, int64_t i, int64_t j) {
+  double sum = 0;
+  for (int64_t l = 0; l < c.k; ++l)
+    sum += a.number(c.ta ? l * c.m + i : i * c.k + l) * b.number(c.tb ? j * c.k + l : l * c.n + j);
+  return sum;
+}
+
+StoredMatrix stored(const Array& x) { return {x.raw(), x.shape()[1], x.dtype() == DType::float16}; }
+
+/// The product by one variant, in a result whose rows are longer than they need be.
+std::vector<float> multiplied(const PackedFunctions& f, const Case& c, const Array& a, const Array& b) {
+  std::vector<float> right(static_cast<size_t>(f.packed_size(c.n, c.k)));
+  std::vector<float> out(static_cast<size_t>(c.m * (c.n + 3)), -1.0F);
+  f.pack({stored(b), c.tb, c.k, c.n, 0, f.strips(c.n), right.data()});
+  f.multiply({stored(a), c.ta, c.m, c.n, c.k, right.data(), out.data(), c.n + 3});
+  return out;
+}
+
+Array operand(DType dtype, int64_t rows, int64_t columns, bool transposed, int seed) {
+  return ramp(dtype, transposed ? Shape{columns, rows} : Shape{rows, columns}, seed);
+}
+
+}  // namespace
+
+TEST_CASE("packed products agree with sums in double, and those with fused multiply-add with each other") {
+  std::vector<const PackedFunctions*> variants{&packed_baseline()};
+#if defined(__x86_64__)
+  if (instruction_set() != "baseline") variants.push_back(&packed_avx2());
+  if (instruction_set() == "avx512") variants.push_back(&packed_avx512());
+#endif
+  for (const Case& c : cases())
+    for (DType dtype : {DType::float32, DType::float16}) {
+      CAPTURE(c.m);
+      CAPTURE(c.n);
+      CAPTURE(c.k);
+      CAPTURE(c.ta);
+      CAPTURE(c.tb);
+      const Array a = operand(dtype, c.m, c.k, c.ta, 1), b = operand(dtype, c.k, c.n, c.tb, 2);
+      std::vector<std::vector<float>> results;
+      for (const PackedFunctions* f : variants) {
+        results.push_back(multiplied(*f, c, a, b));
+        const std::vector<float>& r = results.back();
+        double worst = 0;
+        bool padding = true;
+        for (int64_t i = 0; i < c.m; ++i)
+          for (int64_t j = 0; j < c.n + 3; ++j) {
+            const float x = r[static_cast<size_t>(i * (c.n + 3) + j)];
+            if (j < c.n)
+              worst = std::max(worst, std::fabs(x - term_sum(c, a, b, i, j)));
+            else
+              padding = padding && x == -1.0F;
+          }
+        CHECK(worst < 2e-6 * static_cast<double>(c.k) + 1e-6);
+        CHECK(padding);
+      }
+      if (results.size() == 3) CHECK(results[1] == results[2]);
+    }
+}
+
+TEST_CASE("float16 products are sums in float32 rounded once, in bits however they are divided") {
+  std::vector<Case> all = cases();
+  all.push_back({2, 64, 300000, false, false});  // its right operand is laid out in parts
+  for (const Case& c : all) {
+    CAPTURE(c.m);
+    CAPTURE(c.n);
+    CAPTURE(c.k);
+    const Array a = operand(DType::float16, c.m, c.k, c.ta, 1), b = operand(DType::float16, c.k, c.n, c.tb, 2);
+    const Kernel kernel = matmul_kernel(spec(DType::float16, a.shape()), c.ta, spec(DType::float16, b.shape()), c.tb,
+                                        spec(DType::float16, {c.m, c.n}));
+    const Array whole = run(kernel, {a, b}, spec(DType::float16, {c.m, c.n}));
+    const std::vector<float> sums = multiplied(packed(), c, a, b);
+    bool rounded = true;
+    for (int64_t i = 0; i < c.m; ++i)
+      for (int64_t j = 0; j < c.n; ++j)
+        rounded = rounded &&
+                  whole.number(i * c.n + j) == static_cast<float>(half(sums[static_cast<size_t>(i * (c.n + 3) + j)]));
+    CHECK(rounded);
+    for (int pieces : {2, 3, 7}) {
+      Array divided(DType::float16, {c.m, c.n});
+      const std::byte* in[] = {a.raw(), b.raw()};
+      std::byte* to[] = {divided.mutable_raw()};
+      run_in_pieces(kernel, {in, to}, pieces);
+      CHECK(identical(whole, divided));
+    }
+  }
+}
