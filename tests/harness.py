@@ -1,0 +1,64 @@
+"""What all kinds of tests share: running commands, counting, and where data are."""
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def add(self, name, problem, seconds=None):
+        if problem is None:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print(f"FAILED {name}\n{indent(problem)}", flush=True)
+
+    def skip(self, name, why):
+        self.skipped += 1
+        print(f"skipped {name}: {why}", flush=True)
+
+
+def indent(text):
+    return "\n".join("    " + line for line in text.splitlines())
+
+
+def run(command, timeout=120, env=None, cwd=ROOT, stdin=""):
+    environment = dict(os.environ, **(env or {}))
+    try:
+        done = subprocess.run(command, cwd=cwd, env=environment, input=stdin, capture_output=True, text=True,
+                              errors="replace", timeout=timeout)
+        return done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired as late:
+        def text(b):
+            return (b or b"").decode(errors="replace") if isinstance(b, bytes) else (b or "")
+        return None, text(late.stdout), text(late.stderr) + f"\ntimed out after {timeout} s"
+
+
+def parallel(jobs, workers):
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(lambda job: (job[0], job[1]()), jobs)
+
+
+def shared_folder(name):
+    for folder in (ROOT / "shared", ROOT.parent / "shared"):
+        if (folder / name).is_dir():
+            return folder / name
+    return None
+
+
+def mnist_folder():
+    for folder in (os.environ.get("PXL_DATA"), ROOT / "shared/data/mnist", ROOT.parent / "shared/data/mnist"):
+        if folder and (pathlib.Path(folder) / "train-images-idx3-ubyte.gz").exists():
+            return pathlib.Path(folder)
+    return None
+
+
+def stage(name):
+    print(f"== {name} [{time.strftime('%H:%M:%S')}]", flush=True)

@@ -1,0 +1,76 @@
+"""Rules that hold for every file: layering, formatting, words that do not belong, links, clang-tidy."""
+import re
+
+import coverage
+import links
+from harness import ROOT, TESTS, parallel, run
+
+LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform",
+          "runtime/tiles", "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/elaborate", "interpreter/tools",
+          "interpreter/repl", "interpreter/kernel", "interpreter/lsp", "interpreter/cli"]
+# What a layer may include besides the ones listed before it is nothing; these it may not include although they are.
+APART = {"runtime/plan": ["runtime/tiles"], "runtime/execute": ["runtime/tiles"],
+         "runtime/io": ["runtime/kernels", "runtime/graph", "runtime/ops", "runtime/transform", "runtime/tiles", "runtime/plan",
+                        "runtime/execute"],
+         "interpreter/syntax": [l for l in LAYERS if l.startswith("runtime/") and l != "runtime/base"]}
+WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+
+
+def tracked(*patterns):
+    code, out, _ = run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns])
+    return [ROOT / line for line in out.splitlines() if (ROOT / line).is_file()]
+
+
+def layering():
+    problems = []
+    for index, layer in enumerate(LAYERS):
+        allowed = [l for l in LAYERS[:index + 1] if l not in APART.get(layer, [])]
+        for path in sorted((ROOT / layer).glob("*.[ch]pp")):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                m = re.match(r'#include "((?:runtime|interpreter)/\w+)/', line)
+                if m and m.group(1) not in allowed:
+                    problems.append(f"{path.relative_to(ROOT)}:{number}: {layer} must not include {m.group(1)}")
+    for path in tracked("*.cpp", "*.hpp"):
+        text = path.read_text()
+        if re.search(r"#include <xt(ensor|l|-blas)?/", text) and path.name != "xtensor.hpp":
+            problems.append(f"{path.relative_to(ROOT)}: only runtime/tensor/xtensor.hpp includes xtensor")
+    return "\n".join(problems) or None
+
+
+def formatting():
+    files = [str(f) for f in tracked("*.cpp", "*.hpp", "*.inc")]
+    code, out, err = run(["clang-format-14", "--dry-run", "-Werror", *files])
+    return None if code == 0 else "\n".join(sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: error", err, re.M))))
+
+
+# One file of each layer, those that read foreign bytes first: all files take the better part of an hour.
+TIDY = ["runtime/io/npy.cpp", "runtime/io/idx.cpp", "runtime/execute/checkpoint.cpp", "interpreter/syntax/literals.cpp",
+        "runtime/tensor/array.cpp", "runtime/graph/verify.cpp", "runtime/ops/infer.cpp", "runtime/plan/storage.cpp",
+        "interpreter/elaborate/strings.cpp", "interpreter/cli/options.cpp"]
+
+
+def tidy_test(database):
+    problems = []
+    for name, (_, out, err) in parallel(
+            [(f, lambda f=f: run(["clang-tidy-14", "-p", str(database), "--quiet", f], timeout=600)) for f in TIDY], 2):
+        problems += sorted({l for l in out.splitlines() if re.search(r": (warning|error): ", l)})
+    return "\n".join(problems) or None
+
+
+def leftovers():
+    problems = []
+    for path in tracked("*.cpp", "*.hpp", "*.inc", "*.pxl", "*.py", "*.cmake", "*.g4"):
+        if path == TESTS / "house.py":
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if WORDS.search(line):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    return "\n".join(problems) or None
+
+
+def house_tests(tally, kinds):
+    tally.add("house: data flows one way", layering())
+    tally.add("house: formatting", formatting())
+    tally.add("house: nothing left over", leftovers())
+    tally.add("house: docs/coverage.md", coverage.check())
+    links.link_tests(ROOT, tracked("*.md"), kinds, tally.add)
