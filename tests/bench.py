@@ -79,6 +79,22 @@ def linear(pxl, outline):
     return "\n".join(tried)
 
 
+def schedules(pxl, kind):
+    """The IPU model's schedule of twice the layers takes about twice as long, that of twelve far less than a second."""
+    tried = []
+    for _ in range(4):
+        code, out, err = call(pxl.parent / "bench_runtime", f"--benchmark_filter=schedule_on_tiles/{kind}/(12|24)$",
+                              "--benchmark_min_time=0.1", "--benchmark_format=json")
+        if code != 0:
+            return f"status {code}\n{out}{err}"
+        runs = {b["name"].rsplit("/", 1)[-1]: b["cpu_time"] for b in json.loads(out)["benchmarks"]}
+        few, many = runs["12"], runs["24"]
+        if many <= 2.7 * few and few < 1000:
+            return None
+        tried.append(f"12 layers {few:.0f} ms, 24 layers {many:.0f} ms: {many / few:.2f} times")
+    return "\n".join(tried)
+
+
 def kernels(pxl):
     """bench_runtime runs every kernel that it has, once or twice."""
     code, out, err = call(pxl.parent / "bench_runtime", "--benchmark_min_time=0.00001", "--benchmark_filter=-build/.*")
@@ -158,6 +174,8 @@ def bench_tests(pxl, add, data=None):
     add("bench: the first step", starting(pxl))
     if (pxl.parent / "bench_runtime").exists():
         add("bench: kernels", kernels(pxl))
+        for kind in ("unrolled", "outlined"):
+            add(f"bench: the IPU model's schedule is linear in the layers, {kind}", schedules(pxl, kind))
     add("bench: building is linear in the layers", linear(pxl, []))
     add("bench: building is linear in the layers, outlined", linear(pxl, ["--outline"]))
     add("bench: bench/run without the other programs", absent())

@@ -27,13 +27,17 @@ enum class TileFamily : uint8_t {
   softmax_grad,       ///< along an axis: product, sum, difference, product
   normalise,          ///< mean and variance along rows, scale and shift
   normalise_grad,
-  product,    ///< matrix products, batched
-  gather,     ///< slices at indices
-  scatter,    ///< slices written or added at indices
-  loss,       ///< one value a row of class probabilities
-  loss_grad,  ///< their gradient
-  host,       ///< copies from and to the host
-  control,    ///< calls, loops and branches
+  product,              ///< matrix products, batched
+  convolution,          ///< windows of data, weights
+  convolution_data,     ///< their gradient for the data; transposed convolutions
+  convolution_weights,  ///< their gradient for the weights
+  pooling,              ///< sums and maxima of windows, and their gradients
+  gather,               ///< slices at indices
+  scatter,              ///< slices written or added at indices
+  loss,                 ///< one value a row of class probabilities
+  loss_grad,            ///< their gradient
+  host,                 ///< copies from and to the host
+  control,              ///< calls, loops and branches
   count
 };
 
@@ -67,6 +71,10 @@ inline constexpr TileMap tile_softmax_grad{TileFamily::softmax_grad};
 inline constexpr TileMap tile_normalise{TileFamily::normalise};
 inline constexpr TileMap tile_normalise_grad{TileFamily::normalise_grad};
 inline constexpr TileMap tile_product{TileFamily::product};
+inline constexpr TileMap tile_convolution{TileFamily::convolution};
+inline constexpr TileMap tile_convolution_data{TileFamily::convolution_data};
+inline constexpr TileMap tile_convolution_weights{TileFamily::convolution_weights};
+inline constexpr TileMap tile_pooling{TileFamily::pooling};
 inline constexpr TileMap tile_gather{TileFamily::gather};
 inline constexpr TileMap tile_scatter{TileFamily::scatter};
 inline constexpr TileMap tile_loss{TileFamily::loss};

@@ -291,7 +291,7 @@ constexpr OpRow rows[] = {
      .gradient = conv_gradient,
      .flops = [](const OpSite& s) { return conv_flops(resolve_conv(s).c); },
      .onnx = "Conv",
-     .tiles = tile_product},
+     .tiles = tile_convolution},
     {.name = "conv_data_grad",
      .schedule = "ConvDataGrad",
      .output = "gradient",
@@ -306,7 +306,7 @@ constexpr OpRow rows[] = {
            if (c.wants(1)) c.set(1, weights_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
          },
      .flops = [](const OpSite& s) { return conv_flops(resolve_data_grad(s).c); },
-     .tiles = tile_product},
+     .tiles = tile_convolution_data},
     {.name = "conv_weights_grad",
      .schedule = "ConvWeightsGrad",
      .output = "gradient",
@@ -329,7 +329,7 @@ constexpr OpRow rows[] = {
            if (c.wants(1)) c.set(1, data_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
          },
      .flops = [](const OpSite& s) { return conv_flops(resolve_weights_grad(s).c); },
-     .tiles = tile_product},
+     .tiles = tile_convolution_weights},
     {.name = "conv_transpose",
      .path = "ops.conv_transpose",
      .schedule = "ConvTranspose",
@@ -345,7 +345,7 @@ constexpr OpRow rows[] = {
      .gradient = transpose_gradient,
      .flops = [](const OpSite& s) { return conv_flops(resolve_transpose(s).c); },
      .onnx = "ConvTranspose",
-     .tiles = tile_product},
+     .tiles = tile_convolution_data},
 };
 static_assert(all_complete(rows));
 

@@ -13,6 +13,13 @@ namespace pxl::tiles {
 
 constexpr int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// Counts, bytes and cycles of what no machine could hold or run end here, so that sums of them are numbers still.
+constexpr int64_t most_count = int64_t{1} << 50;
+constexpr int64_t saturating_product(int64_t a, int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  return a > most_count / b ? most_count : a * b;
+}
+
 // ---- matrix products
 
 /// A tile's part of a matrix product: `groups` products of [rows, depth] x [depth, columns].
@@ -40,6 +47,13 @@ struct ProductCost {
   int64_t cycles = 0;
 };
 ProductCost product_cycles(const Machine& m, const ProductShape& s);
+/// A tile's part of a convolution: `kernel` products that are added up, whose rows are `lines` of the field.
+struct ConvolutionShape {
+  ProductShape product;  ///< rows: elements of the field and the batch
+  int64_t lines = 1, kernel = 1;
+};
+/// ConvPartialnx1, on the accumulating units.
+int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s);
 /// Bytes of vertex state of ConvPartial1x1Out: fields, worklists, pointers.
 int64_t amp_state_bytes(const Machine& m, const ProductShape& s);
 

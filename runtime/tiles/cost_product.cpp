@@ -88,6 +88,35 @@ int64_t amp_cycles(const Machine& m, const ProductShape& s) {
          s.groups * (12 + c + (in - 1) * (16 - c + out * (19 + 6 + more)) + 11 + out * (19 - c + 7 + fresh));
 }
 
+int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s) {
+  const ProductShape& p = s.product;
+  const int64_t units = product_column_grain(m, p.operand_bytes, p.partial_bytes);
+  const int64_t depth = product_depth_grain(p.operand_bytes), w = m.workers;
+  const int64_t in = div_up(p.depth, depth), out = div_up(p.columns, units);
+  const int64_t load = div_up(units * depth * p.operand_bytes, m.weight_bytes);
+  const bool single = p.operand_bytes >= 4;
+  // A worker goes over its lines; one of a width costs like the rows of a product.
+  const int64_t width = div_up(p.rows, std::max<int64_t>(1, s.lines));
+  const auto item = [&](int64_t n) -> int64_t {
+    switch (n) {
+      case 0: return 17;
+      case 1: return single ? 33 : 29;
+      case 2: return single ? 44 : 33 + (p.partial_bytes == 2 ? 1 : 0);
+      default: return (single ? 45 : 34) + (n - 3) * (single ? 8 : 4);
+    }
+  };
+  const auto worker = [&](int64_t lines) {
+    return 17 + (p.partial_bytes == 2 ? 1 : 0) - 9 + lines * (3 + item(width));
+  };
+  // Lines are cut where there are fewer of them than workers.
+  int64_t most = worker(div_up(s.lines, w)), least = worker(s.lines / w);
+  if (s.lines < w) most = least = 17 - 9 + 3 + item(div_up(p.rows, w));
+  const int64_t pass = load + std::max(w * most, w * least + 9);
+  return 109 + 9 * w + w * (single ? 9 : 10) +
+         saturating_product(p.groups, 17 * out + 6 * (out - 1) + 1 + 6 + 16 +
+                                          saturating_product(in, 14 + out * (14 + saturating_product(s.kernel, pass))));
+}
+
 int64_t mac_cycles(const Machine& m, const ProductShape& s) {
   const bool single = s.operand_bytes >= 4;
   const int64_t rows = div_up(s.rows, m.workers);

@@ -14,6 +14,7 @@ struct Traffic {
   int64_t fragments = 0;    ///< pieces contiguous on both sides that the busiest tile receives or sends
   int64_t total = 0;        ///< bytes received by all tiles
   bool paired = false;      ///< both tiles of each pair receive the same: half the cycles of `in`
+  int64_t runs = 0;         ///< of those, what one send or receive does, however long; 0: as many
 
   bool empty() const { return in == 0 && out == 0; }
   friend bool operator==(const Traffic&, const Traffic&) = default;
@@ -31,5 +32,7 @@ int64_t phase_overhead(const Machine& m);
 /// more than 64 words and for a receive that does not continue the one before, 8 for the phase (ipu-stack, calibrated
 /// on recorded programs: -14 to +18 percent).
 int64_t exchange_code_bytes(const Traffic& t);
+/// Of those, what every tile holds that only waits for the phase.
+constexpr int64_t phase_code_bytes = 8;
 
 }  // namespace pxl::tiles

@@ -200,25 +200,6 @@ int64_t run_length(const Layout& l, const Shape& shape) {
   return std::max<int64_t>(1, std::min(n, elements_at_most(l, shape)));
 }
 
-Relayout relayout(const Machine& m, const Layout& from, const Layout& to, const TensorSpec& spec) {
-  Relayout r;
-  if (from == to || spec.size() == 0) return r;
-  const auto size = static_cast<int64_t>(size_of(spec.dtype));
-  const int64_t in = elements_at_most(to, spec.shape) * size, out = elements_at_most(from, spec.shape) * size;
-  const int64_t run = std::max<int64_t>(1, std::min(run_length(from, spec.shape), run_length(to, spec.shape)));
-  // A tile keeps what it has already: one share in as many as there are tiles, unless one side is one tile.
-  r.traffic.in = in;
-  r.traffic.out = out;  // copies are one send
-  r.traffic.total = spec.bytes() * to.copies;
-  r.traffic.fragments = std::max(div_up(in, run * size), div_up(out, run * size));
-  r.temp_bytes = in;
-  // Pieces arrive in the order of their sources; where a piece is less than a row of the destination they are put in
-  // order on the tile.
-  if (run < run_length(to, spec.shape)) r.copy_cycles = rearrange_cycles(m, in, std::min<int64_t>(run * size, 8));
-  r.cycles = m.sync + exchange_cycles(m, r.traffic) + r.copy_cycles;
-  return r;
-}
-
 int32_t LayoutTable::id(const Layout& layout) {
   const auto [at, fresh] = ids_.emplace(layout, static_cast<int32_t>(layouts_.size()));
   if (fresh) layouts_.push_back(&at->first);

@@ -55,7 +55,8 @@ Layout transpose_layout(const Layout& layout, const std::vector<int64_t>& order)
 /// Elements next to each other in memory that a tile holds, by the layout.
 int64_t run_length(const Layout& layout, const Shape& shape);
 
-/// What changing a tensor's layout costs. Nothing where both are the same.
+/// What changing a tensor's layout costs. Nothing where all elements lie where they should. Elements that a tile has
+/// already stay there; where a part is neither a run of the row-major order nor a box, all of it counts as moved.
 struct Relayout {
   Traffic traffic;
   int64_t copy_cycles = 0;  ///< on-tile change of order on arrival
@@ -63,6 +64,8 @@ struct Relayout {
   int64_t temp_bytes = 0;   ///< of the busiest tile: the arrived pieces before they are put in order
 };
 Relayout relayout(const Machine& m, const Layout& from, const Layout& to, const TensorSpec& spec);
+/// Relayout::cycles, without what only reports need.
+int64_t relayout_cycles(const Machine& m, const Layout& from, const Layout& to, const TensorSpec& spec);
 
 /// Layouts by number.
 class LayoutTable {

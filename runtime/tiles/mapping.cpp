@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <set>
 
@@ -14,13 +13,6 @@
 namespace pxl::tiles {
 
 namespace {
-
-constexpr int64_t most_runs = int64_t{1} << 50;
-
-uint64_t mix(uint64_t h, uint64_t v) {
-  h ^= v + 0x9E3779B97F4A7C15ULL + (h << 6) + (h >> 2);
-  return h * 0xBF58476D1CE4E5B9ULL;
-}
 
 void put(std::string& key, const void* bytes, size_t n) { key.append(static_cast<const char*>(bytes), n); }
 template <class T>
@@ -55,11 +47,6 @@ bool known_scalar(const Tensor* t) { return t && t->kind == TensorKind::constant
 
 }  // namespace
 
-int64_t saturating_product(int64_t a, int64_t b) {
-  if (a == 0 || b == 0) return 0;
-  return a > most_runs / b ? most_runs : a * b;
-}
-
 int64_t iterations(const Op& op) {
   if (op.row->role != Role::loop) return 1;
   for (const Attr& attr : op.attrs)
@@ -91,6 +78,7 @@ Mapping::Mapping(const Graph& graph, const EstimateOptions& options) : options_(
   make_keys();
   make_plans();
   make_nodes();
+  make_problem();
   choose();
 }
 
@@ -113,7 +101,7 @@ void Mapping::view_graphs(const Graph& main) {
     for (const Op* op : view.order)
       for (const Graph* callee : op->called) {
         GraphView& below = graphs_[static_cast<size_t>(index_.at(callee))];
-        below.runs = std::min(most_runs, below.runs + saturating_product(view.runs, iterations(*op)));
+        below.runs = std::min(most_count, below.runs + saturating_product(view.runs, iterations(*op)));
         ++below.calls;
       }
   }
@@ -214,184 +202,6 @@ void Mapping::make_plans() {
     plans_[k].clear();
     enumerate(static_cast<int>(k));
   }
-}
-
-void Mapping::make_nodes() {
-  // Ops that agree in their key, in what makes their operands and in what reads their results share a node.
-  const auto origin = [&](const Tensor* t) -> uint64_t {
-    const Source s = source_of(t);
-    if (s.op) return mix(static_cast<uint64_t>(key_of_.at(s.op)) + 1, static_cast<uint64_t>(s.output));
-    uint64_t h = mix(static_cast<uint64_t>(s.tensor->kind), static_cast<uint64_t>(s.tensor->spec.dtype));
-    for (int64_t extent : s.tensor->spec.shape) h = mix(h, static_cast<uint64_t>(extent));
-    return h;
-  };
-  const auto readers = [&](const Tensor* t) {
-    uint64_t h = 7;
-    for (const Op* c : t->consumers)
-      h += mix(11, c->called.empty() ? static_cast<uint64_t>(key_of_.at(c))
-                                     : static_cast<uint64_t>(index_.at(c->called[0])) + 77777);
-    return h;
-  };
-  std::unordered_map<uint64_t, int> classes;
-  for (const GraphView& view : graphs_) {
-    for (const auto& owned : view.graph->tensors()) {
-      const Tensor* t = owned.get();
-      if (t->producer || t->kind == TensorKind::stream) continue;
-      uint64_t h = mix(mix(3, static_cast<uint64_t>(t->kind)), readers(t));
-      h = mix(mix(h, static_cast<uint64_t>(t->spec.dtype)), static_cast<uint64_t>(view.runs));
-      for (int64_t extent : t->spec.shape) h = mix(h, static_cast<uint64_t>(extent));
-      const auto [at, fresh] = classes.emplace(h, static_cast<int>(nodes_.size()));
-      if (fresh) {
-        Node node;
-        node.layouts = pool_.of(t->spec);
-        nodes_.push_back(std::move(node));
-      }
-      node_of_tensor_[t] = at->second;
-    }
-    for (const Op* op : view.order) {
-      if (!op->called.empty()) continue;
-      uint64_t h = mix(static_cast<uint64_t>(key_of_.at(op)), static_cast<uint64_t>(view.runs));
-      for (const Tensor* t : op->inputs) h = mix(h, t ? origin(t) : 1);
-      for (const Tensor* t : op->outputs) h = mix(h, readers(t));
-      const auto [at, fresh] = classes.emplace(h, static_cast<int>(nodes_.size()));
-      if (fresh) {
-        Node node;
-        node.key = key_of_.at(op);
-        nodes_.push_back(std::move(node));
-      }
-      node_of_op_[op] = at->second;
-      Node& node = nodes_[static_cast<size_t>(at->second)];
-      node.count = std::min(most_runs, node.count + view.runs);
-    }
-  }
-}
-
-Choices Mapping::choices() const {
-  Choices problem;
-  for (const Node& n : nodes_) {
-    std::vector<int64_t> costs;
-    if (n.key < 0)
-      costs.assign(n.layouts.size(), 0);
-    else
-      for (const OpPlan& p : plans_[static_cast<size_t>(n.key)]) costs.push_back(saturating_product(n.count, p.cycles));
-    problem.nodes.push_back(std::move(costs));
-  }
-  // Edges with how often a tensor passes them.
-  struct Wire {
-    int from, output, to, slot;
-    auto operator<=>(const Wire&) const = default;
-  };
-  std::map<Wire, std::pair<int64_t, const TensorSpec*>> wires;
-  const auto wire = [&](const Tensor* t, int to, int slot, int64_t count) {
-    const Source s = source_of(t);
-    const int from = s.op ? node_of_op_.at(s.op) : node_of_tensor_.at(s.tensor);
-    auto& [sum, spec] = wires[{from, s.output, to, slot}];
-    sum = std::min(most_runs, sum + count);
-    spec = &t->spec;
-  };
-  for (const GraphView& view : graphs_)
-    for (const Op* op : view.order) {
-      if (op->called.empty()) {
-        for (size_t i = 0; i < op->inputs.size(); ++i)
-          if (op->inputs[i]) wire(op->inputs[i], node_of_op_.at(op), static_cast<int>(i), view.runs);
-        continue;
-      }
-      for (size_t which = 0; which < op->called.size(); ++which) {
-        const auto& inputs = op->called[which]->inputs();
-        for (size_t i = 0; i < inputs.size(); ++i)
-          if (const Tensor* given = op->inputs[first_slot(*op, which) + i])
-            wire(given, node_of_tensor_.at(inputs[i]), 0, view.runs);
-      }
-    }
-  const auto out_layout = [&](const Node& n, size_t choice, int output) {
-    return n.key < 0 ? n.layouts[choice] : plans_[static_cast<size_t>(n.key)][choice].out[static_cast<size_t>(output)];
-  };
-  const auto in_layout = [&](const Node& n, size_t choice, int slot) {
-    return n.key < 0 ? n.layouts[choice] : plans_[static_cast<size_t>(n.key)][choice].in[static_cast<size_t>(slot)];
-  };
-  // Both directions of a by-reference argument and several readers of one tensor count one by one.
-  std::map<std::tuple<int32_t, int32_t, const TensorSpec*>, int64_t> known;
-  for (const auto& [w, flow] : wires) {
-    const auto& [count, spec] = flow;
-    const Node& a = nodes_[static_cast<size_t>(w.from)];
-    const Node& b = nodes_[static_cast<size_t>(w.to)];
-    Choices::Edge edge{w.from, w.to, {}};
-    bool any = false;
-    for (size_t i = 0; i < problem.nodes[static_cast<size_t>(w.from)].size(); ++i)
-      for (size_t j = 0; j < problem.nodes[static_cast<size_t>(w.to)].size(); ++j) {
-        const int32_t from = out_layout(a, i, w.output), to = in_layout(b, j, w.slot);
-        int64_t cost = 0;
-        if (to >= 0 && from != to) {
-          const auto [at, fresh] = known.try_emplace({from, to, spec}, 0);
-          if (fresh) at->second = relayout(options_.machine, layout(from), layout(to), *spec).cycles;
-          cost = saturating_product(count, at->second);
-        }
-        any = any || cost > 0;
-        edge.cost.push_back(cost);
-      }
-    if (any) problem.edges.push_back(std::move(edge));
-  }
-  return problem;
-}
-
-void Mapping::choose() {
-  const Solution solution = solve(choices());
-  for (size_t n = 0; n < nodes_.size(); ++n) nodes_[n].chosen = solution.choice[n];
-  search.rounds = solution.rounds;
-  search.fastest_cycles = solution.cost;
-}
-
-const std::vector<OpPlan>& Mapping::plans(const Op& op) const {
-  return plans_[static_cast<size_t>(nodes_[static_cast<size_t>(node_of_op_.at(&op))].key)];
-}
-int Mapping::chosen(const Op& op) const { return nodes_[static_cast<size_t>(node_of_op_.at(&op))].chosen; }
-
-int32_t Mapping::layout_of(const Tensor* tensor) const {
-  const Source s = source_of(tensor);
-  if (s.op) return plan(*s.op).out[static_cast<size_t>(s.output)];
-  const Node& n = nodes_[static_cast<size_t>(node_of_tensor_.at(s.tensor))];
-  return n.layouts[static_cast<size_t>(n.chosen)];
-}
-
-const Relayout& Mapping::relayout_to(const Tensor* tensor, int32_t to) const {
-  static const Relayout none;
-  if (to < 0) return none;
-  const int32_t from = layout_of(tensor);
-  if (from == to) return none;
-  const auto [at, fresh] = relayouts_.try_emplace({from, to, tensor->spec.shape, tensor->spec.dtype});
-  if (fresh) at->second = relayout(options_.machine, layout(from), layout(to), tensor->spec);
-  return at->second;
-}
-
-const std::vector<int64_t>& Mapping::bytes_by_tile(int32_t id, const TensorSpec& spec) const {
-  const auto [at, fresh] = bytes_.try_emplace({id, spec.shape, spec.dtype});
-  if (fresh) {
-    at->second = elements_by_tile(options_.machine, layout(id), spec.shape);
-    for (int64_t& n : at->second) n *= element_bytes(spec);
-  }
-  return at->second;
-}
-
-bool Mapping::give_way(const Op& op) {
-  const auto found = node_of_op_.find(&op);
-  if (found == node_of_op_.end()) return false;
-  Node& node = nodes_[static_cast<size_t>(found->second)];
-  const std::vector<OpPlan>& all = plans_[static_cast<size_t>(node.key)];
-  const OpPlan& now = all[static_cast<size_t>(node.chosen)];
-  int best = -1;
-  // Bytes freed for each cycle given up, compared as fractions.
-  int64_t best_bytes = 0, best_cycles = 1;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const int64_t freed = now.temp_bytes - all[i].temp_bytes, lost = std::max<int64_t>(1, all[i].cycles - now.cycles);
-    if (freed <= 0) continue;
-    if (best < 0 || static_cast<double>(freed) * static_cast<double>(best_cycles) >
-                        static_cast<double>(best_bytes) * static_cast<double>(lost))
-      best = static_cast<int>(i), best_bytes = freed, best_cycles = lost;
-  }
-  if (best < 0) return false;
-  node.chosen = best;
-  ++search.moves;
-  return true;
 }
 
 }  // namespace pxl::tiles

@@ -35,12 +35,21 @@ struct Source {
 };
 Source source_of(const Tensor* tensor);
 
-int64_t saturating_product(int64_t a, int64_t b);
 /// Iterations of a loop op; 1 for others.
 int64_t iterations(const Op& op);
 /// Slot of the first input of called graph `which`.
 size_t first_slot(const Op& op, size_t which);
 bool passed_by_reference(const Op& op, size_t which, size_t input);
+
+/// Bytes of a tensor on each tile.
+struct TileBytes {
+  std::vector<int64_t> on;    ///< by tile
+  size_t begin = 0, end = 0;  ///< tiles outside hold nothing
+};
+
+struct TileRange {
+  int64_t first = 0, count = 0;  ///< behind the last tile comes tile 0
+};
 
 class Mapping {
  public:
@@ -60,28 +69,44 @@ class Mapping {
   /// What it costs to bring a tensor into a layout; nothing for -1.
   const Relayout& relayout_to(const Tensor* tensor, int32_t layout) const;
   /// Bytes on each tile; cached.
-  const std::vector<int64_t>& bytes_by_tile(int32_t layout, const TensorSpec& spec) const;
+  const TileBytes& bytes_by_tile(int32_t layout, const TensorSpec& spec) const;
+
+  /// The tiles that hold what belongs to an op alone: temporaries, vertices and their state.
+  TileRange place(const Op& op) const;
+  /// Bytes of code and vertex state that an op takes on the busiest tile, without changes of layout.
+  static int64_t held_bytes(const OpPlan& plan);
 
   /// The problem that was solved: a node for each group of equal ops and of tensors that no op makes.
-  Choices choices() const;
+  const Choices& choices() const { return problem_; }
 
-  /// Gives up the plan of the op's node for the one that frees most temporary memory for what it costs; false where
-  /// none takes less.
-  bool give_way(const Op& op);
+  // Other choices than the search's, for what has to fit (fit.hpp).
+  struct Node {
+    int key = -1;                  ///< of plans_; -1: a tensor that no op makes
+    std::vector<int32_t> layouts;  ///< of such a tensor
+    int64_t count = 0;             ///< runs of its ops
+    int64_t ops = 0;               ///< of the program that are here
+    int chosen = 0;
+  };
+  const std::vector<Node>& nodes() const { return nodes_; }
+  int node_of(const Op& op) const { return node_of_op_.at(&op); }
+  /// The node that gives the tensor its layout.
+  int node_of(const Tensor* tensor) const;
+  const std::vector<OpPlan>& plans_of(int node) const;
+  void set_choice(int node, int choice) { nodes_[static_cast<size_t>(node)].chosen = choice; }
+  /// The same problem with a price on bytes: `price` thousandths of a cycle for each byte of the busiest tile that a
+  /// choice takes in temporaries, results, code and state, and a change of layout in the new one.
+  Choices priced(int64_t price) const;
+  /// Cycles of a node and of the changes of layout around it if it took a choice.
+  int64_t cost_of(int node, int choice) const;
 
   SearchReport search;
 
  private:
-  struct Node {
-    int key = -1;                  ///< of plans_; -1: a tensor that no op makes
-    std::vector<int32_t> layouts;  ///< of such a tensor
-    int64_t count = 0;
-    int chosen = 0;
-  };
   void view_graphs(const Graph& main);
   void make_keys();
   void make_plans();
   void make_nodes();
+  void make_problem();
   void choose();
   void enumerate(int key);
   int64_t permille(const Op& op) const;
@@ -94,10 +119,13 @@ class Mapping {
   std::vector<const Op*> example_;          ///< by key: an op that has it
   std::vector<std::vector<OpPlan>> plans_;  ///< by key
   std::vector<Node> nodes_;
+  Choices problem_;
+  std::vector<std::vector<int>> edges_;  ///< of problem_, by node
   std::unordered_map<const Op*, int> node_of_op_;
   std::unordered_map<const Tensor*, int> node_of_tensor_;
+  std::vector<std::vector<int64_t>> node_bytes_, edge_bytes_;  ///< as the costs of problem_
   mutable std::map<std::tuple<int32_t, int32_t, Shape, DType>, Relayout> relayouts_;
-  mutable std::map<std::tuple<int32_t, Shape, DType>, std::vector<int64_t>> bytes_;
+  mutable std::map<std::tuple<int32_t, Shape, DType>, TileBytes> bytes_;
 };
 
 }  // namespace pxl::tiles

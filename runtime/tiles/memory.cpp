@@ -12,7 +12,6 @@ namespace pxl::tiles {
 namespace {
 
 constexpr int64_t most_points = int64_t{1} << 50;
-constexpr int64_t control_bytes_a_step = 16;  // call, synchronisation, exchange, compute set
 
 /// Code of a kind of vertex, from the range that is known of PopLibs' (a few hundred bytes to 2 kB); an assumption.
 int64_t vertex_code_bytes(std::string_view vertex) {
@@ -20,6 +19,30 @@ int64_t vertex_code_bytes(std::string_view vertex) {
   if (vertex == "ConvPartialHorizontalMac" || vertex == "Reduce" || vertex == "ReduceRows") return 512;
   return 256;
 }
+
+/// Bytes on ranges of tiles, summed up at the end.
+class Ranges {
+ public:
+  explicit Ranges(size_t tiles) : changes_(tiles + 1, 0) {}
+  void add(const TileRange& range, int64_t bytes) {
+    const int64_t tiles = static_cast<int64_t>(changes_.size()) - 1, end = range.first + range.count;
+    change(range.first, std::min(end, tiles), bytes);
+    if (end > tiles) change(0, end - tiles, bytes);
+  }
+  std::vector<int64_t> by_tile() const {
+    std::vector<int64_t> bytes(changes_.size() - 1);
+    int64_t held = 0;
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = held += changes_[i];
+    return bytes;
+  }
+
+ private:
+  void change(int64_t begin, int64_t end, int64_t bytes) {
+    changes_[static_cast<size_t>(begin)] += bytes;
+    changes_[static_cast<size_t>(end)] -= bytes;
+  }
+  std::vector<int64_t> changes_;
+};
 
 }  // namespace
 
@@ -105,19 +128,28 @@ void Memory::run(int graph) {
     ends[static_cast<size_t>(l.last)].push_back(&l);
   }
   const auto change = [&](const Lifetime& l, int64_t sign) {
-    const std::vector<int64_t>& bytes = m_.bytes_by_tile(l.layout, l.tensor->spec);
-    for (size_t t = 0; t < tiles; ++t) live[t] += sign * bytes[t];
+    const TileBytes& bytes = m_.bytes_by_tile(l.layout, l.tensor->spec);
+    for (size_t t = bytes.begin; t < bytes.end; ++t) live[t] += sign * bytes.on[t];
   };
   for (size_t i = 0; i < view.order.size(); ++i) {
     const Op& op = *view.order[i];
     out.offset.push_back(out.points);
     for (const Lifetime* l : begins[i]) change(*l, 1);
     if (op.called.empty()) {
+      // Only where something begins or is temporary can a tile get fuller.
       const int64_t temp = temp_bytes(op);
-      const auto used = static_cast<size_t>(temp > 0 ? std::max<int64_t>(1, m_.plan(op).tiles) : 0);
-      for (size_t t = 0; t < tiles; ++t) {
-        const int64_t here = t < used ? temp : 0;
-        if (live[t] + here > out.peak[t]) out.peak[t] = live[t] + here, out.temp[t] = here, out.point[t] = out.points;
+      for (const Lifetime* l : begins[i]) {
+        const TileBytes& bytes = m_.bytes_by_tile(l->layout, l->tensor->spec);
+        for (size_t t = bytes.begin; t < bytes.end; ++t)
+          if (live[t] > out.peak[t]) out.peak[t] = live[t], out.temp[t] = 0, out.point[t] = out.points;
+      }
+      if (temp > 0) {
+        const TileRange place = m_.place(op);
+        size_t t = static_cast<size_t>(place.first);
+        for (int64_t k = 0; k < place.count; ++k) {
+          if (live[t] + temp > out.peak[t]) out.peak[t] = live[t] + temp, out.temp[t] = temp, out.point[t] = out.points;
+          if (++t == tiles) t = 0;
+        }
       }
       out.points = std::min(most_points, out.points + 1);
     } else {
@@ -141,17 +173,16 @@ void Memory::add_up() {
   const auto put = [&](MemoryCategory c, size_t tile, int64_t bytes) {
     tiles_[tile].bytes[static_cast<size_t>(c)] += bytes;
   };
-  std::map<std::string_view, int64_t> vertices;  // name: tiles that have it
-  int64_t exchange_code = 0, steps = 0;
-  std::vector<int64_t> state(tiles_.size() + 1, 0);  // differences
+  Ranges exchange(tiles_.size()), state(tiles_.size());
+  std::map<std::string_view, Ranges> vertices;  // by name: on which tiles
+  int64_t phases = 0, steps = 0;
   for (const GraphView& view : m_.graphs()) {
     for (const auto& owned : view.graph->tensors()) {
       const Tensor* t = owned.get();
       if (t->kind != TensorKind::variable && t->kind != TensorKind::constant) continue;
-      const std::vector<int64_t>& bytes = m_.bytes_by_tile(m_.layout_of(t), t->spec);
+      const TileBytes& bytes = m_.bytes_by_tile(m_.layout_of(t), t->spec);
       const auto category = t->kind == TensorKind::variable ? MemoryCategory::weights : MemoryCategory::constants;
-      for (size_t i = 0; i < tiles_.size(); ++i)
-        if (bytes[i]) put(category, i, bytes[i]);
+      for (size_t i = bytes.begin; i < bytes.end; ++i) put(category, i, bytes.on[i]);
     }
     for (const Op* op : view.order) {
       if (!op->called.empty()) {
@@ -160,30 +191,35 @@ void Memory::add_up() {
         continue;
       }
       const OpPlan& plan = m_.plan(*op);
-      exchange_code += plan.code_bytes;
-      steps += static_cast<int64_t>(plan.steps.size());
+      const TileRange place = m_.place(*op);
+      exchange.add(place, plan.code_bytes - plan.phases * phase_code_bytes);
+      phases += plan.phases;
+      steps += plan.control_steps;
       for (const PlanStep& s : plan.steps)
-        if (s.kind == StepKind::compute) vertices[s.what] = std::max(vertices[s.what], s.tiles);
-      state[0] += plan.state_bytes;
-      state[static_cast<size_t>(std::min(machine.tiles, std::max<int64_t>(1, plan.tiles)))] -= plan.state_bytes;
+        if (s.kind == StepKind::compute) vertices.try_emplace(s.what, tiles_.size()).first->second.add(place, 1);
+      state.add(place, plan.state_bytes);
       for (size_t i = 0; i < op->inputs.size(); ++i) {
         if (!op->inputs[i]) continue;
         const Relayout& r = m_.relayout_to(op->inputs[i], plan.in[i]);
         if (r.cycles == 0) continue;
-        exchange_code += exchange_code_bytes(r.traffic);
-        steps += 2;
+        const Layout& to = m_.layout(plan.in[i]);
+        exchange.add({to.first % machine.tiles, std::min(machine.tiles, to.tiles())},
+                     exchange_code_bytes(r.traffic) - phase_code_bytes);
+        ++phases;
+        steps += r.copy_cycles > 0 ? 3 : 2;
       }
     }
   }
-  for (const auto& [vertex, used] : vertices)
-    for (size_t i = 0; i < static_cast<size_t>(used); ++i)
-      put(MemoryCategory::vertex_code, i, vertex_code_bytes(vertex));
-  int64_t held = 0;
+  for (auto& [vertex, ranges] : vertices) {
+    const std::vector<int64_t> there = ranges.by_tile();
+    for (size_t i = 0; i < there.size(); ++i)
+      if (there[i] > 0) put(MemoryCategory::vertex_code, i, vertex_code_bytes(vertex));
+  }
+  const std::vector<int64_t> exchange_code = exchange.by_tile(), states = state.by_tile();
   const GraphMemory& main = graphs_[0];
   for (size_t i = 0; i < tiles_.size(); ++i) {
-    held += state[i];
-    put(MemoryCategory::vertex_state, i, held);
-    put(MemoryCategory::exchange_code, i, exchange_code);
+    put(MemoryCategory::vertex_state, i, states[i]);
+    put(MemoryCategory::exchange_code, i, exchange_code[i] + phases * phase_code_bytes);
     put(MemoryCategory::control_code, i, steps * control_bytes_a_step);
     put(MemoryCategory::runtime, i, machine.runtime_bytes);
     put(MemoryCategory::temporaries, i, main.temp[i]);
@@ -229,7 +265,7 @@ const Op* Memory::op_at(int64_t point) const {
 std::vector<std::pair<const Tensor*, int64_t>> Memory::on_tile(int64_t tile, int64_t point) const {
   std::vector<std::pair<const Tensor*, int64_t>> found;
   const auto add = [&](const Tensor* t, int32_t layout) {
-    const int64_t bytes = m_.bytes_by_tile(layout, t->spec)[static_cast<size_t>(tile)];
+    const int64_t bytes = m_.bytes_by_tile(layout, t->spec).on[static_cast<size_t>(tile)];
     if (bytes > 0) found.emplace_back(t, bytes);
   };
   for (const GraphView& view : m_.graphs())

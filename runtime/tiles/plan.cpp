@@ -31,6 +31,10 @@ constexpr FamilyRow rows[] = {
     {F::normalise, "normalisation", false, plan_rows},
     {F::normalise_grad, "normalisation gradient", false, plan_rows},
     {F::product, "product", false, plan_product},
+    {F::convolution, "convolution", false, plan_convolution},
+    {F::convolution_data, "convolution, data gradient", false, plan_convolution},
+    {F::convolution_weights, "convolution, weights gradient", false, plan_convolution},
+    {F::pooling, "pooling", false, plan_pooling},
     {F::gather, "gather", false, plan_gather},
     {F::scatter, "scatter", false, plan_scatter},
     {F::loss, "loss", false, plan_rows},
@@ -64,6 +68,7 @@ const FamilyRow& family_row(TileFamily family) {
 
 void OpPlan::sync(const Machine& m) {
   steps.push_back({StepKind::sync, "sync", m.sync, m.sync, m.tiles, {}});
+  ++control_steps;
   cycles += m.sync;
 }
 
@@ -73,6 +78,7 @@ void OpPlan::compute(const Machine& m, std::string_view what, int64_t c, int64_t
   steps.push_back({StepKind::compute, what, c, c * used / m.tiles, used, {}});
   cycles += c;
   state_bytes += state;
+  ++control_steps;
   tiles = std::max(tiles, used);
 }
 
@@ -83,6 +89,8 @@ void OpPlan::exchange(const Machine& m, std::string_view what, const Traffic& tr
   steps.push_back({StepKind::exchange, what, c, c, m.tiles, traffic});
   cycles += c;
   code_bytes += exchange_code_bytes(traffic);
+  ++control_steps;
+  ++phases;
 }
 
 void OpPlan::host(const Machine& m, int64_t bytes) {
@@ -91,7 +99,32 @@ void OpPlan::host(const Machine& m, int64_t bytes) {
   Traffic traffic;
   traffic.total = bytes;
   steps.push_back({StepKind::host, "host link", c, c, m.tiles, traffic});
+  ++control_steps;
   cycles += c;
+}
+
+int64_t OpPlan::sum_partials(const Machine& m, std::string_view what, int64_t partials, int64_t elements,
+                             int64_t partial_bytes, int64_t out_bytes, int64_t used) {
+  const int stages = partials < 16 ? 1 : partials < 125 ? 2 : 3;
+  int64_t each = 1;  // partial sums that a stage adds up
+  const auto power = [&](int64_t base) { return stages == 1 ? base : stages == 2 ? base * base : base * base * base; };
+  while (power(each) < partials) ++each;
+  int64_t most = 0, left = partials;
+  for (int stage = 0; left > 1; ++stage) {
+    const int64_t here = std::min(each, left), mine = div_up(elements, here);
+    left = div_up(left, here);
+    Traffic t;
+    t.in = t.out = saturating_product((here - 1) * mine, partial_bytes);
+    t.runs = here - 1;
+    t.fragments = std::max(t.runs, div_up(t.in, 256));
+    t.total = saturating_product(t.in, used);
+    exchange(m, what, t);
+    compute(m, "Reduce", sum_partials_cycles(m, here, mine, partial_bytes, left > 1 ? partial_bytes : out_bytes), used,
+            24 + 4 * here);
+    most = std::max(most, t.in);
+    elements = mine;
+  }
+  return most;
 }
 
 OpPlan PlanRequest::start(std::string_view family) const {
@@ -144,6 +177,20 @@ void keep_best(std::vector<OpPlan>& plans, int64_t temp_bound, size_t most) {
     std::stable_sort(kept.begin(), kept.end(), [](const OpPlan& a, const OpPlan& b) { return a.cycles < b.cycles; });
   }
   plans = std::move(kept);
+}
+
+std::vector<int64_t> part_counts(int64_t extent, int64_t grain, int64_t most) {
+  std::vector<int64_t> counts;
+  const int64_t blocks = div_up(extent, grain);
+  for (int64_t each = 1; each <= blocks; each += std::max<int64_t>(1, each * 2 / 5)) {
+    const int64_t n = div_up(blocks, each);
+    if (n <= most && (counts.empty() || counts.back() != n)) counts.push_back(n);
+  }
+  // Powers of two divide most extents, and rings into steps.
+  for (int64_t n = 1; n <= blocks && n <= most; n *= 2) counts.push_back(n);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
 }
 
 void cut_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::vector<int32_t>& out) {

@@ -33,6 +33,8 @@ struct OpPlan {
   int64_t replicated_bytes = 0;  ///< of those, copies of what other tiles hold as well
   int64_t state_bytes = 0;       ///< vertex state, busiest tile
   int64_t code_bytes = 0;        ///< exchange code, busiest tile
+  int64_t phases = 0;            ///< exchanges whose code stands here; a loop's once
+  int64_t control_steps = 0;     ///< steps whose control code stands here
   int64_t tiles = 0;             ///< that compute
   bool outputs_share = false;    ///< output 0 is the memory of input 0
 
@@ -41,11 +43,20 @@ struct OpPlan {
   /// A synchronisation and a phase; nothing where the traffic is empty.
   void exchange(const Machine& m, std::string_view what, const Traffic& traffic);
   void host(const Machine& m, int64_t bytes);
+  /// Adds up `elements` partial sums that each of `partials` tiles has (of `used` in all), which then hold an equal
+  /// share of the results: in one stage, two from 16 on, three from 125 on, as PopLibs does. Returns the bytes that
+  /// arrive at once.
+  int64_t sum_partials(const Machine& m, std::string_view what, int64_t partials, int64_t elements,
+                       int64_t partial_bytes, int64_t out_bytes, int64_t used);
 };
+
+/// Control code of a step: a call, synchronisation, exchange or compute set. An assumption (8 to 16).
+constexpr int64_t control_bytes_a_step = 16;
 
 struct PlanOptions {
   int64_t available_memory_permille = 600;  ///< of a tile's memory, for the temporary memory of an op
   int64_t half_partial_bytes = 4;           ///< partial sums of products of float16 operands: 4 or 2
+  bool rotate = true;                       ///< products may keep operands in pieces that go round (compute-shift)
   size_t most_plans = 10;                   ///< kept for an op
 };
 
@@ -91,6 +102,8 @@ const FamilyRow& family_row(TileFamily family);
 
 // The families' functions.
 void plan_product(const PlanRequest& r);
+void plan_convolution(const PlanRequest& r);
+void plan_pooling(const PlanRequest& r);
 void plan_elementwise(const PlanRequest& r);
 void plan_view(const PlanRequest& r);
 void plan_movement(const PlanRequest& r);
@@ -106,6 +119,9 @@ void plan_host(const PlanRequest& r);
 void keep_best(std::vector<OpPlan>& plans, int64_t temp_bound, size_t most);
 
 // What families share.
+/// Numbers of parts worth looking at: those that give blocks of different extents, roughly in powers of the square
+/// root of two.
+std::vector<int64_t> part_counts(int64_t extent, int64_t grain, int64_t most);
 /// Cuts the axes [first, end) of a shape, leading ones first, into `parts` in all as far as extents go.
 void cut_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::vector<int32_t>& out);
 /// The axes that the op's parameter `axis` names; the last one where `fallback_last`, else all, where it has none.

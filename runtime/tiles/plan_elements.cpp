@@ -107,7 +107,10 @@ void plan_transposition(const PlanRequest& r) {
       plan.family = "through an exchange";
       Traffic t;
       t.in = t.out = most * bytes;
-      t.fragments = most;
+      // Axes behind the last that changes its place stay together.
+      int64_t together = 1;
+      for (size_t i = order.size(); i-- > 0 && order[i] == static_cast<int64_t>(i);) together *= x.shape[i];
+      t.fragments = div_up(most, std::max<int64_t>(1, together)) + 1;
       t.total = x.bytes();
       plan.exchange(m, "transposition", t);
       plan.compute(m, "Transpose", rearrange_cycles(m, most * bytes, bytes), to.tiles());
@@ -153,6 +156,7 @@ void plan_elementwise(const PlanRequest& r) {
       spread.out =
           std::max({spread.out, div_up(x.bytes(), std::min<int64_t>(m.tiles, std::max<int64_t>(1, x.bytes() / 128)))});
       spread.fragments += div_up(needed, 256);
+      spread.runs += div_up(needed, std::max<int64_t>(128, x.bytes() / m.tiles));
       spread.total += needed * tiles;
     }
     plan.temp_bytes = spread.in;
@@ -259,7 +263,7 @@ void plan_host(const PlanRequest& r) {
   plan.out.assign(r.site.out.size(), layout);
   const int64_t bytes = r.at_most(layout, t) * element_bytes(t);
   plan.host(m, t.bytes());
-  plan.exchange(m, "between host buffers and tiles", {bytes, bytes, div_up(bytes, 256), t.bytes(), false});
+  plan.exchange(m, "between host buffers and tiles", {bytes, bytes, div_up(bytes, 256), t.bytes(), false, 1});
   plan.resident_bytes = bytes;
   plan.temp_bytes = bytes;
   plan.text = text(r.pool.table.at(layout));

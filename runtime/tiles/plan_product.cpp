@@ -51,22 +51,6 @@ Problem problem_of(const PlanRequest& r) {
   return p;
 }
 
-/// Numbers of parts worth looking at: those that give blocks of different extents, roughly in powers of the square
-/// root of two.
-std::vector<int64_t> part_counts(int64_t extent, int64_t grain, int64_t most) {
-  std::vector<int64_t> counts;
-  const int64_t blocks = div_up(extent, grain);
-  for (int64_t each = 1; each <= blocks; each += std::max<int64_t>(1, each * 2 / 5)) {
-    const int64_t n = div_up(blocks, each);
-    if (n <= most && (counts.empty() || counts.back() != n)) counts.push_back(n);
-  }
-  // Powers of two divide most extents, and rings into steps.
-  for (int64_t n = 1; n <= blocks && n <= most; n *= 2) counts.push_back(n);
-  std::sort(counts.begin(), counts.end());
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  return counts;
-}
-
 /// A candidate before its strings and steps are made.
 struct Candidate {
   Cut cut;
@@ -117,7 +101,8 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
     gather.in = a_in + b_in;
     gather.out = (a_in ? a_bytes / a_sharers : 0) + (b_in ? b_bytes / b_sharers : 0);
     if (gather.in > 0) gather.out = std::max<int64_t>(gather.out, p.operand_bytes);
-    gather.fragments = gather.in > 0 ? pieces(a_sharers - 1 + b_sharers - 1, gather.in) : 0;
+    gather.runs = (a_in ? a_sharers - 1 : 0) + (b_in ? b_sharers - 1 : 0);
+    gather.fragments = gather.in > 0 ? pieces(gather.runs, gather.in) : 0;
     gather.total = gather.in * used;
     gather.paired = a_sharers % 2 == 0 && a_in > 0 && b_in == 0;
     plan.exchange(m, "operands to where they are used", gather);
@@ -132,17 +117,18 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
                   b_piece = c.shift_b ? div_up(b_bytes, c.shifts) : 0;
     Traffic shift;
     shift.in = shift.out = a_piece + b_piece;
-    shift.fragments = pieces((a_piece > 0) + (b_piece > 0), shift.in);
+    shift.runs = (a_piece > 0) + (b_piece > 0);
+    shift.fragments = pieces(shift.runs, shift.in);
     shift.total = shift.in * used;
     const int64_t cycles = on_tile(m, p, step, &vertex);
     plan.compute(m, vertex_name(), cycles, used, amp_state_bytes(m, state));
     for (int64_t i = 1; i < c.shifts; ++i) {
       // The loop's code and vertices stand once.
-      const int64_t code = plan.code_bytes, held = plan.state_bytes;
+      const int64_t code = plan.code_bytes, held = plan.state_bytes, phases = plan.phases, steps = plan.control_steps;
       plan.exchange(m, "rotate pieces to the neighbour", shift);
       plan.compute(m, vertex_name(), cycles, used);
       plan.state_bytes = held;
-      if (i > 1) plan.code_bytes = code;
+      if (i > 1) plan.code_bytes = code, plan.phases = phases, plan.control_steps = steps;
     }
     plan.temp_bytes = a_piece + b_piece;
     plan.resident_bytes = (c.shift_a ? a_piece : a_bytes) + (c.shift_b ? b_piece : b_bytes);
@@ -150,15 +136,8 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
   }
   if (c.cut.depth > 1) {
     const int64_t mine = div_up(sums, c.cut.depth);
-    Traffic reduce;
-    reduce.in = (c.cut.depth - 1) * mine * p.partial_bytes;
-    reduce.out = reduce.in;
-    reduce.fragments = pieces(c.cut.depth - 1, reduce.in);
-    reduce.total = reduce.in * used;
-    plan.exchange(m, "partial sums", reduce);
-    plan.compute(m, "Reduce", sum_partials_cycles(m, c.cut.depth, mine, p.partial_bytes, p.out_bytes), used,
-                 24 + 4 * c.cut.depth);
-    plan.temp_bytes = std::max(plan.temp_bytes + sums * p.partial_bytes, sums * p.partial_bytes + reduce.in);
+    const int64_t arrives = plan.sum_partials(m, "partial sums", c.cut.depth, sums, p.partial_bytes, p.out_bytes, used);
+    plan.temp_bytes = std::max(plan.temp_bytes + sums * p.partial_bytes, sums * p.partial_bytes + arrives);
     plan.resident_bytes += mine * p.out_bytes;
   } else {
     if (partials) {
@@ -245,6 +224,7 @@ void plan_product(const PlanRequest& r) {
           ++taken;
           offer({cut, 1, false, false, 0, 0, 0});
           for (const int64_t shifts : {2, 4, 8, 16}) {
+            if (!r.options.rotate) break;
             const bool a = cut.columns % shifts == 0, b = cut.rows % shifts == 0;
             if (div_up(p.depth, cut.depth) < shifts * product_depth_grain(p.operand_bytes)) break;
             if (a && b) offer({cut, shifts, true, true, 0, 0, 0});

@@ -9,17 +9,6 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Traffic of partial results of which `outputs` in all, `parts` of each, are added on `tiles` tiles.
-Traffic partial_traffic(int64_t outputs, int64_t parts, int64_t tiles, int64_t bytes) {
-  Traffic t;
-  const int64_t mine = div_up(outputs, std::max<int64_t>(1, std::min(tiles, outputs)));
-  t.in = (parts - 1) * mine * bytes;
-  t.out = div_up(outputs * parts, std::max<int64_t>(1, tiles)) * bytes;
-  t.fragments = std::max(parts - 1, div_up(t.in, 256));
-  t.total = outputs * (parts - 1) * bytes;
-  return t;
-}
-
 /// One element-wise pass and one sum of a row op: the cycles of its compute sets.
 struct RowPasses {
   int reductions = 0;  ///< sums or maxima along the rows
@@ -101,6 +90,7 @@ void plan_rows(const PlanRequest& r) {
         others.out = std::max(
             others.out, div_up(s.in[i]->bytes(), std::max<int64_t>(1, std::min(m.tiles, s.in[i]->bytes() / 128))));
         others.fragments += div_up(needed, 256);
+        others.runs += div_up(needed, std::max<int64_t>(128, s.in[i]->bytes() / m.tiles));
         others.total += needed * tiles;
       }
       plan.exchange(m, "operands of rows and columns", others);
@@ -112,8 +102,7 @@ void plan_rows(const PlanRequest& r) {
       for (int i = 0; i < passes.reductions; ++i) {
         plan.compute(m, "ReduceRows", reduce_cycles(m, mine, div_up(length, across), size, true), tiles, 24);
         if (across > 1) {
-          plan.exchange(m, "partial sums of rows", partial_traffic(mine, across, 1, sums));
-          plan.compute(m, "Reduce", sum_partials_cycles(m, across, mine, 4, 4), tiles, 24);
+          plan.sum_partials(m, "partial sums of rows", across, mine, sums, sums, tiles);
           plan.temp_bytes += mine * across * sums;
         }
       }
@@ -124,9 +113,7 @@ void plan_rows(const PlanRequest& r) {
         plan.compute(m, "Loss", loss_cycles(m, mine, div_up(length, across), size), tiles);
       if (passes.column_sums && cut > 1) {
         plan.compute(m, "ReduceColumns", 2 * reduce_cycles(m, div_up(length, across), mine, size, false), tiles, 48);
-        plan.exchange(m, "partial sums of columns", partial_traffic(2 * length, cut, m.tiles, sums));
-        plan.compute(m, "Reduce", sum_partials_cycles(m, cut, div_up(2 * length, m.tiles), 4, size), m.tiles,
-                     24 + 4 * cut);
+        plan.sum_partials(m, "partial sums of columns", cut, 2 * div_up(length, across), sums, size, tiles);
         plan.temp_bytes += 2 * div_up(length, across) * sums;
       }
       for (const TensorSpec& y : s.out) {
@@ -137,8 +124,7 @@ void plan_rows(const PlanRequest& r) {
         }
         plan.out.push_back(r.layout(linear_layout(m, y)));
         if (family == TileFamily::loss && y.size() == 1 && rows > 1) {
-          plan.exchange(m, "sum of the rows' values", partial_traffic(1, cut, 1, sums));
-          plan.compute(m, "Reduce", reduce_cycles(m, 1, cut, 4, true), 1, 24);
+          plan.sum_partials(m, "sum of the rows' values", cut, 1, sums, sums, tiles);
         }
       }
       plan.text = fmt::format("{} rows of {}{} on each of {} tiles", mine, div_up(length, across),
@@ -185,17 +171,17 @@ void plan_reduction(const PlanRequest& r) {
       }
       partials *= l.spread;
     }
+    mine = std::max<int64_t>(1, mine);  // of operands without elements
     OpPlan plan = r.start(partials > 1 ? "where the operand lies, then the partial sums" : "where the operand lies");
     plan.in[0] = id;
     plan.compute(m, "Reduce", reduce_cycles(m, mine, div_up(n, mine), size, contiguous), tiles, 24);
     int64_t held = mine;
     const Layout to = linear_layout(m, y);
     if (partials > 1) {
-      plan.exchange(m, "partial sums", partial_traffic(outputs, partials, to.tiles(), sums));
       held = elements_at_most(to, y.shape);
-      plan.compute(m, "Reduce", sum_partials_cycles(m, partials, held, sums, element_bytes(y)), to.tiles(),
-                   24 + 4 * std::min<int64_t>(partials, 64));
-      plan.temp_bytes = (mine + partials * held) * sums;
+      const int64_t arrives =
+          plan.sum_partials(m, "partial sums", partials, mine, sums, element_bytes(y), std::min(m.tiles, tiles));
+      plan.temp_bytes = mine * sums + arrives;
       plan.out = {r.layout(to)};
     } else {
       // What a tile has is a row-major part of the result.

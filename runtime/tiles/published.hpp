@@ -14,11 +14,13 @@ struct Published {
   std::string_view what;
   std::string_view machine;  ///< the model's machine that predicts it
   std::string_view unit;
-  double figure;
-  double tolerance;  ///< percent; what a calibrated figure must hold, 0 for those held out
+  double figure, most;  ///< a range where a source gives one; else equal
+  double tolerance;     ///< percent; what a calibrated figure must hold, 0 for those held out
   std::string_view source;
   double (*predict)();
   bool calibrated() const { return tolerance > 0; }
+  /// Percent, by which a prediction is above the figure (or its range) or below it.
+  double error_percent(double predicted) const;
 };
 std::span<const Published> published_table();
 

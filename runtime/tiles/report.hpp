@@ -79,7 +79,9 @@ struct ReportOp {
   int64_t flops = 0;                           ///< of one run
   int64_t useful_permille = 0;  ///< flops against what all tiles could do at the op's peak rate in its cycles
   int64_t tiles = 0;            ///< that compute
-  int64_t temp_bytes = 0, state_bytes = 0, exchange_code_bytes = 0;
+  int64_t temp_bytes = 0, state_bytes = 0, exchange_code_bytes = 0, control_bytes = 0;
+  /// That stands once for the op, besides the code of its kinds of vertices.
+  int64_t code_bytes() const { return exchange_code_bytes + control_bytes; }
   int64_t exchanged_bytes = 0;  ///< by one run on the whole chip
   std::string plan;
   std::vector<ReportPlan> alternatives;
@@ -169,8 +171,8 @@ struct Shortage {
   std::string what;  ///< "tile 17 needs 876060 bytes and has 638976"
   int64_t tile = -1;
   int64_t needed = 0, available = 0;
-  int point = -1;                     ///< in Report::liveness
-  int op = -1;                        ///< the op that runs then
+  int point = -1;                     ///< in Report::liveness; -1 of code, which is always there
+  int op = -1;                        ///< the op that runs then; of code, the op that has most of it
   std::vector<TensorOnTile> tensors;  ///< on that tile then, largest first
 };
 

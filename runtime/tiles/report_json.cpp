@@ -26,6 +26,9 @@ Json machine_json(const Machine& m) {
           {"clock_hz", m.clock}, {"constants", std::move(constants)}};
 }
 
+/// A point's index, or -1 behind the last one that is kept.
+int kept_point(const Report& r, int point) { return point < static_cast<int>(r.liveness.size()) ? point : -1; }
+
 Json totals_json(const Report& r) {
   int64_t bytes = 0, code = 0;
   for (const TileMemory& t : r.tiles) bytes += t.total, code += t.code();
@@ -46,7 +49,7 @@ Json totals_json(const Report& r) {
           {"tiles_used", r.tiles_used},
           {"fullest_tile", r.fullest_tile},
           {"fullest_tile_bytes", any ? r.tiles[static_cast<size_t>(r.fullest_tile)].total : 0},
-          {"peak_point", any ? r.tiles[static_cast<size_t>(r.fullest_tile)].peak : -1},
+          {"peak_point", any ? kept_point(r, r.tiles[static_cast<size_t>(r.fullest_tile)].peak) : -1},
           {"total_bytes", bytes},
           {"always_live_bytes", r.always_live_bytes},
           {"code_bytes", code}};
@@ -110,6 +113,7 @@ Json op_json(const Report& r, const ReportOp& o, size_t plans) {
           {"temp_bytes", o.temp_bytes},
           {"state_bytes", o.state_bytes},
           {"exchange_code_bytes", o.exchange_code_bytes},
+          {"control_code_bytes", o.control_bytes},
           {"exchanged_bytes", o.exchanged_bytes},
           {"plan", o.plan},
           {"plans", plans},
@@ -166,7 +170,7 @@ Json problems_json(const Report& r) {
                         {"tile", s.tile},
                         {"needed", s.needed},
                         {"available", s.available},
-                        {"point", s.point},
+                        {"point", kept_point(r, s.point)},
                         {"op", s.op},
                         {"tensors", std::move(tensors)}});
   }
@@ -300,12 +304,19 @@ std::string page_text(std::span<const Report> runs, std::span<const Report> agai
 
 std::string trace_text(std::span<const Report> runs) {
   Json events = Json::array();
+  bool complete = true;
   for (size_t p = 0; p < runs.size(); ++p) {
     const Report& r = runs[p];
     const auto named = [&](std::string_view what, std::string_view name, int lane) {
       events.push_back({{"name", what}, {"ph", "M"}, {"pid", p}, {"tid", lane}, {"args", {{"name", name}}}});
     };
-    named("process_name", fmt::format("{} on {}", r.program, r.machine.name), 0);
+    complete = complete && r.timeline_complete;
+    named("process_name",
+          fmt::format("{} on {}{}", r.program, r.machine.name,
+                      r.timeline_complete
+                          ? ""
+                          : fmt::format(", its first {} steps", grouped(static_cast<int64_t>(r.timeline.size())))),
+          0);
     constexpr std::string_view lanes[] = {"op", "compute", "exchange", "sync", "host"};
     for (int lane = 0; lane < 5; ++lane) named("thread_name", lanes[lane], lane);
     for (size_t i = 0; i < r.timeline.size();) {
@@ -329,8 +340,18 @@ std::string trace_text(std::span<const Report> runs) {
                   r.machine.microseconds(end - start), p, 0,
                   {{"cycles", end - start}, {"repeats", repeats}, {"scope", op.scope}, {"plan", op.plan}}));
     }
+    if (!r.timeline_complete && !r.timeline.empty())
+      events.push_back({{"name", "the run goes on"},
+                        {"ph", "i"},
+                        {"s", "p"},
+                        {"ts", r.machine.microseconds(r.timeline.back().start + r.timeline.back().cycles)},
+                        {"pid", p},
+                        {"tid", 0},
+                        {"args", {{"steps_kept", r.timeline.size()}, {"cycles", r.cycles.total()}}}});
   }
-  return dump({{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}) + "\n";
+  return dump(
+             {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}, {"otherData", {{"complete", complete}}}}) +
+         "\n";
 }
 
 }  // namespace pxl::tiles

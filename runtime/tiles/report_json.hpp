@@ -16,7 +16,8 @@ std::string json_text(std::span<const Report> runs, std::span<const Report> agai
 std::string page_text(std::span<const Report> runs, std::span<const Report> against = {});
 
 /// Trace events, one process a report, one lane each for ops, compute, exchange, sync and host: complete events with
-/// times in microseconds of the machine's clock, in the Trace Event Format of Chrome.
+/// times in microseconds of the machine's clock, in the Trace Event Format of Chrome. Of a run with more steps than a
+/// report keeps the beginning: an instant says where it ends, otherData.complete is false.
 std::string trace_text(std::span<const Report> runs);
 
 /// How reports differ from those they are compared with, matched by name, else by place: totals, kinds of ops, the ops

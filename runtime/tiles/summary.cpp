@@ -49,6 +49,10 @@ std::string summary_text(const Report& r, size_t top) {
   s += fmt::format("  {} ops in {} graphs share {} plans of {} looked at; {} plans gave way to fit\n", r.ops.size(),
                    r.graphs.size(), r.search.keys, grouped(r.search.plans), r.search.moves);
 
+  if (!r.timeline_complete)
+    s += fmt::format("  the run has more steps than are kept: page and trace show the first {}\n",
+                     grouped(static_cast<int64_t>(r.timeline.size())));
+
   std::vector<size_t> order(r.ops.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -79,7 +83,9 @@ std::string summary_text(const Report& r, size_t top) {
     s += fmt::format("\n  does not fit: {}\n", shortage.what);
     if (shortage.op >= 0) {
       const ReportOp& o = r.ops[static_cast<size_t>(shortage.op)];
-      s += fmt::format("    while {}.{} runs{}{}\n", o.name, o.id, o.where.empty() ? "" : ", ", o.where);
+      const std::string op = fmt::format("{}.{}{}{}", o.name, o.id, o.where.empty() ? "" : ", ", o.where);
+      s += shortage.point >= 0 ? fmt::format("    while {} runs\n", op)
+                               : fmt::format("    {:>12}  {}, which has most of any op\n", grouped(o.code_bytes()), op);
     }
     for (size_t i = 0; i < std::min<size_t>(8, shortage.tensors.size()); ++i) {
       const ReportTensor& t = r.tensors[static_cast<size_t>(shortage.tensors[i].tensor)];

@@ -14,7 +14,7 @@ function prepared(run) {
   for (const o of run.ops) {
     o.label = `${o.name}.${o.id}`;
     o.part = run.part(o);
-    o.code_bytes = o.state_bytes + o.exchange_code_bytes;
+    o.code_bytes = o.state_bytes + o.exchange_code_bytes + o.control_code_bytes;
     // The same op of another run: ids differ, names and their order do not.
     const key = `${o.name} ${o.scope}`, again = seen.get(key) || 0;
     seen.set(key, again + 1);

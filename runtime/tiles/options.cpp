@@ -1,0 +1,43 @@
+// Options of the tile model as text.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/tiles/estimate.hpp"
+
+namespace pxl::tiles {
+
+void parse_memory_proportions(std::string_view given, EstimateOptions& options) {
+  std::string rest(given);
+  const auto proportion = [&](const std::string& word) {
+    char* end = nullptr;
+    const double value = std::strtod(word.c_str(), &end);
+    if (word.empty() || *end || !(value >= 0 && value <= 1))
+      throw Error(fmt::format("available-memory-proportion: `{}` is not a number from 0 to 1", word),
+                  {"0.6 for all ops, or for some: MatMul=0.3,107=0.1 by name or op id"}, Fault::usage);
+    return static_cast<int64_t>(value * 1000 + 0.5);
+  };
+  while (true) {
+    const size_t comma = rest.find(',');
+    const std::string word = rest.substr(0, comma);
+    const size_t equals = word.find('=');
+    if (equals == word.npos)
+      options.plan.available_memory_permille = proportion(word);
+    else
+      options.op_memory.emplace_back(word.substr(0, equals), proportion(word.substr(equals + 1)));
+    if (comma == rest.npos) return;
+    rest.erase(0, comma + 1);
+  }
+}
+
+void parse_partials(std::string_view given, EstimateOptions& options) {
+  if (given == "float16" || given == "half")
+    options.plan.half_partial_bytes = 2;
+  else if (given == "float32" || given == "float")
+    options.plan.half_partial_bytes = 4;
+  else
+    throw Error(fmt::format("partials: `{}` is neither float16 nor float32", given), {}, Fault::usage);
+}
+
+}  // namespace pxl::tiles

@@ -1,0 +1,228 @@
+// Partitions of convolutions: groups, batch and leading spatial axes, channels in and out. Parts of operands that
+// several tiles need, and the rims of windows, are gathered at once.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "runtime/tiles/plan.hpp"
+#include "runtime/tiles/window.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+/// All three convolutions as sums over `depth` channels and kernel elements (or, of the weights' gradient, over
+/// windows) for `columns` channels of the result.
+struct Problem {
+  int64_t groups = 1, batch = 1, depth = 1, columns = 1;  ///< channels of one group
+  Windows windows;
+  bool weights = false;  ///< the gradient of the weights
+  int64_t operand_bytes = 4, partial_bytes = 4, out_bytes = 4;
+};
+
+struct Cut {
+  int64_t groups = 1, batch = 1, first = 1, depth = 1, columns = 1;  ///< first: of the first spatial axis
+  int64_t rows() const { return batch * first; }
+  int64_t tiles() const { return groups * rows() * depth * columns; }
+};
+
+Problem problem_of(const PlanRequest& r) {
+  const OpSite& s = r.site;
+  const TensorSpec &a = s.input(0), &b = s.input(1), &y = s.out[0];
+  Problem p;
+  const bool conv = s.row.tiles.family == TileFamily::convolution;
+  p.weights = s.row.tiles.family == TileFamily::convolution_weights;
+  p.operand_bytes = std::min<int64_t>(4, element_bytes(a));
+  p.partial_bytes = p.operand_bytes >= 4 ? 4 : r.options.half_partial_bytes;
+  p.out_bytes = element_bytes(y);
+  p.groups = std::max<int64_t>(1, per_axis(s, "groups", 1, 1)[0]);
+  p.batch = std::max<int64_t>(1, a.shape[0]);
+  // The weights of all three: [channels that windows give, channels that they read, kernel].
+  const TensorSpec& weight = p.weights ? y : b;
+  const int64_t give = std::max<int64_t>(1, weight.shape[0] / p.groups), read = std::max<int64_t>(1, weight.shape[1]);
+  p.depth = conv ? read : give;
+  p.columns = conv ? give : read;
+  p.windows.transposed = !conv && !p.weights;
+  p.windows.from = spatial(p.weights ? b.shape : a.shape);
+  p.windows.to = spatial(p.weights ? a.shape : y.shape);
+  p.windows.kernel = spatial(weight.shape);
+  p.windows.stride = per_axis(s, "stride", p.windows.kernel.size(), 1);
+  p.windows.dilation = per_axis(s, "dilation", p.windows.kernel.size(), 1);
+  return p;
+}
+
+struct Block {
+  int64_t groups, batch, depth, columns;
+  std::vector<int64_t> field;
+};
+
+Block block_of(const Problem& p, const Cut& c) {
+  Block b{div_up(p.groups, c.groups), div_up(p.batch, c.batch), div_up(p.depth, c.depth), div_up(p.columns, c.columns),
+          p.windows.to};
+  if (!b.field.empty()) b.field[0] = div_up(std::max<int64_t>(1, b.field[0]), c.first);
+  return b;
+}
+
+/// The better of the unit's loop over the kernel's elements and of a product with the windows laid out as rows.
+void add_product(const Machine& m, const Problem& p, const Block& b, int64_t used, OpPlan& plan) {
+  const int64_t kernel = p.windows.kernel_size(), width = b.field.empty() ? 1 : std::max<int64_t>(1, b.field.back());
+  const int64_t windows = saturating_product(b.batch, p.windows.windows(b.field));
+  ConvolutionShape shape;
+  shape.product = {b.groups, windows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
+  shape.lines = std::max<int64_t>(1, windows / width);
+  shape.kernel = kernel;
+  const int64_t state = amp_state_bytes(m, shape.product);
+  if (p.weights) {
+    // For each element of the kernel: the windows' element at that place, then a product over batch and field.
+    const ProductShape one{b.groups, b.columns, windows, b.depth, p.operand_bytes, p.partial_bytes};
+    const int64_t copied = saturating_product(b.groups * b.columns, windows) * p.operand_bytes;
+    if (kernel > 1)
+      plan.compute(
+          m, "Rearrange",
+          saturating_product(kernel, rearrange_cycles(m, copied, std::min<int64_t>(8, width * p.operand_bytes))), used);
+    plan.compute(m, "ConvPartial1x1Out", saturating_product(kernel, product_cycles(m, one).cycles), used,
+                 amp_state_bytes(m, one));
+    if (kernel > 1) plan.temp_bytes += copied;
+    return;
+  }
+  const int64_t loop = convolution_cycles(m, shape);
+  ProductShape laid_out = shape.product;
+  laid_out.depth = saturating_product(b.depth, kernel);
+  const int64_t copied = saturating_product(saturating_product(b.groups, windows), laid_out.depth) * p.operand_bytes;
+  const int64_t rows = kernel == 1 ? 0 : rearrange_cycles(m, copied, std::min<int64_t>(8, width * p.operand_bytes));
+  const ProductCost product = product_cycles(m, laid_out);
+  if (rows + product.cycles <= loop && (kernel == 1 || copied <= m.memory / 2)) {
+    plan.compute(m, "Rearrange", rows, used);
+    plan.compute(m, product.vertex == ProductVertex::amp ? "ConvPartial1x1Out" : "ConvPartialHorizontalMac",
+                 product.cycles, used, state);
+    if (kernel > 1) plan.temp_bytes += copied;
+  } else {
+    plan.compute(m, "ConvPartialnx1", loop, used, state + 8 * kernel);
+  }
+}
+
+/// Steps and bytes of a partition.
+void lay_out(const Machine& m, const Problem& p, const Cut& c, OpPlan& plan) {
+  const Block b = block_of(p, c);
+  const int64_t kernel = p.windows.kernel_size(), used = c.tiles();
+  const int64_t field = saturating_product(b.batch, element_count(b.field));
+  // The operand over the field, with the rims that neighbours hold; and the other operand.
+  const int64_t reads = p.weights ? b.columns : b.depth;
+  const int64_t data =
+      saturating_product(saturating_product(b.groups * reads, b.batch), p.windows.needed(b.field)) * p.operand_bytes;
+  const int64_t other = (p.weights ? saturating_product(b.groups * b.depth, field)
+                                   : saturating_product(b.groups * b.depth, b.columns * kernel)) *
+                        p.operand_bytes;
+  const int64_t sums = p.weights ? saturating_product(b.groups * b.depth, b.columns * kernel)
+                                 : saturating_product(b.groups * b.columns, field);
+  // Tiles that share a part; of the weights' gradient field and batch are what is summed.
+  const int64_t data_sharers = p.weights ? c.depth : c.columns, other_sharers = p.weights ? c.columns : c.rows();
+  const int64_t partials = p.weights ? c.rows() : c.depth;
+  int64_t from = 1;
+  for (const int64_t n : p.windows.from) from = saturating_product(from, n);
+  const int64_t own = saturating_product(saturating_product(b.groups * reads, b.batch), div_up(from, c.first)) *
+                      p.operand_bytes / data_sharers;
+  Traffic gather;
+  const int64_t data_in = std::max<int64_t>(0, data - own), other_in = other - other / other_sharers;
+  gather.in = data_in + other_in;
+  gather.out = gather.in > 0
+                   ? std::max<int64_t>(p.operand_bytes, (data_in ? own : 0) + (other_in ? other / other_sharers : 0))
+                   : 0;
+  const int64_t line = std::max<int64_t>(1, b.field.empty() ? 1 : b.field.back()) * p.operand_bytes;
+  gather.fragments = div_up(data_in, std::min<int64_t>(256, std::max(line, int64_t{4}))) +
+                     std::max(other_in > 0 ? other_sharers - 1 : 0, div_up(other_in, 256));
+  gather.runs =
+      std::max<int64_t>(1, div_up(data_in, std::max<int64_t>(line, 4)) + (other_in > 0 ? other_sharers - 1 : 0));
+  gather.total = saturating_product(gather.in, used);
+  plan.exchange(m, "operands to where they are used", gather);
+  plan.temp_bytes = data + (other_in ? other : 0);
+  add_product(m, p, b, used, plan);
+  plan.resident_bytes = own + div_up(other, other_sharers);
+  const int64_t sum_bytes = saturating_product(sums, p.partial_bytes);
+  if (partials > 1) {
+    const int64_t mine = div_up(sums, partials);
+    const int64_t arrives = plan.sum_partials(m, "partial sums", partials, sums, p.partial_bytes, p.out_bytes, used);
+    plan.temp_bytes = std::max(plan.temp_bytes + sum_bytes, sum_bytes + arrives);
+    plan.resident_bytes += mine * p.out_bytes;
+  } else {
+    if (p.partial_bytes != p.out_bytes) {
+      plan.compute(m, "Cast", cast_cycles(m, sums, p.partial_bytes, p.out_bytes), used);
+      plan.temp_bytes += sum_bytes;
+    }
+    plan.resident_bytes += sums * p.out_bytes;
+  }
+}
+
+/// Cuts [batch, groups x channels, first spatial axis, ...].
+std::vector<int32_t> parts_of(const TensorSpec& spec, int64_t batch, int64_t channels, int64_t first) {
+  std::vector<int32_t> parts(spec.shape.size(), 1);
+  const int64_t given[] = {batch, channels, first};
+  for (size_t i = 0; i < 3 && i < parts.size(); ++i) parts[i] = static_cast<int32_t>(given[i]);
+  return parts;
+}
+
+void set_layouts(const PlanRequest& r, const Problem& p, const Cut& c, OpPlan& plan) {
+  const TensorSpec &a = r.site.input(0), &b = r.site.input(1), &y = r.site.out[0];
+  const auto data = [&](const TensorSpec& t, int64_t channels, int64_t spread) {
+    return r.layout(block_layout(t, parts_of(t, c.batch, c.groups * channels, c.first), spread));
+  };
+  const auto weight = [&](const TensorSpec& t, int64_t spread) {
+    const bool conv = r.site.row.tiles.family == TileFamily::convolution;
+    return r.layout(
+        block_layout(t, parts_of(t, c.groups * (conv ? c.columns : c.depth), conv ? c.depth : c.columns, 1), spread));
+  };
+  if (p.weights) {
+    plan.in = {data(a, c.depth, c.columns), data(b, c.columns, c.depth)};
+    plan.out = {weight(y, c.rows())};
+  } else {
+    plan.in = {data(a, c.depth, c.columns), weight(b, c.rows())};
+    plan.out = {data(y, c.columns, c.depth)};
+  }
+}
+
+}  // namespace
+
+void plan_convolution(const PlanRequest& r) {
+  const Machine& m = r.machine;
+  const Problem p = problem_of(r);
+  if (p.windows.to.empty()) return plan_elementwise(r);
+  const int64_t first = std::max<int64_t>(1, p.windows.to[0]);
+  const int64_t grain = p.weights ? 1 : product_column_grain(m, p.operand_bytes, p.partial_bytes);
+  const auto groups = part_counts(p.groups, 1, m.tiles), batches = part_counts(p.batch, 1, m.tiles);
+  const auto depths = part_counts(p.depth, p.weights ? grain : product_depth_grain(p.operand_bytes), 64);
+  const auto columns = part_counts(p.columns, p.weights ? product_depth_grain(p.operand_bytes) : grain, m.tiles);
+  std::vector<OpPlan> found;
+  for (const int64_t g : groups) {
+    if (g * 8 < std::min(p.groups, m.tiles)) continue;
+    for (const int64_t batch : batches) {
+      // Spatial axes are cut where the batch is dealt out already.
+      const auto firsts = batch * 2 > p.batch ? part_counts(first, 1, m.tiles) : std::vector<int64_t>{1};
+      for (const int64_t h : firsts)
+        for (const int64_t depth : depths) {
+          if (saturating_product(g * batch, h * depth) > m.tiles) break;
+          int taken = 0;
+          for (auto n = columns.rbegin(); n != columns.rend() && taken < 3; ++n) {
+            const Cut cut{g, batch, h, depth, *n};
+            if (cut.tiles() > m.tiles) continue;
+            ++taken;
+            OpPlan plan = r.start("gather all");
+            lay_out(m, p, cut, plan);
+            const auto beats = [](const OpPlan& a, const OpPlan& b) {
+              return a.cycles <= b.cycles && a.temp_bytes <= b.temp_bytes && a.resident_bytes <= b.resident_bytes;
+            };
+            if (std::any_of(found.begin(), found.end(), [&](const OpPlan& k) { return beats(k, plan); })) continue;
+            std::erase_if(found, [&](const OpPlan& k) { return beats(plan, k); });
+            set_layouts(r, p, cut, plan);
+            const Block b = block_of(p, cut);
+            plan.text = fmt::format("{} x {} x {} x {} x {} parts: {} of {} channels in, {} out, field {}", g, batch, h,
+                                    depth, *n, b.batch, b.depth, b.columns, fmt::join(b.field, " x "));
+            found.push_back(std::move(plan));
+          }
+        }
+    }
+  }
+  for (OpPlan& plan : found) r.plans.push_back(std::move(plan));
+}
+
+}  // namespace pxl::tiles

@@ -1,0 +1,75 @@
+// Plans of pools and their gradients: windows over batch, channels and leading spatial axes, each on its own tile.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/tiles/plan.hpp"
+#include "runtime/tiles/window.hpp"
+
+namespace pxl::tiles {
+
+void plan_pooling(const PlanRequest& r) {
+  const Machine& m = r.machine;
+  const OpSite& s = r.site;
+  const TensorSpec& y = s.out[0];
+  Windows w;
+  // Gradients give what windows read, or (of gradients of maxima) look at it once more.
+  w.to = spatial(y.shape);
+  w.from = spatial(s.input(0).shape);
+  const size_t axes = w.to.size();
+  w.kernel = per_axis(s, "kernel_size", axes, 1);
+  w.stride = per_axis(s, "stride", axes, 1);
+  w.dilation = per_axis(s, "dilation", axes, 1);
+  int64_t read = 1, given = 1;
+  for (size_t i = 0; i < axes; ++i)
+    read = saturating_product(read, w.from[i]), given = saturating_product(given, w.to[i]);
+  w.transposed = given > read;
+  if (axes == 0) return plan_elementwise(r);
+  const int64_t planes = saturating_product(y.shape[0], y.shape[1]), size = element_bytes(y), kernel = w.kernel_size();
+  for (const int64_t spatial_parts : part_counts(w.to[0], 1, 64)) {
+    const int64_t batch = std::min(y.shape[0], std::max<int64_t>(1, m.tiles / spatial_parts));
+    const int64_t channels = std::min(y.shape[1], std::max<int64_t>(1, m.tiles / spatial_parts / batch));
+    if (batch * channels * spatial_parts > m.tiles) break;
+    if (spatial_parts > 1 && batch * channels < planes) break;  // planes first
+    std::vector<int32_t> parts(y.shape.size(), 1);
+    parts[0] = static_cast<int32_t>(batch);
+    parts[1] = static_cast<int32_t>(channels);
+    parts[2] = static_cast<int32_t>(spatial_parts);
+    const Layout to = block_layout(y, parts);
+    OpPlan plan = r.start("by windows");
+    std::vector<int64_t> block = w.to;
+    block[0] = div_up(block[0], spatial_parts);
+    const int64_t mine = saturating_product(div_up(y.shape[0], batch), div_up(y.shape[1], channels));
+    const int64_t outputs = saturating_product(mine, element_count(block));
+    // The rims of windows lie with neighbours.
+    const int64_t own = saturating_product(mine, div_up(read, spatial_parts)),
+                  all = saturating_product(mine, w.needed(block));
+    Traffic rims;
+    int64_t operands = 0;
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      if (!s.in[i]) continue;
+      plan.in[i] = r.layout(block_layout(*s.in[i], parts));
+      plan.resident_bytes += elements_at_most(r.pool.table.at(plan.in[i]), s.in[i]->shape) * element_bytes(*s.in[i]);
+      if (++operands > 1 || spatial_parts == 1) continue;
+      rims.in = rims.out = std::max<int64_t>(0, all - own) * size;
+      rims.fragments = div_up(rims.in, std::max<int64_t>(4, w.from.back() * size));
+      rims.total = saturating_product(rims.in, to.tiles());
+    }
+    plan.exchange(m, "rims of windows", rims);
+    plan.temp_bytes = rims.in;
+    // Of a gradient, each window that reaches an element adds to it: kernel / stride of them along an axis.
+    int64_t terms = kernel;
+    if (w.transposed)
+      for (const int64_t step : w.stride) terms = div_up(terms, step);
+    plan.compute(m, "Pooling", reduce_cycles(m, outputs, saturating_product(terms, operands), size, false), to.tiles(),
+                 32);
+    plan.resident_bytes += outputs * size;
+    plan.out.push_back(r.layout(to));
+    for (size_t i = 1; i < s.out.size(); ++i) plan.out.push_back(r.layout(linear_layout(m, s.out[i])));
+    plan.text = fmt::format("{} planes of {} windows on each of {} tiles", mine, element_count(block), to.tiles());
+    r.plans.push_back(std::move(plan));
+  }
+  if (r.plans.empty()) plan_elementwise(r);
+}
+
+}  // namespace pxl::tiles

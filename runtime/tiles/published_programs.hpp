@@ -1,0 +1,38 @@
+// Programs of which figures were published, rebuilt as graphs: what the model says of each. Where a source leaves a
+// size open, the comment says which was taken. Reports are made once.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/tiles/report.hpp"
+
+namespace pxl::tiles {
+
+/// A dense layer of float32 with 16.1 MiB of parameters: [32, 2048] x [2048, 2060] + bias; rows are an assumption.
+const Report& published_dense_layer();
+/// Two calls of one graph sigmoid(x w + b) of [64, 64] float32, on eight tiles.
+const Report& published_two_calls();
+/// Two products with one weight, all matrices 1024 x 1024 in float16, on eight tiles.
+const Report& published_shared_weight();
+/// Twenty dense layers [1400, 1400] of float32 with biases, unrolled; 32 rows are an assumption.
+const Report& published_twenty_layers();
+/// A ViT of 27 layers (729 tokens, width 1152, 16 heads, 4304 inner), its layer outlined; products in float16, weights
+/// held in one byte an element.
+const Report& published_vit();
+/// One layer of BERT-large (1024 wide, 16 heads), eight sequences of 128, float16; with or without rotated operands.
+const Report& published_bert_layer(bool rotate);
+/// Training of nanoGPT (6 layers, 6 heads, 384 wide, 65 characters; 10.7 million parameters) in float32, in batches of
+/// two: the softmax of each layer then takes the published 50.33 MB at 1,024 tokens.
+const Report& published_nanogpt(int64_t tokens);
+/// One product in float16 on a C600.
+const Report& published_product(std::string_view which);
+
+/// Bytes of a category, mean over the tiles.
+double mean_bytes(const Report& r, MemoryCategory category);
+/// All bytes, mean over the tiles; and of the fullest tile.
+double mean_bytes(const Report& r);
+double most_bytes(const Report& r);
+/// Code of the largest exchange phase that is no change of layout, on the busiest tile.
+double largest_exchange_code(const Report& r);
+
+}  // namespace pxl::tiles

@@ -1,0 +1,170 @@
+// Changes of layout: what lies in place already, and what the rest costs.
+#include <algorithm>
+
+#include "runtime/tiles/cost.hpp"
+#include "runtime/tiles/layout.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+struct Range {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return std::max<int64_t>(0, end - begin); }
+};
+
+Range common(const Range& a, const Range& b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
+
+/// Part i of a balanced division of n: the first n % parts have one more.
+Range part_of(int64_t n, int64_t parts, int64_t i) {
+  const int64_t each = n / parts, more = n % parts, begin = i * each + std::min(i, more);
+  return {begin, begin + each + (i < more ? 1 : 0)};
+}
+
+/// A layout that tells what each tile has: a run of the row-major order, or a box.
+class Placement {
+ public:
+  Placement(const Machine& m, const Layout& layout, const Shape& shape)
+      : l_(layout), shape_(shape), tiles_(m.tiles), each_(layout.tiles() / layout.copies) {
+    if (l_.flat) return;
+    // Blocks are runs where all axes before the last that is cut are cut into single indices.
+    size_t last = 0;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (l_.parts[i] > 1) last = i;
+    for (size_t i = 0; i < last; ++i) runs_ = runs_ && l_.parts[i] == shape[i];
+  }
+
+  bool runs() const { return l_.flat || runs_; }
+  int64_t each() const { return each_; }  ///< tiles of one copy
+  int64_t tile_of(int64_t copy, int64_t index) const { return (l_.first + copy * each_ + index) % tiles_; }
+  /// The index, within its copy, of a tile's part; -1 where it has none.
+  int64_t index_at(int64_t tile) const {
+    const int64_t behind = (tile - l_.first % tiles_ + tiles_) % tiles_;
+    return behind < each_ * l_.copies ? behind % each_ : -1;
+  }
+
+  Range run(int64_t index) const {
+    if (l_.flat) {
+      const int64_t n = element_count(shape_), grains = div_up(n, l_.grain);
+      const Range r = part_of(grains, std::max<int64_t>(1, l_.tiles_used), index);
+      return {std::min(n, r.begin * l_.grain), std::min(n, r.end * l_.grain)};
+    }
+    int64_t block = index / l_.spread, begin = 0, size = 1, inner = 1;
+    for (size_t i = shape_.size(); i-- > 0;) {
+      const Range r = part_of(shape_[i], l_.parts[i], block % l_.parts[i]);
+      block /= l_.parts[i];
+      begin += r.begin * inner;
+      size *= r.size();
+      inner *= shape_[i];
+    }
+    const Range mine = part_of(size, l_.spread, index % l_.spread);
+    return {begin + mine.begin, begin + mine.end};
+  }
+
+  int64_t size(int64_t index) const {
+    if (runs()) return run(index).size();
+    int64_t block = index / l_.spread, n = 1;
+    for (size_t i = shape_.size(); i-- > 0;) {
+      n *= part_of(shape_[i], l_.parts[i], block % l_.parts[i]).size();
+      block /= l_.parts[i];
+    }
+    return part_of(n, l_.spread, index % l_.spread).size();
+  }
+
+  /// Elements that part `a` of this and part `b` of another have in common, as far as it is known.
+  int64_t shared(int64_t a, const Placement& other, int64_t b) const {
+    if (runs() && other.runs()) return common(run(a), other.run(b)).size();
+    if (l_.flat || other.l_.flat) return 0;
+    if (l_.parts == other.l_.parts) {
+      if (a / l_.spread != b / other.l_.spread) return 0;
+      int64_t block = a / l_.spread, n = 1;
+      for (size_t i = shape_.size(); i-- > 0;) {
+        n *= part_of(shape_[i], l_.parts[i], block % l_.parts[i]).size();
+        block /= l_.parts[i];
+      }
+      return common(part_of(n, l_.spread, a % l_.spread), part_of(n, other.l_.spread, b % other.l_.spread)).size();
+    }
+    if (l_.spread > 1 || other.l_.spread > 1) return 0;
+    int64_t n = 1;
+    for (size_t i = shape_.size(); i-- > 0 && n > 0;) {
+      n *= common(part_of(shape_[i], l_.parts[i], a % l_.parts[i]),
+                  part_of(shape_[i], other.l_.parts[i], b % other.l_.parts[i]))
+               .size();
+      a /= l_.parts[i];
+      b /= other.l_.parts[i];
+    }
+    return n;
+  }
+
+ private:
+  const Layout& l_;
+  const Shape& shape_;
+  int64_t tiles_, each_;
+  bool runs_ = true;
+};
+
+int64_t in_place(const Placement& from, const Placement& to, int64_t copy, int64_t index) {
+  const int64_t there = from.index_at(to.tile_of(copy, index));
+  return there < 0 ? 0 : from.shared(there, to, index);
+}
+
+/// The most elements of a part of `to` that its tile does not have in `from`.
+int64_t most_moved(const Placement& from, const Placement& to, int64_t copies, int64_t largest) {
+  int64_t most = 0;
+  // Larger parts come first, but for the first of all, which lies where it should most often.
+  for (int64_t copy = 0; copy < copies; ++copy)
+    for (int64_t i = 0; i < to.each() && most < largest; ++i) {
+      const int64_t index = i + 1 == to.each() ? 0 : i + 1;
+      most = std::max(most, to.size(index) - in_place(from, to, copy, index));
+    }
+  return most;
+}
+
+int64_t all_moved(const Placement& from, const Placement& to, int64_t copies) {
+  int64_t sum = 0;
+  for (int64_t copy = 0; copy < copies; ++copy)
+    for (int64_t i = 0; i < to.each(); ++i) sum += to.size(i) - in_place(from, to, copy, i);
+  return sum;
+}
+
+Relayout change(const Machine& m, const Layout& from, const Layout& to, const TensorSpec& spec, bool all) {
+  Relayout r;
+  if (from == to || spec.size() == 0) return r;
+  const auto size = static_cast<int64_t>(size_of(spec.dtype));
+  int64_t in = elements_at_most(to, spec.shape), out = elements_at_most(from, spec.shape);
+  int64_t total = saturating_product(element_count(spec.shape), to.copies);
+  // A layout on more tiles than there are has no place of its own.
+  if (from.tiles() <= m.tiles && to.tiles() <= m.tiles) {
+    const Placement a(m, from, spec.shape), b(m, to, spec.shape);
+    in = most_moved(a, b, to.copies, in);
+    if (in == 0) return r;
+    // Where there are copies, any of them may be the one that is sent: once, to all.
+    if (from.copies == 1 && to.copies == 1) out = std::max<int64_t>(1, most_moved(b, a, 1, out));
+    if (all) total = all_moved(a, b, to.copies);
+  }
+  in *= size;
+  out *= size;
+  const int64_t run = std::max<int64_t>(1, std::min(run_length(from, spec.shape), run_length(to, spec.shape)));
+  r.traffic.in = in;
+  r.traffic.out = out;  // copies are one send
+  r.traffic.total = saturating_product(total, size);
+  r.traffic.fragments = std::max(div_up(in, run * size), div_up(out, run * size));
+  r.temp_bytes = in;
+  // Pieces arrive in the order of their sources; where a piece is less than a row of the destination they are put in
+  // order on the tile.
+  if (run < run_length(to, spec.shape)) r.copy_cycles = rearrange_cycles(m, in, std::min<int64_t>(run * size, 8));
+  r.cycles = m.sync + exchange_cycles(m, r.traffic) + r.copy_cycles;
+  return r;
+}
+
+}  // namespace
+
+Relayout relayout(const Machine& m, const Layout& from, const Layout& to, const TensorSpec& spec) {
+  return change(m, from, to, spec, true);
+}
+
+int64_t relayout_cycles(const Machine& m, const Layout& from, const Layout& to, const TensorSpec& spec) {
+  return change(m, from, to, spec, false).cycles;
+}
+
+}  // namespace pxl::tiles

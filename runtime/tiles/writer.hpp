@@ -1,0 +1,70 @@
+// Writes the report of a mapping and its memory.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/tiles/memory.hpp"
+#include "runtime/tiles/report.hpp"
+
+namespace pxl::tiles {
+
+inline void add_times(PhaseCycles& sum, const PhaseCycles& one, int64_t times) {
+  sum.compute += saturating_product(one.compute, times);
+  sum.exchange += saturating_product(one.exchange, times);
+  sum.sync += saturating_product(one.sync, times);
+  sum.host += saturating_product(one.host, times);
+}
+
+/// Work against what could be done at a rate in some cycles.
+inline int64_t permille_of(int64_t work, int64_t cycles, int64_t rate) {
+  const double could = static_cast<double>(cycles) * static_cast<double>(rate);
+  return could > 0 ? static_cast<int64_t>(1000.0 * static_cast<double>(work) / could) : 0;
+}
+
+class Writer {
+ public:
+  Writer(const Mapping& mapping, const Memory& memory, Report& report) : m_(mapping), memory_(memory), r_(report) {}
+
+  void write() {
+    for (const GraphView& view : m_.graphs()) write_ops(view);
+    graph_cycles();
+    write_bodies();
+    begin_memory();
+    expand(0, 1);
+    totals();
+    write_memory();
+  }
+
+ private:
+  // writer_ops.cpp
+  int64_t peak_rate(const Op& op) const;
+  void step(ReportOp& op, StepKind kind, std::string_view what, int64_t cycles, int64_t mean, int64_t tiles,
+            const Traffic& t);
+  void relayout_steps(ReportOp& op, const Tensor* t, int32_t to);
+  void call_copies(ReportOp& out, const Op& op);
+  void write_ops(const GraphView& view);
+  void graph_cycles();
+  void write_bodies();
+  // writer_schedule.cpp
+  int64_t cycles_of(const Graph* g) const;
+  void begin_memory();
+  void hold(const Lifetime& l, int64_t sign);
+  LivenessPoint point(const Op& op, int64_t repeats) const;
+  void expand(int graph, int64_t repeats);
+  // writer_memory.cpp
+  void totals();
+  void write_memory();
+  void shortages(const std::unordered_map<const Tensor*, int>& tensors);
+
+  const Mapping& m_;
+  const Memory& memory_;
+  Report& r_;
+  std::unordered_map<const Op*, int> index_of_;
+  std::vector<PhaseCycles> once_;
+  std::vector<int64_t> held_;  // by tile, at the point that is written
+  int copied_into_ = 0;
+  int64_t clock_ = 0, live_ = 0;
+};
+
+}  // namespace pxl::tiles

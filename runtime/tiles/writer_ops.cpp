@@ -1,0 +1,210 @@
+// Ops and their steps, graphs and bodies of the report.
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "runtime/tiles/writer.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+void count(PhaseCycles& sum, StepKind kind, int64_t cycles) {
+  switch (kind) {
+    case StepKind::exchange: sum.exchange += cycles; break;
+    case StepKind::sync: sum.sync += cycles; break;
+    case StepKind::host: sum.host += cycles; break;
+    default: sum.compute += cycles; break;
+  }
+}
+
+std::string place_of(const Origin& origin) {
+  if (!origin.span) return {};
+  const Position p = origin.span.file->position(origin.span.begin);
+  return fmt::format("{}:{}:{}", origin.span.file->name(), p.line, p.column);
+}
+
+}  // namespace
+
+int64_t Writer::peak_rate(const Op& op) const {
+  const int64_t bytes = op.outputs.empty() ? 4 : std::min<int64_t>(4, element_bytes(op.outputs[0]->spec));
+  const Machine& m = m_.machine();
+  if (op.row->tiles.family == TileFamily::product)
+    return 2 * m.tiles * m.macs(bytes, bytes >= 4 ? 4 : m_.options().plan.half_partial_bytes);
+  return m.tiles * m.vector_elements(bytes);
+}
+
+void Writer::step(ReportOp& op, StepKind kind, std::string_view what, int64_t cycles, int64_t mean, int64_t tiles,
+                  const Traffic& t) {
+  ReportStep s;
+  s.kind = kind;
+  s.what = std::string(what);
+  s.op = static_cast<int>(r_.ops.size());
+  s.cycles = cycles;
+  s.mean_cycles = mean;
+  s.tiles = tiles;
+  s.bytes_in = t.in;
+  s.bytes_out = t.out;
+  s.bytes = t.total;
+  s.fragments = t.fragments;
+  s.code_bytes = kind == StepKind::exchange ? exchange_code_bytes(t) : 0;
+  s.times = op.times;
+  count(op.cycles, kind, cycles);
+  if (kind == StepKind::exchange) op.exchanged_bytes += t.total, op.exchange_code_bytes += s.code_bytes;
+  r_.steps.push_back(std::move(s));
+  ++op.step_count;
+}
+
+void Writer::relayout_steps(ReportOp& op, const Tensor* t, int32_t to) {
+  const Relayout& c = m_.relayout_to(t, to);
+  if (c.cycles == 0) return;
+  const Machine& m = m_.machine();
+  op.relayout_cycles += c.cycles;
+  step(op, StepKind::sync, "sync", m.sync, m.sync, m.tiles, {});
+  const int64_t exchange = exchange_cycles(m, c.traffic);
+  step(op, StepKind::exchange, fmt::format("{} to another layout", t->name), exchange, exchange, m.tiles, c.traffic);
+  if (c.copy_cycles > 0) {
+    const int64_t used = std::min(m.tiles, m_.layout(to).tiles());
+    step(op, StepKind::compute, "Rearrange", c.copy_cycles, c.copy_cycles * used / m.tiles, used, {});
+  }
+}
+
+// A call copies what is not aliased: on the tile where both lie alike, else through an exchange.
+void Writer::call_copies(ReportOp& out, const Op& op) {
+  const Machine& m = m_.machine();
+  const auto copy = [&](const Tensor* from, const Tensor* to) {
+    if (!from || !to) return;
+    const int32_t layout = m_.layout_of(to);
+    const int64_t bytes = elements_at_most(m_.layout(layout), to->spec.shape) * element_bytes(to->spec);
+    r_.graphs[static_cast<size_t>(copied_into_)].copied_bytes += saturating_product(to->spec.bytes(), out.times);
+    const int64_t before = out.cycles.total();
+    if (m_.relayout_to(from, layout).cycles > 0)
+      relayout_steps(out, from, layout);
+    else if (const int64_t c = memcpy_cycles(m, bytes))
+      step(out, StepKind::call, fmt::format("copy {}", to->name), c,
+           c * std::min(m.tiles, m_.layout(layout).tiles()) / m.tiles, std::min(m.tiles, m_.layout(layout).tiles()),
+           {});
+    r_.graphs[static_cast<size_t>(copied_into_)].copy_cycles +=
+        saturating_product(out.cycles.total() - before, out.times);
+  };
+  for (size_t which = 0; which < op.called.size(); ++which) {
+    const Graph& callee = *op.called[which];
+    copied_into_ = m_.graph_index(&callee);
+    for (size_t i = 0; i < callee.inputs().size(); ++i)
+      if (!passed_by_reference(op, which, i)) copy(op.inputs[first_slot(op, which) + i], callee.inputs()[i]);
+    for (size_t i = 0; i < op.outputs.size() && i < callee.outputs().size(); ++i)
+      copy(callee.outputs()[i], op.outputs[i]);
+  }
+}
+
+void Writer::write_ops(const GraphView& view) {
+  const int graph = m_.graph_index(view.graph);
+  for (const Op* op : view.order) {
+    ReportOp out;
+    out.id = op->id;
+    out.name = std::string(op->row->schedule);
+    out.scope = op->outputs.empty() ? (op->stream ? op->stream->name() : std::string()) : op->outputs[0]->name;
+    out.family = std::string(family_row(op->row->tiles.family).name);
+    out.where = place_of(op->origin);
+    out.graph = graph;
+    for (const Tensor* t : op->inputs)
+      if (t) out.operands.push_back(text(t->spec));
+    for (const Tensor* t : op->outputs) out.results.push_back(text(t->spec));
+    out.times = view.runs;
+    out.first_step = static_cast<int>(r_.steps.size());
+    if (op->called.empty()) {
+      const OpPlan& plan = m_.plan(*op);
+      for (size_t i = 0; i < op->inputs.size(); ++i)
+        if (op->inputs[i]) relayout_steps(out, op->inputs[i], plan.in[i]);
+      out.control_bytes = control_bytes_a_step * out.step_count;
+      int64_t planned = out.exchange_code_bytes;
+      for (const PlanStep& s : plan.steps) step(out, s.kind, s.what, s.cycles, s.mean_cycles, s.tiles, s.traffic);
+      planned = out.exchange_code_bytes - planned;
+      const SiteStorage site(*op);
+      OpSite full = site.site;
+      full.out = site.out;
+      if (op->row->flops)
+        out.flops = op->row->flops(full);
+      else if (op->row->role == Role::compute && !op->row->view)
+        for (const Tensor* t : op->outputs) out.flops += t->spec.size();
+      // A loop of a plan has its code once, however many steps it makes.
+      out.exchange_code_bytes += plan.code_bytes - planned;
+      out.control_bytes += control_bytes_a_step * plan.control_steps;
+      out.tiles = plan.tiles;
+      out.temp_bytes = memory_.temp_bytes(*op);
+      out.state_bytes = plan.state_bytes;
+      out.plan = plan.text;
+      const auto& plans = m_.plans(*op);
+      for (size_t i = 0; i < plans.size(); ++i)
+        out.alternatives.push_back({plans[i].text, std::string(plans[i].family), plans[i].cycles, plans[i].temp_bytes,
+                                    plans[i].resident_bytes, plans[i].code_bytes + plans[i].state_bytes, plans[i].tiles,
+                                    static_cast<int>(i) == m_.chosen(*op)});
+    } else {
+      call_copies(out, *op);
+      out.control_bytes = control_bytes_a_step * (1 + static_cast<int64_t>(op->inputs.size() + op->outputs.size()));
+    }
+    const int64_t cycles = out.cycles.total();
+    out.total_cycles = saturating_product(cycles, out.times);
+    out.useful_permille = permille_of(out.flops, cycles, peak_rate(*op));
+    index_of_[op] = static_cast<int>(r_.ops.size());
+    r_.ops.push_back(std::move(out));
+  }
+}
+
+void Writer::graph_cycles() {
+  // Callees stand behind their callers; a branch takes the longer of its two.
+  once_.resize(m_.graphs().size());
+  for (size_t g = m_.graphs().size(); g-- > 0;) {
+    const GraphView& view = m_.graphs()[g];
+    ReportGraph& out = r_.graphs[g];
+    int64_t code = 0;
+    for (const Op* op : view.order) {
+      const ReportOp& o = r_.ops[static_cast<size_t>(index_of_.at(op))];
+      code += o.state_bytes + o.code_bytes();
+      add_times(once_[g], o.cycles, 1);
+      PhaseCycles most;
+      for (const Graph* called : op->called) {
+        const PhaseCycles& below = once_[static_cast<size_t>(m_.graph_index(called))];
+        if (called == op->called[0] || below.total() > most.total()) most = below;
+      }
+      add_times(once_[g], most, iterations(*op));
+    }
+    out.name = view.graph->is_main() ? "main" : view.graph->id();
+    out.calls = view.calls;
+    out.runs = view.runs;
+    out.cycles = once_[g].total();
+    out.code_bytes = code;
+    out.saved_bytes = saturating_product(code, std::max<int64_t>(0, view.calls - 1));
+  }
+}
+
+void Writer::write_bodies() {
+  for (const GraphView& view : m_.graphs()) {
+    ProgramNode body;
+    body.label = r_.graphs[r_.bodies.size()].name;
+    body.graph = static_cast<int>(r_.bodies.size());
+    for (const Op* op : view.order) {
+      ProgramNode node;
+      node.op = index_of_.at(op);
+      node.label = r_.ops[static_cast<size_t>(node.op)].name;
+      switch (op->row->role) {
+        case Role::call: node.kind = ProgramNode::Kind::call; break;
+        case Role::loop: node.kind = ProgramNode::Kind::loop; break;
+        case Role::branch: node.kind = ProgramNode::Kind::branch; break;
+        default: node.kind = ProgramNode::Kind::op; break;
+      }
+      node.repeats = iterations(*op);
+      if (!op->called.empty()) node.graph = m_.graph_index(op->called[0]);
+      for (size_t i = 1; i < op->called.size(); ++i) {
+        ProgramNode other;
+        other.kind = ProgramNode::Kind::call;
+        other.graph = m_.graph_index(op->called[i]);
+        other.label = "else";
+        node.children.push_back(std::move(other));
+      }
+      body.children.push_back(std::move(node));
+    }
+    r_.bodies.push_back(std::move(body));
+  }
+}
+
+}  // namespace pxl::tiles
