@@ -27,6 +27,16 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set_source_files_properties(${kernels_dir}/block_avx512.cpp PROPERTIES COMPILE_OPTIONS "${block_options};-march=x86-64-v4")
 endif()
 
+# Loops over windows: plain code that the compiler turns into vector code at this level only, and short loops that it
+# should not turn into calls of memcpy.
+set(window_options -O3 -fno-trapping-math)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  list(APPEND window_options -fno-tree-loop-distribute-patterns)
+endif()
+foreach(file convolution pooling resample)
+  set_source_files_properties(${kernels_dir}/${file}.cpp PROPERTIES COMPILE_OPTIONS "${window_options}")
+endforeach()
+
 # The same for the products. GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a mistake of ours,
 # hence the two warnings that are off.
 set(product_options -O3 -fno-math-errno)

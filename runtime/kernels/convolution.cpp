@@ -37,7 +37,8 @@ struct Tiling {
     const int64_t columns = std::max<int64_t>(good_columns, tile_elements / std::max<int64_t>(1, depth));
     rows_per_tile = std::clamp<int64_t>(columns / last.out, 1, rows);
     tiles_per_sample = (rows + rows_per_tile - 1) / rows_per_tile;
-    if (tiles_per_sample == 1)
+    // Results of several samples do not lie together: they are copied, which pays where one has few windows.
+    if (tiles_per_sample == 1 && windows < good_columns)
       samples_per_tile = std::clamp<int64_t>(columns / windows, 1, std::max<int64_t>(1, c.batch / 2));
     tiles = tiles_per_sample * ((c.batch + samples_per_tile - 1) / samples_per_tile);
   }
@@ -57,67 +58,96 @@ Tile tile_at(const Convolution& c, const Tiling& t, int64_t index) {
   return tile;
 }
 
-/// Calls f(column, sample, row) for each row of windows of a tile: it begins at `column` of the tile's columns.
+/// Calls f(column, sample, od, oh) for each row of windows of a tile: it begins at `column` of the tile's columns, and
+/// its windows have the outer indices od and oh.
 template <class F>
 void each_window_row(const Convolution& c, const Tile& tile, F&& f) {
-  for (int64_t s = 0; s < tile.samples; ++s)
-    for (int64_t r = 0; r < tile.rows; ++r) f((s * tile.rows + r) * c.axes[2].out, tile.sample + s, tile.row + r);
+  const int64_t h = c.axes[1].out;
+  int64_t column = 0;
+  for (int64_t s = 0; s < tile.samples; ++s) {
+    int64_t od = tile.row / h, oh = tile.row % h;
+    for (int64_t r = 0; r < tile.rows; ++r, column += c.axes[2].out) {
+      f(column, tile.sample + s, od, oh);
+      if (++oh == h) oh = 0, ++od;
+    }
+  }
+}
+
+/// A row of windows and the row of input that one line of their kernels reads: f(column, the row of input, or null
+/// where it is padding), for the lines (kd, kh) of channel ch.
+template <class T, class F>
+void each_line(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t ch, int64_t kd, int64_t kh, F&& f) {
+  const WindowAxis &d = c.axes[0], &h = c.axes[1];
+  const int64_t plane = input_size(c.axes);
+  each_window_row(c, tile, [&](int64_t column, int64_t sample, int64_t od, int64_t oh) {
+    const int64_t id = d.place(od, kd), ih = h.place(oh, kh);
+    if (id < 0 || id >= d.in || ih < 0 || ih >= h.in)
+      f(column, static_cast<T*>(nullptr));
+    else
+      f(column, x + ((sample * c.groups + g) * c.cin + ch) * plane + (id * h.in + ih) * c.axes[2].in);
+  });
+}
+
+/// The windows that element k of the last axis lies inside of, for each k.
+const WindowAxis::Range* inside_ranges(const WindowAxis& w) {
+  WindowAxis::Range* ranges = scratch<WindowAxis::Range, 24>(static_cast<size_t>(w.kernel));
+  for (int64_t k = 0; k < w.kernel; ++k) ranges[k] = w.inside(k);
+  return ranges;
+}
+
+// Rows are short: loops here, where calls of memcpy cost more than what they copy.
+template <class T>
+void copy_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict from, T* __restrict to) {
+  for (int64_t o = 0; o < range.first; ++o) to[o] = 0;
+  if (w.stride == 1)
+    for (int64_t o = range.first; o < range.last; ++o) to[o] = from[o];
+  else
+    for (int64_t o = range.first; o < range.last; ++o) to[o] = from[o * w.stride];
+  for (int64_t o = range.last; o < w.out; ++o) to[o] = 0;
+}
+
+template <class T>
+void add_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict from, T* __restrict to) {
+  if (w.stride == 1)
+    for (int64_t o = range.first; o < range.last; ++o) to[o] += from[o];
+  else
+    for (int64_t o = range.first; o < range.last; ++o) to[o * w.stride] += from[o];
 }
 
 /// Lays out channels [c0, c1) of group g: a row for each channel and kernel element, a column for each window.
 template <class T>
 void lay_out(const Convolution& c, const Tile& tile, const T* x, int64_t g, int64_t c0, int64_t c1, T* columns) {
-  const WindowAxis &d = c.axes[0], &h = c.axes[1], &w = c.axes[2];
-  const int64_t plane = input_size(c.axes);
-  T* row = columns;
-  for (int64_t ch = c0; ch < c1; ++ch) {
-    for (int64_t kd = 0; kd < d.kernel; ++kd)
-      for (int64_t kh = 0; kh < h.kernel; ++kh)
-        for (int64_t kw = 0; kw < w.kernel; ++kw, row += tile.columns) {
-          const auto range = w.inside(kw);
-          each_window_row(c, tile, [&](int64_t column, int64_t sample, int64_t r) {
-            T* to = row + column;
-            const int64_t id = d.place(r / h.out, kd), ih = h.place(r % h.out, kh);
-            if (id < 0 || id >= d.in || ih < 0 || ih >= h.in) {
-              std::fill(to, to + w.out, T(0));
-              return;
-            }
-            const T* from =
-                x + ((sample * c.groups + g) * c.cin + ch) * plane + (id * h.in + ih) * w.in + w.place(0, kw);
-            std::fill(to, to + range.first, T(0));
-            if (w.stride == 1)
-              std::copy(from + range.first, from + range.last, to + range.first);
+  const WindowAxis& w = c.axes[2];
+  const WindowAxis::Range* ranges = inside_ranges(w);
+  T* line = columns;
+  for (int64_t ch = c0; ch < c1; ++ch)
+    for (int64_t kd = 0; kd < c.axes[0].kernel; ++kd)
+      for (int64_t kh = 0; kh < c.axes[1].kernel; ++kh, line += w.kernel * tile.columns)
+        each_line(c, tile, x, g, ch, kd, kh, [&](int64_t column, const T* from) {
+          T* to = line + column;
+          for (int64_t k = 0; k < w.kernel; ++k, to += tile.columns) {
+            if (from)
+              copy_row(w, ranges[k], from + w.place(0, k), to);
             else
-              for (int64_t o = range.first; o < range.last; ++o) to[o] = from[o * w.stride];
-            std::fill(to + range.last, to + w.out, T(0));
-          });
-        }
-  }
+              std::fill(to, to + w.out, T(0));
+          }
+        });
 }
 
 /// The opposite of lay_out: adds columns to the input elements that they came from.
 template <class T>
 void add_back(const Convolution& c, const Tile& tile, const T* columns, int64_t g, int64_t c0, int64_t c1, T* x) {
-  const WindowAxis &d = c.axes[0], &h = c.axes[1], &w = c.axes[2];
-  const int64_t plane = input_size(c.axes);
-  const T* row = columns;
-  for (int64_t ch = c0; ch < c1; ++ch) {
-    for (int64_t kd = 0; kd < d.kernel; ++kd)
-      for (int64_t kh = 0; kh < h.kernel; ++kh)
-        for (int64_t kw = 0; kw < w.kernel; ++kw, row += tile.columns) {
-          const auto range = w.inside(kw);
-          each_window_row(c, tile, [&](int64_t column, int64_t sample, int64_t r) {
-            const T* from = row + column;
-            const int64_t id = d.place(r / h.out, kd), ih = h.place(r % h.out, kh);
-            if (id < 0 || id >= d.in || ih < 0 || ih >= h.in) return;
-            T* to = x + ((sample * c.groups + g) * c.cin + ch) * plane + (id * h.in + ih) * w.in + w.place(0, kw);
-            if (w.stride == 1)
-              for (int64_t o = range.first; o < range.last; ++o) to[o] += from[o];
-            else
-              for (int64_t o = range.first; o < range.last; ++o) to[o * w.stride] += from[o];
-          });
-        }
-  }
+  const WindowAxis& w = c.axes[2];
+  const WindowAxis::Range* ranges = inside_ranges(w);
+  const T* line = columns;
+  for (int64_t ch = c0; ch < c1; ++ch)
+    for (int64_t kd = 0; kd < c.axes[0].kernel; ++kd)
+      for (int64_t kh = 0; kh < c.axes[1].kernel; ++kh, line += w.kernel * tile.columns)
+        each_line(c, tile, x, g, ch, kd, kh, [&](int64_t column, T* to) {
+          if (!to) return;
+          for (int64_t k = 0; k < w.kernel; ++k)
+            add_row(w, ranges[k], line + k * tile.columns + column, to + w.place(0, k));
+        });
 }
 
 /// Channels [0, cout) of group g of y, as a matrix whose columns are those of the tile.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/kernels/lines.hpp"
@@ -10,11 +11,6 @@
 
 namespace pxl {
 namespace {
-
-template <class T>
-bool above(T a, T b) {
-  return a > b || a != a;
-}
 
 /// Rows of windows of a plane, the last axis left: f(offset of the row of results, outer indices d and h of the
 /// windows).
@@ -28,6 +24,7 @@ void each_row(const Pool& p, F&& f) {
 /// Where element k of window o lies in the undilated input, or -1.
 int64_t element(const WindowAxis& a, int64_t o, int64_t k) {
   const int64_t at = a.place(o, k);
+  if (a.in_dilation == 1) return at < a.in ? std::max<int64_t>(at, -1) : -1;
   if (at < 0 || at % a.in_dilation != 0) return -1;
   const int64_t i = at / a.in_dilation;
   return i < a.in ? i : -1;
@@ -46,18 +43,43 @@ void each_input_row(const Pool& p, int64_t od, int64_t oh, F&& f) {
   }
 }
 
-/// One row of input and the windows along it: f(window o, place in the row), for each kernel element in order.
+/// The elements of windows along the last axis: window o, for first <= o < last, has element k at base + o stride.
+struct Steps {
+  struct Step {
+    int64_t first, last, base;
+  };
+  std::vector<Step> known;  // by k; none where the kernel is very long
+
+  explicit Steps(const WindowAxis& w) {
+    if (w.in_dilation == 1 && w.kernel <= 4096)
+      for (int64_t k = 0; k < w.kernel; ++k) known.push_back(at(w, k));
+  }
+  static Step at(const WindowAxis& w, int64_t k) {
+    const auto range = w.inside(k);
+    return {range.first, range.last, w.place(0, k)};
+  }
+};
+
+/// One row of input and the windows along it: f(window o, place in the row), for each kernel element in order. The
+/// compiler knows the usual strides, for which it has vectors.
 template <class F>
-void each_element(const WindowAxis& w, F&& f) {
+void each_element(const WindowAxis& w, const Steps& steps, F&& f) {
   for (int64_t k = 0; k < w.kernel; ++k) {
-    if (w.in_dilation == 1) {
-      const auto range = w.inside(k);
-      const int64_t base = w.place(0, k);
-      for (int64_t o = range.first; o < range.last; ++o) f(o, base + o * w.stride);
-    } else {
+    if (w.in_dilation != 1) {
       for (int64_t o = 0; o < w.out; ++o)
         if (const int64_t i = element(w, o, k); i >= 0) f(o, i);
+      continue;
     }
+    const Steps::Step s = steps.known.empty() ? Steps::at(w, k) : steps.known[static_cast<size_t>(k)];
+    const auto run = [&](auto stride) {
+      for (int64_t o = s.first; o < s.last; ++o) f(o, s.base + o * stride);
+    };
+    if (w.stride == 1)
+      run(std::integral_constant<int64_t, 1>());
+    else if (w.stride == 2)
+      run(std::integral_constant<int64_t, 2>());
+    else
+      run(w.stride);
   }
 }
 
@@ -103,32 +125,29 @@ const std::vector<int64_t>& input_rows(const Pool& p, int64_t od, int64_t oh) {
   return rows;
 }
 
-/// Where window o has its first maximum, or -1 where it has nothing but padding.
-template <class C>
-int64_t maximum_of(const WindowAxis& w, const C* x, const std::vector<int64_t>& rows, int64_t o) {
-  C best = 0;
-  int64_t at = -1;
-  const auto look = [&](int64_t i) {
-    const C v = x[i];
-    // The first element counts even if it is -inf, and the first NaN is above everything.
-    const bool better = (at < 0) | (above(v, best) & (best == best));
-    best = better ? v : best;
-    at = better ? i : at;
-  };
-  const int64_t first = w.place(o, 0);
-  if (w.in_dilation != 1) {
-    for (const int64_t row : rows)
-      for (int64_t k = 0; k < w.kernel; ++k)
-        if (const int64_t i = element(w, o, k); i >= 0) look(row + i);
-    return at;
+/// Where the first element of window o lies that is not padding, or -1.
+int64_t first_element(const WindowAxis& w, const std::vector<int64_t>& rows, int64_t o) {
+  if (!rows.empty())
+    for (int64_t k = 0; k < w.kernel; ++k)
+      if (const int64_t i = element(w, o, k); i >= 0) return rows.front() + i;
+  return -1;
+}
+
+/// For a row of windows where each has its first maximum, NaN being above everything; -1 where none is above -inf.
+template <class C, class Place>
+void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, const std::vector<int64_t>& rows, C* best,
+                 Place* at) {
+  std::fill(best, best + w.out, -std::numeric_limits<C>::infinity());
+  std::fill(at, at + w.out, Place(-1));
+  for (const int64_t row : rows) {
+    const C* from = x + row;
+    each_element(w, steps, [&](int64_t o, int64_t i) {
+      const C v = from[i], now = best[o];
+      const bool better = (v > now) | ((v != v) & (now == now));
+      best[o] = better ? v : now;
+      at[o] = better ? static_cast<Place>(row + i) : at[o];
+    });
   }
-  // The kernel elements [low, high) lie inside.
-  const int64_t low = first >= 0 ? 0 : (-first + w.dilation - 1) / w.dilation;
-  const int64_t end = w.in - 1 - first;
-  const int64_t high = end < 0 ? 0 : std::min(w.kernel, end / w.dilation + 1);
-  for (const int64_t row : rows)
-    for (int64_t k = low; k < high; ++k) look(row + first + k * w.dilation);
-  return at;
 }
 
 /// The maxima of `rows` of input, element by element: contiguous, so that the processor's vectors do it.
@@ -154,7 +173,7 @@ Kernel max_pool_kernel(DType dtype, const Pool& p) {
   return with_floating("max_pool", dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return by_plane(p, [p](const Buffers& b, int64_t plane) {
+    return by_plane(p, [p, steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
       const WindowAxis& w = p.axes[2];
       const C* x = load_plane<T, 25>(b, 0, plane, input_size(p.axes));
       const ResultPlane<T> y(b, plane, p.out_size());
@@ -165,7 +184,7 @@ Kernel max_pool_kernel(DType dtype, const Pool& p) {
         const std::vector<int64_t>& rows = input_rows(p, od, oh);
         if (rows.empty()) return;
         const C* row = merged_rows(x, rows, w.in, scratch<C, 26>(static_cast<size_t>(w.in)));
-        each_element(w, [&](int64_t o, int64_t i) {
+        each_element(w, steps, [&](int64_t o, int64_t i) {
           const C v = row[i], now = best[o];
           best[o] = v > now || v != v ? v : now;
         });
@@ -184,16 +203,25 @@ Kernel by_maximum(std::string_view op, DType dtype, const Pool& p, bool gradient
   return with_floating(op, dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return by_plane(p, [p, gradient, f](const Buffers& b, int64_t plane) {
-      const int64_t in = input_size(p.axes), out = p.out_size();
+    return by_plane(p, [p, gradient, f, steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
+      const int64_t in = input_size(p.axes), out = p.out_size(), windows = p.axes[2].out;
       const C* from = load_plane<T, 24>(b, 0, plane, gradient ? out : in);
       const C* x = load_plane<T, 25>(b, 1, plane, in);
       const ResultPlane<T> to(b, plane, gradient ? in : out);
       if (gradient || has_pads(p)) std::fill(to.data, to.data + to.size, C(0));
-      each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
-        const std::vector<int64_t>& rows = input_rows(p, od, oh);
-        for (int64_t o = 0; o < p.axes[2].out; ++o) f(from, to.data, result + o, maximum_of(p.axes[2], x, rows, o));
-      });
+      const auto rows_with = [&](auto* at) {
+        C* best = scratch<C, 26>(static_cast<size_t>(windows));
+        each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
+          const std::vector<int64_t>& rows = input_rows(p, od, oh);
+          find_maxima(p.axes[2], steps, x, rows, best, at);
+          for (int64_t o = 0; o < windows; ++o)
+            f(from, to.data, result + o, at[o] >= 0 ? int64_t{at[o]} : first_element(p.axes[2], rows, o));
+        });
+      };
+      if (in <= std::numeric_limits<int32_t>::max())
+        rows_with(scratch<int32_t, 26>(static_cast<size_t>(windows)));
+      else
+        rows_with(scratch<int64_t, 26>(static_cast<size_t>(windows)));
       to.store();
     });
   });
@@ -243,15 +271,16 @@ Kernel average_pool_kernel(DType dtype, const Pool& p) {
   return with_floating("average_pool", dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return by_plane(p, [p, weights = window_weights<C>(p)](const Buffers& b, int64_t plane) {
+    return by_plane(p, [p, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
       const WindowAxis& w = p.axes[2];
       const C* x = load_plane<T, 25>(b, 0, plane, input_size(p.axes));
       const ResultPlane<T> y(b, plane, p.out_size());
       std::fill(y.data, y.data + y.size, C(0));
       each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
         C* sums = y.data + result;
-        each_input_row(p, od, oh,
-                       [&](int64_t row) { each_element(w, [&](int64_t o, int64_t i) { sums[o] += x[row + i]; }); });
+        each_input_row(p, od, oh, [&](int64_t row) {
+          each_element(w, steps, [&](int64_t o, int64_t i) { sums[o] += x[row + i]; });
+        });
         const C* weight = weights.data() + (od * p.axes[1].out + oh) * w.out;
         for (int64_t o = 0; o < w.out; ++o) sums[o] *= weight[o];
       });
@@ -264,7 +293,7 @@ Kernel average_pool_grad_kernel(DType dtype, const Pool& p) {
   return with_floating("average_pool_grad", dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return by_plane(p, [p, weights = window_weights<C>(p)](const Buffers& b, int64_t plane) {
+    return by_plane(p, [p, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
       const WindowAxis& w = p.axes[2];
       const C* g = load_plane<T, 24>(b, 0, plane, p.out_size());
       const ResultPlane<T> dx(b, plane, input_size(p.axes));
@@ -274,7 +303,7 @@ Kernel average_pool_grad_kernel(DType dtype, const Pool& p) {
         const C* weight = weights.data() + (od * p.axes[1].out + oh) * w.out;
         for (int64_t o = 0; o < w.out; ++o) shares[o] = g[result + o] * weight[o];
         each_input_row(p, od, oh, [&](int64_t row) {
-          each_element(w, [&](int64_t o, int64_t i) { dx.data[row + i] += shares[o]; });
+          each_element(w, steps, [&](int64_t o, int64_t i) { dx.data[row + i] += shares[o]; });
         });
       });
       dx.store();

@@ -84,15 +84,14 @@ int64_t image_of(const RoiAlign& r, const Buffers& b, int64_t roi) {
   return index;
 }
 
-/// The kernel, run as a whole after the images of all regions are known to exist: its parts must not throw.
-Kernel checked(const RoiAlign& r, Kernel k) {
-  return [r, k = std::move(k)](const Buffers& b) {
-    for (int64_t i = 0; i < r.rois; ++i)
-      if (const int64_t image = image_of(r, b, i); image < 0 || image >= r.batch)
-        throw run_error(
-            fmt::format("roi_align: batch index {} of region {} is out of range for a batch of {}", image, i, r.batch));
-    k(b);
-  };
+/// The first phase, of one unit, which may throw: the images of all regions exist.
+Phase check(const RoiAlign& r) {
+  return {1, 1, [r](const Buffers& b, int64_t, int64_t) {
+            for (int64_t i = 0; i < r.rois; ++i)
+              if (const int64_t image = image_of(r, b, i); image < 0 || image >= r.batch)
+                throw run_error(fmt::format("roi_align: batch index {} of region {} is out of range for a batch of {}",
+                                            image, i, r.batch));
+          }};
 }
 
 double nanoseconds(const RoiAlign& r) {
@@ -119,7 +118,7 @@ Kernel forward(const RoiAlign& r) {
                     }
               }
             }};
-  return Kernel::divisible({std::move(all)}, nanoseconds(r));
+  return Kernel::divisible({check(r), std::move(all)}, nanoseconds(r));
 }
 
 // A unit owns a channel of all images: regions add to it in their order.
@@ -146,7 +145,7 @@ Kernel backward(const RoiAlign& r) {
                 }
               }
             }};
-  return Kernel::divisible({std::move(all)}, nanoseconds(r));
+  return Kernel::divisible({check(r), std::move(all)}, nanoseconds(r));
 }
 
 int64_t data_size(const RoiAlign& r) { return r.batch * r.channels * r.height * r.width; }
@@ -155,15 +154,15 @@ int64_t result_size(const RoiAlign& r) { return r.rois * r.channels * r.out[0] *
 }  // namespace
 
 Kernel roi_align_kernel(DType dtype, const RoiAlign& r) {
-  if (dtype == DType::float64) return checked(r, forward<double>(r));
-  if (dtype == DType::float32) return checked(r, forward<float>(r));
-  return checked(r, through_float(forward<float>(r), {data_size(r), 4 * r.rois}, result_size(r), 3));
+  if (dtype == DType::float64) return forward<double>(r);
+  if (dtype == DType::float32) return forward<float>(r);
+  return through_float(forward<float>(r), {data_size(r), 4 * r.rois}, result_size(r), 3);
 }
 
 Kernel roi_align_grad_kernel(DType dtype, const RoiAlign& r) {
-  if (dtype == DType::float64) return checked(r, backward<double>(r));
-  if (dtype == DType::float32) return checked(r, backward<float>(r));
-  return checked(r, through_float(backward<float>(r), {result_size(r), 4 * r.rois}, data_size(r), 3));
+  if (dtype == DType::float64) return backward<double>(r);
+  if (dtype == DType::float32) return backward<float>(r);
+  return through_float(backward<float>(r), {result_size(r), 4 * r.rois}, data_size(r), 3);
 }
 
 }  // namespace pxl

@@ -17,7 +17,7 @@ struct WindowAxis {
   int64_t place(int64_t o, int64_t k) const { return o * stride + k * dilation - before; }
   /// The windows [first, last) whose element k is not padding; in_dilation must be 1.
   struct Range {
-    int64_t first, last;
+    int64_t first = 0, last = 0;
   };
   Range inside(int64_t k) const {
     const int64_t shift = before - k * dilation;
