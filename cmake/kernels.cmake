@@ -16,7 +16,12 @@ endif()
 
 # The block functions are compiled once per instruction set and chosen at run time (runtime/kernels/block.cpp). The
 # options allow vector code for square roots and selections and change no result.
-set(block_options -O3 -fno-math-errno -fno-trapping-math -Wno-psabi)
+if(PXL_SANITIZE)
+  set(kernel_level -O1)  # minutes a file with more
+else()
+  set(kernel_level -O3)
+endif()
+set(block_options ${kernel_level} -fno-math-errno -fno-trapping-math -Wno-psabi)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   list(APPEND block_options -Wno-pass-failed)  # a loop that it cannot vectorise is slower there, not wrong
 endif()
@@ -39,7 +44,7 @@ endforeach()
 
 # The same for the products. GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a mistake of ours,
 # hence the two warnings that are off.
-set(product_options -O3 -fno-math-errno)
+set(product_options ${kernel_level} -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND product_options -Wno-uninitialized -Wno-maybe-uninitialized)
 endif()

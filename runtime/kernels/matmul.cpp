@@ -4,15 +4,13 @@
 #include <cblas.h>
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <cstring>
 
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/elementwise.hpp"
-#include "runtime/kernels/gemm.hpp"
+#include "runtime/kernels/half_product.hpp"
 #include "runtime/kernels/product.hpp"
 #include "runtime/kernels/scratch.hpp"
 
@@ -149,11 +147,7 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
   if (alpha == 1.0 && beta == 0.0 && product_takes(a, b, out, plan)) return product_kernel(plan, {});
   use_one_thread();
   const auto all_half = a.dtype == DType::float16 && b.dtype == DType::float16 && out.dtype == DType::float16;
-  if (all_half && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0) {
-    ProductOptions options;
-    options.half = true;
-    return product_kernel(plan, options);
-  }
+  if (all_half && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0) return half_product_kernel(plan);
   const auto any = [&](auto f) { return f(a.dtype) || f(b.dtype) || f(out.dtype); };
   if (any([](DType d) { return d == DType::float64; }))
     return product<double>(std::move(plan), a, b, out.dtype, alpha, beta);

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/gemm.hpp"
-#include "runtime/kernels/packed.hpp"
 #include "runtime/kernels/scratch.hpp"
 #include "runtime/kernels/skinny.hpp"
 
@@ -221,121 +219,6 @@ Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
       });
 }
 
-// Elements of the right operand that are laid out at once: 32 MiB.
-constexpr int64_t most_packed = int64_t{1} << 23;
-// Tiles of rows of a part: enough that the right operand need not come from afar often, few enough to divide.
-constexpr int64_t part_tiles = 4;
-
-/// Where right operands are laid out anew: one buffer for all kernels that a thread makes, since a program runs its
-/// steps one after the other.
-std::shared_ptr<std::vector<float>> packing_buffer(int64_t n) {
-  thread_local const auto buffer = std::make_shared<std::vector<float>>();
-  if (std::ssize(*buffer) < n) buffer->resize(static_cast<size_t>(n));
-  return buffer;
-}
-
-/// What the parts of a product share.
-struct Parts {
-  MatmulPlan p;
-  ProductOptions o;
-  int64_t per_matrix = 1;
-  std::vector<int64_t> at_a, at_b;  ///< offsets of the operands' matrices
-
-  StoredMatrix matrix(const Buffers& b, size_t slot, int64_t at, int64_t stride) const {
-    return StoredMatrix{b.in[slot], stride, o.half}.at(0, at);
-  }
-  StoredMatrix left(const Buffers& b, int64_t i) const {
-    return matrix(b, o.a, at_a[static_cast<size_t>(i)], p.ta ? p.m : p.k);
-  }
-  StoredMatrix right(const Buffers& b, int64_t i) const {
-    return matrix(b, o.b, at_b[static_cast<size_t>(i)], p.tb ? p.k : p.n);
-  }
-
-  void pack(const Buffers& b, int64_t i, int64_t column, int64_t columns, int64_t first, int64_t last,
-            float* to) const {
-    const StoredMatrix from = right(b, i);
-    packed().pack({p.tb ? from.at(column, 0) : from.at(0, column), p.tb, p.k, columns, first, last, to});
-  }
-
-  /// Part `u` of the rows of matrix i, columns [column, column + columns).
-  void multiply(const Buffers& b, int64_t i, int64_t u, int64_t column, int64_t columns, const float* packed_b) const {
-    const int64_t r0 = p.m * u / per_matrix, r1 = p.m * (u + 1) / per_matrix;
-    const bool stored = o.out >= 0 && o.add_to < 0 && !o.half;
-    const int64_t first = (i * p.m + r0) * p.n + column;
-    const int64_t ldo = stored ? p.n : columns;
-    float* to = stored ? b.output<float>(static_cast<size_t>(o.out)) + first
-                       : scratch<float, 9>(static_cast<size_t>((r1 - r0) * columns));
-    const StoredMatrix a = left(b, i);
-    packed().multiply({p.ta ? a.at(0, r0) : a.at(r0, 0), p.ta, r1 - r0, columns, p.k, packed_b, to, ldo});
-    // Whole rows lie one after the other, columns do not.
-    if (columns == p.n) return hand_on(b, to, first, (r1 - r0) * columns);
-    for (int64_t r = 0; r < r1 - r0; ++r) hand_on(b, to + r * ldo, first + r * p.n, columns);
-  }
-
-  void hand_on(const Buffers& b, float* from, int64_t first, int64_t n) const {
-    if (o.half) {
-      bulk().float_to_half(from, b.output<uint16_t>(static_cast<size_t>(o.out)) + first, n);
-    } else if (o.add_to >= 0) {
-      float* c = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to))) + first;  // changed in place
-      for (int64_t i = 0; i < n; ++i) {
-        const float scaled = o.alpha * from[i];
-        c[i] = c[i] + scaled;
-      }
-    } else if (o.take) {
-      take_in_blocks(o.take, b, from, first, first + n);
-    }
-  }
-};
-
-/// float16 of any size: parts of rows, by a right operand that is laid out anew.
-Kernel parts(const MatmulPlan& p, const ProductOptions& o) {
-  const auto shared = std::make_shared<Parts>(Parts{p, o, 1, {}, {}});
-  Parts& s = *shared;
-  const Walk walk = make_walk(p.batch, {p.a_strides, p.b_strides});
-  for_each_run<2>(walk, [&](const auto& at, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      s.at_a.push_back(at[0] + i * walk.inner_stride(0));
-      s.at_b.push_back(at[1] + i * walk.inner_stride(1));
-    }
-  });
-  const auto matrices = std::ssize(s.at_a);
-  const double work = nanoseconds(p) * static_cast<double>(matrices);
-  const int64_t tiles = (p.m + packed().tile_rows - 1) / packed().tile_rows;
-  const int64_t pack_columns =
-      std::max<int64_t>(1, most_packed / (p.k * packed().strip_columns)) * packed().strip_columns;
-  if (matrices >= many_matrices && pack_columns >= p.n) {
-    // Each part lays out its right operand itself.
-    s.per_matrix = std::max<int64_t>(1, tiles / (4 * part_tiles));
-    return Kernel::divisible(matrices * s.per_matrix, 1, work, [=](const Buffers& b, int64_t begin, int64_t end) {
-      float* right = scratch<float, 8>(static_cast<size_t>(packed().packed_size(shared->p.n, shared->p.k)));
-      int64_t laid_out = -1;
-      for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t i = unit / shared->per_matrix;
-        if (i != laid_out) shared->pack(b, i, 0, shared->p.n, 0, packed().strips(shared->p.n), right);
-        laid_out = i;
-        shared->multiply(b, i, unit % shared->per_matrix, 0, shared->p.n, right);
-      }
-    });
-  }
-  s.per_matrix = (tiles + part_tiles - 1) / part_tiles;
-  if (tiles > 1) s.per_matrix += s.per_matrix % 2;
-  const auto buffer = packing_buffer(packed().packed_size(std::min(p.n, pack_columns), p.k));
-  std::vector<Phase> phases;
-  for (int64_t i = 0; i < matrices; ++i) {
-    for (int64_t column = 0; column < p.n; column += pack_columns) {
-      const int64_t columns = std::min(pack_columns, p.n - column);
-      phases.push_back({packed().strips(columns), 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                          shared->pack(b, i, column, columns, begin, end, buffer->data());
-                        }});
-      phases.push_back({s.per_matrix, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                          for (int64_t u = begin; u < end; ++u)
-                            shared->multiply(b, i, u, column, columns, buffer->data());
-                        }});
-    }
-  }
-  return Kernel::divisible(std::move(phases), work);
-}
-
 }  // namespace
 
 bool product_takes(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const MatmulPlan& plan) {
@@ -345,11 +228,11 @@ bool product_takes(const TensorSpec& a, const TensorSpec& b, const TensorSpec& o
 }
 
 Kernel product_kernel(const MatmulPlan& p, ProductOptions o) {
-  const bool one = p.batch.empty() && !o.half;
+  const bool one = p.batch.empty();
   if (one && p.m <= skinny_rows && !p.ta && !p.tb && o.add_to < 0) return few_rows(p, o);
   if (one && p.m <= skinny_rows && !p.ta && p.tb && o.add_to < 0) return few_rows_transposed(p, o);
   if (one && p.k <= skinny_rows && p.ta && !p.tb && p.m > skinny_rows) return few_terms(p, o);
-  return o.half ? parts(p, o) : panels(p, o);
+  return panels(p, o);
 }
 
 }  // namespace pxl

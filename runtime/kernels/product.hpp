@@ -6,7 +6,6 @@
 //   few rows, by w^T  skinny.hpp                                 dy[m, n] @ w[k, n]^T
 //   few terms         skinny.hpp, a row of the result at a time  x[b, m]^T @ dy[b, n], b <= skinny_rows
 //   else              oneDNN (or BLAS) on panels of rows
-//   float16           packed.hpp, parts of rows by a right operand that is laid out anew
 #pragma once
 
 #include <functional>
@@ -28,8 +27,6 @@ struct ProductOptions {
   /// The result is `c + alpha * product` in place, c being input slot `add_to`; not together with `take`.
   int add_to = -1;
   float alpha = 1;
-  /// Operands and result are float16; the sums are float32, rounded once. Not together with `take` or `add_to`.
-  bool half = false;
 };
 
 /// Whether product_kernel takes these operands: float32, no 1-D operand, something to sum.

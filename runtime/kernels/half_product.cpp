@@ -1,0 +1,122 @@
+// See half_product.hpp.
+#include "runtime/kernels/half_product.hpp"
+
+#include <algorithm>
+
+#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/broadcast.hpp"
+#include "runtime/kernels/packed.hpp"
+#include "runtime/kernels/scratch.hpp"
+
+namespace pxl {
+namespace {
+
+// Elements of the right operand that are laid out at once: 32 MiB.
+constexpr int64_t most_packed = int64_t{1} << 23;
+// Tiles of rows of a part: enough that the right operand need not come from afar often, few enough to divide.
+constexpr int64_t part_tiles = 4;
+// Matrices of a batch from which on each part lays out its right operand itself.
+constexpr int64_t many_matrices = 8;
+
+/// Where right operands are laid out anew: one buffer for all kernels that a thread makes, since a program runs its
+/// steps one after the other.
+std::shared_ptr<std::vector<float>> packing_buffer(int64_t n) {
+  thread_local const auto buffer = std::make_shared<std::vector<float>>();
+  if (std::ssize(*buffer) < n) buffer->resize(static_cast<size_t>(n));
+  return buffer;
+}
+
+/// What the parts of a product share.
+struct Parts {
+  MatmulPlan p;
+  int64_t per_matrix = 1;
+  std::vector<int64_t> at_a, at_b;  ///< offsets of the operands' matrices
+
+  StoredMatrix left(const Buffers& b, int64_t i) const {
+    return StoredMatrix{b.in[0], p.ta ? p.m : p.k, true}.at(0, at_a[static_cast<size_t>(i)]);
+  }
+  StoredMatrix right(const Buffers& b, int64_t i) const {
+    return StoredMatrix{b.in[1], p.tb ? p.k : p.n, true}.at(0, at_b[static_cast<size_t>(i)]);
+  }
+
+  /// Strips [first, last) of columns [column, column + columns) of matrix i.
+  void pack(const Buffers& b, int64_t i, int64_t column, int64_t columns, int64_t first, int64_t last,
+            float* to) const {
+    const StoredMatrix from = right(b, i);
+    packed().pack({p.tb ? from.at(column, 0) : from.at(0, column), p.tb, p.k, columns, first, last, to});
+  }
+
+  /// Part `u` of the rows of matrix i, the columns that are laid out.
+  void multiply(const Buffers& b, int64_t i, int64_t u, int64_t column, int64_t columns, const float* packed_b) const {
+    const int64_t r0 = p.m * u / per_matrix, r1 = p.m * (u + 1) / per_matrix;
+    float* sums = scratch<float, 9>(static_cast<size_t>((r1 - r0) * columns));
+    const StoredMatrix a = left(b, i);
+    packed().multiply({p.ta ? a.at(0, r0) : a.at(r0, 0), p.ta, r1 - r0, columns, p.k, packed_b, sums, columns});
+    uint16_t* to = b.output<uint16_t>(0) + (i * p.m + r0) * p.n + column;
+    for (int64_t r = 0; r < r1 - r0; ++r) bulk().float_to_half(sums + r * columns, to + r * p.n, columns);
+  }
+};
+
+/// Each part lays out its right operand itself.
+Kernel many(const std::shared_ptr<const Parts>& parts, double work) {
+  const auto run = [parts](const Buffers& b, int64_t begin, int64_t end) {
+    const MatmulPlan& p = parts->p;
+    float* right = scratch<float, 8>(static_cast<size_t>(packed().packed_size(p.n, p.k)));
+    int64_t laid_out = -1;
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t i = unit / parts->per_matrix;
+      if (i != laid_out) parts->pack(b, i, 0, p.n, 0, packed().strips(p.n), right);
+      laid_out = i;
+      parts->multiply(b, i, unit % parts->per_matrix, 0, p.n, right);
+    }
+  };
+  return Kernel::divisible(std::ssize(parts->at_a) * parts->per_matrix, 1, work, run);
+}
+
+/// The threads lay a right operand out together, as many columns of it as the buffer holds, then share it.
+Kernel few(const std::shared_ptr<const Parts>& parts, int64_t most_columns, double work) {
+  const MatmulPlan& p = parts->p;
+  const auto buffer = packing_buffer(packed().packed_size(std::min(p.n, most_columns), p.k));
+  std::vector<Phase> phases;
+  for (int64_t i = 0; i < std::ssize(parts->at_a); ++i) {
+    for (int64_t column = 0; column < p.n; column += most_columns) {
+      const int64_t columns = std::min(most_columns, p.n - column);
+      phases.push_back({packed().strips(columns), 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+                          parts->pack(b, i, column, columns, begin, end, buffer->data());
+                        }});
+      phases.push_back({parts->per_matrix, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+                          for (int64_t u = begin; u < end; ++u)
+                            parts->multiply(b, i, u, column, columns, buffer->data());
+                        }});
+    }
+  }
+  return Kernel::divisible(std::move(phases), work);
+}
+
+}  // namespace
+
+Kernel half_product_kernel(const MatmulPlan& p) {
+  const auto parts = std::make_shared<Parts>(Parts{p, 1, {}, {}});
+  const Walk walk = make_walk(p.batch, {p.a_strides, p.b_strides});
+  for_each_run<2>(walk, [&](const auto& at, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      parts->at_a.push_back(at[0] + i * walk.inner_stride(0));
+      parts->at_b.push_back(at[1] + i * walk.inner_stride(1));
+    }
+  });
+  // Nanoseconds at 50 GF/s, a microsecond for a product's beginning.
+  const double work = 0.04 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
+  const auto matrices = std::ssize(parts->at_a);
+  const int64_t tiles = (p.m + packed().tile_rows - 1) / packed().tile_rows;
+  const int64_t strip = packed().strip_columns;
+  const int64_t most_columns = std::max<int64_t>(1, most_packed / (p.k * strip)) * strip;
+  if (matrices >= many_matrices && most_columns >= p.n) {
+    parts->per_matrix = std::max<int64_t>(1, tiles / (4 * part_tiles));
+    return many(parts, work * static_cast<double>(matrices) + 1000);
+  }
+  parts->per_matrix = (tiles + part_tiles - 1) / part_tiles;
+  if (tiles > 1) parts->per_matrix += parts->per_matrix % 2;
+  return few(parts, most_columns, work * static_cast<double>(matrices) + 1000);
+}
+
+}  // namespace pxl
