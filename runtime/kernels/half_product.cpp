@@ -29,14 +29,15 @@ std::shared_ptr<std::vector<float>> packing_buffer(int64_t n) {
 /// What the parts of a product share.
 struct Parts {
   MatmulPlan p;
+  ProductOptions o;
   int64_t per_matrix = 1;
   std::vector<int64_t> at_a, at_b;  ///< offsets of the operands' matrices
 
   StoredMatrix left(const Buffers& b, int64_t i) const {
-    return StoredMatrix{b.in[0], p.ta ? p.m : p.k, true}.at(0, at_a[static_cast<size_t>(i)]);
+    return StoredMatrix{b.in[o.a], p.ta ? p.m : p.k, true}.at(0, at_a[static_cast<size_t>(i)]);
   }
   StoredMatrix right(const Buffers& b, int64_t i) const {
-    return StoredMatrix{b.in[1], p.tb ? p.k : p.n, true}.at(0, at_b[static_cast<size_t>(i)]);
+    return StoredMatrix{b.in[o.b], p.tb ? p.k : p.n, true}.at(0, at_b[static_cast<size_t>(i)]);
   }
 
   /// Strips [first, last) of columns [column, column + columns) of matrix i.
@@ -52,8 +53,20 @@ struct Parts {
     float* sums = scratch<float, 9>(static_cast<size_t>((r1 - r0) * columns));
     const StoredMatrix a = left(b, i);
     packed().multiply({p.ta ? a.at(0, r0) : a.at(r0, 0), p.ta, r1 - r0, columns, p.k, packed_b, sums, columns});
-    uint16_t* to = b.output<uint16_t>(0) + (i * p.m + r0) * p.n + column;
-    for (int64_t r = 0; r < r1 - r0; ++r) bulk().float_to_half(sums + r * columns, to + r * p.n, columns);
+    // Whole rows lie one after the other, parts of rows do not.
+    const int64_t runs = columns == p.n ? 1 : r1 - r0, length = (r1 - r0) * columns / runs;
+    for (int64_t r = 0; r < runs; ++r) round(b, sums + r * length, (i * p.m + r0 + r) * p.n + column, length);
+  }
+
+  /// n elements of the result from `first` on, to where they belong.
+  void round(const Buffers& b, const float* sums, int64_t first, int64_t n) const {
+    uint16_t* stored = o.out >= 0 ? b.output<uint16_t>(static_cast<size_t>(o.out)) + first : nullptr;
+    for (int64_t i = 0; i < n; i += take_block) {
+      const int64_t count = std::min(take_block, n - i);
+      uint16_t* to = stored ? stored + i : scratch<uint16_t, 11>(static_cast<size_t>(take_block));
+      bulk().float_to_half(sums + i, to, count);
+      if (o.take) o.take(b, reinterpret_cast<std::byte*>(to), first + i, first + i + count);
+    }
   }
 };
 
@@ -95,8 +108,8 @@ Kernel few(const std::shared_ptr<const Parts>& parts, int64_t most_columns, doub
 
 }  // namespace
 
-Kernel half_product_kernel(const MatmulPlan& p) {
-  const auto parts = std::make_shared<Parts>(Parts{p, 1, {}, {}});
+Kernel half_product_kernel(const MatmulPlan& p, const ProductOptions& o) {
+  const auto parts = std::make_shared<Parts>(Parts{p, o, 1, {}, {}});
   const Walk walk = make_walk(p.batch, {p.a_strides, p.b_strides});
   for_each_run<2>(walk, [&](const auto& at, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {

@@ -2,13 +2,12 @@
 // in the order of the terms and rounded once.
 #pragma once
 
-#include "runtime/kernels/kernel.hpp"
-#include "runtime/kernels/matmul.hpp"
+#include "runtime/kernels/product.hpp"
 
 namespace pxl {
 
-/// in: a, b as the plan says (batches broadcast by its strides); all float16, k and the result not empty. Divisible;
-/// the bits of the results depend neither on the number of threads nor on how the product is divided.
-Kernel half_product_kernel(const MatmulPlan& plan);
+/// As product_kernel, of float16 operands; k and the result are not empty. The bits of the results depend neither on
+/// the number of threads nor on what is folded in.
+Kernel half_product_kernel(const MatmulPlan& plan, const ProductOptions& options);
 
 }  // namespace pxl

@@ -144,10 +144,13 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
   MatmulPlan plan = matmul_plan(a.shape, ta, b.shape, tb);
   if (plan.out != out.shape)
     throw Error("a matrix product of shape " + bracket_text(plan.out) + " into " + bracket_text(out.shape));
-  if (alpha == 1.0 && beta == 0.0 && product_takes(a, b, out, plan)) return product_kernel(plan, {});
+  ProductOptions options;
+  options.half = out.dtype == DType::float16;
+  if (alpha == 1.0 && beta == 0.0 && product_takes(a, b, out, plan)) return product_kernel(plan, options);
   use_one_thread();
   const auto all_half = a.dtype == DType::float16 && b.dtype == DType::float16 && out.dtype == DType::float16;
-  if (all_half && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0) return half_product_kernel(plan);
+  if (all_half && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0)
+    return half_product_kernel(plan, options);
   const auto any = [&](auto f) { return f(a.dtype) || f(b.dtype) || f(out.dtype); };
   if (any([](DType d) { return d == DType::float64; }))
     return product<double>(std::move(plan), a, b, out.dtype, alpha, beta);

@@ -6,14 +6,13 @@
 
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/gemm.hpp"
+#include "runtime/kernels/half_product.hpp"
 #include "runtime/kernels/scratch.hpp"
 #include "runtime/kernels/skinny.hpp"
 
 namespace pxl {
 namespace {
 
-// Elements handed on at once: they and what is computed from them stay in the first-level cache.
-constexpr int64_t take_block = 1024;
 // Elements of a panel of the result: it stays in the second-level cache until what follows the product has used it.
 constexpr int64_t panel_elements = 1 << 17;
 // Rows of a panel. A library lays operands out anew for each, so that small ones cost up to a third.
@@ -33,7 +32,8 @@ using Own = std::shared_ptr<std::vector<float>>;
 Own own(int64_t n) { return std::make_shared<std::vector<float>>(static_cast<size_t>(n)); }
 
 void take_in_blocks(const TakeElements& take, const Buffers& b, float* values, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; i += take_block) take(b, values + (i - begin), i, std::min(i + take_block, end));
+  for (int64_t i = begin; i < end; i += take_block)
+    take(b, reinterpret_cast<std::byte*>(values + (i - begin)), i, std::min(i + take_block, end));
 }
 
 /// x[m, k] @ w[k, n]: the sum over k in slices, each over whole rows of w, then the slices together.
@@ -88,7 +88,7 @@ Kernel few_rows(const MatmulPlan& p, const ProductOptions& o) {
                           const float* more = from + s * m * n;
                           for (int64_t j = i; j < last; ++j) to[j] += more[j];
                         }
-                        if (o.take) o.take(b, to + i, i, last);
+                        if (o.take) o.take(b, reinterpret_cast<std::byte*>(to + i), i, last);
                       }
                     }});
   return Kernel::divisible(std::move(phases), nanoseconds(p));
@@ -116,7 +116,7 @@ Kernel few_rows_transposed(const MatmulPlan& p, const ProductOptions& o) {
       f.lddx = n;
       skinny().backward(f);
       if (!o.take) continue;
-      for (int64_t i = 0; i < m; ++i) o.take(b, to + i * n + r, i * n + r, i * n + last);
+      for (int64_t i = 0; i < m; ++i) o.take(b, reinterpret_cast<std::byte*>(to + i * n + r), i * n + r, i * n + last);
     }
   });
 }
@@ -152,7 +152,7 @@ Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
       SinkContext context{&o, &b, n};
       f.sink = [](void* c, int64_t row, int64_t rows, float* g) {
         const SinkContext& s = *static_cast<const SinkContext*>(c);
-        s.options->take(*s.buffers, g, row * s.n, (row + rows) * s.n);
+        s.options->take(*s.buffers, reinterpret_cast<std::byte*>(g), row * s.n, (row + rows) * s.n);
       };
       f.context = &context;
       f.scratch = scratch<float, 9>(static_cast<size_t>(std::max(2 * n, skinny_sink_elements)));
@@ -222,12 +222,14 @@ Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
 }  // namespace
 
 bool product_takes(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const MatmulPlan& plan) {
-  return a.dtype == DType::float32 && b.dtype == DType::float32 && out.dtype == DType::float32 && a.shape.size() >= 2 &&
-         b.shape.size() >= 2 && plan.m > 0 && plan.m * plan.n * plan.k >= smallest_work &&
-         element_count(plan.batch) > 0 && element_count(plan.batch) <= (1 << 20);
+  const auto all = [&](DType d) { return a.dtype == d && b.dtype == d && out.dtype == d; };
+  return (all(DType::float32) || all(DType::float16)) && a.shape.size() >= 2 && b.shape.size() >= 2 && plan.m > 0 &&
+         plan.m * plan.n * plan.k >= smallest_work && element_count(plan.batch) > 0 &&
+         element_count(plan.batch) <= (1 << 20);
 }
 
 Kernel product_kernel(const MatmulPlan& p, ProductOptions o) {
+  if (o.half) return half_product_kernel(p, o);
   const bool one = p.batch.empty();
   if (one && p.m <= skinny_rows && !p.ta && !p.tb && o.add_to < 0) return few_rows(p, o);
   if (one && p.m <= skinny_rows && !p.ta && p.tb && o.add_to < 0) return few_rows_transposed(p, o);

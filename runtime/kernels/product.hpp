@@ -1,4 +1,4 @@
-// float32 matrix products divided among threads, with what follows them folded in: results are handed on while they are
+// Matrix products divided among threads, with what follows them folded in: results are handed on while they are
 // in cache, or added to a matrix in place. How a product is divided follows from its shape alone, so the bits of the
 // results depend neither on the number of threads nor on what is folded in.
 //
@@ -6,6 +6,7 @@
 //   few rows, by w^T  skinny.hpp                                 dy[m, n] @ w[k, n]^T
 //   few terms         skinny.hpp, a row of the result at a time  x[b, m]^T @ dy[b, n], b <= skinny_rows
 //   else              oneDNN (or BLAS) on panels of rows
+//   float16           half_product.hpp
 #pragma once
 
 #include <functional>
@@ -15,8 +16,12 @@
 
 namespace pxl {
 
-/// Takes the elements [begin, end) of the result, row-major; `values` points at element `begin`. May change them.
-using TakeElements = std::function<void(const Buffers& buffers, float* values, int64_t begin, int64_t end)>;
+/// Takes the elements [begin, end) of the result, row-major and of its dtype; `values` points at element `begin`. May
+/// change them.
+using TakeElements = std::function<void(const Buffers& buffers, std::byte* values, int64_t begin, int64_t end)>;
+
+/// Elements handed on at once: they and what is computed from them stay in the first-level cache.
+inline constexpr int64_t take_block = 1024;
 
 struct ProductOptions {
   /// Slots of the operands among the inputs.
@@ -27,9 +32,11 @@ struct ProductOptions {
   /// The result is `c + alpha * product` in place, c being input slot `add_to`; not together with `take`.
   int add_to = -1;
   float alpha = 1;
+  /// Operands and result are float16 (half_product.hpp), not float32; no `add_to` then.
+  bool half = false;
 };
 
-/// Whether product_kernel takes these operands: float32, no 1-D operand, something to sum.
+/// Whether product_kernel takes these operands: all float32 or all float16, no 1-D operand, something to sum.
 bool product_takes(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const MatmulPlan& plan);
 
 /// in: a, b as the plan says (batches broadcast by its strides). Divisible.

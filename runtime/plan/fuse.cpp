@@ -48,7 +48,7 @@ class Fuser {
       return c;
     if (!n.product && !n.kernel && n.op->row->pattern == Pattern::product && n.in.size() == 2 && n.out.size() == 1) {
       const TensorSpec &a = n.in[0]->spec, &b = n.in[1]->spec;
-      if (a.shape.size() >= 2 && b.shape.size() >= 2 && a.dtype == DType::float32 && n.op->row->name == "matmul") {
+      if (a.shape.size() >= 2 && b.shape.size() >= 2 && n.op->row->name == "matmul") {
         const MatmulPlan plan = matmul_plan(a.shape, false, b.shape, false);
         if (product_takes(a, b, n.out[0]->spec, plan)) n.product = plan;
       }

@@ -168,7 +168,8 @@ class Joiner {
     find_chains(product ? 1 : 0);
     joined_.op = nodes_.back()->op;
     joined_.note = " " + name_;
-    joined_.kernel = product ? after_product(*head.product, work) : elementwise(elements, work);
+    const bool half = head.out[0]->spec.dtype == DType::float16;
+    joined_.kernel = product ? after_product(*head.product, half, work) : elementwise(elements, work);
     return std::move(joined_);
   }
 
@@ -253,8 +254,9 @@ class Joiner {
     return Kernel::divisible(std::move(phases), work);
   }
 
-  Kernel after_product(const MatmulPlan& plan, double work) {
+  Kernel after_product(const MatmulPlan& plan, bool half, double work) {
     ProductOptions options;
+    options.half = half;
     const Member& head = group_->members[0];
     options.a = static_cast<size_t>(head.in[0].index);
     options.b = static_cast<size_t>(head.in[1].index);
@@ -263,15 +265,16 @@ class Joiner {
     options.out = stored ? head.out[0].index : -1;
     // One scaled addition in place of a product that nobody else reads: the product does it in registers.
     const Member& last = group_->members.back();
-    if (group_->members.size() == 2 && !stored && last.kernel.scale_added() && last.out[0].kind == Ref::Kind::input &&
-        last.in[0].index == last.out[0].index && last.in[1].kind == Ref::Kind::block) {
+    if (group_->members.size() == 2 && !half && !stored && last.kernel.scale_added() &&
+        last.out[0].kind == Ref::Kind::input && last.in[0].index == last.out[0].index &&
+        last.in[1].kind == Ref::Kind::block) {
       options.add_to = last.in[0].index;
       options.alpha = *last.kernel.scale_added();
       return product_kernel(plan, options);
     }
     const std::shared_ptr<const Group> g = group_;
-    options.take = [g](const Buffers& b, float* values, int64_t begin, int64_t end) {
-      g->run(b, begin, end, reinterpret_cast<std::byte*>(values), 1);
+    options.take = [g](const Buffers& b, std::byte* values, int64_t begin, int64_t end) {
+      g->run(b, begin, end, values, 1);
     };
     std::vector<Phase> phases;
     g->prepare(g, phases);

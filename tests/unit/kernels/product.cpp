@@ -79,7 +79,8 @@ TEST_CASE("what follows a product sees every element once, stored or not") {
       float* to = taken.mutable_data<float>();
       ProductOptions options;
       options.out = stored ? 0 : -1;
-      options.take = [to](const Buffers&, float* values, int64_t begin, int64_t end) {
+      options.take = [to](const Buffers&, std::byte* given, int64_t begin, int64_t end) {
+        float* values = reinterpret_cast<float*>(given);
         for (int64_t i = begin; i < end; ++i) to[i] += values[i - begin];
       };
       const std::byte* in[] = {a.raw(), b.raw()};
