@@ -1,8 +1,10 @@
-// Transforms of whole programs: outline, inline and repeat_graph give a new ir with the names of the old one.
+// Transforms of whole programs: outline, inline, decompose_sum and repeat_graph give a new ir with the names of the old
+// one.
 #include "interpreter/elaborate/gradients.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "interpreter/elaborate/programs.hpp"
+#include "runtime/transform/decompose_sum.hpp"
 #include "runtime/transform/inline.hpp"
 #include "runtime/transform/outline.hpp"
 #include "runtime/transform/repeat_graph.hpp"
@@ -144,6 +146,15 @@ void bind_rewrite_builtins(Scope& p) {
            }
            return rewritten_value(
                in, *ir, inline_calls(*ir->ir, [&](const Graph& g) { return chosen.empty() || chosen.count(&g) > 0; }));
+         });
+  define(p, "decompose_sum", "decompose_sum(ir)",
+         "A new ir in which sums of several tensors are additions one after the other.",
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a("decompose_sum", args, {"ir"});
+           Value holder;
+           const IrObject* ir = to_ir(in, a.value("ir"), "decompose_sum", holder);
+           refuse_inside(in, *ir, "decompose_sum");
+           return rewritten_value(in, *ir, decompose_sums(*ir->ir));
          });
   define(
       p, "repeat_graph", "repeat_graph(ir, count)",

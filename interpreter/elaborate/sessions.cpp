@@ -78,6 +78,7 @@ void write(Interpreter& in, SessionObject& s, const Value& tensor, const Value& 
     type_error("write_variable_data takes an array or a number for `" + t->name + "`, got " +
                with_article(data.type_name()));
   s.session->write_variable_data(t, array ? *array : in.to_array(data, t->spec.dtype));
+  s.weights_to_host(t);
 }
 
 void say_what_did_not_match(Interpreter& in, const char* what, const Session::LoadReport& r) {
@@ -112,10 +113,12 @@ using SessionMethod = Value (*)(Interpreter&, SessionObject&, const Arguments&);
 Value s_run(Interpreter& in, SessionObject& s, const Arguments& args) { return s.run(in, args); }
 Value s_get_tensor_data(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("get_tensor_data", args, {"tensor"});
+  s.weights_to_host();
   return Value(s.session->get_tensor_data(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")));
 }
 Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& args) {
   ArgReader a("get_tensors_data", args, {"tensors"});
+  s.weights_to_host();
   auto d = std::make_shared<DictObject>();
   std::vector<Value> list;
   Value given = a.value("tensors");
@@ -213,7 +216,8 @@ constexpr Row rows[] = {
 
 /// `Session(ir, device = "ipu_model", machine = "bow", ...)`
 Value make_session(Interpreter& in, const Arguments& args) {
-  ArgReader a("Session", args, {"ir", "device", "machine", "available_memory_proportion", "partials"});
+  ArgReader a("Session", args,
+              {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit"});
   Value holder;
   IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
   for (const BuildTarget& t : in.targets())
@@ -228,6 +232,7 @@ Value make_session(Interpreter& in, const Arguments& args) {
   s->names = stream_names(*ir->ir, ir->fields.get());
   s->session = std::make_unique<Session>(ir->ir, a.string_or("device", "ipu_model"));
   s->estimating = estimate_options(a);
+  s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
   if (in.options().on_session) in.options().on_session(*ir->ir);
   return s;
 }
@@ -291,20 +296,6 @@ Value eval_tensor(Interpreter& in, Arguments args) {
 // ---- sessions
 
 std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() + " on " + session->device() + "]"; }
-
-Value SessionObject::run(Interpreter& in, const Arguments& args) {
-  // What a run is given is no part of the text: whatever is wrong with it, the program failed while running.
-  try {
-    return run_given(in, args);
-  } catch (Error& e) {
-    Diagnostic& d = e.first();
-    if (d.fault == Fault::refused) d.fault = Fault::failed;
-    if (d.message.starts_with("missing input") || d.message.starts_with("unexpected input") ||
-        d.message.starts_with("stream `"))
-      d.message = "session.run: " + d.message;
-    throw;
-  }
-}
 
 Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   StreamData data;
@@ -372,17 +363,11 @@ std::vector<std::string> SessionObject::member_names() const {
   return out;
 }
 
-Value SessionObject::enter(Interpreter&) {
-  session->attach();
-  return Value(shared_from_this());
-}
-void SessionObject::leave(Interpreter&, bool) { session->detach(); }
-
 void bind_session_builtins(Scope& p) {
   define(
       p, "Session",
       "Session(ir, device = \"ipu_model\", machine = \"bow\", available_memory_proportion = 0.6, partials = "
-      "\"float32\")",
+      "\"float32\", weights_to_host_on_exit = true)",
       "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
       "gives cycles and bytes of the machine's tiles).",
       [](Interpreter& in, Arguments args) { return make_session(in, args); });

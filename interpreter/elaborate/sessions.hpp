@@ -29,11 +29,19 @@ struct SessionObject final : Object {
   void leave(Interpreter& in, bool failed) override;
   bool equals(Interpreter&, const Value& other) override { return other.is_object() && other.object().get() == this; }
 
+  /// Without it the variables are, behind a `with`, what they were before it, or when they were last read in it.
+  bool weights_to_host_on_exit = true;
+  /// Makes the host's copy what the device has: of all variables, or of one.
+  void weights_to_host(const Tensor* only = nullptr);
+
   /// Every Error that leaves it is a failure while running (exit status 1).
   Value run(Interpreter& in, const Arguments& args);
 
  private:
   Value run_given(Interpreter& in, const Arguments& args);
+  void attach();
+  void detach();
+  std::vector<std::pair<const Tensor*, Array>> host_weights_;
 };
 
 /// What a run gave: arrays by attribute, name or stream.

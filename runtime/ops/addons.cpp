@@ -20,6 +20,11 @@ constexpr Param table_params[] = {{"seq_len", ParamKind::integer},
                                   {"base", ParamKind::number, of(10000.0)}};
 constexpr Param square_add_params[] = {{"t", ParamKind::tensor},
                                        {"loss_scaling", ParamKind::number_or_tensor, of(1.0)}};
+constexpr Param quantised_params[] = {
+    {"t", ParamKind::index, no_default, "unsigned, packed: four bits a value, the lowest ones first"},
+    {"scale", ParamKind::tensor, no_default, "of each group: t's shape, but as many groups along the axis"},
+    {"bias", ParamKind::tensor, no_default, "the same shape"},
+    {"axis", ParamKind::integer, of(-1), "along which values are packed and grouped"}};
 constexpr Param layout_params[] = {{"t", ParamKind::tensor}, {"bs", ParamKind::integer, of(1), "not used"}};
 
 void check_rotary_dim(std::string_view op, int64_t dim, int64_t most) {
@@ -71,6 +76,43 @@ std::vector<Expr> expand_tables(Emitter& at, const OpArgs& args) {
   return {at.constant(sin.cast(dtype), "sin"), at.constant(cos.cast(dtype), "cos")};
 }
 
+std::vector<Expr> expand_decompress(Emitter& at, const OpArgs& args) {
+  const Expr &t = args.expr(0), &scale = args.expr(1), &bias = args.expr(2);
+  const auto refuse = [&](const std::string& why) {
+    throw Error("group_quantize_decompress: " + why, {fmt::format("{}: {}", t.label(), text(t.spec())),
+                                                      fmt::format("{}: {}", scale.label(), text(scale.spec()))});
+  };
+  if (t.dtype() != DType::uint8 && t.dtype() != DType::uint16 && t.dtype() != DType::uint32)
+    refuse(fmt::format("{} must be uint8, uint16 or uint32, not {}", t.label(), name(t.dtype())));
+  if (!is_floating(scale.dtype()) || scale.dtype() != bias.dtype())
+    refuse("scale and bias must be floating and of one dtype");
+  if (t.rank() == 0) refuse(fmt::format("{} is a scalar: there is no axis of groups", t.label()));
+  const int64_t axis = normalise_axis(std::get<int64_t>(*args.attr(3)), t.rank());
+  const auto at_axis = static_cast<size_t>(axis);
+  const int64_t packed = 2 * static_cast<int64_t>(size_of(t.dtype()));
+  Shape whole = t.shape(), groups = t.shape();
+  if (__builtin_mul_overflow(whole[at_axis], packed, &whole[at_axis])) refuse("the result is larger than memory");
+  groups[at_axis] = scale.rank() == t.rank() ? scale.shape()[at_axis] : 0;
+  if (scale.shape() != groups || bias.shape() != groups)
+    refuse(fmt::format("scale and bias must have the shape of {} but for the number of groups along axis {}", t.label(),
+                       axis));
+  if (groups[at_axis] == 0 || whole[at_axis] % groups[at_axis] != 0)
+    refuse(fmt::format("{} groups do not divide the {} values along axis {}", groups[at_axis], whole[at_axis], axis));
+  const auto number = [&](int64_t value) { return at.constant(Array::full_int(t.dtype(), {}, value)); };
+  std::vector<Expr> values;  // the four bits at each place
+  for (int64_t i = 0; i < packed; ++i) {
+    const Expr moved = i == 0 ? t : at.one("shift_right", {t, number(4 * i)});
+    values.push_back(cast(at.one("bitwise_and", {moved, number(15)}), scale.dtype()));
+  }
+  const Expr unpacked = at.one("stack", {values}, {{"axis", axis + 1}});
+  // Groups along an axis of their own, over which scale and bias broadcast.
+  Shape split = whole, one = groups;
+  split[at_axis] = groups[at_axis];
+  split.insert(split.begin() + axis + 1, whole[at_axis] / groups[at_axis]);
+  one.insert(one.begin() + axis + 1, 1);
+  return {reshape(reshape(unpacked, split) * reshape(scale, one) + reshape(bias, one), whole)};
+}
+
 constexpr OpRow rows[] = {
     {.name = "rotary_pos_embed",
      .path = "addons.ops.rotary_pos_embed",
@@ -102,6 +144,14 @@ constexpr OpRow rows[] = {
            const double scale = std::get<double>(*args.attr(1));
            return at.emit("sumsquare", {scale == 1 ? t : t / scale});
          },
+     .role = Role::composite},
+    {.name = "group_quantize_decompress",
+     .path = "addons.ops.group_quantize_decompress",
+     .doc = "Values of four bits, several in an integer, as numbers: each group along an axis has its scale and bias.",
+     .formula = "q scale + bias",
+     .example = "group_quantize_decompress(array([0x10, 0x32], uint8), array([0.5, 2.0]), array([0.0, 1.0]))",
+     .params = quantised_params,
+     .expand = expand_decompress,
      .role = Role::composite},
     {.name = "linear_layout",
      .path = "addons.ops.linear_layout",

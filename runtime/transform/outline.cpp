@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/graph/memory_order.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/outline_search.hpp"
 
@@ -139,38 +140,14 @@ double copy_cost(int64_t bytes) { return static_cast<double>(bytes) / (1024 * 10
 
 namespace {
 
-/// What must stay in the order of creation although no tensor says so: streams and other effects among themselves, and
-/// changes of a tensor with whatever else touches its memory.
+/// What must stay in the order of creation although no tensor says so: effects, and changes of memory with its uses.
 std::unordered_map<const Op*, std::vector<const Op*>> hidden_order(const Graph& graph) {
-  struct Memory {
-    const Op* changed = nullptr;
-    std::vector<const Op*> read = {};  // since then
-  };
   std::unordered_map<const Op*, std::vector<const Op*>> before;
-  std::unordered_map<const Tensor*, Memory> memory;
-  const Op* effect = nullptr;
-  for (const auto& op : graph.ops()) {
-    std::vector<const Op*>& mine = before[op.get()];
-    if (op->stream || op->row->side_effect || !op->called.empty()) {
-      if (effect) mine.push_back(effect);
-      effect = op.get();
-    }
-    for (size_t slot = 0; slot < op->inputs.size(); ++slot) {
-      const Tensor* t = op->inputs[slot];
-      if (!t) continue;
-      while (t->producer && t->producer->row->alias >= 0 && t->output_index == 0)
-        t = t->producer->inputs[static_cast<size_t>(t->producer->row->alias)];
-      Memory& m = memory[t];
-      if (m.changed && m.changed != op.get()) mine.push_back(m.changed);
-      if (op->modifies(slot)) {
-        for (const Op* reader : m.read)
-          if (reader != op.get()) mine.push_back(reader);
-        m = {op.get()};
-      } else {
-        m.read.push_back(op.get());
-      }
-    }
-  }
+  const auto keep = [&](size_t first, size_t second) {
+    before[graph.ops()[second].get()].push_back(graph.ops()[first].get());
+  };
+  for (const MemoryPair& p : memory_pairs(graph, MemoryGroups(graph), true)) keep(p.first, p.second);
+  for (const auto& [first, second] : effect_pairs(graph)) keep(first, second);
   return before;
 }
 

@@ -287,6 +287,19 @@ def addons():
                c=grid(2, 2))
     yield case("grad_reduce_square_add", "grad_reduce_square_add(x, 4.0)", lambda x: ((x / 4) ** 2).sum(), dtypes=BOTH,
                x=grid(3, 4))
+    def decompressed(t, s, b, dtype, groups):
+        values = torch.stack([(t.long() >> shift) & 15 for shift in range(0, dtype, 4)], -1).double()
+        return (values.reshape(2, groups, -1) * s[..., None] + b[..., None]).reshape(2, -1)
+    for dtype, groups in [("uint8", 3), ("uint16", 2), ("uint32", 1)]:
+        bits = int(dtype[4:])
+        yield case(f"group_quantize_{dtype}", f"group_quantize_decompress(cast(t, {dtype}), s, b)",
+                   lambda t, s, b, n=bits, g=groups: decompressed(t, s, b, n, g), "s b", BOTH,
+                   t=ints(2, 3, high=1 << min(bits, 31)) if groups != 2 else ints(2, 4, high=1 << 16),
+                   s=grid(2, groups), b=grid(2, groups))
+    yield case("group_quantize_first", "group_quantize_decompress(cast(t, uint8), s, b, dim = 0)",
+               lambda t, s, b: torch.stack([(t.long() >> k) & 15 for k in (0, 4)], 1).reshape(4, 3).double()
+               * s.repeat_interleave(2, 0) + b.repeat_interleave(2, 0), "s b", t=ints(2, 3, high=256), s=grid(2, 3),
+               b=grid(2, 3))
     yield case("linear_layout", "linear_layout(x)", lambda x: x.clone(), "x", x=grid(3))
 
 

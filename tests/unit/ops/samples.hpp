@@ -413,6 +413,10 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        [&] {
          return Sample{{x({2, 3}), x({3}, 1), x({3}, 2), x({3}, 3), x({3}, 4)}};
        }},
+      {"group_quantize_decompress",
+       [&] {
+         return Sample{{cycle(DType::uint8, {3, 2}, 200), x({3, 2}), x({3, 2}, 1)}};
+       }},
       {"batch_norm",
        [&] {
          return Sample{{x({4, 3, 2}), x({3}, 1), x({3}, 2), x({3}, 3), x({3}, 4)}};
