@@ -443,6 +443,37 @@ def every_exit_status(cli):
 
 
 @case
+def nancheck_stops_a_run(cli):
+    text = "program p {\n  variable w: float32[2] = -1\n  stream out y = log(w)\n}\nprint(Session(p()).run().y)\n"
+    cli.write("a.pxl", text)
+    differ("without", cli.run("a.pxl")[:2], (0, "[nan nan]\n"))
+    for words in (("--nancheck", "a.pxl"), ("run", "--nancheck", "a.pxl")):
+        code, _, err = cli.run(*words)
+        differ("status", code, 1)
+        holds("message", err, "makes NaN")
+
+
+@case
+def a_chart_names_its_axes(cli):
+    cli.write("a.pxl", 'plot([1, 4, 9], x_label = "step", y_label = "loss")\n')
+    code, out, err = cli.run("a.pxl")
+    lines = out.splitlines()
+    differ("status", (code, err), (0, ""))
+    differ("above its axis", lines[0].strip(), "loss")
+    differ("below its numbers", lines[-1].strip(), "step")
+
+
+@case
+def progress_of_loops_that_do_nothing(cli):
+    cli.write("a.pxl", 'for i in progress(range(200000), "n") { pass }\nfor i in progress([], "none") { pass }\n')
+    code, _, err = cli.run("a.pxl")
+    differ("status", code, 0)
+    if not re.search(r"^n: 100%\|.*\| 200000/200000 \[\d\d:\d\d<00:00, \d+kit/s\]$", err, re.M):
+        raise AssertionError(err)
+    holds("nothing", err, "0/0 [00:00<00:00, ?it/s]")
+
+
+@case
 def errors_of_a_run_name_what_was_called(cli):
     program = "program p {\n  stream in x: float32[2]\n  stream out y = host_load(x) + 1\n}\n"
     holds("missing", cli.run("-", stdin=program + "Session(p()).run()")[2], "error: session.run: missing input `x` float32[2]")

@@ -209,6 +209,7 @@ def diagnostics(client):
     client.text = client.text.replace("+*", "+")
     found = client.diagnostics()
     check(len(found) == 1 and client.quoted(found[0]["range"]) == "zz" and found[0]["severity"] == 1, "an unknown name, after an incremental change", found)
+    check(found[0]["code"] == "unknown-name", "the kind of an error", found)
     client.tell("textDocument/didClose", {"textDocument": {"uri": client.uri}})
     check(client.diagnostics() == [], "closing takes the diagnostics away")
 

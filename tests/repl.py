@@ -265,6 +265,17 @@ def help_and_questions(pxl, home):
     t.leave()
 
 
+def explanations(pxl, home):
+    t = Terminal(pxl, home)
+    contains(t.enter(":explain"), "no error yet")
+    contains(t.enter("ones([2, 3]) @ ones([2, 3])"), "inner dimensions differ")
+    contains(t.enter(":explain"), "shape\n", "x @ w", "Products need equal inner dimensions")
+    contains(t.enter(":explain shap"), "did you mean `shape`?")
+    t.send(":explain no-v\t\r")
+    contains(t.wait(PROMPT), "conditional")
+    t.leave()
+
+
 def graphs(pxl, home):
     t = Terminal(pxl, home)
     t.paste(PROGRAM + "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])")
@@ -449,7 +460,7 @@ def not_a_terminal(pxl, home):
     assert done.returncode == 0
 
 
-CASES = [values, start_up_is_quick, several_lines, pasting, failed_input, interrupts, completion, help_and_questions, graphs, files,
+CASES = [values, start_up_is_quick, several_lines, pasting, failed_input, interrupts, completion, help_and_questions, explanations, graphs, files,
          history_across_starts, start_up_file, colours, narrow_terminals, tour, debugging,
          not_a_terminal]
 

@@ -10,12 +10,14 @@ import cli
 import doctests
 import documents
 import editors
+import explain
 import hostile
 import house
 import jupyter
 import language
 import lsp
 import model
+import mutants
 import page
 import repl
 import stdlib
@@ -31,7 +33,10 @@ KINDS = [
     ("reference", lambda pxl, tally, options: language.reference_tests(pxl, tally)),
     ("examples", lambda pxl, tally, options: training.example_tests(pxl, tally, options.update)),
     ("cli", lambda pxl, tally, options: cli.cli_tests(pxl, tally.add, parallel)),
+    ("explain", lambda pxl, tally, options: explain.explain_tests(pxl, tally.add, parallel)),
     ("hostile", lambda pxl, tally, options: hostile.hostile_tests(pxl, tally.add, parallel)),
+    ("mutants", lambda pxl, tally, options: mutants.mutant_tests(
+        pxl.parent, 30 if options.all or options.sanitize_readers else 5, tally.add)),
     ("oracle", lambda pxl, tally, options: against_torch.oracle_tests(pxl, TESTS / "oracle", tally.add, run)),
     ("repl", lambda pxl, tally, options: repl.repl_tests(pxl, tally, parallel)),
     ("bench", lambda pxl, tally, options: bench.bench_tests(pxl, tally.add, training.bench_data()[0])),

@@ -34,6 +34,7 @@ const Command* const table[] = {
     &schedule_command,
     &graph_command,
     &validate_model_command,
+    &explain_command,
     &lsp_command,
     &kernel_command,
     &help_command,
@@ -50,6 +51,7 @@ constexpr Flag global_flags[] = {
     {"-i", "FILE ...", "run the files, then read on from the terminal: `pxl repl`"},
     {"--quiet", "", "no progress, no notices"},
     {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
+    {"--nancheck", "", "before FILE: runs stop at the op that first makes a NaN or an infinity"},
     json_flag,
     {"--version", "", "the version"},
     {"--help", "", "this text; `pxl FILE --help` lists a script's options", "-h"},
@@ -69,6 +71,7 @@ constexpr std::pair<std::string_view, std::string_view> environment[] = {
     {"NO_COLOR", "No colours in messages."},
     {"PXL_DATA", "The folder with the files of MNIST; `built-in` draws digits instead."},
     {"PXL_FUSE", "`off`: plans run op by op."},
+    {"PXL_NANCHECK", "`on`: runs stop at the op that first makes a NaN or an infinity."},
     {"PXL_PROFILE", "`on`: sessions print where their time went when they end."},
     {"PXL_THREADS", "The number of threads."},
 };
@@ -162,6 +165,8 @@ void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments)
       flags.quiet = true;
     else if (arguments.front() == "--profile")
       flags.profile = true;
+    else if (arguments.front() == "--nancheck")
+      flags.nancheck = true;
     else if (arguments.front() == "--json")
       flags.json = use_json({.json = true});
     else
@@ -181,6 +186,9 @@ int report(const Error& error) {
   std::fflush(stdout);
   const bool colour = colours();
   for (const Diagnostic& d : error.all()) fmt::print(stderr, "{}", render(d, colour));
+  if (isatty(STDERR_FILENO) && error.first().fault != Fault::usage && error.first().fault != Fault::internal)
+    fmt::print(stderr, "{}pxl explain {}{} tells more\n", colour ? "\x1b[2m" : "", code_of(error.first()),
+               colour ? "\x1b[0m" : "");
   if (error.first().fault == Fault::internal) {
     fmt::print(stderr, "  this is a fault of pxl, not of the program: please report it with the text that caused it\n");
   }

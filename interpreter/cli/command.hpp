@@ -26,8 +26,9 @@ enum ExitStatus : int {
 /// Flags that every subcommand takes.
 struct CommonFlags {
   bool quiet = false;
-  bool profile = false;  ///< sessions print where their time went
-  bool json = false;     ///< standard output is for programs (json.hpp)
+  bool profile = false;   ///< sessions print where their time went
+  bool nancheck = false;  ///< runs stop at the first NaN or infinity
+  bool json = false;      ///< standard output is for programs (json.hpp)
 };
 
 /// Takes the flags at the beginning off the arguments.
@@ -48,12 +49,13 @@ struct Command {
   std::string_view doc;
   int (*run)(const CommonFlags& flags, const std::vector<std::string>& arguments);
   std::span<const Flag> flags = {};
-  std::string_view details = {};   ///< paragraphs for `pxl help NAME` and the manual
-  std::string_view operands = {};  ///< for completion: empty for programs, "COMMAND", "a|b|c", or "-" for none
+  std::string_view details = {};  ///< paragraphs for `pxl help NAME` and the manual
+  std::string_view operands =
+      {};  ///< for completion: empty for programs, "COMMAND", "KIND" (of errors), "a|b|c", or "-" for none
 };
 extern const Command run_command, repl_command, test_command, check_command, fmt_command, profile_command;
 extern const Command schedule_command, graph_command, help_command, man_command, completions_command;
-extern const Command validate_model_command;
+extern const Command validate_model_command, explain_command;
 extern const Command lsp_command, kernel_command;
 std::span<const Command* const> commands();
 /// The flags that stand before a command, or alone.

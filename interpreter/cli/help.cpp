@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpreter/cli/command.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl::cli {
@@ -93,6 +94,11 @@ std::string words_of(const Command& c) {
   if (c.operands == "COMMAND") {
     std::string out;
     for (const Command* other : commands()) out += (out.empty() ? "" : " ") + std::string(other->name);
+    return out;
+  }
+  if (c.operands == "KIND") {
+    std::string out;
+    for (std::string_view code : codes::all) out += (out.empty() ? "" : " ") + std::string(code);
     return out;
   }
   std::string out(c.operands);

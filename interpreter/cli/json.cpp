@@ -39,6 +39,7 @@ void emit(const Json& object) {
 Json diagnostic_event(const Diagnostic& d) {
   Json out{{"event", "diagnostic"}, {"severity", d.severity == Severity::error ? "error" : "warning"}};
   out["fault"] = text(d.fault);
+  out["code"] = code_of(d);
   out["message"] = d.message;
   put_place(out, d.span);
   out["notes"] = d.notes;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/cli/command.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl::cli {
@@ -9,7 +10,8 @@ namespace pxl::cli {
 namespace {
 
 Error usage_error(const std::string& script, std::string message) {
-  return Error(std::move(message), {fmt::format("`pxl {} --help` lists the options", script)}, Fault::usage);
+  return Error(std::move(message), {fmt::format("`pxl {} --help` lists the options", script)}, Fault::usage)
+      .as(codes::option);
 }
 
 // Flags are written with dashes or underscores.

@@ -60,6 +60,7 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   options.program_name = script;
   Interpreter interpreter(std::move(options));
   bind_tool_builtins(interpreter);
+  if (flags.nancheck) debugger_of(interpreter).check_nan(true);
   interpreter.run_file(tree);
   return exit_ok;
 }
@@ -118,13 +119,14 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
 
 constexpr Flag run_flags[] = {
     {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
+    {"--nancheck", "", "before FILE: runs stop at the op that first makes a NaN or an infinity"},
     {"--json", "", "before FILE: one JSON object a line on standard output (docs/json.md)"},
 };
 constexpr Flag test_flags[] = {json_flag};
 
 }  // namespace
 
-const Command run_command{"run", "run [--profile] [--json] FILE [--OPTION VALUE ...]",
+const Command run_command{"run", "run [--profile] [--nancheck] [--json] FILE [--OPTION VALUE ...]",
                           "run a script; `pxl FILE` is the same", run_script, run_flags};
 const Command test_command{"test", "test FILE ...", "run the `test` blocks of scripts", run_tests, test_flags};
 

@@ -7,6 +7,7 @@
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -31,7 +32,8 @@ struct Check {
     return with_article(v.type_name());
   }
   [[noreturn]] void refuse(const std::string& expected, std::vector<std::string> notes = {}) const {
-    throw Error(fmt::format("{}: argument `{}`: expected {}, got {}", what, p.name, expected, got()), std::move(notes));
+    throw Error(fmt::format("{}: argument `{}`: expected {}, got {}", what, p.name, expected, got()), std::move(notes))
+        .as(codes::annotation);
   }
 };
 
@@ -58,7 +60,8 @@ void match_pattern(const Check& c, const ast::IndexExpr& pattern, const Shape& s
   for (size_t i = 0; i < dims.size(); ++i) {
     const bool open = dims[i]->kind == ast::ExprKind::ellipsis || dims[i]->kind == ast::ExprKind::starred;
     if (!open) continue;
-    if (gap < dims.size()) throw Error("a shape pattern can leave only one part open: " + expected);
+    if (gap < dims.size())
+      throw Error("a shape pattern can leave only one part open: " + expected).as(codes::annotation);
     gap = i;
   }
   const bool open = gap < dims.size();
@@ -152,6 +155,7 @@ Value check_annotation(Interpreter& in, const std::string& what, const ast::Para
       for (const DTypeRow& row : dtype_table()) names.emplace_back(row.name);
       if (std::string hint = did_you_mean(type, names); !hint.empty()) notes.push_back(hint);
       Error error("unknown type `" + type + "`", notes);
+      error.as(codes::unknown_name);
       error.locate(e.span, in.frames);
       throw error;
     }
@@ -201,6 +205,7 @@ Value check_annotation(Interpreter& in, const std::string& what, const ast::Para
   }
   Error error(fmt::format("`{}` is no type", e.span.text()),
               {"types are int, float, bool, str, list, tuple, dict, array, tensor, modules, dtypes and specs"});
+  error.as(codes::annotation);
   error.locate(e.span, in.frames);
   throw error;
 }

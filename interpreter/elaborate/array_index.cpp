@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -28,7 +29,8 @@ struct Plan {
 
 [[noreturn]] void bad_key(const Value& v) {
   throw Error("an array is indexed by ints, slices, `...`, none, arrays of ints and arrays of bools, not by " +
-              with_article(v.type_name()));
+              with_article(v.type_name()))
+      .as(codes::index);
 }
 
 std::vector<Value> parts_of(const Value& key) {
@@ -80,9 +82,10 @@ std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
     const std::optional<Array> index = index_array(in, p);
     used += index && index->dtype() == DType::boolean ? index->rank() : 1;
   }
-  if (ellipses > 1) throw Error("an index can hold only one `...`");
+  if (ellipses > 1) throw Error("an index can hold only one `...`").as(codes::index);
   if (used > a.rank()) {
-    throw run_error(fmt::format("too many subscripts: {} for an array of shape {}", used, bracket_text(a.shape())));
+    throw run_error(fmt::format("too many subscripts: {} for an array of shape {}", used, bracket_text(a.shape())))
+        .as(codes::index);
   }
   if (!ellipses) parts.push_back(std::make_shared<EllipsisObject>());
 
@@ -113,14 +116,15 @@ std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
         for (size_t d = 0; d < index->shape().size(); ++d) {
           if (index->shape()[d] != a.shape()[at + d]) {
             throw run_error(fmt::format("a mask of shape {} does not fit an array of shape {}",
-                                        bracket_text(index->shape()), bracket_text(a.shape())));
+                                        bracket_text(index->shape()), bracket_text(a.shape())))
+                .as(codes::index);
           }
         }
         positions = nonzero(*index);
       } else if (is_integer(index->dtype())) {
         positions.push_back(index->cast(DType::int64));
       } else {
-        throw Error(fmt::format("an index array needs ints or bools, not {}", name(index->dtype())));
+        throw Error(fmt::format("an index array needs ints or bools, not {}", name(index->dtype()))).as(codes::index);
       }
       for (Array& each : positions) {
         Axis advanced;
@@ -222,7 +226,7 @@ Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
     dims.pop_back();
   }
   if (element_count(plan.shape) / std::max<int64_t>(plan.run, 1) > (int64_t{1} << 31)) {
-    throw run_error(fmt::format("the selection of shape {} is too large", bracket_text(plan.shape)));
+    throw run_error(fmt::format("the selection of shape {} is too large", bracket_text(plan.shape))).as(codes::index);
   }
   plan.offsets.assign(1, base);
   for (const Dim& d : dims) {
@@ -270,12 +274,14 @@ Value array_get(Interpreter& in, const Array& a, const Value& key) {
 
 void array_set(Interpreter& in, Array& a, const Value& key, const Value& value) {
   if (mentions_tensor(value))
-    throw Error("a tensor cannot be stored in an array: its values exist only when a session runs");
+    throw Error("a tensor cannot be stored in an array: its values exist only when a session runs")
+        .as(codes::no_value_yet);
   const Plan plan = plan_for(in, a, key);
   const Array given = in.to_array(value).cast(a.dtype());
   if (!broadcastable_to(given.shape(), plan.shape)) {
     throw run_error(fmt::format("cannot assign an array of shape {} to elements of shape {}",
-                                bracket_text(given.shape()), bracket_text(plan.shape)));
+                                bracket_text(given.shape()), bracket_text(plan.shape)))
+        .as(codes::index);
   }
   const size_t width = size_of(a.dtype());
   const Shape strides = strides_of(given.shape()), block = strides_of(plan.shape);

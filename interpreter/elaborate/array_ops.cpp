@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -27,7 +28,8 @@ T int_element(BinaryOp op, T a, T b) {
     }
     default: break;
   }
-  if (b == T{}) throw run_error(fmt::format("division by zero in `{}` on arrays of ints", text(op)));
+  if (b == T{})
+    throw run_error(fmt::format("division by zero in `{}` on arrays of ints", text(op))).as(codes::arithmetic);
   if constexpr (std::is_signed_v<T>) {
     // The least int divided by -1 wraps, as in NumPy.
     if (b == T{-1}) return op == BinaryOp::mod ? T{} : static_cast<T>(U{} - static_cast<U>(a));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -104,11 +105,11 @@ std::function<void()> ArrayObject::state() {
 }
 
 std::optional<int64_t> ArrayObject::length(Interpreter&) {
-  if (value.rank() == 0) throw run_error("a 0-d array has no length");
+  if (value.rank() == 0) throw run_error("a 0-d array has no length").as(codes::shape);
   return value.shape()[0];
 }
 std::optional<Iterator> ArrayObject::iterate(Interpreter&) {
-  if (value.rank() == 0) throw run_error("a 0-d array is not iterable");
+  if (value.rank() == 0) throw run_error("a 0-d array is not iterable").as(codes::shape);
   const Array a = value;
   Shape inner(a.shape().begin() + 1, a.shape().end());
   return Iterator([a, inner, i = int64_t{0}]() mutable -> std::optional<Value> {
@@ -121,7 +122,8 @@ std::optional<Iterator> ArrayObject::iterate(Interpreter&) {
 bool ArrayObject::truth(Interpreter&) {
   if (value.size() != 1) {
     throw Error(fmt::format("an array of shape {} has no truth value", bracket_text(value.shape())),
-                {"reduce it first: any(a), all(a), or compare with allclose"});
+                {"reduce it first: any(a), all(a), or compare with allclose"})
+        .as(codes::no_value_yet);
   }
   return value.number(0) != 0;
 }

@@ -4,6 +4,7 @@
 
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -137,7 +138,7 @@ SequenceObject* tensor_list(const Value& v, const std::string& parameter) {
   size_t tensors = static_cast<size_t>(std::count_if(list->items.begin(), list->items.end(), is_tensor_like));
   if (tensors == 0) return nullptr;
   if (tensors != list->items.size())
-    throw Error("argument `" + parameter + "`: a list can't mix tensors and other values");
+    throw Error("argument `" + parameter + "`: a list can't mix tensors and other values").as(codes::program);
   return list;
 }
 
@@ -154,7 +155,7 @@ class InputMaker {
       size_t tensors = 0;
       for (Value* v : given.values) tensors += is_tensor_like(*v);
       if (tensors != 0 && tensors != given.values.size())
-        throw Error("argument `" + p.name + "`: a list can't mix tensors and other values");
+        throw Error("argument `" + p.name + "`: a list can't mix tensors and other values").as(codes::program);
       for (size_t i = 0; tensors && i < given.values.size(); ++i)
         *given.values[i] = make(*given.values[i], p.name + "_" + std::to_string(i), p.by_ref);
       note(p, first, true);
@@ -171,7 +172,7 @@ class InputMaker {
         *v = v->as<TupleObject>() ? make_tuple(std::move(items)) : make_list(std::move(items));
         note(p, first, true);
       } else if (p.by_ref) {
-        throw Error("argument `" + p.name + "` is `ref`: it takes a tensor, got " + v->type_name());
+        throw Error("argument `" + p.name + "` is `ref`: it takes a tensor, got " + v->type_name()).as(codes::program);
       } else {
         facts_.baked.push_back(p.name);
       }
@@ -205,10 +206,12 @@ ResultForm add_outputs(Interpreter& in, Graph& graph, const Value& result, const
     Tensor* t = as_tensor(v);
     if (!t)
       throw Error(what + ": a graph returns none, a tensor or a list of tensors, got " +
-                  (v.as<SequenceObject>() ? "a nested list" : v.type_name()));
+                  (v.as<SequenceObject>() ? "a nested list" : v.type_name()))
+          .as(codes::program);
     if (t->graph != &graph)
       throw Error(what + ": the returned tensor `" + t->name + "` belongs to another graph",
-                  {"pass it as an argument, or return a tensor that is made in the graph"});
+                  {"pass it as an argument, or return a tensor that is made in the graph"})
+          .as(codes::other_graph);
     graph.add_output(t);
   };
   if (result.is_none()) return ResultForm::nothing;
@@ -239,6 +242,7 @@ void check_updates(const Graph& graph, size_t first, const std::vector<std::pair
       if (!name) continue;
       Error e("`" + *name + "` is changed in place, but it is no `ref` of " + what,
               {"write `ref " + *name + "` to change the caller's tensor, or use the form that makes a new one"});
+      e.as(codes::in_place);
       e.locate(op.origin.span, op.origin.frames);
       throw e;
     }
@@ -248,7 +252,8 @@ void check_updates(const Graph& graph, size_t first, const std::vector<std::pair
 // ---- graphs
 
 GraphSource source_of_instance(const ModuleInstancePtr& m) {
-  if (!m->code->build) throw Error("module " + m->code->name + " has no build: no graph can be made of it");
+  if (!m->code->build)
+    throw Error("module " + m->code->name + " has no build: no graph can be made of it").as(codes::program);
   GraphSource s;
   s.title = m->code->name;
   s.what = s.frame = m->code->name + ".build";
@@ -274,15 +279,16 @@ GraphSource source_of(const Value& callee) {
     s.refs_only = true;
   } else if (auto* m2 = callee.as<MethodObject>()) {
     s.self = m2->instance();
-    if (!s.self) throw Error("the module that `" + m2->code->name + "` belongs to is gone");
+    if (!s.self) throw Error("the module that `" + m2->code->name + "` belongs to is gone").as(codes::program);
     s.code = m2->code;
     s.closure = s.self->scope;
     s.title = s.self->code->name + "." + m2->code->name;
     s.refs_only = m2->code->outlined;
   } else if (callee.as<ModuleObject>()) {
-    throw Error("a graph is made from a configured module: write `" + callee.as<ModuleObject>()->code->name + "(...)`");
+    throw Error("a graph is made from a configured module: write `" + callee.as<ModuleObject>()->code->name + "(...)`")
+        .as(codes::program);
   } else {
-    throw Error("a graph is made from a def or a module, got " + with_article(callee.type_name()));
+    throw Error("a graph is made from a def or a module, got " + with_article(callee.type_name())).as(codes::program);
   }
   s.what = s.frame = s.title;
   return s;
@@ -291,7 +297,8 @@ GraphSource source_of(const Value& callee) {
 BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments args) {
   std::shared_ptr<Ir> ir = in.target().ir;
   if (ir->frozen)
-    throw Error("the program `" + ir->name() + "` belongs to a session already: nothing can be added to it");
+    throw Error("the program `" + ir->name() + "` belongs to a session already: nothing can be added to it")
+        .as(codes::complete);
   stamp(in, *ir);
   Graph& graph = ir->create_graph(source.title);
   auto root = std::make_shared<BuildRoot>();

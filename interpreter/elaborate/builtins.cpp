@@ -9,6 +9,7 @@
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -191,7 +192,8 @@ Value to_int(Interpreter&, const Arguments& args) {
     throw run_error(fmt::format("int: `{}` is no int of 64 bits", *s));
   }
   if (as_tensor(v))
-    type_error("int: a tensor has no value before a session runs; `cast(t, int32)` converts it in the graph");
+    type_error("int: a tensor has no value before a session runs; `cast(t, int32)` converts it in the graph",
+               codes::no_value_yet);
   type_error("int: expected a number or a str, got " + with_article(v.type_name()));
 }
 
@@ -207,7 +209,8 @@ Value as_float(Interpreter&, const Arguments& args) {
     throw run_error(fmt::format("float: an array of shape {} is no single number", bracket_text(x->shape())));
   }
   if (as_tensor(v))
-    type_error("float: a tensor has no value before a session runs; `cast(t, float32)` converts it in the graph");
+    type_error("float: a tensor has no value before a session runs; `cast(t, float32)` converts it in the graph",
+               codes::no_value_yet);
   type_error("float: expected a number or a str, got " + with_article(v.type_name()));
 }
 

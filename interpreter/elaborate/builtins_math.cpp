@@ -9,6 +9,7 @@
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -150,7 +151,8 @@ Value allclose(Interpreter& in, const Arguments& args) {
   ArgReader r("allclose", args, {"a", "b", "rtol", "atol", "equal_nan"});
   if (mentions_tensor(r.value("a")) || mentions_tensor(r.value("b"))) {
     throw Error("allclose: compares values, and a tensor has none before a session runs",
-                {"`eval(t)` gives a tensor's value"});
+                {"`eval(t)` gives a tensor's value"})
+        .as(codes::no_value_yet);
   }
   const Array a = in.to_array(r.value("a")).cast(DType::float64), b = in.to_array(r.value("b")).cast(DType::float64);
   const double rtol = r.number_or("rtol", 1e-5), atol = r.number_or("atol", 1e-8);

@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 namespace {
@@ -44,7 +45,8 @@ Tensor* graph_to_parent(const Op& op, const Tensor* t) {
     if (const auto i = place_in(op.called[which]->inputs(), t)) return op.inputs[first_slot(op, which) + *i];
   for (const Graph* g : op.called)
     if (const auto i = place_in(g->outputs(), t); i && *i < op.outputs.size()) return op.outputs[*i];
-  throw Error("tensor `" + t->name + "` is no input or output of the called graph (" + called_text(op) + ")");
+  throw Error("tensor `" + t->name + "` is no input or output of the called graph (" + called_text(op) + ")")
+      .as(codes::graph_inputs);
 }
 
 /// The first input or output of the called graph that a tensor of the caller is connected to.
@@ -53,13 +55,14 @@ Tensor* parent_to_graph(const Op& op, const Tensor* t, size_t which) {
   for (size_t i = 0; i < g.inputs().size(); ++i)
     if (op.inputs[first_slot(op, which) + i] == t) return g.inputs()[i];
   if (const auto i = place_in(op.outputs, t)) return g.outputs()[*i];
-  throw Error("tensor `" + t->name + "` is no input or output of this call of " + g.id());
+  throw Error("tensor `" + t->name + "` is no input or output of this call of " + g.id()).as(codes::graph_inputs);
 }
 
 int64_t checked_index(int64_t i, size_t first, size_t count, std::string_view title) {
   if (i < static_cast<int64_t>(first) || i >= static_cast<int64_t>(first + count))
     throw Error(fmt::format("{} {} is out of range: the indices are {} to {}", title, i, first,
-                            static_cast<int64_t>(first + count) - 1));
+                            static_cast<int64_t>(first + count) - 1))
+        .as(codes::graph_inputs);
   return i;
 }
 
@@ -73,12 +76,14 @@ int64_t mapped_index(const Op& op, size_t which, int64_t i, bool input, bool to_
 
 void mark_modified(Op& call, const Tensor* t) {
   if (call.row->role == Role::branch)
-    throw Error("set_parent_input_modified: a conditional cannot change its inputs", {"return the new value instead"});
+    throw Error("set_parent_input_modified: a conditional cannot change its inputs", {"return the new value instead"})
+        .as(codes::graph_inputs);
   if (!place_in(call.inputs, t))
-    throw Error("tensor `" + t->name + "` is no input of this call of " + call.called[0]->id());
+    throw Error("tensor `" + t->name + "` is no input of this call of " + call.called[0]->id()).as(codes::graph_inputs);
   if (t->kind == TensorKind::constant)
     throw Error("set_parent_input_modified: the constant `" + t->name + "` cannot be changed in place",
-                {"declare it as a `variable`"});
+                {"declare it as a `variable`"})
+        .as(codes::graph_inputs);
   call.input_modified.resize(call.inputs.size(), false);
   for (size_t i = 0; i < call.inputs.size(); ++i)
     if (call.inputs[i] == t) call.input_modified[i] = true;
@@ -94,7 +99,8 @@ std::optional<Value> CallInfoObject::member(Interpreter&, std::string_view name)
   auto self = std::static_pointer_cast<CallInfoObject>(shared_from_this());
   const bool branch = op->row->role == Role::branch;
   if (name == "called_graph") {
-    if (branch) throw Error("a conditional calls one of two graphs: use `.then_graph` and `.else_graph`");
+    if (branch)
+      throw Error("a conditional calls one of two graphs: use `.then_graph` and `.else_graph`").as(codes::graph_inputs);
     return graph_value(ir, op->called[0]);
   }
   if (branch && name == "then_graph") return graph_value(ir, op->called[0]);
@@ -108,7 +114,9 @@ std::optional<Value> CallInfoObject::member(Interpreter&, std::string_view name)
   }
   if (name == "output") {
     size_t n = op->called[0]->declared_outputs();
-    if (n != 1) throw Error(fmt::format("the call of {} has {} outputs: use `.outputs`", called_text(*op), n));
+    if (n != 1)
+      throw Error(fmt::format("the call of {} has {} outputs: use `.outputs`", called_text(*op), n))
+          .as(codes::graph_inputs);
     return tensor_value(ir, op->outputs[0]);
   }
   if (name == "vars") {
@@ -123,7 +131,8 @@ std::optional<Value> CallInfoObject::member(Interpreter&, std::string_view name)
       ArgReader a(title, args, {"index"});
       const auto& list = title == "parent_input" ? self->op->inputs : self->op->outputs;
       const int64_t i = a.integer("index"), n = static_cast<int64_t>(list.size());
-      if (i < 0 || i >= n) throw Error(fmt::format("{} {} is out of range: the call has {}", title, i, n));
+      if (i < 0 || i >= n)
+        throw Error(fmt::format("{} {} is out of range: the call has {}", title, i, n)).as(codes::graph_inputs);
       return tensor_value(self->ir, list[static_cast<size_t>(i)]);
     });
   if (name == "graph_to_parent")
@@ -148,7 +157,8 @@ std::optional<Value> CallInfoObject::member(Interpreter&, std::string_view name)
     return make_method("set_parent_input_modified", [self](Interpreter&, Arguments args) -> Value {
       ArgReader a("set_parent_input_modified", args, {"tensor"});
       Tensor* t = tensor_argument(a, "tensor", "set_parent_input_modified");
-      if (self->ir->frozen) throw Error("the program belongs to a session already: its calls can't change");
+      if (self->ir->frozen)
+        throw Error("the program belongs to a session already: its calls can't change").as(codes::complete);
       mark_modified(*self->op, t);
       return {};
     });

@@ -6,6 +6,7 @@
 
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -58,7 +59,8 @@ class InputBinder {
         type_error("`" + argument + "`: keys are inputs of the called graph, got " + with_article(k.type_name()));
       if (input->graph != &callee_ ||
           std::find(callee_.inputs().begin(), callee_.inputs().end(), input) == callee_.inputs().end())
-        throw Error("graph input tensor `" + input->name + "` is not in the called graph (" + callee_.id() + ")");
+        throw Error("graph input tensor `" + input->name + "` is not in the called graph (" + callee_.id() + ")")
+            .as(codes::other_graph);
       put(index_of(input), leaf, From::map);
     }
   }
@@ -81,7 +83,8 @@ class InputBinder {
             static_cast<size_t>(std::count_if(from_.begin(), from_.end(), [](From f) { return f == From::bound; }));
         throw Error(fmt::format("too many inputs for the called graph ({}): it takes {}, got {}", callee_.id(),
                                 given_.size() - room, flat.size()),
-                    {"its inputs: " + (callee_.inputs().empty() ? std::string("none") : input_list(callee_.inputs()))});
+                    {"its inputs: " + (callee_.inputs().empty() ? std::string("none") : input_list(callee_.inputs()))})
+            .as(codes::graph_inputs);
       }
       put(i++, v, From::position);
     }
@@ -92,7 +95,8 @@ class InputBinder {
       std::vector<Value> items = in_.to_vector(arg.value);
       if (items.size() != g.count)
         throw Error(
-            fmt::format("argument `{}` of {} takes {} tensors, got {}", g.name, callee_.id(), g.count, items.size()));
+            fmt::format("argument `{}` of {} takes {} tensors, got {}", g.name, callee_.id(), g.count, items.size()))
+            .as(codes::graph_inputs);
       for (size_t i = 0; i < items.size(); ++i) put(g.first + i, items[i], From::name);
       return;
     }
@@ -105,7 +109,8 @@ class InputBinder {
       (from_[i] == From::nothing ? missing : connected).push_back(callee_.inputs()[i]);
     if (!missing.empty())
       throw Error("not enough inputs for the called graph (" + callee_.id() + "): missing " + input_list(missing),
-                  {"connected: " + (connected.empty() ? std::string("none") : input_list(connected))});
+                  {"connected: " + (connected.empty() ? std::string("none") : input_list(connected))})
+          .as(codes::graph_inputs);
     std::vector<Tensor*> out;
     Graph& caller = *in_.target().graph;
     for (size_t i = 0; i < given_.size(); ++i) {
@@ -115,11 +120,13 @@ class InputBinder {
       if (t->graph != &caller)
         throw Error("parent input tensor `" + t->name + "` for " + what + " is not in the graph that is being built",
                     {caller.is_main() ? "it belongs to " + (t->graph->is_main() ? "another program" : t->graph->id())
-                                      : "pass it to " + caller.id() + " as an argument"});
+                                      : "pass it to " + caller.id() + " as an argument"})
+            .as(codes::other_graph);
       if (t->spec != input->spec)
-        throw Error(what + " is " + text(input->spec) + ", but `" + t->name + "` is " + text(t->spec));
+        throw Error(what + " is " + text(input->spec) + ", but `" + t->name + "` is " + text(t->spec))
+            .as(codes::graph_inputs);
       if (input->by_ref && !as_tensor(given_[i]))
-        throw Error(what + " is `ref`: it takes a tensor, got " + given_[i].type_name());
+        throw Error(what + " is `ref`: it takes a tensor, got " + given_[i].type_name()).as(codes::graph_inputs);
       out.push_back(t);
     }
     return out;
@@ -141,16 +148,19 @@ class InputBinder {
     }
     if (std::find(facts_.baked.begin(), facts_.baked.end(), name) != facts_.baked.end())
       throw Error("`" + name + "` is no input of " + callee_.id() + ": its value was baked in when the graph was made",
-                  {"give create_graph a tensor or a spec for it to make it an input"});
+                  {"give create_graph a tensor or a spec for it to make it an input"})
+          .as(codes::graph_inputs);
     std::string hint = did_you_mean(name, names);
     throw Error("`" + name + "` is no input of " + callee_.id() + (hint.empty() ? "" : "; " + hint),
-                {"its inputs: " + (names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")))});
+                {"its inputs: " + (names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")))})
+        .as(codes::graph_inputs);
   }
   void put(size_t i, const Value& v, From from) {
     if (i >= given_.size()) return;
     if (from_[i] != From::nothing && from_[i] != From::bound)
       throw Error("graph input tensor `" + input_name(*callee_.inputs()[i]) +
-                  "` is specified twice for the called graph (" + callee_.id() + ")");
+                  "` is specified twice for the called graph (" + callee_.id() + ")")
+          .as(codes::other_graph);
     given_[i] = v;
     from_[i] = from;
   }
@@ -168,7 +178,7 @@ void stamp(Interpreter& in, Ir& ir) { ir.origin = Origin{in.here, in.frames}; }
 
 Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what) {
   if (Tensor* t = as_tensor(v)) return t;
-  if (v.as_spec()) throw Error(what + " is given a spec: a call takes a tensor");
+  if (v.as_spec()) throw Error(what + " is given a spec: a call takes a tensor").as(codes::graph_inputs);
   if (!v.is_number() && !v.as_array() && !v.as<SequenceObject>())
     type_error(what + " takes a tensor, a number or an array, got " + with_article(v.type_name()));
   if (v.is_float() && !is_floating(spec.dtype))
@@ -188,10 +198,12 @@ std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir,
   if (target.ir != ir)
     throw Error(
         graph.id() + " belongs to program " + ir->name() + ", but program " + target.ir->name() + " is being built",
-        {"graphs are called in the program that makes them"});
-  if (graph.is_main()) throw Error("the main graph can't be called");
+        {"graphs are called in the program that makes them"})
+        .as(codes::other_graph);
+  if (graph.is_main()) throw Error("the main graph can't be called").as(codes::graph_inputs);
   for (const BuildTarget& t : in.targets())
-    if (t.graph == &graph) throw Error(graph.id() + " can't call itself: it is still being built");
+    if (t.graph == &graph)
+      throw Error(graph.id() + " can't call itself: it is still being built").as(codes::graph_inputs);
   InputBinder binder(in, graph, facts_of(in, ir, &graph));
   binder.bound(bound);
   for (const NamedArg& n : args.named)
@@ -213,7 +225,8 @@ Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, cons
 }
 
 Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args) {
-  if (count < 0) throw Error(fmt::format("repeat: the count must be at least 0, got {}", count));
+  if (count < 0)
+    throw Error(fmt::format("repeat: the count must be at least 0, got {}", count)).as(codes::graph_inputs);
   static const OpRow& row = get_op("loop");
   Attributes attrs(row.params.size());
   attrs[param_index(row, "count")] = count;

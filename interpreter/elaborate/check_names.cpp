@@ -4,6 +4,7 @@
 
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/names_bound.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -129,6 +130,7 @@ class NameChecker {
     Diagnostic d;
     d.message = "unknown name `" + n.name + "`";
     d.span = n.span;
+    d.code = codes::unknown_name;
     if (std::string hint = did_you_mean(n.name, visible); !hint.empty()) d.notes.push_back(hint);
     errors_.push_back(std::move(d));
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -41,7 +42,8 @@ std::string need_key(const Value& key) {
   std::optional<std::string> k = key_of(key);
   if (!k) {
     throw Error(with_article(key.type_name()) + " cannot be a key of a dict",
-                {"keys are none, bools, numbers, strings, dtypes, specs, tensors, streams and tuples of these"});
+                {"keys are none, bools, numbers, strings, dtypes, specs, tensors, streams and tuples of these"})
+        .as(codes::key);
   }
   return *k;
 }
@@ -105,7 +107,7 @@ Value DictObject::index(Interpreter& in, const Value& key) {
   if (const std::string* s = key.as_string()) {
     if (std::string hint = did_you_mean(*s, names); !hint.empty()) notes.push_back(hint);
   }
-  throw run_error("the dict has no key " + in.repr(key), notes);
+  throw run_error("the dict has no key " + in.repr(key), notes).as(codes::key);
 }
 void DictObject::set_index(Interpreter&, const Value& key, Value value) { put(key, std::move(value)); }
 std::optional<Iterator> DictObject::iterate(Interpreter&) {
@@ -215,7 +217,8 @@ int64_t wrap_index(int64_t index, int64_t length, const std::string& what) {
   const int64_t i = index < 0 ? index + length : index;
   if (i < 0 || i >= length) {
     throw run_error(
-        fmt::format("index {} is out of range for {} of {} element{}", index, what, length, length == 1 ? "" : "s"));
+        fmt::format("index {} is out of range for {} of {} element{}", index, what, length, length == 1 ? "" : "s"))
+        .as(codes::index);
   }
   return i;
 }
@@ -249,6 +252,7 @@ ArgReader::ArgReader(std::string function, const Arguments& args, std::vector<st
     Error e(fmt::format("{}: takes {} argument{}, got {}", function_,
                         parameters_.empty() ? "no" : fmt::format("at most {}", parameters_.size()),
                         parameters_.size() == 1 ? "" : "s", args.positional.size()));
+    e.as(codes::arguments);
     throw e;
   }
   for (size_t i = 0; i < args.positional.size(); ++i) values_[i] = args.positional[i];
@@ -259,10 +263,11 @@ ArgReader::ArgReader(std::string function, const Arguments& args, std::vector<st
       std::vector<std::string> notes;
       if (std::string hint = did_you_mean(n.name, parameters_); !hint.empty()) notes.push_back(hint);
       Error e(fmt::format("{}: no argument is named `{}`", function_, n.name), notes);
+      e.as(codes::arguments);
       if (n.span) e.locate(n.span, nullptr);
       throw e;
     }
-    if (values_[i]) throw Error(fmt::format("{}: `{}` was given twice", function_, n.name));
+    if (values_[i]) throw Error(fmt::format("{}: `{}` was given twice", function_, n.name)).as(codes::arguments);
     values_[i] = n.value;
   }
 }
@@ -283,7 +288,7 @@ bool ArgReader::has(std::string_view name) const {
 }
 Value ArgReader::value(std::string_view name) const {
   const auto& v = values_[position_of(parameters_, name)];
-  if (!v) throw Error(fmt::format("{}: missing argument `{}`", function_, name));
+  if (!v) throw Error(fmt::format("{}: missing argument `{}`", function_, name)).as(codes::arguments);
   return *v;
 }
 Value ArgReader::value_or(std::string_view name, Value fallback) const {

@@ -6,6 +6,7 @@
 
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -43,7 +44,9 @@ struct Leaves {
 
  private:
   bool closed = false;  ///< a leaf was seen: the depth is known
-  [[noreturn]] void ragged() { throw Error("the lists are ragged: the rows of an array must have one length"); }
+  [[noreturn]] void ragged() {
+    throw Error("the lists are ragged: the rows of an array must have one length").as(codes::shape);
+  }
   void leaf(const Value& v, size_t depth) {
     if (closed ? depth != shape.size() : depth < shape.size()) ragged();
     closed = true;
@@ -58,9 +61,10 @@ struct Leaves {
       arrays.push_back(*a);
     } else if (as_tensor(v)) {
       throw Error("a tensor cannot become an array while the graph is built: its values exist only when a session runs",
-                  {"`eval(t)` gives a tensor's value, `session.get_tensor_data(t)` a variable's"});
+                  {"`eval(t)` gives a tensor's value, `session.get_tensor_data(t)` a variable's"})
+          .as(codes::no_value_yet);
     } else {
-      throw Error("expected an array, a number or a list of them, got " + with_article(v.type_name()));
+      throw Error("expected an array, a number or a list of them, got " + with_article(v.type_name())).as(codes::type);
     }
     if (!arrays.empty() && arrays.back().shape() != arrays.front().shape()) ragged();
   }
@@ -143,9 +147,11 @@ TensorSpec Interpreter::to_spec(const Value& v, const char* what) {
   if (const Array* a = v.as_array()) return a->spec();
   if (v.as_dtype()) {
     throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got the dtype {}", what, repr(v)),
-                {fmt::format("a scalar is `{}[]`", repr(v))});
+                {fmt::format("a scalar is `{}[]`", repr(v))})
+        .as(codes::type);
   }
-  throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got {}", what, with_article(v.type_name())));
+  throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got {}", what, with_article(v.type_name())))
+      .as(codes::type);
 }
 
 Shape Interpreter::to_shape(const Value& v, const char* what) {
@@ -171,7 +177,8 @@ DType Interpreter::to_dtype(const Value& v, const char* what) {
   if (const std::string* s = v.as_string()) {
     if (std::optional<DType> d = dtype_from_name(*s)) return *d;
   }
-  throw Error(fmt::format("{}: expected a dtype such as float32, got {}", what, with_article(v.type_name())));
+  throw Error(fmt::format("{}: expected a dtype such as float32, got {}", what, with_article(v.type_name())))
+      .as(codes::type);
 }
 
 }  // namespace pxl

@@ -6,6 +6,7 @@
 #include "interpreter/elaborate/gradients.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/transform/build_state.hpp"
 
@@ -53,7 +54,8 @@ std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const G
       const auto at = name ? std::find(names.begin(), names.end(), *name) : names.end();
       if (at == names.end()) {
         const std::string hint = name ? did_you_mean(*name, names) : std::string();
-        throw Error(what + ": " + in.repr(key) + " is no input of " + forward.id() + (hint.empty() ? "" : "; " + hint));
+        throw Error(what + ": " + in.repr(key) + " is no input of " + forward.id() + (hint.empty() ? "" : "; " + hint))
+            .as(codes::gradient);
       }
       given[static_cast<size_t>(at - names.begin())] = v;
     }
@@ -62,7 +64,8 @@ std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const G
     if (result.as<SequenceObject>()) items = in.to_vector(result);
     if (items.size() > inputs.size())
       throw Error(
-          fmt::format("{} gives {} gradients, but {} has {} inputs", what, items.size(), forward.id(), inputs.size()));
+          fmt::format("{} gives {} gradients, but {} has {} inputs", what, items.size(), forward.id(), inputs.size()))
+          .as(codes::gradient);
     std::copy(items.begin(), items.end(), given.begin());
   }
   std::vector<Tensor*> out;
@@ -75,9 +78,11 @@ std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const G
     Tensor* t = to_operand(in, given[i], inputs[i]->spec, name);
     if (!made.contains(t))
       throw Error(name + ", `" + t->name + "`, is not made in build_grad",
-                  {"reach tensors of the build through the first argument"});
+                  {"reach tensors of the build through the first argument"})
+          .as(codes::gradient);
     if (t->spec != inputs[i]->spec)
-      throw Error(name + " must be " + text(inputs[i]->spec) + ", as the input is; it is " + text(t->spec));
+      throw Error(name + " must be " + text(inputs[i]->spec) + ", as the input is; it is " + text(t->spec))
+          .as(codes::gradient);
     out.push_back(t);
   }
   return out;
@@ -119,7 +124,8 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
       Tensor* g = at == inputs.end() ? nullptr : found[static_cast<size_t>(at - inputs.begin())];
       if (!g)
         throw Error(what + " gives no gradient of `" + input_name(*t) + "`, which is needed",
-                    {"return a tuple in the order of the graph's inputs, or a dict by their names"});
+                    {"return a tuple in the order of the graph's inputs, or a dict by their names"})
+            .as(codes::gradient);
       gradients.emplace_back(t, g);
     }
   }

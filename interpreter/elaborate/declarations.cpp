@@ -2,6 +2,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -21,7 +22,8 @@ void refuse_options(Interpreter& in, const std::vector<ast::Argument>& options, 
   for (const ast::Argument& option : options) {
     if (option.kind != ast::Argument::named || option.name != "replica_grouping") {
       std::string hint = did_you_mean(option.name, {"replica_grouping"});
-      throw Error(std::string(what) + " has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint));
+      throw Error(std::string(what) + " has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint))
+          .as(codes::arguments);
     }
     Value v = in.evaluate(*option.value, a);
     if (!v.is_none()) type_error("replica_grouping takes a replica grouping, got " + v.type_name());
@@ -62,7 +64,8 @@ Value make_stream(Interpreter& in, const Arguments& args, const char* where, boo
     spec.shape = in.to_shape(first, where);
     if (!a.has("dtype"))
       throw Error(std::string(where) + " needs a dtype: `" + where + "(float32[2, 4])` or `" + where +
-                  "([2, 4], float32)`");
+                  "([2, 4], float32)`")
+          .as(codes::initial_value);
     spec.dtype = in.to_dtype(a.value("dtype"), where);
   }
   BuildTarget target = in.target();
@@ -75,10 +78,12 @@ Stream& to_stream(const Value& v, bool to_device, const std::shared_ptr<Ir>& ir,
   auto* s = v.as<StreamObject>();
   if (!s) type_error(std::string(where) + " takes a stream, got " + with_article(v.type_name()));
   if (s->ir != ir)
-    throw Error(std::string(where) + ": stream `" + s->stream->name() + "` belongs to program " + s->ir->name());
+    throw Error(std::string(where) + ": stream `" + s->stream->name() + "` belongs to program " + s->ir->name())
+        .as(codes::other_graph);
   if (s->stream->to_device != to_device)
     throw Error(std::string(where) + ": stream `" + s->stream->name() + "` goes the other way",
-                {to_device ? "host_load takes a `stream in`" : "host_store takes a `stream out`"});
+                {to_device ? "host_load takes a `stream in`" : "host_store takes a `stream out`"})
+        .as(codes::stream);
   return *s->stream;
 }
 
@@ -87,10 +92,12 @@ void store(Interpreter& in, Stream& stream, const Value& v) {
   const std::string what = "what stream `" + stream.name() + "` stores";
   Tensor* t = to_operand(in, v, stream.spec(), what);
   if (t->graph != target.graph)
-    throw Error("tensor `" + t->name + "` is not in the graph that is being built: it can't be stored here");
+    throw Error("tensor `" + t->name + "` is not in the graph that is being built: it can't be stored here")
+        .as(codes::other_graph);
   if (t->spec.shape != stream.spec().shape || t->spec.dtype != stream.spec().dtype)
     throw Error("host_store: stream `" + stream.name() + "` is " + text(stream.spec()) + ", but `" + t->name + "` is " +
-                text(t->spec));
+                text(t->spec))
+        .as(codes::stream);
   stamp(in, *target.ir);
   target.graph->add_host_store(stream, t);
 }
@@ -113,7 +120,8 @@ void Interpreter::declare_stream(const ast::StreamStmt& s, Activation& a) {
     if (!s.value || s.is_input)
       throw Error("stream " + std::string(s.is_input ? "in " : "out ") + s.name + " needs a spec",
                   {"write `stream " + std::string(s.is_input ? "in " : "out ") + s.name + ": float32[...]`" +
-                   (s.is_input ? "" : ", or give it a tensor")});
+                   (s.is_input ? "" : ", or give it a tensor")})
+          .as(codes::stream);
     if (as_tensor(value))
       spec = as_tensor(value)->spec;
     else
@@ -140,7 +148,8 @@ void Interpreter::declare_variable(const ast::VariableStmt& s, Activation& a) {
   refuse_options(*this, s.options, a, constant ? "constant" : "variable");
   Value init;
   if (s.init) init = evaluate(*s.init, a);
-  if (init.is_none()) throw Error(what + " needs a value", {"write `" + what + ": float32[...] = 0`"});
+  if (init.is_none())
+    throw Error(what + " needs a value", {"write `" + what + ": float32[...] = 0`"}).as(codes::initial_value);
   Array data;
   if (s.spec)
     data = initial_value(*this, init, to_spec(evaluate(*s.spec, a), "the spec of a variable"), what);

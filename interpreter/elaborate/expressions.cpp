@@ -5,6 +5,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -29,6 +30,7 @@ Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
   std::vector<std::string> notes;
   if (std::string hint = did_you_mean(e.name, a.scope->visible_names()); !hint.empty()) notes.push_back(hint);
   Error error("unknown name `" + e.name + "`", notes);
+  error.as(codes::unknown_name);
   error.locate(e.span, in.frames);
   throw error;
 }
@@ -271,6 +273,7 @@ Value Interpreter::evaluate(const ast::Expr& e, Activation& a) {
     case ExprKind::starred: break;
   }
   Error error("`*` unpacks only inside a list, a tuple, subscripts or a call");
+  error.as(codes::syntax);
   error.locate(e.span, frames);
   throw error;
 }

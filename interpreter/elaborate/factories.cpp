@@ -3,6 +3,7 @@
 
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -44,7 +45,8 @@ TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::
   if (!target.graph->is_main())
     throw Error(
         "variables live in the main graph only: init can't be called while " + target.graph->id() + " is being built",
-        {"`add_variable_inputs(name, factories)` makes inputs of this graph for them"});
+        {"`add_variable_inputs(name, factories)` makes inputs of this graph for them"})
+        .as(codes::param);
   auto all = factories.leaves();
   std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
   TreePtr out = make_tree(TreeKind::tensors);
@@ -79,10 +81,12 @@ BuildState& build_of_factory(Interpreter& in, const char* where) {
   BuildState* state = in.world().current();
   if (!state || !state->root)
     throw Error(std::string(where) + " stands outside a graph's build",
-                {"in a program, `factories.init()` makes variables"});
+                {"in a program, `factories.init()` makes variables"})
+        .as(codes::param);
   if (!state->named)
     throw Error(std::string(where) + ": " + state->what + " has no name here: the module is in no field",
-                {"hold the module in a field of the module that calls it"});
+                {"hold the module in a field of the module that calls it"})
+        .as(codes::param);
   return *state;
 }
 
@@ -90,7 +94,8 @@ Value declare_input(Interpreter& in, const char* where, const std::string& name,
                     const std::shared_ptr<VariableFactoryObject>& f) {
   BuildState& state = build_of_factory(in, where);
   const std::string key = state.prefix + name;
-  if (state.root->params.count(key)) throw Error("`" + name + "` already exists among the params of " + state.what);
+  if (state.root->params.count(key))
+    throw Error("`" + name + "` already exists among the params of " + state.what).as(codes::param);
   return tensor_value(state.root->ir, add_param(in, *state.root, key, f->spec, f->by_ref, Value(f)));
 }
 
@@ -103,7 +108,8 @@ Value make_factory(Interpreter& in, const Arguments& args) {
   else if (f->init.is_number() || f->init.as_array() || f->init.as<SequenceObject>())
     f->spec = in.to_array(f->init).spec();
   else
-    throw Error("VariableFactory: an initialiser or a function needs a spec", {"give it one: `spec = float32[...]`"});
+    throw Error("VariableFactory: an initialiser or a function needs a spec", {"give it one: `spec = float32[...]`"})
+        .as(codes::param);
   f->name = a.string_or("name", "t");
   f->by_ref = a.boolean_or("by_ref", false);
   return f;

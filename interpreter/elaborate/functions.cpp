@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -23,7 +24,7 @@ Value Interpreter::call(const Value& callee, Arguments args) {
   try {
     const DepthGuard guard(*this);
     if (!callee.is_object() || !callee.object()->callable()) {
-      throw Error(with_article(callee.type_name()) + " is not callable");
+      throw Error(with_article(callee.type_name()) + " is not callable").as(codes::type);
     }
     // The callee may be rebound while it runs.
     const ObjectPtr keep = callee.object();
@@ -81,6 +82,7 @@ void Interpreter::bind_parameters(const std::string& what, const std::vector<ast
   const Span span = args.span ? args.span : here;
   auto refuse = [&](std::string message, std::vector<std::string> notes, const Span& at) {
     Error e(std::move(message), std::move(notes));
+    e.as(codes::arguments);
     e.locate(at ? at : span, frames);
     throw e;
   };

@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -51,7 +52,8 @@ Value make_autodiff(Interpreter& in, const Value& graph, const Arguments& args) 
   ArgReader a("autodiff", args, {"graph", "grads_provided", "grads_required", "called_graphs_grad_info"});
   std::shared_ptr<GraphObject> g = to_graph(graph, "autodiff");
   if (g->ir->frozen)
-    throw Error("the program `" + g->ir->name() + "` belongs to a session already: nothing can be added to it");
+    throw Error("the program `" + g->ir->name() + "` belongs to a session already: nothing can be added to it")
+        .as(codes::complete);
   const std::map<Graph*, GradGraphInfoPtr> known = to_grad_infos(a.value_or("called_graphs_grad_info", {}));
   auto provided = optional_tensors(in, a, "grads_provided");
   auto required = optional_tensors(in, a, "grads_required");
@@ -128,7 +130,8 @@ std::optional<Value> GradGraphObject::member(Interpreter& in, std::string_view n
       ArgReader a("fwd_graph_ins_to_grad_parent_outs", args, {"grad_info"});
       CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_graph_ins_to_grad_parent_outs");
       if (grad.op->called[0] != self->info->graph)
-        throw Error("the call site calls " + grad.op->called[0]->id() + ", not " + self->info->graph->id());
+        throw Error("the call site calls " + grad.op->called[0]->id() + ", not " + self->info->graph->id())
+            .as(codes::gradient);
       auto d = std::make_shared<DictObject>();
       for (size_t i = 0; i < self->info->expected_outputs.size() && i < grad.op->outputs.size(); ++i)
         d->put(tensor_value(self->ir, self->info->expected_outputs[i].fwd_tensor),
@@ -162,7 +165,8 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Val
   if (given.size() != n)
     throw Error("backward: the call of " + callee.id() + " has " + std::to_string(n) +
                 (n == 1 ? " output" : " outputs") + ", but " + std::to_string(given.size()) +
-                (given.size() == 1 ? " gradient is given" : " gradients are given"));
+                (given.size() == 1 ? " gradient is given" : " gradients are given"))
+        .as(codes::gradient);
   std::vector<Tensor*> out;
   bool any = false;
   for (size_t i = 0; i < n; ++i) {
@@ -177,12 +181,13 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Val
     if (v.is_number()) v = Value(Array::full(spec.dtype, spec.shape, v.as_double()));
     Tensor* t = to_operand(in, v, spec, what);
     if (t->graph != in.target().graph)
-      throw Error(what + ", `" + t->name + "`, is not in the graph that is being built");
+      throw Error(what + ", `" + t->name + "`, is not in the graph that is being built").as(codes::other_graph);
     if (t->spec != spec)
-      throw Error(what + " must be " + text(spec) + ", as the output is; `" + t->name + "` is " + text(t->spec));
+      throw Error(what + " must be " + text(spec) + ", as the output is; `" + t->name + "` is " + text(t->spec))
+          .as(codes::gradient);
     out.push_back(t);
   }
-  if (!any) throw Error("backward: no gradient of an output is given");
+  if (!any) throw Error("backward: no gradient of an output is given").as(codes::gradient);
   return out;
 }
 
@@ -193,9 +198,11 @@ Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, con
   Op& call = *info->op;
   Graph& callee = *call.called[0];
   if (call.graph != in.target().graph)
-    throw Error("backward: the call of " + callee.id() + " is not in the graph that is being built");
+    throw Error("backward: the call of " + callee.id() + " is not in the graph that is being built")
+        .as(codes::other_graph);
   if (info->ir->frozen)
-    throw Error("the program `" + info->ir->name() + "` belongs to a session already: nothing can be added to it");
+    throw Error("the program `" + info->ir->name() + "` belongs to a session already: nothing can be added to it")
+        .as(codes::complete);
 
   auto out = std::make_shared<GradientsObject>();
   out->ir = info->ir;
@@ -223,7 +230,8 @@ Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, con
   for (size_t w = 0; w < out->wanted.size(); ++w)
     if (std::find(call.inputs.begin(), call.inputs.end(), out->wanted[w]) == call.inputs.end())
       throw Error("backward: `" + out->names[w] + "` is no input of this call of " + callee.id(),
-                  {"gradients are taken with respect to the tensors that the call was given"});
+                  {"gradients are taken with respect to the tensors that the call was given"})
+          .as(codes::gradient);
   std::vector<Tensor*> dys = output_gradients(in, call, a.value("dy"));
   stamp(in, *info->ir);
   std::vector<Tensor*> distinct;
@@ -254,14 +262,14 @@ TreePtr GradientsObject::tree() const {
 Value GradientsObject::index(Interpreter&, const Value& key) {
   if (Tensor* t = as_tensor(key)) {
     auto it = std::find(wanted.begin(), wanted.end(), t);
-    if (it == wanted.end()) throw Error("no gradient of `" + t->name + "` was asked for");
+    if (it == wanted.end()) throw Error("no gradient of `" + t->name + "` was asked for").as(codes::gradient);
     return gradients[static_cast<size_t>(it - wanted.begin())];
   }
   if (const std::string* s = key.as_string()) {
     auto it = std::find(names.begin(), names.end(), *s);
     if (it != names.end()) return gradients[static_cast<size_t>(it - names.begin())];
     std::string hint = did_you_mean(*s, names);
-    throw Error("no gradient named `" + *s + "`" + (hint.empty() ? "" : "; " + hint));
+    throw Error("no gradient named `" + *s + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::gradient);
   }
   if (key.is_int())
     return gradients[static_cast<size_t>(

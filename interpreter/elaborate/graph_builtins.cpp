@@ -5,13 +5,14 @@
 #include "interpreter/elaborate/gradients.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/programs.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 namespace {
 
 /// Splits `call(graph, ...)` into what is called and its arguments.
 Value take_callee(Arguments& args, const char* where) {
-  if (args.positional.empty()) throw Error(std::string(where) + " takes a graph, then its inputs");
+  if (args.positional.empty()) throw Error(std::string(where) + " takes a graph, then its inputs").as(codes::type);
   Value callee = args.positional.front();
   args.positional.erase(args.positional.begin());
   if (!args.spans.empty()) args.spans.erase(args.spans.begin());

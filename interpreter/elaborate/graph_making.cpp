@@ -1,6 +1,7 @@
 // Graphs made by hand (create_empty_graph, graph_input, graph_output) and caches of graphs.
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -11,7 +12,8 @@ struct GraphCacheObject final : Object {
     if (name != "create_graph") return std::nullopt;
     auto self = std::static_pointer_cast<GraphCacheObject>(shared_from_this());
     return make_method("create_graph", [self](Interpreter& in, Arguments args) -> Value {
-      if (args.positional.empty()) throw Error("create_graph takes a def or a module, then the arguments of its graph");
+      if (args.positional.empty())
+        throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::program);
       const Value callee = args.positional.front();
       args.positional.erase(args.positional.begin());
       if (!args.spans.empty()) args.spans.erase(args.spans.begin());
@@ -29,7 +31,7 @@ Value create_empty_graph(Interpreter& in, const std::shared_ptr<Ir>& ir, const A
   ArgReader a("create_empty_graph", args, {"name"});
   const std::string name = a.string_or("name", "graph");
   if (name.empty() || name.find('/') != std::string::npos)
-    throw Error("create_empty_graph: `" + name + "` cannot be the name of a graph");
+    throw Error("create_empty_graph: `" + name + "` cannot be the name of a graph").as(codes::program);
   stamp(in, *ir);
   return graph_value(ir, &ir->create_graph(name));
 }
@@ -65,7 +67,8 @@ void bind_graph_making_builtins(Scope& p) {
            if (!t) type_error("graph_output takes a tensor, got " + with_article(a.value("t").type_name()));
            const BuildTarget target = in.target();
            if (target.graph->is_main())
-             throw Error("graph_output: the main graph has no outputs", {"store the tensor to a `stream out`"});
+             throw Error("graph_output: the main graph has no outputs", {"store the tensor to a `stream out`"})
+                 .as(codes::program);
            target.graph->add_output(t);
            return {};
          });

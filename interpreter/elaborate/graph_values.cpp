@@ -4,6 +4,7 @@
 #include "interpreter/elaborate/graphs.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/programs.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -44,7 +45,7 @@ std::optional<Value> TensorObject::member(Interpreter& in, std::string_view name
   if (name == "graph") return graph_value(ir, tensor->graph);
   if (name == "ipu") {
     std::optional<int> ipu = tensor->ipu();
-    if (!ipu) throw Error("tensor `" + tensor->name + "` has no ipu: no op on an ipu makes it");
+    if (!ipu) throw Error("tensor `" + tensor->name + "` has no ipu: no op on an ipu makes it").as(codes::program);
     return Value(static_cast<int64_t>(*ipu));
   }
   if (name == "T") {
@@ -69,18 +70,20 @@ std::vector<std::string> TensorObject::member_names() const {
 Value TensorObject::index(Interpreter& in, const Value& key) { return in.tensor_index(Value(shared_from_this()), key); }
 
 std::optional<int64_t> TensorObject::length(Interpreter&) {
-  if (tensor->spec.shape.empty()) throw Error("a tensor of shape [] has no length");
+  if (tensor->spec.shape.empty()) throw Error("a tensor of shape [] has no length").as(codes::program);
   return tensor->spec.shape[0];
 }
 
 std::optional<Iterator> TensorObject::iterate(Interpreter&) {
   throw Error("a tensor is not iterable: its values exist only when a session runs",
-              {"index it, `t[i]` for i in range(t.shape[0]), or use `split`"});
+              {"index it, `t[i]` for i in range(t.shape[0]), or use `split`"})
+      .as(codes::no_value_yet);
 }
 
 bool TensorObject::truth(Interpreter&) {
   throw Error("a tensor has no truth value: its values exist only when a session runs",
-              {"`where(condition, a, b)` chooses element by element, `conditional` runs one of two graphs"});
+              {"`where(condition, a, b)` chooses element by element, `conditional` runs one of two graphs"})
+      .as(codes::no_value_yet);
 }
 
 bool TensorObject::equals(Interpreter&, const Value& other) { return as_tensor(other) == tensor; }

@@ -10,6 +10,7 @@
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "interpreter/elaborate/programs.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/transform/flops.hpp"
@@ -44,7 +45,8 @@ Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const B
   bound->inputs = before;
   bound->vars = vars ? vars->copy() : make_tree(TreeKind::tensors);
   if (args.positional.size() > 1)
-    throw Error("bind takes one tree of tensors, got " + std::to_string(args.positional.size()) + " arguments");
+    throw Error("bind takes one tree of tensors, got " + std::to_string(args.positional.size()) + " arguments")
+        .as(codes::bind);
   TreePtr tree;
   if (!args.positional.empty() && !args.positional[0].is_none()) {
     const Value& given = args.positional[0];
@@ -53,7 +55,7 @@ Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const B
       for (const auto& [k, v] : d->items) {
         if (Tensor* input = as_tensor(k)) {
           if (std::find(g->graph->inputs().begin(), g->graph->inputs().end(), input) == g->graph->inputs().end())
-            throw Error("bind: tensor `" + input->name + "` is no input of " + g->graph->id());
+            throw Error("bind: tensor `" + input->name + "` is no input of " + g->graph->id()).as(codes::bind);
           bound->inputs[input] = v;
         } else if (const std::string* name = k.as_string()) {
           tree->insert(*name, v);
@@ -64,7 +66,8 @@ Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const B
       if (tree->items.empty()) return bound;
     } else if (auto t = given.ptr<TreeObject>()) {
       if (t->kind == TreeKind::factories)
-        throw Error("bind takes tensors, got variable factories", {"`graph.bind(facts.init())` makes their variables"});
+        throw Error("bind takes tensors, got variable factories", {"`graph.bind(facts.init())` makes their variables"})
+            .as(codes::bind);
       tree = t;
     } else {
       type_error("bind takes a named tree, got " + with_article(given.type_name()));
@@ -88,12 +91,14 @@ Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const B
       std::string hint = did_you_mean(name, names);
       throw Error(
           "bind: " + g->graph->id() + " has no input named `" + name + "`" + (hint.empty() ? "" : "; " + hint),
-          {"its named inputs: " + (names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")))});
+          {"its named inputs: " + (names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")))})
+          .as(codes::bind);
     }
     if (!as_tensor(leaf)) type_error("bind: `" + name + "` must be a tensor, got " + leaf.type_name());
     if (as_tensor(leaf)->spec != it->second->spec)
       throw Error("bind: input `" + name + "` of " + g->graph->id() + " is " + text(it->second->spec) + ", but `" +
-                  as_tensor(leaf)->name + "` is " + text(as_tensor(leaf)->spec));
+                  as_tensor(leaf)->name + "` is " + text(as_tensor(leaf)->spec))
+          .as(codes::bind);
     bound->inputs[it->second] = leaf;
     bound->vars->insert(name, leaf, true);
   }
@@ -104,7 +109,8 @@ Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const B
   if (!missing.empty())
     throw Error(
         "bind: nothing is given for " + fmt::format("`{}`", fmt::join(missing, "`, `")) + " of " + g->graph->id(),
-        {"bind a tree with all its named inputs: `facts.init()` makes one"});
+        {"bind a tree with all its named inputs: `facts.init()` makes one"})
+        .as(codes::bind);
   return bound;
 }
 
@@ -184,7 +190,8 @@ std::optional<Value> GraphObject::member(Interpreter& in, std::string_view name)
         names.push_back(t->name);
       }
       std::string hint = did_you_mean(id, names);
-      throw Error("get_tensor: no tensor `" + id + "` in the graph" + (hint.empty() ? "" : "; " + hint));
+      throw Error("get_tensor: no tensor `" + id + "` in the graph" + (hint.empty() ? "" : "; " + hint))
+          .as(codes::program);
     });
   if (name == "bind")
     return make_method("bind",
@@ -220,7 +227,8 @@ Value GraphObject::call(Interpreter& in, Arguments args) {
 Value GraphObject::enter(Interpreter& in) {
   if (in.has_target() && in.targets().back().ir != ir && in.in_program())
     throw Error(repr(in) + " belongs to program " + ir->name() + ", but program " + in.targets().back().ir->name() +
-                " is being built");
+                " is being built")
+        .as(codes::other_graph);
   active_.push_back(std::make_shared<TargetScope>(in, ir, graph));
   return Value(shared_from_this());
 }

@@ -9,6 +9,7 @@
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/stdlib.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -97,7 +98,7 @@ ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
     if (std::optional<ModuleText> found = beside()) return *std::move(found);
   if (std::string hint = did_you_mean(dotted, names); !hint.empty()) notes.push_back(hint);
   notes.push_back("looked for " + candidate.string() + " and in the standard library");
-  throw Error("there is no module `" + dotted + "`", notes);
+  throw Error("there is no module `" + dotted + "`", notes).as(codes::import);
 }
 
 }  // namespace
@@ -109,7 +110,8 @@ ScopePtr Interpreter::import_module(const std::vector<std::string>& path, const 
     if (auto it = std::find(importing_.begin(), importing_.end(), found.key); it != importing_.end()) {
       std::string chain;
       for (; it != importing_.end(); ++it) chain += fs::path(*it).filename().string() + " -> ";
-      throw Error("modules import each other in a circle: " + chain + fs::path(found.key).filename().string());
+      throw Error("modules import each other in a circle: " + chain + fs::path(found.key).filename().string())
+          .as(codes::import);
     }
     if (importing_.size() >= 100) throw Error("imports are nested too deeply");
     const ast::TreePtr tree = parse_or_throw(add_source(found.shown, std::move(found.text)));

@@ -5,6 +5,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graphs.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 Array fitted(Array a, const TensorSpec& spec, const std::string& what) {
   if (a.rank() == 0 && !spec.shape.empty()) return Array::full(spec.dtype, spec.shape, a.number(0));
   if (a.shape() != spec.shape)
-    throw Error(what + " is " + text(spec) + ", but its initial value has shape " + bracket_text(a.shape()));
+    throw Error(what + " is " + text(spec) + ", but its initial value has shape " + bracket_text(a.shape()))
+        .as(codes::initial_value);
   return a.cast(spec.dtype);
 }
 
@@ -28,7 +30,8 @@ std::pair<double, double> fans(const Shape& s) {
 }
 
 void need_floating(const TensorSpec& spec, const std::string& name) {
-  if (!is_floating(spec.dtype)) throw Error(name + " draws floating numbers, but the spec is " + text(spec));
+  if (!is_floating(spec.dtype))
+    throw Error(name + " draws floating numbers, but the spec is " + text(spec)).as(codes::initial_value);
 }
 
 Value initialiser(std::string text, std::function<Array(Interpreter&, const TensorSpec&)> draw) {
@@ -40,7 +43,7 @@ Value initialiser(std::string text, std::function<Array(Interpreter&, const Tens
 
 double gain_of(const ArgReader& a) {
   double gain = a.number_or("gain", 1.0);
-  if (!(gain > 0) || !std::isfinite(gain)) throw Error("gain must be positive");
+  if (!(gain > 0) || !std::isfinite(gain)) throw Error("gain must be positive").as(codes::initial_value);
   return gain;
 }
 
@@ -50,7 +53,8 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
   if (init.is_bool() || init.is_int()) return Array::full_int(spec.dtype, spec.shape, init.as_int());
   if (init.is_float()) {
     if (!is_floating(spec.dtype) && init.as_double() != std::floor(init.as_double()))
-      throw Error(what + " is " + text(spec) + ": " + number_text(init.as_double()) + " is no whole number");
+      throw Error(what + " is " + text(spec) + ": " + number_text(init.as_double()) + " is no whole number")
+          .as(codes::initial_value);
     return Array::full(spec.dtype, spec.shape, init.as_double());
   }
   if (auto* i = init.as<InitialiserObject>()) {
@@ -62,7 +66,8 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
     return Array(spec.dtype, spec.shape);
   }
   if (as_tensor(init))
-    type_error(what + " can't start from a tensor, whose value exists only when a session runs; give an array");
+    type_error(what + " can't start from a tensor, whose value exists only when a session runs; give an array",
+               codes::no_value_yet);
   if (init.is_object() && init.object()->callable()) {
     Arguments args;
     if (auto* f = init.as<FunctionObject>()) {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -49,7 +50,8 @@ const char* stack_limit() {
 
 DepthGuard::DepthGuard(Interpreter& in) : in_(in) {
   if (in.depth_ >= kMaxCalls || frame_address() < stack_limit()) {
-    throw run_error("recursion too deep", {"a function calls itself, directly or through others, without an end"});
+    throw run_error("recursion too deep", {"a function calls itself, directly or through others, without an end"})
+        .as(codes::recursion);
   }
   ++in.depth_;
 }

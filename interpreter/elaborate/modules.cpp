@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 namespace {
@@ -116,7 +117,8 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   }
   for (const ast::Parameter& p : code->parameters)
     if (p.by_ref)
-      throw Error("module " + code->name + ": `ref` belongs to arguments of a build, not to the configuration");
+      throw Error("module " + code->name + ": `ref` belongs to arguments of a build, not to the configuration")
+          .as(codes::type);
   const Span at = args.span;
   in.bind_parameters(code->name, code->parameters, std::move(args), m->scope, closure);
   // A module may declare `cache` itself, for another default.
@@ -223,7 +225,8 @@ std::vector<std::string> ModuleInstance::member_names() const {
 }
 
 void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value value) {
-  if (method(name)) throw Error("`" + std::string(name) + "` is a method of " + code->name + ": it can't be assigned");
+  if (method(name))
+    throw Error("`" + std::string(name) + "` is a method of " + code->name + ": it can't be assigned").as(codes::type);
   in.remember(scope);  // a field may hold, through others, the module itself
   changing();
   scope->bind(std::string(name), std::move(value));
@@ -241,7 +244,8 @@ Value ModuleInstance::call(Interpreter& in, Arguments args) {
   auto self = std::static_pointer_cast<ModuleInstance>(shared_from_this());
   if (!code->build)
     throw Error("module " + code->name + " has no build: it can't be called",
-                {"call one of its methods, or give it a `build(x) { ... }`"});
+                {"call one of its methods, or give it a `build(x) { ... }`"})
+        .as(codes::type);
   // A build with gradients of its own stays a graph, so that there is something to differentiate as a whole.
   if (!outlined && !method("build_grad")) return run_build_inline(in, self, std::move(args));
   BuildState* caller = in.world().current();
@@ -267,7 +271,7 @@ std::string MethodObject::repr(Interpreter&) {
 
 Value MethodObject::call(Interpreter& in, Arguments args) {
   ModuleInstancePtr m = instance();
-  if (!m) throw Error("the module that `" + code->name + "` belongs to is gone");
+  if (!m) throw Error("the module that `" + code->name + "` belongs to is gone").as(codes::type);
   const std::string what = m->code->name + "." + code->name;
   if (code->outlined) {
     GraphSource source = source_of(Value(shared_from_this()));

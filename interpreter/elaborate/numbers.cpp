@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -16,9 +17,12 @@ using ast::BinaryOp;
 
 [[noreturn]] void overflow(BinaryOp op, int64_t a, int64_t b) {
   throw run_error(fmt::format("{} {} {} does not fit a 64-bit int", a, text(op), b),
-                  {"write one operand as a float for an approximate result"});
+                  {"write one operand as a float for an approximate result"})
+      .as(codes::arithmetic);
 }
-[[noreturn]] void by_zero(BinaryOp op) { throw run_error(fmt::format("division by zero in `{}`", text(op))); }
+[[noreturn]] void by_zero(BinaryOp op) {
+  throw run_error(fmt::format("division by zero in `{}`", text(op))).as(codes::arithmetic);
+}
 
 int64_t floor_divide(int64_t a, int64_t b) {
   const int64_t q = a / b;
@@ -71,7 +75,7 @@ Value int_binary(BinaryOp op, int64_t a, int64_t b) {
     case BinaryOp::bit_xor: return a ^ b;
     case BinaryOp::shift_left:
     case BinaryOp::shift_right:
-      if (b < 0) throw run_error(fmt::format("negative shift: {} {} {}", a, text(op), b));
+      if (b < 0) throw run_error(fmt::format("negative shift: {} {} {}", a, text(op), b)).as(codes::arithmetic);
       if (op == BinaryOp::shift_right) return b > 63 ? (a < 0 ? int64_t{-1} : int64_t{0}) : a >> b;
       if (a == 0) return int64_t{0};
       if (b > 62 || __builtin_mul_overflow(a, int64_t{1} << b, &r)) overflow(op, a, b);
@@ -100,7 +104,8 @@ Value float_binary(BinaryOp op, double a, double b) {
     case BinaryOp::power:
       if (a == 0 && b < 0) by_zero(op);
       if (a < 0 && b != std::floor(b)) {
-        throw run_error(fmt::format("{} ** {} is not a real number", number_text(a), number_text(b)));
+        throw run_error(fmt::format("{} ** {} is not a real number", number_text(a), number_text(b)))
+            .as(codes::arithmetic);
       }
       return std::pow(a, b);
     case BinaryOp::matmul: type_error("`@` multiplies tensors and arrays, not numbers");
@@ -135,7 +140,7 @@ int64_t checked_mul(int64_t a, int64_t b) { return int_binary(BinaryOp::mul, a, 
 
 int64_t int_from_double(double d) {
   if (!(d > -9223372036854777856.0 && d < 9223372036854775808.0)) {
-    throw run_error(fmt::format("{} does not fit a 64-bit int", number_text(d)));
+    throw run_error(fmt::format("{} does not fit a 64-bit int", number_text(d))).as(codes::arithmetic);
   }
   return static_cast<int64_t>(d);
 }

@@ -8,6 +8,7 @@
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/graphs.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/table.hpp"
@@ -36,6 +37,7 @@ size_t find_param(const OpRow& row, const NamedArg& named, const FramePtr& frame
   if (std::string hint = did_you_mean(named.name, names); !hint.empty()) notes.push_back(hint);
   notes.push_back("it is " + signature(row));
   Error e(fmt::format("{}: no argument is named `{}`", row.name, named.name), notes);
+  e.as(codes::arguments);
   if (named.span) e.locate(named.span, frames);
   throw e;
 }
@@ -74,11 +76,13 @@ std::vector<std::optional<Value>> bind_row(const OpRow& row, Arguments& args, co
   if (next < positional.size()) {
     throw Error(fmt::format("{}: takes at most {} argument{}, got {}", row.name, row.params.size(),
                             row.params.size() == 1 ? "" : "s", positional.size()),
-                {"it is " + signature(row)});
+                {"it is " + signature(row)})
+        .as(codes::arguments);
   }
   for (NamedArg& named : args.named) {
     const size_t i = find_param(row, named, frames);
-    if (values[i]) throw Error(fmt::format("{}: argument `{}` was given twice", row.name, named.name));
+    if (values[i])
+      throw Error(fmt::format("{}: argument `{}` was given twice", row.name, named.name)).as(codes::arguments);
     values[i] = std::move(named.value);
   }
   return values;
@@ -134,7 +138,8 @@ class Converter {
   [[noreturn]] void refuse(const Param& p, const Value& v, std::string_view expected) const {
     throw Error(fmt::format("{}: `{}`: expected {}, got {}", row_.name, p.name, expected, with_article(v.type_name())),
                 v.as_spec() ? std::vector<std::string>{"a spec has no data: give a tensor or an array"}
-                            : std::vector<std::string>{});
+                            : std::vector<std::string>{})
+        .as(codes::type);
   }
 
   // Host numbers compute in 64 bits, as host arithmetic does; beside arrays and tensors they take their dtype.
@@ -270,7 +275,8 @@ Value Interpreter::call_op(const OpRow& row, Arguments args) {
     if (world.first && &world.first->graph->ir() != at.ir.get()) {
       throw Error(fmt::format("{}: tensor `{}` belongs to program `{}`, but ops are being added to `{}`", row.name,
                               world.first->name, world.first->graph->ir().name(), at.ir->name()),
-                  {"a program's tensors are used in its body, or in a def called from there"});
+                  {"a program's tensors are used in its body, or in a def called from there"})
+          .as(codes::other_graph);
     }
     stamp(*this, *at.ir);
     GraphEmitter emitter(*at.graph);

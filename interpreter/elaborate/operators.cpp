@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/ops/arguments.hpp"
 
 namespace pxl {
@@ -19,7 +20,8 @@ bool is_data(const Value& v) { return v.as_array() || as_tensor(v); }
 [[noreturn]] void refuse(std::string_view op, const Value& a, const Value& b, std::vector<std::string> notes = {}) {
   throw Error(
       fmt::format("`{}` does not work on {} and {}", op, with_article(a.type_name()), with_article(b.type_name())),
-      std::move(notes));
+      std::move(notes))
+      .as(codes::type);
 }
 
 const char* op_name(BinaryOp op) {
@@ -50,7 +52,7 @@ Value host_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
   const bool ints = whole(a) && whole(b);
   if (bitwise || op == BinaryOp::mod || (op == BinaryOp::floor_div && ints)) {
     if (bitwise && !ints) {
-      throw Error(fmt::format("`{}` works on arrays of bools and ints, not of floats", text(op)));
+      throw Error(fmt::format("`{}` works on arrays of bools and ints, not of floats", text(op))).as(codes::type);
     }
     Array x = in.to_array(a), y = in.to_array(b);
     // A number beside an array takes the array's dtype where it can hold it.
@@ -187,7 +189,8 @@ bool contains(Interpreter& in, const Value& container, const Value& item) {
   if (!container.is_object()) {
     type_error("`in` needs a list, tuple, dict, str or range, not " + with_article(container.type_name()));
   }
-  if (as_tensor(container)) type_error("`in` does not look into a tensor: its values exist only when a session runs");
+  if (as_tensor(container))
+    type_error("`in` does not look into a tensor: its values exist only when a session runs", codes::no_value_yet);
   if (const Array* a = container.as_array()) {
     for (int64_t i = 0; i < a->size(); ++i) {
       if (in.equal(element_value(*a, i), item)) return true;

@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -28,7 +29,8 @@ Interpreter::OptionInfo info_of(const ast::OptionStmt& s) {
 
 [[noreturn]] void bad_value(const std::string& name, const std::string& expected, const std::string& given) {
   throw Error(fmt::format("--{}: expected {}, got `{}`", name, expected, given), {"`--help` lists the options"},
-              Fault::usage);
+              Fault::usage)
+      .as(codes::option);
 }
 
 // One value of a plain type from its text.
@@ -95,7 +97,8 @@ std::string script_doc(const ast::Tree& tree) {
 }
 
 void Interpreter::declare_option(const ast::OptionStmt& s, Activation& a) {
-  if (a.kind != Activation::Kind::file) throw Error("an option is declared at the top level of a file");
+  if (a.kind != Activation::Kind::file)
+    throw Error("an option is declared at the top level of a file").as(codes::misplaced);
   const OptionInfo info = info_of(s);
   // An imported file's options keep their defaults unless the command line names them too.
   bool known = false;
@@ -122,6 +125,7 @@ void Interpreter::declare_option(const ast::OptionStmt& s, Activation& a) {
     needs_run(*this);
     Error e(fmt::format("option `{}` has no default and was not given", s.name),
             {fmt::format("give it on the command line: --{} {}", s.name, info.type)}, Fault::usage);
+    e.as(codes::option);
     e.locate(s.name_span, frames);
     throw e;
   }

@@ -3,6 +3,7 @@
 
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 namespace {
@@ -176,7 +177,8 @@ class KeyWriter {
 
 Value Interpreter::outlined(const Value& v, const std::string& name) {
   if (auto* m = v.as<ModuleInstance>()) {
-    if (!m->code->build) throw Error("outlined " + name + ": module " + m->code->name + " has no build");
+    if (!m->code->build)
+      throw Error("outlined " + name + ": module " + m->code->name + " has no build").as(codes::outlined);
     m->outlined = true;
     return v;
   }
@@ -184,12 +186,14 @@ Value Interpreter::outlined(const Value& v, const std::string& name) {
     for (const Value& item : list->items) {
       if (item.as<SequenceObject>() || !item.is_object())
         type_error("outlined " + name + " takes a module or a list of modules, got a list with " +
-                   with_article(item.type_name()));
+                       with_article(item.type_name()),
+                   codes::outlined);
       outlined(item, name);
     }
     return v;
   }
-  type_error("outlined " + name + " takes a module or a list of modules, got " + with_article(v.type_name()));
+  type_error("outlined " + name + " takes a module or a list of modules, got " + with_article(v.type_name()),
+             codes::outlined);
 }
 
 Value Interpreter::outlined_function(const ast::Function& f, Activation& a) {
@@ -248,7 +252,8 @@ Value call_outlined(Interpreter& in, const GraphSource& source, Arguments args, 
   for (const GivenArgument& given : match_arguments(source.code->parameters, given_args)) {
     auto take = [&](const Value& v) {
       if (v.as_spec())
-        throw Error("argument `" + given.parameter->name + "` of " + source.what + " is a spec: a call takes a tensor");
+        throw Error("argument `" + given.parameter->name + "` of " + source.what + " is a spec: a call takes a tensor")
+            .as(codes::outlined);
       if (as_tensor(v)) call.positional.push_back(v);
     };
     for (const Value* v : given.values) {
@@ -264,10 +269,12 @@ Value call_outlined(Interpreter& in, const GraphSource& source, Arguments args, 
     if (input->key.empty()) continue;
     if (!state)
       throw Error(source.what + " has params, but it is called outside a graph's build",
-                  {"`facts, graph = module.create_graph(...)` and `graph.bind(facts.init())` give them variables"});
+                  {"`facts, graph = module.create_graph(...)` and `graph.bind(facts.init())` give them variables"})
+          .as(codes::outlined);
     if (!state->named)
       throw Error("the params of " + source.what + " have no name here: the module is in no field",
-                  {"hold the module in a field of the module that calls it"});
+                  {"hold the module in a field of the module that calls it"})
+          .as(codes::outlined);
     std::string key = state->prefix + input->key;
     auto known = state->root->params.find(key);
     Tensor* t = nullptr;
@@ -275,7 +282,8 @@ Value call_outlined(Interpreter& in, const GraphSource& source, Arguments args, 
       t = known->second;
       if (t->spec != input->spec)
         throw Error("param `" + key + "` is " + text(t->spec) + " already, and " + text(input->spec) + " in this call",
-                    {"calls of one module share its params; use two modules for two shapes"});
+                    {"calls of one module share its params; use two modules for two shapes"})
+            .as(codes::outlined);
     } else {
       const Value* factory = built.factories->find(input->key);
       t = add_param(in, *state->root, key, input->spec, input->by_ref, factory ? *factory : Value());

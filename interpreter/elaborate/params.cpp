@@ -2,6 +2,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -10,7 +11,8 @@ Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, cons
                   const Value& factory) {
   if (root.graph != in.target().graph)
     throw Error("param `" + key + "` is declared while another graph is being built",
-                {"params belong to the graph of the build they stand in"});
+                {"params belong to the graph of the build they stand in"})
+        .as(codes::param);
   stamp(in, *root.ir);
   if (!factory.is_none()) root.factories->insert(key, factory);
   size_t dot = key.rfind('.');
@@ -24,17 +26,20 @@ void Interpreter::declare_param(const ast::ParamStmt& s, Activation& a) {
   BuildState* state = world().current();
   if (!state || !state->root)
     throw Error("param `" + s.name + "` stands outside a graph's build",
-                {"make a graph with `create_graph` first, or declare a `variable`"});
+                {"make a graph with `create_graph` first, or declare a `variable`"})
+        .as(codes::param);
   if (!state->named)
     throw Error("param `" + s.name + "` of " + state->what + " has no name here: the module is in no field",
-                {"hold the module in a field of the module that calls it"});
+                {"hold the module in a field of the module that calls it"})
+        .as(codes::param);
   std::string key = state->prefix + s.name;
-  if (!state->declared.insert(s.name).second) throw Error("param `" + s.name + "` occurs twice in " + state->what);
+  if (!state->declared.insert(s.name).second)
+    throw Error("param `" + s.name + "` occurs twice in " + state->what).as(codes::param);
   TensorSpec spec = to_spec(evaluate(*s.spec, a), "the spec of a param");
   for (const ast::Argument& option : s.options) {
     if (option.kind != ast::Argument::named || option.name != "replica_grouping") {
       std::string hint = did_you_mean(option.name, {"replica_grouping"});
-      throw Error("param has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint));
+      throw Error("param has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::param);
     }
     Value v = evaluate(*option.value, a);
     if (!v.is_none()) type_error("replica_grouping takes a replica grouping, got " + v.type_name());
@@ -46,8 +51,9 @@ void Interpreter::declare_param(const ast::ParamStmt& s, Activation& a) {
     if (t->spec != spec)
       throw Error(
           "param `" + key + "` is " + text(t->spec) + " already, and " + text(spec) + " in this call of " + state->what,
-          {"calls of one module share its params; use two modules for two shapes"});
-    if (s.by_ref && !t->by_ref) throw Error("param `" + key + "` was declared without `ref` before");
+          {"calls of one module share its params; use two modules for two shapes"})
+          .as(codes::param);
+    if (s.by_ref && !t->by_ref) throw Error("param `" + key + "` was declared without `ref` before").as(codes::param);
     a.scope->bind(s.name, tensor_value(root.ir, t));
     return;
   }
@@ -69,11 +75,13 @@ Value add_variable_inputs(Interpreter& in, const Arguments& args) {
   ArgReader a("add_variable_inputs", args, {"name", "factories"});
   BuildState* state = in.world().current();
   if (!state || !state->root)
-    throw Error("add_variable_inputs stands outside a graph's build", {"in a program, use `factories.init()`"});
+    throw Error("add_variable_inputs stands outside a graph's build", {"in a program, use `factories.init()`"})
+        .as(codes::param);
   Value given = a.value("name");
   std::string name;
   if (given.is_int() && given.as_int() < 0)
-    throw Error("add_variable_inputs: a name of type int must be positive, got " + std::to_string(given.as_int()));
+    throw Error("add_variable_inputs: a name of type int must be positive, got " + std::to_string(given.as_int()))
+        .as(codes::param);
   if (given.is_int())
     name = std::to_string(given.as_int());
   else
@@ -85,14 +93,14 @@ Value add_variable_inputs(Interpreter& in, const Arguments& args) {
   BuildRoot& root = *state->root;
   if (root.factories->find(state->prefix + name) &&
       root.factories->find(state->prefix + name)->as<TreeObject>() == nullptr)
-    throw Error("`" + name + "` already exists among the params of " + state->what);
+    throw Error("`" + name + "` already exists among the params of " + state->what).as(codes::param);
   TreePtr named = make_tree(TreeKind::tensors);
   for (auto& [leaf, value] : tree->leaves()) {
     auto* f = value.as<VariableFactoryObject>();
     if (!f) type_error("`" + leaf + "` is no variable factory, but a " + value.type_name());
     std::string key = state->prefix + name + "." + leaf;
     if (root.params.count(key))
-      throw Error("`" + name + "." + leaf + "` already exists among the params of " + state->what);
+      throw Error("`" + name + "." + leaf + "` already exists among the params of " + state->what).as(codes::param);
     named->insert(leaf, tensor_value(root.ir, add_param(in, root, key, f->spec, f->by_ref, value)));
   }
   return named;

@@ -12,6 +12,7 @@
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/io/chart.hpp"
 
 namespace pxl {
@@ -72,7 +73,7 @@ void write_png(const std::string& path, const std::string& svg) {
   }
   std::error_code failed;
   std::filesystem::rename(made, path, failed);
-  if (failed) throw run_error(fmt::format("cannot write {}: {}", path, failed.message()));
+  if (failed) throw run_error(fmt::format("cannot write {}: {}", path, failed.message())).as(codes::write);
 }
 
 bool colours() {

@@ -6,6 +6,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -57,6 +58,7 @@ Span binding_place(const ast::Block& block, const std::string& name) {
   Error e("program " + f.name + ": `" + name + "` is a member of every program's ir, so it can't be bound here",
           {name == "replication_factor" || name == "num_host_transfers" ? "`ir." + name + " = ...` sets the member"
                                                                         : std::string("choose another name")});
+  e.as(codes::program);
   Span at = f.body ? binding_place(*f.body, name) : Span{};
   e.locate(at ? at : f.span, nullptr);
   throw e;
@@ -66,11 +68,12 @@ Span binding_place(const ast::Block& block, const std::string& name) {
 
 void Interpreter::declare_program(const ast::ProgramStmt& s, Activation& a) {
   if (a.kind == Activation::Kind::program)
-    throw Error("program " + s.function->name + " stands inside a program",
-                {"declare it at the top level of the file"});
+    throw Error("program " + s.function->name + " stands inside a program", {"declare it at the top level of the file"})
+        .as(codes::program);
   if (a.kind != Activation::Kind::file && a.kind != Activation::Kind::test)
     throw Error("program " + s.function->name + " is declared inside a body",
-                {"declare it at the top level of the file"});
+                {"declare it at the top level of the file"})
+        .as(codes::program);
   auto p = std::make_shared<ProgramObject>();
   p->code = &s;
   p->closure = a.scope;
@@ -81,7 +84,8 @@ BuildTarget& Interpreter::target() {
   const bool imported = importing_.size() > (targets_.empty() ? size_t{0} : targets_.back().importing);
   if (imported)
     throw Error("ops can't be made at the top level of an imported file",
-                {"an imported file declares modules, defs and programs; put the ops into one of them"});
+                {"an imported file declares modules, defs and programs; put the ops into one of them"})
+        .as(codes::program);
   if (targets_.empty()) {
     implicit_ir_ = std::make_shared<Ir>("main");
     push_target(BuildTarget{implicit_ir_, &implicit_ir_->main()});
@@ -103,9 +107,11 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
   const ast::Function& f = *code->function;
   if (in.has_target() && in.targets().back().ir != in.implicit_ir())
     throw Error("program " + f.name + " is called inside program " + in.targets().back().ir->name(),
-                {"a program builds an ir of its own: call it at the top level, or share code with a def or a module"});
+                {"a program builds an ir of its own: call it at the top level, or share code with a def or a module"})
+        .as(codes::program);
   if (in.has_target() && !in.targets().back().graph->is_main())
-    throw Error("program " + f.name + " is called inside the build of " + in.targets().back().graph->id());
+    throw Error("program " + f.name + " is called inside the build of " + in.targets().back().graph->id())
+        .as(codes::program);
   auto result = std::make_shared<IrObject>();
   result->ir = std::make_shared<Ir>(f.name);
   result->fields = std::make_shared<Scope>(closure);
@@ -213,7 +219,8 @@ std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
                        [owner = ir](Interpreter& i, Arguments args) { return create_empty_graph(i, owner, args); });
   if (name == "create_graph") {
     return make_method("create_graph", [owner = ir](Interpreter& i, Arguments args) -> Value {
-      if (args.positional.empty()) throw Error("create_graph takes a def or a module, then the arguments of its graph");
+      if (args.positional.empty())
+        throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::program);
       Value callee = args.positional.front();
       args.positional.erase(args.positional.begin());
       if (!args.spans.empty()) args.spans.erase(args.spans.begin());
@@ -224,7 +231,8 @@ std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
       if (auto leaves = built.factories->leaves(); !leaves.empty())
         throw Error(
             "ir.create_graph: " + source.what + " has params with initial values (`" + leaves.front().first + "`)",
-            {"`facts, graph = module.create_graph(...)` also gives the factories of its variables"});
+            {"`facts, graph = module.create_graph(...)` also gives the factories of its variables"})
+            .as(codes::program);
       return graph_value(owner, built.graph);
     });
   }
@@ -257,24 +265,28 @@ std::vector<std::string> IrObject::member_names() const {
 void IrObject::set_member(Interpreter&, std::string_view name, Value value) {
   if (ir->frozen)
     throw Error("the program `" + ir->name() + "` belongs to a session already: `" + std::string(name) +
-                "` can't change");
+                "` can't change")
+        .as(codes::complete);
   if (name == "replication_factor") {
     int64_t n = to_index(value, "replication_factor");
-    if (n < 1 || n > 4096) throw Error("replication_factor must be between 1 and 4096, got " + std::to_string(n));
+    if (n < 1 || n > 4096)
+      throw Error("replication_factor must be between 1 and 4096, got " + std::to_string(n)).as(codes::program);
     if (n != ir->replication_factor && (!ir->variables().empty() || !ir->streams().empty()))
-      throw Error("replication_factor must be set before the first variable or stream of the program");
+      throw Error("replication_factor must be set before the first variable or stream of the program")
+          .as(codes::program);
     ir->replication_factor = static_cast<int>(n);
     return;
   }
   if (name == "num_host_transfers") {
     int64_t n = to_index(value, "num_host_transfers");
-    if (n < 1) throw Error("num_host_transfers must be at least 1, got " + std::to_string(n));
+    if (n < 1) throw Error("num_host_transfers must be at least 1, got " + std::to_string(n)).as(codes::program);
     ir->num_host_transfers = n;
     return;
   }
   std::string hint = did_you_mean(name, {"replication_factor", "num_host_transfers"});
   throw Error("`" + std::string(name) + "` of an ir can't be set" + (hint.empty() ? "" : "; " + hint),
-              {"replication_factor and num_host_transfers can; other names are bound in the program's body"});
+              {"replication_factor and num_host_transfers can; other names are bound in the program's body"})
+      .as(codes::program);
 }
 
 bool IrObject::equals(Interpreter&, const Value& other) {

@@ -23,6 +23,15 @@ std::string clock_text(double seconds) {
   return fmt::format("{:02}:{:02}", s / 60, s % 60);
 }
 
+// Elements a second, or seconds an element. A loop that does next to nothing still has four digits at most.
+std::string speed_text(double rate) {
+  if (!(rate > 0)) return "?it/s";
+  if (rate < 1) return fmt::format("{:.2f}s/it", 1 / rate);
+  if (rate < 1e4) return fmt::format("{:.1f}it/s", rate);
+  if (rate < 1e7) return fmt::format("{:.0f}kit/s", rate / 1e3);
+  return fmt::format("{:.0f}Mit/s", rate / 1e6);
+}
+
 int terminal_width() {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
@@ -91,13 +100,12 @@ struct ProgressObject final : Object {
   std::string line(int width) const {
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
-    const std::string speed =
-        rate > 0 ? rate >= 1 ? fmt::format("{:.1f}it/s", rate) : fmt::format("{:.2f}s/it", 1 / rate) : "?it/s";
+    const std::string speed = speed_text(rate);
     const std::string note = status.empty() ? "" : ", " + status;
     const std::string head = title.empty() ? "" : title + ": ";
     if (!total) return fmt::format("{}{}it [{}, {}{}]", head, done, clock_text(seconds), speed, note);
     const double part = *total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(*total)) : 1.0;
-    const double left = rate > 0 ? static_cast<double>(*total - done) / rate : -1;
+    const double left = done >= *total ? 0 : rate > 0 ? static_cast<double>(*total - done) / rate : -1;
     const std::string before = fmt::format("{}{:3.0f}%|", head, std::floor(part * 100));
     const std::string after =
         fmt::format("| {}/{} [{}<{}, {}{}]", done, *total, clock_text(seconds), clock_text(left), speed, note);

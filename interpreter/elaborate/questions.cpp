@@ -6,6 +6,7 @@
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -123,6 +124,7 @@ Value Interpreter::member(const Value& v, const std::string& name, const Span& a
     notes.push_back(fmt::format("make an instance first: `{}(...).{}(...)`", m->code->name, name));
   }
   Error e(fmt::format("{} has no member `{}`", ns ? "`" + ns->name + "`" : with_article(v.type_name()), name), notes);
+  e.as(codes::unknown_member);
   e.locate(at, frames);
   throw e;
 }

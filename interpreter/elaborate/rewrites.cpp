@@ -4,6 +4,7 @@
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "interpreter/elaborate/programs.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/transform/decompose_sum.hpp"
 #include "runtime/transform/inline.hpp"
 #include "runtime/transform/outline.hpp"
@@ -115,7 +116,8 @@ Value rewritten_value(Interpreter& in, const IrObject& old, const Rewritten& mad
 void refuse_inside(Interpreter& in, const IrObject& ir, const char* what) {
   if (in.in_program() && in.targets().back().ir == ir.ir)
     throw Error(std::string(what) + " takes a program that is complete, but `" + ir.ir->name() + "` is being built",
-                {std::string("apply it to what the program gives: `") + what + "(" + ir.ir->name() + "())`"});
+                {std::string("apply it to what the program gives: `") + what + "(" + ir.ir->name() + "())`"})
+        .as(codes::program);
 }
 
 }  // namespace

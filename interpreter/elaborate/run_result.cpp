@@ -4,6 +4,7 @@
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/sessions.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -60,7 +61,8 @@ std::vector<std::string> RunResultObject::member_names() const {
 Value RunResultObject::index(Interpreter&, const Value& key) {
   if (auto* s = key.as<StreamObject>()) {
     auto it = arrays.find(s->stream);
-    if (it == arrays.end()) throw run_error("the run gave nothing for stream `" + s->stream->name() + "`");
+    if (it == arrays.end())
+      throw run_error("the run gave nothing for stream `" + s->stream->name() + "`").as(codes::session);
     return Value(it->second);
   }
   if (const std::string* name = key.as_string()) {
@@ -68,7 +70,8 @@ Value RunResultObject::index(Interpreter&, const Value& key) {
     if (named != names->outputs.end())
       if (auto it = arrays.find(named->second); it != arrays.end()) return Value(it->second);
     std::string hint = did_you_mean(*name, names_of(names->outputs));
-    throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint));
+    throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint))
+        .as(codes::session);
   }
   type_error("the result of a run is indexed by stream or name, got " + with_article(key.type_name()));
 }

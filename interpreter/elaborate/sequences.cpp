@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -128,7 +129,7 @@ size_t find_in(Interpreter& in, const ListObject& list, const Value& item) {
     const Value v = list.items[i];
     if (in.identical(v, item) || in.equal(v, item)) return i;
   }
-  throw run_error(in.repr(item) + " is not in the list");
+  throw run_error(in.repr(item) + " is not in the list").as(codes::value);
 }
 
 }  // namespace

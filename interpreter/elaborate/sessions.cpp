@@ -12,6 +12,7 @@
 #include "interpreter/elaborate/modules.hpp"
 #include "interpreter/elaborate/programs.hpp"
 #include "interpreter/elaborate/run_watch.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/schedule.hpp"
@@ -42,11 +43,13 @@ const Stream* input_stream(const SessionObject& s, const std::string& name) {
   std::vector<std::string> all = names_of(s.names->inputs);
   std::string hint = did_you_mean(name, all);
   if (s.names->outputs.count(name))
-    throw run_error("session.run: stream `" + name + "` goes out of the device: nothing can be given for it");
+    throw run_error("session.run: stream `" + name + "` goes out of the device: nothing can be given for it")
+        .as(codes::stream);
   throw run_error(
       "session.run: program " + s.ir->name() + " has no input stream `" + name + "`" +
           (hint.empty() ? "" : "; " + hint),
-      {"its input streams: " + (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", ")))});
+      {"its input streams: " + (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", ")))})
+      .as(codes::stream);
 }
 
 Array stream_data(Interpreter& in, const Value& v, const Stream& s) {
@@ -58,7 +61,8 @@ Array stream_data(Interpreter& in, const Value& v, const Stream& s) {
 }
 
 void give(StreamData& data, const Stream* s, Array a) {
-  if (!data.emplace(s, std::move(a)).second) throw run_error("session.run: stream `" + s->name() + "` is given twice");
+  if (!data.emplace(s, std::move(a)).second)
+    throw run_error("session.run: stream `" + s->name() + "` is given twice").as(codes::stream);
 }
 
 Tensor* state_tensor(const Value& v, const Ir& ir, const char* where) {
@@ -66,7 +70,8 @@ Tensor* state_tensor(const Value& v, const Ir& ir, const char* where) {
   if (!t) type_error(std::string(where) + " takes a variable, got " + with_article(v.type_name()));
   if (&t->graph->ir() != &ir)
     throw Error(std::string(where) + ": `" + t->name + "` belongs to program " + t->graph->ir().name() + ", not to " +
-                ir.name());
+                ir.name())
+        .as(codes::other_graph);
   return t;
 }
 
@@ -223,7 +228,8 @@ Value make_session(Interpreter& in, const Arguments& args) {
   for (const BuildTarget& t : in.targets())
     if (t.ir == ir->ir && t.ir != in.implicit_ir())
       throw Error("program " + ir->ir->name() +
-                  " is still being built: make its session after the program has returned");
+                  " is still being built: make its session after the program has returned")
+          .as(codes::session);
   if (in.checking) check_inplace_order(*ir->ir);
   needs_run(in);
   auto s = std::make_shared<SessionObject>();
@@ -257,7 +263,8 @@ struct Aside {
 
 /// `eval(t, stream = array, ...)`: the value of a tensor, by a session that is thrown away.
 Value eval_tensor(Interpreter& in, Arguments args) {
-  if (args.positional.size() != 1) throw Error("eval takes one tensor, and an array for each input stream by name");
+  if (args.positional.size() != 1)
+    throw Error("eval takes one tensor, and an array for each input stream by name").as(codes::stream);
   Value given = args.positional[0];
   if (given.is_number() || given.as_array()) return given;
   if (auto* list = given.as<SequenceObject>()) {
@@ -275,7 +282,8 @@ Value eval_tensor(Interpreter& in, Arguments args) {
   if (!t->tensor->graph->is_main())
     throw Error(
         "`" + t->tensor->name + "` belongs to " + t->tensor->graph->id() + ", and has a value only in its calls",
-        {"eval works on tensors of the main graph"});
+        {"eval works on tensors of the main graph"})
+        .as(codes::session);
   needs_run(in);
   Aside aside(in, t->ir);
   SessionObject s;
@@ -299,7 +307,8 @@ std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() +
 
 Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   StreamData data;
-  if (args.positional.size() > 1) throw Error("session.run takes one dict, or an array for each input stream by name");
+  if (args.positional.size() > 1)
+    throw Error("session.run takes one dict, or an array for each input stream by name").as(codes::stream);
   if (!args.positional.empty() && !args.positional[0].is_none()) {
     auto* d = args.positional[0].as<DictObject>();
     if (!d)
@@ -310,10 +319,11 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
       if (auto* stream = k.as<StreamObject>()) {
         s = stream->stream;
         if (stream->ir != ir)
-          throw run_error("session.run: stream `" + s->name() + "` belongs to program " + stream->ir->name());
+          throw run_error("session.run: stream `" + s->name() + "` belongs to program " + stream->ir->name())
+              .as(codes::other_graph);
         if (!s->to_device)
-          throw run_error("session.run: stream `" + s->name() +
-                          "` goes out of the device: nothing can be given for it");
+          throw run_error("session.run: stream `" + s->name() + "` goes out of the device: nothing can be given for it")
+              .as(codes::stream);
       } else if (const std::string* name = k.as_string()) {
         s = input_stream(*this, *name);
       } else {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -43,7 +44,8 @@ Value DTypeObject::index(Interpreter& in, const Value& key) {
     }
   }
   for (int64_t d : spec.shape) {
-    if (d < 0) throw Error(fmt::format("a shape's extents cannot be negative: {}", bracket_text(spec.shape)));
+    if (d < 0)
+      throw Error(fmt::format("a shape's extents cannot be negative: {}", bracket_text(spec.shape))).as(codes::shape);
   }
   element_count(spec.shape);
   return spec;

@@ -3,6 +3,7 @@
 
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -33,6 +34,7 @@ void unpack(Interpreter& in, const std::vector<ast::Expr*>& targets, const Span&
     Error e(fmt::format("cannot unpack {} value{} into {}{} name{}", items.size(), items.size() == 1 ? "" : "s",
                         starred ? "at least " : "", starred ? targets.size() - 1 : targets.size(),
                         targets.size() == 1 ? "" : "s"));
+    e.as(codes::value);
     e.locate(span, in.frames);
     throw e;
   }
@@ -215,7 +217,8 @@ void Interpreter::assign(const ast::Expr& target, Value value, Activation& a) {
                                std::move(value));
       return;
     }
-    throw Error("cannot assign to this expression", {"a target is a name, a field, an element or a tuple of these"});
+    throw Error("cannot assign to this expression", {"a target is a name, a field, an element or a tuple of these"})
+        .as(codes::assignment);
   } catch (Error& e) {
     e.locate(target.span, frames);
     throw;
@@ -266,7 +269,7 @@ Flow Interpreter::execute(const ast::Stmt& s, Activation& a) {
       case StmtKind::test: run_test(*this, as<ast::TestStmt>(s), a); return Flow::normal;
     }
   } catch (const std::bad_alloc&) {
-    Error e = run_error("out of memory");
+    Error e = run_error("out of memory").as(codes::memory);
     e.locate(s.span, frames);
     throw e;
   } catch (Error& e) {

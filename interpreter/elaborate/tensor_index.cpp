@@ -6,6 +6,7 @@
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/graphs.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -13,7 +14,8 @@ namespace {
 
 [[noreturn]] void bad_key(const Value& v) {
   throw Error("a tensor is indexed by ints, slices, `...`, none, or one tensor or array of ints or bools, not by " +
-              with_article(v.type_name()));
+              with_article(v.type_name()))
+      .as(codes::index);
 }
 
 struct Basic {
@@ -33,9 +35,10 @@ Basic read_basic(const Tensor& t, const std::vector<Value>& given) {
       ++used;
   }
   const auto rank = static_cast<int64_t>(t.spec.shape.size());
-  if (ellipses > 1) throw Error("an index can hold only one `...`");
+  if (ellipses > 1) throw Error("an index can hold only one `...`").as(codes::index);
   if (used > rank) {
-    throw Error(fmt::format("too many subscripts: {} for a tensor of shape {}", used, bracket_text(t.spec.shape)));
+    throw Error(fmt::format("too many subscripts: {} for a tensor of shape {}", used, bracket_text(t.spec.shape)))
+        .as(codes::index);
   }
   if (!ellipses) parts.push_back(std::make_shared<EllipsisObject>());
   Basic b;
@@ -60,7 +63,8 @@ Basic read_basic(const Tensor& t, const std::vector<Value>& given) {
     if (auto* s = p.as<SliceObject>()) {
       const SliceRange r = resolve_slice(*s, extent);
       if (r.count == 0) {
-        throw Error(fmt::format("the slice of axis {} is empty: the axis has {} elements", axis, extent));
+        throw Error(fmt::format("the slice of axis {} is empty: the axis has {} elements", axis, extent))
+            .as(codes::index);
       }
       // An end before the first element is written as the op expects it: below -extent.
       const int64_t past = r.start + (r.count - 1) * r.step + (r.step > 0 ? 1 : -1);
@@ -88,7 +92,8 @@ Value Interpreter::tensor_index(const Value& tensor, const Value& key) {
     const Value indices = list ? Value(to_array(key)) : key;
     const DType type = as_tensor(indices) ? as_tensor(indices)->spec.dtype : indices.as_array()->dtype();
     if (type == DType::boolean) return op_by_name(*this, "where", {indices, tensor, Value(0)});
-    if (!is_integer(type)) throw Error(fmt::format("an index tensor holds ints or bools, not {}", name(type)));
+    if (!is_integer(type))
+      throw Error(fmt::format("an index tensor holds ints or bools, not {}", name(type))).as(codes::index);
     return op_by_name(*this, "gather", {tensor, indices});
   }
   auto* tuple = key.as<TupleObject>();
@@ -97,7 +102,8 @@ Value Interpreter::tensor_index(const Value& tensor, const Value& key) {
   BuildTarget at = target();
   if (&t->graph->ir() != at.ir.get()) {
     throw Error(fmt::format("tensor `{}` belongs to program `{}`, but ops are being added to `{}`", t->name,
-                            t->graph->ir().name(), at.ir->name()));
+                            t->graph->ir().name(), at.ir->name()))
+        .as(codes::other_graph);
   }
   stamp(*this, *at.ir);
   GraphEmitter emitter(*at.graph);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -93,7 +94,7 @@ void run_assert(Interpreter& in, const ast::AssertStmt& s, Activation& a) {
   else
     message += fmt::format(": {}", s.condition->span.text());
   if (size_t newline = message.find('\n'); newline != std::string::npos) message = message.substr(0, newline) + " ...";
-  Error e = run_error(message, sides(in, *s.condition, a));
+  Error e = run_error(message, sides(in, *s.condition, a)).as(codes::assertion);
   e.locate(s.condition->span, in.frames);
   throw e;
 }

@@ -4,6 +4,7 @@
 
 #include "interpreter/elaborate/interpreter.hpp"
 #include "interpreter/elaborate/trees.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -15,7 +16,8 @@ std::string key_name(const Value& key, const char* where) {
   if (const std::string* s = key.as_string()) return *s;
   if (!key.is_int()) type_error(std::string(where) + ": a key is a name or an int, got " + key.type_name());
   if (key.as_int() < 0)
-    throw Error(std::string(where) + ": numerical key cannot be negative: " + std::to_string(key.as_int()));
+    throw Error(std::string(where) + ": numerical key cannot be negative: " + std::to_string(key.as_int()))
+        .as(codes::key);
   return std::to_string(key.as_int());
 }
 
@@ -41,7 +43,8 @@ TreePtr from_dict(TreeKind kind, const Value& v) {
 TreePtr pack(Interpreter& in, TreeKind kind, const Value& keys, const Value& values) {
   std::vector<Value> k = in.to_vector(keys), v = in.to_vector(values);
   if (k.size() != v.size())
-    throw Error("pack: " + std::to_string(k.size()) + " keys for " + std::to_string(v.size()) + " values");
+    throw Error("pack: " + std::to_string(k.size()) + " keys for " + std::to_string(v.size()) + " values")
+        .as(codes::key);
   TreePtr t = make_tree(kind);
   for (size_t i = 0; i < k.size(); ++i) t->insert(key_name(k[i], "pack"), v[i]);
   return t;
@@ -61,7 +64,8 @@ Value m_update(Interpreter&, const TreePtr& t, const Arguments& args) {
   if (!overwrite)  // nothing changes where one name clashes
     for (auto& [name, leaf] : other->leaves())
       if (t->find(name))
-        throw Error("update: `" + name + "` already exists in the tree", {"`overwrite = true` replaces it"});
+        throw Error("update: `" + name + "` already exists in the tree", {"`overwrite = true` replaces it"})
+            .as(codes::key);
   for (auto& [name, leaf] : other->leaves()) t->insert(name, leaf, overwrite);
   return {};
 }
@@ -208,7 +212,7 @@ Value m_remap(Interpreter&, const TreePtr& t, const Arguments& args) {
       std::vector<std::string> names;
       for (auto& [n, l] : t->leaves()) names.push_back(n);
       std::string hint = did_you_mean(old_name, names);
-      throw Error("remap: key does not exist: `" + old_name + "`" + (hint.empty() ? "" : "; " + hint));
+      throw Error("remap: key does not exist: `" + old_name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
     }
     pairs.emplace_back(old_name, key_name(to, "remap"));
   }

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "interpreter/elaborate/interpreter.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -20,7 +21,8 @@ void check_key(std::string_view part, std::string_view whole) {
   for (char c : part) word = word && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
   if (!word && !is_number_key(part))
     throw Error("`" + std::string(whole) + "` is not a valid name in a tree",
-                {"each part between dots is an identifier or a number"});
+                {"each part between dots is an identifier or a number"})
+        .as(codes::key);
 }
 
 constexpr int max_levels = 100;
@@ -56,7 +58,8 @@ std::string key_text(const TreeObject& t, const Value& key) {
     if (is_number_key(name)) last = std::max<int64_t>(last, std::stoll(name));
   if (last + 1 + k < 0)
     throw Error("negative numerical key does not exist: " + std::to_string(k),
-                {"the largest numerical key is " + (last < 0 ? std::string("absent") : std::to_string(last))});
+                {"the largest numerical key is " + (last < 0 ? std::string("absent") : std::to_string(last))})
+        .as(codes::key);
   return std::to_string(last + 1 + k);
 }
 
@@ -127,7 +130,7 @@ void TreeObject::insert(std::string_view dotted, Value value, bool overwrite) {
       } else if (overwrite) {
         *found = std::move(value);
       } else {
-        throw Error("`" + whole + "` already exists in the tree", {"`overwrite = true` replaces it"});
+        throw Error("`" + whole + "` already exists in the tree", {"`overwrite = true` replaces it"}).as(codes::key);
       }
       return;
     }
@@ -137,7 +140,8 @@ void TreeObject::insert(std::string_view dotted, Value value, bool overwrite) {
     }
     TreeObject* next = found->as<TreeObject>();
     if (!next) {
-      if (!overwrite) throw Error("`" + whole + "` can't be inserted: `" + head + "` already exists and is no tree");
+      if (!overwrite)
+        throw Error("`" + whole + "` can't be inserted: `" + head + "` already exists and is no tree").as(codes::key);
       *found = Value(new_level(*at));
       next = found->as<TreeObject>();
     }
@@ -216,11 +220,11 @@ std::vector<Value> TreeObject::sorted_tensors() const {
 Value TreeObject::index(Interpreter&, const Value& key) {
   std::string name = key_text(*this, key);
   if (const Value* v = find(name)) return *v;
-  if (key.is_int()) throw Error("numerical key does not exist: " + name);
+  if (key.is_int()) throw Error("numerical key does not exist: " + name).as(codes::key);
   std::vector<std::string> all = keys_of(*this);
   for (auto& [leaf, v] : leaves()) all.push_back(leaf);
   std::string hint = did_you_mean(name, all);
-  throw Error("key does not exist: `" + name + "`" + (hint.empty() ? "" : "; " + hint));
+  throw Error("key does not exist: `" + name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
 }
 
 void TreeObject::set_index(Interpreter&, const Value& key, Value value) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 
@@ -39,7 +40,7 @@ std::string Value::type_name() const {
   return object()->type_name();
 }
 
-void type_error(const std::string& what) { throw Error(what); }
+void type_error(const std::string& what, std::string_view code) { throw Error(what).as(code); }
 
 std::string with_article(const std::string& noun) {
   if (noun == "none") return noun;

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/tensor/array.hpp"
 
@@ -139,6 +140,6 @@ class Object : public std::enable_shared_from_this<Object> {
 };
 
 /// Throws an Error "expected X, got Y" style message with no span (the evaluator locates it).
-[[noreturn]] void type_error(const std::string& what);
+[[noreturn]] void type_error(const std::string& what, std::string_view code = codes::type);
 
 }  // namespace pxl

@@ -1,6 +1,7 @@
 // `with`: contexts are entered in order and left in reverse, also when an exception passes.
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 namespace {
@@ -65,7 +66,8 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
         if (!v.is_object() || !v.object()->is_context()) {
           throw Error(
               "`with` needs a context, not " + with_article(v.type_name()),
-              {"contexts are sessions, in_sequence(), name_scope(...), ipu(...), io_tiles(), expect_error(...)"});
+              {"contexts are sessions, in_sequence(), name_scope(...), ipu(...), io_tiles(), expect_error(...)"})
+              .as(codes::type);
         }
         const Value entered = v.object()->enter(in);
         open.emplace_back(v.object(), span);
@@ -100,7 +102,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
   leave_all(false);
   if (expected_at) {
     needs_run(in);
-    Error e = run_error("no error came where one with the text `" + text + "` was expected");
+    Error e = run_error("no error came where one with the text `" + text + "` was expected").as(codes::assertion);
     e.locate(expected_at, in.frames);
     throw e;
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/markup.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl::kernel {
@@ -36,35 +37,18 @@ std::string table_of(const Array& array) {
     html += "<tr>";
     for (const int64_t c : across) {
       const bool gap = r < 0 || c < 0;
-      html +=
-          "<td style=\"text-align:right\">" +
-          (gap ? std::string("…") : escaped(to_text(flat.rows(r * columns + c, r * columns + c + 1).reshaped({})))) +
-          "</td>";
+      html += "<td style=\"text-align:right\">" +
+              (gap ? std::string("…")
+                   : escape_markup(to_text(flat.rows(r * columns + c, r * columns + c + 1).reshaped({})))) +
+              "</td>";
     }
     html += "</tr>";
   }
   html += "</table>";
-  return html + fmt::format("<small>{}</small>", escaped(text(array.spec())));
+  return html + fmt::format("<small>{}</small>", escape_markup(text(array.spec())));
 }
 
 }  // namespace
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 nlohmann::json rich(Engine&, const Value& value, const std::string& shown) {
   nlohmann::json bundle = {{"text/plain", shown}};

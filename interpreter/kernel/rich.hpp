@@ -10,7 +10,4 @@ namespace pxl::kernel {
 /// A bundle by MIME type. `shown` is the text form.
 nlohmann::json rich(Engine& engine, const Value& value, const std::string& shown);
 
-/// Text with the characters escaped that mean something in HTML and SVG.
-std::string escaped(std::string_view text);
-
 }  // namespace pxl::kernel

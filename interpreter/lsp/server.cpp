@@ -264,6 +264,7 @@ void Server::publish(const Document& d, const std::vector<Diagnostic>& found) {
     Json entry = {{"range", range},
                   {"severity", one.severity == Severity::error ? 1 : 2},
                   {"source", "pxl"},
+                  {"code", code_of(one)},
                   {"message", message}};
     if (!related.empty()) entry["relatedInformation"] = related;
     list.push_back(std::move(entry));

@@ -10,6 +10,7 @@
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/dot.hpp"
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/estimate.hpp"
 
@@ -110,7 +111,8 @@ void command_memory(Repl& repl, std::string_view arguments) {
     auto* s = v.as<SessionObject>();
     if (!s)
       throw Error("memory: expected a session, got a value of type " + v.type_name(),
-                  {"`:memory Session(ir)` plans the top level"});
+                  {"`:memory Session(ir)` plans the top level"})
+          .as(codes::type);
     line(std::string(arguments), *s->session);
   }));
 }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "interpreter/tools/explain.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -154,11 +156,21 @@ void history(Repl& repl, std::string_view arguments) {
   for (size_t i = from; i < shown.size(); ++i) repl.print(*shown[i]);
 }
 
+void explain(Repl& repl, std::string_view arguments) {
+  const std::string kind(arguments.empty() ? repl.last_error : arguments);
+  if (kind.empty()) return repl.complain("no error yet; `:explain KIND` tells of one");
+  const std::string text = explanation_text(kind, std::clamp(LineEditor::size().first - 1, 40, 100));
+  if (text.empty()) return repl.complain(fmt::format("there is no kind of error `{}`{}", kind, explanation_hint(kind)));
+  repl.print(text);
+}
+
 void quit(Repl& repl, std::string_view) { repl.done = true; }
 
 constexpr ReplCommand table[] = {
     {"help", "[NAME]", "this list; help on an op, a function, a module, a word of the language or a command",
      Argument::topic, command_help},
+    {"explain", "[KIND]", "what a kind of error means, and the way out; without one, of the last error",
+     Argument::error_kind, explain},
     {"tour", "", "the language in two minutes, by doing", Argument::none, command_tour},
     {"type", "EXPR", "type and shape of an expression; the session stays as it is", Argument::expression, type},
     {"eval", "[TENSOR]", "the value of a tensor, where all that it needs is known; without one, of the last value",
@@ -265,6 +277,12 @@ Completions complete_command(Repl& repl, std::string_view line, size_t cursor) {
       for (std::string& path :
            complete_file(std::string(text.substr(begin)), command->argument == Argument::program_file ? ".pxl" : ""))
         found.items.push_back({std::move(path), Completion::Kind::file, {}});
+      break;
+    case Argument::error_kind:
+      found.begin = begin;
+      for (std::string_view code : codes::all)
+        if (code.starts_with(text.substr(begin)))
+          found.items.push_back({std::string(code), Completion::Kind::keyword, {}});
       break;
     case Argument::on_off:
       found.begin = begin;

@@ -10,7 +10,7 @@ namespace pxl {
 
 struct ReplCommand {
   /// What completes its argument.
-  enum class Argument : uint8_t { none, expression, file, program_file, topic, on_off };
+  enum class Argument : uint8_t { none, expression, file, program_file, topic, on_off, error_kind };
   std::string_view name;
   std::string_view arguments;  ///< "[GRAPH]"
   std::string_view doc;        ///< one line

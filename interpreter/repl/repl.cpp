@@ -107,6 +107,7 @@ std::string Repl::prompt(std::string_view text) const {
 void Repl::report(const Outcome& o) {
   std::fflush(stdout);
   for (const Diagnostic& d : o.diagnostics) fmt::print(stderr, "{}", render(d, colour_));
+  if (!o.diagnostics.empty()) last_error = code_of(o.diagnostics.front());
   if (o.kind == Outcome::Kind::interrupted) {
     fmt::print(stderr, "\ninterrupted: {}\n",
                o.kept ? "what had been computed so far is kept" : "the input is taken back, its graphs too");

@@ -38,6 +38,7 @@ class Repl {
   void load(const std::string& path);
   std::vector<std::string> loaded;  ///< files, in order, for :reload
   bool done = false;
+  std::string last_error;  ///< its kind, for :explain
 
   /// Handles one whole text: a command, a question or an input.
   void handle(const std::string& text);

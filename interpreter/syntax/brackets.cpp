@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include "interpreter/syntax/layout.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl::syntax {
 
-void Layout::problem(std::string message, uint32_t begin, uint32_t end, std::vector<std::string> notes) {
+void Layout::problem(std::string message, uint32_t begin, uint32_t end, std::vector<std::string> notes,
+                     std::string_view code) {
   out_.problems.push_back(Diagnostic{
-      Severity::error, Fault::refused, std::move(message), {&source_, begin, end}, std::move(notes), nullptr});
+      Severity::error, Fault::refused, std::move(message), {&source_, begin, end}, std::move(notes), nullptr, code});
 }
 
 void Layout::unclosed(const Open& o, std::vector<std::string> notes) {
@@ -17,7 +19,7 @@ void Layout::unclosed(const Open& o, std::vector<std::string> notes) {
   std::string what = o.kind == fstring         ? "this f-string is never closed"
                      : o.kind == interpolation ? "this interpolation is never closed"
                                                : fmt::format("`{}` is never closed", out_.text(o.token));
-  problem(what, t.begin, t.end, std::move(notes));
+  problem(what, t.begin, t.end, std::move(notes), codes::unclosed);
 }
 
 uint32_t Layout::push(int type, uint32_t begin, uint32_t end) {
@@ -88,12 +90,13 @@ void Layout::close(RawToken raw) {
 void Layout::close_mismatched(RawToken raw, Kind wanted) {
   bool other_kind =
       !stack_.empty() && (stack_.back().kind == parenthesis || stack_.back().kind == bracket) && wanted != dict;
-  if (!other_kind) return problem(fmt::format("`{}` closes nothing", text(raw)), raw.begin, raw.end);
+  if (!other_kind)
+    return problem(fmt::format("`{}` closes nothing", text(raw)), raw.begin, raw.end, {}, codes::unclosed);
   const Open& o = stack_.back();
   Token& t = out_.tokens[o.token];
   Position at = source_.position(raw.begin);
   problem(fmt::format("`{}` is closed by `{}`", out_.text(o.token), text(raw)), t.begin, t.end,
-          {fmt::format("the `{}` is at {}:{}", text(raw), at.line, at.column)});
+          {fmt::format("the `{}` is at {}:{}", text(raw), at.line, at.column)}, codes::unclosed);
   pop(raw.begin, raw.end, true);
 }
 
@@ -107,7 +110,8 @@ void Layout::broken_string(RawToken raw) {
   if (outermost == stack_.size()) {
     problem("this string is never closed", raw.begin, raw.end,
             triple ? std::vector<std::string>{}
-                   : std::vector<std::string>{"a string over several lines takes three quotes"});
+                   : std::vector<std::string>{"a string over several lines takes three quotes"},
+            codes::unclosed);
     push(ids::STRING, raw.begin, raw.end);
     return;
   }

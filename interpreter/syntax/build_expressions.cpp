@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "interpreter/syntax/builder.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl::syntax {
 
@@ -15,7 +16,8 @@ Span Builder::span(uint32_t first, uint32_t last) const {
 Span Builder::span(const Node* node) const { return span(node->first, node->last); }
 
 void Builder::problem(std::string message, Span at, std::vector<std::string> notes) {
-  problems.push_back(Diagnostic{Severity::error, Fault::refused, std::move(message), at, std::move(notes), nullptr});
+  problems.push_back(
+      Diagnostic{Severity::error, Fault::refused, std::move(message), at, std::move(notes), nullptr, codes::syntax});
 }
 
 bool Builder::too_deep(Span at) {

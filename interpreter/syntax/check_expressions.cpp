@@ -1,5 +1,6 @@
 // Checks within statements: assignment targets, arguments, parameters.
 #include "interpreter/syntax/check_expressions.hpp"
+#include "runtime/base/codes.hpp"
 
 #include <set>
 
@@ -44,8 +45,8 @@ std::string_view describe(ExprKind kind) {
 
 }  // namespace
 
-void ExpressionChecks::problem(std::string message, Span at, std::string note) {
-  Diagnostic d{Severity::error, Fault::refused, std::move(message), at, {}, nullptr};
+void ExpressionChecks::problem(std::string_view code, std::string message, Span at, std::string note) {
+  Diagnostic d{Severity::error, Fault::refused, std::move(message), at, {}, nullptr, code};
   if (!note.empty()) d.notes.push_back(std::move(note));
   problems_.push_back(std::move(d));
 }
@@ -54,16 +55,16 @@ void ExpressionChecks::assignment(const AssignStmt& s) {
   for (const Expr* t : s.targets) {
     bool several = t->kind == ExprKind::tuple || t->kind == ExprKind::list;
     if (several && s.augmented) {
-      problem("an update has one target", t->span, "write `a += x` for each");
+      problem(codes::assignment, "an update has one target", t->span, "write `a += x` for each");
       continue;
     }
     if (s.outlined && t->kind != ExprKind::name) {
-      problem("`outlined` binds one name", t->span);
+      problem(codes::assignment, "`outlined` binds one name", t->span);
       continue;
     }
     target(t, false);
   }
-  if (s.outlined && s.augmented) problem("`outlined` binds a name with `=`", s.span);
+  if (s.outlined && s.augmented) problem(codes::assignment, "`outlined` binds a name with `=`", s.span);
   value(s.value);
 }
 
@@ -79,7 +80,8 @@ void ExpressionChecks::target(const Expr* e, bool in_tuple) {
       int starred = 0;
       for (const Expr* part : parts) {
         target(part, true);
-        if (part->kind == ExprKind::starred && ++starred == 2) problem("only one target takes the rest", part->span);
+        if (part->kind == ExprKind::starred && ++starred == 2)
+          problem(codes::assignment, "only one target takes the rest", part->span);
       }
       return;
     }
@@ -87,7 +89,7 @@ void ExpressionChecks::target(const Expr* e, bool in_tuple) {
       if (in_tuple) return target(static_cast<const StarredExpr*>(e)->value, false);
       [[fallthrough]];
     default:
-      problem(fmt::format("{} cannot be assigned to", describe(e->kind)), e->span,
+      problem(codes::assignment, fmt::format("{} cannot be assigned to", describe(e->kind)), e->span,
               e->kind == ExprKind::compare ? "`=` binds a name; compare with `==`" : "");
   }
 }
@@ -99,7 +101,7 @@ void ExpressionChecks::loop_target(const Expr* e) {
     for (const Expr* part : static_cast<const TupleExpr*>(e)->items) loop_target(part);
     return;
   }
-  problem(fmt::format("a loop binds names, not {}", describe(e->kind)), e->span);
+  problem(codes::assignment, fmt::format("a loop binds names, not {}", describe(e->kind)), e->span);
 }
 
 void ExpressionChecks::parameters(const std::vector<Parameter>& list) {
@@ -107,15 +109,17 @@ void ExpressionChecks::parameters(const std::vector<Parameter>& list) {
   const Parameter* with_default = nullptr;
   const Parameter* rest = nullptr;
   for (const Parameter& p : list) {
-    if (!seen.insert(p.name).second) problem(fmt::format("two parameters are called `{}`", p.name), p.span);
+    if (!seen.insert(p.name).second)
+      problem(codes::twice, fmt::format("two parameters are called `{}`", p.name), p.span);
     if (p.rest) {
-      if (rest) problem("only one parameter takes the rest", p.span);
-      if (p.default_value) problem("a parameter that takes the rest has no default", p.span);
+      if (rest) problem(codes::syntax, "only one parameter takes the rest", p.span);
+      if (p.default_value) problem(codes::syntax, "a parameter that takes the rest has no default", p.span);
       rest = &p;
     } else if (p.default_value) {
       with_default = &p;
     } else if (with_default && !rest) {
-      problem(fmt::format("`{}` needs a default, since `{}` before it has one", p.name, with_default->name), p.span);
+      problem(codes::syntax,
+              fmt::format("`{}` needs a default, since `{}` before it has one", p.name, with_default->name), p.span);
     }
     value(p.annotation);
     value(p.default_value);
@@ -129,10 +133,10 @@ void ExpressionChecks::arguments(const std::vector<Argument>& list) {
   bool named = false;
   for (const Argument& a : list) {
     if (a.kind == Argument::named && !seen.insert(a.name).second)
-      problem(fmt::format("`{}` is given twice", a.name), a.span);
+      problem(codes::twice, fmt::format("`{}` is given twice", a.name), a.span);
     bool by_name = a.kind == Argument::named || a.kind == Argument::spread_named;
     if (!by_name && named)
-      problem("an argument by position follows one by name", a.span, "put it first, or give its name");
+      problem(codes::syntax, "an argument by position follows one by name", a.span, "put it first, or give its name");
     named |= by_name;
     value(a.value);
   }

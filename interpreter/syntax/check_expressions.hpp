@@ -18,7 +18,7 @@ class ExpressionChecks {
   void options(const std::vector<ast::Argument>& list);
 
  private:
-  void problem(std::string message, Span at, std::string note = {});
+  void problem(std::string_view code, std::string message, Span at, std::string note = {});
   void target(const ast::Expr* e, bool in_tuple);
   void items(const std::vector<ast::Expr*>& list);
   void arguments(const std::vector<ast::Argument>& list);

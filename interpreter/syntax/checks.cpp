@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/syntax/check_expressions.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl::syntax {
 
@@ -33,7 +34,7 @@ class Checker {
 
  private:
   void problem(std::string message, Span at, std::string note = {}) {
-    Diagnostic d{Severity::error, Fault::refused, std::move(message), at, {}, nullptr};
+    Diagnostic d{Severity::error, Fault::refused, std::move(message), at, {}, nullptr, codes::misplaced};
     if (!note.empty()) d.notes.push_back(std::move(note));
     problems_.push_back(std::move(d));
   }

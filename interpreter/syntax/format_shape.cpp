@@ -107,6 +107,7 @@ int level_of(int type) {
 DocId FormatShaper::statement(uint32_t first, uint32_t last) {
   first_ = first;
   last_ = last;
+  shape_brackets(first, last);
   const Units all = units(first, last);
   size_t prefix = 0;
   while (prefix < all.size() && opens_statement(tokens_.type(all[prefix].first))) ++prefix;
@@ -118,6 +119,23 @@ DocId FormatShaper::statement(uint32_t first, uint32_t last) {
   const DocId rest = level(all, {prefix, all.size()}, binds ? comparison : assignment);
   return space_before(all, prefix) ? documents_.concat({head, documents_.text(" "), rest})
                                    : documents_.concat({head, rest});
+}
+
+// Inner brackets open behind the outer ones: shaped from the last to the first, each finds those in it done, and the
+// stack stays as shallow as one bracket's levels however deep a text nests.
+void FormatShaper::shape_brackets(uint32_t first, uint32_t last) {
+  std::vector<uint32_t> opening;
+  for (uint32_t i = first; i < last; ++i) {
+    if (tokens_.type(i) == ids::FSTRING_OPEN)
+      i = tokens_.unit_end(i) - 1;
+    else if (tokens_.unit_end(i) > i + 1)
+      opening.push_back(i);
+  }
+  brackets_.clear();
+  for (size_t k = opening.size(); k-- > 0;) {
+    const uint32_t i = opening[k];
+    brackets_.emplace(i, bracket({i, tokens_.unit_end(i) - 1}));
+  }
 }
 
 FormatShaper::Units FormatShaper::units(uint32_t first, uint32_t last) const {
@@ -143,8 +161,7 @@ bool FormatShaper::splits(const Units& all, Range range, size_t i, int number) c
   return true;
 }
 
-DocId FormatShaper::level(const Units& all, Range range, int number) {
-  if (number == words || range.second - range.first == 1) return joined(all, range);
+std::vector<size_t> FormatShaper::split_at(const Units& all, Range range, int number) const {
   const bool top = at_statement_level(all);
   // A comprehension's `if` is a filter from its first `for` on.
   const bool filters = number == conditional && tokens_.type(all[range.first].first) == ids::FOR;
@@ -159,7 +176,17 @@ DocId FormatShaper::level(const Units& all, Range range, int number) {
     const size_t start = before ? i : i + 1;
     if (start > starts.back() && start < range.second) starts.push_back(start);
   }
-  if (starts.size() == 1) return level(all, range, number + 1);
+  return starts;
+}
+
+DocId FormatShaper::level(const Units& all, Range range, int number) {
+  std::vector<size_t> starts;
+  for (;; ++number) {
+    if (number == words || range.second - range.first == 1) return joined(all, range);
+    starts = split_at(all, range, number);
+    if (starts.size() > 1) break;
+  }
+  const bool top = at_statement_level(all);
   // Of chains within chains only the outermost is indented.
   const int nest = top && !in_chain_ ? continuation : 0;
   const bool was_in_chain = std::exchange(in_chain_, in_chain_ || top);
@@ -197,7 +224,8 @@ DocId FormatShaper::joined(const Units& all, Range range) {
 }
 
 DocId FormatShaper::unit(Unit u) {
-  return u.first == u.last || tokens_.type(u.first) == ids::FSTRING_OPEN ? token(u.first) : bracket(u);
+  const auto done = brackets_.find(u.first);
+  return done == brackets_.end() ? token(u.first) : done->second;
 }
 
 DocId FormatShaper::token(uint32_t i) {

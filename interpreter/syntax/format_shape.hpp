@@ -1,6 +1,8 @@
 // From the tokens of an expression, or of a statement's head, to a document.
 #pragma once
 
+#include <unordered_map>
+
 #include "interpreter/syntax/format_document.hpp"
 #include "interpreter/syntax/format_tokens.hpp"
 
@@ -23,6 +25,9 @@ class FormatShaper {
   using Range = std::pair<size_t, size_t>;
 
   Units units(uint32_t first, uint32_t last) const;
+  void shape_brackets(uint32_t first, uint32_t last);
+  /// Where the items of a level begin; one where the level has no operator here.
+  std::vector<size_t> split_at(const Units& all, Range range, int number) const;
   DocId level(const Units& all, Range range, int number);
   DocId unit(Unit u);
   DocId bracket(Unit u);
@@ -35,8 +40,9 @@ class FormatShaper {
 
   const FormatTokens& tokens_;
   Documents& documents_;
-  uint32_t first_ = 0, last_ = 0;  ///< of the statement
-  bool in_chain_ = false;          ///< a chain at statement level is being made
+  uint32_t first_ = 0, last_ = 0;                 ///< of the statement
+  bool in_chain_ = false;                         ///< a chain at statement level is being made
+  std::unordered_map<uint32_t, DocId> brackets_;  ///< of the statement, by their opening tokens
 };
 
 }  // namespace pxl::syntax

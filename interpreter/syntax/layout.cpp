@@ -90,6 +90,7 @@ void Layout::comment(RawToken raw) {
   if (raw.type == ids::DOC && own_line) {
     std::string_view body = text(raw).substr(2);
     if (!body.empty() && body.front() == ' ') body.remove_prefix(1);
+    body = body.substr(0, body.find_last_not_of(" \t\f\v\r") + 1);
     if (!has_doc_ || doc_line_ + 1 != line_) doc_.clear();
     if (!doc_.empty()) doc_ += '\n';
     doc_ += body;

@@ -4,6 +4,7 @@
 
 #include "interpreter/syntax/raw_lexer.hpp"
 #include "interpreter/syntax/tokens.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl::syntax {
 
@@ -40,7 +41,8 @@ class Layout {
   bool starts_statement(RawToken raw) const;
   int previous() const { return out_.tokens.empty() ? ids::NEWLINE : out_.tokens.back().type; }
   bool at_block_level() const { return stack_.empty() || stack_.back().kind == block; }
-  void problem(std::string message, uint32_t begin, uint32_t end, std::vector<std::string> notes = {});
+  void problem(std::string message, uint32_t begin, uint32_t end, std::vector<std::string> notes = {},
+               std::string_view code = codes::syntax);
   void unclosed(const Open& o, std::vector<std::string> notes = {});
   std::string_view text(RawToken raw) const { return source_.text().substr(raw.begin, raw.end - raw.begin); }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/syntax/builder.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl::syntax {
@@ -96,7 +97,8 @@ class Unescape {
 
   void problem(size_t start, std::string message, std::vector<std::string> notes) {
     Span at{at_.file, at_.begin + static_cast<uint32_t>(start), at_.begin + static_cast<uint32_t>(i_)};
-    problems_.push_back(Diagnostic{Severity::error, Fault::refused, std::move(message), at, std::move(notes), nullptr});
+    problems_.push_back(
+        Diagnostic{Severity::error, Fault::refused, std::move(message), at, std::move(notes), nullptr, codes::syntax});
   }
 
   std::string_view text_;

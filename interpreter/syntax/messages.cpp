@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/syntax/parse.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/base/utf8.hpp"
 
@@ -103,6 +104,7 @@ class Describe {
  public:
   Describe(const TokenList& list, const SyntaxError& error) : list_(list), error_(error), at_(error.token) {
     out_.span = place();
+    out_.code = codes::syntax;
   }
 
   Diagnostic run() {
@@ -124,6 +126,11 @@ class Describe {
     if (!note.empty()) out_.notes.emplace_back(note);
     return true;
   }
+  /// The same of what another language has.
+  bool foreign(std::string message, std::string_view note = {}) {
+    out_.code = codes::other_language;
+    return say(std::move(message), note);
+  }
 
   // The ends of lines, of the text and of brackets that the text lacks have no width: right behind what was there.
   Span place() const {
@@ -140,7 +147,7 @@ class Describe {
     std::string word = text(at_);
     if (t == ids::HABIT || t == ids::DOUBLED || t == ids::LATER || t == ids::BANG)
       for (const Habit& h : habits)
-        if (h.word == word) return say(std::string(h.message), h.way_out);
+        if (h.word == word) return foreign(std::string(h.message), h.way_out);
     return false;
   }
 
@@ -179,7 +186,7 @@ class Describe {
     if (!operand || text(at_).starts_with('.')) return false;
     out_.span = list_.span(at_ - 1);
     for (const Habit& h : starters)
-      if (h.word == word) return say(std::string(h.message), h.way_out);
+      if (h.word == word) return foreign(std::string(h.message), h.way_out);
     std::vector<std::string> words = declaring_words();
     for (const char* w : {"if", "else", "for", "while", "return", "def", "with", "from", "import", "assert", "module"})
       words.emplace_back(w);
@@ -195,14 +202,14 @@ class Describe {
     if (type(at_) != ids::ASSIGN || (previous() != ids::EQUAL && previous() != ids::NOT_EQUAL)) return false;
     if (list_.tokens[at_ - 1].end != list_.tokens[at_].begin) return false;
     out_.span = join(list_.span(at_ - 1), list_.span(at_));
-    return say(fmt::format("`{}=` is written `{}`", text(at_ - 1), text(at_ - 1)));
+    return foreign(fmt::format("`{}=` is written `{}`", text(at_ - 1), text(at_ - 1)));
   }
 
   bool angle_unequal() {
     if (type(at_) != ids::GREATER || previous() != ids::LESS || list_.tokens[at_ - 1].end != list_.tokens[at_].begin)
       return false;
     out_.span = join(list_.span(at_ - 1), list_.span(at_));
-    return say("`<>` is written `!=`");
+    return foreign("`<>` is written `!=`");
   }
 
   bool no_initial_value() {
@@ -224,15 +231,15 @@ class Describe {
   bool colon_for_brace() {
     if (type(at_) != ids::COLON) return false;
     if (type(at_ + 1) == ids::ASSIGN && list_.tokens[at_].end == list_.tokens[at_ + 1].begin)
-      return say("there is no `:=`", "bind the name on a line of its own with `=`");
-    if (expects(ids::BLOCK_OPEN)) return say("a block is written in braces: `{ ... }`, without `:`");
+      return foreign("there is no `:=`", "bind the name on a line of its own with `=`");
+    if (expects(ids::BLOCK_OPEN)) return foreign("a block is written in braces: `{ ... }`, without `:`");
     return false;
   }
 
   bool decorator() {
     if (type(at_) != ids::AT || !starts_line()) return false;
-    return say("there are no decorators",
-               "contexts of a function go behind its parameters: `def f(x) with in_sequence() { ... }`");
+    return foreign("there are no decorators",
+                   "contexts of a function go behind its parameters: `def f(x) with in_sequence() { ... }`");
   }
 
   bool stray_else() {
@@ -244,19 +251,19 @@ class Describe {
   bool import_star() {
     if (type(at_) != ids::STAR || (previous() != ids::IMPORT && previous() != ids::LPAREN)) return false;
     if (error_.statement == no_token || type(error_.statement) != ids::FROM) return false;
-    return say("there is no `import *`", "name what is imported: `from nn import Linear, Dropout`");
+    return foreign("there is no `import *`", "name what is imported: `from nn import Linear, Dropout`");
   }
 
   bool generator() {
     if (type(at_) != ids::FOR || !expects(ids::RPAREN)) return false;
-    return say("a comprehension takes square brackets", "write `[value for name in list]`");
+    return foreign("a comprehension takes square brackets", "write `[value for name in list]`");
   }
 
   bool set_literal() {
     if (!expects(ids::COLON) || (type(at_) != ids::COMMA && type(at_) != ids::DICT_CLOSE)) return false;
     uint32_t around = list_.tokens[at_].enclosing;
     if (around == no_token || type(around) != ids::DICT_OPEN) return false;
-    return say("expected `:` and a value", "a dict is written `{key: value}`; there are no sets");
+    return foreign("expected `:` and a value", "a dict is written `{key: value}`; there are no sets");
   }
 
   // A brace on a line of its own is a dict to the token source; its error lies inside or behind it.
@@ -285,7 +292,8 @@ class Describe {
   bool typed_assignment() {
     if (type(at_) != ids::COLON || at_ == 0 || type(at_ - 1) != ids::NAME) return false;
     if (at_ >= 2 && type(at_ - 2) != ids::NEWLINE && type(at_ - 2) != ids::BLOCK_OPEN) return false;
-    return say("a name is bound without its type", "write `x = value`; `param`, `variable` and `stream` take a spec");
+    return foreign("a name is bound without its type",
+                   "write `x = value`; `param`, `variable` and `stream` take a spec");
   }
 
   bool direction() {

@@ -9,6 +9,7 @@
 #include "interpreter/syntax/builder.hpp"
 #include "interpreter/syntax/checks.hpp"
 #include "interpreter/syntax/messages.hpp"
+#include "runtime/base/codes.hpp"
 
 namespace pxl {
 namespace {
@@ -80,7 +81,8 @@ ParseResult parse(const SourceFile& source) {
                                             fmt::format("byte 0x{:02x} is not UTF-8", byte),
                                             {&source, begin, begin + 1},
                                             {"a program is text in UTF-8"},
-                                            nullptr});
+                                            nullptr,
+                                            codes::syntax});
     return result;
   }
   TokenList list = lay_out(source);

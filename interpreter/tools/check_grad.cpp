@@ -9,6 +9,7 @@
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "interpreter/tools/debug.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/transform/autodiff.hpp"
 
@@ -77,7 +78,7 @@ Problem prepare(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, Ra
     p.outputs.push_back(&ir->add_stream(y->spec, "check_grad_out", false));
     main.add_host_store(*p.outputs.back(), y);
   }
-  if (p.outputs.empty()) throw Error("check_grad: the graph has no floating output");
+  if (p.outputs.empty()) throw Error("check_grad: the graph has no floating output").as(codes::gradient);
   const std::vector<Tensor*> differentiable = differentiable_inputs(graph);
   std::vector<Tensor*> wanted;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -85,7 +86,7 @@ Problem prepare(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, Ra
     wanted.push_back(p.variables[i]);
     p.grads.emplace_back(i, nullptr);
   }
-  if (wanted.empty()) throw Error("check_grad: no input of the graph can have a gradient");
+  if (wanted.empty()) throw Error("check_grad: no input of the graph can have a gradient").as(codes::gradient);
   const Backward back = backward(*call, seeds, wanted);
   for (size_t i = 0; i < wanted.size(); ++i) {
     p.grads[i].second = &ir->add_stream(back.gradients[i]->spec, "check_grad_grad", false);
@@ -98,7 +99,8 @@ Problem prepare(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, Ra
 }  // namespace
 
 Value check_grad(Interpreter& in, Arguments args) {
-  if (args.positional.empty()) throw Error("check_grad takes a graph, or a module or function and its specs");
+  if (args.positional.empty())
+    throw Error("check_grad takes a graph, or a module or function and its specs").as(codes::gradient);
   Arguments named;
   named.named = args.named;
   ArgReader a("check_grad", named, {"rtol", "eps", "seed"});
@@ -127,7 +129,7 @@ Value check_grad(Interpreter& in, Arguments args) {
     const Tensor* t = graph.inputs()[input];
     const bool wide = t->spec.dtype == DType::float64;
     if (!wide && t->spec.dtype != DType::float32)
-      throw Error("check_grad: `" + t->name + "` is " + text(t->spec) + "; use float32 or float64");
+      throw Error("check_grad: `" + t->name + "` is " + text(t->spec) + "; use float32 or float64").as(codes::gradient);
     const double eps = a.number_or("eps", wide ? 1e-6 : 1e-2), rtol = a.number_or("rtol", wide ? 1e-6 : 2e-2);
     const Array& gradient = analytic.at(stream);
     const Array value = p.session->get_tensor_data(p.variables[input]);
@@ -163,7 +165,8 @@ Value check_grad(Interpreter& in, Arguments args) {
         "{} {}, element {}: {:.6g} by autodiff, {:.6g} by differences, relative error {:.2g} (at most {:.2g})", name,
         text(t->spec), where, by_autodiff, by_difference, worst, rtol));
   }
-  if (failed) throw run_error("check_grad: gradients of " + graph.id() + " differ", std::move(notes));
+  if (failed)
+    throw run_error("check_grad: gradients of " + graph.id() + " differ", std::move(notes)).as(codes::gradient);
   return d;
 }
 

@@ -11,6 +11,7 @@
 #include "interpreter/elaborate/sessions.hpp"
 #include "interpreter/elaborate/trees.hpp"
 #include "interpreter/tools/statistics.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl {
@@ -67,7 +68,8 @@ class Debugger::Observer final : public RunObserver {
       const char* kind = s.nan ? (s.infinite && d_.infinities_ ? "NaN and infinities" : "NaN") : "infinities";
       throw run_error(came_in ? fmt::format("{} is given values that are not finite", op_name(v.op))
                               : fmt::format("{} makes {}", op_name(v.op), kind),
-                      std::move(notes));
+                      std::move(notes))
+          .as(codes::not_finite);
     }
   }
 

@@ -44,7 +44,7 @@ bool take_semicolon(std::string& text) {
 }
 
 Diagnostic failure(std::string message, Fault fault) {
-  return Diagnostic{Severity::error, fault, std::move(message), {}, {}, nullptr};
+  return Diagnostic{Severity::error, fault, std::move(message), {}, {}, nullptr, {}};
 }
 
 }  // namespace

@@ -11,13 +11,14 @@
 #include <cstring>
 #include <memory>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace pxl {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, int reason) {
-  throw run_error(fmt::format("cannot write {}: {}", path, std::strerror(reason)));
+  throw run_error(fmt::format("cannot write {}: {}", path, std::strerror(reason))).as(codes::write);
 }
 
 /// Closes the descriptor, and removes the temporary file unless it was renamed away.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl {
@@ -127,6 +128,24 @@ void append_frames(std::string& out, const Frame* innermost) {
 }
 
 }  // namespace
+
+std::string_view code_of(const Diagnostic& d) {
+  if (!d.code.empty()) return d.code;
+  switch (d.fault) {
+    case Fault::refused:
+    case Fault::failed: return codes::value;
+    case Fault::unreadable: return codes::file;
+    case Fault::usage: return codes::usage;
+    case Fault::internal: return codes::internal;
+  }
+  return codes::internal;
+}
+
+Error& Error::as(std::string_view code) & {
+  if (first().code.empty()) first().code = code;
+  return *this;
+}
+Error&& Error::as(std::string_view code) && { return std::move(as(code)); }
 
 void Error::locate(Span span, const FramePtr& frames) {
   if (!first().span) first().span = span;

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/source.hpp"
@@ -32,7 +33,11 @@ struct Diagnostic {
   Span span;                       ///< null where there is no text to point at
   std::vector<std::string> notes;  ///< further lines, shown indented: facts, then the way out
   FramePtr frames;                 ///< innermost call first
+  std::string_view code{};         ///< one of codes.hpp; empty: code_of() says which
 };
+
+/// The kind of a diagnostic, one of codes.hpp: its own, or that of its fault.
+std::string_view code_of(const Diagnostic& d);
 
 /// The exception of the whole project. Layers below the interpreter throw it without a span; the interpreter
 /// fills in span and frames where they are missing. Several diagnostics may travel together.
@@ -48,12 +53,28 @@ class Error : public std::exception {
   Diagnostic& first() { return diagnostics_.front(); }
   const std::vector<Diagnostic>& all() const { return diagnostics_; }
 
+  /// Says which kind of error the first diagnostic is, one of codes.hpp, if nothing has said so before. The innermost
+  /// place that knows decides; whoever passes an error on says what it can only be there.
+  Error& as(std::string_view code) &;
+  Error&& as(std::string_view code) &&;
+
   /// Gives the first diagnostic a place and a call chain if it has none yet.
   void locate(Span span, const FramePtr& frames);
 
  private:
   std::vector<Diagnostic> diagnostics_;
 };
+
+/// Runs `f`; an error that leaves it without a kind is of this one.
+template <class F>
+auto coded(std::string_view code, F&& f) {
+  try {
+    return f();
+  } catch (Error& e) {
+    e.as(code);
+    throw;
+  }
+}
 
 /// A failure while running (exit status 1), as opposed to a text that is refused (65).
 Error run_error(std::string message, std::vector<std::string> notes = {});

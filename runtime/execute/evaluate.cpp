@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/execute/program.hpp"
 
 namespace pxl {
@@ -13,11 +14,13 @@ Array evaluate(const Tensor& tensor) {
   if (tensor.kind == TensorKind::variable || tensor.kind == TensorKind::constant) return tensor.data;
   if (tensor.kind == TensorKind::stream)
     throw Error(fmt::format("the stream `{}` has data only while a session runs", tensor.name),
-                {"give it to session.run(...)"});
+                {"give it to session.run(...)"})
+        .as(codes::stream);
   if (!tensor.graph->is_main())
     throw Error(
         fmt::format("`{}` belongs to a graph that may be called with any inputs, so it has no value", tensor.id),
-        {"call the graph and evaluate the result"});
+        {"call the graph and evaluate the result"})
+        .as(codes::session);
 
   Planner planner;
   const Plan plan = planner.plan_tensor(tensor);
@@ -25,7 +28,8 @@ Array evaluate(const Tensor& tensor) {
     if (stream->to_device && plan.transfers.count(stream.get()))
       throw Error(fmt::format("`{}` depends on the stream `{}`, which has data only while a session runs", tensor.name,
                               stream->name()),
-                  {"store the tensor to a stream and use session.run(...)"});
+                  {"store the tensor to a stream and use session.run(...)"})
+          .as(codes::stream);
 
   std::map<const Tensor*, Array> copies;
   for (const Item& item : plan.items)

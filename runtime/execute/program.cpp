@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/team.hpp"
 
@@ -295,7 +296,8 @@ Error too_large(const Plan& plan) {
   if (largest)
     notes.push_back(fmt::format("the largest tensor is {}, {} bytes", text(*largest->tensor), largest->bytes));
   return run_error(fmt::format("a run needs {} bytes for tensors, more than memory", plan.arena_bytes),
-                   std::move(notes));
+                   std::move(notes))
+      .as(codes::memory);
 }
 
 }  // namespace
@@ -303,7 +305,8 @@ Error too_large(const Plan& plan) {
 Program::Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs) {
   if (plan.step_count > max_steps)
     throw Error(fmt::format("a run takes more than {} steps when the calls of graphs are written out", max_steps),
-                {"use repeat for a graph that is called many times in a row"});
+                {"use repeat for a graph that is called many times in a row"})
+        .as(codes::memory);
   try {
     arena_ = Array(DType::uint8, {plan.arena_bytes});
   } catch (const Error&) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/checkpoint.hpp"
 #include "runtime/execute/program.hpp"
@@ -38,7 +39,8 @@ class Variables {
     try {
       block_ = Array(DType::uint8, {end});
     } catch (const Error&) {
-      throw run_error(fmt::format("the variables of program {} need {} bytes, more than memory", ir.name(), end));
+      throw run_error(fmt::format("the variables of program {} need {} bytes, more than memory", ir.name(), end))
+          .as(codes::memory);
     }
     for (const Tensor* v : all_) write(v, v->data);
     initial_ = true;
@@ -102,15 +104,17 @@ const Ir& checked(const std::shared_ptr<Ir>& ir, const std::string& device) {
   if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
     std::vector<std::string> notes = {"devices are \"cpu\" and \"ipu_model\""};
     if (std::string hint = did_you_mean(device, devices); !hint.empty()) notes.insert(notes.begin(), hint);
-    throw Error(fmt::format("unknown device \"{}\"", device), std::move(notes));
+    throw Error(fmt::format("unknown device \"{}\"", device), std::move(notes)).as(codes::session);
   }
   if (ir->replication_factor > 1)
     throw Error(
         fmt::format("replication_factor is {}, but the device \"{}\" runs one replica", ir->replication_factor, device),
-        {"set ir.replication_factor = 1"});
+        {"set ir.replication_factor = 1"})
+        .as(codes::session);
   if (ir->main().ops().empty())
     throw Error("the main graph has no op, so there is nothing to run",
-                {"use its variables, or store a tensor to a stream"});
+                {"use its variables, or store a tensor to a stream"})
+        .as(codes::stream);
   verify(*ir);
   check_inplace_order(*ir);
   return *ir;
@@ -125,7 +129,8 @@ void check_transfers(const Ir& ir, const Plan& plan) {
                             stream->to_device ? "loaded" : "stored",
                             found->second == 1 ? std::string("once") : fmt::format("{} times", found->second),
                             *ir.num_host_transfers),
-                {"without num_host_transfers the number of loads and stores counts"});
+                {"without num_host_transfers the number of loads and stores counts"})
+        .as(codes::stream);
   }
 }
 
@@ -257,7 +262,7 @@ void Session::State::check_names(const StreamData& inputs) const {
   if (!missing.empty()) message = fmt::format("missing input {}", fmt::join(missing, ", "));
   if (!unexpected.empty())
     message += fmt::format("{}unexpected input {}", message.empty() ? "" : "; ", fmt::join(unexpected, ", "));
-  throw Error(std::move(message), std::move(notes));
+  throw Error(std::move(message), std::move(notes)).as(codes::session);
 }
 
 void Session::State::execute() {
@@ -331,27 +336,31 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
 
 void Session::attach() { ++state_->attached; }
 void Session::detach() {
-  if (state_->attached == 0) throw Error("the session is not attached");
+  if (state_->attached == 0) throw Error("the session is not attached").as(codes::session);
   --state_->attached;
 }
 bool Session::is_attached() const { return state_->attached > 0; }
 
 Array Session::get_tensor_data(const Tensor* tensor) const {
   if (!tensor || tensor->graph == nullptr || &tensor->graph->ir() != state_->ir.get())
-    throw Error(fmt::format("`{}` does not belong to the session's program", tensor ? tensor->name : "none"));
+    throw Error(fmt::format("`{}` does not belong to the session's program", tensor ? tensor->name : "none"))
+        .as(codes::other_graph);
   if (state_->variables.has(tensor)) return state_->variables.read(tensor);
   if (tensor->kind == TensorKind::constant) return tensor->data.clone();
   throw Error(
       fmt::format("`{}` is neither a variable nor a constant, so a session does not keep its value", tensor->id),
-      {"store it to a stream, or copy it to a variable"});
+      {"store it to a stream, or copy it to a variable"})
+      .as(codes::stream);
 }
 
 void Session::write_variable_data(const Tensor* tensor, const Array& value) {
   if (!tensor || !state_->variables.has(tensor))
-    throw Error(fmt::format("`{}` is not a variable of the session's program", tensor ? tensor->name : "none"));
+    throw Error(fmt::format("`{}` is not a variable of the session's program", tensor ? tensor->name : "none"))
+        .as(codes::session);
   if (value.shape() != tensor->spec.shape || value.dtype() != tensor->spec.dtype)
     throw Error(
-        fmt::format("the variable `{}` is {}, the value {}", tensor->name, text(tensor->spec), text(value.spec())));
+        fmt::format("the variable `{}` is {}, the value {}", tensor->name, text(tensor->spec), text(value.spec())))
+        .as(codes::session);
   state_->variables.write(tensor, value);
 }
 

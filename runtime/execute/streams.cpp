@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -65,10 +66,12 @@ Array convert_safely(const Array& data, DType dtype, const std::string& what) {
   if (is_floating(data.dtype()) && !is_floating(dtype))
     throw Error(
         fmt::format("{}: expected {}, got {}, whose fractions would be lost", what, name(dtype), name(data.dtype())),
-        {fmt::format("convert it first if that is meant: array(..., dtype = {})", name(dtype))});
+        {fmt::format("convert it first if that is meant: array(..., dtype = {})", name(dtype))})
+        .as(codes::stream);
   const auto refuse = [&](int64_t i) {
     throw Error(fmt::format("{}: expected {}, got {} with the value {}, which {} cannot hold", what, name(dtype),
-                            name(data.dtype()), value_text(data, i), name(dtype)));
+                            name(data.dtype()), value_text(data, i), name(dtype)))
+        .as(codes::stream);
   };
   if (const int64_t i = first_unfit(data, dtype); i >= 0) refuse(i);
   Array converted = data.cast(dtype);
@@ -104,7 +107,8 @@ Array prepare_input(const Stream& stream, int64_t transfers, const Array& data) 
       notes.push_back(fmt::format("a run loads the stream {} times, {} each time", transfers, text(stream.spec())));
     throw Error(fmt::format("stream `{}`: expected {}{}, got {}{}", stream.name(), name(stream.spec().dtype), takes,
                             name(data.dtype()), bracket_text(data.shape())),
-                std::move(notes));
+                std::move(notes))
+        .as(codes::stream);
   }
   return convert_safely(data, stream.spec().dtype, fmt::format("stream `{}`", stream.name()));
 }

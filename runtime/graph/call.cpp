@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/row_by_name.hpp"
 
@@ -39,12 +40,15 @@ std::string input_list(const Graph& callee) {
 
 void check_callee(const OpRow& row, const Graph& caller, Graph& callee) {
   if (&callee.ir() != &caller.ir())
-    throw Error(fmt::format("{}: the graph {} belongs to another program", row.name, shown(callee)));
-  if (callee.is_main()) throw Error(fmt::format("{}: the main graph cannot be called", row.name));
+    throw Error(fmt::format("{}: the graph {} belongs to another program", row.name, shown(callee)))
+        .as(codes::graph_inputs);
+  if (callee.is_main())
+    throw Error(fmt::format("{}: the main graph cannot be called", row.name)).as(codes::graph_inputs);
   std::unordered_set<const Graph*> seen;
   const bool recursive = &callee == &caller || (!caller.call_sites().empty() && reaches(&callee, &caller, seen));
   if (recursive)
-    throw Error(fmt::format("{}: {} cannot call {}: graphs are not recursive", row.name, shown(caller), shown(callee)));
+    throw Error(fmt::format("{}: {} cannot call {}: graphs are not recursive", row.name, shown(caller), shown(callee)))
+        .as(codes::graph_inputs);
 }
 
 /// Checks the inputs from `first` on against those of the callee.
@@ -54,11 +58,13 @@ void check_inputs(const OpRow& row, const Graph& callee, const std::vector<Tenso
     const Tensor* given = inputs[first + i];
     if (!given)
       throw Error(fmt::format("{}: the input `{}` of {} is missing", row.name, wanted->name, shown(callee)),
-                  {input_list(callee)});
+                  {input_list(callee)})
+          .as(codes::graph_inputs);
     if (given->spec.shape != wanted->spec.shape || given->spec.dtype != wanted->spec.dtype)
       throw Error(fmt::format("{}: the input `{}` of {} is {}, but `{}` is {}", row.name, wanted->name, shown(callee),
                               text(wanted->spec), given->name, text(given->spec)),
-                  {input_list(callee)});
+                  {input_list(callee)})
+          .as(codes::graph_inputs);
   }
 }
 
@@ -66,43 +72,49 @@ void check_count(const OpRow& row, const std::vector<Graph*>& called, size_t giv
   if (given == expected) return;
   throw Error(fmt::format("{}: {} inputs have been provided to the called graph {}: it takes {}, {} given", row.name,
                           given > expected ? "too many" : "not enough", shown(*called[0]), expected, given),
-              {input_list(*called[0])});
+              {input_list(*called[0])})
+      .as(codes::graph_inputs);
 }
 
 void check_loop(const OpRow& row, const Graph& body) {
   const size_t n = body.declared_outputs();
   if (body.inputs().size() < n)
-    throw Error(
-        fmt::format("{}: to repeat {}, the number of inputs must be greater than or equal to the number of "
-                    "outputs: it has {} inputs and {} outputs",
-                    row.name, shown(body), body.inputs().size(), n));
+    throw Error(fmt::format("{}: to repeat {}, the number of inputs must be greater than or equal to the number of "
+                            "outputs: it has {} inputs and {} outputs",
+                            row.name, shown(body), body.inputs().size(), n))
+        .as(codes::graph_inputs);
   for (size_t i = 0; i < n; ++i) {
     const TensorSpec& in = body.inputs()[i]->spec;
     const TensorSpec& out = body.outputs()[i]->spec;
     if (in.shape != out.shape || in.dtype != out.dtype)
       throw Error(fmt::format("{}: output {} of {} is {}, but becomes the input `{}` of the next iteration, {}",
-                              row.name, i, shown(body), text(out), body.inputs()[i]->name, text(in)));
+                              row.name, i, shown(body), text(out), body.inputs()[i]->name, text(in)))
+          .as(codes::graph_inputs);
   }
 }
 
 void check_branch(const OpRow& row, const Graph& yes, const Graph& no, const Tensor* condition) {
   if (!condition || condition->spec.dtype != DType::boolean || condition->spec.size() != 1)
     throw Error(fmt::format("{}: the condition must be a bool of one element, not {}", row.name,
-                            condition ? text(condition->spec) : std::string("none")));
+                            condition ? text(condition->spec) : std::string("none")))
+        .as(codes::graph_inputs);
   for (const Graph* g : {&yes, &no})
     for (const Tensor* t : g->inputs())
       if (t->by_ref)
         throw Error(fmt::format("{}: the input `{}` of {} is by reference, which a branch cannot have", row.name,
                                 t->name, shown(*g)),
-                    {"return the new value instead"});
+                    {"return the new value instead"})
+            .as(codes::graph_inputs);
   if (yes.declared_outputs() != no.declared_outputs())
     throw Error(fmt::format("{}: both branches must have the same number of outputs: {} has {}, {} has {}", row.name,
-                            shown(yes), yes.declared_outputs(), shown(no), no.declared_outputs()));
+                            shown(yes), yes.declared_outputs(), shown(no), no.declared_outputs()))
+        .as(codes::graph_inputs);
   for (size_t i = 0; i < yes.declared_outputs(); ++i) {
     const TensorSpec &a = yes.outputs()[i]->spec, &b = no.outputs()[i]->spec;
     if (a.shape != b.shape || a.dtype != b.dtype)
       throw Error(fmt::format("{}: output {} differs between the branches: {} in {}, {} in {}", row.name, i, text(a),
-                              shown(yes), text(b), shown(no)));
+                              shown(yes), text(b), shown(no)))
+          .as(codes::graph_inputs);
   }
 }
 
@@ -137,7 +149,8 @@ Op* Graph::add_control(const OpRow& row, std::vector<Graph*> called, std::vector
   for (const Graph* g : called) depth = std::max(depth, g->depth_ + 1);
   if (depth > max_depth)
     throw Error(fmt::format("{}: calls of graphs are nested more than {} deep", row.name, max_depth),
-                {"inline some of the graphs, or use repeat"});
+                {"inline some of the graphs, or use repeat"})
+        .as(codes::graph_inputs);
 
   Op* op = new_op(row, std::move(inputs), std::move(attrs));
   depth_ = depth;

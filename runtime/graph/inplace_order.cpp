@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/schedule.hpp"
 
@@ -67,7 +68,7 @@ class Ancestors {
     const Position at = use.origin.span.file->position(use.origin.span.begin);
     d.notes.push_back(fmt::format("`{}` is at {}:{}:{}", shown(use), use.origin.span.file->name(), at.line, at.column));
   }
-  throw Error(std::move(d));
+  throw Error(std::move(d)).as(codes::in_place_order);
 }
 
 void check(const Graph& graph) {

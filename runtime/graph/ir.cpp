@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/row_by_name.hpp"
 #include "runtime/graph/sequencing.hpp"
 #include "runtime/tensor/print.hpp"
@@ -61,7 +62,8 @@ void check_one_ipu(const OpRow& row, const std::vector<Tensor*>& inputs) {
     if (*placed->ipu() != *t->ipu())
       throw Error(fmt::format("{}: the tensors `{}` and `{}` are located on different IPUs: {} != {}", row.name,
                               placed->name, t->name, *placed->ipu(), *t->ipu()),
-                  {fmt::format("copy one of them first: {}.copy_to_ipu({})", last_part(t->name), *placed->ipu())});
+                  {fmt::format("copy one of them first: {}.copy_to_ipu({})", last_part(t->name), *placed->ipu())})
+          .as(codes::program);
   }
 }
 
@@ -103,7 +105,8 @@ Graph::~Graph() = default;
 void Graph::check_open() const {
   if (ir_.frozen)
     throw Error(fmt::format("the program `{}` is owned by a session: nothing more can be added to it", ir_.name()),
-                {"build everything before Session(...), or call the program again for a new IR"});
+                {"build everything before Session(...), or call the program again for a new IR"})
+        .as(codes::complete);
 }
 
 void Graph::check_member(std::string_view what, const Tensor* tensor) const {
@@ -114,13 +117,16 @@ void Graph::check_member(std::string_view what, const Tensor* tensor) const {
   if (&tensor->graph->ir() != &ir_)
     throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it belongs to another program", what,
                             tensor->name, here),
-                {"tensors of one program cannot be used in another: use a stream or a variable of this one"});
+                {"tensors of one program cannot be used in another: use a stream or a variable of this one"})
+        .as(codes::other_graph);
   if (is_main())
     throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it is in {}", what, tensor->name, here, there),
-                {"only a graph's outputs reach its callers: return the tensor, and use the result of the call"});
+                {"only a graph's outputs reach its callers: return the tensor, and use the result of the call"})
+        .as(codes::other_graph);
   throw Error(fmt::format("{}: the input tensor `{}` is not in the {}: it is in {}", what, tensor->name, here, there),
               {fmt::format("pass it as an argument where the graph is called, and use the graph's input here: {}",
-                           text(*tensor))});
+                           text(*tensor))})
+      .as(codes::other_graph);
 }
 
 void Graph::claim_name(Tensor* tensor, std::string name) {
@@ -175,9 +181,11 @@ Op* Graph::new_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
 Tensor* Graph::add_input(TensorSpec spec, const std::string& name, bool by_ref, std::string key) {
   check_open();
   if (is_main())
-    throw Error(fmt::format("the main graph has no inputs: `{}` cannot be one", name), {"use a stream or a variable"});
+    throw Error(fmt::format("the main graph has no inputs: `{}` cannot be one", name), {"use a stream or a variable"})
+        .as(codes::program);
   if (!call_sites_.empty())
-    throw Error(fmt::format("the graph `{}` is called already: it can have no further input `{}`", id_, name));
+    throw Error(fmt::format("the graph `{}` is called already: it can have no further input `{}`", id_, name))
+        .as(codes::program);
   Tensor* t = new_tensor(TensorKind::input, std::move(spec), name);
   t->by_ref = by_ref;
   t->key = std::move(key);
@@ -190,7 +198,8 @@ Tensor* Graph::add_variable(Array initial, const std::string& name) {
   if (!is_main())
     throw Error(fmt::format("the variable `{}` cannot be made outside the main graph: the current graph is `{}`",
                             name.empty() ? "t" : name, id_),
-                {"declare it with `param`, or make it an argument and pass the variable where the graph is called"});
+                {"declare it with `param`, or make it an argument and pass the variable where the graph is called"})
+        .as(codes::program);
   Tensor* t = new_tensor(TensorKind::variable, initial.spec(), name);
   t->data = std::move(initial);
   return t;
@@ -207,7 +216,8 @@ void Graph::add_output(Tensor* tensor) {
   check_open();
   check_member("return", tensor);
   if (outputs_.size() != declared_outputs_ || !call_sites_.empty())
-    throw Error(fmt::format("the graph `{}` is called or differentiated already: it can have no further output", id_));
+    throw Error(fmt::format("the graph `{}` is called or differentiated already: it can have no further output", id_))
+        .as(codes::program);
   outputs_.push_back(tensor);
   declared_outputs_ = outputs_.size();
 }
@@ -220,7 +230,8 @@ Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
   for (size_t slot = 0; slot < inputs.size() && slot < 32; ++slot) {
     if (!inputs[slot] || inputs[slot]->kind != TensorKind::constant || !(row.modifies >> slot & 1U)) continue;
     throw Error(fmt::format("{}: the constant `{}` cannot be changed in place", row.name, inputs[slot]->name),
-                {"declare it as a `variable`, or use the form that makes a new tensor"});
+                {"declare it as a `variable`, or use the form that makes a new tensor"})
+        .as(codes::in_place);
   }
   if (inputs.size() > 1) check_one_ipu(row, inputs);
   if (!row.infer) throw Error(fmt::format("{}: cannot be added as an op of its own", row.name), {}, Fault::internal);
@@ -251,7 +262,8 @@ Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
 Op* Graph::add_host_load(Stream& stream, const std::string& name) {
   check_open();
   if (!stream.to_device)
-    throw Error(fmt::format("host_load: `{}` is an output stream", stream.name()), {"declare it with `stream in`"});
+    throw Error(fmt::format("host_load: `{}` is an output stream", stream.name()), {"declare it with `stream in`"})
+        .as(codes::stream);
   const OpRow& init = get_op("init");
   Attributes attrs(init.params.size());
   for (size_t i = 0; i < init.params.size(); ++i) {
@@ -273,11 +285,13 @@ Op* Graph::add_host_store(Stream& stream, Tensor* tensor) {
   check_open();
   check_member("host_store", tensor);
   if (stream.to_device)
-    throw Error(fmt::format("host_store: `{}` is an input stream", stream.name()), {"declare it with `stream out`"});
+    throw Error(fmt::format("host_store: `{}` is an input stream", stream.name()), {"declare it with `stream out`"})
+        .as(codes::stream);
   if (stream.spec().shape != tensor->spec.shape || stream.spec().dtype != tensor->spec.dtype)
     throw Error(fmt::format("host_store: the stream `{}` takes {}, but `{}` is {}", stream.name(), text(stream.spec()),
                             tensor->name, text(tensor->spec)),
-                {"give the stream the tensor's spec, or reshape or cast the tensor"});
+                {"give the stream the tensor's spec, or reshape or cast the tensor"})
+        .as(codes::stream);
   Op* op = new_op(get_op("host_store"), {tensor}, {});
   op->stream = &stream;
   stream.used = true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/markup.hpp"
 #include "runtime/io/chart_scale.hpp"
 
 namespace pxl {
@@ -11,23 +12,6 @@ namespace pxl {
 namespace {
 
 constexpr const char* palette[] = {"#2f6fdb", "#d9822b", "#2a9d8f", "#b8476f", "#7a4fc4", "#8d939e"};
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += ' ';
-    else
-      out += c;
-  }
-  return out;
-}
 
 // Of points that fall on one pixel column only the first, the extremes and the last are kept.
 std::vector<Point> thinned(const std::vector<Point>& points, int pixels) {
@@ -71,7 +55,7 @@ std::string chart_svg(const Chart& chart, int width, int height) {
     out += fmt::format(
         "<text x=\"{:.1f}\" y=\"22\" font-size=\"14\" font-weight=\"600\" fill=\"#1d1f23\" "
         "text-anchor=\"middle\">{}</text>\n",
-        width / 2.0, escaped(chart.title));
+        width / 2.0, escape_markup(chart.title));
   if (legend) {
     double x = left;
     for (size_t s = 0; s < chart.series.size(); ++s) {
@@ -79,7 +63,7 @@ std::string chart_svg(const Chart& chart, int width, int height) {
       out += fmt::format(
           "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"2.5\"/><text "
           "x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-          x, x + 18, top - 14, top - 14, palette[s % std::size(palette)], x + 23, top - 10, escaped(label));
+          x, x + 18, top - 14, top - 14, palette[s % std::size(palette)], x + 23, top - 10, escape_markup(label));
       x += 40 + 7.0 * static_cast<double>(label.size());
     }
   }
@@ -97,10 +81,10 @@ std::string chart_svg(const Chart& chart, int width, int height) {
                      right, bottom, bottom);
   if (!chart.x_label.empty())
     out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", (left + right) / 2,
-                       height - 10.0, escaped(chart.x_label));
+                       height - 10.0, escape_markup(chart.x_label));
   if (!chart.y_label.empty())
     out += fmt::format("<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-                       (top + bottom) / 2, escaped(chart.y_label));
+                       (top + bottom) / 2, escape_markup(chart.y_label));
   for (size_t s = 0; s < layout.points.size(); ++s) {
     const char* colour = palette[s % std::size(palette)];
     std::string path;

@@ -72,7 +72,8 @@ std::string centred(const std::string& text, int width) {
 std::string chart_text(const Chart& chart, const TextOptions& options) {
   const int width = std::max(options.width, 24),
             legend = chart.series.size() > 1 || !chart.series[0].label.empty() ? 1 : 0;
-  const int rows = std::max(3, std::max(options.height, 5) - 2 - (chart.title.empty() ? 0 : 1) - legend);
+  const int rows = std::max(3, std::max(options.height, 5) - 2 - (chart.title.empty() ? 0 : 1) - legend -
+                                   (chart.x_label.empty() ? 0 : 1) - (chart.y_label.empty() ? 0 : 1));
   const Layout layout = lay_out(chart, width / 14, rows / 3);
   int margin = 0;
   for (const double t : layout.y.ticks) margin = std::max(margin, static_cast<int>(tick_text(layout.y, t).size()));
@@ -88,6 +89,10 @@ std::string chart_text(const Chart& chart, const TextOptions& options) {
   }
   std::string out;
   if (!chart.title.empty()) out += centred(chart.title, width);
+  // Above its axis: letters do not turn in a terminal.
+  if (!chart.y_label.empty())
+    out += std::string(static_cast<size_t>(std::max(0, margin + 1 - display_width(chart.y_label) / 2)), ' ') +
+           chart.y_label + "\n";
   for (int r = 0; r < rows; ++r) {
     std::string label;
     for (const double t : layout.y.ticks)
@@ -121,6 +126,8 @@ std::string chart_text(const Chart& chart, const TextOptions& options) {
   numbers.erase(numbers.find_last_not_of(' ') + 1);
   out +=
       std::string(static_cast<size_t>(margin) + 1, ' ') + (options.braille ? "└" : "+") + axis + "\n" + numbers + "\n";
+  if (!chart.x_label.empty())
+    out += std::string(static_cast<size_t>(margin) + 2, ' ') + centred(chart.x_label, columns);
   if (legend) {
     std::string line(static_cast<size_t>(margin) + 2, ' ');
     for (size_t s = 0; s < chart.series.size(); ++s) {

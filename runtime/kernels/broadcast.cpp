@@ -1,13 +1,14 @@
 // Merging of dimensions for broadcast walks.
 #include "runtime/kernels/broadcast.hpp"
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace pxl {
 
 Shape broadcast_strides(const Shape& from, const Shape& to) {
   const auto refuse = [&] {
-    throw Error("shape " + bracket_text(from) + " cannot be broadcast to " + bracket_text(to));
+    throw Error("shape " + bracket_text(from) + " cannot be broadcast to " + bracket_text(to)).as(codes::shape);
   };
   if (from.size() > to.size()) refuse();
   const size_t lead = to.size() - from.size();

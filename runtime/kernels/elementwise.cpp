@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
@@ -28,7 +29,8 @@ static_assert(std::size(binary_names) == static_cast<size_t>(Binary::count));
 
 [[noreturn]] void refuse(std::string_view op, DType dtype) {
   throw Error(std::string(op) + " is not defined for " + std::string(name(dtype)),
-              {"cast the operand to a dtype that it takes, such as float32"});
+              {"cast the operand to a dtype that it takes, such as float32"})
+      .as(codes::dtype);
 }
 UnaryBlock need_unary(Unary op, DType dtype) {
   const UnaryBlock f = unary_block(op, dtype);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
@@ -16,7 +17,8 @@ namespace {
 
 void need_integers(const TensorSpec& indices) {
   if (!is_integer(indices.dtype))
-    throw Error("indices must be integers, not " + std::string(name(indices.dtype)), {"cast them to int32"});
+    throw Error("indices must be integers, not " + std::string(name(indices.dtype)), {"cast them to int32"})
+        .as(codes::dtype);
 }
 
 /// The indices of a run as int64, converted where they are not.
@@ -30,7 +32,8 @@ const int64_t* read_indices(const std::byte* data, DType dtype, int64_t n) {
 [[noreturn]] void out_of_range(int64_t index, int64_t position, int64_t axis, int64_t extent) {
   throw run_error("index " + std::to_string(index) + " is out of range for axis " + std::to_string(axis) +
                       " of extent " + std::to_string(extent),
-                  {"it is element " + std::to_string(position) + " of the indices (counted row by row)"});
+                  {"it is element " + std::to_string(position) + " of the indices (counted row by row)"})
+      .as(codes::index);
 }
 
 /// data [batches, outer, extent, inner], indices [batches, count], gathered [batches, outer, count, inner].
@@ -42,7 +45,8 @@ struct Gather {
     need_integers(indices);
     axis = normalise_axis(at, static_cast<int64_t>(data.size()));
     if (batch < 0 || batch > axis || batch > static_cast<int64_t>(indices.shape.size())) {
-      throw Error("gather shares " + std::to_string(batch) + " axes before axis " + std::to_string(axis));
+      throw Error("gather shares " + std::to_string(batch) + " axes before axis " + std::to_string(axis))
+          .as(codes::shape);
     }
     for (size_t d = 0; d < data.size(); ++d) {
       const int64_t i = static_cast<int64_t>(d);
@@ -52,7 +56,7 @@ struct Gather {
       if (static_cast<int64_t>(d) >= batch)
         count *= indices.shape[d];
       else if (indices.shape[d] != data[d])
-        throw Error("gather: axis " + std::to_string(d) + " of data and indices differ");
+        throw Error("gather: axis " + std::to_string(d) + " of data and indices differ").as(codes::shape);
     }
   }
   /// f(element offset in data or -1 when out of range, offset in the gathered tensor), for rows of `inner` elements.
@@ -83,13 +87,15 @@ struct Elements {
     axis = normalise_axis(at, static_cast<int64_t>(t.size()));
     if (indices.shape.size() != t.size()) {
       throw Error("indices of shape " + bracket_text(indices.shape) + " for a tensor of shape " + bracket_text(t) +
-                  ": the ranks differ");
+                  ": the ranks differ")
+          .as(codes::shape);
     }
     const size_t a = static_cast<size_t>(axis);
     for (size_t d = 0; d < t.size(); ++d) {
       if (d != a && indices.shape[d] > t[d]) {
         throw Error("indices of shape " + bracket_text(indices.shape) + " exceed " + bracket_text(t) + " on axis " +
-                    std::to_string(d));
+                    std::to_string(d))
+            .as(codes::shape);
       }
     }
     Shape strides = strides_of(t);
@@ -123,7 +129,7 @@ void copy_through(const Buffers& b, size_t bytes) {
 Shape gather_shape(const Shape& data, const Shape& indices, int64_t axis, int64_t batch) {
   const int64_t a = normalise_axis(axis, static_cast<int64_t>(data.size()));
   if (batch < 0 || batch > static_cast<int64_t>(indices.size()))
-    throw Error("gather shares " + std::to_string(batch) + " axes");
+    throw Error("gather shares " + std::to_string(batch) + " axes").as(codes::shape);
   Shape out(data.begin(), data.begin() + a);
   out.insert(out.end(), indices.begin() + batch, indices.end());
   out.insert(out.end(), data.begin() + a + 1, data.end());
@@ -207,7 +213,8 @@ struct Reduce {
     need_integers(indices);
     axis = normalise_axis(at, static_cast<int64_t>(data.size()));
     const size_t a = static_cast<size_t>(axis);
-    if (axis_size < 0) throw Error("scatter_reduce into an axis of " + std::to_string(axis_size) + " elements");
+    if (axis_size < 0)
+      throw Error("scatter_reduce into an axis of " + std::to_string(axis_size) + " elements").as(codes::shape);
     Shape out = data;
     out[a] = axis_size;
     Shape out_strides = strides_of(out), index_strides;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/lines.hpp"
 #include "runtime/kernels/normalise.hpp"
@@ -20,10 +21,11 @@ struct Loss {
     if (probs.shape.empty() || label_spec.shape != Shape(probs.shape.begin(), probs.shape.end() - 1)) {
       throw Error(std::string(what) + ": labels of shape " + bracket_text(label_spec.shape) +
                       " for probabilities of shape " + bracket_text(probs.shape),
-                  {"labels have the shape of the probabilities without the last axis"});
+                  {"labels have the shape of the probabilities without the last axis"})
+          .as(codes::shape);
     }
     if (!is_integer(labels))
-      throw Error(std::string(what) + ": labels must be integers, not " + std::string(name(labels)));
+      throw Error(std::string(what) + ": labels must be integers, not " + std::string(name(labels))).as(codes::dtype);
     classes = probs.shape.back();
     rows = label_spec.size();
     first = probs.shape.size() > 1 ? probs.shape[0] : 1;

@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstring>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/elementwise.hpp"
@@ -102,7 +103,8 @@ MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb) {
   if (a.empty() || b.empty()) {
     throw Error(std::string("a matrix product takes no scalars: the ") + (a.empty() ? "left" : "right") +
                     " operand has shape []",
-                {"use * to scale"});
+                {"use * to scale"})
+        .as(codes::shape);
   }
   MatmulPlan p;
   const size_t ra = a.size(), rb = b.size();
@@ -115,7 +117,8 @@ MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb) {
   if (p.k != kb) {
     throw Error("the inner extents of a matrix product differ: " + std::to_string(p.k) + " of " + bracket_text(a) +
                 (p.ta ? " transposed" : "") + " and " + std::to_string(kb) + " of " + bracket_text(b) +
-                (p.tb ? " transposed" : ""));
+                (p.tb ? " transposed" : ""))
+        .as(codes::shape);
   }
   const Shape batch_a(a.begin(), ra >= 2 ? a.end() - 2 : a.begin()),
       batch_b(b.begin(), rb >= 2 ? b.end() - 2 : b.begin());
@@ -135,7 +138,8 @@ MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb) {
     p.a_strides.clear();
     p.b_strides.clear();
   }
-  if (std::max({p.m, p.n, p.k}) > INT_MAX) throw Error("a matrix product of extents beyond 2^31 is not supported");
+  if (std::max({p.m, p.n, p.k}) > INT_MAX)
+    throw Error("a matrix product of extents beyond 2^31 is not supported").as(codes::shape);
   return p;
 }
 
@@ -143,7 +147,8 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
                      double beta) {
   MatmulPlan plan = matmul_plan(a.shape, ta, b.shape, tb);
   if (plan.out != out.shape)
-    throw Error("a matrix product of shape " + bracket_text(plan.out) + " into " + bracket_text(out.shape));
+    throw Error("a matrix product of shape " + bracket_text(plan.out) + " into " + bracket_text(out.shape))
+        .as(codes::shape);
   ProductOptions options;
   options.half = out.dtype == DType::float16;
   if (alpha == 1.0 && beta == 0.0 && product_takes(a, b, out, plan)) return product_kernel(plan, options);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/lines.hpp"
 #include "runtime/kernels/scratch.hpp"
@@ -20,17 +21,19 @@ struct Groups {
 };
 
 Groups group_norm_groups(const TensorSpec& x, int64_t groups) {
-  if (x.shape.size() < 2) throw Error("group_norm needs a rank of at least 2, not shape " + bracket_text(x.shape));
+  if (x.shape.size() < 2)
+    throw Error("group_norm needs a rank of at least 2, not shape " + bracket_text(x.shape)).as(codes::shape);
   if (groups <= 0 || x.shape[1] % groups != 0) {
     throw Error("group_norm: " + std::to_string(groups) + " groups do not divide the " + std::to_string(x.shape[1]) +
-                " channels of " + bracket_text(x.shape));
+                " channels of " + bracket_text(x.shape))
+        .as(codes::shape);
   }
   Groups g{x.shape[0], groups, x.shape[1] / groups, 1};
   for (size_t d = 2; d < x.shape.size(); ++d) g.spatial *= x.shape[d];
   return g;
 }
 Groups layer_norm_groups(const TensorSpec& x) {
-  if (x.shape.empty()) throw Error("layer_norm needs at least one axis");
+  if (x.shape.empty()) throw Error("layer_norm needs at least one axis").as(codes::shape);
   Groups g;
   for (size_t d = 0; d + 1 < x.shape.size(); ++d) g.samples *= x.shape[d];
   g.channels = x.shape.back();

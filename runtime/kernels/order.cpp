@@ -4,6 +4,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/reduce.hpp"
@@ -47,7 +48,7 @@ struct Lines {
 
 void check_index_range(int64_t extent) {
   if (extent > INT32_MAX)
-    throw Error("an axis of " + std::to_string(extent) + " elements is too long for int32 indices");
+    throw Error("an axis of " + std::to_string(extent) + " elements is too long for int32 indices").as(codes::shape);
 }
 
 /// The best k of each line, best first.
@@ -104,7 +105,8 @@ Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
     return all;
   };
   const int64_t count = element_count(gone);
-  if (count == 0 && element_count(out) > 0) throw Error("median of no elements (shape " + bracket_text(in.shape) + ")");
+  if (count == 0 && element_count(out) > 0)
+    throw Error("median of no elements (shape " + bracket_text(in.shape) + ")").as(codes::shape);
   check_index_range(count);
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
@@ -136,7 +138,8 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
   check_index_range(lines.extent);
   if (lines.extent == 0 && lines.outer * lines.inner > 0) {
     throw Error(std::string(largest ? "argmax" : "argmin") + " over an axis of no elements (shape " +
-                bracket_text(in.shape) + ")");
+                bracket_text(in.shape) + ")")
+        .as(codes::shape);
   }
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
@@ -161,7 +164,8 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
 
 Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool reverse) {
   const Lines lines(in.shape, axis);
-  if (in.dtype == DType::boolean) throw Error("cumsum is not defined for bool", {"cast to int32 first"});
+  if (in.dtype == DType::boolean)
+    throw Error("cumsum is not defined for bool", {"cast to int32 first"}).as(codes::dtype);
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     return [=](const Buffers& b) {
@@ -190,7 +194,8 @@ Kernel topk_kernel(const TensorSpec& in, int64_t axis, int64_t k, bool largest) 
   const Lines lines(in.shape, axis);
   check_index_range(lines.extent);
   if (k < 0 || k > lines.extent) {
-    throw Error("top " + std::to_string(k) + " of an axis of " + std::to_string(lines.extent) + " elements");
+    throw Error("top " + std::to_string(k) + " of an axis of " + std::to_string(lines.extent) + " elements")
+        .as(codes::shape);
   }
   return with_type(in.dtype,
                    [&](auto tag) -> Kernel { return ordered<typename decltype(tag)::type>(lines, k, largest); });

@@ -9,6 +9,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/team.hpp"
 #include "runtime/kernels/block.hpp"
@@ -275,7 +276,7 @@ std::vector<bool> reduced_flags(const Shape& in, const std::vector<int64_t>& axe
   std::vector<bool> reduced(in.size(), false);
   for (int64_t axis : axes) {
     const size_t a = static_cast<size_t>(normalise_axis(axis, static_cast<int64_t>(in.size())));
-    if (reduced[a]) throw Error("axis " + std::to_string(axis) + " is given twice");
+    if (reduced[a]) throw Error("axis " + std::to_string(axis) + " is given twice").as(codes::shape);
     reduced[a] = true;
   }
   return reduced;
@@ -316,11 +317,11 @@ Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64
   plan.count = 1;
   for (size_t i = 0; i < reduced.size(); ++i) plan.count *= reduced[i] ? in.shape[i] : 1;
   if (plan.count == 0 && plan.out_size > 0 && (op == Reduction::max || op == Reduction::min)) {
-    throw Error(std::string(name(op)) + " of no elements (shape " + bracket_text(in.shape) + ")");
+    throw Error(std::string(name(op)) + " of no elements (shape " + bracket_text(in.shape) + ")").as(codes::shape);
   }
   if (!is_floating(in.dtype) && (op == Reduction::l2 || op == Reduction::logsum || op == Reduction::logsumexp)) {
-    throw Error(std::string(name(op)) + " is not defined for " + std::string(name(in.dtype)),
-                {"cast to float32 first"});
+    throw Error(std::string(name(op)) + " is not defined for " + std::string(name(in.dtype)), {"cast to float32 first"})
+        .as(codes::dtype);
   }
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;

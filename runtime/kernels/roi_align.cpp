@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/resample.hpp"
@@ -90,7 +91,8 @@ Phase check(const RoiAlign& r) {
             for (int64_t i = 0; i < r.rois; ++i)
               if (const int64_t image = image_of(r, b, i); image < 0 || image >= r.batch)
                 throw run_error(fmt::format("roi_align: batch index {} of region {} is out of range for a batch of {}",
-                                            image, i, r.batch));
+                                            image, i, r.batch))
+                    .as(codes::index);
           }};
 }
 

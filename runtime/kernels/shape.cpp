@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/strided.hpp"
@@ -14,7 +15,8 @@ namespace {
 void need_rank(std::string_view what, size_t given, size_t rank) {
   if (given != rank) {
     throw Error(std::string(what) + ": " + std::to_string(given) + " entries for a tensor of rank " +
-                std::to_string(rank));
+                std::to_string(rank))
+        .as(codes::shape);
   }
 }
 
@@ -31,8 +33,9 @@ Window window(std::string_view what, const Shape& shape, const std::vector<int64
   Window w;
   w.strides = strides_of(shape);
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (steps[d] == 0) throw Error(std::string(what) + " with step 0 on axis " + std::to_string(d));
-    if (size[d] < 0) throw Error(std::string(what) + " of negative extent on axis " + std::to_string(d));
+    if (steps[d] == 0) throw Error(std::string(what) + " with step 0 on axis " + std::to_string(d)).as(codes::shape);
+    if (size[d] < 0)
+      throw Error(std::string(what) + " of negative extent on axis " + std::to_string(d)).as(codes::shape);
     if (size[d] > 0) {
       // How many further elements fit behind the first, without overflow whatever the step.
       const uint64_t step = steps[d] > 0 ? static_cast<uint64_t>(steps[d]) : 0 - static_cast<uint64_t>(steps[d]);
@@ -40,7 +43,8 @@ Window window(std::string_view what, const Shape& shape, const std::vector<int64
       if (starts[d] < 0 || starts[d] >= shape[d] || static_cast<uint64_t>(size[d] - 1) > room / step) {
         throw Error(std::string(what) + " leaves axis " + std::to_string(d) + " of extent " + std::to_string(shape[d]),
                     {"start " + std::to_string(starts[d]) + ", step " + std::to_string(steps[d]) + ", " +
-                     std::to_string(size[d]) + " elements"});
+                     std::to_string(size[d]) + " elements"})
+            .as(codes::shape);
       }
       w.base += starts[d] * w.strides[d];
     }
@@ -75,7 +79,8 @@ struct Dynamic {
       if (start < 0 || start > last[j]) {
         throw run_error(
             "dynamic index " + std::to_string(start) + " is out of range on axis " + std::to_string(axes[j]),
-            {"the window fits from 0 to " + std::to_string(last[j])});
+            {"the window fits from 0 to " + std::to_string(last[j])})
+            .as(codes::index);
       }
       at += start * strides[j];
     }
@@ -85,7 +90,7 @@ struct Dynamic {
 Dynamic dynamic(const Shape& whole, const Shape& part, const TensorSpec& index, const std::vector<int64_t>& axes) {
   need_rank("a dynamic window", part.size(), whole.size());
   if (!is_integer(index.dtype) || index.size() != static_cast<int64_t>(axes.size())) {
-    throw Error("the index of a dynamic slice is one integer per axis, not " + text(index));
+    throw Error("the index of a dynamic slice is one integer per axis, not " + text(index)).as(codes::shape);
   }
   Dynamic d{index.dtype, {}, {}, {}};
   const Shape strides = strides_of(whole);
@@ -100,7 +105,8 @@ Dynamic dynamic(const Shape& whole, const Shape& part, const TensorSpec& index, 
     const bool moves = std::count(d.axes.begin(), d.axes.end(), static_cast<int64_t>(i)) > 0;
     if (part[i] > whole[i] || part[i] < 0 || (!moves && part[i] != whole[i])) {
       throw Error("a window of shape " + bracket_text(part) + " does not fit " + bracket_text(whole) + " on axis " +
-                  std::to_string(i));
+                  std::to_string(i))
+          .as(codes::shape);
     }
   }
   return d;
@@ -121,7 +127,8 @@ Kernel transpose_kernel(const TensorSpec& in, const std::vector<int64_t>& permut
   std::vector<bool> seen(in.shape.size(), false);
   for (int64_t p : permutation) {
     const size_t a = static_cast<size_t>(normalise_axis(p, static_cast<int64_t>(in.shape.size())));
-    if (seen[a]) throw Error("transpose: axis " + std::to_string(p) + " appears twice in the permutation");
+    if (seen[a])
+      throw Error("transpose: axis " + std::to_string(p) + " appears twice in the permutation").as(codes::shape);
     seen[a] = true;
     extents.push_back(in.shape[a]);
     from.push_back(strides[a]);
@@ -155,7 +162,8 @@ Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, cons
   need_rank("pad", after.size(), in.shape.size());
   Shape out = in.shape;
   for (size_t d = 0; d < out.size(); ++d) {
-    if (before[d] < 0 || after[d] < 0) throw Error("pad by a negative amount on axis " + std::to_string(d));
+    if (before[d] < 0 || after[d] < 0)
+      throw Error("pad by a negative amount on axis " + std::to_string(d)).as(codes::shape);
     out[d] += before[d] + after[d];
   }
   const bool empty = in.size() == 0;
@@ -182,11 +190,13 @@ Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis) {
     for (size_t d = 0; d < s.shape.size(); ++d) {
       if (d != a && s.shape[d] != in[0].shape[d]) {
         throw Error("concat: shapes " + bracket_text(in[0].shape) + " and " + bracket_text(s.shape) +
-                    " differ on axis " + std::to_string(d));
+                    " differ on axis " + std::to_string(d))
+            .as(codes::shape);
       }
       if (d >= a) row *= static_cast<size_t>(s.shape[d]);
     }
-    if (s.dtype != in[0].dtype) throw Error("concat: " + text(in[0]) + " and " + text(s) + " differ in dtype");
+    if (s.dtype != in[0].dtype)
+      throw Error("concat: " + text(in[0]) + " and " + text(s) + " differ in dtype").as(codes::dtype);
     bytes.push_back(row);
     total += row;
   }
@@ -212,13 +222,14 @@ Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int
   std::vector<size_t> bytes;
   for (int64_t s : sizes) {
     if (s < 0 || s > in.shape[a])
-      throw Error("split into a part of " + std::to_string(s) + " of " + std::to_string(in.shape[a]));
+      throw Error("split into a part of " + std::to_string(s) + " of " + std::to_string(in.shape[a])).as(codes::shape);
     sum += s;
     bytes.push_back(static_cast<size_t>(s) * row);
   }
   if (sum != in.shape[a]) {
     throw Error("the parts of a split add up to " + std::to_string(sum) + ", not to the extent " +
-                std::to_string(in.shape[a]));
+                std::to_string(in.shape[a]))
+        .as(codes::shape);
   }
   const size_t total = static_cast<size_t>(in.shape[a]) * row;
   const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
@@ -279,7 +290,7 @@ Kernel dynamic_slice_kernel(const TensorSpec& t, const TensorSpec& index, const 
 Kernel dynamic_update_kernel(const TensorSpec& t, const TensorSpec& index, const TensorSpec& update,
                              const std::vector<int64_t>& axes) {
   if (update.dtype != t.dtype)
-    throw Error("dynamic update of " + text(t) + " by " + text(update) + ": the dtypes differ");
+    throw Error("dynamic update of " + text(t) + " by " + text(update) + ": the dtypes differ").as(codes::dtype);
   const size_t width = size_of(t.dtype);
   return [width, bytes = static_cast<size_t>(t.bytes()), d = dynamic(t.shape, update.shape, index, axes),
           copy = StridedCopy(width, update.shape, strides_of(update.shape), strides_of(t.shape))](const Buffers& b) {

@@ -1,6 +1,7 @@
 // Softmax and log-softmax along an axis, and their gradients.
 #include <algorithm>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/lines.hpp"
 #include "runtime/kernels/normalise.hpp"
@@ -10,7 +11,8 @@ namespace pxl {
 
 void refuse_dtype(std::string_view what, DType dtype) {
   throw Error(std::string(what) + " is not defined for " + std::string(name(dtype)),
-              {"cast the operand to float32 first"});
+              {"cast the operand to float32 first"})
+      .as(codes::dtype);
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/chain.hpp"
@@ -36,7 +37,7 @@ struct Arithmetic {
         sub(binary_block(Binary::sub, d)),
         mul(binary_block(Binary::mul, d)),
         div(binary_block(Binary::div, d)) {
-    if (!sub) throw Error(std::string(what) + " is not defined for " + std::string(name(d)));
+    if (!sub) throw Error(std::string(what) + " is not defined for " + std::string(name(d))).as(codes::dtype);
   }
 };
 
@@ -168,7 +169,8 @@ Kernel accumulator_scale_kernel(const TensorSpec& t, Scalar f) {
 Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Scalar fb) {
   const Arithmetic a("scaled_add", x.dtype);
   if (x.shape != y.shape)
-    throw Error("scaled_add: shapes " + bracket_text(x.shape) + " and " + bracket_text(y.shape) + " differ");
+    throw Error("scaled_add: shapes " + bracket_text(x.shape) + " and " + bracket_text(y.shape) + " differ")
+        .as(codes::shape);
   const int64_t n = x.size();
   Kernel kernel = Kernel::by_element(n, 0.2 * static_cast<double>(n),
                                      [=, y_dtype = y.dtype, y_width = static_cast<int64_t>(size_of(y.dtype))](
@@ -214,7 +216,8 @@ Kernel copy_var_update_kernel(const TensorSpec& t) {
 Kernel sparse_accumulate_kernel(const TensorSpec& t, const TensorSpec& x, const TensorSpec& indices, int64_t axis,
                                 Scalar f) {
   const Arithmetic a("sparse_accumulate", t.dtype);
-  if (!is_integer(indices.dtype)) throw Error("indices must be integers, not " + std::string(name(indices.dtype)));
+  if (!is_integer(indices.dtype))
+    throw Error("indices must be integers, not " + std::string(name(indices.dtype))).as(codes::dtype);
   const int64_t at = normalise_axis(axis, static_cast<int64_t>(t.shape.size())),
                 extent = t.shape[static_cast<size_t>(at)];
   int64_t outer = 1, inner = 1;
@@ -229,7 +232,8 @@ Kernel sparse_accumulate_kernel(const TensorSpec& t, const TensorSpec& x, const 
   }
   if (x.shape != expected) {
     throw Error("sparse_accumulate: x has shape " + bracket_text(x.shape) + "; t " + bracket_text(t.shape) +
-                " and indices " + bracket_text(indices.shape) + " need " + bracket_text(expected));
+                " and indices " + bracket_text(indices.shape) + " need " + bracket_text(expected))
+        .as(codes::shape);
   }
   return [=, count = indices.size(), bytes = static_cast<size_t>(t.bytes()), x_dtype = x.dtype,
           x_width = static_cast<int64_t>(size_of(x.dtype)), index = indices.dtype](const Buffers& b) {
@@ -240,7 +244,8 @@ Kernel sparse_accumulate_kernel(const TensorSpec& t, const TensorSpec& x, const 
     for (int64_t j = 0; j < count; ++j) {
       if (rows[j] < 0 || rows[j] >= extent) {
         throw run_error("index " + std::to_string(rows[j]) + " is out of range for axis " + std::to_string(at) +
-                        " of extent " + std::to_string(extent));
+                        " of extent " + std::to_string(extent))
+            .as(codes::index);
       }
     }
     if (bytes != 0 && b.out[0] != b.in[0]) std::memmove(b.out[0], b.in[0], bytes);
@@ -264,7 +269,8 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
   const UnaryBlock root = unary_block(Unary::sqrt, v.dtype);
   if (m.shape != v.shape || m.shape != out.shape || !root || !is_floating(m.dtype) || !is_floating(out.dtype)) {
     throw Error("adam_updater: " + text(m) + ", " + text(v) + " and " + text(out) +
-                " need one shape and floating dtypes");
+                " need one shape and floating dtypes")
+        .as(codes::dtype);
   }
   // What the step decides for all elements: computed once, before they are divided.
   struct Corrections {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 
@@ -37,13 +38,15 @@ std::vector<Expr> expand_rotary(Emitter& at, const OpArgs& args) {
   const int64_t dim = std::get<int64_t>(*args.attr(3));
   if (x.rank() != 4)
     throw Error(fmt::format("rotary_pos_embed: {} must have shape [batch, sequence, heads, features], not {}",
-                            x.label(), bracket_text(x.shape())));
+                            x.label(), bracket_text(x.shape())))
+        .as(codes::shape);
   const int64_t length = x.shape()[1], features = x.shape()[3], pairs = dim / 2;
   check_rotary_dim("rotary_pos_embed", dim, features);
   for (const Expr* table : {&sin, &cos})
     if (table->shape() != Shape{length, pairs})
       throw Error(fmt::format("rotary_pos_embed: {} must have shape {}, not {}", table->label(),
-                              bracket_text(Shape{length, pairs}), bracket_text(table->shape())));
+                              bracket_text(Shape{length, pairs}), bracket_text(table->shape())))
+          .as(codes::shape);
   // Pairs of neighbouring features along an axis of their own.
   const Expr turned = reshape(narrow(x, 3, 0, dim), {x.shape()[0], length, x.shape()[2], pairs, 2});
   const Expr even = narrow(turned, 4, 0, 1), odd = narrow(turned, 4, 1, 1);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace pxl {
@@ -31,7 +32,8 @@ struct Resolver {
   std::string reference_label = {};
 
   [[noreturn]] void refuse(std::string_view wanted, const OpArg& arg) const {
-    throw Error(fmt::format("{}: {} must be {}, not {}", row.name, param->name, wanted, kind_text(arg)));
+    throw Error(fmt::format("{}: {} must be {}, not {}", row.name, param->name, wanted, kind_text(arg)))
+        .as(codes::type);
   }
 
   // The operand whose dtype constants take: the first tensor, else the first array.
@@ -68,7 +70,8 @@ struct Resolver {
 
   [[noreturn]] void refuse_fraction(const std::string& what) const {
     throw Error(fmt::format("{}: {} cannot become {} like {}", row.name, what, name(reference), reference_label),
-                {fmt::format("convert first: cast({}, float32)", reference_label)});
+                {fmt::format("convert first: cast({}, float32)", reference_label)})
+        .as(codes::dtype);
   }
 
   // A host array beside tensors.
@@ -97,7 +100,7 @@ struct Resolver {
     Array a = Array::full_int(dtype, {}, value);
     if (a.integer(0) != value) {
       if (!at.eager() || have_reference)
-        throw Error(fmt::format("{}: {} does not fit into {}", row.name, value, name(dtype)));
+        throw Error(fmt::format("{}: {} does not fit into {}", row.name, value, name(dtype))).as(codes::value);
       a = Array::full_int(DType::int64, {}, value);
     }
     return at.constant(std::move(a));
@@ -122,7 +125,8 @@ struct Resolver {
     for (size_t i = 0; i < values.size(); ++i) {
       if constexpr (std::is_integral_v<T>)
         if (values[i] < std::numeric_limits<T>::min() || values[i] > std::numeric_limits<T>::max())
-          throw Error(fmt::format("{}: {} does not fit into {}", row.name, values[i], name(dtype_of<T>())));
+          throw Error(fmt::format("{}: {} does not fit into {}", row.name, values[i], name(dtype_of<T>())))
+              .as(codes::value);
       to[i] = static_cast<T>(values[i]);
     }
     return a;
@@ -150,7 +154,7 @@ struct Resolver {
     if (a.dtype() == DType::int64 || a.dtype() == DType::uint64) {
       for (int64_t i = 0; i < a.size(); ++i)
         if (a.integer(i) < std::numeric_limits<int32_t>::min() || a.integer(i) > std::numeric_limits<int32_t>::max())
-          throw Error(fmt::format("{}: {} does not fit into int32", row.name, a.integer(i)));
+          throw Error(fmt::format("{}: {} does not fit into int32", row.name, a.integer(i))).as(codes::value);
       a = a.cast(DType::int32);
     }
     return at.constant(std::move(a));
@@ -294,7 +298,8 @@ DType promoted(DType a, DType b) {
 
 OpArgs resolve(Emitter& at, const OpRow& row, OpArgs args) {
   if (args.values.size() > row.params.size())
-    throw Error(fmt::format("{} takes {} arguments, not {}", row.name, row.params.size(), args.values.size()));
+    throw Error(fmt::format("{} takes {} arguments, not {}", row.name, row.params.size(), args.values.size()))
+        .as(codes::arguments);
   args.values.resize(row.params.size());
   Resolver r{.at = at, .row = row};
   r.find_reference(args);
@@ -306,11 +311,15 @@ OpArgs resolve(Emitter& at, const OpRow& row, OpArgs args) {
     if (args.is_none(i)) {
       // A parameter whose default is a value takes the default for none as well: they mean the same to a caller.
       if (r.param->default_value.kind == Default::required && r.param->kind != ParamKind::optional_tensor)
-        throw Error(fmt::format("{}: missing {}", row.name, r.param->name), {fmt::format("it takes {}", [&] {
-                      std::string list;
-                      for (const Param& p : row.params) list += fmt::format("{}{}", list.empty() ? "" : ", ", p.name);
-                      return list;
-                    }())});
+        throw Error(fmt::format("{}: missing {}", row.name, r.param->name),
+                    {fmt::format("it takes {}",
+                                 [&] {
+                                   std::string list;
+                                   for (const Param& p : row.params)
+                                     list += fmt::format("{}{}", list.empty() ? "" : ", ", p.name);
+                                   return list;
+                                 }())})
+            .as(codes::arguments);
       const Attr value = r.default_attr();
       arg = value;
       if (std::holds_alternative<std::monostate>(value)) continue;

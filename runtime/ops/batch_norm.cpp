@@ -1,6 +1,7 @@
 // Batch normalisation, by given statistics and by those of the batch.
 #include <fmt/format.h>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/normalise.hpp"
 #include "runtime/ops/row.hpp"
@@ -101,7 +102,8 @@ constexpr OpRow rows[] = {
      .infer =
          [](const OpSite& s) {
            check_floating(s, 0);
-           if (s.input(0).shape.size() < 2) refuse(s, fmt::format("{} must have at least two axes", s.label(0)));
+           if (s.input(0).shape.size() < 2)
+             refuse(s, fmt::format("{} must have at least two axes", s.label(0)), codes::shape);
            check_channel_parameters(s, 1, 4, s.input(0).shape[1]);
            return std::vector<TensorSpec>{s.input(0)};
          },

@@ -1,6 +1,7 @@
 // Ops that the planner knows by their Role: calls, loops, branches and host streams; and Init, which makes memory.
 #include <fmt/format.h>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/ops/row.hpp"
 
@@ -70,7 +71,7 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            TensorSpec spec{s.integers("shape"), s.dtype("dtype"), {}};
            for (int64_t extent : spec.shape)
-             if (extent < 0) refuse(s, fmt::format("invalid shape {}", bracket_text(spec.shape)));
+             if (extent < 0) refuse(s, fmt::format("invalid shape {}", bracket_text(spec.shape)), codes::shape);
            prefixed(s, [&] { return element_count(spec.shape); });
            if (const auto* type = std::get_if<std::string>(&s.attr("init_type")))
              if (*type != "zero" && *type != "undef")

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/ops/window.hpp"
@@ -71,17 +72,22 @@ void check_pair(const OpSite& s) {
   check_one_dtype(s);
   spatial_shape(s, 0);
   if (s.input(0).shape.size() != s.input(1).shape.size())
-    refuse(s, fmt::format("{} has {} axes, {} has {}", s.label(0), s.input(0).shape.size(), s.label(1),
-                          s.input(1).shape.size()));
+    refuse(s,
+           fmt::format("{} has {} axes, {} has {}", s.label(0), s.input(0).shape.size(), s.label(1),
+                       s.input(1).shape.size()),
+           codes::shape);
 }
 
 // The channels of data and weight of a convolution, from their slots.
 void check_channels(const OpSite& s, int64_t channels, const TensorSpec& weight, int64_t groups) {
   if (weight.shape[0] % groups != 0)
-    refuse(s, fmt::format("{} groups do not divide the {} channels of the result", groups, weight.shape[0]));
+    refuse(s, fmt::format("{} groups do not divide the {} channels of the result", groups, weight.shape[0]),
+           codes::shape);
   if (weight.shape[1] * groups != channels)
-    refuse(s, fmt::format("{} has {} channels, but the weight takes {} in each of {} group{}", s.label(0), channels,
-                          weight.shape[1], groups, groups == 1 ? "" : "s"));
+    refuse(s,
+           fmt::format("{} has {} channels, but the weight takes {} in each of {} group{}", s.label(0), channels,
+                       weight.shape[1], groups, groups == 1 ? "" : "s"),
+           codes::shape);
 }
 
 struct Resolved {
@@ -183,10 +189,12 @@ Resolved resolve_data_grad(const OpSite& s) {
   const TensorSpec &g = s.input(0), &w = s.input(1);
   const int64_t groups = groups_of(s);
   if (g.shape[1] != w.shape[0] || w.shape[0] % groups != 0)
-    refuse(s, fmt::format("{} has {} channels, the weight gives {} in {} groups", s.label(0), g.shape[1], w.shape[0],
-                          groups));
+    refuse(
+        s,
+        fmt::format("{} has {} channels, the weight gives {} in {} groups", s.label(0), g.shape[1], w.shape[0], groups),
+        codes::shape);
   const Shape shape = s.integers("shape");
-  if (shape.size() + 2 != g.shape.size()) refuse(s, "the shape needs an extent for each spatial axis");
+  if (shape.size() + 2 != g.shape.size()) refuse(s, "the shape needs an extent for each spatial axis", codes::shape);
   Resolved r;
   r.axes = sliding_windows(s, shape, spatial(w.shape), {});
   r.c = {g.shape[0], groups, w.shape[1], w.shape[0] / groups, {}};
@@ -200,7 +208,7 @@ Resolved resolve_weights_grad(const OpSite& s) {
   if (g.shape[0] != x.shape[0] || g.shape[1] % groups != 0 || x.shape[1] % groups != 0)
     refuse(s, fmt::format("{} and {} do not belong to one convolution of {} groups", s.label(0), s.label(1), groups));
   const Shape kernel = s.integers("kernel");
-  if (kernel.size() + 2 != g.shape.size()) refuse(s, "the kernel needs an extent for each spatial axis");
+  if (kernel.size() + 2 != g.shape.size()) refuse(s, "the kernel needs an extent for each spatial axis", codes::shape);
   Resolved r;
   r.axes = sliding_windows(s, spatial(x.shape), kernel, {});
   r.c = {g.shape[0], groups, x.shape[1] / groups, g.shape[1] / groups, {}};
@@ -213,9 +221,11 @@ Resolved resolve_transpose(const OpSite& s) {
   const TensorSpec &t = s.input(0), &w = s.input(1);
   const int64_t groups = groups_of(s);
   if (t.shape[1] != w.shape[0])
-    refuse(s, fmt::format("{} has {} channels, but the weight takes {}", s.label(0), t.shape[1], w.shape[0]));
+    refuse(s, fmt::format("{} has {} channels, but the weight takes {}", s.label(0), t.shape[1], w.shape[0]),
+           codes::shape);
   if (w.shape[0] % groups != 0)
-    refuse(s, fmt::format("{} groups do not divide the {} channels of {}", groups, w.shape[0], s.label(0)));
+    refuse(s, fmt::format("{} groups do not divide the {} channels of {}", groups, w.shape[0], s.label(0)),
+           codes::shape);
   const size_t rank = t.shape.size() - 2;
   const auto none_or_empty = [&](std::string_view param) { return s.is_none(param) || s.integers(param).empty(); };
   const Ints stride = per_axis(s, "stride", rank, 1, 1), dilation = per_axis(s, "dilation", rank, 1, 1);
@@ -230,8 +240,8 @@ Resolved resolve_transpose(const OpSite& s) {
   Resolved r;
   for (size_t i = 0; i < rank; ++i) {
     WindowAxis a{0, w.shape[i + 2], stride[i], dilation[i], padding[i], t.shape[i + 2], 1};
-    if (a.kernel < 1) refuse(s, "the kernel must have positive extents");
-    if (a.out < 1) refuse(s, fmt::format("the spatial axis {} has no elements", i + 2));
+    if (a.kernel < 1) refuse(s, "the kernel must have positive extents", codes::shape);
+    if (a.out < 1) refuse(s, fmt::format("the spatial axis {} has no elements", i + 2), codes::shape);
     if (more[i] >= std::max(a.stride, a.dilation))
       refuse(s, fmt::format("output_padding {} must be below the stride or the dilation, {}", more[i],
                             std::max(a.stride, a.dilation)));

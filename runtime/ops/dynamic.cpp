@@ -1,6 +1,7 @@
 // Windows of fixed sizes whose place an index tensor gives when the program runs.
 #include <fmt/format.h>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/shape.hpp"
 #include "runtime/ops/row.hpp"
@@ -28,17 +29,20 @@ int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape
 // The axes and sizes of a dynamic window, checked against t's shape and the index tensor.
 void check_window(const OpSite& s, const Shape& whole, const Ints& axes, const Ints& sizes) {
   check_integers(s, 1);
-  if (sizes.size() != axes.size()) refuse(s, "axes and sizes must have the same length");
+  if (sizes.size() != axes.size()) refuse(s, "axes and sizes must have the same length", codes::shape);
   if (s.input(1).size() != static_cast<int64_t>(axes.size()) || s.input(1).shape.size() > 1)
-    refuse(s, fmt::format("index must have shape [{}], a start for each axis, not {}", axes.size(),
-                          bracket_text(s.input(1).shape)));
+    refuse(s,
+           fmt::format("index must have shape [{}], a start for each axis, not {}", axes.size(),
+                       bracket_text(s.input(1).shape)),
+           codes::shape);
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(wrap_axis(s, axes[i], static_cast<int64_t>(whole.size())));
     if (sizes[i] < 0 || sizes[i] > whole[axis])
-      refuse(s, fmt::format("size {} is not in 0..{}, the extent of axis {}", sizes[i], whole[axis], axis));
+      refuse(s, fmt::format("size {} is not in 0..{}, the extent of axis {}", sizes[i], whole[axis], axis),
+             codes::shape);
     for (size_t j = 0; j < i; ++j)
       if (wrap_axis(s, axes[j], static_cast<int64_t>(whole.size())) == static_cast<int64_t>(axis))
-        refuse(s, fmt::format("axis {} is given twice", axis));
+        refuse(s, fmt::format("axis {} is given twice", axis), codes::shape);
   }
 }
 
@@ -64,7 +68,7 @@ std::vector<TensorSpec> infer_dynamic_update(const OpSite& s) {
   for (size_t i = 0; i < axes.size(); ++i)
     window.shape[static_cast<size_t>(normalise_axis(axes[i], rank_of(window)))] = sizes[i];
   check_shape(s, 2, window.shape);
-  if (s.input(2).dtype != window.dtype) refuse(s, "t and t_update have different dtypes");
+  if (s.input(2).dtype != window.dtype) refuse(s, "t and t_update have different dtypes", codes::dtype);
   return {s.input(0)};
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/pieces.hpp"
 #include "runtime/ops/arguments.hpp"
@@ -83,14 +84,16 @@ std::vector<Expr> GraphEmitter::make(const OpRow& row, std::vector<Expr> operand
 Expr EagerEmitter::constant(Array value, std::string_view) { return Expr(*this, std::move(value)); }
 
 std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
-  if (!row.kernel) throw Error(fmt::format("{} works on tensors of a graph, not on arrays", row.name));
+  if (!row.kernel)
+    throw Error(fmt::format("{} works on tensors of a graph, not on arrays", row.name)).as(codes::no_value_yet);
 
   std::vector<Array> in(operands.size());
   for (size_t i = 0; i < operands.size(); ++i)
     if (operands[i]) {
       if (operands[i].is_tensor())
         throw Error(
-            fmt::format("{}: {} is a tensor, which has no value before a session runs", row.name, operands[i].label()));
+            fmt::format("{}: {} is a tensor, which has no value before a session runs", row.name, operands[i].label()))
+            .as(codes::no_value_yet);
       in[i] = operands[i].array();
     }
   // Host values follow the host's habits: operands of one dtype are promoted to it, and integers become floats

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/shape.hpp"
 #include "runtime/ops/row.hpp"
@@ -45,7 +46,7 @@ int64_t batch_of(const OpSite& s) { return is_grouped(s) ? 1 : 0; }
 // The axis in t itself.
 int64_t gather_axis(const OpSite& s, int64_t rank) {
   if (!is_grouped(s)) return axis_of(s, "axis", rank);
-  if (rank < 2) refuse(s, "t needs a group axis and one more");
+  if (rank < 2) refuse(s, "t needs a group axis and one more", codes::shape);
   return axis_of(s, "axis", rank - 1) + 1;
 }
 
@@ -57,7 +58,8 @@ std::vector<TensorSpec> infer_gather(const OpSite& s) {
     const int64_t groups = s.integer("group_size");
     for (size_t i : {0, 1})
       if (s.input(i).shape.empty() || s.input(i).shape[0] != groups)
-        refuse(s, fmt::format("the leading axis of {} must have extent {}, the group size", s.label(i), groups));
+        refuse(s, fmt::format("the leading axis of {} must have extent {}, the group size", s.label(i), groups),
+               codes::shape);
   }
   return {{prefixed(s,
                     [&] {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/matmul.hpp"
 #include "runtime/kernels/reduce.hpp"
@@ -37,8 +38,8 @@ Shape broadcast_all(const OpSite& site, size_t first = 0) {
 
 }  // namespace
 
-void refuse(const OpSite& site, const std::string& message) {
-  throw Error(fmt::format("{}: {}", site.row.name, message), notes(site));
+void refuse(const OpSite& site, const std::string& message, std::string_view code) {
+  throw Error(fmt::format("{}: {}", site.row.name, message), notes(site)).as(code);
 }
 
 void refuse_again(const OpSite& site, const std::exception& e) {
@@ -57,29 +58,35 @@ void refuse_again(const OpSite& site, const std::exception& e) {
 void check_one_dtype(const OpSite& site, size_t first) {
   for (size_t i = first + 1; i < site.in.size(); ++i)
     if (site.has(i) && site.input(i).dtype != site.input(first).dtype)
-      refuse(site, fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(site.input(first).dtype),
-                               site.label(first), name(site.input(i).dtype), site.label(i)));
+      refuse(site,
+             fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(site.input(first).dtype),
+                         site.label(first), name(site.input(i).dtype), site.label(i)),
+             codes::dtype);
 }
 
 void check_floating(const OpSite& site, size_t slot) {
   if (!is_floating(site.input(slot).dtype))
-    refuse(site, fmt::format("{} must have a floating dtype, not {}", site.label(slot), name(site.input(slot).dtype)));
+    refuse(site, fmt::format("{} must have a floating dtype, not {}", site.label(slot), name(site.input(slot).dtype)),
+           codes::dtype);
 }
 
 void check_integers(const OpSite& site, size_t slot) {
   if (!is_integer(site.input(slot).dtype))
-    refuse(site, fmt::format("{} must hold integers, not {}", site.label(slot), name(site.input(slot).dtype)));
+    refuse(site, fmt::format("{} must hold integers, not {}", site.label(slot), name(site.input(slot).dtype)),
+           codes::dtype);
 }
 
 void check_numbers(const OpSite& site, size_t slot) {
   if (site.input(slot).dtype == DType::boolean)
-    refuse(site, fmt::format("{} must hold numbers, not bool", site.label(slot)));
+    refuse(site, fmt::format("{} must hold numbers, not bool", site.label(slot)), codes::dtype);
 }
 
 void check_shape(const OpSite& site, size_t slot, const Shape& shape) {
   if (site.input(slot).shape != shape)
-    refuse(site, fmt::format("{} must have shape {}, not {}", site.label(slot), bracket_text(shape),
-                             bracket_text(site.input(slot).shape)));
+    refuse(site,
+           fmt::format("{} must have shape {}, not {}", site.label(slot), bracket_text(shape),
+                       bracket_text(site.input(slot).shape)),
+           codes::shape);
 }
 
 void check_scalar_if_tensor(const OpSite& site, std::string_view param) {
@@ -87,13 +94,16 @@ void check_scalar_if_tensor(const OpSite& site, std::string_view param) {
   if (!site.has(slot)) return;
   check_floating(site, slot);
   if (site.input(slot).size() != 1)
-    refuse(site, fmt::format("{} ({}) must be a scalar, not {}", param, site.label(slot), text(site.input(slot))));
+    refuse(site, fmt::format("{} ({}) must be a scalar, not {}", param, site.label(slot), text(site.input(slot))),
+           codes::shape);
 }
 
 void check_broadcastable(const OpSite& site, size_t slot, const Shape& to) {
   if (!broadcastable_to(site.input(slot).shape, to))
-    refuse(site, fmt::format("{} of shape {} does not broadcast to {}", site.label(slot),
-                             bracket_text(site.input(slot).shape), bracket_text(to)));
+    refuse(site,
+           fmt::format("{} of shape {} does not broadcast to {}", site.label(slot),
+                       bracket_text(site.input(slot).shape), bracket_text(to)),
+           codes::shape);
 }
 
 int64_t wrap_axis(const OpSite& site, int64_t axis, int64_t rank) {
@@ -113,7 +123,7 @@ std::vector<int64_t> axes_of(const OpSite& site, std::string_view param, int64_t
   for (int64_t axis : site.integers(param)) axes.push_back(wrap_axis(site, axis, rank));
   std::sort(axes.begin(), axes.end());
   if (const auto twice = std::adjacent_find(axes.begin(), axes.end()); twice != axes.end())
-    refuse(site, fmt::format("axis {} is given twice", *twice));
+    refuse(site, fmt::format("axis {} is given twice", *twice), codes::shape);
   return axes;
 }
 
@@ -147,13 +157,14 @@ std::vector<TensorSpec> infer_compare(const OpSite& site) {
 std::vector<TensorSpec> infer_logical(const OpSite& site) {
   for (size_t i = 0; i < site.in.size(); ++i)
     if (site.input(i).dtype != DType::boolean)
-      refuse(site, fmt::format("{} must be bool, not {}", site.label(i), name(site.input(i).dtype)));
+      refuse(site, fmt::format("{} must be bool, not {}", site.label(i), name(site.input(i).dtype)), codes::dtype);
   return {{broadcast_all(site), DType::boolean, {}}};
 }
 
 std::vector<TensorSpec> infer_select(const OpSite& site) {
   if (site.input(0).dtype != DType::boolean)
-    refuse(site, fmt::format("the condition {} must be bool, not {}", site.label(0), name(site.input(0).dtype)));
+    refuse(site, fmt::format("the condition {} must be bool, not {}", site.label(0), name(site.input(0).dtype)),
+           codes::dtype);
   check_one_dtype(site, 1);
   return {{broadcast_all(site), site.input(1).dtype, {}}};
 }
@@ -192,20 +203,22 @@ std::vector<TensorSpec> infer_matmul(const OpSite& site) {
   const TensorSpec& b = site.input(1);
   for (size_t i : {0, 1})
     if (site.input(i).shape.empty())
-      refuse(site, fmt::format("{} is a scalar; use * to scale, or give it an axis", site.label(i)));
+      refuse(site, fmt::format("{} is a scalar; use * to scale, or give it an axis", site.label(i)), codes::shape);
   check_one_dtype(site);
   check_numbers(site, 0);
   const int64_t inner_axis = b.shape.size() == 1 ? -1 : -2;
   const int64_t lhs = a.shape.back();
   const int64_t rhs = b.shape[b.shape.size() - static_cast<size_t>(-inner_axis)];
   if (lhs != rhs)
-    refuse(site, fmt::format("inner dimensions differ: {} ({}, axis -1) and {} ({}, axis {})", lhs, site.label(0), rhs,
-                             site.label(1), b.shape.size() == 1 ? 0 : static_cast<int64_t>(b.shape.size()) - 2));
+    refuse(site,
+           fmt::format("inner dimensions differ: {} ({}, axis -1) and {} ({}, axis {})", lhs, site.label(0), rhs,
+                       site.label(1), b.shape.size() == 1 ? 0 : static_cast<int64_t>(b.shape.size()) - 2),
+           codes::shape);
   DType out = a.dtype;
   if (!site.is_none("output_type")) {
     out = site.dtype("output_type");
     if (is_floating(out) != is_floating(a.dtype) || out == DType::boolean)
-      refuse(site, fmt::format("cannot give {} from {}", name(out), name(a.dtype)));
+      refuse(site, fmt::format("cannot give {} from {}", name(out), name(a.dtype)), codes::dtype);
   }
   return {{prefixed(site,
                     [&] {
@@ -222,16 +235,19 @@ std::vector<TensorSpec> infer_concat(const OpSite& site) {
   TensorSpec out = site.input(0);
   out.meta_shape.clear();
   const auto rank = static_cast<int64_t>(out.shape.size());
-  if (rank == 0) refuse(site, "scalars have no axis to join along; reshape them to [1] first");
+  if (rank == 0) refuse(site, "scalars have no axis to join along; reshape them to [1] first", codes::shape);
   const auto axis = static_cast<size_t>(axis_of(site, "axis", rank));
   for (size_t i = 1; i < site.in.size(); ++i) {
     const Shape& other = site.input(i).shape;
     if (other.size() != out.shape.size())
-      refuse(site, fmt::format("ranks differ: {} ({}) and {} ({})", rank, site.label(0), other.size(), site.label(i)));
+      refuse(site, fmt::format("ranks differ: {} ({}) and {} ({})", rank, site.label(0), other.size(), site.label(i)),
+             codes::shape);
     for (size_t d = 0; d < other.size(); ++d)
       if (d != axis && other[d] != out.shape[d])
-        refuse(site, fmt::format("shapes differ off the axis {}: {} ({}) and {} ({}) at axis {}", axis, out.shape[d],
-                                 site.label(0), other[d], site.label(i), d));
+        refuse(site,
+               fmt::format("shapes differ off the axis {}: {} ({}) and {} ({}) at axis {}", axis, out.shape[d],
+                           site.label(0), other[d], site.label(i), d),
+               codes::shape);
     out.shape[axis] += other[axis];
     prefixed(site, [&] { return element_count(out.shape); });
   }
@@ -276,8 +292,10 @@ void check_channel_parameters(const OpSite& s, size_t first, size_t last, int64_
     check_floating(s, i);
     check_shape(s, i, {channels});
     if (s.input(i).dtype != s.input(first).dtype)
-      refuse(s, fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(s.input(first).dtype),
-                            s.label(first), name(s.input(i).dtype), s.label(i)));
+      refuse(s,
+             fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(s.input(first).dtype),
+                         s.label(first), name(s.input(i).dtype), s.label(i)),
+             codes::dtype);
   }
 }
 

@@ -4,12 +4,13 @@
 
 #include <string>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/op.hpp"
 
 namespace pxl {
 
 /// Throws Error "<op>: <message>" with the note "x: float32[8, 784], weight: float32[512, 512]".
-[[noreturn]] void refuse(const OpSite& site, const std::string& message);
+[[noreturn]] void refuse(const OpSite& site, const std::string& message, std::string_view code = codes::value);
 /// Runs `f`, giving an Error from below the op's name and the note of refuse().
 template <class F>
 auto prefixed(const OpSite& site, F&& f) -> decltype(f());

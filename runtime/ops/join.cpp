@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/shape.hpp"
 #include "runtime/ops/row.hpp"
@@ -46,18 +47,21 @@ std::vector<TensorSpec> infer_split(const OpSite& s) {
   if (std::holds_alternative<int64_t>(s.attr("splits"))) {
     const int64_t parts = sizes[0];
     if (parts <= 0 || parts > std::max<int64_t>(1, x.shape[axis]) || x.shape[axis] % parts != 0)
-      refuse(s, fmt::format("axis {} of extent {} does not divide into {} equal parts", axis, x.shape[axis], parts));
+      refuse(s, fmt::format("axis {} of extent {} does not divide into {} equal parts", axis, x.shape[axis], parts),
+             codes::shape);
     sizes.assign(static_cast<size_t>(parts), x.shape[axis] / parts);
   }
   int64_t total = 0;
   for (int64_t size : sizes)
     if (size < 0 || size > x.shape[axis])
-      refuse(s, fmt::format("{} is not an extent of a part of axis {}", size, axis));
+      refuse(s, fmt::format("{} is not an extent of a part of axis {}", size, axis), codes::shape);
     else
       total = std::min(total + size, x.shape[axis] + 1);
   if (total != x.shape[axis] || sizes.empty())
-    refuse(s, fmt::format("the parts {} do not add up to {}, the extent of axis {}", bracket_text(sizes), x.shape[axis],
-                          axis));
+    refuse(s,
+           fmt::format("the parts {} do not add up to {}, the extent of axis {}", bracket_text(sizes), x.shape[axis],
+                       axis),
+           codes::shape);
   std::vector<TensorSpec> out;
   for (int64_t size : sizes) {
     out.push_back({x.shape, x.dtype, {}});
@@ -134,7 +138,8 @@ constexpr OpRow rows[] = {
            for (const Expr& e : parts) {
              if (e.shape() != parts[0].shape())
                throw Error(fmt::format("stack: shapes differ: {} ({}) and {} ({})", bracket_text(parts[0].shape()),
-                                       parts[0].label(), bracket_text(e.shape()), e.label()));
+                                       parts[0].label(), bracket_text(e.shape()), e.label()))
+                   .as(codes::shape);
              Shape shape = e.shape();
              shape.insert(shape.begin() + static_cast<ptrdiff_t>(axis), 1);
              wider.push_back(reshape(e, shape));

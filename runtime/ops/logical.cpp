@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/ops/row.hpp"
@@ -27,7 +28,8 @@ Expr as_bool(const Expr& e) { return cast(e, DType::boolean); }
 std::vector<TensorSpec> infer_bits(const OpSite& s) {
   for (size_t i = 0; i < s.in.size(); ++i)
     if (is_floating(s.input(i).dtype))
-      refuse(s, fmt::format("{} must hold integers or bools, not {}", s.label(i), name(s.input(i).dtype)));
+      refuse(s, fmt::format("{} must hold integers or bools, not {}", s.label(i), name(s.input(i).dtype)),
+             codes::dtype);
   std::vector<TensorSpec> out = infer_compare(s);
   out[0].dtype = s.input(0).dtype;
   return out;
@@ -182,8 +184,8 @@ constexpr OpRow rows[] = {
            const Expr& t = args.expr(0);
            if (t.dtype() == DType::boolean) return at.emit("not", {t});
            if (is_floating(t.dtype()))
-             throw Error(
-                 fmt::format("bitwise_not: {} must hold integers or bools, not {}", t.label(), name(t.dtype())));
+             throw Error(fmt::format("bitwise_not: {} must hold integers or bools, not {}", t.label(), name(t.dtype())))
+                 .as(codes::dtype);
            Array ones = Array::zeros(t.dtype(), {});
            std::memset(ones.mutable_raw(), 0xff, static_cast<size_t>(size_of(t.dtype())));
            return at.emit("bitwise_xor", {t, at.constant(std::move(ones))});

@@ -1,6 +1,7 @@
 // Losses on class probabilities. Formulas: PopXL's nll_loss and nll_loss_with_softmax_grad.
 #include <fmt/format.h>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/kernels/normalise.hpp"
 #include "runtime/ops/row.hpp"
 
@@ -62,7 +63,8 @@ TensorSpec loss_spec(const OpSite& s, size_t p) {
   check_floating(s, p);
   check_integers(s, p + 1);
   const TensorSpec& probs = s.input(p);
-  if (probs.shape.empty()) refuse(s, fmt::format("{} is a scalar: there is no axis of classes", s.label(p)));
+  if (probs.shape.empty())
+    refuse(s, fmt::format("{} is a scalar: there is no axis of classes", s.label(p)), codes::shape);
   check_shape(s, p + 1, Shape(probs.shape.begin(), probs.shape.end() - 1));
   if (reduction_of(s) == LossReduction::none) return {s.input(p + 1).shape, probs.dtype, {}};
   return {{}, probs.dtype, {}};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -43,10 +44,11 @@ int64_t norm_flops(const OpSite& s) { return 8 * s.out[0].size(); }
 std::vector<TensorSpec> infer_group(const OpSite& s) {
   check_floating(s, 0);
   const TensorSpec& x = s.input(0);
-  if (x.shape.size() < 2) refuse(s, fmt::format("{} must have at least two axes, [N, C, ...]", s.label(0)));
+  if (x.shape.size() < 2)
+    refuse(s, fmt::format("{} must have at least two axes, [N, C, ...]", s.label(0)), codes::shape);
   const int64_t groups = s.integer("num_groups"), channels = x.shape[1];
   if (groups <= 0 || channels % groups != 0)
-    refuse(s, fmt::format("{} groups do not divide the {} channels of axis 1", groups, channels));
+    refuse(s, fmt::format("{} groups do not divide the {} channels of axis 1", groups, channels), codes::shape);
   check_channel_parameters(s, 1, 2, channels);
   const Shape stats = prefixed(s, [&] {
     Shape shape{x.shape[0], groups};
@@ -58,7 +60,8 @@ std::vector<TensorSpec> infer_group(const OpSite& s) {
 std::vector<TensorSpec> infer_layer(const OpSite& s) {
   check_floating(s, 0);
   const TensorSpec& x = s.input(0);
-  if (x.shape.empty()) refuse(s, fmt::format("{} is a scalar: there is no axis to normalise", s.label(0)));
+  if (x.shape.empty())
+    refuse(s, fmt::format("{} is a scalar: there is no axis to normalise", s.label(0)), codes::shape);
   check_channel_parameters(s, 1, 2, x.shape.back());
   const Shape stats{element_count(Shape(x.shape.begin(), x.shape.end() - 1))};
   return {x, {stats, DType::float32, {}}, {stats, DType::float32, {}}};

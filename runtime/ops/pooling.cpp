@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/graph/row_by_name.hpp"
 #include "runtime/ops/row.hpp"
@@ -108,7 +109,7 @@ std::vector<TensorSpec> infer_pick(const OpSite& s) {
 std::vector<TensorSpec> infer_average_grad(const OpSite& s) {
   check_data(s, 0);
   const Shape shape = s.integers("shape");
-  if (shape.size() != s.input(0).shape.size()) refuse(s, "the shape has another rank than the gradient");
+  if (shape.size() != s.input(0).shape.size()) refuse(s, "the shape has another rank than the gradient", codes::shape);
   check_shape(s, 0, result_spec(s, shape, s.input(0).dtype).shape);
   return {{shape, s.input(0).dtype, {}}};
 }
@@ -135,7 +136,8 @@ std::vector<Expr> global_pool(Emitter& at, const OpArgs& args, std::string_view 
   const Expr& t = args.expr(0);
   if (t.rank() < 3)
     throw Error(fmt::format("{}: {} must have a batch, a channel and spatial axes", op, t.label()),
-                {fmt::format("{}: {}", t.label(), text(t.spec()))});
+                {fmt::format("{}: {}", t.label(), text(t.spec()))})
+        .as(codes::shape);
   Ints axes;
   for (int64_t i = 2; i < t.rank(); ++i) axes.push_back(i);
   return at.emit(reduction, {t}, {{"axis", axes}, {"keepdims", true}});

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 
@@ -41,9 +42,10 @@ void check_seed(const OpSite& s, size_t slot) {
 std::vector<TensorSpec> infer_random(const OpSite& s) {
   check_seed(s, 0);
   TensorSpec spec{s.integers("shape"), s.dtype("dtype"), {}};
-  if (!is_floating(spec.dtype)) refuse(s, fmt::format("the dtype must be floating, not {}", name(spec.dtype)));
+  if (!is_floating(spec.dtype))
+    refuse(s, fmt::format("the dtype must be floating, not {}", name(spec.dtype)), codes::dtype);
   for (int64_t extent : spec.shape)
-    if (extent < 0) refuse(s, fmt::format("invalid shape {}", bracket_text(spec.shape)));
+    if (extent < 0) refuse(s, fmt::format("invalid shape {}", bracket_text(spec.shape)), codes::shape);
   prefixed(s, [&] { return element_count(spec.shape); });
   return {spec};
 }
@@ -86,8 +88,10 @@ constexpr OpRow shaped_row = {
         [](const OpSite& s) {
           const Shape mask = s.integers("shape");
           if (!broadcastable_to(mask, s.input(0).shape))
-            refuse(s, fmt::format("the shape {} does not broadcast to {}", bracket_text(mask),
-                                  bracket_text(s.input(0).shape)));
+            refuse(s,
+                   fmt::format("the shape {} does not broadcast to {}", bracket_text(mask),
+                               bracket_text(s.input(0).shape)),
+                   codes::shape);
           return dropped(s, s.number("ratio"));
         },
     .kernel = [](const OpSite& s) { return shaped_dropout_kernel(s.input(0), s.integers("shape"), s.number("ratio")); },
@@ -149,7 +153,7 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            check_seed(s, 0);
            if (s.input(1).dtype != DType::uint32 || s.input(1).size() != 1)
-             refuse(s, "the modifier must be a uint32 scalar");
+             refuse(s, "the modifier must be a uint32 scalar", codes::shape);
            return std::vector<TensorSpec>{s.input(0)};
          },
      .kernel = [](const OpSite&) { return modify_seed_kernel(); },

@@ -1,6 +1,7 @@
 // Reductions, arg-reductions, running sums and selections along axes.
 #include <algorithm>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/kernels/update.hpp"
 #include "runtime/ops/row.hpp"
@@ -113,7 +114,7 @@ void topk_gradient(GradContext& c) {
 std::vector<TensorSpec> infer_arg(const OpSite& s) {
   const TensorSpec& x = s.input(0);
   const int64_t axis = axis_of(s, "axis", rank_of(x));
-  if (x.shape[static_cast<size_t>(axis)] == 0) refuse(s, "the axis has no elements");
+  if (x.shape[static_cast<size_t>(axis)] == 0) refuse(s, "the axis has no elements", codes::shape);
   return {{reduced_shape(x.shape, {axis}, s.boolean("keepdims")), DType::int32, {}}};
 }
 
@@ -156,7 +157,8 @@ std::vector<TensorSpec> infer_topk(const OpSite& s) {
   const int64_t axis = axis_of(s, "axis", rank_of(spec));
   const int64_t k = s.integer("k"), extent = spec.shape[static_cast<size_t>(axis)];
   if (k < 0 || k > extent)
-    refuse(s, "k = " + std::to_string(k) + " is not in 0.." + std::to_string(extent) + ", the extent of the axis");
+    refuse(s, "k = " + std::to_string(k) + " is not in 0.." + std::to_string(extent) + ", the extent of the axis",
+           codes::shape);
   spec.shape[static_cast<size_t>(axis)] = k;
   spec.meta_shape.clear();
   return {spec, {spec.shape, DType::int32, {}}};

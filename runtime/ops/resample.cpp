@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 
@@ -62,15 +63,15 @@ std::vector<AxisTaps> resolve_axes(const OpSite& s, const Shape& shape) {
   std::vector<double> scales(shape.size(), 1.0);
   if (!s.is_none("scale_factor")) scales = std::get<std::vector<double>>(s.attr("scale_factor"));
   if (scales.size() != shape.size())
-    refuse(s, fmt::format("scale_factor has {} values for {} axes", scales.size(), shape.size()));
+    refuse(s, fmt::format("scale_factor has {} values for {} axes", scales.size(), shape.size()), codes::shape);
   std::vector<AxisTaps> axes;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (!(scales[i] > 0) || !std::isfinite(scales[i]))
-      refuse(s, fmt::format("scale_factor must be positive, got {} for axis {}", scales[i], i));
+      refuse(s, fmt::format("scale_factor must be positive, got {} for axis {}", scales[i], i), codes::shape);
     if (scales[i] == 1.0) continue;
     const double extent = std::floor(static_cast<double>(shape[i]) * scales[i]);
-    if (extent < 1) refuse(s, fmt::format("axis {} of extent {} would have no elements", i, shape[i]));
-    if (extent > 1e9) refuse(s, fmt::format("axis {} would have {} elements", i, extent));
+    if (extent < 1) refuse(s, fmt::format("axis {} of extent {} would have no elements", i, shape[i]), codes::shape);
+    if (extent > 1e9) refuse(s, fmt::format("axis {} would have {} elements", i, extent), codes::shape);
     axes.push_back(
         axis_taps(static_cast<int64_t>(i), shape[i], static_cast<int64_t>(extent), scales[i], mode, rounding, place));
   }
@@ -84,11 +85,13 @@ TensorSpec result_spec(const OpSite& s, Shape shape, DType dtype) {
 }
 
 RoiAlign resolve_roi(const OpSite& s, const Shape& data, DType dtype) {
-  if (data.size() != 4) refuse(s, fmt::format("the data must have shape [N, C, H, W], not {}", bracket_text(data)));
+  if (data.size() != 4)
+    refuse(s, fmt::format("the data must have shape [N, C, H, W], not {}", bracket_text(data)), codes::shape);
   if (s.input(1).shape.size() != 2 || s.input(1).shape[1] != 4)
-    refuse(s, fmt::format("{} must have shape [R, 4], not {}", s.label(1), bracket_text(s.input(1).shape)));
+    refuse(s, fmt::format("{} must have shape [R, 4], not {}", s.label(1), bracket_text(s.input(1).shape)),
+           codes::shape);
   if (s.input(1).dtype != dtype)
-    refuse(s, fmt::format("{} must be {}, not {}", s.label(1), name(dtype), name(s.input(1).dtype)));
+    refuse(s, fmt::format("{} must be {}, not {}", s.label(1), name(dtype), name(s.input(1).dtype)), codes::dtype);
   check_integers(s, 2);
   check_shape(s, 2, {s.input(1).shape[0]});
   const std::vector<int64_t> out = s.integers("output_size");

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 
@@ -35,10 +36,12 @@ void check_along(const OpSite& s, int64_t axis) {
   check_integers(s, 1);
   const Shape &t = s.input(0).shape, &indices = s.input(1).shape;
   if (t.size() != indices.size())
-    refuse(s, fmt::format("indices must have as many axes as {}: {}, not {}", s.label(0), t.size(), indices.size()));
+    refuse(s, fmt::format("indices must have as many axes as {}: {}, not {}", s.label(0), t.size(), indices.size()),
+           codes::shape);
   for (size_t i = 0; i < t.size(); ++i)
     if (static_cast<int64_t>(i) != axis && indices[i] > t[i])
-      refuse(s, fmt::format("indices extend past {} at axis {}: {} and {}", s.label(0), i, indices[i], t[i]));
+      refuse(s, fmt::format("indices extend past {} at axis {}: {} and {}", s.label(0), i, indices[i], t[i]),
+             codes::shape);
 }
 
 std::vector<TensorSpec> infer_scatter(const OpSite& s) {
@@ -46,8 +49,10 @@ std::vector<TensorSpec> infer_scatter(const OpSite& s) {
   if (s.in.size() > 2) {
     check_shape(s, 2, s.input(1).shape);
     if (s.input(2).dtype != s.input(0).dtype)
-      refuse(s, fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(s.input(0).dtype), s.label(0),
-                            name(s.input(2).dtype), s.label(2)));
+      refuse(s,
+             fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(s.input(0).dtype), s.label(0),
+                         name(s.input(2).dtype), s.label(2)),
+             codes::dtype);
   }
   return {{s.input(0).shape, s.input(0).dtype, {}}};
 }
@@ -68,21 +73,24 @@ std::vector<TensorSpec> infer_scatter_reduce(const OpSite& s) {
   const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(data)));
   const bool by_slice = s.input(1).shape == Shape{data.shape[axis]} && s.boolean("enable_index_broadcast");
   if (s.input(1).shape != data.shape && !by_slice)
-    refuse(s, fmt::format("indices must have shape {}, or one index for each of the {} slices along axis {}",
-                          bracket_text(data.shape), data.shape[axis], axis));
+    refuse(s,
+           fmt::format("indices must have shape {}, or one index for each of the {} slices along axis {}",
+                       bracket_text(data.shape), data.shape[axis], axis),
+           codes::shape);
   TensorSpec out{data.shape, data.dtype, {}};
   if (s.has(2)) {
     out.shape[axis] = s.input(2).shape.size() == data.shape.size() ? s.input(2).shape[axis] : 0;
     check_shape(s, 2, out.shape);
-    if (s.input(2).dtype != data.dtype) refuse(s, "initial values and data have different dtypes");
+    if (s.input(2).dtype != data.dtype) refuse(s, "initial values and data have different dtypes", codes::dtype);
   }
   if (!s.is_none("axis_size")) {
     const Ints size = s.integers("axis_size");
-    if (size.size() != 1 || size[0] < 0) refuse(s, "axis_size must be an integer, 0 or more");
-    if (s.has(2) && size[0] != out.shape[axis]) refuse(s, "axis_size differs from the extent of initial_values");
+    if (size.size() != 1 || size[0] < 0) refuse(s, "axis_size must be an integer, 0 or more", codes::shape);
+    if (s.has(2) && size[0] != out.shape[axis])
+      refuse(s, "axis_size differs from the extent of initial_values", codes::shape);
     out.shape[axis] = size[0];
   } else if (!s.has(2)) {
-    refuse(s, "one of initial_values and axis_size must be given");
+    refuse(s, "one of initial_values and axis_size must be given", codes::shape);
   }
   prefixed(s, [&] { return element_count(out.shape); });
   return {out};

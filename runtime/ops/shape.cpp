@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 
@@ -37,19 +38,24 @@ std::vector<TensorSpec> infer_reshape(const OpSite& s) {
   int64_t* open = nullptr;
   for (int64_t& extent : shape) {
     if (extent == -1) {
-      if (open) refuse(s, fmt::format("the shape can contain at most one -1, got {}", bracket_text(shape)));
+      if (open)
+        refuse(s, fmt::format("the shape can contain at most one -1, got {}", bracket_text(shape)), codes::shape);
       open = &extent;
     } else if (extent < 0 || (extent == 0 && x.size() != 0)) {
-      refuse(s, fmt::format("invalid extent {} in shape {}: it must be positive, or -1 for what is left", extent,
-                            bracket_text(shape)));
+      refuse(s,
+             fmt::format("invalid extent {} in shape {}: it must be positive, or -1 for what is left", extent,
+                         bracket_text(shape)),
+             codes::shape);
     } else if (__builtin_mul_overflow(known, extent, &known)) {
-      refuse(s, fmt::format("the shape {} is larger than memory", bracket_text(shape)));
+      refuse(s, fmt::format("the shape {} is larger than memory", bracket_text(shape)), codes::shape);
     }
   }
   if (open && known > 0 && x.size() % known == 0) *open = x.size() / known, known = x.size();
   if (known != x.size() || (open && *open == -1))
-    refuse(s, fmt::format("{} elements of shape {} do not fill shape {}", x.size(), bracket_text(x.shape),
-                          bracket_text(s.integers("shape"))));
+    refuse(s,
+           fmt::format("{} elements of shape {} do not fill shape {}", x.size(), bracket_text(x.shape),
+                       bracket_text(s.integers("shape"))),
+           codes::shape);
   return {{shape, x.dtype, {}}};
 }
 
@@ -70,8 +76,10 @@ Ints permutation_of(const OpSite& s) {
   std::sort(sorted.begin(), sorted.end());
   const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
   if (static_cast<int64_t>(sorted.size()) != rank || repeats)
-    refuse(s, fmt::format("{} is not a permutation of the {} axes of {}", bracket_text(s.integers("permutation")), rank,
-                          s.label(0)));
+    refuse(s,
+           fmt::format("{} is not a permutation of the {} axes of {}", bracket_text(s.integers("permutation")), rank,
+                       s.label(0)),
+           codes::shape);
   return permutation;
 }
 
@@ -180,10 +188,11 @@ constexpr OpRow rows[] = {
            } else {
              for (int64_t given : std::get<Ints>(*args.attr(1))) {
                const auto axis = static_cast<size_t>(normalise_axis(given, t.rank()));
-               if (drop[axis]) throw Error(fmt::format("squeeze: axis {} is given twice", axis));
+               if (drop[axis]) throw Error(fmt::format("squeeze: axis {} is given twice", axis)).as(codes::shape);
                if (t.shape()[axis] != 1)
                  throw Error(fmt::format("squeeze: axis {} has extent {}, not 1", axis, t.shape()[axis]),
-                             {fmt::format("{}: {}", t.label(), text(t.spec()))});
+                             {fmt::format("{}: {}", t.label(), text(t.spec()))})
+                     .as(codes::shape);
                drop[axis] = true;
              }
            }
@@ -222,7 +231,7 @@ constexpr OpRow rows[] = {
            const Expr& t = args.expr(0);
            const Ints repeats = std::get<Ints>(*args.attr(1));
            if (repeats.size() != t.shape().size())
-             throw Error(fmt::format("tile: {} repeats for {} axes", repeats.size(), t.rank()));
+             throw Error(fmt::format("tile: {} repeats for {} axes", repeats.size(), t.rank())).as(codes::shape);
            // Each axis [d] as [1, d], broadcast to [repeats, d].
            Shape open, wide, result;
            for (size_t i = 0; i < repeats.size(); ++i) {
@@ -231,7 +240,7 @@ constexpr OpRow rows[] = {
              for (int64_t extent : {repeats[i], t.shape()[i]}) wide.push_back(extent);
              int64_t extent = 0;
              if (__builtin_mul_overflow(repeats[i], t.shape()[i], &extent))
-               throw Error("tile: the result is larger than memory");
+               throw Error("tile: the result is larger than memory").as(codes::memory);
              result.push_back(extent);
            }
            return std::vector<Expr>{reshape(broadcast_to(reshape(t, open), wide), result)};
@@ -249,7 +258,7 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            const Shape shape = s.integers("shape");
            for (int64_t extent : shape)
-             if (extent < 0) refuse(s, fmt::format("invalid shape {}", bracket_text(shape)));
+             if (extent < 0) refuse(s, fmt::format("invalid shape {}", bracket_text(shape)), codes::shape);
            prefixed(s, [&] { return element_count(shape); });
            check_broadcastable(s, 0, shape);
            return std::vector<TensorSpec>{{shape, s.input(0).dtype, {}}};

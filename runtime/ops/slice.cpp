@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/shape.hpp"
 #include "runtime/ops/row.hpp"
@@ -48,7 +49,7 @@ template <bool in_place>
 std::vector<Expr> expand_slice(Emitter& at, const OpArgs& args) {
   const Expr& t = args.expr(0);
   const auto fail = [&](const std::string& message) {
-    throw Error("slice: " + message, {fmt::format("{}: {}", t.label(), text(t.spec()))});
+    throw Error("slice: " + message, {fmt::format("{}: {}", t.label(), text(t.spec()))}).as(codes::index);
   };
   const auto list = [&](size_t param) -> Ints {
     if (args.is_none(param)) return {};
@@ -107,7 +108,7 @@ std::vector<TensorSpec> infer_window(const OpSite& s) {
   const TensorSpec& x = s.input(0);
   const Ints starts = s.integers("starts"), steps = s.integers("steps"), sizes = s.integers("sizes");
   if (starts.size() != x.shape.size() || steps.size() != x.shape.size() || sizes.size() != x.shape.size())
-    refuse(s, "one start, step and size for each axis are needed");
+    refuse(s, "one start, step and size for each axis are needed", codes::shape);
   return {{sizes, x.dtype, {}}};
 }
 
@@ -122,7 +123,8 @@ void window_gradient(GradContext& c) {
 std::vector<TensorSpec> infer_subsample(const OpSite& s) {
   const TensorSpec& x = s.input(0);
   const Ints strides = s.integers("strides");
-  if (strides.size() > x.shape.size()) refuse(s, fmt::format("{} strides for {} axes", strides.size(), x.shape.size()));
+  if (strides.size() > x.shape.size())
+    refuse(s, fmt::format("{} strides for {} axes", strides.size(), x.shape.size()), codes::shape);
   TensorSpec out{x.shape, x.dtype, {}};
   for (size_t i = 0; i < strides.size(); ++i) {
     if (strides[i] <= 0) refuse(s, fmt::format("strides must be positive, got {}", strides[i]));
@@ -166,7 +168,8 @@ std::vector<Expr> expand_triangle(Emitter& at, const OpArgs& args) {
   const Expr& t = args.expr(0);
   if (t.rank() < 2)
     throw Error(fmt::format("{}: {} must have rows and columns, not shape {}", upper ? "triu" : "tril", t.label(),
-                            bracket_text(t.shape())));
+                            bracket_text(t.shape())))
+        .as(codes::shape);
   const int64_t rows = t.shape()[t.shape().size() - 2], columns = t.shape().back();
   const int64_t diagonal = std::clamp(std::get<int64_t>(*args.attr(1)), -rows - 1, columns + 1);
   Array keep(DType::boolean, {rows, columns});
@@ -269,7 +272,8 @@ constexpr OpRow rows[] = {
          [](Emitter& at, const OpArgs& args) {
            const Expr& t = args.expr(0);
            if (t.rank() != 2)
-             throw Error(fmt::format("diag: {} must be a matrix, not of rank {}", t.label(), t.rank()));
+             throw Error(fmt::format("diag: {} must be a matrix, not of rank {}", t.label(), t.rank()))
+                 .as(codes::shape);
            // Past a square's last row the flattened stride would start over.
            const int64_t columns = t.shape()[1], n = std::min(t.shape()[0], columns);
            const Expr flat = narrow(reshape(t, {t.spec().size()}), 0, 0, n * columns);

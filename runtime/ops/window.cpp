@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/ops/infer.hpp"
 
 namespace pxl {
@@ -23,8 +24,10 @@ void check_range(const OpSite& s, std::string_view param, const std::vector<int6
 Shape spatial_shape(const OpSite& s, size_t slot) {
   const Shape& shape = s.input(slot).shape;
   if (shape.size() < 3 || shape.size() > 5)
-    refuse(s, fmt::format("{} must have a batch, a channel and one to three spatial axes, not shape {}", s.label(slot),
-                          bracket_text(shape)));
+    refuse(s,
+           fmt::format("{} must have a batch, a channel and one to three spatial axes, not shape {}", s.label(slot),
+                       bracket_text(shape)),
+           codes::shape);
   return Shape(shape.begin() + 2, shape.end());
 }
 
@@ -33,7 +36,8 @@ std::vector<int64_t> per_axis(const OpSite& s, std::string_view param, size_t ra
   std::vector<int64_t> values = s.integers(param);
   if (values.size() == 1) values.assign(rank, values[0]);
   if (values.size() != rank)
-    refuse(s, fmt::format("{} {} has {} values for {} spatial axes", param, bracket_text(values), values.size(), rank));
+    refuse(s, fmt::format("{} {} has {} values for {} spatial axes", param, bracket_text(values), values.size(), rank),
+           codes::shape);
   check_range(s, param, values, low);
   return values;
 }
@@ -45,8 +49,10 @@ std::vector<int64_t> paddings(const OpSite& s, std::string_view param, size_t ra
   if (values.size() == 1) values.assign(rank, values[0]);
   if (values.size() == rank) values.insert(values.end(), values.begin(), values.begin() + static_cast<ptrdiff_t>(rank));
   if (values.size() != 2 * rank)
-    refuse(s, fmt::format("{} {} must have the begins, then the ends, of {} spatial axes", param, bracket_text(values),
-                          rank));
+    refuse(
+        s,
+        fmt::format("{} {} must have the begins, then the ends, of {} spatial axes", param, bracket_text(values), rank),
+        codes::shape);
   check_range(s, param, values, 0);
   return values;
 }
@@ -72,8 +78,8 @@ std::vector<WindowAxis> sliding_windows(const OpSite& s, const Shape& spatial, c
   for (size_t i = 0; i < rank; ++i) {
     WindowAxis& a = axes[i];
     if (kernel[i] < 1 || kernel[i] > most)
-      refuse(s, fmt::format("the kernel {} must have positive extents", bracket_text(kernel)));
-    if (spatial[i] < 1) refuse(s, fmt::format("the spatial axis {} has no elements", i + 2));
+      refuse(s, fmt::format("the kernel {} must have positive extents", bracket_text(kernel)), codes::shape);
+    if (spatial[i] < 1) refuse(s, fmt::format("the spatial axis {} has no elements", i + 2), codes::shape);
     a = {spatial[i], kernel[i], stride[i], dilation[i], padding[i], 0, in_dilation[i]};
     int64_t span = 0, full = 0;
     if (__builtin_mul_overflow(a.dilation, a.kernel - 1, &span) ||

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/plan/storage.hpp"
@@ -280,7 +281,8 @@ const Plan& Planner::plan(const Graph& graph) {
   if (found != plans_.end()) return *found->second;
   if (depth_ >= max_call_depth)
     throw Error(fmt::format("graphs call each other more than {} levels deep", max_call_depth),
-                {"call the inner graphs side by side, or repeat one graph"});
+                {"call the inner graphs side by side, or repeat one graph"})
+        .as(codes::program);
   ++depth_;
   struct Leave {
     int& depth;

@@ -10,8 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <type_traits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace pxl {
@@ -29,10 +31,22 @@ int64_t physical_memory() {
   return bytes;
 }
 
-std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes) {
-  auto refuse = [&] { throw run_error(fmt::format("{} needs {} bytes, more than memory", text(spec), bytes)); };
+// Zeroed memory comes fresh from the system where it is much, and is not taken before it is used: variables of a
+// program that is only looked at cost nothing.
+std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool zeroed = false) {
+  auto refuse = [&] {
+    throw run_error(fmt::format("{} needs {} bytes, more than memory", text(spec), bytes)).as(codes::memory);
+  };
   if (bytes > physical_memory()) refuse();
   size_t rounded = (std::max<size_t>(static_cast<size_t>(bytes), 1) + alignment - 1) / alignment * alignment;
+  if (zeroed) {
+    void* whole = std::calloc(1, rounded + alignment);
+    if (!whole) refuse();
+    void* data = whole;
+    size_t room = rounded + alignment;
+    std::align(alignment, rounded, data, room);
+    return {static_cast<std::byte*>(data), [whole](std::byte*) { std::free(whole); }};
+  }
   auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
   if (!data) refuse();
   return {data, [](std::byte* p) { std::free(p); }};
@@ -99,8 +113,10 @@ Array::Array(DType dtype, Shape shape) : spec_{std::move(shape), dtype, {}}, siz
 }
 
 Array Array::zeros(DType dtype, Shape shape) {
-  Array a(dtype, std::move(shape));
-  std::memset(a.data_.get(), 0, static_cast<size_t>(a.bytes()));
+  Array a;
+  a.spec_ = {std::move(shape), dtype, {}};
+  a.size_ = element_count(a.spec_.shape);
+  a.data_ = allocate(a.spec_, a.bytes(), true);
   return a;
 }
 
@@ -126,7 +142,7 @@ std::byte* Array::mutable_raw() {
 }
 
 Array Array::rows(int64_t begin, int64_t end) const {
-  if (rank() == 0) throw Error("a scalar has no rows");
+  if (rank() == 0) throw Error("a scalar has no rows").as(codes::shape);
   int64_t count = spec_.shape[0];
   if (begin < 0 || end < begin || end > count)
     throw Error(fmt::format("rows {} to {} are outside {}", begin, end, text(spec_)));
@@ -142,7 +158,8 @@ Array Array::rows(int64_t begin, int64_t end) const {
 Array Array::reshaped(Shape shape) const {
   if (element_count(shape) != size_)
     throw Error(fmt::format("{} cannot be reshaped to {}: {} elements and {}", text(spec_), bracket_text(shape), size_,
-                            element_count(shape)));
+                            element_count(shape)))
+        .as(codes::shape);
   Array a = *this;
   a.spec_.shape = std::move(shape);
   a.spec_.meta_shape.clear();

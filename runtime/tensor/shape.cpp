@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace pxl {
@@ -20,16 +21,16 @@ std::string short_text(const Shape& shape) {
 
 int64_t element_count(const Shape& shape) {
   if (static_cast<int64_t>(shape.size()) > max_rank)
-    throw Error(
-        fmt::format("a tensor has at most {} axes, shape {} has {}", max_rank, short_text(shape), shape.size()));
+    throw Error(fmt::format("a tensor has at most {} axes, shape {} has {}", max_rank, short_text(shape), shape.size()))
+        .as(codes::shape);
   int64_t product = 1;
   bool empty = false;
   for (int64_t extent : shape) {
-    if (extent < 0) throw Error(fmt::format("shape {} has a negative extent", short_text(shape)));
+    if (extent < 0) throw Error(fmt::format("shape {} has a negative extent", short_text(shape))).as(codes::shape);
     if (extent == 0) {
       empty = true;
     } else if (product > most_elements / extent) {
-      throw Error(fmt::format("shape {} is a tensor larger than memory", short_text(shape)));
+      throw Error(fmt::format("shape {} is a tensor larger than memory", short_text(shape))).as(codes::memory);
     } else {
       product *= extent;
     }
@@ -50,7 +51,8 @@ Shape broadcast(const Shape& a, const Shape& b) {
     int64_t y = back <= b.size() ? b[b.size() - back] : 1;
     if (x != y && x != 1 && y != 1)
       throw Error(fmt::format("shapes {} and {} cannot be broadcast together", short_text(a), short_text(b)),
-                  {fmt::format("axis -{} is {} and {}; extents must be equal or 1", back, x, y)});
+                  {fmt::format("axis -{} is {} and {}; extents must be equal or 1", back, x, y)})
+          .as(codes::shape);
     out[out.size() - back] = x == 1 ? y : x;
   }
   return out;
@@ -67,9 +69,10 @@ bool broadcastable_to(const Shape& from, const Shape& to) {
 
 int64_t normalise_axis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank) {
-    if (rank == 0) throw Error(fmt::format("axis {} is out of range: a scalar has no axes", axis));
+    if (rank == 0) throw Error(fmt::format("axis {} is out of range: a scalar has no axes", axis)).as(codes::shape);
     throw Error(fmt::format("axis {} is out of range for rank {}", axis, rank),
-                {fmt::format("axes are 0 to {}, or -{} to -1 from the end", rank - 1, rank)});
+                {fmt::format("axes are 0 to {}, or -{} to -1 from the end", rank - 1, rank)})
+        .as(codes::shape);
   }
   return axis < 0 ? axis + rank : axis;
 }

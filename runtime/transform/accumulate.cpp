@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/ops/emit.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
@@ -25,7 +26,8 @@ Accumulation autodiff_with_accumulation(Graph& graph, const std::vector<Tensor*>
                                         const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info) {
   if (accumulate.empty())
     throw Error("autodiff_with_accumulation: no tensor is named whose gradient is to be accumulated",
-                {"name inputs of the graph, for instance `graph.args.tensors`"});
+                {"name inputs of the graph, for instance `graph.args.tensors`"})
+        .as(codes::gradient);
   std::vector<Tensor*> required;
   TensorSet seen;
   for (Tensor* t : grads_required)
@@ -34,7 +36,8 @@ Accumulation autodiff_with_accumulation(Graph& graph, const std::vector<Tensor*>
   TensorSet accumulated;
   for (Tensor* t : accumulate) {
     if (!accumulated.insert(t).second)
-      throw Error("autodiff_with_accumulation: `" + t->name + "` is named twice among the tensors to accumulate");
+      throw Error("autodiff_with_accumulation: `" + t->name + "` is named twice among the tensors to accumulate")
+          .as(codes::gradient);
     if (seen.insert(t).second) required.push_back(t);
   }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
@@ -38,7 +39,7 @@ std::string place(const Origin& origin) {
   d.span = op.origin.span;
   d.frames = op.origin.frames;
   d.notes = std::move(notes);
-  throw Error(std::move(d));
+  throw Error(std::move(d)).as(codes::gradient);
 }
 
 void check_nothing_modified(const Graph& graph) {
@@ -101,14 +102,16 @@ void check_strict(const GradGraphInfo& info, const std::vector<Tensor*>& provide
     if (std::any_of(info.expected_outputs.begin(), info.expected_outputs.end(), has)) continue;
     throw Error(fmt::format("autodiff: cannot provide a gradient for `{}`: no differentiable path leads from it to {}",
                             t->name, provided.size() == 1 ? fmt::format("`{}`", provided[0]->name) : "the outputs"),
-                why_none(*t, wanted));
+                why_none(*t, wanted))
+        .as(codes::gradient);
   }
 }
 
 void check_members(const Graph& graph, std::string_view list, const std::vector<Tensor*>& tensors) {
   for (const Tensor* t : tensors)
     if (!graph.contains(t))
-      throw Error(fmt::format("autodiff: `{}` in {} is not a tensor of the graph `{}`", t->id, list, graph.id()));
+      throw Error(fmt::format("autodiff: `{}` in {} is not a tensor of the graph `{}`", t->id, list, graph.id()))
+          .as(codes::gradient);
 }
 
 }  // namespace
@@ -299,18 +302,21 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
                           const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info, bool own) {
   if (graph.is_main())
     throw Error("autodiff: the main graph cannot be differentiated",
-                {"put the computation into a graph (a module's create_graph) and differentiate that"});
+                {"put the computation into a graph (a module's create_graph) and differentiate that"})
+        .as(codes::gradient);
   if (graph.ir().frozen)
     throw Error(fmt::format("autodiff: the program `{}` is owned by a session: nothing more can be added to it",
                             graph.ir().name()),
-                {"call autodiff before Session(...)"});
+                {"call autodiff before Session(...)"})
+        .as(codes::complete);
   std::vector<Tensor*> provided;
   if (grads_provided) {
     check_members(graph, "grads_provided", *grads_provided);
     for (const Tensor* t : *grads_provided)
       if (!is_floating(t->spec.dtype))
         throw Error(fmt::format("autodiff: `{}` in grads_provided is {}: only floating tensors have gradients", t->name,
-                                text(t->spec)));
+                                text(t->spec)))
+            .as(codes::gradient);
     provided = floating_once(*grads_provided);
   } else {
     provided = floating_once(
@@ -318,7 +324,8 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
   }
   if (provided.empty())
     throw Error(fmt::format("autodiff: the graph `{}` has no output that can have a gradient", graph.id()),
-                {"return a floating tensor, or name tensors in grads_provided"});
+                {"return a floating tensor, or name tensors in grads_provided"})
+        .as(codes::gradient);
   std::vector<Tensor*> required;
   if (grads_required) {
     check_members(graph, "grads_required", *grads_required);
@@ -330,7 +337,8 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
   }
   if (required.empty())
     throw Error(fmt::format("autodiff: no input of the graph `{}` can have a gradient", graph.id()),
-                {"a gradient needs a floating input from which differentiable ops lead to an output"});
+                {"a gradient needs a floating input from which differentiable ops lead to an output"})
+        .as(codes::gradient);
 
   const auto mark = graph.ir().mark();
   try {

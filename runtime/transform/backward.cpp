@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/ops/emit.hpp"
 #include "runtime/transform/differentiator.hpp"
 
@@ -20,7 +21,8 @@ void check_calls(const Op& call, const Graph& graph, std::string_view what) {
   if (call.row->role == Role::call && call.called[0] == &graph) return;
   throw Error(fmt::format("{}: the call site {}.{} calls {}, not `{}`", what, call.row->schedule, call.id,
                           called_text(call), graph.id()),
-              {"give the call site that call_with_info returned for this graph"});
+              {"give the call site that call_with_info returned for this graph"})
+      .as(codes::gradient);
 }
 
 size_t index_of(const std::vector<Tensor*>& list, const Tensor* t) {
@@ -79,12 +81,14 @@ std::vector<std::pair<Tensor*, Tensor*>> GradGraphInfo::fwd_parent_ins_to_grad_p
 Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const std::vector<Tensor*>& wanted) {
   if (fwd_call.row->role != Role::call)
     throw Error(fmt::format("backward: {}.{} is not a call of a graph", fwd_call.row->schedule, fwd_call.id),
-                {"put it into a graph, call that, and take the backward step of the call"});
+                {"put it into a graph, call that, and take the backward step of the call"})
+        .as(codes::gradient);
   Graph& callee = *fwd_call.called[0];
   Graph& parent = *fwd_call.graph;
   if (output_grads.size() > callee.declared_outputs())
     throw Error(fmt::format("backward: {} gradients were given, but `{}` has {} outputs", output_grads.size(),
-                            callee.id(), callee.declared_outputs()));
+                            callee.id(), callee.declared_outputs()))
+        .as(codes::gradient);
   std::vector<Tensor*> provided;
   for (size_t i = 0; i < output_grads.size(); ++i) {
     if (!output_grads[i]) continue;
@@ -92,17 +96,21 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
     const TensorSpec &given = output_grads[i]->spec, &expected = out->spec;
     if (!is_floating(expected.dtype))
       throw Error(
-          fmt::format("backward: output {} of `{}` is {}, which has no gradient", i, callee.id(), text(expected)));
+          fmt::format("backward: output {} of `{}` is {}, which has no gradient", i, callee.id(), text(expected)))
+          .as(codes::gradient);
     if (given.shape != expected.shape || given.dtype != expected.dtype)
       throw Error(fmt::format("backward: the gradient of output {} of `{}` must be {}, but `{}` is {}", i, callee.id(),
-                              text(expected), output_grads[i]->name, text(given)));
+                              text(expected), output_grads[i]->name, text(given)))
+          .as(codes::gradient);
     provided.push_back(callee.outputs()[i]);
   }
   provided = floating_once(provided);
-  if (provided.empty()) throw Error(fmt::format("backward: no gradient was given for an output of `{}`", callee.id()));
+  if (provided.empty())
+    throw Error(fmt::format("backward: no gradient was given for an output of `{}`", callee.id())).as(codes::gradient);
 
   if (wanted.empty())
-    throw Error("backward: no tensor is wanted", {"name the tensors given to the call whose gradients are needed"});
+    throw Error("backward: no tensor is wanted", {"name the tensors given to the call whose gradients are needed"})
+        .as(codes::gradient);
 
   const TensorSet before = tensors_before(callee, provided);
   TensorSet needed;
@@ -119,12 +127,13 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
     }
     if (given == slots.end())
       throw Error(fmt::format("backward: `{}` was not given to this call of `{}`, so it has no gradient here", t->name,
-                              callee.id()));
+                              callee.id()))
+          .as(codes::gradient);
     if (!connected)
-      throw Error(
-          fmt::format("backward: cannot provide a gradient for `{}`: no differentiable path leads from it to "
-                      "the outputs of `{}`",
-                      t->name, callee.id()));
+      throw Error(fmt::format("backward: cannot provide a gradient for `{}`: no differentiable path leads from it to "
+                              "the outputs of `{}`",
+                              t->name, callee.id()))
+          .as(codes::gradient);
   }
   std::vector<Tensor*> required;
   for (Tensor* t : callee.inputs())

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/recompute.hpp"
 
@@ -21,7 +22,7 @@ void check_repeatable(const Op& op) {
     d.notes = {"move the streams out of the graph"};
     d.span = op.origin.span;
     d.frames = op.origin.frames;
-    throw Error(std::move(d));
+    throw Error(std::move(d)).as(codes::gradient);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/row_by_name.hpp"
 #include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/rebuild.hpp"
@@ -56,7 +57,7 @@ void Differentiator::gradient_of_loop() {
                             std::numeric_limits<int32_t>::max());
     d.span = op_->origin.span;
     d.frames = op_->origin.frames;
-    throw Error(std::move(d));
+    throw Error(std::move(d)).as(codes::gradient);
   }
   const std::vector<Tensor*> declared{body.outputs().begin(),
                                       body.outputs().begin() + static_cast<std::ptrdiff_t>(body.declared_outputs())};

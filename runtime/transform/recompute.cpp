@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/transform/build_state.hpp"
 
 namespace pxl {
@@ -44,7 +45,8 @@ GradGraphInfoPtr recompute_graph(const GradGraphInfo& info) {
   Graph& gradient = *info.graph;
   if (uses_streams(forward))
     throw Error("recompute_graph: `" + forward.id() + "` loads from or stores to a stream, and would do so again",
-                {"move the streams out of the graph"});
+                {"move the streams out of the graph"})
+        .as(codes::gradient);
   Ir& ir = forward.ir();
   const auto mark = ir.mark();
   try {

@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/row_by_name.hpp"
 #include "runtime/transform/build_state.hpp"
@@ -9,7 +10,8 @@
 namespace pxl {
 
 Rewritten repeat_graph(const Ir& from, int64_t count) {
-  if (count < 0) throw Error("repeat_graph: the count must be at least 0, got " + std::to_string(count));
+  if (count < 0)
+    throw Error("repeat_graph: the count must be at least 0, got " + std::to_string(count)).as(codes::gradient);
   Rebuild rebuild(from);
   Ir& ir = *rebuild.result.ir;
   const BuildStateGuard guard(ir);

@@ -1,0 +1,70 @@
+// `pxl explain`: what a kind of error means.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "interpreter/cli/command.hpp"
+#include "interpreter/cli/json.hpp"
+#include "interpreter/tools/explain.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+int columns() {
+  constexpr int usual = 100, least = 40;
+  winsize size{};
+  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
+  return std::clamp<int>(size.ws_col - 1, least, usual);
+}
+
+// The first sentence of a page.
+std::string_view summary(std::string_view page) {
+  const size_t end = page.find_first_of(".:", 1);
+  return page.substr(0, end);
+}
+
+int run_explain(const CommonFlags& common, const std::vector<std::string>& arguments) {
+  const Invocation call = parse_flags(explain_command, arguments);
+  const bool json = use_json(common, call);
+  if (call.operands.empty() && !json) {
+    for (std::string_view code : codes::all) {
+      std::string line(summary(explanation(code).value_or("")));
+      std::replace(line.begin(), line.end(), '\n', ' ');
+      fmt::print("{:<15} {}\n", code, line);
+    }
+    return exit_ok;
+  }
+  std::vector<std::string> wanted = call.operands;
+  if (wanted.empty()) wanted.assign(codes::all.begin(), codes::all.end());
+  for (const std::string& code : wanted) {
+    const auto page = explanation(code);
+    if (!page)
+      throw Error(fmt::format("explain: there is no kind of error `{}`{}", code, explanation_hint(code)),
+                  {"`pxl explain` lists them"}, Fault::usage);
+    if (json)
+      emit({{"event", "explanation"}, {"code", code}, {"text", *page}});
+    else
+      fmt::print("{}{}", &code == &wanted.front() ? "" : "\n", explanation_text(code, columns()));
+  }
+  return exit_ok;
+}
+
+constexpr Flag flags[] = {json_flag};
+
+}  // namespace
+
+const Command explain_command{
+    "explain",
+    "explain [KIND ...]",
+    "tell what a kind of error means",
+    run_explain,
+    flags,
+    "A page for each kind: what it means, an example that gives it, the way out. Without a KIND they are listed.\n"
+    "`--json` has the kind of an error as `code`.",
+    "KIND"};
+
+}  // namespace pxl::cli

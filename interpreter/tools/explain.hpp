@@ -1,0 +1,25 @@
+// The pages of docs/errors.md, embedded in the binary: what a kind of error means, an example of it, the way out.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace pxl {
+
+struct ErrorPages {
+  std::string_view name;
+  std::string_view text;
+};
+std::span<const ErrorPages> error_pages();
+
+/// The section of a kind (runtime/base/codes.hpp) in Markdown, without its heading; nothing for unknown kinds.
+std::optional<std::string_view> explanation(std::string_view code);
+/// The same as text for a terminal of `width` columns: paragraphs filled, programs indented by four. Ends with a
+/// newline.
+std::string explanation_text(std::string_view code, int width);
+/// "; did you mean `shape`?" for a word that is no kind; empty where none is near.
+std::string explanation_hint(std::string_view code);
+
+}  // namespace pxl

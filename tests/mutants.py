@@ -1,0 +1,29 @@
+"""Mutated programs into the parser, the formatter, the check and the language server (tests/mutants)."""
+import pathlib
+import re
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORPUS = ["examples", "stdlib", "bench", "tests/lang", "tests/golden", "tests/repeat", "tests/fmt", "tests/found"]
+LEAST = 10  # mutants a second, on a slow and busy machine
+
+
+def mutant_tests(build, seconds, add):
+    program = build / "mutants"
+    if not program.exists():
+        add("mutants", f"{program} is not built")
+        return
+    found = sorted((ROOT / "tests/found").glob("*.pxl"))
+    done = subprocess.run([str(program), "--replay", *map(str, found)], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    add("mutants: what was found before", None if done.returncode == 0 else done.stdout + done.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([str(program), "--seconds", str(seconds), "--seed", "1", "--findings", folder, *CORPUS],
+                              cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=seconds + 120)
+        problem = None
+        if done.returncode != 0:
+            texts = "".join(f"{p.name}:\n{p.read_bytes().decode(errors='replace')[:3000]}\n" for p in pathlib.Path(folder).iterdir())
+            problem = f"status {done.returncode}\n{done.stdout}{done.stderr}\n{texts}"
+        elif int(re.match(r"(\d+) mutants", done.stdout).group(1)) < LEAST * seconds:
+            problem = done.stdout
+        add(f"mutants: {done.stdout.strip() or seconds}", problem)

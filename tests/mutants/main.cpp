@@ -1,0 +1,225 @@
+// Feeds mutated programs to the parser, the formatter, the check and the language server, in one process.
+//
+//   mutants [--seconds N] [--seed S] [--first I] [--findings DIR] CORPUS...   mutants of the .pxl files below CORPUS
+//   mutants --replay FILE...                                                  these texts themselves
+//
+// Mutant number I of a seed is always the same text, so a run can be repeated; how many fit into the time is not.
+// What ends the run with status 1, and leaves the text in DIR: a signal, an exception that is no answer, an internal
+// error, a broken promise (see judge()), more than `slowest` seconds for one text, memory that grows without end.
+#include <malloc.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "interpreter/elaborate/interpreter.hpp"
+#include "interpreter/syntax/format.hpp"
+#include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/analysis.hpp"
+#include "tests/mutants/client.hpp"
+#include "tests/mutants/mutate.hpp"
+
+namespace {
+
+using namespace pxl;
+using Clock = std::chrono::steady_clock;
+
+constexpr int slowest = 10;                          ///< seconds for one text, on a slow and busy machine
+constexpr int server_every = 16;                     ///< one mutant in so many goes to the language server
+constexpr size_t growth_allowed = size_t{96} << 20;  ///< bytes on the heap beyond those after the warm-up
+constexpr int warm_up = 500;                         ///< mutants
+constexpr rlim_t most_memory = rlim_t{6} << 30;      ///< address space: what would be taken without end fails
+
+std::string findings = ".";
+std::string current;      ///< the text under test
+char current_name[4096];  ///< where it is written when a signal ends the process
+
+// Async-signal-safe: the text of the mutant that does it is written as it is.
+void on_signal(int number) {
+  std::FILE* f = std::fopen(current_name, "wb");
+  if (f) {
+    std::fwrite(current.data(), 1, current.size(), f);
+    std::fclose(f);
+  }
+  char line[4200];
+  const int n = std::snprintf(line, sizeof line, "%s: %s\n",
+                              number == SIGALRM ? "no answer in time" : strsignal(number), current_name);
+  if (n > 0 && write(STDERR_FILENO, line, static_cast<size_t>(n)) < 0) _exit(2);
+  _exit(1);
+}
+
+void guard_signals() {
+  static char stack[65536];
+  stack_t alternative{};
+  alternative.ss_sp = stack;
+  alternative.ss_size = sizeof stack;
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_ONSTACK;
+  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) sigaction(s, &action, nullptr);
+}
+
+struct Broken {
+  std::string what;
+};
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw Broken{what};
+}
+
+// What every stage promises of any text.
+void judge(const std::string& text) {
+  const SourceFile source("mutant.pxl", text);
+  const ParseResult parsed = parse(source);
+  require((parsed.tree == nullptr) == !parsed.diagnostics.empty(), "parse: a tree or errors, not both");
+  for (const Diagnostic& d : parsed.diagnostics) {
+    require(d.span && d.span.begin <= d.span.end && d.span.end <= text.size(), "parse: an error without a place");
+    require(!d.message.empty() && d.fault != Fault::internal, "parse: " + d.message);
+    render(d);
+  }
+  const Completeness state = completeness(source);
+  require(state != Completeness::complete || parsed.tree, "completeness: a text with errors is complete");
+  if (parsed.tree) {
+    std::string once;
+    try {
+      once = format_source(source);
+    } catch (const Error& e) {
+      require(false, "format: " + e.first().message);
+    }
+    const SourceFile formatted("mutant.pxl", once);
+    require(parse(formatted).tree != nullptr, "format: the result does not parse");
+    require(format_source(formatted) == once, "format: not idempotent");
+  }
+  const std::unique_ptr<Analysis> analysis = analyse("mutant.pxl", text);
+  require(analysis->finished, "check: it did not finish");
+  for (const Diagnostic& d : analysis->diagnostics) {
+    require(d.fault != Fault::internal, "check: " + d.message);
+    render(d);
+  }
+}
+
+size_t heap_bytes() {
+  malloc_trim(0);
+  return mallinfo2().uordblks;
+}
+
+std::vector<std::string> corpus_of(const std::vector<std::string>& folders) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& folder : folders)
+    for (const auto& e : std::filesystem::recursive_directory_iterator(folder))
+      if (e.path().extension() == ".pxl") files.push_back(e.path());
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> texts;
+  for (const auto& path : files) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    if (text.str().size() < 20000) texts.push_back(text.str());
+  }
+  return texts;
+}
+
+bool survives(mutants::Client& client, const std::string& name, bool to_server) {
+  const std::string path = (std::filesystem::path(findings) / name).string();
+  std::snprintf(current_name, sizeof current_name, "%s", path.c_str());
+  std::string problem;
+  alarm(slowest);
+  try {
+    judge(current);
+    if (to_server) client.visit(current);
+  } catch (const Broken& b) {
+    problem = b.what;
+  } catch (const std::exception& e) {
+    problem = std::string("an exception: ") + e.what();
+  } catch (...) {
+    problem = "an exception that is none of std";
+  }
+  alarm(0);
+  if (problem.empty()) return true;
+  std::ofstream(path, std::ios::binary) << current;
+  std::fprintf(stderr, "%s: %s\n", problem.c_str(), path.c_str());
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  double seconds = 5;
+  uint64_t seed = 1, first = 0;
+  bool replay = false, keep_going = false;
+  std::vector<std::string> operands;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&] { return i + 1 < argc ? argv[++i] : ""; };
+    if (word == "--seconds")
+      seconds = std::atof(value());
+    else if (word == "--seed")
+      seed = std::strtoull(value(), nullptr, 10);
+    else if (word == "--first")
+      first = std::strtoull(value(), nullptr, 10);
+    else if (word == "--findings")
+      findings = value();
+    else if (word == "--replay")
+      replay = true;
+    else if (word == "--keep-going")
+      keep_going = true;
+    else
+      operands.push_back(word);
+  }
+  if (operands.empty()) {
+    std::fprintf(stderr, "mutants: which folders?\n");
+    return 2;
+  }
+  const rlimit limit{most_memory, most_memory};
+#if !defined(__SANITIZE_ADDRESS__)
+  setrlimit(RLIMIT_AS, &limit);
+#endif
+  guard_signals();
+  mutants::Client client;
+  if (replay) {
+    bool fine = true;
+    for (const std::string& file : operands) {
+      std::ostringstream text;
+      text << std::ifstream(file, std::ios::binary).rdbuf();
+      current = text.str();
+      fine &= survives(client, "replayed.pxl", true);
+    }
+    return fine ? 0 : 1;
+  }
+  const mutants::Mutator mutator(corpus_of(operands));
+  const auto start = Clock::now();
+  const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  size_t base = 0;
+  int failures = 0;
+  uint64_t number = first;
+  double longest = 0;
+  for (; passed() < seconds; ++number) {
+    current = mutator.mutant(seed, number);
+    const double before = passed();
+    if (!survives(client, "mutant-" + std::to_string(seed) + "-" + std::to_string(number) + ".pxl",
+                  number % server_every == 0)) {
+      ++failures;
+      if (!keep_going) break;
+    }
+    longest = std::max(longest, passed() - before);
+    if (number - first == warm_up) base = heap_bytes();
+    if (base > 0 && (number - first) % warm_up == 0 && heap_bytes() > base + growth_allowed) {
+      std::fprintf(stderr, "the heap grew from %zu to %zu bytes in %llu mutants\n", base, heap_bytes(),
+                   static_cast<unsigned long long>(number - first));
+      ++failures;
+      break;
+    }
+  }
+  std::printf(
+      "%llu mutants of seed %llu in %.0f s, the slowest %.2f s, heap %zu KiB after warming up, %zu KiB at the end\n",
+      static_cast<unsigned long long>(number - first), static_cast<unsigned long long>(seed), passed(), longest,
+      base >> 10, heap_bytes() >> 10);
+  return failures ? 1 : 0;
+}
