@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "runtime/kernels/elementwise.hpp"
-#include "runtime/kernels/shape.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -31,13 +30,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr Param clip_params[] = {{"t", ParamKind::tensor},
                                  {"min", ParamKind::number, of(-infinity), "lower bound"},
                                  {"max", ParamKind::number, of(infinity), "upper bound"}};
-constexpr Param cast_params[] = {{"t", ParamKind::tensor}, {"data_type", ParamKind::dtype}};
-constexpr Param identity_params[] = {{"t", ParamKind::tensor},
-                                     {"output_name", ParamKind::string, none_default, "name of the result"}};
 constexpr Param increment_params[] = {
     {"t", ParamKind::tensor}, {"increment", ParamKind::number}, {"modulus", ParamKind::number}};
-
-constexpr Kernel (*copy)(const OpSite&) = [](const OpSite& s) { return copy_kernel(s.input(0)); };
 
 constexpr OpRow exp_row = {.name = "exp",
                            .path = "ops.exp",
@@ -143,31 +137,6 @@ constexpr OpRow increment_row = {.name = "increment_mod",
                                  .inplace_ok = true,
                                  .inplace = "increment_mod_",
                                  .tiles = tile_unary};
-
-constexpr OpRow detach_row = {.name = "detach",
-                              .path = "ops.detach",
-                              .schedule = "Detach",
-                              .output = "detach_out",
-                              .doc = "The same values; gradients do not pass.",
-                              .example = "detach(array([1.0, 2.0]))",
-                              .params = unary_params,
-                              .infer = infer_same,
-                              .kernel = copy,
-                              .gradient = [](GradContext&) {},
-                              .pattern = Pattern::elementwise,
-                              .inplace_ok = true,
-                              .view = true,
-                              .method = true,
-                              .inplace = "detach_",
-                              .tiles = tile_view};
-
-// A view: the same memory, not changed.
-constexpr OpRow detach_view() {
-  OpRow row = in_place_form(detach_row, {"detach_", "ops.detach_", "DetachInplace", "detach_inplace_out"});
-  row.modifies = 0;
-  row.gradient = detach_row.gradient;
-  return row;
-}
 
 constexpr OpRow function(std::string_view name, std::string_view path, std::string_view schedule,
                          std::string_view output, std::string_view doc, std::string_view formula,
@@ -347,62 +316,6 @@ constexpr OpRow
                  .inplace_ok = true,
                  .onnx = "Clip",
                  .tiles = tile_clamp},
-                {.name = "rename",
-                 .path = "ops.rename",
-                 .doc = "A copy under another name; the same as identity.",
-                 .example = "rename(array([1.0, 2.0]), \"other\")",
-                 .params = identity_params,
-                 .expand =
-                     [](Emitter& at, const OpArgs& args) {
-                       return at.emit("identity", {args.expr(0)}, {{"output_name", *args.attr(1)}});
-                     },
-                 .role = Role::composite},
-                {.name = "identity",
-                 .path = "ops.identity",
-                 .schedule = "Identity",
-                 .output = "identity_{0}",
-                 .doc = "A copy.",
-                 .example = "identity(array([1.0, 2.0]))",
-                 .params = identity_params,
-                 .infer = infer_same,
-                 .kernel = copy,
-                 .gradient =
-                     [](GradContext& c) {
-                       if (c.wants(0)) c.set(0, c.dy());
-                     },
-                 .pattern = Pattern::elementwise,
-                 .inplace_ok = true,
-                 .view = true,
-                 .onnx = "Identity",
-                 .tiles = tile_copy},
-                detach_row,
-                detach_view(),
-                {.name = "cast",
-                 .path = "ops.cast",
-                 .schedule = "Cast",
-                 .output = "{0}_{dtype}",
-                 .doc = "Converts the elements: to integers truncating toward zero, to bool by being other than 0.",
-                 .example = "cast(array([-1.5, 0.0, 2.5]), int32)",
-                 .params = cast_params,
-                 .infer =
-                     [](const OpSite& s) {
-                       TensorSpec spec = s.input(0);
-                       spec.dtype = s.dtype("data_type");
-                       return std::vector<TensorSpec>{spec};
-                     },
-                 .kernel =
-                     [](const OpSite& s) {
-                       return cast_kernel(s.input(0).dtype, s.dtype("data_type"), s.input(0).size());
-                     },
-                 .gradient =
-                     [](GradContext& c) {
-                       if (c.wants(0) && is_floating(c.in_spec(0).dtype)) c.set(0, cast(c.dy(), c.in_spec(0).dtype));
-                     },
-                 .pattern = Pattern::elementwise,
-                 .inplace_ok = true,
-                 .method = true,
-                 .onnx = "Cast",
-                 .tiles = tile_cast},
                 increment_row,
                 in_place_form(increment_row, {"increment_mod_", "ops.increment_mod_", "IncrementModInplace",
                                               "increment_mod_inplace_out"}),

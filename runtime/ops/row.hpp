@@ -87,6 +87,7 @@ constexpr bool all_complete(const OpRow (&rows)[n]) {
 
 // The families, in the order of the table.
 std::span<const OpRow> elementwise_rows();
+std::span<const OpRow> identity_rows();
 std::span<const OpRow> activation_grad_rows();
 std::span<const OpRow> arithmetic_rows();
 std::span<const OpRow> logical_rows();
