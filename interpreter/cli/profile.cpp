@@ -111,8 +111,12 @@ std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::stri
   options.options = parse_options(script, scan_options(*tree), script_options);
   options.program_name = script;
   std::vector<tiles::Report> reports;
+  std::string source = script;
+  for (const std::string& word : script_options) source += " " + word;
   options.on_session = [&](const Ir& ir) {
-    if (wanted.empty() || ir.name() == wanted) reports.push_back(tiles::estimate(ir.main(), estimating));
+    if (!wanted.empty() && ir.name() != wanted) return;
+    reports.push_back(tiles::estimate(ir.main(), estimating));
+    reports.back().source = source;
   };
   // What the script prints is not what was asked for.
   options.out = [](std::string_view) {};

@@ -81,6 +81,8 @@ int64_t update_cycles(const Machine& m, const VectorCost& vector, int64_t elemen
 int64_t cast_cycles(const Machine& m, int64_t elements, int64_t from_bytes, int64_t to_bytes);
 int64_t fill_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
 int64_t random_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
+/// DynamicSlice or DynamicUpdate of `elements` that lie together.
+int64_t slice_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
 /// Bytes in the order in which they lie.
 int64_t memcpy_cycles(const Machine& m, int64_t bytes);
 /// Bytes that change their order on the tile, in atoms (contiguous pieces) of a size.

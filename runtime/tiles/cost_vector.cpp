@@ -84,6 +84,11 @@ int64_t random_cycles(const Machine& m, const VectorCost& v, int64_t elements, i
   return 20 + m.workers * (31 + inner_cycles(m, v, elements, element_bytes));
 }
 
+int64_t slice_cycles(const Machine& m, int64_t elements, int64_t element_bytes) {
+  if (elements == 0) return 0;
+  return 25 + m.workers * (39 + 24 + 2 * vector_loops(m, elements, element_bytes));
+}
+
 int64_t memcpy_cycles(const Machine& m, int64_t bytes) {
   return bytes == 0 ? 0 : m.workers * (26 + div_up(div_up(bytes, m.workers), m.memcpy_bytes));
 }

@@ -56,6 +56,7 @@ struct Candidate {
   Cut cut;
   int64_t shifts = 1;  ///< steps of the temporal partition; 1: operands are gathered
   bool shift_a = false, shift_b = false;
+  int64_t serial = 1;                          ///< parts of a tile's columns that are computed one after the other
   int64_t cycles = 0, temp = 0, resident = 0;  ///< temp: copies of what others hold included
 };
 
@@ -87,7 +88,6 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
   const int64_t sums = b.groups * b.rows * b.columns;
   const int64_t used = c.cut.tiles();
   const int64_t a_sharers = c.cut.columns, b_sharers = c.cut.rows;
-  const bool partials = c.cut.depth > 1 || p.partial_bytes != p.out_bytes;
   ProductVertex vertex{};
   const ProductShape state{b.groups, b.rows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
   const auto vertex_name = [&] {
@@ -95,6 +95,46 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
            : vertex == ProductVertex::mac ? std::string_view("ConvPartialHorizontalMac")
                                           : std::string_view("OuterProduct");
   };
+  // What follows a product of `n` sums on each tile; returns the bytes that it takes besides the sums.
+  const auto finish = [&](OpPlan& to, int64_t n) {
+    if (c.cut.depth > 1) return to.sum_partials(m, "partial sums", c.cut.depth, n, p.partial_bytes, p.out_bytes, used);
+    if (p.partial_bytes != p.out_bytes) to.compute(m, "Cast", cast_cycles(m, n, p.partial_bytes, p.out_bytes), used);
+    return int64_t{0};
+  };
+  const bool partials = c.cut.depth > 1 || p.partial_bytes != p.out_bytes;
+  if (c.serial > 1) {
+    const int64_t a_in = a_bytes - a_bytes / a_sharers, b_own = div_up(b_bytes, b_sharers);
+    if (a_in > 0)
+      plan.exchange(m, "left operand to where it is used",
+                    {a_in, std::max(p.operand_bytes, a_bytes / a_sharers), pieces(a_sharers - 1, a_in), a_in * used,
+                     a_sharers % 2 == 0, a_sharers - 1});
+    Block step = b;
+    step.columns = div_up(b.columns, c.serial);
+    const int64_t b_step = div_up(b_bytes, c.serial), b_in = b_step - b_step / b_sharers;
+    const int64_t step_sums = b.groups * b.rows * step.columns;
+    OpPlan once;  // of the loop
+    once.compute(m, "DynamicSlice", slice_cycles(m, div_up(b_own, c.serial * p.operand_bytes), p.operand_bytes), used);
+    if (b_in > 0)
+      once.exchange(m, "a part of the right operand to where it is used",
+                    {b_in, std::max(p.operand_bytes, b_step / b_sharers), pieces(b_sharers - 1, b_in), b_in * used,
+                     false, b_sharers - 1});
+    const int64_t cycles = on_tile(m, p, step, &vertex);
+    const ProductShape shape{b.groups, b.rows, b.depth, step.columns, p.operand_bytes, p.partial_bytes};
+    once.compute(m, vertex_name(), cycles, used, amp_state_bytes(m, shape));
+    const int64_t arrives = finish(once, step_sums);
+    once.compute(m, "DynamicUpdate", slice_cycles(m, div_up(step_sums, c.cut.depth), p.out_bytes), used);
+    for (int64_t i = 0; i < c.serial; ++i) plan.steps.insert(plan.steps.end(), once.steps.begin(), once.steps.end());
+    plan.cycles += c.serial * once.cycles;
+    plan.code_bytes += once.code_bytes;
+    plan.phases += once.phases;
+    plan.control_steps += once.control_steps + 1;
+    plan.state_bytes += once.state_bytes;
+    plan.tiles = std::max(plan.tiles, once.tiles);
+    plan.temp_bytes =
+        (a_in ? a_bytes : 0) + (b_in ? b_step : 0) + (partials ? step_sums * p.partial_bytes : 0) + arrives;
+    plan.resident_bytes = div_up(a_bytes, a_sharers) + b_own + div_up(sums, c.cut.depth) * p.out_bytes;
+    return;
+  }
   if (c.shifts == 1) {
     Traffic gather;
     const int64_t a_in = a_bytes - a_bytes / a_sharers, b_in = b_bytes - b_bytes / b_sharers;
@@ -134,18 +174,9 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
     plan.resident_bytes = (c.shift_a ? a_piece : a_bytes) + (c.shift_b ? b_piece : b_bytes);
     plan.replicated_bytes = plan.resident_bytes - div_up(a_bytes, a_sharers) - div_up(b_bytes, b_sharers);
   }
-  if (c.cut.depth > 1) {
-    const int64_t mine = div_up(sums, c.cut.depth);
-    const int64_t arrives = plan.sum_partials(m, "partial sums", c.cut.depth, sums, p.partial_bytes, p.out_bytes, used);
-    plan.temp_bytes = std::max(plan.temp_bytes + sums * p.partial_bytes, sums * p.partial_bytes + arrives);
-    plan.resident_bytes += mine * p.out_bytes;
-  } else {
-    if (partials) {
-      plan.compute(m, "Cast", cast_cycles(m, sums, p.partial_bytes, p.out_bytes), used);
-      plan.temp_bytes += sums * p.partial_bytes;
-    }
-    plan.resident_bytes += sums * p.out_bytes;
-  }
+  const int64_t arrives = finish(plan, sums), sum_bytes = partials ? sums * p.partial_bytes : 0;
+  plan.temp_bytes = std::max(plan.temp_bytes + sum_bytes, sum_bytes + arrives);
+  plan.resident_bytes += div_up(sums, c.cut.depth) * p.out_bytes;
 }
 
 std::string text_of(const Problem& p, const Candidate& c) {
@@ -158,6 +189,7 @@ std::string text_of(const Problem& p, const Candidate& c) {
                      : c.shift_a            ? "left operand"
                                             : "right operand",
                      c.shifts);
+  if (c.serial > 1) s += fmt::format(", columns in {} serial parts", c.serial);
   return s + (p.partial_bytes == 2 ? ", float16 partial sums" : ", float32 partial sums");
 }
 
@@ -222,14 +254,21 @@ void plan_product(const PlanRequest& r) {
           const Cut cut{*g, row, depth, *n};
           if (cut.tiles() > m.tiles) continue;
           ++taken;
-          offer({cut, 1, false, false, 0, 0, 0});
+          offer({.cut = cut});
+          // Where a part needs much, its columns may be taken one after the other.
+          const Block part = block_of(p, cut);
+          if (part.groups * ((part.rows + part.columns) * part.depth * p.operand_bytes +
+                             part.rows * part.columns * p.partial_bytes) >
+              m.memory / 8)
+            for (const int64_t serial : {2, 4, 8, 16})
+              if (part.columns >= serial * columns_grain) offer({.cut = cut, .serial = serial});
           for (const int64_t shifts : {2, 4, 8, 16}) {
             if (!r.options.rotate) break;
             const bool a = cut.columns % shifts == 0, b = cut.rows % shifts == 0;
             if (div_up(p.depth, cut.depth) < shifts * product_depth_grain(p.operand_bytes)) break;
-            if (a && b) offer({cut, shifts, true, true, 0, 0, 0});
-            if (b) offer({cut, shifts, false, true, 0, 0, 0});
-            if (a) offer({cut, shifts, true, false, 0, 0, 0});
+            if (a && b) offer({.cut = cut, .shifts = shifts, .shift_a = true, .shift_b = true});
+            if (b) offer({.cut = cut, .shifts = shifts, .shift_a = false, .shift_b = true});
+            if (a) offer({.cut = cut, .shifts = shifts, .shift_a = true, .shift_b = false});
           }
         }
       }
@@ -245,7 +284,7 @@ void plan_product(const PlanRequest& r) {
     least = std::min(least, c.temp);
   }
   for (const Candidate& c : kept) {
-    OpPlan plan = r.start(c.shifts > 1 ? "compute shift" : "gather all");
+    OpPlan plan = r.start(c.shifts > 1 ? "compute shift" : c.serial > 1 ? "gather in serial parts" : "gather all");
     lay_out(m, p, c, plan);
     set_layouts(r, p, c, plan);
     plan.text = text_of(p, c);

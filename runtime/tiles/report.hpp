@@ -195,6 +195,7 @@ struct SearchReport {
 
 struct Report {
   std::string program;  ///< name
+  std::string source;   ///< script and options that made it; may be empty
   Machine machine;
   ReportOptions options;
 

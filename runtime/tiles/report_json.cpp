@@ -219,6 +219,7 @@ Json run_json(const Report& r) {
                        {"first", t.first},
                        {"last", t.last}});
   return {{"name", r.program},
+          {"source", r.source},
           {"machine", machine_json(r.machine)},
           {"options",
            {{"available_memory_proportion", proportion(r.options.available_memory_permille)},
@@ -287,8 +288,8 @@ std::string page_text(std::span<const Report> runs, std::span<const Report> agai
   std::string data;
   for (const char c : dump(all_json(runs, against))) c == '<' ? data += "\\u003c" : data += c;
   std::string js;
-  for (const std::string_view part :
-       {"base.js", "summary.js", "timeline.js", "memory.js", "liveness.js", "tree.js", "ops.js", "main.js"})
+  for (const std::string_view part : {"base.js", "summary.js", "compare.js", "timeline.js", "memory.js", "liveness.js",
+                                      "tree.js", "ops.js", "main.js"})
     js += page_file(part);
   std::string page;
   std::string_view rest = page_file("page.html");

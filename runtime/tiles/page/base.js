@@ -185,7 +185,7 @@ function axis(context, most, area, text) {
 const colourOf = (variable) => css(variable.slice(6, -1));  // of "var(--name)"
 
 // A table that sorts on its heads and filters on its text. columns: {name, title, number, text(row), sort(row)}
-function table(columns, rows, { pick, picked, sort, filter = "", limit = 2000 } = {}) {
+function table(columns, rows, { pick, picked, sort, filter = "", limit = 200 } = {}) {
   let by = sort ? columns.find((c) => c.name === sort) : null, down = true, chosen = picked, wanted = filter;
   const head = el("tr"), body = el("tbody");
   const node = el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), body));
@@ -216,7 +216,8 @@ function table(columns, rows, { pick, picked, sort, filter = "", limit = 2000 } 
       return line;
     }));
     if (!list.length) body.append(el("tr", {}, el("td", { colspan: columns.length, class: "empty" }, "Nothing matches.")));
-    else if (list.length > limit) body.append(el("tr", {}, el("td", { colspan: columns.length, class: "empty" }, `${fmt.whole(list.length - limit)} more: filter to see them.`)));
+    else if (list.length > limit) body.append(el("tr", {}, el("td", { colspan: columns.length, class: "empty" }, `${fmt.whole(list.length - limit)} more: filter, or `,
+      el("button", { type: "button", onclick() { limit = Infinity; fill(); } }, "show all"))));
   }
   heads();
   fill();

@@ -68,7 +68,7 @@ function livenessSection() {
     if (o.temp_bytes) found.push({ name: `temporaries of ${o.label}`, spec: "", layout: o.plan, category: "temporaries", tile_bytes: o.temp_bytes, bytes: points.temp_bytes[cursor], first: cursor, last: cursor });
     return found;
   }
-  const list = table(columns, live(), { sort: "tile", limit: 200 });
+  const list = table(columns, live(), { sort: "tile" });
   function set(point) {
     if (point < 0 || point >= n) return;
     cursor = point;

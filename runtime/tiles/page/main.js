@@ -9,9 +9,9 @@
     document.title = `${RUN.name} · pxl profile`;
     document.getElementById("title").textContent = RUN.name;
     document.getElementById("subtitle").textContent = `on ${RUN.machine.name}, ${fmt.whole(RUN.machine.tiles)} tiles of ${fmt.bytes(RUN.machine.bytes_per_tile)}` +
-      (OTHER ? `, against ${OTHER.name} on ${OTHER.machine.name}` : "");
+      (RUN.source ? `; ${RUN.source}` : "") + (OTHER ? `, against ${OTHER.source || OTHER.name}` : "");
     const live = livenessSection();
-    const sections = [summarySection(), timelineSection((point) => { live.set(point); live.node.scrollIntoView({ behavior: "smooth" }); }), memorySection(),
+    const sections = [summarySection(), ...(OTHER ? [compareSection()] : []), timelineSection((point) => { live.set(point); live.node.scrollIntoView({ behavior: "smooth" }); }), memorySection(),
       live.node, treeSection(), ...opsSection(), modelSection()];
     main.replaceChildren(...sections);
     nav.replaceChildren(...sections.map((s) => el("a", { href: "#" + s.id }, s.querySelector("h2").textContent)));

@@ -13,7 +13,7 @@ function summarySection() {
   for (const p of RUN.problems) {
     const at = RUN.ops[p.op];
     node.append(el("div", { class: "banner", role: "alert" }, el("b", {}, "Does not fit. "), `${p.message[0].toUpperCase()}${p.message.slice(1)}.`,
-      at && el("div", {}, `While ${at.label} runs${at.where ? `, ${at.where}` : ""}.`),
+      at && el("div", {}, p.point >= 0 ? `While ${at.label} runs${at.where ? `, ${at.where}` : ""}.` : `${at.label}${at.where ? `, ${at.where},` : ""} has most of any op.`),
       p.tensors.length > 0 && el("div", {}, "Largest there: ", p.tensors.slice(0, 6).map((x) => `${RUN.tensors[x.tensor].name} ${fmt.bytes(x.bytes)}`).join(", "), ".")));
   }
   const card = (label, value, note, change) => el("div", { class: "card" }, el("div", { class: "label" }, label), el("div", { class: "value" }, value),
