@@ -189,7 +189,7 @@ def browse(folder):
             return driver.execute_script("""
                 const heads = [...document.querySelectorAll('#ops th')].map((h) => h.textContent);
                 const i = heads.indexOf(arguments[0]);
-                return [...document.querySelectorAll('#ops tbody tr')].map((r) => r.cells[i].textContent);""", column)
+                return [...document.querySelectorAll('#ops tbody tr')].filter((r) => r.cells.length > 1).map((r) => r.cells[i].textContent);""", column)
 
         def head(title):
             driver.execute_script("[...document.querySelectorAll('#ops th button')].find((b) => b.textContent === arguments[0]).click()", title)
@@ -236,6 +236,8 @@ def browse(folder):
         check("page: a comparison", None if many("#summary .delta.worse, #summary .delta.better") and "%" in text and "against" in one("#subtitle").text
               else text[:300])
         changes = cells("Change")
+        verdict = one("#compare .verdict").text
+        check("page: a comparison in a sentence", None if re.search(r"(fewer|more) cycles a run", verdict) and len(many("#compare .pair")) == 4 else verdict)
         check("page: changes of ops", None if any(re.match(r"[+−][\d,]+$", c) for c in changes) else str(changes[:9]))
         check("page: the console of compared.html", "; ".join(errors()))
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/base/diagnostic.hpp"
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl::tiles {
@@ -50,15 +51,21 @@ class Fitting {
     now_ = missing(m_, *memory_);
     if (now_.worst == 0) return std::move(memory_);
     const std::vector<int> fastest = choice();
+    // What bytes at any price do not bring to fit nothing will.
+    if (!fits_at(highest_price)) {
+      take(fastest);
+      return std::make_unique<Memory>(m_);
+    }
+    take(fastest);
+    memory_ = std::make_unique<Memory>(m_);
     single_moves();
-    if (now_.worst > 0 && code_could_fit()) with_price(fastest);
-    // A program that does not fit is shown with its fastest plans: slower ones would not run either.
-    if (now_.worst > 0) take(fastest), memory_ = std::make_unique<Memory>(m_);
+    if (now_.worst > 0) with_price(fastest);
     for (size_t n = 0; n < fastest.size(); ++n) m_.search.moves += fastest[n] != m_.nodes()[n].chosen;
     return std::move(memory_);
   }
 
  private:
+  static constexpr int highest_price = 28;  // as a power of two, of a thousandth of a cycle for a byte
   static constexpr int most_rounds = 24;
   static constexpr size_t most_at_once = 64;
 
@@ -101,40 +108,24 @@ class Fitting {
     }
   }
 
-  /// Whether the least code of all plans together could run.
-  bool code_could_fit() const {
-    int64_t least = 0;
-    for (int node = 0; node < static_cast<int>(m_.nodes().size()); ++node) {
-      int64_t of_node = INT64_MAX;
-      for (const OpPlan& p : m_.plans_of(node))
-        of_node = std::min(of_node, control_bytes_a_step * p.control_steps + phase_code_bytes * p.phases);
-      if (of_node < INT64_MAX) least += saturating_product(m_.nodes()[static_cast<size_t>(node)].ops, of_node);
-    }
-    return least <= m_.machine().executable;
+  /// Whether the program fits with what the search chooses at a price, which is then taken.
+  bool fits_at(int price) {
+    check_interrupt();
+    take(solve(m_.priced(int64_t{1} << price)).choice);
+    memory_ = std::make_unique<Memory>(m_);
+    return missing(m_, *memory_).worst == 0;
   }
 
-  /// The least price at which the program fits, to a power of two; nothing changes where there is none.
+  /// The choices at the least price at which the program fits, to a power of two, given that it fits at the highest.
   void with_price(const std::vector<int>& fastest) {
-    const std::vector<int> before = choice();
-    std::vector<int> best;
-    const auto fits = [&](int64_t price) {
-      check_interrupt();
-      const std::vector<int> found = solve(m_.priced(price)).choice;
-      take(found);
-      auto memory = std::make_unique<Memory>(m_);
-      const bool enough = missing(m_, *memory).worst == 0;
-      if (enough) best = found, memory_ = std::move(memory), now_ = {};
-      return enough;
-    };
-    // What the highest price does not bring to fit nothing will.
-    int low = 3, high = 28;  // powers of two
-    if (fits(int64_t{1} << high))
-      while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        (fits(int64_t{1} << middle) ? high : low) = middle;
-      }
-    take(best.empty() ? before : best);
-    if (!best.empty()) give_back(fastest);
+    int low = 3, high = highest_price;
+    while (high - low > 1) {
+      const int middle = (low + high) / 2;
+      (fits_at(middle) ? high : low) = middle;
+    }
+    now_ = {};
+    if (!fits_at(high)) throw Error("a price no longer lets the program fit", {}, Fault::internal);
+    give_back(fastest);
   }
 
   /// Choices of the fastest schedule return where the program fits all the same, those that gain most first.

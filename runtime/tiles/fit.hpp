@@ -11,7 +11,8 @@ namespace pxl::tiles {
 /// had. First single choices are changed that free most bytes, at the moment at which the fullest tile is fullest, for
 /// the cycles they cost: plans with smaller temporaries or less code, layouts of what is live then. What makes the
 /// shortage greater is taken back. Where that does not do, the search runs anew with a price on every byte, which rises
-/// until the program fits. Counts what was changed in Mapping::search.
+/// until the program fits. Where the highest one does not do, the fastest plans stay. Counts what was changed in
+/// Mapping::search.
 std::unique_ptr<Memory> fit(Mapping& mapping);
 
 }  // namespace pxl::tiles

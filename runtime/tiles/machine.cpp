@@ -55,7 +55,6 @@ Machine mk1() {
   m.executable = 131'072;
   m.clock = 1'600'000'000;
   m.units_f16_f16 = 8;
-  m.units_f16_f32 = 8;
   m.units_f32 = 8;
   m.units_f8 = 0;
   return m;
