@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/tiles/report_json.hpp"
 #include "tests/unit/tiles/consistent.hpp"
 #include "tests/unit/tiles/programs.hpp"
 
@@ -181,5 +182,11 @@ TEST_CASE("extreme programs end") {
   deep.main().add_call(*below, {variable(deep, {8}, "x")});
   const Report many = report(deep);
   CHECK_FALSE(many.timeline_complete);
+  CHECK(many.timeline.size() >= 40'000);
+  // What is cut says so.
+  CHECK(summary_text(many).find("more steps than are kept") != std::string::npos);
+  const std::string trace = trace_text({&many, 1});
+  CHECK(trace.find("\"complete\":false") != std::string::npos);
+  CHECK(trace.find("the run goes on") != std::string::npos);
   CHECK(many.graphs.back().runs == int64_t{1} << 29);
 }
