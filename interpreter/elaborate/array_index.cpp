@@ -7,6 +7,7 @@
 
 #include "interpreter/elaborate/internal.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/tensor/gather.hpp"
 
 namespace pxl {
 
@@ -254,21 +255,7 @@ Value array_get(Interpreter& in, const Array& a, const Value& key) {
     return a.reshaped({a.size() / plan.run, plan.run}).rows(row, row + 1).reshaped(plan.shape);
   }
   Array out(a.dtype(), plan.shape);
-  std::byte* to = out.mutable_raw();
-  const size_t bytes = static_cast<size_t>(plan.run) * width;
-  const auto from = [&](size_t i) { return a.raw() + static_cast<size_t>(plan.offsets[i]) * width; };
-  // Long runs that lie apart come from memory: the next ones are asked for while one is copied.
-  constexpr size_t line = 64, ahead = 2;
-  const size_t count = plan.offsets.size();
-  const auto fetch = [&](size_t i) {
-    if (bytes < 4 * line || i >= count) return;
-    for (const std::byte* p = from(i); p < from(i) + bytes; p += line) __builtin_prefetch(p);
-  };
-  for (size_t i = 0; i < ahead; ++i) fetch(i);
-  for (size_t i = 0; i < count; ++i, to += bytes) {
-    fetch(i + ahead);
-    std::memcpy(to, from(i), bytes);
-  }
+  gather(a.raw(), width, plan.offsets, static_cast<size_t>(plan.run) * width, out.mutable_raw());
   return out;
 }
 

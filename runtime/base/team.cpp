@@ -26,8 +26,8 @@ void pause_once() {
 #endif
 }
 
-// About 20 to 50 microseconds: longer than what lies between two steps of a training loop.
-constexpr int spins_before_sleep = 2000;
+// About 50 to 120 microseconds: longer than what lies between two steps of a training loop, large batches included.
+constexpr int spins_before_sleep = 5000;
 // The caller works alone once waiting for threads that other work kept from running has cost it `most_lost` more than
 // the team saved; what was saved before counts up to `most_credit`. Nanoseconds. The times alone double while trying
 // the team again fails.

@@ -19,6 +19,8 @@ constexpr int64_t panel_elements = 1 << 17;
 constexpr int64_t least_rows = 64, most_rows = 256;
 // Matrices of a batch from which on these need not be divided.
 constexpr int64_t many_matrices = 8;
+// Rows of weights whose columns of the result are handed on at once.
+constexpr int64_t pair_rows = 128;
 
 // Multiplications below which dividing and folding cannot pay.
 constexpr int64_t smallest_work = 1024;
@@ -40,56 +42,54 @@ void take_in_blocks(const TakeElements& take, const Buffers& b, float* values, i
 Kernel few_rows(const MatmulPlan& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   const int64_t slices = k >= 2048 ? 4 : k >= 256 ? 2 : 1;
-  const Own partial = own(slices * m * n);
+  const int64_t size = skinny_panels_size(m, n), panel = m * skinny_panel;
+  const Own partial = own(slices * size);
+  // A product with one slice is divided by columns of w instead.
+  const auto slice = [=](const Buffers& b, int64_t s, int64_t first, int64_t last) {
+    SkinnyForward f;
+    f.x = b.input<float>(o.a);
+    f.ldx = k;
+    f.w = b.input<float>(o.b) + first;
+    f.ldw = n;
+    f.m = m;
+    f.n = last - first;
+    f.k0 = k * s / slices;
+    f.k1 = k * (s + 1) / slices;
+    f.out = partial->data() + s * size + first * m;
+    skinny().forward(f);
+  };
   std::vector<Phase> phases;
   if (slices == 1) {
-    // Short columns: divided by columns of w instead.
-    phases.push_back({n, 64, [=](const Buffers& b, int64_t begin, int64_t end) {
-                        if (begin >= end) return;
-                        SkinnyForward f{b.input<float>(o.a),
-                                        k,
-                                        b.input<float>(o.b) + begin,
-                                        n,
-                                        m,
-                                        end - begin,
-                                        0,
-                                        k,
-                                        partial->data() + begin,
-                                        n,
-                                        false};
-                        skinny().forward(f);
+    phases.push_back({n, skinny_panel, [=](const Buffers& b, int64_t begin, int64_t end) {
+                        if (begin < end) slice(b, 0, begin, end);
                       }});
   } else {
     phases.push_back({slices, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                        for (int64_t s = begin; s < end; ++s) {
-                          SkinnyForward f{b.input<float>(o.a),
-                                          k,
-                                          b.input<float>(o.b),
-                                          n,
-                                          m,
-                                          n,
-                                          k * s / slices,
-                                          k * (s + 1) / slices,
-                                          partial->data() + s * m * n,
-                                          n,
-                                          false};
-                          skinny().forward(f);
-                        }
+                        for (int64_t s = begin; s < end; ++s) slice(b, s, 0, n);
                       }});
   }
-  phases.push_back({m * n, 64, [=](const Buffers& b, int64_t begin, int64_t end) {
-                      const float* from = partial->data();
-                      float* to = o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : partial->data();
-                      for (int64_t i = begin; i < end; i += take_block) {
-                        const int64_t last = std::min(i + take_block, end);
-                        // The slices are added in their order, and to the first one's place where nothing is stored.
-                        for (int64_t j = i; j < last; ++j) to[j] = from[j];
-                        for (int64_t s = 1; s < slices; ++s) {
-                          const float* more = from + s * m * n;
-                          for (int64_t j = i; j < last; ++j) to[j] += more[j];
+  // By columns: what reads the result next divides it so, and finds it in its own cache.
+  const Own result = o.out >= 0 ? nullptr : own(m * n);
+  phases.push_back({n, skinny_panel, [=](const Buffers& b, int64_t begin, int64_t end) {
+                      float* to = result ? result->data() : b.output<float>(static_cast<size_t>(o.out));
+                      for (int64_t c = begin; c < end; c += skinny_panel) {
+                        const int64_t count = std::min(skinny_panel, end - c);
+                        const float* from = partial->data() + c / skinny_panel * panel;
+                        for (int64_t i = 0; i < m; ++i, from += skinny_panel) {
+                          float* row = to + i * n + c;
+                          // The slices are added in their order.
+                          std::copy_n(from, count, row);
+                          for (int64_t s = 1; s < slices; ++s)
+                            for (int64_t j = 0; j < count; ++j) row[j] += from[s * size + j];
                         }
-                        if (o.take) o.take(b, reinterpret_cast<std::byte*>(to + i), i, last);
                       }
+                      if (!o.take || begin >= end) return;
+                      if (end - begin == n) {
+                        take_in_blocks(o.take, b, to, 0, m * n);
+                        return;
+                      }
+                      for (int64_t i = 0; i < m; ++i)
+                        o.take(b, reinterpret_cast<std::byte*>(to + i * n + begin), i * n + begin, i * n + end);
                     }});
   return Kernel::divisible(std::move(phases), nanoseconds(p));
 }
@@ -100,9 +100,8 @@ Kernel few_rows_transposed(const MatmulPlan& p, const ProductOptions& o) {
   const Own result = o.out >= 0 ? nullptr : own(m * n);
   return Kernel::divisible(n, 16, nanoseconds(p), [=](const Buffers& b, int64_t begin, int64_t end) {
     float* to = result ? result->data() : b.output<float>(static_cast<size_t>(o.out));
-    constexpr int64_t rows = 128;
-    for (int64_t r = begin; r < end; r += rows) {
-      const int64_t last = std::min(r + rows, end);
+    for (int64_t r = begin; r < end; r += pair_rows) {
+      const int64_t last = std::min(r + pair_rows, end);
       SkinnyBackward f;
       f.w = b.input<float>(o.b);
       f.ldw = k;
@@ -127,6 +126,16 @@ struct SinkContext {
   int64_t n;
 };
 
+/// Hands the rows of the gradient on to what follows the product.
+void sink_to(SkinnyBackward& f, SinkContext& context) {
+  f.sink = [](void* c, int64_t row, int64_t rows, float* g) {
+    const SinkContext& s = *static_cast<const SinkContext*>(c);
+    s.options->take(*s.buffers, reinterpret_cast<std::byte*>(g), row * s.n, (row + rows) * s.n);
+  };
+  f.context = &context;
+  f.scratch = scratch<float, 9>(static_cast<size_t>(std::max(2 * f.n, skinny_sink_elements)));
+}
+
 /// x[k, m]^T @ dy[k, n], k small: one or two rows of the result at a time, the update of a weight matrix folded in.
 Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
@@ -150,12 +159,7 @@ Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
     }
     if (o.out < 0) {
       SinkContext context{&o, &b, n};
-      f.sink = [](void* c, int64_t row, int64_t rows, float* g) {
-        const SinkContext& s = *static_cast<const SinkContext*>(c);
-        s.options->take(*s.buffers, reinterpret_cast<std::byte*>(g), row * s.n, (row + rows) * s.n);
-      };
-      f.context = &context;
-      f.scratch = scratch<float, 9>(static_cast<size_t>(std::max(2 * n, skinny_sink_elements)));
+      sink_to(f, context);
       skinny().backward(f);
       return;
     }
@@ -171,6 +175,46 @@ Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
     }
   });
 }
+
+/// dy[m, n] @ w[k, n]^T and x[m, k]^T @ dy[m, n], the second of which changes w: see product_pair_kernel.
+struct Pair {
+  ProductOptions dx, dw;
+  size_t dw_in, dw_out;  ///< where the operands and results of dw begin
+  int64_t m, n, k;
+
+  void part(const Buffers& b, int64_t begin, int64_t end) const {
+    const Buffers update{b.in + dw_in, b.out + dw_out};
+    float* to =
+        dx.out >= 0 ? b.output<float>(static_cast<size_t>(dx.out)) : scratch<float, 11>(static_cast<size_t>(m * k));
+    SkinnyBackward f;
+    f.x = update.input<float>(dw.a);
+    f.ldx = k;
+    f.w = b.input<float>(dx.b);
+    f.ldw = n;
+    f.dy = b.input<float>(dx.a);
+    f.lddy = n;
+    f.m = m;
+    f.n = n;
+    f.dx = to;
+    f.lddx = k;
+    SinkContext context{&dw, &update, n};
+    if (dw.add_to >= 0) {
+      f.u = const_cast<float*>(update.input<float>(static_cast<size_t>(dw.add_to)));  // the op changes it in place
+      f.ldu = n;
+      f.alpha = dw.alpha;
+      f.add = true;
+    } else {
+      sink_to(f, context);
+    }
+    for (int64_t r = begin; r < end; r += pair_rows) {
+      f.k0 = r;
+      f.k1 = std::min(r + pair_rows, end);
+      skinny().backward(f);
+      if (!dx.take) continue;
+      for (int64_t i = 0; i < m; ++i) dx.take(b, reinterpret_cast<std::byte*>(to + i * k + r), i * k + r, i * k + f.k1);
+    }
+  }
+};
 
 /// Panels of each of so many matrices [m, n].
 int64_t panels_of(int64_t m, int64_t n, int64_t matrices) {
@@ -235,6 +279,23 @@ Kernel product_kernel(const MatmulPlan& p, ProductOptions o) {
   if (one && p.m <= skinny_rows && !p.ta && p.tb && o.add_to < 0) return few_rows_transposed(p, o);
   if (one && p.k <= skinny_rows && p.ta && !p.tb && p.m > skinny_rows) return few_terms(p, o);
   return panels(p, o);
+}
+
+bool product_pairs(const ProductUse& dx, const ProductUse& dw) {
+  const MatmulPlan &a = dx.plan, &b = dw.plan;
+  const bool shapes = a.batch.empty() && b.batch.empty() && !a.ta && a.tb && b.ta && !b.tb && a.m == b.k &&
+                      a.n == b.m && a.k == b.n && a.m <= skinny_rows && b.m > skinny_rows;
+  return shapes && !dx.options.half && !dw.options.half && dx.options.add_to < 0 &&
+         (dw.options.add_to >= 0 || dw.options.out < 0);
+}
+
+Kernel product_pair_kernel(const ProductUse& dx, const ProductUse& dw, size_t dw_in, size_t dw_out) {
+  const MatmulPlan& p = dx.plan;
+  const Pair pair{dx.options, dw.options, dw_in, dw_out, p.m, p.k, p.n};
+  return Kernel::divisible(p.n, 16, nanoseconds(p) + nanoseconds(dw.plan),
+                           [pair](const Buffers& b, int64_t begin, int64_t end) {
+                             if (begin < end) pair.part(b, begin, end);
+                           });
 }
 
 }  // namespace pxl

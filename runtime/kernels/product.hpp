@@ -42,4 +42,18 @@ bool product_takes(const TensorSpec& a, const TensorSpec& b, const TensorSpec& o
 /// in: a, b as the plan says (batches broadcast by its strides). Divisible.
 Kernel product_kernel(const MatmulPlan& plan, ProductOptions options);
 
+/// A product as a kernel does it.
+struct ProductUse {
+  MatmulPlan plan;
+  ProductOptions options;
+};
+
+/// Whether two products read the same matrix w[k, n] or change it in a way that one pass over it serves both:
+///   dx = dy[m, n] @ w^T, and dw = x[m, k]^T @ dy with `add_to` w, or with a `take` that changes w
+/// by shape; whether their operands are the same ones is for the caller to know.
+bool product_pairs(const ProductUse& dx, const ProductUse& dw);
+/// Each row of w is read for dx and then changed, while it is in registers or in the first-level cache; the bits are
+/// those of dx and then dw. in, out: those of dx, and from `dw_in` and `dw_out` on those of dw. Divisible.
+Kernel product_pair_kernel(const ProductUse& dx, const ProductUse& dw, size_t dw_in, size_t dw_out);
+
 }  // namespace pxl

@@ -14,7 +14,16 @@ namespace pxl {
 /// Rows up to which these are used: the accumulators of half as many fit the registers at once.
 inline constexpr int64_t skinny_rows = 16;
 
-/// out[m, n] (+)= x[m, k0:k1] @ w[k0:k1, n]; row-major, `ld*` are the distances of rows in elements; m <= skinny_rows.
+/// Columns that lie together in what `forward` gives.
+inline constexpr int64_t skinny_panel = 64;
+/// Floats that it needs for m rows and n columns.
+constexpr int64_t skinny_panels_size(int64_t m, int64_t n) {
+  return m * ((n + skinny_panel - 1) / skinny_panel * skinny_panel);
+}
+
+/// x[m, k0:k1] @ w[k0:k1, n] as panels: element (i, j) goes to out[j / skinny_panel][i][j % skinny_panel]; columns from
+/// n up to a whole panel hold what they like. x and w are row-major, `ld*` the distances of rows in elements;
+/// m <= skinny_rows.
 struct SkinnyForward {
   const float* x = nullptr;
   int64_t ldx = 0;
@@ -22,8 +31,6 @@ struct SkinnyForward {
   int64_t ldw = 0;
   int64_t m = 0, n = 0, k0 = 0, k1 = 0;
   float* out = nullptr;
-  int64_t ldo = 0;
-  bool accumulate = false;
 };
 
 /// For the rows k in [k0, k1) of w[k, n], with g[k, n] = sum_m x[m, k] dy[m, n]:

@@ -54,6 +54,11 @@ class Fuser {
       }
     }
     if (!n.kernel) n.kernel = make_kernel(*n.op);
+    if (n.product) {
+      ProductOptions options;
+      options.half = n.out[0]->spec.dtype == DType::float16;
+      n.use = std::make_shared<const ProductUse>(ProductUse{*n.product, options});
+    }
     c.elements = n.out[0]->spec.size();
     c.gives = n.product.has_value() || n.kernel.gives_elements();
     c.takes = n.kernel.takes_elements() && n.in.size() <= most_operands;
@@ -134,25 +139,6 @@ class Fuser {
     return true;
   }
 
-  /// Whether `later` must stay behind `earlier`.
-  bool depends(const Node& later, const Node& earlier) const {
-    if (later.effect && earlier.effect) return true;
-    for (const Tensor* t : later.in) {
-      if (!t) continue;
-      if (std::find(earlier.out.begin(), earlier.out.end(), t) != earlier.out.end()) return true;
-      for (int slot : earlier.modified)
-        if (root(earlier.in[static_cast<size_t>(slot)]) == root(t)) return true;
-    }
-    for (int slot : later.modified) {
-      const Tensor* changed = root(later.in[static_cast<size_t>(slot)]);
-      for (const Tensor* t : earlier.in)
-        if (t && root(t) == changed) return true;
-      for (const Tensor* t : earlier.out)
-        if (root(t) == changed) return true;
-    }
-    return false;
-  }
-
   /// Calls f with every node that runs between the group's place and node p, but those of the group.
   template <class F>
   bool none_between(const Members& g, int p, F&& f) {
@@ -169,12 +155,12 @@ class Fuser {
   }
 
   bool can_move_up(const Members& g, int p) {
-    return none_between(g, p, [&](const Node& between) { return depends(node(p), between); });
+    return none_between(g, p, [&](const Node& between) { return must_follow(c_.aliases, node(p), between); });
   }
   bool can_move_down(const Members& g, int p) {
     return none_between(g, p, [&](const Node& between) {
       for (int m : g.nodes)
-        if (depends(between, node(m))) return true;
+        if (must_follow(c_.aliases, between, node(m))) return true;
       return false;
     });
   }
@@ -222,6 +208,24 @@ class Fuser {
 };
 
 }  // namespace
+
+bool must_follow(const Aliases& aliases, const Node& later, const Node& earlier) {
+  if (later.effect && earlier.effect) return true;
+  for (const Tensor* t : later.in) {
+    if (!t) continue;
+    if (std::find(earlier.out.begin(), earlier.out.end(), t) != earlier.out.end()) return true;
+    for (int slot : earlier.modified)
+      if (aliases.root(earlier.in[static_cast<size_t>(slot)]) == aliases.root(t)) return true;
+  }
+  for (int slot : later.modified) {
+    const Tensor* changed = aliases.root(later.in[static_cast<size_t>(slot)]);
+    for (const Tensor* t : earlier.in)
+      if (t && aliases.root(t) == changed) return true;
+    for (const Tensor* t : earlier.out)
+      if (aliases.root(t) == changed) return true;
+  }
+  return false;
+}
 
 void fuse_groups(FoldContext& context) { Fuser(context).run(); }
 

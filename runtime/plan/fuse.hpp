@@ -13,7 +13,14 @@ void forget_aliases(FoldContext& context);
 /// they consume lives shorter and the weights are still in cache.
 void hoist_updates(FoldContext& context);
 
+/// Whether `later` must stay behind `earlier`: it reads what that one makes or changes, or changes what it reads.
+bool must_follow(const Aliases& aliases, const Node& later, const Node& earlier);
+
 /// Groups a product, or an op that gives its results by element, with the elementwise ops that follow it.
 void fuse_groups(FoldContext& context);
+
+/// The product that gives a layer's gradient of its input and the one that changes its weights, where both read the
+/// same gradient and nothing else comes between them, become one pass over the weights.
+void pair_products(FoldContext& context);
 
 }  // namespace pxl

@@ -270,6 +270,7 @@ class Joiner {
         last.in[1].kind == Ref::Kind::block) {
       options.add_to = last.in[0].index;
       options.alpha = *last.kernel.scale_added();
+      joined_.use = std::make_shared<const ProductUse>(ProductUse{plan, options});
       return product_kernel(plan, options);
     }
     const std::shared_ptr<const Group> g = group_;
@@ -278,6 +279,7 @@ class Joiner {
     };
     std::vector<Phase> phases;
     g->prepare(g, phases);
+    joined_.use = std::make_shared<const ProductUse>(ProductUse{plan, options});
     const Kernel product = product_kernel(plan, std::move(options));
     for (const Phase& p : product.phases()) phases.push_back(p);
     return Kernel::divisible(std::move(phases), work);

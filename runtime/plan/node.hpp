@@ -2,13 +2,14 @@
 // that rewrites (fold.hpp) may merge ops without touching the graph.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/graph/ir.hpp"
-#include "runtime/kernels/matmul.hpp"
+#include "runtime/kernels/product.hpp"
 
 namespace pxl {
 
@@ -38,9 +39,11 @@ struct Node {
   std::vector<const Plan*> callees;   ///< control ops, parallel to op->called
   bool effect = false;                ///< must run even if nobody reads its outputs
   std::optional<MatmulPlan> product;  ///< a float32 product of in[0] and in[1], transpositions folded
-  int64_t flops = 0;                  ///< of a joined node
-  Kernel kernel;                      ///< set by a rewrite; otherwise the row's
-  std::string note;                   ///< what a rewrite did, for print_plan
+  std::shared_ptr<const ProductUse>
+      use;            ///< of a float32 product whose kernel is made: how it is done, its results used
+  int64_t flops = 0;  ///< of a joined node
+  Kernel kernel;      ///< set by a rewrite; otherwise the row's
+  std::string note;   ///< what a rewrite did, for print_plan
 };
 
 /// Slot in which the inputs of called graph `which` begin: conditions and counters come first, and the inputs of an

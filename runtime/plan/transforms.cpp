@@ -25,6 +25,8 @@ constexpr PlanTransform table[] = {
     {"aliases", "readers of an in-place result read the variable itself", forget_aliases, false},
     {"hoist", "in-place updates move up behind the last reader of the old value", hoist_updates, false},
     {"fuse", "elementwise ops run with what gives them their operands, block by block", fuse_groups, false},
+    {"pair", "a layer's gradient of its input and the update of its weights run as one pass over the weights",
+     pair_products, false},
 };
 static_assert(std::size(table) <= 32, "PlanOptions::off has a bit for each");
 

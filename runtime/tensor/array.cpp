@@ -2,6 +2,7 @@
 #include "runtime/tensor/array.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace pxl {
 namespace {
 
 constexpr size_t alignment = 64;  ///< a cache line, and the widest vector register
+constexpr size_t huge_page = size_t{2} << 20;
 
 // More than the machine has can only end in swapping or in the kernel killing the process: memory is promised
 // at allocation and taken when written.
@@ -38,8 +40,9 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
     throw run_error(fmt::format("{} needs {} bytes, more than memory", text(spec), bytes)).as(codes::memory);
   };
   if (bytes > physical_memory()) refuse();
-  size_t rounded = (std::max<size_t>(static_cast<size_t>(bytes), 1) + alignment - 1) / alignment * alignment;
+  const size_t needed = std::max<size_t>(static_cast<size_t>(bytes), 1);
   if (zeroed) {
+    const size_t rounded = (needed + alignment - 1) / alignment * alignment;
     void* whole = std::calloc(1, rounded + alignment);
     if (!whole) refuse();
     void* data = whole;
@@ -47,8 +50,16 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
     std::align(alignment, rounded, data, room);
     return {static_cast<std::byte*>(data), [whole](std::byte*) { std::free(whole); }};
   }
-  auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
+  // Weights and data sets are read from end to end, or row by row in any order: with small pages the look-up of
+  // addresses costs as much as the memory. A last page that would be less than half full stays small.
+  const bool huge = needed >= huge_page;
+  const size_t step = huge ? huge_page : alignment;
+  const size_t rounded = (needed + step - 1) / step * step;
+  auto* data = static_cast<std::byte*>(std::aligned_alloc(step, rounded));
   if (!data) refuse();
+#if defined(MADV_HUGEPAGE)
+  if (huge) ::madvise(data, (needed + huge_page / 2) / huge_page * huge_page, MADV_HUGEPAGE);  // a wish: may fail
+#endif
   return {data, [](std::byte* p) { std::free(p); }};
 }
 

@@ -1,0 +1,114 @@
+// A layer's gradient of its input, dy @ w^T, and the update of its weights by x^T @ dy: one pass over w.
+#include <algorithm>
+
+#include "runtime/kernels/product.hpp"
+#include "runtime/plan/fuse.hpp"
+#include "runtime/transform/flops.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr int farthest = 256;  // nodes between the two
+
+class Pairer {
+ public:
+  explicit Pairer(FoldContext& context) : c_(context), nodes_(context.nodes) {}
+
+  void run() {
+    for (int p = 0; p < static_cast<int>(nodes_.size()); ++p) {
+      if (!eligible(p) || !node(p).use->plan.tb) continue;
+      const auto readers = c_.consumers.find(node(p).in[node(p).use->options.a]);
+      if (readers == c_.consumers.end()) continue;
+      for (int q : readers->second)
+        if (q > p && q - p <= farthest && eligible(q) && fit(node(p), node(q)) && merge(p, q)) break;
+    }
+  }
+
+ private:
+  Node& node(int p) { return nodes_[static_cast<size_t>(p)]; }
+  const Tensor* root(const Tensor* t) const { return c_.aliases.root(t); }
+
+  bool eligible(int p) {
+    const Node& n = node(p);
+    return n.op && n.use && n.alias < 0 && n.views.empty() && n.reuse.empty() && n.callees.empty() && !n.effect;
+  }
+
+  bool fit(const Node& dx, const Node& dw) const {
+    if (!product_pairs(*dx.use, *dw.use) || dw.in[dw.use->options.b] != dx.in[dx.use->options.a]) return false;
+    // The weights are changed by the update alone, and read by the other product alone, as its matrix.
+    const Tensor* w = root(dx.in[dx.use->options.b]);
+    bool changes = false;
+    for (int slot : dw.modified) {
+      const Tensor* changed = root(dw.in[static_cast<size_t>(slot)]);
+      changes = changes || changed == w;
+      for (size_t i = 0; i < dx.in.size(); ++i)
+        if (dx.in[i] && root(dx.in[i]) == changed && (changed != w || i != dx.use->options.b)) return false;
+    }
+    if (!changes || !dx.modified.empty()) return false;
+    if (dw.use->options.add_to >= 0 && root(dw.in[static_cast<size_t>(dw.use->options.add_to)]) != w) return false;
+    // Neither product of the update reads what it changes, nor what the other one makes.
+    for (size_t slot : {dw.use->options.a, dw.use->options.b})
+      for (int changed : dw.modified)
+        if (root(dw.in[slot]) == root(dw.in[static_cast<size_t>(changed)])) return false;
+    return std::none_of(dx.out.begin(), dx.out.end(),
+                        [&](const Tensor* t) { return std::find(dw.in.begin(), dw.in.end(), t) != dw.in.end(); });
+  }
+
+  /// The pair runs where the first is, if the second may move up to it, or where the second is.
+  bool merge(int p, int q) {
+    bool up = true, down = true;
+    for (int between = p + 1; between < q && (up || down); ++between) {
+      if (!node(between).op) continue;
+      up = up && !must_follow(c_.aliases, node(q), node(between));
+      down = down && !must_follow(c_.aliases, node(between), node(p));
+    }
+    if (!up && !down) return false;
+    Node pair = joined(node(p), node(q));
+    node(p) = node(q) = Node();
+    node(up ? p : q) = std::move(pair);
+    return true;
+  }
+
+  static std::string name(const Node& n) {
+    const std::string note = n.note.empty() ? "" : n.note.substr(1);
+    const std::string_view op = n.op->row->name;
+    return n.product ? std::string(op) + (note.empty() ? "" : "[" + note + "]") : note;
+  }
+  static int64_t flops(const Node& n) { return n.flops > 0 ? n.flops : flops_of(*n.op); }
+
+  static Node joined(const Node& dx, const Node& dw) {
+    Node n;
+    n.op = dw.op;
+    n.in = dx.in;
+    n.in.insert(n.in.end(), dw.in.begin(), dw.in.end());
+    n.out = dx.out;
+    n.out.insert(n.out.end(), dw.out.begin(), dw.out.end());
+    for (int slot : dw.modified) n.modified.push_back(static_cast<int>(dx.in.size()) + slot);
+    n.flops = flops(dx) + flops(dw);
+    n.note = " " + name(dx) + ", " + name(dw);
+    // What runs before the products: the last phase of each is its product.
+    std::vector<Phase> phases(dx.kernel.phases().begin(), dx.kernel.phases().end() - 1);
+    const size_t in = dx.in.size(), out = dx.out.size();
+    for (size_t i = 0; i + 1 < dw.kernel.phases().size(); ++i) {
+      const Phase& phase = dw.kernel.phases()[i];
+      phases.push_back(
+          {phase.units, phase.grain, [part = phase.part, in, out](const Buffers& b, int64_t begin, int64_t end) {
+             part({b.in + in, b.out + out}, begin, end);
+           }});
+    }
+    const Kernel pair = product_pair_kernel(*dx.use, *dw.use, in, out);
+    phases.push_back(pair.phases().back());
+    n.kernel = Kernel::divisible(std::move(phases), pair.work());
+    return n;
+  }
+
+  FoldContext& c_;
+  std::vector<Node>& nodes_;
+};
+
+}  // namespace
+
+void pair_products(FoldContext& context) { Pairer(context).run(); }
+
+}  // namespace pxl

@@ -1,0 +1,14 @@
+// Rows of a host array picked by position, as a training loop picks its batch: bound by the memory they lie in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace pxl {
+
+/// Copies the runs of `bytes` bytes that begin at `from + offsets[i] * width` to `to`, one after another; what is large
+/// is shared out among the team's threads.
+void gather(const std::byte* from, size_t width, std::span<const int64_t> offsets, size_t bytes, std::byte* to);
+
+}  // namespace pxl
