@@ -2,6 +2,7 @@
 
 Each case is a function that gets a folder of its own and the command, and gives the problem or None.
 """
+import html.parser
 import json
 import os
 import pathlib
@@ -41,6 +42,15 @@ class Cli:
         done = subprocess.run([str(self.pxl), *map(str, arguments)], cwd=self.folder, input=stdin, capture_output=True,
                               text=True, errors="replace", timeout=LIMIT, env=dict(os.environ, NO_COLOR="1", **(env or {})))
         return done.returncode, done.stdout, done.stderr
+
+
+    def processor_seconds(self, *arguments):
+        """What the command takes of a processor, user and system."""
+        process = subprocess.Popen([str(self.pxl), *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return usage.ru_utime + usage.ru_stime
 
 
 def differ(what, got, wanted):
@@ -203,13 +213,11 @@ def check_is_fast_enough_for_every_save(cli):
               + "".join(f"    x = l{i}(x)\n" for i in range(20)) + "    return x\n  }\n}\nprogram p {\n"
               "  stream in a: float32[8, 64]\n  facts, g = Net().create_graph(a.spec)\n  net = g.bind(facts.init())\n"
               "  stream out y = net(host_load(a))\n}\n")
-    best = 1e9
-    for _ in range(3):
-        start = time.monotonic()
-        differ("result", cli.run("check", "a.pxl"), (0, "", ""))
-        best = min(best, time.monotonic() - start)
-    if best > 0.5:
-        raise AssertionError(f"1,000 lines took {best:.2f} s")
+    differ("result", cli.run("check", "a.pxl"), (0, "", ""))
+    # Of the processor's time: other work on the machine does not count.
+    best = min(cli.processor_seconds("check", "a.pxl") for _ in range(5))
+    if best > 0.1:
+        raise AssertionError(f"1,000 lines took {best:.3f} s")
 
 
 @case
@@ -321,6 +329,89 @@ def graph_draws_modules_and_called_graphs(cli):
         differ("svg", cli.run("graph", "-o", "net.svg", "net.pxl"), (0, "", ""))
         root = xml.etree.ElementTree.parse(cli.folder / "net.svg").getroot()
         differ("root", root.tag, "{http://www.w3.org/2000/svg}svg")
+
+
+@case
+def large_graphs_stay_readable(cli):
+    """2,000 ops, with and without modules: boxes stay few, nothing is lost, and graphviz is done in seconds."""
+    flat = "".join(f"  y{i + 1} = tanh(y{i} * 2) + y{i // 2}\n" for i in range(700))
+    cli.write("flat.pxl", "program p {\n  variable w: float32[4] = 1\n  y0 = w + 1\n" + flat + "  stream out y = y700\n}\n")
+    cli.write("deep.pxl", NET.replace("Session(train()).run(x = ones([4, 8]))", "").replace("n: int = 2", "n: int = 300"))
+    for name, least in (("flat.pxl", 2100), ("deep.pxl", 1800)):
+        code, out, _ = cli.run("graph", "--json", name)
+        graphs = json.loads(out)["graphs"]
+        every = sorted(op for g in graphs for n in g["nodes"] for op in n["ops"])
+        if len(every) < least:
+            raise AssertionError(f"{name}: only {len(every)} ops")
+        code, dot, err = cli.run("graph", name)
+        differ("status", (code, err), (0, ""))
+        boxes = re.findall(r"^ +g\d+_n\d+ \[label=\"(.*?)\"", dot, re.M)
+        if len(boxes) > 360:
+            raise AssertionError(f"{name}: {len(boxes)} boxes")
+        stands = sum(int(m.group(1)) if (m := re.search(r"(\d+) (?:ops|calls)\b", b)) else 0 for b in boxes)
+        if not 0.9 * len(every) <= stands <= len(every):
+            raise AssertionError(f"{name}: the boxes stand for {stands} of {len(every)} ops")
+    code, out, _ = cli.run("graph", "deep.pxl")
+    holds("modules of a list", out, "blocks.0 to blocks.")
+    if shutil.which("dot"):
+        start = time.monotonic()
+        differ("svg", cli.run("graph", "-o", "deep.svg", "deep.pxl"), (0, "", ""))
+        if time.monotonic() - start > 30:
+            raise AssertionError("graphviz took more than 30 s")
+
+
+# ---- documentation ----------------------------------------------------------------------------------------------
+
+class Page(html.parser.HTMLParser):
+    """Checks that elements nest, and collects links and anchors."""
+    EMPTY = {"meta"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.links, self.anchors, self.problems = [], [], set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.links += [attributes[k] for k in ("href", "src") if k in attributes]
+        self.anchors.add(attributes.get("id"))
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"</{tag}> at {self.getpos()}")
+
+
+@case
+def pages_of_ops_modules_and_files(cli):
+    code, out, err = cli.run("doc", "gelu")
+    differ("status", (code, err), (0, ""))
+    for part in ("gelu(t)", "formula", "example", "GeluGrad"):
+        holds("op", out, part)
+    holds("declaration", cli.run("doc", "nn.Linear")[1], "out_features: int")
+    holds("word", cli.run("doc", "param")[1], "param")
+    cli.write("mine.pxl", "# Layers of mine.\n\n## Doubles `x` <twice>.\n##\n##     print(Twice()(2) < 5)\nmodule Twice(n: int = 2) {\n"
+              "  build(x) { return x * n }\n}\n## How often.\noption often: int = 3\ndef _hidden() { return 1 }\n")
+    code, out, err = cli.run("doc", "mine.pxl")
+    differ("status", (code, err), (0, ""))
+    for part in ("Layers of mine.", "module Twice(n: int = 2)", "Doubles `x` <twice>.", "option often: int = 3"):
+        holds("file", out, part)
+    if "_hidden" in out:
+        raise AssertionError(out)
+    for name in ("gelu", "nn", "optim", "ops.var_updates", "mine.pxl", ""):
+        code, out, err = cli.run("doc", "--html", *([name] if name else []))
+        differ("status", (code, err), (0, ""))
+        page = Page(out)
+        differ(f"{name}: elements", (page.open, page.problems), ([], []))
+        differ(f"{name}: links", [l for l in page.links if not (l.startswith("#") and l[1:] in page.anchors)], [])
+    differ("to a file", cli.run("doc", "-o", "nn.html", "nn"), (0, "", ""))
+    holds("to a file", cli.read("nn.html"), "<!doctype html>")
+    code, _, err = cli.run("doc", "nn.Linaer")
+    differ("unknown", code, 2)
+    holds("unknown", err, "did you mean `nn.Linear`?")
+    entry = json.loads(cli.run("doc", "--json", "gelu")[1])["entries"][0]
+    differ("object", (entry["kind"], entry["signature"]), ("op", "gelu(t)"))
 
 
 # ---- objects ----------------------------------------------------------------------------------------------------

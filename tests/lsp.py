@@ -233,6 +233,44 @@ def hints(client):
     check(len(tokens) % 5 == 0 and len(tokens) > 200, "semantic tokens")
 
 
+def across_files(client):
+    """References and new names of a declaration in every file that imports it, open or not."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "parts").mkdir()
+        texts = {"parts/layers.pxl": "module Block { build(x) { return x } }\nb = Block()\n",
+                 "main.pxl": "from parts.layers import Block\nfrom nn import Linear\nprint(Block(), Linear(2))\n",
+                 "other.pxl": "from parts.layers import Block as B, b\nimport parts.layers as l\nprint(B(), l.Block(), l.b)\n",
+                 "apart.pxl": "def Block() { return 1 }\nprint(Block())  # layers\n"}
+        for name, text in texts.items():
+            (folder / name).write_text(text)
+        uri = lambda name: (folder / name).as_uri()
+
+        def after(changes):
+            out = {}
+            for name, text in texts.items():
+                lines = text.split("\n")
+                for e in sorted(changes.get(uri(name), []), key=lambda e: -e["range"]["start"]["character"]):
+                    at, to = e["range"]["start"], e["range"]["end"]
+                    line = lines[at["line"]]
+                    lines[at["line"]] = line[:at["character"]] + e["newText"] + line[to["character"]:]
+                out[name] = "\n".join(lines)
+            return out
+
+        wanted = {"parts/layers.pxl": "module Cell { build(x) { return x } }\nb = Cell()\n",
+                  "main.pxl": "from parts.layers import Cell\nfrom nn import Linear\nprint(Cell(), Linear(2))\n",
+                  "other.pxl": "from parts.layers import Cell as B, b\nimport parts.layers as l\nprint(B(), l.Cell(), l.b)\n",
+                  "apart.pxl": texts["apart.pxl"]}
+        client.open(texts["main.pxl"], uri("main.pxl"))
+        places = client.here("references", "Block(), Lin", context={"includeDeclaration": True})
+        check(sorted(pathlib.Path(p["uri"]).name for p in places) == ["layers.pxl"] * 2 + ["main.pxl"] * 2 + ["other.pxl"] * 2,
+              "references across files", places)
+        changes = client.here("rename", "Block(), Lin", newName="Cell")["changes"]
+        got = after(changes)
+        check(got == wanted, "rename from an import", got)
+        check(client.here("prepareRename", "Linear(2)") is not None, "a name of the library")
+
+
 def imports(client):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "my layers.pxl"
@@ -309,7 +347,7 @@ def statuses(pxl):
 
 
 def lsp_tests(pxl, add):
-    for case in (navigation, renaming, hovering, completing, diagnostics, formatting, hints, imports, protocol, endless):
+    for case in (navigation, renaming, hovering, completing, diagnostics, formatting, hints, across_files, imports, protocol, endless):
         client = Client(pxl)
         problem = None
         try:

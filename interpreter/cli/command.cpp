@@ -35,6 +35,7 @@ const Command* const table[] = {
     &graph_command,
     &validate_model_command,
     &explain_command,
+    &doc_command,
     &lsp_command,
     &kernel_command,
     &help_command,

@@ -55,7 +55,7 @@ struct Command {
 };
 extern const Command run_command, repl_command, test_command, check_command, fmt_command, profile_command;
 extern const Command schedule_command, graph_command, help_command, man_command, completions_command;
-extern const Command validate_model_command, explain_command;
+extern const Command validate_model_command, explain_command, doc_command;
 extern const Command lsp_command, kernel_command;
 std::span<const Command* const> commands();
 /// The flags that stand before a command, or alone.

@@ -1,64 +1,19 @@
 // `pxl graph`: pictures of a program's graphs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <limits>
 
-#include "interpreter/cli/graph_view.hpp"
 #include "interpreter/cli/json.hpp"
 #include "interpreter/cli/program.hpp"
+#include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/atomic_file.hpp"
-#include "runtime/base/interrupt.hpp"
 
 namespace pxl::cli {
 
 namespace {
-
-/// Runs graphviz on the text and gives what it wrote. Throws where it is not installed.
-std::string draw(const std::string& text, const std::string& format) {
-  int in[2], out[2];
-  if (pipe(in) != 0 || pipe(out) != 0) throw run_error(fmt::format("graph: {}", std::strerror(errno)));
-  const pid_t child = fork();
-  if (child < 0) throw run_error(fmt::format("graph: {}", std::strerror(errno)));
-  if (child == 0) {
-    dup2(in[0], STDIN_FILENO), dup2(out[1], STDOUT_FILENO);
-    for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
-    const std::string kind = "-T" + format;
-    execlp("dot", "dot", kind.c_str(), static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  close(in[0]), close(out[1]);
-  // A second child writes, so that neither pipe can fill while nobody reads.
-  const pid_t writer = fork();
-  if (writer == 0) {
-    close(out[0]);
-    for (size_t at = 0; at < text.size();) {
-      const ssize_t n = write(in[1], text.data() + at, text.size() - at);
-      if (n <= 0) _exit(1);
-      at += static_cast<size_t>(n);
-    }
-    _exit(0);
-  }
-  close(in[1]);
-  std::string drawn;
-  char buffer[65536];
-  for (ssize_t n; (n = read(out[0], buffer, sizeof buffer)) > 0;) drawn.append(buffer, static_cast<size_t>(n));
-  close(out[0]);
-  int status = 0;
-  waitpid(writer, nullptr, 0);
-  waitpid(child, &status, 0);
-  check_interrupt();
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    throw run_error(fmt::format("graph: `dot` is needed to draw {}, and is not installed", format),
-                    {"it is in the package graphviz; `-o FILE.dot` gives the text that it draws"});
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw run_error("graph: `dot` failed");
-  return drawn;
-}
 
 std::string_view kind_name(ViewNode::Kind kind) {
   static constexpr std::string_view names[] = {"op", "module", "call", "input", "output", "variable", "constant"};
@@ -111,20 +66,24 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
                 {fmt::format("choose one with --program: {}", fmt::join(names, ", "))}, Fault::usage);
   }
   const Ir& ir = *programs.irs.front();
-  if (depth < 0) depth = depth_for(ir);
-  std::vector<GraphView> views;
+  std::vector<const Graph*> graphs;
   for (const auto& graph : ir.graphs()) {
     const std::string shown = graph->is_main() ? "main" : graph->id();
-    if (!call.has("--graph") || call.value("--graph") == shown) views.push_back(view_of(*graph, depth));
+    if (!call.has("--graph") || call.value("--graph") == shown) graphs.push_back(graph.get());
   }
-  if (views.empty())
+  if (graphs.empty())
     throw Error(fmt::format("graph: there is no graph `{}`", call.value("--graph")),
                 {"`pxl schedule FILE` shows the graphs"}, Fault::usage);
+  // A program that reads wants all of it.
+  const Detail everything{std::numeric_limits<int>::max(), 1};
+  const Detail detail = format == "json" && depth < 0 ? everything : detail_for(graphs, depth);
+  std::vector<GraphView> views;
+  for (const Graph* graph : graphs) views.push_back(view_of(*graph, detail));
   std::string text;
   if (format == "json") {
     text = json_of(ir, views).dump() + "\n";
   } else {
-    text = dot_text(ir, views);
+    text = dot_text(ir.name(), views);
     if (format != "dot") text = draw(text, format);
   }
   if (path == "-") {
@@ -153,6 +112,9 @@ const Command graph_command{
     run_graph,
     flags,
     "One frame for each graph, with the number of its calls, and in it one for each module. Without --depth, modules\n"
-    "become boxes from the level on at which a graph would have more than 120. Pictures are drawn by graphviz's dot."};
+    "become boxes from the level on at which a graph would have more than 120 boxes, and where that is not enough,\n"
+    "neighbours share a box: modules of a list, ops that follow one another, calls of one graph. JSON has every op "
+    "unless\n"
+    "--depth is given. Pictures are drawn by graphviz's dot."};
 
 }  // namespace pxl::cli

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/elaborate/graphs.hpp"
+#include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/markup.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -54,6 +56,13 @@ nlohmann::json rich(Engine&, const Value& value, const std::string& shown) {
   nlohmann::json bundle = {{"text/plain", shown}};
   if (const Array* array = value.as_array()) {
     if (std::string html = table_of(*array); !html.empty()) bundle["text/html"] = html;
+  }
+  if (auto* graph = value.as<GraphObject>(); graph && can_draw()) {
+    try {
+      bundle["image/svg+xml"] = draw(dot_text(*graph->graph), "svg");
+    } catch (const Error&) {
+      // The schedule says the same.
+    }
   }
   return bundle;
 }

@@ -1,9 +1,5 @@
 // From a name to where it is declared, to all its places, and to another name.
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
-#include "interpreter/lsp/server.hpp"
+#include "interpreter/lsp/workspace.hpp"
 
 namespace pxl::lsp {
 
@@ -27,33 +23,45 @@ std::optional<Found> find(const Document& d, size_t cursor) {
 
 Json location(const Document& d, Span span) { return {{"uri", d.uri()}, {"range", d.lines().range(span)}}; }
 
-std::optional<std::string> read(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // What an import means: a file beside the importing one, open or not; or a declaration in it.
 Json imported(Server& server, const Document& from, const Symbol& symbol) {
-  std::filesystem::path path = std::filesystem::path(from.path()).parent_path();
-  for (const std::string& part : symbol.import_path) path /= part;
-  path += ".pxl";
-  const std::string uri = uri_of_path(path.string());
-  std::unique_ptr<Document> loaded;
-  const Document* d = nullptr;
-  if (const auto it = server.documents().find(uri); it != server.documents().end()) {
-    d = it->second.get();
+  const std::optional<Opened> file = imported_file(server, from, symbol);
+  if (!file) return nullptr;
+  const Document& d = *file->document;
+  const Symbol* s = symbol.imported.empty() || !d.sound() ? nullptr : d.sound()->symbols->top(symbol.imported);
+  return location(d, s ? s->name_span : Span{nullptr, 0, 0});
+}
+
+/// All places of a name: in the file that declares it, and in those that import it.
+struct Everywhere {
+  Opened declaring;
+  std::string name;
+  Span declared;
+  std::vector<Occurrence> places;  ///< in the declaring file
+  std::vector<Elsewhere> others;
+};
+
+// A name that is declared here, or imported from a file under its own name, at the top of its file: others may import
+// it.
+std::optional<Everywhere> everywhere(Server& server, const Document& d, const Found& found) {
+  Everywhere out;
+  out.name = found.symbol->name;
+  if (found.symbol->kind == Symbol::Kind::import) {
+    if (found.symbol->imported != found.symbol->name) return std::nullopt;
+    std::optional<Opened> file = imported_file(server, d, *found.symbol);
+    if (!file || !file->document->is_sound() || !file->document->sound()) return std::nullopt;
+    out.declaring = std::move(*file);
   } else {
-    const std::optional<std::string> text = read(path);
-    if (!text) return nullptr;
-    loaded = std::make_unique<Document>(uri, *text, 0, server.encoding());
-    d = loaded.get();
+    if (found.symbol->container >= 0) return std::nullopt;
+    out.declaring.document = &d;
   }
-  if (symbol.imported.empty()) return location(*d, Span{nullptr, 0, 0});
-  const Symbol* s = d->sound() ? d->sound()->symbols->top(symbol.imported) : nullptr;
-  return s ? location(*d, s->name_span) : location(*d, Span{nullptr, 0, 0});
+  const SymbolTable& table = *out.declaring.document->sound()->symbols;
+  const Symbol* top = table.top(out.name);
+  if (!top || (out.declaring.document == &d && top != found.symbol)) return std::nullopt;
+  out.declared = top->name_span;
+  out.places = table.places(static_cast<int>(top - table.symbols().data()));
+  out.others = places_elsewhere(server, d, *out.declaring.document, out.name);
+  return out;
 }
 
 }  // namespace
@@ -75,9 +83,15 @@ Json references(Server& server, const Json& params) {
   const auto found = find(d, Server::cursor(d, params));
   if (!found) return list;
   const bool with_declaration = params.value("/context/includeDeclaration"_json_pointer, true);
-  for (const Occurrence& o : found->table->places(found->index)) {
-    if (with_declaration || o.span.begin != found->symbol->name_span.begin) list.push_back(location(d, o.span));
-  }
+  const auto all = everywhere(server, d, *found);
+  const Document& home = all ? *all->declaring.document : d;
+  const std::vector<Occurrence> places = all ? all->places : found->table->places(found->index);
+  const Span declared = all ? all->declared : found->symbol->name_span;
+  for (const Occurrence& o : places)
+    if (with_declaration || o.span.begin != declared.begin) list.push_back(location(home, o.span));
+  if (all)
+    for (const Elsewhere& other : all->others)
+      for (const Span& place : other.places) list.push_back(location(*other.file.document, place));
   return list;
 }
 
@@ -107,13 +121,22 @@ Json rename(Server& server, const Json& params) {
   const std::vector<ClassifiedToken> tokens = classify_tokens(probe);
   if (tokens.size() != 1 || tokens[0].kind != TokenClass::name || tokens[0].end - tokens[0].begin != name.size())
     throw Refusal{request_failed, "`" + name + "` is not a name"};
-  if (found->symbol->kind == Symbol::Kind::import && found->symbol->imported == found->symbol->name)
+  const auto all = everywhere(server, d, *found);
+  if (!all && found->symbol->kind == Symbol::Kind::import && found->symbol->imported == found->symbol->name)
     throw Refusal{request_failed,
                   "`" + found->symbol->name + "` is named in another file; import it `as` another name"};
-  Json edits = Json::array();
-  for (const Occurrence& o : found->table->places(found->index))
-    edits.push_back({{"range", d.lines().range(o.span)}, {"newText", name}});
-  return {{"changes", {{d.uri(), edits}}}};
+  const auto edits = [&](const Document& where, const auto& places, auto&& span_of) {
+    Json list = Json::array();
+    for (const auto& place : places)
+      list.push_back({{"range", where.lines().range(span_of(place))}, {"newText", name}});
+    return list;
+  };
+  const auto of_occurrence = [](const Occurrence& o) { return o.span; };
+  if (!all) return {{"changes", {{d.uri(), edits(d, found->table->places(found->index), of_occurrence)}}}};
+  Json changes = {{all->declaring.document->uri(), edits(*all->declaring.document, all->places, of_occurrence)}};
+  for (const Elsewhere& other : all->others)
+    changes[other.file.document->uri()] = edits(*other.file.document, other.places, [](const Span& s) { return s; });
+  return {{"changes", changes}};
 }
 
 }  // namespace pxl::lsp

@@ -168,6 +168,8 @@ Json Server::initialize(const Json& params) {
   if (initialized_) throw Refusal{invalid_request, "initialize comes once"};
   initialized_ = true;
   const Json capabilities = params.value("capabilities", Json::object());
+  if (const Json root = params.value("rootUri", Json()); root.is_string()) root_ = path_of_uri(root.get<std::string>());
+  while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
   const Json encodings = capabilities.value("/general/positionEncodings"_json_pointer, Json::array());
   for (const Json& e : encodings)
     if (e == "utf-8") encoding_ = Encoding::utf8;

@@ -43,6 +43,8 @@ class Server {
   }
   std::map<std::string, std::unique_ptr<Document>>& documents() { return documents_; }
   Encoding encoding() const { return encoding_; }
+  /// The folder of the workspace; empty where the client named none.
+  const std::string& root() const { return root_; }
   /// The values that the last analysis left, or a session in which nothing was defined.
   Interpreter& interpreter_of(const Document& d);
 
@@ -66,6 +68,7 @@ class Server {
   Transport transport_;
   std::map<std::string, std::unique_ptr<Document>> documents_;
   Encoding encoding_ = Encoding::utf16;
+  std::string root_;
   std::unique_ptr<Interpreter> empty_;
   bool initialized_ = false, shut_down_ = false, exiting_ = false;
 };

@@ -8,7 +8,7 @@
 #include "interpreter/elaborate/programs.hpp"
 #include "interpreter/elaborate/sessions.hpp"
 #include "interpreter/repl/commands.hpp"
-#include "interpreter/tools/dot.hpp"
+#include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/schedule.hpp"

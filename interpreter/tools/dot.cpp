@@ -1,90 +1,195 @@
-#include "interpreter/tools/dot.hpp"
-
+// Pictures of graphs: DOT, and what graphviz makes of it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <map>
-#include <vector>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
-#include "runtime/graph/schedule.hpp"
+#include "interpreter/tools/graph_view.hpp"
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/interrupt.hpp"
 
 namespace pxl {
+
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string dot_quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    out += c;
+    if (static_cast<unsigned char>(c) >= 0x20) out += c;
   }
   return out + "\"";
 }
 
-class Writer {
- public:
-  std::string run(const Graph& graph) {
-    out_ = "digraph " + quoted(graph.is_main() ? graph.title() : graph.id()) +
-           " {\n  rankdir = TB;\n  node [fontname = \"sans-serif\", fontsize = 10];\n  edge [fontname = "
-           "\"sans-serif\", fontsize = 9];\n";
-    draw(graph);
-    for (size_t i = 0; i < waiting_.size(); ++i) draw(*waiting_[i]);
-    return out_ + calls_ + "}\n";
-  }
-
- private:
-  int number(const Graph& g) {
-    const auto [it, fresh] = numbers_.emplace(&g, static_cast<int>(numbers_.size()));
-    return it->second;
-  }
-  std::string tensor(const Tensor* t) {
-    return fmt::format("t{}_{}", number(*t->graph), tensors_.emplace(t, tensors_.size()).first->second);
-  }
-  static std::string op(const Op* o) { return fmt::format("op{}", o->id); }
-
-  void draw(const Graph& g) {
-    const std::string title = g.is_main() ? g.title() : g.id();
-    out_ += fmt::format("  subgraph cluster_{} {{\n    label = {};\n", number(g), quoted(title));
-    for (const auto& t : g.tensors()) {
-      if (t->producer || t->kind == TensorKind::stream) continue;
-      const std::string& name = t->key.empty() ? t->name : t->key;
-      out_ +=
-          fmt::format("    {} [shape = ellipse, label = {}];\n", tensor(t.get()), quoted(name + " " + text(t->spec)));
-    }
-    for (const Op* o : schedule_order(g))
-      out_ += fmt::format("    {} [shape = box, label = {}];\n", op(o),
-                          quoted(fmt::format("{}.{}", o->row->schedule, o->id)));
-    int outputs = 0;
-    for (size_t i = 0; i < g.outputs().size(); ++i)
-      out_ += fmt::format("    out{}_{} [shape = plaintext, label = \"output {}\"];\n", number(g), outputs++, i);
-    out_ += "  }\n";
-    for (const Op* o : schedule_order(g)) {
-      for (const Tensor* t : o->inputs)
-        if (t) edge(t, op(o));
-      for (const Graph* called : o->called) {
-        const bool known = numbers_.count(called) > 0;
-        calls_ += fmt::format("  {} -> {} [style = dotted, constraint = false, lhead = cluster_{}];\n", op(o),
-                              anchor(*called), number(*called));
-        if (!known) waiting_.push_back(called);
-      }
-    }
-    for (size_t i = 0; i < g.outputs().size(); ++i) edge(g.outputs()[i], fmt::format("out{}_{}", number(g), i));
-  }
-  std::string anchor(const Graph& g) {
-    if (!g.ops().empty()) return op(g.ops().front().get());
-    return g.inputs().empty() ? fmt::format("out{}_0", number(g)) : tensor(g.inputs().front());
-  }
-  void edge(const Tensor* from, const std::string& to) {
-    out_ += fmt::format("  {} -> {} [label = {}];\n", from->producer ? op(from->producer) : tensor(from), to,
-                        quoted(text(from->spec)));
-  }
-
-  std::string out_, calls_;
-  std::map<const Graph*, int> numbers_;
-  std::map<const Tensor*, size_t> tensors_;
-  std::vector<const Graph*> waiting_;
+struct Style {
+  const char* shape;
+  const char* fill;
 };
+Style style_of(ViewNode::Kind kind) {
+  switch (kind) {
+    case ViewNode::op: return {"box", "#ffffff"};
+    case ViewNode::module: return {"box3d", "#dbe9f6"};
+    case ViewNode::call: return {"component", "#fde9c9"};
+    case ViewNode::input: return {"ellipse", "#e2f0d9"};
+    case ViewNode::output: return {"ellipse", "#f8d9d5"};
+    case ViewNode::variable: return {"cylinder", "#ece3f5"};
+    case ViewNode::constant: return {"note", "#f2f2f2"};
+  }
+  return {"box", "#ffffff"};
+}
+
+// Nodes of one graph, module within module.
+void dot_nodes(std::string& out, const GraphView& view, const std::string& prefix, std::vector<size_t> which,
+               size_t level, int& clusters, int indent) {
+  const std::string space(static_cast<size_t>(indent), ' ');
+  std::map<std::string, std::vector<size_t>> inner;
+  std::vector<std::string> order;
+  for (size_t i : which) {
+    const ViewNode& n = view.nodes[i];
+    if (n.scope.size() > level) {
+      if (inner[n.scope[level]].empty()) order.push_back(n.scope[level]);
+      inner[n.scope[level]].push_back(i);
+      continue;
+    }
+    std::string label;
+    for (const std::string& line : n.labels) {
+      const std::string q = dot_quoted(line);
+      label += (label.empty() ? "" : "\\n") + q.substr(1, q.size() - 2);
+    }
+    const Style style = style_of(n.kind);
+    constexpr size_t named = 24;  // ops in a tooltip
+    std::string tooltip = fmt::format(
+        "{}", fmt::join(n.names.begin(), n.names.begin() + static_cast<std::ptrdiff_t>(std::min(named, n.names.size())),
+                        ", "));
+    if (n.names.size() > named) tooltip += ", ...";
+    out += fmt::format("{}{}{} [label=\"{}\", shape={}, fillcolor=\"{}\", tooltip={}];\n", space, prefix, n.id, label,
+                       style.shape, style.fill, dot_quoted(tooltip.empty() ? n.labels.front() : tooltip));
+  }
+  for (const std::string& name : order) {
+    out += fmt::format(
+        "{}subgraph cluster_{} {{\n{}  label={}; style=\"rounded,filled\"; fillcolor=\"#0000000a\"; "
+        "color=\"#8c9aa8\";\n",
+        space, clusters++, space, dot_quoted(name));
+    dot_nodes(out, view, prefix, inner[name], level + 1, clusters, indent + 2);
+    out += space + "}\n";
+  }
+}
 
 }  // namespace
 
-std::string dot_text(const Graph& graph) { return Writer().run(graph); }
+std::string dot_text(const std::string& title, const std::vector<GraphView>& views) {
+  std::string out = fmt::format(
+      "digraph {} {{\n  compound=true; rankdir=TB; fontname=\"Helvetica\"; fontsize=11; nodesep=0.25; ranksep=0.4;\n"
+      "  node [style=filled, fontname=\"Helvetica\", fontsize=10, color=\"#5b6770\", margin=\"0.08,0.04\", "
+      "height=0.3];\n"
+      "  edge [fontname=\"Helvetica\", fontsize=8, color=\"#5b6770\", fontcolor=\"#5b6770\", arrowsize=0.6];\n",
+      dot_quoted(title));
+  int clusters = 0;
+  std::map<const Graph*, std::pair<int, size_t>> place;  // its cluster, and its view
+  for (size_t g = 0; g < views.size(); ++g) {
+    const GraphView& view = views[g];
+    const size_t calls = view.graph->call_sites().size();
+    std::string name = view.graph->is_main() ? title : view.graph->id();
+    if (calls) name += fmt::format(", called {}", calls == 1 ? "once" : fmt::format("{} times", calls));
+    place[view.graph] = {clusters, g};
+    out += fmt::format(
+        "  subgraph cluster_{} {{\n    label={}; labeljust=l; fontsize=12; style=rounded; color=\"#33475b\";\n",
+        clusters++, dot_quoted(name));
+    std::vector<size_t> all(view.nodes.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    const std::string prefix = fmt::format("g{}_", g);
+    dot_nodes(out, view, prefix, all, 0, clusters, 4);
+    // Shapes stand at the boxes; edges say what a box of many ops gives.
+    for (const ViewEdge& e : view.edges) {
+      const ViewNode& from = view.nodes[static_cast<size_t>(e.from)];
+      const bool label = from.kind == ViewNode::module || from.members > 1 || e.tensors > 1;
+      out += fmt::format("    {}{} -> {}{}{};\n", prefix, from.id, prefix, view.nodes[static_cast<size_t>(e.to)].id,
+                         label ? fmt::format(" [label={}]", dot_quoted(e.label)) : std::string());
+    }
+    out += "  }\n";
+  }
+  // Where each graph is called from, while that is few lines.
+  for (size_t g = 0; g < views.size(); ++g) {
+    for (const ViewNode& n : views[g].nodes) {
+      if (!n.called || n.called->call_sites().size() > 3) continue;
+      const auto found = place.find(n.called);
+      if (found == place.end() || views[found->second.second].nodes.empty()) continue;
+      out +=
+          fmt::format("  g{}_{} -> g{}_{} [lhead=cluster_{}, style=dashed, constraint=false, color=\"#c47f17\"];\n", g,
+                      n.id, found->second.second, views[found->second.second].nodes.front().id, found->second.first);
+    }
+  }
+  return out + "}\n";
+}
+
+std::string dot_text(const Graph& graph) {
+  std::vector<const Graph*> graphs{&graph};
+  for (size_t i = 0; i < graphs.size(); ++i)
+    for (const auto& op : graphs[i]->ops())
+      for (const Graph* called : op->called)
+        if (std::find(graphs.begin(), graphs.end(), called) == graphs.end()) graphs.push_back(called);
+  const Detail detail = detail_for(graphs);
+  std::vector<GraphView> views;
+  for (const Graph* g : graphs) views.push_back(view_of(*g, detail));
+  return dot_text(graph.is_main() ? graph.ir().name() : graph.id(), views);
+}
+
+std::string draw(const std::string& text, const std::string& format) {
+  int in[2], out[2];
+  if (pipe(in) != 0 || pipe(out) != 0) throw run_error(fmt::format("graph: {}", std::strerror(errno)));
+  const pid_t child = fork();
+  if (child < 0) throw run_error(fmt::format("graph: {}", std::strerror(errno)));
+  if (child == 0) {
+    dup2(in[0], STDIN_FILENO), dup2(out[1], STDOUT_FILENO);
+    for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
+    const std::string kind = "-T" + format;
+    execlp("dot", "dot", kind.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  close(in[0]), close(out[1]);
+  // A second child writes, so that neither pipe can fill while nobody reads.
+  const pid_t writer = fork();
+  if (writer == 0) {
+    close(out[0]);
+    for (size_t at = 0; at < text.size();) {
+      const ssize_t n = write(in[1], text.data() + at, text.size() - at);
+      if (n <= 0) _exit(1);
+      at += static_cast<size_t>(n);
+    }
+    _exit(0);
+  }
+  close(in[1]);
+  std::string drawn;
+  char buffer[65536];
+  for (ssize_t n; (n = read(out[0], buffer, sizeof buffer)) > 0;) drawn.append(buffer, static_cast<size_t>(n));
+  close(out[0]);
+  int status = 0;
+  waitpid(writer, nullptr, 0);
+  waitpid(child, &status, 0);
+  check_interrupt();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    throw run_error(fmt::format("graph: `dot` is needed to draw {}, and is not installed", format),
+                    {"it is in the package graphviz; `-o FILE.dot` gives the text that it draws"});
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw run_error("graph: `dot` failed");
+  return drawn;
+}
+
+bool can_draw() {
+  const char* path = std::getenv("PATH");
+  std::string_view left = path ? path : "";
+  while (!left.empty()) {
+    const size_t end = std::min(left.find(':'), left.size());
+    std::error_code ignored;
+    if (std::filesystem::exists(std::filesystem::path(left.substr(0, end)) / "dot", ignored)) return true;
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return false;
+}
 
 }  // namespace pxl

@@ -7,6 +7,7 @@
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/stdlib.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/doc_page.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -134,27 +135,30 @@ std::optional<Inspection> library_help(std::string_view name) {
 
 }  // namespace
 
-std::string op_help(Interpreter&, const OpRow& row) {
-  std::string text = documented(signature(row), row.doc);
-  if (!row.formula.empty()) text += fmt::format("  formula   {}\n", row.formula);
+DocEntry op_entry(const OpRow& row) {
+  DocEntry e{std::string(row.name), "op", signature(row), std::string(row.doc), {}, std::string(row.example), {}, {}};
+  if (!row.formula.empty()) e.facts.emplace_back("formula", row.formula);
   for (const Param& p : row.params)
-    if (!p.doc.empty()) text += fmt::format("  {:<9} {}\n", p.name, p.doc);
-  text += fmt::format("  path      {}\n", row.path);
+    if (!p.doc.empty()) e.facts.emplace_back(p.name, p.doc);
+  e.facts.emplace_back("path", row.path);
   std::string forms = row.method ? fmt::format("also a method: x.{}(...)", row.name) : std::string();
   if (!row.inplace.empty()) forms += fmt::format("{}in place: {}", forms.empty() ? "" : "; ", row.inplace);
   if (row.modifies) forms += fmt::format("{}changes its first operand in place", forms.empty() ? "" : "; ");
-  if (!forms.empty()) text += fmt::format("  forms     {}\n", forms);
-  if (!row.example.empty()) {
-    text += fmt::format("  example   {}\n", row.example);
-    if (std::optional<std::string> result = shown_aside(std::string(row.example), false))
-      text += indented(*result, "            ");
-  }
+  if (!forms.empty()) e.facts.emplace_back("forms", forms);
+  if (!row.example.empty()) e.result = shown_aside(std::string(row.example), false).value_or("");
   // A composite's gradient is that of the ops it is made of.
-  const std::string gradient = row.example.empty() || row.modifies ? std::string() : gradient_graph(row);
-  if (!gradient.empty())
-    text += "  gradient of the example, as a graph\n" + indented(gradient, "    ");
-  else if (!row.gradient && row.role == Role::compute)
-    text += "  gradient  none\n";
+  if (!row.example.empty() && !row.modifies) e.gradient = gradient_graph(row);
+  if (e.gradient.empty() && !row.gradient && row.role == Role::compute) e.facts.emplace_back("gradient", "none");
+  return e;
+}
+
+std::string op_help(Interpreter&, const OpRow& row) {
+  const DocEntry e = op_entry(row);
+  std::string text = documented(e.signature, e.doc);
+  for (const auto& [fact, what] : e.facts) text += fmt::format("  {:<9} {}\n", fact, what);
+  if (!e.example.empty())
+    text += fmt::format("  {:<9} {}\n{}", "example", e.example, indented(e.result, "            "));
+  if (!e.gradient.empty()) text += "  gradient of the example, as a graph\n" + indented(e.gradient, "    ");
   return text;
 }
 
@@ -164,14 +168,9 @@ std::vector<std::string> library_modules() {
   return names;
 }
 
-std::vector<LibraryEntry> library_entries(std::string_view module) {
+std::vector<LibraryEntry> declarations_of(const ast::Tree& tree) {
   std::vector<LibraryEntry> entries;
-  const StdlibFile* file = library_file(module);
-  if (!file) return entries;
-  const SourceFile source("<std>/" + std::string(module) + ".pxl", std::string(file->text));
-  const ParseResult parsed = parse(source);
-  if (!parsed.tree) return entries;
-  for (const ast::Stmt* s : parsed.tree->body->statements) {
+  for (const ast::Stmt* s : tree.body->statements) {
     if (s->kind == ast::StmtKind::module) {
       const auto& m = static_cast<const ast::ModuleStmt&>(*s);
       entries.push_back({m.name, "module", signature_text(m.name, m.parameters), m.doc});
@@ -181,10 +180,23 @@ std::vector<LibraryEntry> library_entries(std::string_view module) {
     } else if (s->kind == ast::StmtKind::program) {
       const ast::Function& f = *static_cast<const ast::ProgramStmt&>(*s).function;
       entries.push_back({f.name, "program", signature_text(f.name, f.parameters), f.doc});
+    } else if (s->kind == ast::StmtKind::option) {
+      const auto& o = static_cast<const ast::OptionStmt&>(*s);
+      std::string written_text = written(o.span);
+      if (written_text.starts_with("option ")) written_text.erase(0, 7);
+      entries.push_back({o.name, "option", std::move(written_text), o.doc});
     }
   }
   std::erase_if(entries, [](const LibraryEntry& e) { return e.name.starts_with("_"); });
   return entries;
+}
+
+std::vector<LibraryEntry> library_entries(std::string_view module) {
+  const StdlibFile* file = library_file(module);
+  if (!file) return {};
+  const SourceFile source("<std>/" + std::string(module) + ".pxl", std::string(file->text));
+  const ParseResult parsed = parse(source);
+  return parsed.tree ? declarations_of(*parsed.tree) : std::vector<LibraryEntry>{};
 }
 
 std::vector<OpGroup> op_groups() {

@@ -21,16 +21,18 @@ std::string op_help(Interpreter& in, const OpRow& row);
 /// One line on a reserved or declaring word; empty for other words.
 std::string_view word_help(std::string_view word);
 
-/// A top-level declaration of a module of the standard library.
+/// A declaration at the top level of a file.
 struct LibraryEntry {
   std::string name;
-  std::string kind;       ///< "module", "def", "program"
+  std::string kind;       ///< "module", "def", "program", "option"
   std::string signature;  ///< "Linear(out_features: int, bias: bool = true)"
   std::string doc;
 };
 /// Names of the library's modules: "nn".
 std::vector<std::string> library_modules();
-/// Declarations of a module, in order; empty for unknown ones.
+/// Declarations of a file, in order, but those whose names begin with `_`.
+std::vector<LibraryEntry> declarations_of(const ast::Tree& tree);
+/// Declarations of a module of the library; empty for unknown ones.
 std::vector<LibraryEntry> library_entries(std::string_view module);
 
 /// Names that help knows besides the session's: ops, builtins, words, modules, "nn.Linear".

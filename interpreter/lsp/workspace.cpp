@@ -1,0 +1,134 @@
+#include "interpreter/lsp/workspace.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl::lsp {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::string> read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+fs::path path_of_import(const Document& from, const Symbol& symbol) {
+  fs::path path = fs::path(from.path()).parent_path();
+  for (const std::string& part : symbol.import_path) path /= part;
+  path += ".pxl";
+  return path.lexically_normal();
+}
+
+std::optional<Opened> open(Server& server, const fs::path& path) {
+  const std::string uri = uri_of_path(path.string());
+  if (const auto it = server.documents().find(uri); it != server.documents().end()) return Opened{it->second.get(), {}};
+  const std::optional<std::string> text = read(path);
+  if (!text) return std::nullopt;
+  Opened out;
+  out.own = std::make_unique<Document>(uri, *text, 0, server.encoding());
+  out.document = out.own.get();
+  return out;
+}
+
+// The files that may import it. Folders whose names begin with a dot are left out.
+std::set<fs::path> candidates(Server& server, const Document& asking, const Document& declaring) {
+  std::set<fs::path> out;
+  std::set<fs::path> roots = {fs::path(declaring.path()).parent_path(), fs::path(asking.path()).parent_path()};
+  if (!server.root().empty()) roots = {server.root()};
+  for (const fs::path& root : roots) {
+    std::error_code failed;
+    fs::recursive_directory_iterator at(root, fs::directory_options::skip_permission_denied, failed), end;
+    for (; !failed && at != end && out.size() < most_files; at.increment(failed)) {
+      check_interrupt();
+      std::error_code ignored;
+      if (at->path().filename().string().starts_with('.') && at->is_directory(ignored))
+        at.disable_recursion_pending();
+      else if (at->path().extension() == ".pxl")
+        out.insert(at->path().lexically_normal());
+    }
+  }
+  for (const auto& [uri, document] : server.documents()) out.insert(fs::path(document->path()).lexically_normal());
+  return out;
+}
+
+// Names among the tokens of a part of the text, with the token before and after each.
+struct Words {
+  const SourceFile& source;
+  std::vector<ClassifiedToken> tokens;
+  std::string_view text(size_t i) const {
+    return source.text().substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
+  }
+  Span span(size_t i) const { return {&source, tokens[i].begin, tokens[i].end}; }
+};
+
+// `from m import x as y`: where x stands. `m.x`: where x stands behind a place of m.
+std::optional<Span> original(const Words& words, const Symbol& symbol, const std::string& name) {
+  for (size_t i = 1; i < words.tokens.size(); ++i) {
+    if (words.tokens[i].begin < symbol.span.begin || words.tokens[i].end > symbol.span.end) continue;
+    const bool listed = words.text(i - 1) == "import" || words.text(i - 1) == "," || words.text(i - 1) == "(";
+    if (listed && words.text(i) == name) return words.span(i);
+  }
+  return std::nullopt;
+}
+std::optional<Span> member_behind(const Words& words, Span module, const std::string& name) {
+  for (size_t i = 0; i + 2 < words.tokens.size(); ++i)
+    if (words.tokens[i].begin == module.begin)
+      return words.text(i + 1) == "." && words.text(i + 2) == name ? std::optional(words.span(i + 2)) : std::nullopt;
+  return std::nullopt;
+}
+
+std::vector<Span> places_in(const Document& d, const fs::path& target, const std::string& name) {
+  std::vector<Span> out;
+  if (!d.is_sound() || !d.sound()) return out;
+  const SymbolTable& table = *d.sound()->symbols;
+  std::optional<Words> words;
+  for (size_t i = 0; i < table.symbols().size(); ++i) {
+    const Symbol& s = table.symbols()[i];
+    if (s.kind != Symbol::Kind::import || path_of_import(d, s) != target) continue;
+    if (!s.imported.empty() && s.imported != name) continue;
+    if (!words) words.emplace(Words{*d.sound()->source, classify_tokens(*d.sound()->source)});
+    if (s.imported.empty()) {
+      for (const Occurrence& o : table.places(static_cast<int>(i)))
+        if (const auto member = member_behind(*words, o.span, name)) out.push_back(*member);
+    } else if (s.name == name) {
+      for (const Occurrence& o : table.places(static_cast<int>(i))) out.push_back(o.span);
+    } else if (const auto word = original(*words, s, name)) {
+      out.push_back(*word);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Opened> imported_file(Server& server, const Document& from, const Symbol& symbol) {
+  return open(server, path_of_import(from, symbol));
+}
+
+std::vector<Elsewhere> places_elsewhere(Server& server, const Document& asking, const Document& declaring,
+                                        const std::string& name) {
+  const fs::path target = fs::path(declaring.path()).lexically_normal();
+  std::vector<Elsewhere> out;
+  const std::string stem = target.stem().string();
+  for (const fs::path& path : candidates(server, asking, declaring)) {
+    if (path == target) continue;
+    std::optional<Opened> file = open(server, path);
+    // Few files import this one: those that never name it are not looked at closely.
+    if (!file || file->document->text().find(stem) == std::string::npos) continue;
+    std::vector<Span> places = places_in(*file->document, target, name);
+    if (!places.empty()) out.push_back({std::move(*file), std::move(places)});
+  }
+  return out;
+}
+
+}  // namespace pxl::lsp

@@ -1,0 +1,117 @@
+#include "interpreter/tools/doc_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/elaborate/stdlib.hpp"
+#include "interpreter/syntax/parse.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl {
+
+namespace {
+
+DocEntry entry_of(const LibraryEntry& e) { return {e.name, e.kind, e.signature, e.doc, {}, {}, {}, {}}; }
+
+// The comment that a file begins with, without its marks.
+std::string first_comment(std::string_view text) {
+  std::string out;
+  while (text.starts_with('#') && !text.starts_with("##")) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(1, end - 1);
+    if (line.starts_with(' ')) line.remove_prefix(1);
+    out += fmt::format("{}\n", line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+DocPage library_page(const StdlibFile& file) {
+  DocPage page{std::string(file.module), first_comment(file.text), {}};
+  page.lead += fmt::format("\nimport {0}, from {0} import ...\n", file.module);
+  for (const LibraryEntry& e : library_entries(file.module)) page.entries.push_back(entry_of(e));
+  return page;
+}
+
+DocPage overview() {
+  DocPage page{"pxl", "The ops by family, and the modules of the standard library.\n", {}};
+  for (const OpGroup& group : op_groups()) {
+    DocEntry e;
+    e.name = group.family.empty() ? "ops" : "ops." + group.family;
+    e.kind = "family";
+    for (const OpRow* row : group.rows) e.facts.emplace_back(row->name, row->doc);
+    page.entries.push_back(std::move(e));
+  }
+  for (const StdlibFile& file : stdlib_files()) {
+    DocEntry e;
+    e.name = file.module;
+    e.kind = "module";
+    e.doc = first_comment(file.text);
+    for (const LibraryEntry& declared : library_entries(file.module))
+      e.facts.emplace_back(declared.name, declared.doc.substr(0, declared.doc.find('\n')));
+    page.entries.push_back(std::move(e));
+  }
+  return page;
+}
+
+std::string indented(std::string_view text, std::string_view by) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    out += line.empty() ? "\n" : fmt::format("{}{}\n", by, line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<DocPage> doc_page(std::string_view name) {
+  if (name.empty()) return overview();
+  for (const StdlibFile& file : stdlib_files())
+    if (file.module == name) return library_page(file);
+  const std::string_view bare = name.starts_with("ops.") ? name.substr(name.rfind('.') + 1) : name;
+  if (const OpRow* row = find_op(bare); row && !row->path.empty() && (bare == name || row->path == name))
+    return DocPage{std::string(row->name), "", {op_entry(*row)}};
+  for (const OpGroup& group : op_groups()) {
+    if (name != (group.family.empty() ? "ops" : "ops." + group.family)) continue;
+    DocPage page{std::string(name), "", {}};
+    for (const OpRow* row : group.rows) page.entries.push_back(op_entry(*row));
+    return page;
+  }
+  for (const StdlibFile& file : stdlib_files())
+    for (const LibraryEntry& e : library_entries(file.module))
+      if (e.name == name || fmt::format("{}.{}", file.module, e.name) == name)
+        return DocPage{fmt::format("{}.{}", file.module, e.name),
+                       fmt::format("from {} import {}\n", file.module, e.name),
+                       {entry_of(e)}};
+  return std::nullopt;
+}
+
+DocPage doc_page_of(const ast::Tree& tree, const std::string& name) {
+  DocPage page{name, first_comment(tree.source->text()), {}};
+  for (const LibraryEntry& e : declarations_of(tree)) page.entries.push_back(entry_of(e));
+  return page;
+}
+
+std::string doc_text(const DocPage& page) {
+  std::string out = fmt::format("{}\n", page.title);
+  if (!page.lead.empty()) out += indented(page.lead, "  ");
+  for (const DocEntry& e : page.entries) {
+    out += fmt::format("\n{}\n", e.kind == "op"
+                                     ? e.signature
+                                     : fmt::format("{} {}", e.kind, e.signature.empty() ? e.name : e.signature));
+    out += indented(e.doc, "  ");
+    size_t width = 9;
+    for (const auto& [fact, text] : e.facts) width = std::max(width, std::min<size_t>(fact.size(), 24));
+    for (const auto& [fact, text] : e.facts) out += fmt::format("  {:<{}} {}\n", fact, width, text);
+    if (!e.example.empty())
+      out += fmt::format("  {:<9} {}\n{}", "example", e.example, indented(e.result, "            "));
+    if (!e.gradient.empty()) out += "  gradient of the example, as a graph\n" + indented(e.gradient, "    ");
+  }
+  return out;
+}
+
+}  // namespace pxl

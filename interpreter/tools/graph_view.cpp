@@ -1,0 +1,255 @@
+#include "interpreter/tools/graph_view.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "runtime/graph/schedule.hpp"
+
+namespace pxl {
+
+namespace {
+
+// Modules around an op, from the names of its tensors: "blocks/0/mlp/gelu_out" lies in blocks/0/mlp. An element of a
+// list is one level with its list.
+std::vector<std::string> scope_of(const Op& op) {
+  std::vector<std::string> parts;
+  const Tensor* named = op.outputs.empty() ? nullptr : op.outputs.front();
+  if (!named) return parts;
+  const std::string& name = named->name;
+  for (size_t at = 0, slash; (slash = name.find('/', at)) != name.npos; at = slash + 1) {
+    std::string part = name.substr(at, slash - at);
+    const bool number =
+        !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+    number && !parts.empty() ? void(parts.back() += "." + part) : parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+// "blocks.12" is number 12 of "blocks"; -1 for what has no number.
+std::pair<std::string, int64_t> numbered(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  if (dot == name.npos || name.size() - dot > 10) return {name, -1};
+  return {name.substr(0, dot), std::stoll(name.substr(dot + 1))};
+}
+
+// A param: its name leads through the field that holds its module.
+bool belongs_to_module(const Tensor& t) { return t.key.find('.') != std::string::npos; }
+
+std::string spec_text(const Tensor& t) { return text(t.spec); }
+
+class Builder {
+ public:
+  Builder(const Graph& graph, Detail detail)
+      : depth_(static_cast<size_t>(std::max(detail.depth, 0))), fold_(std::max(detail.fold, 1)) {
+    view_.graph = &graph;
+  }
+
+  GraphView run() {
+    const Graph& graph = *view_.graph;
+    for (const Tensor* t : graph.inputs())
+      if (!(fold_ > 1 && belongs_to_module(*t))) made_by_[t] = tensor_node(*t, ViewNode::input, t->key, {});
+    for (const Op* op : schedule_order(graph)) add(*op);
+    for (size_t i = 0; i < graph.outputs().size(); ++i) {
+      const Tensor* t = graph.outputs()[i];
+      const int from = node_of(t, {});
+      const int to = tensor_node(*t, ViewNode::output, fmt::format("output {}", i), {});
+      connect(from, to, *t);
+    }
+    finish_labels();
+    return std::move(view_);
+  }
+
+ private:
+  /// What is known of a box only when all its members are there.
+  struct Members {
+    std::string first, last;                            ///< names
+    std::vector<std::pair<std::string_view, int>> ops;  ///< how many of each, in order of their first
+  };
+
+  ViewNode& at(int node) { return view_.nodes[static_cast<size_t>(node)]; }
+
+  int node(ViewNode::Kind kind, std::vector<std::string> labels, std::vector<std::string> scope) {
+    ViewNode n;
+    n.id = fmt::format("n{}", view_.nodes.size());
+    n.kind = kind;
+    n.labels = std::move(labels);
+    n.scope = std::move(scope);
+    n.members = 0;
+    view_.nodes.push_back(std::move(n));
+    members_.emplace_back();
+    return static_cast<int>(view_.nodes.size() - 1);
+  }
+
+  /// The box of the next one of a kind within a scope: a new one, or that of the neighbours before it.
+  int folded(ViewNode::Kind kind, std::string_view what, const std::vector<std::string>& scope) {
+    if (fold_ == 1) return node(kind, {}, scope);
+    Row& row = rows_[fmt::format("{}:{}:{}", static_cast<int>(kind), what, fmt::join(scope, "/"))];
+    if (row.count++ % fold_ == 0) row.node = node(kind, {}, scope);
+    return row.node;
+  }
+
+  void join(int box, const std::string& name, std::string_view op = {}) {
+    ViewNode& n = at(box);
+    Members& m = members_[static_cast<size_t>(box)];
+    if (n.members++ == 0) m.first = name;
+    m.last = name;
+    if (op.empty()) return;
+    auto found = std::find_if(m.ops.begin(), m.ops.end(), [&](const auto& entry) { return entry.first == op; });
+    found == m.ops.end() ? void(m.ops.emplace_back(op, 1)) : void(++found->second);
+  }
+
+  int tensor_node(const Tensor& t, ViewNode::Kind kind, const std::string& key, const std::vector<std::string>& scope) {
+    const int box = folded(kind, "", scope);
+    const std::string name = key.empty() ? t.name : key;
+    if (at(box).members == 0) at(box).labels = {name, spec_text(t)};
+    join(box, name);
+    return box;
+  }
+
+  // Variables and constants are drawn where they are first used.
+  int node_of(const Tensor* t, const std::vector<std::string>& scope) {
+    if (const auto found = made_by_.find(t); found != made_by_.end()) return found->second;
+    const ViewNode::Kind kind = t->kind == TensorKind::variable   ? ViewNode::variable
+                                : t->kind == TensorKind::constant ? ViewNode::constant
+                                                                  : ViewNode::input;
+    std::string label;
+    if (t->kind == TensorKind::constant && t->data.size() == 1) label = fmt::format("{:g}", t->data.number(0));
+    return made_by_[t] = tensor_node(*t, kind, label, scope);
+  }
+
+  // The box of a module; of a list of modules that of its neighbours.
+  int module_node(std::vector<std::string> scope) {
+    scope.resize(depth_ + 1);
+    const std::string own = scope.back();
+    scope.pop_back();
+    const auto [list, number] = numbered(own);
+    const std::string box = fold_ > 1 && number >= 0 ? fmt::format("{}.#{}", list, number / fold_) : own;
+    auto [found, fresh] = modules_.emplace(fmt::format("{}/{}", fmt::join(scope, "/"), box), -1);
+    if (fresh) found->second = node(ViewNode::module, {own}, scope);
+    // "blocks.0 to blocks.7": the numbers that are there.
+    if (std::string& label = at(found->second).labels.front(); label != own && number >= 0) {
+      const std::string first = label.substr(0, label.find(' '));
+      const int64_t last = label.find(' ') == label.npos ? -1 : numbered(label).second;
+      if (number > std::max(last, numbered(first).second)) label = fmt::format("{} to {}.{}", first, list, number);
+    }
+    return found->second;
+  }
+
+  void add(const Op& op) {
+    std::vector<std::string> scope = scope_of(op);
+    const bool collapsed = scope.size() > depth_;
+    int box = -1;
+    if (collapsed) {
+      box = module_node(scope);
+      scope.resize(depth_);
+    } else if (op.called.empty()) {
+      box = folded(ViewNode::op, op.stream ? op.stream->name() : "", scope);
+    } else {
+      box = folded(ViewNode::call, op.called.front()->id(), scope);
+      at(box).called = op.called.front();
+    }
+    if (!collapsed && at(box).members == 0) {
+      std::vector<std::string> labels{std::string(op.row->schedule)};
+      for (const Graph* g : op.called) labels.push_back(g->id());
+      if (op.stream) labels.push_back(op.stream->name());
+      if (!op.outputs.empty()) labels.push_back(spec_text(*op.outputs.front()));
+      at(box).labels = std::move(labels);
+    }
+    join(box, std::string(op.row->schedule), op.row->schedule);
+    at(box).names.push_back(fmt::format("{}.{}", op.row->schedule, op.id));
+    // What only a box of many has is inside it.
+    const bool many = collapsed || fold_ > 1;
+    for (const Tensor* t : op.inputs) {
+      if (!t) continue;
+      const bool inside =
+          many && (t->kind == TensorKind::variable || t->kind == TensorKind::constant || belongs_to_module(*t));
+      if (inside && !made_by_.count(t)) continue;
+      connect(node_of(t, scope), box, *t);
+    }
+    for (const Tensor* t : op.outputs) made_by_[t] = box;
+  }
+
+  void connect(int from, int to, const Tensor& t) {
+    if (from == to) return;
+    auto [found, fresh] = edges_.emplace(std::pair(from, to), view_.edges.size());
+    if (fresh) {
+      view_.edges.push_back({from, to, spec_text(t), 1});
+    } else {
+      ViewEdge& e = view_.edges[found->second];
+      e.label = fmt::format("{} tensors", ++e.tensors);
+    }
+  }
+
+  // Boxes of several say how many of what.
+  void finish_labels() {
+    constexpr size_t kinds_shown = 3;
+    for (size_t i = 0; i < view_.nodes.size(); ++i) {
+      ViewNode& n = view_.nodes[i];
+      const Members& m = members_[i];
+      if (n.kind == ViewNode::module) n.labels.push_back(fmt::format("{} op{}", n.members, n.members == 1 ? "" : "s"));
+      if (n.kind == ViewNode::module || n.members == 1) continue;
+      if (n.kind == ViewNode::call) {
+        n.labels = {fmt::format("{} calls", n.members), n.called->id()};
+      } else if (n.kind == ViewNode::op) {
+        n.labels = {fmt::format("{} ops", n.members)};
+        std::vector<std::pair<std::string_view, int>> most = m.ops;
+        std::stable_sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+        for (size_t k = 0; k < std::min(most.size(), kinds_shown); ++k)
+          n.labels.push_back(most[k].second == 1 ? std::string(most[k].first)
+                                                 : fmt::format("{} {}", most[k].second, most[k].first));
+        if (most.size() > kinds_shown) n.labels.push_back("...");
+      } else {
+        static constexpr std::string_view nouns[] = {"", "", "", "inputs", "outputs", "variables", "constants"};
+        n.labels = {fmt::format("{} {}", n.members, nouns[n.kind]), m.first, "to " + m.last};
+      }
+    }
+  }
+
+  struct Row {
+    int count = 0;
+    int node = -1;
+  };
+  GraphView view_;
+  size_t depth_;
+  int fold_;
+  std::vector<Members> members_;
+  std::unordered_map<std::string, Row> rows_;
+  std::unordered_map<const Tensor*, int> made_by_;
+  std::unordered_map<std::string, int> modules_;
+  std::map<std::pair<int, int>, size_t> edges_;
+};
+
+bool fits(const std::vector<const Graph*>& graphs, Detail detail) {
+  size_t together = 0;
+  for (const Graph* g : graphs) {
+    const size_t boxes = view_of(*g, detail).nodes.size();
+    together += boxes;
+    if (boxes > most_boxes || together > most_boxes_together) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+GraphView view_of(const Graph& graph, Detail detail) { return Builder(graph, detail).run(); }
+
+int levels_of(const Graph& graph) {
+  size_t most = 0;
+  for (const auto& op : graph.ops()) most = std::max(most, scope_of(*op).size());
+  return static_cast<int>(most);
+}
+
+Detail detail_for(const std::vector<const Graph*>& graphs, int depth) {
+  constexpr int most_folded = 1 << 16;
+  if (depth >= 0) return {depth, 1};
+  Detail detail;
+  for (const Graph* g : graphs) detail.depth = std::max(detail.depth, levels_of(*g));
+  while (detail.depth > 0 && !fits(graphs, detail)) --detail.depth;
+  while (detail.fold < most_folded && !fits(graphs, detail)) detail.fold *= 2;
+  return detail;
+}
+
+}  // namespace pxl
