@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOC = ROOT / "docs/profile-json.md"
@@ -206,6 +207,7 @@ def browse(folder):
         check("page: charts are drawn", next((f"{s} is empty" for s in ("#timeline canvas", "#memory canvas", "#liveness canvas", "#plans canvas") if painted(s) < 3), None))
         canvas = one("#timeline canvas")
         driver.execute_script("document.getElementById('timeline').scrollIntoView({block: 'center'})")
+        time.sleep(0.3)  # scrolling hides the tip
         ActionChains(driver).move_to_element_with_offset(canvas, 40, -20).perform()
         tips = many(".tip")
         text = tips[0].text if tips and tips[0].is_displayed() else ""
@@ -216,7 +218,8 @@ def browse(folder):
         whole = [int(t.replace(",", "")) for t in cells("Cycles")]
         check("page: ops sorted by cycles", None if len(whole) > 50 and whole == sorted(whole, reverse=True) else str(whole[:20]))
         head("Cycles")
-        check("page: sorted the other way", None if [int(t.replace(",", "")) for t in cells("Cycles")] == whole[::-1] else "not reversed")
+        risen = [int(t.replace(",", "")) for t in cells("Cycles")]  # a table shows its first rows only
+        check("page: sorted the other way", None if risen == sorted(risen) and risen[0] <= whole[-1] else str(risen[:20]))
         one("#ops input").send_keys("matmul.")
         names = cells("Op")
         check("page: filter", None if names and len(names) < len(whole) and all(n.startswith("MatMul.") for n in names) else str(names[:9]))
