@@ -70,7 +70,8 @@ TEST_CASE("the gradient of a layer's input and the update of its weights are one
         Tensor* dx = layer.input_gradient();
         layer.update(layer.weight_gradient(layer.x));
         layer.give(layer.op("tanh", {dx}));
-        CHECK(layer.paired());
+        // One row has no transposition to fold: moving its axes moves no element.
+        CHECK(layer.paired() == (m > 1));
         CHECK(!layer.paired(PlanOptions().without("pair")));
         layer.check_same_bits();
       }
