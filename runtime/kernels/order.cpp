@@ -51,32 +51,55 @@ void check_index_range(int64_t extent) {
     throw Error("an axis of " + std::to_string(extent) + " elements is too long for int32 indices").as(codes::shape);
 }
 
-/// The best k of each line, best first.
+// So many are kept sorted while a line is gone through once; more are sorted.
+constexpr int64_t most_kept = 32;
+
+/// The best k of each line, best first; of equal elements the first.
 template <class T>
 Kernel ordered(Lines lines, int64_t k, bool descending) {
-  return [=](const Buffers& b) {
-    const T* x = b.input<T>(0);
-    T* values = b.output<T>(0);
-    int32_t* indices = b.output<int32_t>(1);
-    int32_t* order = scratch<int32_t>(static_cast<size_t>(lines.extent));
-    lines.each(k, [&](int64_t from, int64_t to) {
-      std::iota(order, order + lines.extent, 0);
-      const auto less = [&](int32_t i, int32_t j) {
-        const auto p = key(x[from + i * lines.inner]), q = key(x[from + j * lines.inner]);
-        if (descending ? before(q, p) : before(p, q)) return true;
-        if (descending ? before(p, q) : before(q, p)) return false;
-        return i < j;
-      };
-      if (k < lines.extent)
-        std::partial_sort(order, order + k, order + lines.extent, less);
-      else
-        std::sort(order, order + lines.extent, less);
-      for (int64_t j = 0; j < k; ++j) {
-        values[to + j * lines.inner] = x[from + order[j] * lines.inner];
-        if (indices) indices[to + j * lines.inner] = order[j];
-      }
-    });
+  struct Item {
+    key_of<T> key;
+    int32_t index;
   };
+  const double lg = std::log2(static_cast<double>(lines.extent) + 2);
+  const double each = static_cast<double>(lines.extent) * (k <= most_kept ? 2.0 : 4.0 * lg);
+  const int64_t count = lines.outer * lines.inner;
+  return Kernel::divisible(
+      count, 1, each * static_cast<double>(count), [=](const Buffers& b, int64_t begin, int64_t end) {
+        const auto better = [descending](key_of<T> p, key_of<T> q) { return descending ? before(q, p) : before(p, q); };
+        const auto less = [&](const Item& p, const Item& q) {
+          return better(p.key, q.key) || (!better(q.key, p.key) && p.index < q.index);
+        };
+        const bool few = k <= most_kept && k < lines.extent;
+        Item* items = scratch<Item>(static_cast<size_t>(few ? k : lines.extent));
+        for (int64_t line = begin; line < end; ++line) {
+          const int64_t o = line / lines.inner, i = line % lines.inner;
+          const T* x = b.input<T>(0) + o * lines.extent * lines.inner + i;
+          int64_t kept = 0;
+          for (int64_t j = 0; j < lines.extent && k > 0; ++j) {
+            const Item item{key(x[j * lines.inner]), static_cast<int32_t>(j)};
+            if (!few) {
+              items[kept++] = item;
+              continue;
+            }
+            if (kept == k && !better(item.key, items[k - 1].key)) continue;
+            int64_t place = kept < k ? kept++ : k - 1;
+            for (; place > 0 && better(item.key, items[place - 1].key); --place) items[place] = items[place - 1];
+            items[place] = item;
+          }
+          if (!few) {
+            if (k < lines.extent)
+              std::partial_sort(items, items + std::min(k, kept), items + kept, less);
+            else
+              std::sort(items, items + kept, less);
+          }
+          const int64_t to = o * k * lines.inner + i;
+          for (int64_t j = 0; j < k; ++j) {
+            b.output<T>(0)[to + j * lines.inner] = x[items[j].index * lines.inner];
+            if (b.out[1]) b.output<int32_t>(1)[to + j * lines.inner] = items[j].index;
+          }
+        }
+      });
 }
 
 }  // namespace
