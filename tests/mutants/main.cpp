@@ -5,10 +5,12 @@
 //
 // Mutant number I of a seed is always the same text, so a run can be repeated; how many fit into the time is not.
 // What ends the run with status 1, and leaves the text in DIR: a signal, an exception that is no answer, an internal
-// error, a broken promise (see judge()), more than `slowest` seconds for one text, memory that grows without end.
+// error, a broken promise (see judge()), more than `slowest` seconds of the processor for one text, memory that grows
+// without end.
 #include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -31,7 +33,8 @@ namespace {
 using namespace pxl;
 using Clock = std::chrono::steady_clock;
 
-constexpr int slowest = 10;                          ///< seconds for one text, on a slow and busy machine
+constexpr int slowest = 10;                          ///< seconds of the processor for one text
+constexpr int silent = 300;                          ///< seconds by the clock: who waits takes no processor
 constexpr int server_every = 16;                     ///< one mutant in so many goes to the language server
 constexpr size_t growth_allowed = size_t{96} << 20;  ///< bytes on the heap beyond those after the warm-up
 constexpr int warm_up = 500;                         ///< mutants
@@ -49,8 +52,9 @@ void on_signal(int number) {
     std::fclose(f);
   }
   char line[4200];
-  const int n = std::snprintf(line, sizeof line, "%s: %s\n",
-                              number == SIGALRM ? "no answer in time" : strsignal(number), current_name);
+  const int n =
+      std::snprintf(line, sizeof line, "%s: %s\n",
+                    number == SIGALRM || number == SIGPROF ? "no answer in time" : strsignal(number), current_name);
   if (n > 0 && write(STDERR_FILENO, line, static_cast<size_t>(n)) < 0) _exit(2);
   _exit(1);
 }
@@ -64,7 +68,14 @@ void guard_signals() {
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_ONSTACK;
-  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) sigaction(s, &action, nullptr);
+  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGPROF}) sigaction(s, &action, nullptr);
+}
+
+// 0 ends the watch. The processor's time, so that a busy machine makes no findings.
+void watch(int processor, int clock) {
+  const itimerval timer{{0, 0}, {processor, 0}};
+  setitimer(ITIMER_PROF, &timer, nullptr);
+  alarm(static_cast<unsigned>(clock));
 }
 
 struct Broken {
@@ -130,7 +141,7 @@ bool survives(mutants::Client& client, const std::string& name, bool to_server) 
   const std::string path = (std::filesystem::path(findings) / name).string();
   std::snprintf(current_name, sizeof current_name, "%s", path.c_str());
   std::string problem;
-  alarm(slowest);
+  watch(slowest, silent);
   try {
     judge(current);
     if (to_server) client.visit(current);
@@ -141,7 +152,7 @@ bool survives(mutants::Client& client, const std::string& name, bool to_server) 
   } catch (...) {
     problem = "an exception that is none of std";
   }
-  alarm(0);
+  watch(0, 0);
   if (problem.empty()) return true;
   std::ofstream(path, std::ios::binary) << current;
   std::fprintf(stderr, "%s: %s\n", problem.c_str(), path.c_str());
