@@ -277,7 +277,7 @@ def explanations(pxl, home):
     t = Terminal(pxl, home)
     contains(t.enter(":explain"), "no error yet")
     contains(t.enter("ones([2, 3]) @ ones([2, 3])"), "inner dimensions differ")
-    contains(t.enter(":explain"), "shape\n", "x @ w", "Products need equal inner dimensions")
+    contains(t.enter(":explain"), "shape\n", "x @ w", "equal inner dimensions: `transpose`")
     contains(t.enter(":explain shap"), "did you mean `shape`?")
     t.send(":explain no-v\t\r")
     contains(t.wait(PROMPT), "conditional")
