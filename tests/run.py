@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests and prints "N passed, N failed" as its last line. docs/testing.md says what each kind is."""
 import argparse
+import resource
 import sys
 
 sys.dont_write_bytecode = True
@@ -36,7 +37,7 @@ KINDS = [
     ("explain", lambda pxl, tally, options: explain.explain_tests(pxl, tally.add, parallel)),
     ("hostile", lambda pxl, tally, options: hostile.hostile_tests(pxl, tally.add, parallel)),
     ("mutants", lambda pxl, tally, options: mutants.mutant_tests(
-        pxl.parent, 30 if options.all or options.sanitize_readers else 5, tally.add)),
+        pxl.parent, 30 if options.all or options.sanitize else 5, tally.add)),
     ("oracle", lambda pxl, tally, options: against_torch.oracle_tests(pxl, TESTS / "oracle", tally.add, run)),
     ("repl", lambda pxl, tally, options: repl.repl_tests(pxl, tally, parallel)),
     ("bench", lambda pxl, tally, options: bench.bench_tests(pxl, tally.add, training.bench_data()[0])),
@@ -59,24 +60,22 @@ def build(preset, tally, targets=()):
     return code == 0
 
 
-def other_presets(tally):
-    """Unit, lang and golden with sanitizers and as clang compiles them; clang-tidy."""
-    for preset in ("asan", "clang"):
-        stage(f"build {preset}")
-        if build(preset, tally):
-            stage(f"{preset}: unit, lang, golden")
-            doctests.unit_tests(ROOT / "build" / preset, tally)
-            language.lang_tests(ROOT / "build" / preset / "pxl", tally)
-            language.golden_tests(ROOT / "build" / preset / "pxl", tally, False)
-    stage("tidy")
-    tally.add("house: clang-tidy", house.tidy_test(ROOT / "build/clang"))
+def on_preset(preset, tally):
+    """Unit, lang and golden on another build."""
+    stage(f"build {preset}")
+    # Frames are several times larger under sanitizers; deep nesting is tested there as well.
+    resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+    if build(preset, tally):
+        stage(f"{preset}: unit, lang, golden")
+        doctests.unit_tests(ROOT / "build" / preset, tally)
+        language.lang_tests(ROOT / "build" / preset / "pxl", tally)
+        language.golden_tests(ROOT / "build" / preset / "pxl", tally, False)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="also sanitizers, clang and clang-tidy")
-    parser.add_argument("--sanitize-readers", action="store_true",
-                        help="also the unit tests of what reads foreign bytes, with sanitizers")
+    parser.add_argument("--sanitize", action="store_true", help="also unit, lang and golden with sanitizers")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
     parser.add_argument("--only", default=",".join(dict(KINDS)), help="kinds, comma separated (default: %(default)s)")
     parser.add_argument("--build", default="build/release", help="build tree")
@@ -89,12 +88,12 @@ def main():
         if kind in wanted:
             stage(kind)
             body(ROOT / options.build / "pxl", tally, options)
-    if options.sanitize_readers:
-        stage("build asan: readers")
-        if build("asan", tally, doctests.READERS):
-            doctests.unit_tests(ROOT / "build/asan", tally, doctests.READERS)
+    if options.sanitize or options.all:
+        on_preset("asan", tally)
     if options.all:
-        other_presets(tally)
+        on_preset("clang", tally)
+        stage("tidy")
+        tally.add("house: clang-tidy", house.tidy_test(ROOT / "build/clang"))
     stage("done")
     print(f"{tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
     return 1 if tally.failed or not tally.passed else 0
