@@ -87,7 +87,10 @@ def schedules(pxl, kind):
                               "--benchmark_min_time=0.1", "--benchmark_format=json")
         if code != 0:
             return f"status {code}\n{out}{err}"
-        runs = {b["name"].rsplit("/", 1)[-1]: b["cpu_time"] for b in json.loads(out)["benchmarks"]}
+        found = json.loads(out)["benchmarks"]
+        if failed := [b["error_message"] for b in found if b.get("error_occurred")]:
+            return "\n".join(failed)
+        runs = {b["name"].rsplit("/", 1)[-1]: b["cpu_time"] for b in found}
         few, many = runs["12"], runs["24"]
         if many <= 2.7 * few and few < 1000:
             return None

@@ -17,6 +17,8 @@ namespace {
 constexpr int64_t panel_elements = 1 << 17;
 // Rows of a panel. A library lays operands out anew for each, so that small ones cost up to a third.
 constexpr int64_t least_rows = 64, most_rows = 256;
+// Terms of a panel, some milliseconds: so long does Ctrl-C wait. What is longer is divided by columns as well.
+constexpr double most_terms = 1 << 28;
 // Matrices of a batch from which on these need not be divided.
 constexpr int64_t many_matrices = 8;
 // Rows of weights whose columns of the result are handed on at once.
@@ -223,6 +225,19 @@ int64_t panels_of(int64_t m, int64_t n, int64_t matrices) {
   return std::max(least, (m + rows / 2) / rows);
 }
 
+/// What becomes of `n` elements from `first` on.
+void hand_on(const ProductOptions& o, const Buffers& b, float* from, int64_t first, int64_t n) {
+  if (o.add_to >= 0) {
+    float* c = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to))) + first;  // changed in place
+    for (int64_t i = 0; i < n; ++i) {
+      const float scaled = o.alpha * from[i];
+      c[i] = c[i] + scaled;
+    }
+  } else if (o.take) {
+    take_in_blocks(o.take, b, from, first, first + n);
+  }
+}
+
 /// Everything else in float32: panels of rows, and the matrices of a batch, by a library.
 Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
@@ -235,32 +250,30 @@ Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
     }
   });
   const auto matrices = std::ssize(at_a);
-  const int64_t per_matrix = panels_of(m, n, matrices);
+  const int64_t down = panels_of(m, n, matrices);
+  const double longest = static_cast<double>((m + down - 1) / down * n) * static_cast<double>(k);
+  const auto across = static_cast<int64_t>(std::clamp(longest / most_terms, 1.0, static_cast<double>((n + 63) / 64)));
   const bool ta = p.ta, tb = p.tb;
-  return Kernel::divisible(
-      matrices * per_matrix, 1, nanoseconds(p) * static_cast<double>(matrices),
-      [=](const Buffers& b, int64_t begin, int64_t end) {
-        for (int64_t u = begin; u < end; ++u) {
-          const int64_t matrix = u / per_matrix, panel = u % per_matrix;
-          const int64_t r0 = m * panel / per_matrix, r1 = m * (panel + 1) / per_matrix;
-          const float* x = b.input<float>(o.a) + at_a[static_cast<size_t>(matrix)] + (ta ? r0 : r0 * k);
-          const float* y = b.input<float>(o.b) + at_b[static_cast<size_t>(matrix)];
-          const int64_t first = (matrix * m + r0) * n, last = (matrix * m + r1) * n;
-          const bool stored = o.out >= 0 && o.add_to < 0;
-          float* to = stored ? b.output<float>(static_cast<size_t>(o.out)) + first
-                             : scratch<float, 9>(static_cast<size_t>(last - first));
-          gemm_one_thread(ta, tb, r1 - r0, n, k, x, ta ? m : k, y, tb ? k : n, to, n);
-          if (o.add_to >= 0) {
-            float* c = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to))) + first;  // changed in place
-            for (int64_t i = 0; i < last - first; ++i) {
-              const float scaled = o.alpha * to[i];
-              c[i] = c[i] + scaled;
-            }
-          } else if (o.take) {
-            take_in_blocks(o.take, b, to, first, last);
-          }
-        }
-      });
+  const auto panel = [=](const Buffers& b, int64_t matrix, int64_t row, int64_t column) {
+    const int64_t r0 = m * row / down, rows = m * (row + 1) / down - r0;
+    const int64_t c0 = n * column / across, columns = n * (column + 1) / across - c0;
+    const float* x = b.input<float>(o.a) + at_a[static_cast<size_t>(matrix)] + (ta ? r0 : r0 * k);
+    const float* y = b.input<float>(o.b) + at_b[static_cast<size_t>(matrix)] + (tb ? c0 * k : c0);
+    const int64_t first = (matrix * m + r0) * n + c0;
+    const bool stored = o.out >= 0 && o.add_to < 0;
+    const int64_t ldo = stored ? n : columns;
+    float* to = stored ? b.output<float>(static_cast<size_t>(o.out)) + first
+                       : scratch<float, 9>(static_cast<size_t>(rows * columns));
+    gemm_one_thread(ta, tb, rows, columns, k, x, ta ? m : k, y, tb ? k : n, to, ldo);
+    // Whole rows lie one after the other, parts of rows do not.
+    const int64_t runs = columns == n ? 1 : rows, length = rows * columns / runs;
+    for (int64_t r = 0; r < runs; ++r) hand_on(o, b, to + r * ldo, first + r * n, length);
+  };
+  return Kernel::divisible(matrices * down * across, 1, nanoseconds(p) * static_cast<double>(matrices),
+                           [=](const Buffers& b, int64_t begin, int64_t end) {
+                             for (int64_t u = begin; u < end; ++u)
+                               panel(b, u / across / down, u / across % down, u % across);
+                           });
 }
 
 }  // namespace
