@@ -16,6 +16,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/interrupt.hpp"
 
 namespace pxl {
 namespace {
@@ -51,8 +52,9 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
     return {static_cast<std::byte*>(data), [whole](std::byte*) { std::free(whole); }};
   }
   // Weights and data sets are read from end to end, or row by row in any order: with small pages the look-up of
-  // addresses costs as much as the memory. A last page that would be less than half full stays small.
-  const bool huge = needed >= huge_page;
+  // addresses costs as much as the memory. A last page that would be less than half full stays small. Beyond 256 MiB it
+  // is not wished for: the system may spend seconds on making room, and Ctrl-C is not heard then.
+  const bool huge = needed >= huge_page && needed <= (size_t{256} << 20);
   const size_t step = huge ? huge_page : alignment;
   const size_t rounded = (needed + step - 1) / step * step;
   auto* data = static_cast<std::byte*>(std::aligned_alloc(step, rounded));
@@ -104,7 +106,14 @@ half convert<half, double>(double value) {
 template <class V>
 Array filled(DType dtype, Shape shape, V value) {
   Array a(dtype, std::move(shape));
-  with_type(dtype, [&]<class T>(type_tag<T>) { std::fill_n(a.mutable_data<T>(), a.size(), convert<T>(value)); });
+  constexpr int64_t piece = 1 << 22;  // between two looks at whether Ctrl-C was pressed
+  with_type(dtype, [&]<class T>(type_tag<T>) {
+    T* data = a.mutable_data<T>();
+    for (int64_t i = 0; i < a.size(); i += piece) {
+      check_interrupt();
+      std::fill_n(data + i, std::min(piece, a.size() - i), convert<T>(value));
+    }
+  });
   return a;
 }
 

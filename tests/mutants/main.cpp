@@ -188,7 +188,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mutants: which folders?\n");
     return 2;
   }
-  const rlimit limit{most_memory, most_memory};
+  [[maybe_unused]] const rlimit limit{most_memory, most_memory};
 #if !defined(__SANITIZE_ADDRESS__)
   setrlimit(RLIMIT_AS, &limit);
 #endif
