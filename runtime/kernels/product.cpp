@@ -15,7 +15,7 @@ namespace {
 
 // Elements of a panel of the result: it stays in the second-level cache until what follows the product has used it.
 constexpr int64_t panel_elements = 1 << 17;
-// Rows of a panel. A library lays operands out anew for each, so that small ones cost up to a third.
+// Rows of a panel. A library lays operands out anew for each, so that small ones cost.
 constexpr int64_t least_rows = 64, most_rows = 256;
 // Terms of a panel, some milliseconds: so long does Ctrl-C wait. What is longer is divided by columns as well.
 constexpr double most_terms = 1 << 28;
