@@ -1,5 +1,4 @@
 // The kernel's process: `pxl kernel -f FILE` becomes it, so that the pxl command itself loads no network libraries.
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,23 +11,11 @@
 
 #include "interpreter/kernel/kernel.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/signals.hpp"
 
 namespace {
 
 void on_interrupt(int) { pxl::request_interrupt(); }
-
-// Handlers run on a stack of their own: kernels made at run time use memory below the stack pointer.
-void catch_interrupts() {
-  static char memory[65536];
-  stack_t stack{};
-  stack.ss_sp = memory;
-  stack.ss_size = sizeof memory;
-  sigaltstack(&stack, nullptr);
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = SA_RESTART | SA_ONSTACK;
-  sigaction(SIGINT, &action, nullptr);
-}
 
 // When a kernel is shut down, xeus 2.4 closes sockets under the feet of its own threads. There is nothing left to save
 // then, and their exceptions say nothing that concerns a user.
@@ -52,7 +39,7 @@ int main(int argc, char** argv) {
   }
   try {
     const xeus::xconfiguration configuration = xeus::load_configuration(argv[2]);
-    catch_interrupts();
+    pxl::handle_interrupts(on_interrupt);
     std::set_terminate(on_terminate);
     const char* user = getenv("USER");
     xeus::xkernel kernel(configuration, user ? user : "user", xeus::make_context<zmq::context_t>(),

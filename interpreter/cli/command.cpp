@@ -17,6 +17,7 @@
 
 #include "interpreter/cli/json.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/signals.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl::cli {
@@ -215,17 +216,7 @@ int guarded(const std::function<int()>& body) {
 }
 
 int run_command_line(const std::vector<std::string>& arguments) {
-  // A stack of its own for the handler: a product's generated code may hold live data below the stack pointer.
-  static char handler_stack[1 << 16];
-  stack_t stack{};
-  stack.ss_sp = handler_stack;
-  stack.ss_size = sizeof handler_stack;
-  sigaltstack(&stack, nullptr);
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART | SA_ONSTACK;
-  sigaction(SIGINT, &action, nullptr);
+  handle_interrupts(on_interrupt);
   signal(SIGPIPE, SIG_DFL);
   const int status = guarded([&] { return dispatch(arguments); });
   std::fflush(stdout);
