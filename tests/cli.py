@@ -559,7 +559,7 @@ def progress_of_loops_that_do_nothing(cli):
     cli.write("a.pxl", 'for i in progress(range(200000), "n") { pass }\nfor i in progress([], "none") { pass }\n')
     code, _, err = cli.run("a.pxl")
     differ("status", code, 0)
-    if not re.search(r"^n: 100%\|.*\| 200000/200000 \[\d\d:\d\d<00:00, \d+kit/s\]$", err, re.M):
+    if not re.search(r"^n: 100%\|.*\| 200000/200000 \[\d\d:\d\d<00:00, [\d.]+[kM]it/s\]$", err, re.M):
         raise AssertionError(err)
     holds("nothing", err, "0/0 [00:00<00:00, ?it/s]")
 

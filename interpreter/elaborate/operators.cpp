@@ -18,6 +18,8 @@ using ast::CompareOp;
 bool is_data(const Value& v) { return v.as_array() || as_tensor(v); }
 
 [[noreturn]] void refuse(std::string_view op, const Value& a, const Value& b, std::vector<std::string> notes = {}) {
+  for (const Value* v : {&a, &b})
+    if (v->type_name() == "stream") notes.emplace_back("the next sample of a stream is `host_load(...)` of it");
   throw Error(
       fmt::format("`{}` does not work on {} and {}", op, with_article(a.type_name()), with_article(b.type_name())),
       std::move(notes))
