@@ -1,101 +1,13 @@
-"""The REPL, driven through a real terminal (python3-pexpect): keys in, what appears out."""
+"""The REPL: what it says to inputs and commands."""
 import os
 import pathlib
-import re
 import subprocess
 import tempfile
 import time
 
-try:
-    import pexpect
-except ImportError:
-    pexpect = None
+from repl_keys import KEY_CASES
+from terminal import MORE, PROGRAM, PROMPT, Terminal, contains, lacks, pexpect, same
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
-PROMPT, MORE = "pxl> ", r"\.\.\.> "
-
-PROGRAM = """program train {
-  stream in x: float32[2]
-  variable w: float32[2] = 0
-  with in_sequence() {
-    scaled_add_(w, host_load(x), b = 1.0)
-    stream out y = w + 0
-  }
-}
-session = Session(train())
-"""
-
-
-class Terminal:
-    """A REPL in a terminal, in a home folder of its own."""
-
-    def __init__(self, pxl, home, *arguments, columns=80, env=None, prompt=PROMPT):
-        environment = {"HOME": str(home), "PATH": os.environ.get("PATH", ""), "TERM": "xterm", "NO_COLOR": "1",
-                       "LANG": "C.UTF-8", "PXL_DATA": "built-in", **(env or {})}
-        self.started = time.time()
-        self.child = pexpect.spawn(str(pxl), list(arguments), env={k: v for k, v in environment.items() if v is not None},
-                                   encoding="utf-8", timeout=10, dimensions=(24, columns), cwd=str(home))
-        self.child.delaybeforesend = None
-        self.prompt = prompt
-        self.banner = self.wait(prompt)
-
-    def wait(self, pattern):
-        """What appeared before the pattern, without escapes."""
-        self.child.expect(pattern)
-        return ESCAPES.sub("", self.child.before).replace("\r", "")
-
-    def send(self, keys):
-        self.child.send(keys)
-
-    def enter(self, line, until=None):
-        """What the REPL says to one line."""
-        self.child.send(line + "\r")
-        shown = self.wait(until or self.prompt)
-        # The terminal's echo of the keys comes first.
-        return shown.split("\n", 1)[1] if "\n" in shown else shown
-
-    def paste(self, text):
-        self.child.send("\x1b[200~" + text + "\x1b[201~\r")
-        return self.wait(self.prompt)
-
-    def completed(self, keys, until):
-        self.child.send(keys + "\t")
-        self.wait(until)
-        self.child.sendintr()
-        self.wait(self.prompt)
-
-    def listed(self, keys):
-        """The list that two tabs show."""
-        self.child.send(keys + "\t\t")
-        self.wait(re.escape(keys[-3:]))
-        shown = self.wait(re.escape(self.prompt))
-        self.child.sendintr()
-        self.wait(re.escape("^C"))
-        self.wait(self.prompt)
-        return shown
-
-    def leave(self):
-        self.child.sendeof()
-        self.child.expect(pexpect.EOF)
-        self.child.close()
-        return self.child.exitstatus
-
-
-def same(got, wanted, what=""):
-    if got.strip() != wanted.strip():
-        raise AssertionError(f"{what}\nexpected\n{wanted}\ngot\n{got}")
-
-
-def contains(text, *parts):
-    for part in parts:
-        if part not in text:
-            raise AssertionError(f"no `{part}` in\n{text}")
-
-
-def lacks(text, part):
-    if part in text:
-        raise AssertionError(f"`{part}` in\n{text}")
 
 
 def values(pxl, home):
@@ -136,43 +48,6 @@ def start_up_is_quick(pxl, home):
     assert min(taken) < 0.05, taken
 
 
-def several_lines(pxl, home):
-    t = Terminal(pxl, home)
-    t.enter("def f(x) {", MORE)
-    t.enter("  return x + 1", MORE)
-    same(t.enter("}"), "")
-    same(t.enter("f(", MORE), "")
-    same(t.enter("1)"), "2")
-    t.enter('s = """a', MORE)
-    t.enter('b"""')
-    same(t.enter("s"), "'a\\nb'")
-    # An empty line ends the wait after an operator; Ctrl-C gives up what is pending, Ctrl-D too.
-    t.enter("1 +", MORE)
-    contains(t.enter(""), "error")
-    t.enter("if true {", MORE)
-    t.child.sendintr()
-    t.wait(PROMPT)
-    same(t.enter("5"), "5")
-    t.enter("if true {", MORE)
-    t.child.sendeof()
-    t.wait(PROMPT)
-    same(t.enter("6"), "6")
-    t.leave()
-
-
-def pasting(pxl, home):
-    t = Terminal(pxl, home)
-    shown = t.paste(PROGRAM + "print(session.run(x = [1, 2]).y)\nsession.run(x = [1, 2]).y")
-    contains(shown, "[1. 2.]", "float32[2]\n[2. 4.]")
-    # Recalled as one input.
-    t.send("\x1b[A\r")
-    contains(t.wait(PROMPT), "[1. 2.]")
-    # A transcript, prompts and all.
-    t.send("\x1b[200~pxl> a = 20\npxl> def g(x) {\n...>   return x + a\n...> }\nthis is output\npxl> g(22)\x1b[201~\r")
-    t.wait("42\r\n")
-    t.leave()
-
-
 def failed_input(pxl, home):
     t = Terminal(pxl, home)
     t.enter("variable w: float32[2] = 3")
@@ -193,65 +68,6 @@ def failed_input(pxl, home):
     t.enter(":undo")
     contains(t.enter(":undo"), "nothing to take back")
     contains(t.enter(":schedule"), "no graph yet")
-    t.leave()
-
-
-def interrupts(pxl, home):
-    t = Terminal(pxl, home)
-    # At the prompt the line is given up.
-    t.send("abandoned")
-    t.wait("abandoned")
-    t.child.sendintr()
-    t.wait(PROMPT)
-    same(t.enter("1"), "1")
-    # During work it stops within 100 ms, and what had been computed stays.
-    t.enter("n = 0")
-    t.send("while true { n = n + 1 }\r")
-    time.sleep(0.3)
-    at = time.time()
-    t.child.sendintr()
-    shown = t.wait(PROMPT)
-    assert time.time() - at < 0.1 + 0.2, time.time() - at  # the terminal's share included
-    contains(shown, "interrupted", "kept")
-    same(t.enter("n > 0"), "true")
-    # During training: the variables are those of a whole run.
-    t.paste(PROGRAM)
-    t.send("for i in range(100000000) { session.run(x = [1, 2]) }\r")
-    time.sleep(0.5)
-    t.child.sendintr()
-    contains(t.wait(PROMPT), "interrupted")
-    same(t.enter("w = session.run(x = [0, 0]).y"), "")
-    same(t.enter("bool(w[0] > 10) and bool(w[1] == 2 * w[0])"), "true")
-    # Twice is no more than once.
-    t.send("while true { }\r")
-    time.sleep(0.1)
-    t.child.sendintr()
-    t.child.sendintr()
-    t.wait(PROMPT)
-    same(t.enter("7"), "7")
-    t.leave()
-
-
-def completion(pxl, home):
-    (home / "folder").mkdir()
-    (home / "script.pxl").write_text("loaded = 5\n")
-    (home / "notes.txt").write_text("")
-    t = Terminal(pxl, home)
-    t.paste(PROGRAM)
-    t.enter("numbers = [3, 4]")
-    same(t.enter("numb\t[1]"), "4")
-    same(t.enter("numbers.app\t(5)"), "")
-    same(t.enter("len(numbers)"), "3")
-    same(t.enter("session.run(\t[1, 2]).y"), "float32[2]\n[1. 2.]")
-    contains(t.listed("soft"), "softmax(t, axis", "softplus(t)")
-    contains(t.listed(":t"), "tour", "time", "type")
-    same(t.enter(":load scr\t"), "")
-    same(t.enter("loaded"), "5")
-    contains(t.listed("ops.var_updates.accumulate_m"), "accumulate_mean_", "accumulate_moving_average_")
-    # Tab at the beginning of a line indents.
-    t.enter("if true {", MORE)
-    t.enter("\tprint(8)", MORE)
-    contains(t.enter("}"), "8")
     t.leave()
 
 
@@ -336,28 +152,6 @@ def files(pxl, home):
     assert t.child.exitstatus == 3, t.child.exitstatus
 
 
-def history_across_starts(pxl, home):
-    state = home / "state"
-    t = Terminal(pxl, home, env={"XDG_STATE_HOME": str(state)})
-    t.enter("first = 11")
-    t.paste("def f(x) {\n  return x * first\n}\nf(2)")
-    t.leave()
-    assert (state / "pxl/history").stat().st_mode & 0o077 == 0
-    t = Terminal(pxl, home, env={"XDG_STATE_HOME": str(state)})
-    t.send("\x1b[A")
-    t.wait(re.escape("f(2)"))
-    t.send("\x1b[A\r")
-    t.wait(PROMPT)
-    same(t.enter("first"), "11")
-    # Incremental search.
-    t.send("\x12return")
-    time.sleep(0.2)
-    t.send("\r")
-    contains(t.wait(PROMPT), "22")
-    contains(t.enter(":history first"), "first = 11")
-    t.leave()
-
-
 def start_up_file(pxl, home):
     (home / "config/pxl").mkdir(parents=True)
     (home / "config/pxl/init.pxl").write_text("greeting = \"hello\"\n")
@@ -373,44 +167,6 @@ def start_up_file(pxl, home):
     contains(t.banner, "init.pxl:1:1: error")
     same(t.enter("1"), "1")
     t.leave()
-
-
-def colours(pxl, home):
-    t = Terminal(pxl, home, env={"NO_COLOR": None}, prompt=r"pxl>\x1b\[0m ")
-    t.send("x = 1 if true else none\r")
-    t.child.expect(t.prompt)  # the echo's
-    t.child.expect(t.prompt)
-    contains(t.child.before, "\x1b[35mif\x1b[0m", "\x1b[36m1\x1b[0m")
-    for line in ("variable w: float32[2] = 0", "y = w + 1"):
-        t.send(line + "\r")
-        t.child.expect(t.prompt)
-        t.child.expect(t.prompt)
-    t.send(":schedule\r")
-    t.child.expect(t.prompt)
-    contains(t.child.before, "\x1b[33mAdd\x1b[0m.100", "\x1b[36m%1\x1b[0m")
-    t.leave()
-    # No escapes where they are not wanted.
-    t = Terminal(pxl, home, env={"TERM": "dumb", "NO_COLOR": None})
-    t.send("1 if true else none\r")
-    t.child.expect(PROMPT)
-    lacks(t.child.before.replace("\x1b[?2004l", "").replace("\x1b[?2004h", ""), "\x1b[")
-    t.leave()
-
-
-def narrow_terminals(pxl, home):
-    for columns in (20, 7, 1):
-        t = Terminal(pxl, home, columns=columns, prompt="> ?")
-        t.child.expect(".*")
-        t.send("xs = [1000000, 2000000, 3000000, 4000000]\r")
-        t.send(":vars\r")
-        t.send(":help\r")
-        t.send("softm\t\t(xs)\r")
-        t.send("print(12345 + 1)\r")
-        t.child.expect("12346" if columns > 6 else "1.*2.*3.*4.*6")
-        t.send("exit(0)\r")
-        t.child.expect(pexpect.EOF)
-        t.child.close()
-        assert t.child.exitstatus == 0, t.child.exitstatus
 
 
 def tour(pxl, home):
@@ -468,9 +224,7 @@ def not_a_terminal(pxl, home):
     assert done.returncode == 0
 
 
-CASES = [values, start_up_is_quick, several_lines, pasting, failed_input, interrupts, completion, help_and_questions, explanations, graphs, files,
-         history_across_starts, start_up_file, colours, narrow_terminals, tour, debugging,
-         not_a_terminal]
+CASES = [values, start_up_is_quick, failed_input, help_and_questions, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
 
 
 def repl_tests(pxl, tally, parallel):
@@ -478,13 +232,16 @@ def repl_tests(pxl, tally, parallel):
         tally.skip("repl", "no pexpect (package python3-pexpect)")
         return
 
-    def one(case):
+    def one(program, case):
         with tempfile.TemporaryDirectory() as folder:
             try:
-                case(pxl, pathlib.Path(folder))
+                case(program, pathlib.Path(folder))
             except Exception as problem:  # an expectation, or a terminal that says nothing
                 return f"{type(problem).__name__}: {problem}"[-3000:]
         return None
 
-    for name, problem in parallel([(f"repl: {c.__name__}", lambda c=c: one(c)) for c in CASES], 2):
+    jobs = [(f"repl: {case.__name__}", lambda case=case: one(pxl, case)) for case in CASES + KEY_CASES]
+    if (libedit := pxl.parent / "pxl-libedit").exists():
+        jobs += [(f"repl with libedit: {case.__name__}", lambda case=case: one(libedit, case)) for case in KEY_CASES]
+    for name, problem in parallel(jobs, 2):
         tally.add(name, problem)

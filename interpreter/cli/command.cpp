@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "interpreter/cli/json.hpp"
+#include "interpreter/repl/line_editor.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/signals.hpp"
 #include "runtime/base/suggest.hpp"
@@ -55,7 +56,7 @@ constexpr Flag global_flags[] = {
     {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
     {"--nancheck", "", "before FILE: runs stop at the op that first makes a NaN or an infinity"},
     json_flag,
-    {"--version", "", "the version"},
+    {"--version", "", "the version, and what edits lines"},
     {"--help", "", "this text; `pxl FILE --help` lists a script's options", "-h"},
 };
 
@@ -127,7 +128,7 @@ int dispatch(std::vector<std::string> arguments) {
     return exit_ok;
   }
   if (first == "--version") {
-    fmt::print("pxl {}\n", PXL_VERSION);
+    fmt::print("pxl {} ({})\n", PXL_VERSION, LineEditor::backend());
     return exit_ok;
   }
   for (const Command* c : table) {

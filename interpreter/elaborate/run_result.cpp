@@ -58,6 +58,12 @@ std::vector<std::string> RunResultObject::member_names() const {
   return out;
 }
 
+std::vector<std::string> RunResultObject::output_names() const {
+  std::vector<std::string> out = names_of(names->outputs);
+  std::erase_if(out, [&](const std::string& name) { return arrays.count(names->outputs.at(name)) == 0; });
+  return out;
+}
+
 Value RunResultObject::index(Interpreter&, const Value& key) {
   if (auto* s = key.as<StreamObject>()) {
     auto it = arrays.find(s->stream);

@@ -53,6 +53,8 @@ struct RunResultObject final : Object {
   std::string repr(Interpreter& in) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override;
+  /// Names of what the run gave, sorted.
+  std::vector<std::string> output_names() const;
   Value index(Interpreter& in, const Value& key) override;
   std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(arrays.size()); }
   std::optional<Iterator> iterate(Interpreter&) override;  ///< the streams, as a dict's keys

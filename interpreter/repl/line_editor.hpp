@@ -1,5 +1,5 @@
 // Reading lines from a terminal: GNU readline, libedit where it was chosen, or plain lines where neither was found or
-// the input is no terminal. The only file that sees them is line_editor.cpp.
+// the input is no terminal (line_backend.hpp).
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ class LineEditor {
   void forget_all();
 
   /// "readline 8.2", "libedit", "plain lines".
-  static std::string_view backend();
+  static std::string backend();
   bool edits() const { return edits_; }
   /// Columns and rows of the terminal.
   static std::pair<int, int> size();

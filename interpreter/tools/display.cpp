@@ -30,7 +30,7 @@ std::string display(Interpreter& in, const Value& v) {
   if (v.as<GraphObject>() || v.type_name() == "gradient graph") return limited(in.str(v));
   if (auto* r = v.as<RunResultObject>()) {
     std::string out;
-    for (const std::string& name : r->member_names()) {
+    for (const std::string& name : r->output_names()) {
       const Value array = in.member(v, name, {});
       if (!out.empty()) out += '\n';
       const Array* a = array.as_array();

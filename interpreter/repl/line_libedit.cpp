@@ -1,0 +1,186 @@
+// libedit, by its own interface: its emulation of readline's knows no keys of an application's own, and so no pasting.
+#if defined(PXL_EDITLINE)
+
+#include <histedit.h>
+#include <langinfo.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "interpreter/repl/line_backend.hpp"
+#include "runtime/base/interrupt.hpp"
+#include "runtime/base/utf8.hpp"
+
+namespace pxl::line_backend {
+namespace {
+
+EditLine* editor = nullptr;
+HistoryW* past = nullptr;
+std::string shown_prompt;
+
+std::string narrow(const wchar_t* from, const wchar_t* to) {
+  std::string out;
+  for (; from != to; ++from) append_utf8(out, static_cast<char32_t>(*from));
+  return out;
+}
+
+std::wstring widened(std::string_view text) {
+  std::wstring out;
+  for (size_t at = 0; at < text.size();) out += static_cast<wchar_t>(next_code_point(text, at));
+  return out;
+}
+
+volatile sig_atomic_t resized = 0;
+void on_resize(int) { resized = 1; }
+
+// One byte of the terminal; -1 at its end, -2 for an interrupt.
+int read_byte() {
+  for (;;) {
+    if (interrupt_requested()) return -2;
+    unsigned char c = 0;
+    const ssize_t n = ::read(STDIN_FILENO, &c, 1);
+    if (n == 1) return c;
+    if (n == 0 || errno != EINTR) return -1;
+    if (resized) {
+      resized = 0;
+      // What the terminal made of the rows is unknown: the line is drawn anew from here.
+      std::fputs("\r\x1b[J", stdout);
+      el_resize(editor);
+      el_set(editor, EL_REFRESH);
+    }
+  }
+}
+
+int get_key(EditLine*, wchar_t* c) {
+  const int first = read_byte();
+  // An interrupt ends the line where it stands.
+  if (first < 0) return *c = L'\n', first == -2 ? 1 : 0;
+  std::string bytes(1, static_cast<char>(first));
+  const size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  for (int next = 0; bytes.size() < length && (next = read_byte()) >= 0;) bytes += static_cast<char>(next);
+  size_t at = 0;
+  *c = static_cast<wchar_t>(next_code_point(bytes, at));
+  return 1;
+}
+
+// A pasted text comes between two marks, and is inserted as it is, tabs and newlines included.
+unsigned char paste_key(EditLine* e, int) {
+  const std::string_view end = "\x1b[201~";
+  std::string text;
+  while (!text.ends_with(end)) {
+    const int c = read_byte();
+    if (c < 0) break;
+    text += c == '\r' ? '\n' : static_cast<char>(c);
+  }
+  if (text.ends_with(end)) text.resize(text.size() - end.size());
+  const std::wstring wide = widened(text);
+  return el_winsertstr(e, wide.c_str()) == 0 ? CC_REFRESH : CC_ERROR;
+}
+
+unsigned char complete_key(EditLine* e, int) {
+  const LineInfoW* info = el_wline(e);
+  const std::string before = narrow(info->buffer, info->cursor);
+  const Tab step = tab(before + narrow(info->cursor, info->lastchar), before.size());
+  switch (step.kind) {
+    case Tab::Kind::nothing: return CC_ERROR;
+    case Tab::Kind::replace:
+      el_deletestr(e, static_cast<int>(widened(std::string_view(before).substr(step.begin)).size()));
+      el_winsertstr(e, widened(step.text).c_str());
+      return CC_REFRESH;
+    case Tab::Kind::list:
+      list(step.found);
+      el_set(e, EL_REFRESH);
+      return CC_NORM;
+  }
+  return CC_ERROR;
+}
+
+constexpr char escape_mark = '\001';
+
+// Escapes take no columns; libedit wants them between marks.
+std::string marked(const std::string& prompt) {
+  std::string out;
+  for (size_t i = 0; i < prompt.size();) {
+    if (prompt[i] != '\x1b') {
+      out += prompt[i++];
+      continue;
+    }
+    const size_t end = std::min(prompt.find('m', i), prompt.size() - 1) + 1;
+    out += escape_mark + prompt.substr(i, end - i) + escape_mark;
+    i = end;
+  }
+  return out;
+}
+
+// Keys that users of readline know and libedit leaves out or gives another meaning.
+constexpr const char* keys[][2] = {
+    {"\\t", "pxl-complete"},           {"\\e[200~", "pxl-paste"},     {"^R", "em-inc-search-prev"},
+    {"^S", "em-inc-search-next"},      {"^W", "ed-delete-prev-word"}, {"^U", "vi-kill-line-prev"},
+    {"\\e[1~", "ed-move-to-beg"},      {"\\e[4~", "ed-move-to-end"},  {"\\e[7~", "ed-move-to-beg"},
+    {"\\e[8~", "ed-move-to-end"},      {"\\e[H", "ed-move-to-beg"},   {"\\e[F", "ed-move-to-end"},
+    {"\\e[3~", "ed-delete-next-char"}, {"\\e[1;5C", "em-next-word"},  {"\\e[1;5D", "ed-prev-word"},
+    {"\\e[5C", "em-next-word"},        {"\\e[5D", "ed-prev-word"},
+};
+
+}  // namespace
+
+std::string name() { return "libedit"; }
+
+void set_up() {
+  // libedit writes characters by the locale's encoding.
+  if (!std::setlocale(LC_CTYPE, "") || std::string_view(nl_langinfo(CODESET)) != "UTF-8")
+    std::setlocale(LC_CTYPE, "C.UTF-8");
+  editor = el_init("pxl", stdin, stdout, stderr);
+  past = history_winit();
+  HistEventW event;
+  history_w(past, &event, H_SETSIZE, 10000);
+  el_wset(editor, EL_HIST, history_w, past);
+  el_set(editor, EL_SIGNAL, 0);
+  el_set(editor, EL_EDITOR, "emacs");
+  char* (*const prompt)(EditLine*) = [](EditLine*) { return shown_prompt.data(); };
+  el_set(editor, EL_PROMPT_ESC, prompt, escape_mark);
+  el_set(editor, EL_GETCFN, &get_key);
+  el_set(editor, EL_ADDFN, "pxl-complete", "Completes, or lists what may stand here", &complete_key);
+  el_set(editor, EL_ADDFN, "pxl-paste", "Inserts a pasted text", &paste_key);
+  for (const auto& [key, function] : keys) el_set(editor, EL_BIND, key, function, nullptr);
+  el_source(editor, nullptr);
+}
+
+bool read(const std::string& prompt, std::string& line) {
+  shown_prompt = marked(prompt);
+  struct sigaction action {
+  }, old{};
+  action.sa_handler = on_resize;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGWINCH, &action, &old);
+  std::fputs("\x1b[?2004h", stdout);
+  int n = 0;
+  const wchar_t* got = el_wgets(editor, &n);
+  std::fputs("\x1b[?2004l\r", stdout);
+  std::fflush(stdout);
+  sigaction(SIGWINCH, &old, nullptr);
+  if (!got || n <= 0) return false;
+  line = narrow(got, got + n);
+  if (line.ends_with('\n')) line.pop_back();
+  return true;
+}
+
+void remember(const std::string& input) {
+  HistEventW event;
+  history_w(past, &event, H_ENTER, widened(input).c_str());
+}
+
+void forget_all() {
+  HistEventW event;
+  history_w(past, &event, H_CLEAR);
+}
+
+}  // namespace pxl::line_backend
+
+#endif

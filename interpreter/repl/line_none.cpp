@@ -1,0 +1,16 @@
+// Where neither library was found: LineEditor reads plain lines.
+#if !defined(PXL_READLINE) && !defined(PXL_EDITLINE)
+
+#include "interpreter/repl/line_backend.hpp"
+
+namespace pxl::line_backend {
+
+std::string name() { return {}; }
+void set_up() {}
+bool read(const std::string&, std::string&) { return false; }
+void remember(const std::string&) {}
+void forget_all() {}
+
+}  // namespace pxl::line_backend
+
+#endif

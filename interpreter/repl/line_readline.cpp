@@ -1,0 +1,94 @@
+// GNU readline.
+#if defined(PXL_READLINE)
+
+#include <readline/history.h>
+#include <readline/readline.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "interpreter/repl/line_backend.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl::line_backend {
+namespace {
+
+/// Escapes of a prompt take no columns; readline wants to be told.
+std::string marked(const std::string& prompt) {
+  std::string out;
+  for (size_t i = 0; i < prompt.size();) {
+    if (prompt[i] != '\x1b') {
+      out += prompt[i++];
+      continue;
+    }
+    const size_t end = std::min(prompt.find('m', i), prompt.size() - 1) + 1;
+    out += '\001' + prompt.substr(i, end - i) + '\002';
+    i = end;
+  }
+  return out;
+}
+int complete_key(int, int) {
+  const Tab step = tab(std::string(rl_line_buffer, static_cast<size_t>(rl_end)), static_cast<size_t>(rl_point));
+  switch (step.kind) {
+    case Tab::Kind::nothing: rl_ding(); break;
+    case Tab::Kind::replace:
+      rl_begin_undo_group();
+      rl_delete_text(static_cast<int>(step.begin), rl_point);
+      rl_point = static_cast<int>(step.begin);
+      rl_insert_text(step.text.c_str());
+      rl_end_undo_group();
+      break;
+    case Tab::Kind::list:
+      list(step.found);
+      rl_on_new_line();
+      rl_forced_update_display();
+      break;
+  }
+  return 0;
+}
+
+// Reads a key. Readline's own reader goes on waiting when an interrupt comes; here that ends the line.
+int get_key(FILE* from) {
+  for (;;) {
+    unsigned char c = 0;
+    const ssize_t n = ::read(fileno(from), &c, 1);
+    if (n == 1) return c;
+    if (n == 0 || errno != EINTR) return EOF;
+    if (interrupt_requested()) return '\n';
+    rl_check_signals();  // the window's size
+  }
+}
+
+}  // namespace
+
+std::string name() { return std::string("readline ") + rl_library_version; }
+
+void set_up() {
+  rl_readline_name = "pxl";
+  rl_catch_signals = 0;
+  rl_catch_sigwinch = 1;
+  rl_getc_function = get_key;
+  rl_initialize();
+  rl_variable_bind("enable-bracketed-paste", "on");
+  rl_variable_bind("blink-matching-paren", "on");
+  rl_bind_key('\t', complete_key);
+  stifle_history(10000);
+}
+
+bool read(const std::string& prompt, std::string& line) {
+  char* got = ::readline(marked(prompt).c_str());
+  if (!got) return false;
+  line = got;
+  std::free(got);
+  return true;
+}
+
+void remember(const std::string& input) { add_history(input.c_str()); }
+void forget_all() { clear_history(); }
+
+}  // namespace pxl::line_backend
+
+#endif
