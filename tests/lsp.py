@@ -1,110 +1,17 @@
 """The language server, spoken to as an editor does."""
 import json
+import os
 import pathlib
 import queue
 import random
+import shutil
 import subprocess
 import tempfile
-import threading
 import time
 
+from lsp_client import Client, check
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-
-
-class Client:
-    def __init__(self, pxl, utf8=False):
-        self.process = subprocess.Popen([str(pxl), "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.messages = queue.Queue()
-        self.waiting, self.number = {}, 0
-        threading.Thread(target=self.read, daemon=True).start()
-        encodings = ["utf-8", "utf-16"] if utf8 else ["utf-16"]
-        self.capabilities = self.ask("initialize", {"processId": None, "rootUri": None, "capabilities": {"general": {"positionEncodings": encodings}}})["capabilities"]
-        self.tell("initialized", {})
-
-    def read(self):
-        out = self.process.stdout
-        while True:
-            length = None
-            while (line := out.readline()) not in (b"\r\n", b""):
-                if line.lower().startswith(b"content-length:"):
-                    length = int(line.split(b":")[1])
-            if length is None:
-                self.messages.put(None)
-                return
-            self.messages.put(json.loads(out.read(length)))
-
-    def raw(self, data):
-        try:
-            self.process.stdin.write(data)
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
-
-    def send(self, message):
-        body = json.dumps(message).encode()
-        self.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-
-    def tell(self, method, params):
-        self.send({"jsonrpc": "2.0", "method": method, "params": params})
-
-    def post(self, method, params):
-        self.number += 1
-        self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
-        return self.number
-
-    def until(self, wanted, seconds=20):
-        end = time.monotonic() + seconds
-        while True:
-            message = self.messages.get(timeout=max(0.01, end - time.monotonic()))
-            if message is None:
-                raise AssertionError("the server ended: " + self.process.stderr.read().decode()[-2000:])
-            if wanted(message):
-                return message
-
-    def answer(self, number, seconds=20):
-        return self.until(lambda m: m.get("id") == number, seconds)
-
-    def ask(self, method, params):
-        got = self.answer(self.post(method, params))
-        if "error" in got:
-            raise AssertionError(f"{method}: {got['error']}")
-        return got["result"]
-
-    def open(self, text, uri="file:///nowhere/a.pxl"):
-        self.uri, self.text = uri, text
-        self.tell("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "pxl", "version": 1, "text": text}})
-        return self
-
-    def diagnostics(self):
-        return self.until(lambda m: m.get("method") == "textDocument/publishDiagnostics" and m["params"]["uri"] == self.uri)["params"]["diagnostics"]
-
-    def at(self, needle, shift=0, nth=1):
-        """The position of the nth occurrence of a text, in UTF-16 units."""
-        offset = -1
-        for _ in range(nth):
-            offset = self.text.index(needle, offset + 1)
-        before = self.text[:offset + shift]
-        return {"line": before.count("\n"), "character": len(before.split("\n")[-1].encode("utf-16-le")) // 2}
-
-    def here(self, method, needle, shift=0, nth=1, **more):
-        return self.ask("textDocument/" + method, {"textDocument": {"uri": self.uri}, "position": self.at(needle, shift, nth), **more})
-
-    def whole(self, method, **more):
-        return self.ask("textDocument/" + method, {"textDocument": {"uri": self.uri}, **more})
-
-    def quoted(self, span):
-        """The text of a range."""
-        lines = self.text.split("\n")
-        start, end = span["start"], span["end"]
-        piece = lambda line, a, b: line.encode("utf-16-le")[2 * a:None if b is None else 2 * b].decode("utf-16-le")
-        if start["line"] == end["line"]:
-            return piece(lines[start["line"]], start["character"], end["character"])
-        return "\n".join([piece(lines[start["line"]], start["character"], None), *lines[start["line"] + 1:end["line"]], piece(lines[end["line"]], 0, end["character"])])
-
-    def close(self):
-        self.ask("shutdown", None)
-        self.tell("exit", None)
-        return self.process.wait(10)
 
 
 TEXT = '''# A net. 🙂
@@ -132,11 +39,6 @@ program infer(n: int = 4) {
 }
 note = "🙂🙂"; total = twice(3)
 '''.replace('; total', '\ntotal')
-
-
-def check(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(str(w) for w in what))
 
 
 def navigation(client):
@@ -212,6 +114,87 @@ def diagnostics(client):
     check(found[0]["code"] == "unknown-name", "the kind of an error", found)
     client.tell("textDocument/didClose", {"textDocument": {"uri": client.uri}})
     check(client.diagnostics() == [], "closing takes the diagnostics away")
+
+
+def pulling(pxl):
+    """A client that asks for diagnostics gets them when it asks, and no others."""
+    client = Client(pxl, textDocument={"diagnostic": {}}, workspace={
+        "diagnostics": {"refreshSupport": True}, "inlayHint": {"refreshSupport": True}, "didChangeWatchedFiles": {"dynamicRegistration": True}})
+    check(client.capabilities["diagnosticProvider"]["interFileDependencies"], "what is offered", client.capabilities)
+    asked = client.until(lambda m: m.get("method") == "client/registerCapability")["params"]["registrations"]
+    check(asked[0]["registerOptions"]["watchers"] == [{"globPattern": "**/*.pxl"}], "watched files", asked)
+    client.open("x = zz\n")
+    got = client.whole("diagnostic")
+    check(got["kind"] == "full" and [i["code"] for i in got["items"]] == ["unknown-name"], "asked", got)
+    check(any(m.get("method") == "workspace/inlayHint/refresh" for m in client.log), "hints are asked for again")
+    again = client.whole("diagnostic", previousResultId=got["resultId"])
+    check(again == {"kind": "unchanged", "resultId": got["resultId"]}, "asked again", again)
+    client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 2}, "contentChanges": [{"text": "x = +\n"}]})
+    got = client.whole("diagnostic", previousResultId=got["resultId"])
+    check([i["code"] for i in got["items"]] == ["syntax"], "after a change", got)
+    # A long analysis ends when the request is cancelled, and when the text changes.
+    endless = [{"text": "n = 0\nwhile true { n = n + 1 }\n"}]
+    for cancel in (True, False):
+        client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 3}, "contentChanges": endless})
+        number = client.post("textDocument/diagnostic", {"textDocument": {"uri": client.uri}})
+        time.sleep(0.3)
+        if cancel:
+            client.tell("$/cancelRequest", {"id": number})
+        else:
+            client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 4}, "contentChanges": [{"text": "y = 1\n"}]})
+        answer = client.answer(number, 5)
+        check(answer.get("error", {}).get("code") == -32802 and answer["error"]["data"]["retriggerRequest"] or "result" in answer, "ended", answer)
+    check(client.whole("diagnostic")["items"] == [], "the last text is right")
+    client.tell("workspace/didChangeWatchedFiles", {"changes": []})
+    client.until(lambda m: m.get("method") == "workspace/diagnostic/refresh")
+    client.tell("textDocument/didClose", {"textDocument": {"uri": client.uri}})
+    check(client.close() == 0, "exit status")
+    check(not any(m.get("method") == "textDocument/publishDiagnostics" for m in client.log), "published besides")
+
+
+def folders(pxl):
+    """Several folders of a workspace, which come and go."""
+    with tempfile.TemporaryDirectory() as place:
+        place = pathlib.Path(place)
+        for name in ("one", "two", "three"):
+            (place / name).mkdir()
+            (place / name / "file.pxl").write_text(f"def in_{name}(x) {{ return x }}\nmodule Net {{ layer = in_{name}\n build(x) {{ return x }} }}\n")
+        folder = lambda name: {"uri": (place / name).as_uri() + "/", "name": name}
+        client = Client(pxl, folders=[folder("one"), folder("two")])
+        check(client.capabilities["workspace"]["workspaceFolders"]["changeNotifications"], "what is offered")
+        found = lambda query: sorted(s["name"] for s in client.ask("workspace/symbol", {"query": query}))
+        check(found("in_") == ["in_one", "in_two"], "functions", found("in_"))
+        check(found("INON") == ["in_one"], "letters in their order", found("INON"))
+        inner = [s for s in client.ask("workspace/symbol", {"query": "layer"})]
+        check({s["containerName"] for s in inner} == {"Net"} and inner[0]["location"]["range"]["start"]["line"] == 1, "fields", inner)
+        client.tell("workspace/didChangeWorkspaceFolders", {"event": {"added": [folder("three")], "removed": [folder("one")]}})
+        check(found("in_") == ["in_three", "in_two"], "after a change", found("in_"))
+        check(len(found("")) == 8, "everything", found(""))
+        check(client.close() == 0, "exit status")
+
+
+def corrections(client):
+    client.open("values = [1]\nvalues.appned(2)\ny = vlaues\nwhlie true { }\n")
+    def fixed():
+        found = client.diagnostics()
+        actions = client.whole("codeAction", range=found[0]["range"], context={"diagnostics": found})
+        check(len(actions) == len(found), "one each", actions, found)
+        edits = actions[0]["edit"]["changes"][client.uri]
+        check(len(edits) == 1 and actions[0]["kind"] == "quickfix", "one edit", actions)
+        client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 2}, "contentChanges": [{"range": edits[0]["range"], "text": edits[0]["newText"]}]})
+        was = client.quoted(edits[0]["range"])
+        at = edits[0]["range"]["start"]
+        lines = client.text.split("\n")
+        lines[at["line"]] = lines[at["line"]][:at["character"]] + edits[0]["newText"] + lines[at["line"]][at["character"] + len(was):]
+        client.text = "\n".join(lines)
+        return was, edits[0]["newText"]
+    check(fixed() == ("whlie", "while"), "a word of the language")
+    client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 3}, "contentChanges": [{"text": client.text.replace("while true { }\n", "")}]})
+    client.text = client.text.replace("while true { }\n", "")
+    got = {fixed(), fixed()}
+    check(got == {("appned", "append"), ("vlaues", "values")}, "names", got)
+    check(client.diagnostics() == [], "all is right then")
+    check(client.whole("codeAction", range={"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}, context={"diagnostics": []}) == [], "nothing to do")
 
 
 def formatting(client):
@@ -332,6 +315,27 @@ def fuzz(pxl, seconds=4):
     check(requests > 20, "only", requests, "requests")
 
 
+def neovim(pxl):
+    """Neovim's own client does what a user's keys do (tests/neovim.lua)."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "a.pxl"
+        file.write_text("# A text with é.\ndef twice(x) { return 2 * x }\né = 3\ny = [twice(é),twice(4)]\nz = twcie(é)\n")
+        environment = {**os.environ, "HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_STATE_HOME": folder, "XDG_DATA_HOME": folder,
+                       "NEOVIM_FILE": str(file), "NEOVIM_SERVER": str(pxl), "NEOVIM_PLUGIN": str(ROOT / "editors/vim")}
+        done = subprocess.run(["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-n", "-c", f"luafile {ROOT / 'tests/neovim.lua'}"],
+                              env=environment, cwd=folder, capture_output=True, text=True, timeout=90)
+    said = json.loads(done.stdout.strip().split("\n")[-1] or done.stderr)
+    check("problem" not in said and "notified" not in said, said)
+    check(said["diagnostic"] == [4, 4, 9, "unknown name `twcie`\ndid you mean `twice`?", "unknown-name"], "diagnostic", said)
+    check(said["actions"] == ["Change to `twice`"], "actions", said)
+    check(said["definition"] == [2, "twice"] and "def twice(x)" in said["hover"], "definition and hover", said)
+    renamed = "# A text with é.\ndef double(x) { return 2 * x }\né = 3\ny = [double(é),double(4)]\nz = double(é)\n"
+    check(said["renamed"] == renamed, "renamed", said)
+    check(said["completed"] == ["double"], "completed", said["completed"])
+    check(said["formatted"] == renamed.replace(",double", ", double"), "formatted", said)
+    check(said["symbols"] == ["[Function] double", "[Variable] é", "[Variable] y", "[Variable] z"] and said["running"] == 1, "symbols", said)
+
+
 def statuses(pxl):
     client = Client(pxl)
     check(client.close() == 0, "after shutdown")
@@ -341,13 +345,13 @@ def statuses(pxl):
     client = Client(pxl)
     client.process.stdin.close()
     check(client.process.wait(10) == 1, "at the end of the input")
-    client = Client(pxl, utf8=True)
+    client = Client(pxl, encodings=("utf-8", "utf-16"))
     check(client.capabilities["positionEncoding"] == "utf-8", "bytes, where the client can")
     client.close()
 
 
-def lsp_tests(pxl, add):
-    for case in (navigation, renaming, hovering, completing, diagnostics, formatting, hints, across_files, imports, protocol, endless):
+def lsp_tests(pxl, add, skip):
+    for case in (navigation, renaming, hovering, completing, diagnostics, corrections, formatting, hints, across_files, imports, protocol, endless):
         client = Client(pxl)
         problem = None
         try:
@@ -358,10 +362,12 @@ def lsp_tests(pxl, add):
         finally:
             client.process.kill()
         add(f"lsp: {case.__name__}", problem)
-    for case in (statuses, fuzz):
+    if shutil.which("nvim") is None:
+        skip("lsp: neovim", "no nvim (package neovim)")
+    for case in (pulling, folders, *((neovim,) if shutil.which("nvim") else ()), statuses, fuzz):
         problem = None
         try:
             case(pxl)
-        except (AssertionError, queue.Empty) as why:
+        except (AssertionError, queue.Empty, KeyError, TypeError) as why:
             problem = f"{type(why).__name__}: {why}"
         add(f"lsp: {case.__name__}", problem)

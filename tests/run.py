@@ -49,7 +49,7 @@ KINDS = [
     ("curves", lambda pxl, tally, options: training.curve_tests(pxl, tally)),
     ("repeat", lambda pxl, tally, options: training.repeat_tests(pxl, tally)),
     ("editors", lambda pxl, tally, options: editors.editor_tests(tally.add, tally.skip)),
-    ("lsp", lambda pxl, tally, options: lsp.lsp_tests(pxl, tally.add)),
+    ("lsp", lambda pxl, tally, options: lsp.lsp_tests(pxl, tally.add, tally.skip)),
     ("jupyter", lambda pxl, tally, options: jupyter.jupyter_tests(pxl, tally.add, tally.skip)),
     ("house", lambda pxl, tally, options: house.house_tests(tally, list(dict(KINDS)))),
 ]

@@ -45,7 +45,9 @@ class Document {
 
   int64_t version = 0;
   bool dirty = true;                   ///< not analysed since the last change
-  std::unique_ptr<Analysis> analysis;  ///< of the last text that was analysed to its end
+  std::unique_ptr<Analysis> analysis;  ///< of the last text that parsed and was analysed to its end
+  Json diagnostics = Json::array();    ///< of the last text that was analysed to its end, and how many were
+  int64_t analyses = 0;
 
  private:
   std::string uri_, path_, text_;

@@ -1,7 +1,8 @@
 // The declarations of a text as a tree, and what may be folded.
+#include <algorithm>
 #include <map>
 
-#include "interpreter/lsp/server.hpp"
+#include "interpreter/lsp/workspace.hpp"
 
 namespace pxl::lsp {
 
@@ -73,6 +74,36 @@ Json document_symbols(Server& server, const Json& params) {
   const std::vector<Symbol>& symbols = d.sound()->symbols->symbols();
   for (size_t i = 0; i < symbols.size(); ++i) by_container.emplace(symbols[i].container, i);
   return children(d, by_container, -1);
+}
+
+Json workspace_symbols(Server& server, const Json& params) {
+  constexpr size_t most = 1000;
+  const auto lower = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+    return text;
+  };
+  const std::string wanted = lower(params.value("query", std::string()));
+  // Editors match loosely: the letters of the query in their order.
+  const auto matches = [&](const std::string& name) {
+    size_t next = 0;
+    for (const char c : name) next += next < wanted.size() && c == wanted[next];
+    return next == wanted.size();
+  };
+  Json list = Json::array();
+  for (const Opened& file : workspace_files(server)) {
+    const Document& d = *file.document;
+    if (!d.is_sound() || !d.sound()) continue;
+    const std::vector<Symbol>& symbols = d.sound()->symbols->symbols();
+    for (const Symbol& s : symbols) {
+      if (!shown(s, s.container < 0) || s.name.empty() || !matches(lower(s.name)) || list.size() == most) continue;
+      Json one = {{"name", s.name},
+                  {"kind", code(s.kind)},
+                  {"location", {{"uri", d.uri()}, {"range", d.lines().range(s.name_span)}}}};
+      if (s.container >= 0) one["containerName"] = symbols[static_cast<size_t>(s.container)].name;
+      list.push_back(std::move(one));
+    }
+  }
+  return list;
 }
 
 Json folding_ranges(Server& server, const Json& params) {

@@ -14,6 +14,7 @@ namespace {
 struct Ahead {
   std::mutex mutex;
   std::set<std::string> cancelled;
+  std::string answering;  ///< the request that is worked on
   std::atomic<bool> analysing = false;
 };
 Ahead& ahead() {
@@ -27,17 +28,42 @@ void glance(const Json& message) {
   if (*method == "$/cancelRequest") {
     const auto params = message.find("params");
     if (params == message.end() || !params->is_object() || !params->contains("id")) return;
+    const std::string id = (*params)["id"].dump();
     const std::lock_guard lock(ahead().mutex);
+    if (id == ahead().answering) return request_interrupt();
     // A client that cancels what it never asked does not fill the memory.
-    if (ahead().cancelled.size() < 4096) ahead().cancelled.insert((*params)["id"].dump());
+    if (ahead().cancelled.size() < 4096) ahead().cancelled.insert(id);
   } else if (ahead().analysing && (*method == "textDocument/didChange" || *method == "exit" || *method == "shutdown")) {
     request_interrupt();
   }
 }
 
-bool take_cancelled(const Json& id) {
-  const std::lock_guard lock(ahead().mutex);
-  return ahead().cancelled.erase(id.dump()) > 0;
+// True where a request was cancelled before its work began; else it may be interrupted until `Work` ends.
+struct Work {
+  bool cancelled;
+  explicit Work(const Json& id) {
+    const std::lock_guard lock(ahead().mutex);
+    cancelled = ahead().cancelled.erase(id.dump()) > 0;
+    ahead().answering = id.dump();
+  }
+  ~Work() {
+    const std::lock_guard lock(ahead().mutex);
+    ahead().answering.clear();
+    clear_interrupt();
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+};
+
+bool can(const Json& capabilities, const char* path) {
+  const Json::json_pointer at(path);
+  return capabilities.contains(at) && capabilities[at] == true;
+}
+
+std::string folder_of(const Json& uri) {
+  std::string path = uri.is_string() ? path_of_uri(uri.get<std::string>()) : std::string();
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
 }
 
 struct Method {
@@ -52,16 +78,20 @@ Json nothing(Server&, const Json&) { return nullptr; }
 
 constexpr Method methods[] = {
     {"initialize", member<&Server::initialize>},
-    {"initialized", nothing},
+    {"initialized", member<&Server::initialized>},
     {"shutdown", member<&Server::shutdown>},
     {"textDocument/didOpen", member<&Server::opened>},
     {"textDocument/didChange", member<&Server::changed>},
     {"textDocument/didSave", member<&Server::saved>},
     {"textDocument/didClose", member<&Server::closed>},
     {"workspace/didChangeWatchedFiles", member<&Server::saved>},
+    {"workspace/didChangeWorkspaceFolders", member<&Server::folders_changed>},
     {"workspace/didChangeConfiguration", nothing},
     {"$/setTrace", nothing},
     {"$/cancelRequest", nothing},
+    {"textDocument/diagnostic", diagnostic},
+    {"textDocument/codeAction", code_actions},
+    {"textDocument/declaration", definition},
     {"textDocument/definition", definition},
     {"textDocument/references", references},
     {"textDocument/documentHighlight", highlights},
@@ -69,6 +99,7 @@ constexpr Method methods[] = {
     {"textDocument/rename", rename},
     {"textDocument/documentSymbol", document_symbols},
     {"textDocument/foldingRange", folding_ranges},
+    {"workspace/symbol", workspace_symbols},
     {"textDocument/hover", hover},
     {"textDocument/signatureHelp", signature_help},
     {"textDocument/completion", completion},
@@ -98,35 +129,39 @@ int Server::run() {
 }
 
 void Server::handle(const Incoming& message) {
-  if (!message.broken.empty()) return refuse(nullptr, parse_error, message.broken);
+  if (!message.broken.empty()) return refuse(nullptr, {parse_error, message.broken});
   const Json& body = message.body;
   const Json id = body.value("id", Json());
   const bool is_request = body.contains("id");
   const auto method = body.find("method");
   if (method == body.end() || !method->is_string()) {
-    // An answer of the client's to a request: we make none.
-    if (!body.contains("result") && !body.contains("error")) refuse(id, invalid_request, "the message has no method");
+    // An answer of the client's to a request of ours: no work waits for one.
+    if (!body.contains("result") && !body.contains("error")) refuse(id, {invalid_request, "the message has no method"});
     return;
   }
   if (*method == "exit") {
     exiting_ = true;
     return;
   }
-  if (is_request && take_cancelled(id)) return refuse(id, request_cancelled, "cancelled");
+  std::optional<Work> work;
+  if (is_request) work.emplace(id);
+  if (work && work->cancelled) return refuse(id, {request_cancelled, "cancelled"});
+  std::optional<Refusal> no;
   try {
     const Json result = call(method->get<std::string>(), body.value("params", Json::object()), is_request);
     if (is_request) reply(id, result);
-  } catch (const Refusal& no) {
-    if (is_request) refuse(id, no.code, no.message);
+  } catch (const Refusal& refusal) {
+    no = refusal;
   } catch (const Interrupted&) {
-    if (is_request) refuse(id, request_cancelled, "interrupted");
+    no = Refusal{request_cancelled, "cancelled"};
   } catch (const Error& error) {
-    if (is_request) refuse(id, request_failed, error.first().message);
+    no = Refusal{request_failed, error.first().message};
   } catch (const Json::exception& error) {
-    if (is_request) refuse(id, invalid_params, error.what());
+    no = Refusal{invalid_params, error.what()};
   } catch (const std::exception& error) {
-    if (is_request) refuse(id, internal_error, error.what());
+    no = Refusal{internal_error, error.what()};
   }
+  if (no && is_request) refuse(id, *no);
 }
 
 Json Server::call(const std::string& method, const Json& params, bool is_request) {
@@ -144,11 +179,18 @@ Json Server::call(const std::string& method, const Json& params, bool is_request
 void Server::reply(const Json& id, const Json& result) {
   transport_.send({{"jsonrpc", "2.0"}, {"id", id}, {"result", result}});
 }
-void Server::refuse(const Json& id, int code, const std::string& message) {
-  transport_.send({{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", code}, {"message", message}}}});
+void Server::refuse(const Json& id, const Refusal& why) {
+  Json error = {{"code", why.code}, {"message", why.message}};
+  if (!why.data.is_null()) error["data"] = why.data;
+  transport_.send({{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}});
 }
 void Server::notify(const std::string& method, const Json& params) {
   transport_.send({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}});
+}
+
+void Server::demand(const std::string& method, const Json& params) {
+  transport_.send(
+      {{"jsonrpc", "2.0"}, {"id", "pxl-" + std::to_string(++demands_)}, {"method", method}, {"params", params}});
 }
 
 Document& Server::document(const Json& params) {
@@ -168,27 +210,61 @@ Json Server::initialize(const Json& params) {
   if (initialized_) throw Refusal{invalid_request, "initialize comes once"};
   initialized_ = true;
   const Json capabilities = params.value("capabilities", Json::object());
-  if (const Json root = params.value("rootUri", Json()); root.is_string()) root_ = path_of_uri(root.get<std::string>());
-  while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
+  if (const Json folders = params.value("workspaceFolders", Json()); folders.is_array()) {
+    for (const Json& folder : folders) roots_.push_back(folder_of(folder.value("uri", Json())));
+  } else {
+    roots_.push_back(folder_of(params.value("rootUri", Json())));
+  }
+  std::erase(roots_, "");
+  pulls_ = capabilities.contains("/textDocument/diagnostic"_json_pointer);
+  refreshes_diagnostics_ = can(capabilities, "/workspace/diagnostics/refreshSupport");
+  refreshes_hints_ = can(capabilities, "/workspace/inlayHint/refreshSupport");
+  watches_files_ = can(capabilities, "/workspace/didChangeWatchedFiles/dynamicRegistration");
   const Json encodings = capabilities.value("/general/positionEncodings"_json_pointer, Json::array());
   for (const Json& e : encodings)
     if (e == "utf-8") encoding_ = Encoding::utf8;
-  return {{"serverInfo", {{"name", "pxl"}, {"version", PXL_VERSION}}},
-          {"capabilities",
-           {{"positionEncoding", encoding_ == Encoding::utf8 ? "utf-8" : "utf-16"},
-            {"textDocumentSync", {{"openClose", true}, {"change", 2}, {"save", true}}},
-            {"definitionProvider", true},
-            {"referencesProvider", true},
-            {"documentHighlightProvider", true},
-            {"renameProvider", {{"prepareProvider", true}}},
-            {"documentSymbolProvider", true},
-            {"foldingRangeProvider", true},
-            {"hoverProvider", true},
-            {"signatureHelpProvider", {{"triggerCharacters", {"(", ","}}}},
-            {"completionProvider", {{"triggerCharacters", {"."}}}},
-            {"documentFormattingProvider", true},
-            {"inlayHintProvider", true},
-            {"semanticTokensProvider", {{"legend", semantic_legend()}, {"full", true}}}}}};
+  Json offered = {
+      {"positionEncoding", encoding_ == Encoding::utf8 ? "utf-8" : "utf-16"},
+      {"textDocumentSync", {{"openClose", true}, {"change", 2}, {"save", true}}},
+      {"declarationProvider", true},
+      {"definitionProvider", true},
+      {"referencesProvider", true},
+      {"documentHighlightProvider", true},
+      {"renameProvider", {{"prepareProvider", true}}},
+      {"documentSymbolProvider", true},
+      {"workspaceSymbolProvider", true},
+      {"foldingRangeProvider", true},
+      {"hoverProvider", true},
+      {"signatureHelpProvider", {{"triggerCharacters", {"(", ","}}}},
+      {"completionProvider", {{"triggerCharacters", {"."}}}},
+      {"codeActionProvider", {{"codeActionKinds", {"quickfix"}}}},
+      {"documentFormattingProvider", true},
+      {"inlayHintProvider", true},
+      {"semanticTokensProvider", {{"legend", semantic_legend()}, {"full", true}}},
+      {"workspace", {{"workspaceFolders", {{"supported", true}, {"changeNotifications", true}}}}},
+  };
+  // An editor that asks for diagnostics would show published ones a second time.
+  if (pulls_) offered["diagnosticProvider"] = {{"interFileDependencies", true}, {"workspaceDiagnostics", false}};
+  return {{"serverInfo", {{"name", "pxl"}, {"version", PXL_VERSION}}}, {"capabilities", std::move(offered)}};
+}
+
+Json Server::initialized(const Json&) {
+  // Files change behind the editor's back, too; what imports them is analysed again.
+  if (watches_files_)
+    demand("client/registerCapability", {{"registrations",
+                                          {{{"id", "files"},
+                                            {"method", "workspace/didChangeWatchedFiles"},
+                                            {"registerOptions", {{"watchers", {{{"globPattern", "**/*.pxl"}}}}}}}}}});
+  return nullptr;
+}
+
+Json Server::folders_changed(const Json& params) {
+  const Json event = params.at("event");
+  for (const Json& folder : event.value("removed", Json::array()))
+    std::erase(roots_, folder_of(folder.value("uri", Json())));
+  for (const Json& folder : event.value("added", Json::array()))
+    if (const std::string path = folder_of(folder.value("uri", Json())); !path.empty()) roots_.push_back(path);
+  return nullptr;
 }
 
 Json Server::shutdown(const Json&) {
@@ -215,12 +291,13 @@ Json Server::changed(const Json& params) {
 // A file that others import may have changed.
 Json Server::saved(const Json&) {
   for (auto& [uri, d] : documents_) d->dirty = true;
+  if (pulls_ && refreshes_diagnostics_ && !documents_.empty()) demand("workspace/diagnostic/refresh", nullptr);
   return nullptr;
 }
 
 Json Server::closed(const Json& params) {
   const Document& d = document(params);
-  notify("textDocument/publishDiagnostics", {{"uri", d.uri()}, {"diagnostics", Json::array()}});
+  if (!pulls_) notify("textDocument/publishDiagnostics", {{"uri", d.uri()}, {"diagnostics", Json::array()}});
   documents_.erase(d.uri());
   return nullptr;
 }
@@ -228,50 +305,33 @@ Json Server::closed(const Json& params) {
 void Server::analyse_one() {
   for (auto& [uri, d] : documents_) {
     if (!d->dirty) continue;
-    d->dirty = false;
-    if (!d->parsed().result.tree) return publish(*d, d->parsed().result.diagnostics);
-    ahead().analysing = true;
-    std::unique_ptr<Analysis> analysis = analyse(d->path(), d->text());
-    ahead().analysing = false;
-    clear_interrupt();
-    if (!analysis->finished) {
-      d->dirty = true;  // the text changed meanwhile
-      return;
-    }
-    publish(*d, analysis->diagnostics);
-    d->analysis = std::move(analysis);
+    analyse(*d);
     return;
   }
 }
 
-void Server::publish(const Document& d, const std::vector<Diagnostic>& found) {
-  Json list = Json::array();
-  for (const Diagnostic& one : found) {
-    // What is wrong in another file is shown where this one leads there, or else at its beginning.
-    const bool here = one.span && one.span.file->name() == d.path();
-    Span span = one.span;
-    std::string message = one.message;
-    Json related = Json::array();
-    for (FramePtr f = one.frames; f; f = f->outer) {
-      if (!f->at || f->at.file->name() != d.path()) continue;
-      if (!here && !(span && span.file->name() == d.path())) span = f->at;
-      related.push_back(
-          {{"location", {{"uri", d.uri()}, {"range", d.lines().range(f->at)}}}, {"message", "in " + f->what}});
+bool Server::analyse(Document& d) {
+  d.dirty = false;
+  if (d.parsed().result.tree) {
+    ahead().analysing = true;
+    std::unique_ptr<Analysis> analysis = pxl::analyse(d.path(), d.text());
+    ahead().analysing = false;
+    clear_interrupt();
+    if (!analysis->finished) {
+      d.dirty = true;
+      return false;
     }
-    if (one.span && !here)
-      message += fmt::format(" ({}:{})", one.span.file->name(), one.span.file->position(one.span.begin).line);
-    for (const std::string& note : one.notes) message += "\n" + note;
-    const bool placed = span && span.file->name() == d.path();
-    Json range = placed ? d.lines().range(span.begin, std::max(span.end, span.begin)) : d.lines().range(0, 0);
-    Json entry = {{"range", range},
-                  {"severity", one.severity == Severity::error ? 1 : 2},
-                  {"source", "pxl"},
-                  {"code", code_of(one)},
-                  {"message", message}};
-    if (!related.empty()) entry["relatedInformation"] = related;
-    list.push_back(std::move(entry));
+    d.diagnostics = diagnostic_items(d, analysis->diagnostics);
+    d.analysis = std::move(analysis);
+    if (refreshes_hints_) demand("workspace/inlayHint/refresh", nullptr);
+  } else {
+    d.diagnostics = diagnostic_items(d, d.parsed().result.diagnostics);
   }
-  notify("textDocument/publishDiagnostics", {{"uri", d.uri()}, {"version", d.version}, {"diagnostics", list}});
+  ++d.analyses;
+  if (!pulls_)
+    notify("textDocument/publishDiagnostics",
+           {{"uri", d.uri()}, {"version", d.version}, {"diagnostics", d.diagnostics}});
+  return true;
 }
 
 }  // namespace pxl::lsp

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "interpreter/lsp/document.hpp"
 #include "interpreter/lsp/transport.hpp"
@@ -19,6 +20,7 @@ enum ErrorCode : int {
   internal_error = -32603,
   not_initialized = -32002,
   request_cancelled = -32800,
+  server_cancelled = -32802,
   request_failed = -32803
 };
 
@@ -26,6 +28,7 @@ enum ErrorCode : int {
 struct Refusal {
   ErrorCode code;
   std::string message;
+  Json data = nullptr;
 };
 
 class Server {
@@ -43,33 +46,42 @@ class Server {
   }
   std::map<std::string, std::unique_ptr<Document>>& documents() { return documents_; }
   Encoding encoding() const { return encoding_; }
-  /// The folder of the workspace; empty where the client named none.
-  const std::string& root() const { return root_; }
+  /// The folders of the workspace; none where the client named none.
+  const std::vector<std::string>& roots() const { return roots_; }
+  /// Analyses a text that changed; false if it changed again meanwhile.
+  bool analyse(Document& d);
   /// The values that the last analysis left, or a session in which nothing was defined.
   Interpreter& interpreter_of(const Document& d);
 
   Json initialize(const Json& params);
+  Json initialized(const Json& params);
   Json shutdown(const Json& params);
   Json opened(const Json& params);
   Json changed(const Json& params);
   Json saved(const Json& params);
   Json closed(const Json& params);
+  Json folders_changed(const Json& params);
 
  private:
   void handle(const Incoming& message);
   Json call(const std::string& method, const Json& params, bool is_request);
   void reply(const Json& id, const Json& result);
-  void refuse(const Json& id, int code, const std::string& message);
+  void refuse(const Json& id, const Refusal& why);
   void notify(const std::string& method, const Json& params);
-  /// Analyses one document that changed, and publishes its diagnostics.
+  /// A request of ours; whatever the client answers, nothing here waits for it.
+  void demand(const std::string& method, const Json& params);
+  /// Analyses one document that changed.
   void analyse_one();
-  void publish(const Document& d, const std::vector<Diagnostic>& found);
 
   Transport transport_;
   std::map<std::string, std::unique_ptr<Document>> documents_;
   Encoding encoding_ = Encoding::utf16;
-  std::string root_;
+  std::vector<std::string> roots_;
   std::unique_ptr<Interpreter> empty_;
+  int64_t demands_ = 0;
+  /// What the client can do.
+  bool pulls_ = false;  ///< asks for diagnostics; they are not published besides
+  bool refreshes_diagnostics_ = false, refreshes_hints_ = false, watches_files_ = false;
   bool initialized_ = false, shut_down_ = false, exiting_ = false;
 };
 
@@ -82,12 +94,17 @@ Json highlights(Server&, const Json&);
 Json prepare_rename(Server&, const Json&);
 Json rename(Server&, const Json&);
 Json document_symbols(Server&, const Json&);  // outline.cpp
+Json workspace_symbols(Server&, const Json&);
 Json folding_ranges(Server&, const Json&);
 Json hover(Server&, const Json&);  // hover.cpp
 Json signature_help(Server&, const Json&);
-Json completion(Server&, const Json&);       // completion.cpp
-Json formatting(Server&, const Json&);       // formatting.cpp
-Json inlay_hints(Server&, const Json&);      // hints.cpp
+Json completion(Server&, const Json&);   // completion.cpp
+Json formatting(Server&, const Json&);   // formatting.cpp
+Json inlay_hints(Server&, const Json&);  // hints.cpp
+Json diagnostic(Server&, const Json&);   // diagnostics.cpp
+Json code_actions(Server&, const Json&);
+/// What `found` is in the protocol, at the places of this document.
+Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found);
 Json semantic_tokens(Server&, const Json&);  // tokens.cpp
 Json semantic_legend();
 

@@ -40,11 +40,9 @@ std::optional<Opened> open(Server& server, const fs::path& path) {
   return out;
 }
 
-// The files that may import it. Folders whose names begin with a dot are left out.
-std::set<fs::path> candidates(Server& server, const Document& asking, const Document& declaring) {
+// The files of the workspace, and those that are open. Folders whose names begin with a dot are left out.
+std::set<fs::path> files_below(Server& server, const std::set<fs::path>& roots) {
   std::set<fs::path> out;
-  std::set<fs::path> roots = {fs::path(declaring.path()).parent_path(), fs::path(asking.path()).parent_path()};
-  if (!server.root().empty()) roots = {server.root()};
   for (const fs::path& root : roots) {
     std::error_code failed;
     fs::recursive_directory_iterator at(root, fs::directory_options::skip_permission_denied, failed), end;
@@ -59,6 +57,13 @@ std::set<fs::path> candidates(Server& server, const Document& asking, const Docu
   }
   for (const auto& [uri, document] : server.documents()) out.insert(fs::path(document->path()).lexically_normal());
   return out;
+}
+
+// The files that may import it.
+std::set<fs::path> candidates(Server& server, const Document& asking, const Document& declaring) {
+  if (server.roots().empty())
+    return files_below(server, {fs::path(declaring.path()).parent_path(), fs::path(asking.path()).parent_path()});
+  return files_below(server, {server.roots().begin(), server.roots().end()});
 }
 
 // Names among the tokens of a part of the text, with the token before and after each.
@@ -113,6 +118,13 @@ std::vector<Span> places_in(const Document& d, const fs::path& target, const std
 
 std::optional<Opened> imported_file(Server& server, const Document& from, const Symbol& symbol) {
   return open(server, path_of_import(from, symbol));
+}
+
+std::vector<Opened> workspace_files(Server& server) {
+  std::vector<Opened> out;
+  for (const fs::path& path : files_below(server, {server.roots().begin(), server.roots().end()}))
+    if (std::optional<Opened> file = open(server, path)) out.push_back(std::move(*file));
+  return out;
 }
 
 std::vector<Elsewhere> places_elsewhere(Server& server, const Document& asking, const Document& declaring,

@@ -19,6 +19,9 @@ struct Opened {
 /// The file that an import of `from` means; nothing for modules of the library and files that are not there.
 std::optional<Opened> imported_file(Server& server, const Document& from, const Symbol& symbol);
 
+/// The open documents and the .pxl files of the workspace's folders: at most `most_files`.
+std::vector<Opened> workspace_files(Server& server);
+
 /// Places of another file that mean a name declared at the top of this one.
 struct Elsewhere {
   Opened file;

@@ -7,6 +7,7 @@
 namespace pxl {
 namespace {
 
+constexpr std::string_view question = "did you mean `";
 constexpr size_t longest_name = 200;  ///< no one mistypes longer names, and the table is quadratic
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -52,7 +53,15 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
   auto found = nearest(name, candidates);
-  return found ? "did you mean `" + *found + "`?" : "";
+  return found ? std::string(question) + *found + "`?" : "";
+}
+
+std::optional<std::string> meant_name(std::string_view message) {
+  const size_t at = message.find(question);
+  if (at == message.npos) return std::nullopt;
+  const std::string_view rest = message.substr(at + question.size());
+  const size_t end = rest.find("`?");
+  return end == rest.npos ? std::nullopt : std::optional(std::string(rest.substr(0, end)));
 }
 
 }  // namespace pxl

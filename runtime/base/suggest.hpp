@@ -15,4 +15,7 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
 /// "did you mean `x`?" or an empty string.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
+/// The x of a message that holds "did you mean `x`?".
+std::optional<std::string> meant_name(std::string_view message);
+
 }  // namespace pxl

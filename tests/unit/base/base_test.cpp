@@ -63,6 +63,8 @@ TEST_CASE("near names are suggested") {
   CHECK(nearest(std::string(100000, 'a'), names) == std::nullopt);
   CHECK(nearest("cat", {"bat", "car"}) == "bat");
   CHECK(did_you_mean("wieght", names) == "did you mean `weight`?");
+  CHECK(meant_name("unknown name `wieght`\n" + did_you_mean("wieght", names)) == "weight");
+  CHECK(!meant_name("did you mean `").has_value());
   CHECK(did_you_mean("nothing_like_it", names).empty());
 }
 

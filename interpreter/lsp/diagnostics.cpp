@@ -1,0 +1,74 @@
+// What is wrong with a text, told as it is found or when the client asks; and corrections of names.
+#include <fmt/format.h>
+
+#include "interpreter/lsp/server.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl::lsp {
+
+Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found) {
+  Json list = Json::array();
+  for (const Diagnostic& one : found) {
+    // What is wrong in another file is shown where this one leads there, or else at its beginning.
+    const bool here = one.span && one.span.file->name() == d.path();
+    Span span = one.span;
+    std::string message = one.message;
+    Json related = Json::array();
+    for (FramePtr f = one.frames; f; f = f->outer) {
+      if (!f->at || f->at.file->name() != d.path()) continue;
+      if (!here && !(span && span.file->name() == d.path())) span = f->at;
+      related.push_back(
+          {{"location", {{"uri", d.uri()}, {"range", d.lines().range(f->at)}}}, {"message", "in " + f->what}});
+    }
+    if (one.span && !here)
+      message += fmt::format(" ({}:{})", one.span.file->name(), one.span.file->position(one.span.begin).line);
+    for (const std::string& note : one.notes) message += "\n" + note;
+    const bool placed = span && span.file->name() == d.path();
+    Json range = placed ? d.lines().range(span.begin, std::max(span.end, span.begin)) : d.lines().range(0, 0);
+    Json entry = {{"range", range},
+                  {"severity", one.severity == Severity::error ? 1 : 2},
+                  {"source", "pxl"},
+                  {"code", code_of(one)},
+                  {"message", message}};
+    if (!related.empty()) entry["relatedInformation"] = related;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json diagnostic(Server& server, const Json& params) {
+  Document& d = server.document(params);
+  if (d.dirty && !server.analyse(d))
+    throw Refusal{server_cancelled, "the text changed meanwhile", {{"retriggerRequest", true}}};
+  const std::string id = std::to_string(d.analyses);
+  if (params.value("previousResultId", Json()) == id) return {{"kind", "unchanged"}, {"resultId", id}};
+  return {{"kind", "full"}, {"resultId", id}, {"items", d.diagnostics}};
+}
+
+Json code_actions(Server& server, const Json& params) {
+  const Document& d = server.document(params);
+  Json list = Json::array();
+  for (const Json& one : params.value("/context/diagnostics"_json_pointer, Json::array())) {
+    const std::optional<std::string> meant = meant_name(one.value("message", ""));
+    const Json range = one.value("range", Json());
+    if (!meant || !range.is_object()) continue;
+    // The name that was mistyped is the last word of what is marked: `x.shap`, `xs.appned(1)`.
+    const size_t begin = d.lines().offset(range.value("start", Json())),
+                 end = d.lines().offset(range.value("end", Json()));
+    for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
+      if (t.begin < begin || t.end > end || t.kind == TokenClass::bracket) continue;
+      const std::string_view word = std::string_view(d.text()).substr(t.begin, t.end - t.begin);
+      if (nearest(word, {*meant}) != meant) continue;
+      list.push_back(
+          {{"title", fmt::format("Change to `{}`", *meant)},
+           {"kind", "quickfix"},
+           {"isPreferred", true},
+           {"diagnostics", {one}},
+           {"edit", {{"changes", {{d.uri(), {{{"range", d.lines().range(t.begin, t.end)}, {"newText", *meant}}}}}}}}});
+      break;
+    }
+  }
+  return list;
+}
+
+}  // namespace pxl::lsp
