@@ -45,9 +45,13 @@ int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& v, int64_t e
 int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& v, int64_t rows, int64_t columns,
                                 int64_t element_bytes) {
   if (rows == 0 || columns == 0) return 0;
-  const int64_t vectors = div_up(columns, m.vector_elements(element_bytes));
-  const int64_t start = columns % m.vector_elements(element_bytes) == 0 ? 7 : 25;
-  return 11 + m.workers * (15 + div_up(rows, m.workers) * (start + rate(v, element_bytes, columns) + vectors));
+  // A worker takes whole rows, or its share of the columns of each: PopLibs chooses what is faster.
+  const auto worker = [&](int64_t n, int64_t of) {
+    const int64_t vector = m.vector_elements(element_bytes);
+    return n * ((of % vector == 0 ? 7 : 25) + rate(v, element_bytes, of) + div_up(of, vector));
+  };
+  return 11 + m.workers *
+                  (15 + std::min(worker(div_up(rows, m.workers), columns), worker(rows, div_up(columns, m.workers))));
 }
 
 int64_t nonlinearity_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {

@@ -1,12 +1,17 @@
 // From a mapping and its memory to the report.
 #include "runtime/tiles/estimate.hpp"
 
+#include <algorithm>
+#include <bit>
+
 #include "runtime/tiles/fit.hpp"
 #include "runtime/tiles/writer.hpp"
 
 namespace pxl::tiles {
 
-Report estimate(const Graph& graph, const EstimateOptions& options) {
+namespace {
+
+Report plan(const Graph& graph, const EstimateOptions& options) {
   Mapping mapping(graph, options);
   const std::unique_ptr<Memory> memory = fit(mapping);
   Report report;
@@ -19,6 +24,32 @@ Report estimate(const Graph& graph, const EstimateOptions& options) {
   report.graphs.resize(mapping.graphs().size());
   Writer(mapping, *memory, report).write();
   return report;
+}
+
+}  // namespace
+
+Report estimate(const Graph& graph, const EstimateOptions& options) {
+  Report best = plan(graph, options);
+  // Neither the plans that are kept nor the search nor the fitting are exact, so a tighter limit may happen to lead to
+  // a faster schedule, which fits here as well. The limits are the powers of two below this machine's memory, so that
+  // what a smaller machine finds a larger one finds, too.
+  EstimateOptions tighter = options;
+  auto limit = static_cast<uint64_t>(options.machine.memory);
+  int64_t needed = std::max(best.search.unrefused, best.tiles[static_cast<size_t>(best.fullest_tile)].total);
+  bool fits = best.fits;
+  while (fits && needed > 0) {
+    // The largest at which anything is different.
+    limit = std::bit_floor(std::min(limit, static_cast<uint64_t>(needed)) - 1);
+    tighter.machine.memory = static_cast<int64_t>(limit);
+    tighter.machine.executable = std::min(options.machine.executable, tighter.machine.memory);
+    Report other = plan(graph, tighter);
+    fits = other.fits;
+    needed = std::max(other.search.unrefused, other.tiles[static_cast<size_t>(other.fullest_tile)].total);
+    if (!fits || other.cycles.device() >= best.cycles.device()) continue;
+    best = std::move(other);
+    best.machine = options.machine;
+  }
+  return best;
 }
 
 }  // namespace pxl::tiles

@@ -58,8 +58,18 @@ class Fitting {
     }
     take(fastest);
     memory_ = std::make_unique<Memory>(m_);
+    // Neither way is always the better one.
     single_moves();
-    if (now_.worst > 0) with_price(fastest);
+    const bool moved = now_.worst == 0;
+    if (moved) give_back(fastest);
+    const std::vector<int> by_moves = choice();
+    std::unique_ptr<Memory> memory = std::move(memory_);
+    tried_.clear();
+    with_price(fastest);
+    if (moved && m_.choices().cost(by_moves) <= m_.choices().cost(choice())) {
+      take(by_moves);
+      memory_ = std::move(memory);
+    }
     for (size_t n = 0; n < fastest.size(); ++n) m_.search.moves += fastest[n] != m_.nodes()[n].chosen;
     return std::move(memory_);
   }
@@ -128,7 +138,7 @@ class Fitting {
     give_back(fastest);
   }
 
-  /// Choices of the fastest schedule return where the program fits all the same, those that gain most first.
+  /// Choices of the fastest schedule come back where the program fits all the same, those that gain most first.
   void give_back(const std::vector<int>& fastest) {
     for (int tries = 0; tries < 8; ++tries) {
       Move gain{-1, 0, 0, 0};

@@ -160,7 +160,11 @@ void Mapping::enumerate(int key) {
     for (const TensorSpec& t : site.out) none.out.push_back(request.layout(linear_layout(options_.machine, t)));
     plans.push_back(std::move(none));
   }
-  keep_best(plans, options_.machine.memory * planning.available_memory_permille / 1000, planning.most_plans);
+  const int64_t share = std::max<int64_t>(1, planning.available_memory_permille);
+  for (const OpPlan& p : plans)
+    search.unrefused = std::max(search.unrefused, div_up(saturating_product(p.held(), 1000), share));
+  search.refused +=
+      keep_best(plans, options_.machine.memory * planning.available_memory_permille / 1000, planning.most_plans);
   search.kept += static_cast<int64_t>(plans.size());
 }
 
@@ -170,7 +174,7 @@ void Mapping::make_plans() {
     const Op& op = *example_[key];
     size_t taken = 0;
     for (const OpPlan& p : plans_[key]) {
-      if (taken++ >= 4) break;  // the fastest ones
+      if (taken++ >= 8) break;  // the fastest ones
       for (size_t i = 0; i < op.inputs.size(); ++i)
         if (op.inputs[i] && p.in[i] >= 0) pool_.add(op.inputs[i]->spec, p.in[i]);
       for (size_t i = 0; i < op.outputs.size(); ++i) pool_.add(op.outputs[i]->spec, p.out[i]);
@@ -187,10 +191,9 @@ void Mapping::make_plans() {
       const TileFamily family = example_[k]->row->tiles.family;
       if (family != TileFamily::view && family != TileFamily::movement) continue;
       plans_[k].clear();
-      const int64_t plans = search.plans, kept = search.kept;
+      const SearchReport before = search;
       enumerate(static_cast<int>(k));
-      search.plans = plans;
-      search.kept = kept;
+      search = before;
       for (const OpPlan& p : plans_[k]) {
         for (size_t i = 0; i < example_[k]->inputs.size(); ++i)
           if (example_[k]->inputs[i] && p.in[i] >= 0) pool_.add(example_[k]->inputs[i]->spec, p.in[i]);

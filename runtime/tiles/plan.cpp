@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "runtime/base/diagnostic.hpp"
 
@@ -136,28 +137,36 @@ OpPlan PlanRequest::start(std::string_view family) const {
 
 const std::vector<int32_t>& LayoutPool::of(const TensorSpec& spec) {
   std::vector<int32_t>& pool = pools_[{spec.shape, spec.dtype}];
-  if (pool.empty()) pool.push_back(table.id(linear_layout(machine_, spec)));
+  if (pool.empty()) {
+    pool.push_back(table.id(linear_layout(machine_, spec)));
+    // Rows on their own tiles: what keeps the last axis whole, which a transposition or a row op may want.
+    if (spec.shape.size() >= 2 && spec.size() > 0) {
+      std::vector<int32_t> parts;
+      cut_axes(spec.shape, 0, spec.shape.size() - 1, machine_.tiles, parts);
+      pool.push_back(table.id(block_layout(spec, std::move(parts))));
+    }
+  }
   return pool;
 }
 
 void LayoutPool::add(const TensorSpec& spec, int32_t layout) {
-  constexpr size_t most = 10;
+  constexpr size_t most = 12;
   of(spec);
   std::vector<int32_t>& pool = pools_[{spec.shape, spec.dtype}];
   if (layout >= 0 && pool.size() < most && std::find(pool.begin(), pool.end(), layout) == pool.end())
     pool.push_back(layout);
 }
 
-void keep_best(std::vector<OpPlan>& plans, int64_t temp_bound, size_t most) {
-  const auto held = [](const OpPlan& p) { return p.temp_bytes + p.replicated_bytes; };
-  const auto within = [&](const OpPlan& p) { return held(p) <= temp_bound; };
+int64_t keep_best(std::vector<OpPlan>& plans, int64_t temp_bound, size_t most) {
+  const auto within = [&](const OpPlan& p) { return p.held() <= temp_bound; };
+  size_t refused = 0;
   if (std::any_of(plans.begin(), plans.end(), within)) {
-    std::erase_if(plans, [&](const OpPlan& p) { return !within(p); });
+    refused = std::erase_if(plans, [&](const OpPlan& p) { return !within(p); });
   } else if (!plans.empty()) {
     // No plan keeps the bound: the ones that come nearest to it.
-    int64_t least = held(plans.front());
-    for (const OpPlan& p : plans) least = std::min(least, held(p));
-    std::erase_if(plans, [&](const OpPlan& p) { return held(p) > least + least / 8; });
+    int64_t least = plans.front().held();
+    for (const OpPlan& p : plans) least = std::min(least, p.held());
+    refused = std::erase_if(plans, [&](const OpPlan& p) { return p.held() > least + least / 8; });
   }
   std::stable_sort(plans.begin(), plans.end(), [](const OpPlan& a, const OpPlan& b) {
     return std::pair(a.cycles, a.temp_bytes) < std::pair(b.cycles, b.temp_bytes);
@@ -167,16 +176,23 @@ void keep_best(std::vector<OpPlan>& plans, int64_t temp_bound, size_t most) {
     if (std::none_of(kept.begin(), kept.end(), [&](const OpPlan& k) { return beats(k, p); }))
       kept.push_back(std::move(p));
   if (kept.size() > most) {
-    // The fastest half; of the others the ones with the least product of cycles and bytes.
+    // The fastest of each family and half of all; of the others the ones with the least product of cycles and bytes.
     const auto weight = [](const OpPlan& p) {
       return static_cast<double>(p.cycles) * static_cast<double>(p.temp_bytes + p.resident_bytes + 64);
     };
-    std::stable_sort(kept.begin() + static_cast<ptrdiff_t>(most / 2), kept.end(),
+    std::set<std::string_view> families;
+    std::vector<OpPlan> fast, others;
+    for (size_t i = 0; i < kept.size(); ++i)
+      (families.insert(kept[i].family).second || i < most / 2 ? fast : others).push_back(std::move(kept[i]));
+    std::stable_sort(others.begin(), others.end(),
                      [&](const OpPlan& a, const OpPlan& b) { return weight(a) < weight(b); });
-    kept.resize(most);
+    kept = std::move(fast);
+    for (OpPlan& p : others)
+      if (kept.size() < most) kept.push_back(std::move(p));
     std::stable_sort(kept.begin(), kept.end(), [](const OpPlan& a, const OpPlan& b) { return a.cycles < b.cycles; });
   }
   plans = std::move(kept);
+  return static_cast<int64_t>(refused);
 }
 
 std::vector<int64_t> part_counts(int64_t extent, int64_t grain, int64_t most) {

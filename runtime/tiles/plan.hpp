@@ -27,16 +27,17 @@ struct OpPlan {
   std::vector<int32_t> in;   ///< layout by slot; -1: whatever the operand has
   std::vector<int32_t> out;  ///< layout by output
   std::vector<PlanStep> steps;
-  int64_t cycles = 0;            ///< sum of the steps
-  int64_t temp_bytes = 0;        ///< of the busiest tile, besides operands and results
-  int64_t resident_bytes = 0;    ///< operands and results, busiest tile
-  int64_t replicated_bytes = 0;  ///< of those, copies of what other tiles hold as well
-  int64_t state_bytes = 0;       ///< vertex state, busiest tile
-  int64_t code_bytes = 0;        ///< exchange code, busiest tile
-  int64_t phases = 0;            ///< exchanges whose code stands here; a loop's once
-  int64_t control_steps = 0;     ///< steps whose control code stands here
-  int64_t tiles = 0;             ///< that compute
-  bool outputs_share = false;    ///< output 0 is the memory of input 0
+  int64_t cycles = 0;                                             ///< sum of the steps
+  int64_t temp_bytes = 0;                                         ///< of the busiest tile, besides operands and results
+  int64_t resident_bytes = 0;                                     ///< operands and results, busiest tile
+  int64_t replicated_bytes = 0;                                   ///< of those, copies of what other tiles hold as well
+  int64_t held() const { return temp_bytes + replicated_bytes; }  ///< what the bound on temporary memory is about
+  int64_t state_bytes = 0;                                        ///< vertex state, busiest tile
+  int64_t code_bytes = 0;                                         ///< exchange code, busiest tile
+  int64_t phases = 0;                                             ///< exchanges whose code stands here; a loop's once
+  int64_t control_steps = 0;                                      ///< steps whose control code stands here
+  int64_t tiles = 0;                                              ///< that compute
+  bool outputs_share = false;                                     ///< output 0 is the memory of input 0
 
   void sync(const Machine& m);
   void compute(const Machine& m, std::string_view what, int64_t cycles, int64_t tiles, int64_t state = 16);
@@ -116,7 +117,8 @@ void plan_host(const PlanRequest& r);
 /// Drops plans that another beats or equals in cycles, temporary, resident and code bytes alike (of equal ones the
 /// first stays), among those with equal layouts; then keeps at most `most`: the fastest, and those that take least
 /// memory for what they cost. Sorted by cycles. Plans above the bound on temporary memory go first, unless all are.
-void keep_best(std::vector<OpPlan>& plans, int64_t temp_bound, size_t most);
+/// Returns how many went because of it.
+int64_t keep_best(std::vector<OpPlan>& plans, int64_t temp_bound, size_t most);
 
 // What families share.
 /// Numbers of parts worth looking at: those that give blocks of different extents, roughly in powers of the square

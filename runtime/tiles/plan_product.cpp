@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <numeric>
 
 #include "runtime/tiles/plan.hpp"
 
@@ -58,7 +60,14 @@ struct Candidate {
   bool shift_a = false, shift_b = false;
   int64_t serial = 1;                          ///< parts of a tile's columns that are computed one after the other
   int64_t cycles = 0, temp = 0, resident = 0;  ///< temp: copies of what others hold included
+
+  std::string_view family() const {
+    return shifts > 1 ? "compute shift" : serial > 1 ? "gather in serial parts" : "gather all";
+  }
 };
+
+/// Parts of at least so many bytes, operands and sums, may be taken serially.
+constexpr int64_t serial_from = 8192;
 
 struct Block {
   int64_t groups, rows, depth, columns;
@@ -232,10 +241,12 @@ void plan_product(const PlanRequest& r) {
     c.cycles = plan.cycles;
     c.temp = plan.temp_bytes + plan.replicated_bytes;
     c.resident = plan.resident_bytes;
-    for (const Candidate& k : best)
-      if (k.cycles <= c.cycles && k.temp <= c.temp && k.resident <= c.resident) return;
-    std::erase_if(
-        best, [&](const Candidate& k) { return c.cycles <= k.cycles && c.temp <= k.temp && c.resident <= k.resident; });
+    // Families want their operands in layouts of their own, which cost their neighbours what this does not see.
+    const auto beats = [](const Candidate& a, const Candidate& b) {
+      return a.family() == b.family() && a.cycles <= b.cycles && a.temp <= b.temp && a.resident <= b.resident;
+    };
+    if (std::any_of(best.begin(), best.end(), [&](const Candidate& k) { return beats(k, c); })) return;
+    std::erase_if(best, [&](const Candidate& k) { return beats(c, k); });
     best.push_back(c);
   };
   const int64_t columns_grain = product_column_grain(m, p.operand_bytes, p.partial_bytes);
@@ -259,11 +270,17 @@ void plan_product(const PlanRequest& r) {
           const Block part = block_of(p, cut);
           if (part.groups * ((part.rows + part.columns) * part.depth * p.operand_bytes +
                              part.rows * part.columns * p.partial_bytes) >
-              m.memory / 8)
+              serial_from)
             for (const int64_t serial : {2, 4, 8, 16})
               if (part.columns >= serial * columns_grain) offer({.cut = cut, .serial = serial});
-          for (const int64_t shifts : {2, 4, 8, 16}) {
-            if (!r.options.rotate) break;
+          // Powers of two, and the whole rings, of which no tile holds anything twice.
+          int64_t rings[] = {2, 4, 8, 16, std::gcd(cut.rows, cut.columns), cut.rows, cut.columns};
+          std::sort(std::begin(rings), std::end(rings));
+          const auto last = std::unique(std::begin(rings), std::end(rings));
+          for (auto ring = std::begin(rings); ring != last; ++ring) {
+            const int64_t shifts = *ring;
+            if (!r.options.rotate || shifts > 64) break;
+            if (shifts < 2) continue;
             const bool a = cut.columns % shifts == 0, b = cut.rows % shifts == 0;
             if (div_up(p.depth, cut.depth) < shifts * product_depth_grain(p.operand_bytes)) break;
             if (a && b) offer({.cut = cut, .shifts = shifts, .shift_a = true, .shift_b = true});
@@ -276,15 +293,16 @@ void plan_product(const PlanRequest& r) {
   }
   std::stable_sort(best.begin(), best.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cycles < b.cycles; });
-  // A few fast ones, and every slower one that takes a fifth less memory than all before it.
+  // Of each family a few fast ones, and every slower one that takes a fifth less memory than all before it.
   std::vector<Candidate> kept;
-  int64_t least = INT64_MAX;
+  std::map<std::string_view, std::pair<size_t, int64_t>> taken;  // by family: how many, and the least memory
   for (const Candidate& c : best) {
-    if (kept.size() < r.options.most_plans || c.temp < least - least / 5) kept.push_back(c);
+    auto& [count, least] = taken.try_emplace(c.family(), 0, INT64_MAX).first->second;
+    if (count < r.options.most_plans || c.temp < least - least / 5) kept.push_back(c), ++count;
     least = std::min(least, c.temp);
   }
   for (const Candidate& c : kept) {
-    OpPlan plan = r.start(c.shifts > 1 ? "compute shift" : c.serial > 1 ? "gather in serial parts" : "gather all");
+    OpPlan plan = r.start(c.family());
     lay_out(m, p, c, plan);
     set_layouts(r, p, c, plan);
     plan.text = text_of(p, c);

@@ -59,8 +59,7 @@ void plan_rows(const PlanRequest& r) {
   const int64_t size = element_bytes(x), sums = 4;
   const bool whole_lines = family == TileFamily::scan || family == TileFamily::sort;
   std::vector<int64_t> row_parts = {std::min(rows, m.tiles)};
-  for (int64_t each = 2; each <= 8 && rows > m.tiles / each; each *= 2)
-    row_parts.push_back(std::max<int64_t>(1, std::min(rows, m.tiles) / each));
+  for (int64_t each = 2; each <= 8 && row_parts[0] >= each; each *= 2) row_parts.push_back(row_parts[0] / each);
   for (const int64_t wanted : row_parts) {
     for (int64_t columns = 1; columns * wanted <= m.tiles && columns <= length; columns *= 2) {
       if (columns > 1 && (whole_lines || div_up(length, columns) < 16)) break;

@@ -187,6 +187,8 @@ struct ReportOptions {
 struct SearchReport {
   int64_t keys = 0;            ///< distinct ops: those that share a plan
   int64_t plans = 0;           ///< candidates looked at
+  int64_t refused = 0;         ///< of those, above the bound on an op's temporary memory
+  int64_t unrefused = 0;       ///< bytes that a tile must have for none to be
   int64_t kept = 0;            ///< in the Pareto sets
   int64_t rounds = 0;          ///< sweeps of the search
   int64_t moves = 0;           ///< plans given up to fit

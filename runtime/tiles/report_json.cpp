@@ -238,6 +238,7 @@ Json run_json(const Report& r) {
           {"search",
            {{"keys", r.search.keys},
             {"plans", r.search.plans},
+            {"refused", r.search.refused},
             {"kept", r.search.kept},
             {"rounds", r.search.rounds},
             {"moves", r.search.moves},

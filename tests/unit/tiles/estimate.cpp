@@ -100,12 +100,12 @@ TEST_CASE("plans keep the bound on temporary memory, and what it costs") {
 
 TEST_CASE("both families of partitions are looked at, and the better is taken") {
   bool shifts = false, gathers = false;
-  for (const int64_t n : {64, 2048}) {
+  for (const int64_t permille : {600, 60}) {
     Ir ir;
-    op("matmul", {variable(ir, {n, n}, "a"), variable(ir, {n, n}, "b")});
-    const Report r = report(ir);
+    op("matmul", {variable(ir, {2048, 2048}, "a"), variable(ir, {2048, 2048}, "b")});
+    const Report r = report(ir, "mk2", permille);
     shifts = shifts || chosen(r.ops[0]).family == "compute shift";
-    gathers = gathers || chosen(r.ops[0]).family == "gather all";
+    gathers = gathers || chosen(r.ops[0]).family.starts_with("gather");
   }
   CHECK(shifts);
   CHECK(gathers);
