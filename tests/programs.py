@@ -40,6 +40,7 @@ PROGRAMS = [
     ("accumulate.pxl", [], says("weights are the same: true")),
     ("accumulate.pxl", ["--parts", "3", "--rows", "5", "--steps", "20"], says("weights are the same: true")),
     ("transformer.pxl", [], accuracy_of(99.0)),
+    ("linear_fp8.pxl", [], accuracy_of(98.0)),
     ("mnist.pxl", ["--train-size", "16", "--test-size", "160"], counted_over(160)),  # two batches of each
 ]
 # covers: H133

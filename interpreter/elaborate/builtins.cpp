@@ -331,6 +331,7 @@ void bind_core_builtins(Interpreter&, Scope& p) {
   for (const DTypeRow& row : dtype_table()) {
     if (row.dtype != DType::boolean) p.bind(std::string(row.name), Value(row.dtype));
   }
+  bind_float8_builtins(p);
   bind_math_builtins(p);
 }
 

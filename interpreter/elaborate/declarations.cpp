@@ -1,9 +1,11 @@
 // `stream`, `variable` and `constant`: the statements and the functions, and host_load and host_store.
+#include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/tensor/float8.hpp"
 
 namespace pxl {
 namespace {
@@ -48,7 +50,12 @@ Array host_data(Interpreter& in, const ArgReader& a, const char* where) {
   if (data.as<InitialiserObject>())
     type_error(std::string(where) + " can't know the shape of `" + data.as<InitialiserObject>()->text +
                "`: give it a shape");
-  if (a.has("dtype")) return in.to_array(data, in.to_dtype(a.value("dtype"), where));
+  if (a.has("dtype")) {
+    const DType dtype = in.to_dtype(a.value("dtype"), where);
+    Array array = in.to_array(data, is_float8(dtype) ? std::nullopt : std::optional(dtype));
+    if (!is_float8(dtype) || array.dtype() == dtype) return array;
+    return to_float8(array, dtype, a.integer_or("log2_scale", 0), float8_overflow(a));
+  }
   Array array = in.to_array(data);
   return a.boolean_or("downcast", true) ? narrowed(std::move(array)) : array;
 }
@@ -161,15 +168,17 @@ void Interpreter::declare_variable(const ast::VariableStmt& s, Activation& a) {
 }
 
 void bind_declaration_builtins(Scope& p) {
-  define(p, "variable", "variable(data, dtype = none, name = \"t\", downcast = true)",
+  define(p, "variable",
+         "variable(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true)",
          "A tensor of the main graph that keeps its value between runs.", [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("variable", args, {"data", "dtype", "name", "downcast"});
+           ArgReader a("variable", args, {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow"});
            return add_variable(in, host_data(in, a, "variable"), a.string_or("name", "t"));
          });
-  define(p, "constant", "constant(data, dtype = none, name = \"t\", downcast = true)",
+  define(p, "constant",
+         "constant(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true)",
          "A tensor that never changes, in the graph that is being built.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("constant", args, {"data", "dtype", "name", "downcast"});
+           ArgReader a("constant", args, {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow"});
            return add_constant(in, host_data(in, a, "constant"), a.string_or("name", "t"));
          });
   define(p, "h2d_stream", "h2d_stream(shape, dtype, name = \"h2d_stream\")", "A stream from the host to the device.",

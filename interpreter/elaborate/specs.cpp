@@ -19,7 +19,7 @@ std::optional<std::string> DTypeObject::hash_key() const { return fmt::format("d
 std::optional<Value> DTypeObject::member(Interpreter&, std::string_view member_name) {
   if (member_name == "name") return Value(name(value));
   if (member_name == "size") return Value(static_cast<int64_t>(size_of(value)));
-  if (member_name == "is_float") return Value(is_floating(value));
+  if (member_name == "is_float") return Value(is_floating(value) || is_float8(value));
   if (member_name == "is_int") return Value(is_integer(value));
   return std::nullopt;
 }

@@ -27,9 +27,20 @@ struct Code {
   std::string_view name;
 };
 constexpr Code codes[] = {
-    {DType::boolean, "BOOL"}, {DType::int8, "I8"},     {DType::int16, "I16"},   {DType::int32, "I32"},
-    {DType::int64, "I64"},    {DType::uint8, "U8"},    {DType::uint16, "U16"},  {DType::uint32, "U32"},
-    {DType::uint64, "U64"},   {DType::float16, "F16"}, {DType::float32, "F32"}, {DType::float64, "F64"},
+    {DType::boolean, "BOOL"},
+    {DType::int8, "I8"},
+    {DType::int16, "I16"},
+    {DType::int32, "I32"},
+    {DType::int64, "I64"},
+    {DType::uint8, "U8"},
+    {DType::uint16, "U16"},
+    {DType::uint32, "U32"},
+    {DType::uint64, "U64"},
+    {DType::float16, "F16"},
+    {DType::float32, "F32"},
+    {DType::float64, "F64"},
+    {DType::float8_143, "F8_E4M3FNUZ"},
+    {DType::float8_152, "F8_E5M2FNUZ"},
 };
 
 std::string_view code_of(DType dtype) {

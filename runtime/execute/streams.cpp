@@ -63,6 +63,10 @@ std::string value_text(const Array& data, int64_t i) {
 
 Array convert_safely(const Array& data, DType dtype, const std::string& what) {
   if (data.dtype() == dtype) return data;
+  if (is_float8(data.dtype()) || is_float8(dtype))
+    throw Error(fmt::format("{}: expected {}, got {}", what, name(dtype), name(data.dtype())),
+                {"host_pow2scale_cast_to_fp8 and host_pow2scale_cast_from_fp8 convert arrays to float8 and back"})
+        .as(codes::stream);
   if (is_floating(data.dtype()) && !is_floating(dtype))
     throw Error(
         fmt::format("{}: expected {}, got {}, whose fractions would be lost", what, name(dtype), name(data.dtype())),

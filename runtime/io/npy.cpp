@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace pxl {
@@ -123,7 +124,7 @@ class HeaderParser {
     for (const DTypeRow& r : dtype_table()) {
       // '=' is the machine's order and '|' "none"; both mean little-endian here.
       bool any_order = code.size() > 1 && (code[0] == '<' || code[0] == '=' || code[0] == '|');
-      if (any_order && code.substr(1) == r.npy.substr(1)) return r.dtype;
+      if (any_order && !r.npy.empty() && code.substr(1) == r.npy.substr(1)) return r.dtype;
     }
     throw reader_.corrupt(fmt::format("elements of type '{}' have no counterpart", printable(code)));
   }
@@ -223,6 +224,10 @@ Array load_npy(const std::string& path) {
 }
 
 void save_npy(const std::string& path, const Array& array) {
+  if (row(array.dtype()).npy.empty())
+    throw Error(fmt::format("cannot write {}: NumPy has no {}", path, name(array.dtype())),
+                {"host_pow2scale_cast_from_fp8 makes float16 of it"})
+        .as(codes::dtype);
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", row(array.dtype()).npy,
                                    tuple_text(array.shape()));
   constexpr size_t before = magic.size() + 4;

@@ -335,6 +335,14 @@ Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c) {
   return data_gradient<float>(c);
 }
 
+Kernel convolution_float8_kernel(DType x, DType weight, const Convolution& c) {
+  return through_float(forward<float>(c), {{data_size(c), x}, {weights_size(c), weight}}, result_size(c), 2, 2);
+}
+
+Kernel convolution_data_grad_float8_kernel(DType dy, DType weight, const Convolution& c) {
+  return through_float(data_gradient<float>(c), {{result_size(c), dy}, {weights_size(c), weight}}, data_size(c), 2, 2);
+}
+
 Kernel convolution_weights_grad_kernel(DType dtype, const Convolution& c) {
   if (dtype == DType::float64) return weights_gradient<double>(c);
   if (dtype == DType::float16)

@@ -19,6 +19,10 @@ struct Convolution {
 Kernel convolution_kernel(DType dtype, const Convolution& c);
 /// in: dy, weight; out: dx. Also the transposed convolution of dy.
 Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c);
+/// Operands x (or dy) and weight of float8 dtypes, in slot 2 log2_scale, an int32 scalar; out: float16, the result
+/// times 2^log2_scale, rounded once. They throw Error where the scale is not in [-32, 32).
+Kernel convolution_float8_kernel(DType x, DType weight, const Convolution& c);
+Kernel convolution_data_grad_float8_kernel(DType dy, DType weight, const Convolution& c);
 /// in: dy, x; out: dweight.
 Kernel convolution_weights_grad_kernel(DType dtype, const Convolution& c);
 

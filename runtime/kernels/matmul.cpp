@@ -14,6 +14,7 @@
 #include "runtime/kernels/half_product.hpp"
 #include "runtime/kernels/product.hpp"
 #include "runtime/kernels/scratch.hpp"
+#include "runtime/kernels/through_float.hpp"
 
 #pragma weak openblas_set_num_threads
 
@@ -161,6 +162,21 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
     return product<double>(std::move(plan), a, b, out.dtype, alpha, beta);
   if (any(is_floating)) return product<float>(std::move(plan), a, b, out.dtype, alpha, beta);
   return product<int64_t>(std::move(plan), a, b, out.dtype, alpha, beta);
+}
+
+Kernel matmul_float8_kernel(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out) {
+  // Vectors as matrices of one row or one column: the elements of the result are the same.
+  const auto wide = [](Shape shape, bool left) {
+    if (shape.size() == 1) shape.insert(left ? shape.begin() : shape.end(), 1);
+    return TensorSpec{std::move(shape), DType::float32, {}};
+  };
+  const TensorSpec x = wide(a.shape, true), y = wide(b.shape, false);
+  const TensorSpec z{matmul_shape(x.shape, false, y.shape, false), DType::float32, {}};
+  Kernel product = matmul_kernel(x, false, y, false, z);
+  if (product.phases().empty())
+    product =
+        Kernel::divisible(1, 1, 0, [whole = product](const Buffers& buffers, int64_t, int64_t) { whole(buffers); });
+  return through_float(product, {{a.size(), a.dtype}, {b.size(), b.dtype}}, out.size(), 2, 2);
 }
 
 }  // namespace pxl

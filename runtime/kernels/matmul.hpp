@@ -26,4 +26,8 @@ inline Shape matmul_shape(const Shape& a, bool ta, const Shape& b, bool tb) { re
 Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb, const TensorSpec& out,
                      double alpha = 1.0, double beta = 0.0);
 
+/// in: a, b, each of a float8, and log2_scale, an int32 scalar; out: a@b 2^log2_scale in float16. Sums are float32, and
+/// are rounded once. Throws Error where the scale is not in [-32, 32).
+Kernel matmul_float8_kernel(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out);
+
 }  // namespace pxl

@@ -77,6 +77,7 @@ struct Resolver {
   // A host array beside tensors.
   Expr constant_from(const Array& array) const {
     if (array.dtype() == reference || (at.eager() && !reference_is_tensor)) return at.constant(array);
+    if (is_float8(reference)) refuse_float8(reference);
     if (!is_floating(reference) && is_floating(array.dtype()))
       refuse_fraction(fmt::format("an array of {}", name(array.dtype())));
     if (reference == DType::boolean && array.dtype() != DType::boolean)
@@ -85,12 +86,14 @@ struct Resolver {
   }
 
   Expr constant_from(double value) const {
+    if (is_float8(reference)) refuse_float8(reference);
     if (is_floating(reference)) return at.constant(Array::full(reference, {}, value));
     if (!at.eager()) refuse_fraction(fmt::format("{}", value));
     return at.constant(Array::full(DType::float32, {}, value));
   }
 
   Expr constant_from(int64_t value) const {
+    if (is_float8(reference)) refuse_float8(reference);
     if (is_floating(reference)) return at.constant(Array::full(reference, {}, static_cast<double>(value)));
     DType dtype = reference;
     if (dtype == DType::boolean && value != 0 && value != 1) {

@@ -8,6 +8,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/ops/float8.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/ops/window.hpp"
 
@@ -60,6 +61,19 @@ constexpr Param weights_grad_params[] = {{"g", ParamKind::tensor},      {"x", Pa
                                          {"padding", ParamKind::shape}, {"dilation", ParamKind::shape},
                                          {"groups", ParamKind::integer}};
 
+/// The parameters with the scale of float8 operands behind these.
+template <size_t n>
+constexpr std::array<Param, n + 1> with_scale(const Param (&params)[n]) {
+  std::array<Param, n + 1> scaled{params[0], params[1], log2_scale_param};
+  for (size_t i = 2; i < n; ++i) scaled[i + 1] = params[i];
+  return scaled;
+}
+constexpr auto scaled_conv_params = with_scale(conv_params);
+constexpr auto scaled_transpose_params = with_scale(transpose_params);
+
+bool is_scaled(const OpSite& s) { return s.row.params[2].name == log2_scale_param.name; }
+DType result_dtype(const OpSite& s) { return is_scaled(s) ? DType::float16 : s.input(0).dtype; }
+
 int64_t groups_of(const OpSite& s) {
   const int64_t groups = s.integer("groups");
   if (groups < 1) refuse(s, fmt::format("groups must be positive, got {}", groups));
@@ -68,8 +82,12 @@ int64_t groups_of(const OpSite& s) {
 
 // Dtypes and ranks of two operands, either of which may be a gradient.
 void check_pair(const OpSite& s) {
-  check_floating(s, 0);
-  check_one_dtype(s);
+  if (is_scaled(s)) {
+    check_float8_product(s);
+  } else {
+    check_floating(s, 0);
+    check_one_dtype(s);
+  }
   spatial_shape(s, 0);
   if (s.input(0).shape.size() != s.input(1).shape.size())
     refuse(s,
@@ -108,7 +126,7 @@ Resolved resolve_conv(const OpSite& s) {
 
 std::vector<TensorSpec> infer_conv(const OpSite& s) {
   const Resolved r = resolve_conv(s);
-  TensorSpec out{{r.c.batch, r.c.groups * r.c.cout}, s.input(0).dtype, {}};
+  TensorSpec out{{r.c.batch, r.c.groups * r.c.cout}, result_dtype(s), {}};
   for (const WindowAxis& a : r.axes) out.shape.push_back(a.out);
   prefixed(s, [&] { return element_count(out.shape); });
   return {out};
@@ -266,7 +284,7 @@ Resolved resolve_transpose(const OpSite& s) {
 }
 
 std::vector<TensorSpec> data_spec(const OpSite& s, const Resolved& r) {
-  TensorSpec out{{r.c.batch, r.c.groups * r.c.cin}, s.input(0).dtype, {}};
+  TensorSpec out{{r.c.batch, r.c.groups * r.c.cin}, result_dtype(s), {}};
   for (const WindowAxis& a : r.axes) out.shape.push_back(a.in);
   prefixed(s, [&] { return element_count(out.shape); });
   return {out};
@@ -286,22 +304,70 @@ int64_t conv_flops(const Convolution& c) {
                                                                                   : flops;
 }
 
+constexpr OpRow conv_row = {
+    .name = "conv",
+    .path = "ops.conv",
+    .schedule = "Conv",
+    .output = "conv_out",
+    .doc =
+        "The convolution (cross-correlation) of data and weights over one to three spatial axes. The window does "
+        "not turn around, as in PyTorch and ONNX.",
+    .formula = "out[n, o, i] = sum over c, k of t[n, c, stride i + dilation k - padding] weight[o, c, k]",
+    .example = "conv(array([[[1.0, 2.0, 3.0, 4.0]]]), array([[[1.0, -1.0]]]))",
+    .params = conv_params,
+    .infer = infer_conv,
+    .kernel = [](const OpSite& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c); },
+    .gradient = conv_gradient,
+    .flops = [](const OpSite& s) { return conv_flops(resolve_conv(s).c); },
+    .onnx = "Conv",
+    .tiles = tile_convolution};
+
+constexpr OpRow transpose_row = {
+    .name = "conv_transpose",
+    .path = "ops.conv_transpose",
+    .schedule = "ConvTranspose",
+    .output = "conv_transpose_out",
+    .doc =
+        "The transposed convolution over one to three spatial axes: every element of t adds a weighted copy of the "
+        "window to the result. Sizes are PyTorch's: (in - 1) stride - padding + dilation (kernel - 1) + "
+        "output_padding + 1.",
+    .formula = "out[n, o, stride i + dilation k - padding] += t[n, c, i] weight[c, o, k]",
+    .example = "conv_transpose(array([[[1.0, 2.0, 3.0]]]), array([[[1.0, -1.0]]]), stride = 2)",
+    .params = transpose_params,
+    .infer = [](const OpSite& s) { return data_spec(s, resolve_transpose(s)); },
+    .kernel = [](const OpSite& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_transpose(s).c); },
+    .gradient = transpose_gradient,
+    .flops = [](const OpSite& s) { return conv_flops(resolve_transpose(s).c); },
+    .onnx = "ConvTranspose",
+    .tiles = tile_convolution_data};
+
+/// The form with float8 operands and a scale.
+constexpr OpRow scaled_form(OpRow row, std::string_view name, std::string_view path, std::string_view output,
+                            std::string_view doc, std::string_view example, std::span<const Param> params,
+                            KernelFn kernel) {
+  row.name = name;
+  row.path = path;
+  row.output = output;
+  row.doc = doc;
+  row.example = example;
+  row.params = params;
+  row.kernel = kernel;
+  row.gradient = nullptr;
+  row.onnx = {};
+  return row;
+}
+
 constexpr OpRow rows[] = {
-    {.name = "conv",
-     .path = "ops.conv",
-     .schedule = "Conv",
-     .output = "conv_out",
-     .doc = "The convolution (cross-correlation) of data and weights over one to three spatial axes. The window does "
-            "not turn around, as in PyTorch and ONNX.",
-     .formula = "out[n, o, i] = sum over c, k of t[n, c, stride i + dilation k - padding] weight[o, c, k]",
-     .example = "conv(array([[[1.0, 2.0, 3.0, 4.0]]]), array([[[1.0, -1.0]]]))",
-     .params = conv_params,
-     .infer = infer_conv,
-     .kernel = [](const OpSite& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c); },
-     .gradient = conv_gradient,
-     .flops = [](const OpSite& s) { return conv_flops(resolve_conv(s).c); },
-     .onnx = "Conv",
-     .tiles = tile_convolution},
+    conv_row,
+    scaled_form(conv_row, "conv_pow2scaled", "ops.conv_pow2scaled", "conv_pow2scaled_out",
+                "The convolution of float8 data and weights, times 2^log2_scale, in float16. Sums are float32 and are "
+                "rounded once.",
+                "conv_pow2scaled(host_pow2scale_cast_to_fp8(array([[[1.0, 2.0, 3.0]]]), float8_143), "
+                "host_pow2scale_cast_to_fp8(array([[[1.0, -1.0]]]), float8_143), 1)",
+                scaled_conv_params,
+                [](const OpSite& s) {
+                  return convolution_float8_kernel(s.input(0).dtype, s.input(1).dtype, resolve_conv(s).c);
+                }),
     {.name = "conv_data_grad",
      .schedule = "ConvDataGrad",
      .output = "gradient",
@@ -340,22 +406,17 @@ constexpr OpRow rows[] = {
          },
      .flops = [](const OpSite& s) { return conv_flops(resolve_weights_grad(s).c); },
      .tiles = tile_convolution_weights},
-    {.name = "conv_transpose",
-     .path = "ops.conv_transpose",
-     .schedule = "ConvTranspose",
-     .output = "conv_transpose_out",
-     .doc = "The transposed convolution over one to three spatial axes: every element of t adds a weighted copy of the "
-            "window to the result. Sizes are PyTorch's: (in - 1) stride - padding + dilation (kernel - 1) + "
-            "output_padding + 1.",
-     .formula = "out[n, o, stride i + dilation k - padding] += t[n, c, i] weight[c, o, k]",
-     .example = "conv_transpose(array([[[1.0, 2.0, 3.0]]]), array([[[1.0, -1.0]]]), stride = 2)",
-     .params = transpose_params,
-     .infer = [](const OpSite& s) { return data_spec(s, resolve_transpose(s)); },
-     .kernel = [](const OpSite& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_transpose(s).c); },
-     .gradient = transpose_gradient,
-     .flops = [](const OpSite& s) { return conv_flops(resolve_transpose(s).c); },
-     .onnx = "ConvTranspose",
-     .tiles = tile_convolution_data},
+    transpose_row,
+    scaled_form(
+        transpose_row, "conv_transpose_pow2scaled", "ops.conv_transpose_pow2scaled", "conv_transpose_pow2scaled_out",
+        "The transposed convolution of float8 data and weights, times 2^log2_scale, in float16. Sums are float32 "
+        "and are rounded once.",
+        "conv_transpose_pow2scaled(host_pow2scale_cast_to_fp8(array([[[1.0, 2.0]]]), float8_143), "
+        "host_pow2scale_cast_to_fp8(array([[[1.0, -1.0]]]), float8_143), 1, stride = 2)",
+        scaled_transpose_params,
+        [](const OpSite& s) {
+          return convolution_data_grad_float8_kernel(s.input(0).dtype, s.input(1).dtype, resolve_transpose(s).c);
+        }),
 };
 static_assert(all_complete(rows));
 

@@ -1,4 +1,7 @@
 // Ops that hand their operand on: under another name, without its gradient, in another dtype.
+#include <fmt/format.h>
+
+#include "runtime/base/codes.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/shape.hpp"
 #include "runtime/ops/row.hpp"
@@ -80,6 +83,14 @@ constexpr OpRow rows[] = {
          [](const OpSite& s) {
            TensorSpec spec = s.input(0);
            spec.dtype = s.dtype("data_type");
+           if (spec.dtype != s.input(0).dtype) {
+             check_no_float8(s, 0);
+             if (is_float8(spec.dtype))
+               refuse(s,
+                      fmt::format("{} takes a scale: use pow2scale_cast_to_fp8, on arrays host_pow2scale_cast_to_fp8",
+                                  name(spec.dtype)),
+                      codes::dtype);
+           }
            return std::vector<TensorSpec>{spec};
          },
      .kernel = [](const OpSite& s) { return cast_kernel(s.input(0).dtype, s.dtype("data_type"), s.input(0).size()); },

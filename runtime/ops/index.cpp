@@ -132,6 +132,7 @@ constexpr OpRow rows[] = {
      .params = gather_grad_params,
      .infer =
          [](const OpSite& s) {
+           check_no_float8(s, 0);
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
      .kernel =
@@ -193,6 +194,7 @@ constexpr OpRow rows[] = {
      .params = onehot_grad_params,
      .infer =
          [](const OpSite& s) {
+           check_no_float8(s, 0);
            return std::vector<TensorSpec>{{{2}, s.input(0).dtype, {}}};
          },
      .kernel =

@@ -9,6 +9,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/matmul.hpp"
 #include "runtime/kernels/reduce.hpp"
+#include "runtime/ops/table.hpp"
 
 namespace pxl {
 
@@ -64,7 +65,19 @@ void check_one_dtype(const OpSite& site, size_t first) {
              codes::dtype);
 }
 
+void check_no_float8(const OpSite& site, size_t slot) {
+  if (!is_float8(site.input(slot).dtype)) return;
+  // Products have a form that takes a scale.
+  const std::string scaled = fmt::format("{}_pow2scaled", site.row.name);
+  refuse(site,
+         fmt::format("{} is {}, which has no arithmetic without a scale: pow2scale_cast_from_fp8 makes float16 of it{}",
+                     site.label(slot), name(site.input(slot).dtype),
+                     find_op(scaled) ? fmt::format("; {} takes it", scaled) : ""),
+         codes::dtype);
+}
+
 void check_floating(const OpSite& site, size_t slot) {
+  check_no_float8(site, slot);
   if (!is_floating(site.input(slot).dtype))
     refuse(site, fmt::format("{} must have a floating dtype, not {}", site.label(slot), name(site.input(slot).dtype)),
            codes::dtype);
@@ -77,6 +90,7 @@ void check_integers(const OpSite& site, size_t slot) {
 }
 
 void check_numbers(const OpSite& site, size_t slot) {
+  check_no_float8(site, slot);
   if (site.input(slot).dtype == DType::boolean)
     refuse(site, fmt::format("{} must hold numbers, not bool", site.label(slot)), codes::dtype);
 }
@@ -139,7 +153,10 @@ std::vector<TensorSpec> infer_same_number(const OpSite& site) {
   return {site.input(0)};
 }
 
-std::vector<TensorSpec> infer_predicate(const OpSite& site) { return {{site.input(0).shape, DType::boolean, {}}}; }
+std::vector<TensorSpec> infer_predicate(const OpSite& site) {
+  check_no_float8(site, 0);
+  return {{site.input(0).shape, DType::boolean, {}}};
+}
 
 std::vector<TensorSpec> infer_broadcast(const OpSite& site) {
   check_one_dtype(site);
@@ -150,6 +167,7 @@ std::vector<TensorSpec> infer_broadcast(const OpSite& site) {
 }
 
 std::vector<TensorSpec> infer_compare(const OpSite& site) {
+  check_no_float8(site, 0);
   check_one_dtype(site);
   return {{broadcast_all(site), DType::boolean, {}}};
 }
@@ -198,14 +216,12 @@ std::vector<TensorSpec> infer_reduce_float(const OpSite& site) {
   return infer_reduce(site);
 }
 
-std::vector<TensorSpec> infer_matmul(const OpSite& site) {
+std::vector<TensorSpec> infer_product(const OpSite& site, DType out) {
   const TensorSpec& a = site.input(0);
   const TensorSpec& b = site.input(1);
   for (size_t i : {0, 1})
     if (site.input(i).shape.empty())
       refuse(site, fmt::format("{} is a scalar; use * to scale, or give it an axis", site.label(i)), codes::shape);
-  check_one_dtype(site);
-  check_numbers(site, 0);
   const int64_t inner_axis = b.shape.size() == 1 ? -1 : -2;
   const int64_t lhs = a.shape.back();
   const int64_t rhs = b.shape[b.shape.size() - static_cast<size_t>(-inner_axis)];
@@ -214,12 +230,6 @@ std::vector<TensorSpec> infer_matmul(const OpSite& site) {
            fmt::format("inner dimensions differ: {} ({}, axis -1) and {} ({}, axis {})", lhs, site.label(0), rhs,
                        site.label(1), b.shape.size() == 1 ? 0 : static_cast<int64_t>(b.shape.size()) - 2),
            codes::shape);
-  DType out = a.dtype;
-  if (!site.is_none("output_type")) {
-    out = site.dtype("output_type");
-    if (is_floating(out) != is_floating(a.dtype) || out == DType::boolean)
-      refuse(site, fmt::format("cannot give {} from {}", name(out), name(a.dtype)), codes::dtype);
-  }
   return {{prefixed(site,
                     [&] {
                       Shape shape = matmul_shape(a.shape, false, b.shape, false);
@@ -228,6 +238,21 @@ std::vector<TensorSpec> infer_matmul(const OpSite& site) {
                     }),
            out,
            {}}};
+}
+
+std::vector<TensorSpec> infer_matmul(const OpSite& site) {
+  const TensorSpec& a = site.input(0);
+  if (!a.shape.empty() && !site.input(1).shape.empty()) {
+    check_one_dtype(site);
+    check_numbers(site, 0);
+  }
+  DType out = a.dtype;
+  if (!site.is_none("output_type")) {
+    out = site.dtype("output_type");
+    if (is_floating(out) != is_floating(a.dtype) || out == DType::boolean || is_float8(out))
+      refuse(site, fmt::format("cannot give {} from {}", name(out), name(a.dtype)), codes::dtype);
+  }
+  return infer_product(site, out);
 }
 
 std::vector<TensorSpec> infer_concat(const OpSite& site) {

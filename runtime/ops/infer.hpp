@@ -21,6 +21,8 @@ auto prefixed(const OpSite& site, F&& f) -> decltype(f());
 void check_one_dtype(const OpSite& site, size_t first = 0);
 /// Throws unless the operand is floating / of integers / not bool / of this dtype / of this shape / a scalar.
 void check_floating(const OpSite& site, size_t slot);
+/// Throws where the operand is float8; part of check_floating and check_numbers.
+void check_no_float8(const OpSite& site, size_t slot);
 void check_integers(const OpSite& site, size_t slot);
 void check_numbers(const OpSite& site, size_t slot);
 void check_shape(const OpSite& site, size_t slot, const Shape& shape);
@@ -49,6 +51,7 @@ std::vector<TensorSpec> infer_gradient_pair(const OpSite& site);  ///< g and x o
 std::vector<TensorSpec> infer_reduce(const OpSite& site);         ///< params axis, keepdims
 std::vector<TensorSpec> infer_reduce_float(const OpSite& site);
 std::vector<TensorSpec> infer_matmul(const OpSite& site);
+std::vector<TensorSpec> infer_product(const OpSite& site, DType out);  ///< shapes of a matrix product alone
 std::vector<TensorSpec> infer_concat(const OpSite& site);
 std::vector<TensorSpec> infer_softmax(const OpSite& site);
 

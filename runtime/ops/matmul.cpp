@@ -8,6 +8,13 @@
 
 namespace pxl {
 
+int64_t matmul_flops(const OpSite& s) {
+  int64_t flops = 0;  // operands near the limit of memory can have a product that no int64 holds
+  return __builtin_mul_overflow(2 * s.out[0].size(), s.input(0).shape.back(), &flops)
+             ? std::numeric_limits<int64_t>::max()
+             : flops;
+}
+
 namespace {
 
 constexpr Param matmul_params[] = {
@@ -63,13 +70,7 @@ constexpr OpRow rows[] = {
      .infer = infer_matmul,
      .kernel = [](const OpSite& s) { return matmul_kernel(s.input(0), false, s.input(1), false, s.out[0]); },
      .gradient = matmul_gradient,
-     .flops =
-         [](const OpSite& s) {
-           int64_t flops = 0;  // operands near the limit of memory can have a product that no int64 holds
-           return __builtin_mul_overflow(2 * s.out[0].size(), s.input(0).shape.back(), &flops)
-                      ? std::numeric_limits<int64_t>::max()
-                      : flops;
-         },
+     .flops = matmul_flops,
      .pattern = Pattern::product,
      .onnx = "MatMul",
      .tiles = tile_product},

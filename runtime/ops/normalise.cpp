@@ -67,7 +67,10 @@ std::vector<TensorSpec> infer_layer(const OpSite& s) {
   return {x, {stats, DType::float32, {}}, {stats, DType::float32, {}}};
 }
 
-std::vector<TensorSpec> infer_norm_grad(const OpSite& s) { return {s.input(1), s.input(2), s.input(2)}; }
+std::vector<TensorSpec> infer_norm_grad(const OpSite& s) {
+  for (size_t i = 0; i < s.in.size(); ++i) check_no_float8(s, i);
+  return {s.input(1), s.input(2), s.input(2)};
+}
 
 void norm_gradient(GradContext& c, std::string_view helper, bool grouped) {
   if (!c.wants(0) && !c.wants(1) && !c.wants(2)) return;

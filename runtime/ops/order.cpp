@@ -22,6 +22,7 @@ constexpr OpRow rows[] = {
      .params = sort_params,
      .infer =
          [](const OpSite& s) {
+           check_no_float8(s, 0);
            axis_in(s);
            TensorSpec spec{s.input(0).shape, s.input(0).dtype, {}};
            return std::vector<TensorSpec>{spec, {spec.shape, DType::int32, {}}};

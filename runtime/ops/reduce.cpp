@@ -112,6 +112,7 @@ void topk_gradient(GradContext& c) {
 }
 
 std::vector<TensorSpec> infer_arg(const OpSite& s) {
+  check_no_float8(s, 0);
   const TensorSpec& x = s.input(0);
   const int64_t axis = axis_of(s, "axis", rank_of(x));
   if (x.shape[static_cast<size_t>(axis)] == 0) refuse(s, "the axis has no elements", codes::shape);
@@ -153,6 +154,7 @@ void running_sum_gradient(GradContext& c, std::string_view op) {
 }
 
 std::vector<TensorSpec> infer_topk(const OpSite& s) {
+  check_no_float8(s, 0);
   TensorSpec spec = s.input(0);
   const int64_t axis = axis_of(s, "axis", rank_of(spec));
   const int64_t k = s.integer("k"), extent = spec.shape[static_cast<size_t>(axis)];
@@ -352,6 +354,7 @@ constexpr OpRow rows[] = {
      .params = histogram_params,
      .infer =
          [](const OpSite& s) {
+           check_no_float8(s, 0);
            const auto& levels = std::get<std::vector<double>>(s.attr("levels"));
            for (size_t i = 1; i < levels.size(); ++i)
              if (!(levels[i - 1] < levels[i])) refuse(s, "the levels must increase");

@@ -53,6 +53,9 @@ constexpr OpRow view_form(OpRow row, const InPlace& names, bool aliases) {
   return row;
 }
 
+/// Operations of a matrix product.
+int64_t matmul_flops(const OpSite& site);
+
 /// Elements [begin, begin + size) along one axis, without an op where that is everything.
 Expr narrow(const Expr& e, size_t axis, int64_t begin, int64_t size);
 
@@ -93,6 +96,7 @@ std::span<const OpRow> arithmetic_rows();
 std::span<const OpRow> logical_rows();
 std::span<const OpRow> reduce_rows();
 std::span<const OpRow> matmul_rows();
+std::span<const OpRow> float8_rows();
 std::span<const OpRow> shape_rows();
 std::span<const OpRow> slice_rows();
 std::span<const OpRow> join_rows();

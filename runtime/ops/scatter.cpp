@@ -67,6 +67,7 @@ ScatterReduction scatter_reduction(const OpSite& s) {
 }
 
 std::vector<TensorSpec> infer_scatter_reduce(const OpSite& s) {
+  check_no_float8(s, 0);
   check_integers(s, 1);
   scatter_reduction(s);
   const TensorSpec& data = s.input(0);

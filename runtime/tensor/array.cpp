@@ -17,6 +17,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/tensor/float8.hpp"
 
 namespace pxl {
 namespace {
@@ -105,6 +106,7 @@ half convert<half, double>(double value) {
 
 template <class V>
 Array filled(DType dtype, Shape shape, V value) {
+  if (is_float8(dtype) && value == V{}) return Array::zeros(dtype, std::move(shape));
   Array a(dtype, std::move(shape));
   constexpr int64_t piece = 1 << 22;  // between two looks at whether Ctrl-C was pressed
   with_type(dtype, [&]<class T>(type_tag<T>) {
@@ -214,11 +216,13 @@ Array Array::clone() const {
 
 double Array::number(int64_t i) const {
   if (i < 0 || i >= size_) throw std::logic_error("array element out of range");
+  if (is_float8(dtype())) return static_cast<double>(float8_value(dtype(), static_cast<uint8_t>(raw()[i])));
   return with_type(dtype(), [&]<class T>(type_tag<T>) { return convert<double>(data<T>()[i]); });
 }
 
 int64_t Array::integer(int64_t i) const {
   if (i < 0 || i >= size_) throw std::logic_error("array element out of range");
+  if (is_float8(dtype())) return convert<int64_t>(number(i));
   return with_type(dtype(), [&]<class T>(type_tag<T>) { return convert<int64_t>(data<T>()[i]); });
 }
 

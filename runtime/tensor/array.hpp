@@ -64,7 +64,7 @@ class Array {
   /// The same elements under another shape of equal size; shares the buffer.
   Array reshaped(Shape shape) const;
   /// Converted element by element: to integers truncating toward zero, to bool by != 0, to float16 rounding to
-  /// nearest even. Returns *this where the dtype is the same already.
+  /// nearest even. Returns *this where the dtype is the same already; throws Error where one is float8.
   Array cast(DType dtype) const;
   /// A copy that shares nothing.
   Array clone() const;

@@ -25,12 +25,14 @@ constexpr DTypeRow table[] = {
     {DType::float16, "float16", "<f2", 2, floating},
     {DType::float32, "float32", "<f4", 4, floating},
     {DType::float64, "float64", "<f8", 8, floating},
+    {DType::float8_143, "float8_143", "", 1, float8},
+    {DType::float8_152, "float8_152", "", 1, float8},
 };
 
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(table); ++i)
     if (table[i].dtype != static_cast<DType>(i)) return false;
-  return std::size(table) == static_cast<size_t>(DType::float64) + 1;
+  return std::size(table) == static_cast<size_t>(DType::float8_152) + 1;
 }
 static_assert(in_order(), "one row per dtype, in the order of the enum");
 

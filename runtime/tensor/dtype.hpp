@@ -21,15 +21,18 @@ enum class DType : uint8_t {
   uint64,
   float16,
   float32,
-  float64
+  float64,
+  float8_143,
+  float8_152
 };
 
-enum class DTypeKind : uint8_t { boolean, integer, unsigned_integer, floating };
+/// float8 is storage (float8.hpp): it takes part in no arithmetic, so it does not count as floating.
+enum class DTypeKind : uint8_t { boolean, integer, unsigned_integer, float8, floating };
 
 struct DTypeRow {
   DType dtype;
   std::string_view name;  ///< "float32": what schedules print and programs write
-  std::string_view npy;   ///< NumPy's descriptor, "<f4"
+  std::string_view npy;   ///< NumPy's descriptor, "<f4"; empty where it has none
   size_t size;            ///< bytes
   DTypeKind kind;
 };
@@ -41,6 +44,7 @@ const DTypeRow& row(DType dtype);
 inline std::string_view name(DType dtype) { return row(dtype).name; }
 inline size_t size_of(DType dtype) { return row(dtype).size; }
 inline bool is_floating(DType dtype) { return row(dtype).kind == DTypeKind::floating; }
+inline bool is_float8(DType dtype) { return row(dtype).kind == DTypeKind::float8; }
 inline bool is_integer(DType dtype) {
   return row(dtype).kind == DTypeKind::integer || row(dtype).kind == DTypeKind::unsigned_integer;
 }
@@ -77,12 +81,15 @@ template <> constexpr DType dtype_of<float>() { return DType::float32; }
 template <> constexpr DType dtype_of<double>() { return DType::float64; }
 // clang-format on
 
+/// Throws the Error about float8 in arithmetic and in conversions, which says what to use.
+[[noreturn]] void refuse_float8(DType dtype);
+
 template <class T>
 struct type_tag {
   using type = T;
 };
 
-/// Calls `f(type_tag<T>{})` with the C++ type of `dtype`.
+/// Calls `f(type_tag<T>{})` with the C++ type of `dtype`. Throws Error for float8, which has none.
 template <class F>
 decltype(auto) with_type(DType dtype, F&& f) {
   switch (dtype) {
@@ -95,6 +102,8 @@ decltype(auto) with_type(DType dtype, F&& f) {
     case DType::uint16: return f(type_tag<uint16_t>{});
     case DType::uint32: return f(type_tag<uint32_t>{});
     case DType::uint64: return f(type_tag<uint64_t>{});
+    case DType::float8_143:
+    case DType::float8_152: refuse_float8(dtype);
     case DType::float16: return f(type_tag<half>{});
     case DType::float32: return f(type_tag<float>{});
     case DType::float64: break;

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "runtime/tensor/decimal.hpp"
+#include "runtime/tensor/float8.hpp"
 
 namespace pxl {
 namespace {
@@ -231,6 +232,7 @@ std::string scalar_text(const Array& a) {
 
 std::string to_text(const Array& array, const PrintOptions& options) {
   if (array.size() == 0) return "[]";
+  if (is_float8(array.dtype())) return to_text(from_float8(array, DType::float32, 0), options);
   if (array.rank() == 0) return scalar_text(array);
   return Printer(array, options).print();
 }

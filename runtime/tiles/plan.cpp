@@ -241,4 +241,13 @@ std::vector<bool> axes_of_site(const OpSite& site, size_t rank, bool fallback_la
 
 int64_t element_bytes(const TensorSpec& spec) { return static_cast<int64_t>(size_of(spec.dtype)); }
 
+int64_t product_bytes(const Machine& m, const TensorSpec& spec) {
+  const int64_t least = is_float8(spec.dtype) && m.units_f8 > 0 ? 1 : 2;
+  return std::clamp<int64_t>(element_bytes(spec), least, 4);
+}
+
+int64_t product_partial_bytes(const PlanOptions& options, int64_t operand_bytes) {
+  return operand_bytes >= 4 ? 4 : operand_bytes == 1 ? 2 : options.half_partial_bytes;
+}
+
 }  // namespace pxl::tiles

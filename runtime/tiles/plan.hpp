@@ -129,5 +129,10 @@ void cut_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::
 /// The axes that the op's parameter `axis` names; the last one where `fallback_last`, else all, where it has none.
 std::vector<bool> axes_of_site(const OpSite& site, size_t rank, bool fallback_last);
 int64_t element_bytes(const TensorSpec& spec);
+/// Bytes of an operand's element as products take it: 4 (float64 counts as float32), 2 (integers of a byte, too), and
+/// 1 of float8 where the machine has units for it; elsewhere it goes through float16.
+int64_t product_bytes(const Machine& m, const TensorSpec& spec);
+/// Of a partial sum, for operands of `product_bytes`.
+int64_t product_partial_bytes(const PlanOptions& options, int64_t operand_bytes);
 
 }  // namespace pxl::tiles

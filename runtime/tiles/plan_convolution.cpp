@@ -19,6 +19,7 @@ struct Problem {
   Windows windows;
   bool weights = false;  ///< the gradient of the weights
   int64_t operand_bytes = 4, partial_bytes = 4, out_bytes = 4;
+  bool widened = false;  ///< float8 operands that become float16 first
 };
 
 struct Cut {
@@ -33,8 +34,9 @@ Problem problem_of(const PlanRequest& r) {
   Problem p;
   const bool conv = s.row.tiles.family == TileFamily::convolution;
   p.weights = s.row.tiles.family == TileFamily::convolution_weights;
-  p.operand_bytes = std::min<int64_t>(4, element_bytes(a));
-  p.partial_bytes = p.operand_bytes >= 4 ? 4 : r.options.half_partial_bytes;
+  p.operand_bytes = product_bytes(r.machine, a);
+  p.partial_bytes = product_partial_bytes(r.options, p.operand_bytes);
+  p.widened = is_float8(a.dtype) && p.operand_bytes > 1;
   p.out_bytes = element_bytes(y);
   p.groups = std::max<int64_t>(1, per_axis(s, "groups", 1, 1)[0]);
   p.batch = std::max<int64_t>(1, a.shape[0]);
@@ -123,6 +125,7 @@ void lay_out(const Machine& m, const Problem& p, const Cut& c, OpPlan& plan) {
   for (const int64_t n : p.windows.from) from = saturating_product(from, n);
   const int64_t own = saturating_product(saturating_product(b.groups * reads, b.batch), div_up(from, c.first)) *
                       p.operand_bytes / data_sharers;
+  if (p.widened) plan.compute(m, "Cast", cast_cycles(m, (own + other / other_sharers) / p.operand_bytes, 1, 2), used);
   Traffic gather;
   const int64_t data_in = std::max<int64_t>(0, data - own), other_in = other - other / other_sharers;
   gather.in = data_in + other_in;

@@ -18,7 +18,8 @@ namespace {
 struct Problem {
   int64_t groups = 1, rows = 1, depth = 1, columns = 1;
   int64_t operand_bytes = 4, partial_bytes = 4, out_bytes = 4;
-  size_t a_groups = 0;  ///< leading axes of the left operand that are groups; the others before its last are rows
+  bool widened = false;  ///< float8 operands that become float16 first
+  size_t a_groups = 0;   ///< leading axes of the left operand that are groups; the others before its last are rows
 };
 
 struct Cut {
@@ -30,8 +31,9 @@ Problem problem_of(const PlanRequest& r) {
   const TensorSpec& a = r.site.input(0);
   const TensorSpec& b = r.site.input(1);
   Problem p;
-  p.operand_bytes = std::min<int64_t>(4, element_bytes(a));
-  p.partial_bytes = p.operand_bytes >= 4 ? 4 : r.options.half_partial_bytes;
+  p.operand_bytes = product_bytes(r.machine, a);
+  p.partial_bytes = product_partial_bytes(r.options, p.operand_bytes);
+  p.widened = is_float8(a.dtype) && p.operand_bytes > 1;
   p.out_bytes = element_bytes(r.site.out[0]);
   p.depth = a.shape.empty() ? 1 : a.shape.back();
   if (b.shape.size() >= 2) p.columns = b.shape.back();
@@ -111,6 +113,8 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
     return int64_t{0};
   };
   const bool partials = c.cut.depth > 1 || p.partial_bytes != p.out_bytes;
+  if (p.widened)
+    plan.compute(m, "Cast", cast_cycles(m, (a_bytes / a_sharers + b_bytes / b_sharers) / p.operand_bytes, 1, 2), used);
   if (c.serial > 1) {
     const int64_t a_in = a_bytes - a_bytes / a_sharers, b_own = div_up(b_bytes, b_sharers);
     if (a_in > 0)

@@ -26,10 +26,12 @@ std::string place_of(const Origin& origin) {
 }  // namespace
 
 int64_t Writer::peak_rate(const Op& op) const {
-  const int64_t bytes = op.outputs.empty() ? 4 : std::min<int64_t>(4, element_bytes(op.outputs[0]->spec));
   const Machine& m = m_.machine();
-  if (op.row->tiles.family == TileFamily::product)
-    return 2 * m.tiles * m.macs(bytes, bytes >= 4 ? 4 : m_.options().plan.half_partial_bytes);
+  if (op.row->tiles.family == TileFamily::product) {
+    const int64_t bytes = product_bytes(m, op.inputs[0]->spec);
+    return 2 * m.tiles * m.macs(bytes, product_partial_bytes(m_.options().plan, bytes));
+  }
+  const int64_t bytes = op.outputs.empty() ? 4 : std::min<int64_t>(4, element_bytes(op.outputs[0]->spec));
   return m.tiles * m.vector_elements(bytes);
 }
 

@@ -144,7 +144,7 @@ Expr Differentiator::dy(size_t index) {
 
 bool Differentiator::wants(size_t slot) const {
   const Tensor* t = slot < op_->inputs.size() ? op_->inputs[slot] : nullptr;
-  return t && is_floating(t->spec.dtype) && reachable_.count(t) > 0;
+  return t && (is_floating(t->spec.dtype) || is_float8(t->spec.dtype)) && reachable_.count(t) > 0;
 }
 
 void Differentiator::set(size_t slot, Expr gradient) {
@@ -205,7 +205,8 @@ void Differentiator::visit(const Op& op) {
     refuse(op,
            fmt::format("`{}` has no gradient, but the gradient of `{}` flows through it to `{}`", op.row->name,
                        op.outputs.at(0)->name, op.inputs.at(0) ? op.inputs[0]->name : "its operand"),
-           {"use detach where the gradient may stop, or leave such inputs out of grads_required"});
+           {"use detach where the gradient may stop, leave such inputs out of grads_required, or write it in a "
+            "build_grad"});
 }
 
 GradGraphInfoPtr Differentiator::run() {

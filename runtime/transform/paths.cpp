@@ -1,4 +1,5 @@
-// Along which tensors gradients can flow: floating ones, from an op's outputs to its inputs.
+// Along which tensors gradients can flow: floating ones, from an op's outputs to its inputs. Paths go on through
+// float8, so that what depends on an input by way of it is no constant: its ops have no gradients and say so.
 #include <algorithm>
 
 #include "runtime/transform/differentiator.hpp"
@@ -7,7 +8,8 @@ namespace pxl {
 
 namespace {
 
-bool carries(const Tensor* t) { return t && is_floating(t->spec.dtype); }
+bool is_floating(const Tensor* t) { return t && pxl::is_floating(t->spec.dtype); }
+bool carries(const Tensor* t) { return is_floating(t) || (t && is_float8(t->spec.dtype)); }
 
 }  // namespace
 
@@ -15,7 +17,7 @@ std::vector<Tensor*> floating_once(const std::vector<Tensor*>& tensors) {
   std::vector<Tensor*> found;
   TensorSet seen;
   for (Tensor* t : tensors)
-    if (carries(t) && seen.insert(t).second) found.push_back(t);
+    if (is_floating(t) && seen.insert(t).second) found.push_back(t);
   return found;
 }
 
@@ -53,7 +55,7 @@ std::vector<Tensor*> differentiable_inputs(const Graph& graph, std::optional<std
   const TensorSet before = tensors_before(graph, floating_once(provided));
   std::vector<Tensor*> found;
   for (Tensor* t : graph.inputs())
-    if (carries(t) && before.count(t)) found.push_back(t);
+    if (is_floating(t) && before.count(t)) found.push_back(t);
   return found;
 }
 

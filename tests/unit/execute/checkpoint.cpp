@@ -1,9 +1,11 @@
 // Checkpoints: round trip, reports, damaged files.
 #include "runtime/execute/checkpoint.hpp"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/tensor/float8.hpp"
 #include "support.hpp"
 
 using namespace pxl;
@@ -44,7 +46,10 @@ TEST_CASE("arrays of every dtype survive a checkpoint") {
   const File file("pxl_checkpoint_dtypes.safetensors");
   std::vector<NamedArray> arrays;
   for (const DTypeRow& row : dtype_table())
-    arrays.push_back({std::string(row.name) + "/\"quoted\"", Array::full(row.dtype, {2, 3}, 1)});
+    arrays.push_back({std::string(row.name) + "/\"quoted\"",
+                      is_float8(row.dtype)
+                          ? to_float8(floats({2, 2}, {1, -2, NAN, 200}), row.dtype, 0, Float8Overflow::nan)
+                          : Array::full(row.dtype, {2, 3}, 1)});
   arrays.push_back({"scalar", Array::scalar(2.5F)});
   arrays.push_back({"empty", Array(DType::int32, {0, 4})});
   write_checkpoint(file.path, arrays);

@@ -37,6 +37,10 @@ std::string message(const std::string& path) {
 TEST_CASE("every dtype comes back as it was saved") {
   TemporaryFolder folder;
   for (const DTypeRow& r : dtype_table()) {
+    if (r.npy.empty()) {
+      CHECK_THROWS_AS(save_npy(folder / "x.npy", Array::zeros(r.dtype, {2})), Error);
+      continue;
+    }
     for (const Shape& shape : {Shape{}, Shape{3}, Shape{2, 3}, Shape{0, 4}, Shape{2, 1, 2}}) {
       Array a(DType::float64, shape);
       for (int64_t i = 0; i < a.size(); ++i) a.mutable_data<double>()[i] = static_cast<double>(i) * 1.5;

@@ -26,9 +26,9 @@ constexpr std::string_view head =
     "loops, conditionals and\nstreams are in [working with graphs](graphs.md); how dtypes and shapes go together is in "
     "[the language](language.md#tensors-and-ops).\n";
 
-constexpr DType all_dtypes[] = {DType::float16, DType::float32, DType::float64, DType::int8,
-                                DType::int16,   DType::int32,   DType::int64,   DType::uint8,
-                                DType::uint16,  DType::uint32,  DType::uint64,  DType::boolean};
+constexpr DType all_dtypes[] = {DType::float16, DType::float32, DType::float64,    DType::int8,      DType::int16,
+                                DType::int32,   DType::int64,   DType::uint8,      DType::uint16,    DType::uint32,
+                                DType::uint64,  DType::boolean, DType::float8_143, DType::float8_152};
 
 /// The row's sample in a graph of its own.
 struct Made {
@@ -56,6 +56,12 @@ struct Made {
 
 bool takes(const OpRow& row, DType dtype) {
   try {
+    // Ops of one dtype have a sample of that whatever is asked for.
+    const Sample sample = sample_for(row, dtype);
+    if (sample.operands[0] &&
+        (is_float8(sample.operands[0]->dtype()) || sample.operands[0]->dtype() == DType::float16) &&
+        sample.operands[0]->dtype() != dtype)
+      return false;
     const Made made(row, dtype);
     return true;
   } catch (const Error&) {
@@ -74,11 +80,11 @@ std::string dtypes_text(const OpRow& row) {
            std::count_if(std::begin(all_dtypes), std::end(all_dtypes), f);
   };
   const bool floats = has([](DType t) { return is_floating(t); }), ints = has([](DType t) { return is_integer(t); });
-  const bool bools = std::count(taken.begin(), taken.end(), DType::boolean) == 1;
-  if (floats && ints) return bools ? "all dtypes" : "numbers";
-  std::string text = floats ? "floats" : ints ? "integers" : "";
+  const bool bools = std::count(taken.begin(), taken.end(), DType::boolean) == 1, float8s = has(is_float8);
+  if (floats && ints) return bools ? (float8s ? "all dtypes" : "all dtypes but float8") : "numbers";
+  std::string text = floats ? "floats" : ints ? "integers" : float8s ? "float8" : "";
   for (DType t : taken)
-    if (!(floats && is_floating(t)) && !(ints && is_integer(t)))
+    if (!(floats && is_floating(t)) && !(ints && is_integer(t)) && !(float8s && is_float8(t)))
       text += (text.empty() ? "" : ", ") + std::string(name(t));
   return text.empty() ? "none" : text;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "run_graph.hpp"
+#include "runtime/tensor/float8.hpp"
 
 namespace pxl::test {
 
@@ -13,6 +14,9 @@ struct Sample {
   std::map<std::string, Attr> attrs = {};
 };
 
+/// An array of numbers as float8 without a scale.
+inline Array as_float8(const Array& a, DType dtype) { return to_float8(a, dtype, 0, Float8Overflow::nan); }
+
 /// Distinct positive numbers with gaps between them, so that nothing ties and finite differences stay on one side.
 inline Array numbers(DType dtype, const Shape& shape, int seed) {
   Array a(DType::float64, shape);
@@ -21,7 +25,7 @@ inline Array numbers(DType dtype, const Shape& shape, int seed) {
     const auto k = static_cast<double>((i * 7 + seed * 3) % 11);
     to[i] = 0.31 + 0.17 * k + 0.013 * static_cast<double>(i) + 0.029 * seed;
   }
-  return a.cast(dtype);
+  return is_float8(dtype) ? as_float8(a, dtype) : a.cast(dtype);
 }
 
 inline Array cycle(DType dtype, const Shape& shape, int64_t n) {
@@ -36,6 +40,11 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
   const auto whole = [](Shape s, int64_t n) { return cycle(DType::int32, s, n); };
   const auto seed = [] { return array<uint32_t>({2}, {7, 9}); };
   const auto bools = [](Shape s) { return cycle(DType::boolean, s, 2 + 1).cast(DType::boolean); };
+  // Operands of the ops that take float8 and nothing else.
+  const auto f8 = [&](Shape s, int seed_ = 0) {
+    return numbers(is_float8(dtype) ? dtype : DType::float8_143, s, seed_);
+  };
+  const auto scale = [] { return array<int32_t>({}, {1}); };
   const Shape m{2, 3};
   using Ints = std::vector<int64_t>;
   const std::map<std::string_view, std::function<Sample()>> special = {
@@ -75,6 +84,26 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
       {"pow",
        [&] {
          return Sample{{x(m), x({3}, 1)}};
+       }},
+      {"pow2scale_cast_to_fp8",
+       [&] {
+         return Sample{{numbers(DType::float16, m, 0), scale()}, {{"data_type", DType::float8_143}}};
+       }},
+      {"pow2scale_cast_from_fp8",
+       [&] {
+         return Sample{{f8(m), scale()}};
+       }},
+      {"matmul_pow2scaled",
+       [&] {
+         return Sample{{f8({2, 2, 3}), f8({3, 4}, 1), scale()}};
+       }},
+      {"conv_pow2scaled",
+       [&] {
+         return Sample{{f8({2, 2, 5}), f8({3, 2, 2}, 1), scale()}};
+       }},
+      {"conv_transpose_pow2scaled",
+       [&] {
+         return Sample{{f8({2, 3, 4}), f8({3, 2, 2}, 1), scale()}};
        }},
       {"cast",
        [&] {

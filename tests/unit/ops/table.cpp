@@ -89,6 +89,40 @@ TEST_CASE("a string or an array of the wrong rank never crashes an op") {
   }
 }
 
+TEST_CASE("an op takes float8 operands and has a kernel for them, or refuses them where it is written") {
+  int moved = 0;
+  for (const OpRow* row : op_table()) {
+    if (row->role != Role::compute && row->role != Role::composite) continue;
+    CAPTURE(row->name);
+    const Sample sample = sample_for(*row, DType::float32);
+    for (size_t only = 0; only <= sample.operands.size(); ++only) {  // each floating operand alone, then all of them
+      Ir ir;
+      GraphEmitter graph(ir.main());
+      EagerEmitter at_once;
+      Sample narrow = sample;
+      bool any = false, emitted = false;
+      for (size_t i = 0; i < narrow.operands.size(); ++i)
+        if (narrow.operands[i] && is_floating(narrow.operands[i]->dtype()) &&
+            (i == only || only == sample.operands.size()))
+          narrow.operands[i] = as_float8(*narrow.operands[i], DType::float8_152), any = true;
+      if (!any) continue;
+      try {
+        const auto made = graph.emit(
+            *row, arguments(*row, narrow, [&](Array a) { return graph.of(ir.main().add_variable(a, "v")); }));
+        emitted = true;
+        const Values values = run_graph(ir.main(), {});
+        const auto computed = at_once.emit(*row, arguments(*row, narrow, [&](Array a) { return Expr(at_once, a); }));
+        for (size_t i = 0; i < made.size(); ++i) CHECK(identical(values.at(made[i].tensor()), computed[i].array()));
+        moved += is_float8(made[0].dtype());
+      } catch (const Error& e) {
+        CHECK(e.first().fault != Fault::internal);
+        CHECK_FALSE(emitted);  // there must be a kernel then
+      }
+    }
+  }
+  CHECK(moved > 20);  // slices, joins, reshapes and their kin
+}
+
 TEST_CASE("signatures") {
   CHECK(signature(get_op("gelu")) == "gelu(t)");
   CHECK(signature(get_op("matmul")) ==

@@ -190,3 +190,37 @@ TEST_CASE("extreme programs end") {
   CHECK(trace.find("the run goes on") != std::string::npos);
   CHECK(many.graphs.back().runs == int64_t{1} << 29);
 }
+
+TEST_CASE("float8 products run at twice the rate where there are units for them, elsewhere through float16") {
+  const auto compute = [](DType dtype, const char* machine, std::string_view product, Shape a, Shape b) {
+    Ir ir;
+    Tensor* w = variable(ir, std::move(b), "w", dtype);
+    Tensor* x = variable(ir, std::move(a), "x", dtype);
+    if (is_float8(dtype))
+      op(product, {x, w, ir.main().add_variable(Array::scalar(int32_t{0}), "scale")});
+    else
+      op(product.substr(0, product.find('_')), {x, w});
+    EstimateOptions options;
+    options.machine = parse_machine(machine);
+    options.plan.half_partial_bytes = 2;
+    const Report r = estimate(ir.main(), options);
+    check_consistent(r);
+    CHECK(r.ops.size() == 1);
+    return r.cycles.compute;
+  };
+  struct Product {
+    const char* name;
+    Shape a, b;
+  };
+  for (const Product& p : {Product{"matmul_pow2scaled", {2048, 2048}, {2048, 2048}},
+                           Product{"conv_pow2scaled", {8, 256, 32, 32}, {256, 256, 3, 3}}}) {
+    const int64_t half = compute(DType::float16, "c600", p.name, p.a, p.b);
+    const int64_t eight = compute(DType::float8_143, "c600", p.name, p.a, p.b);
+    CAPTURE(p.name);
+    CHECK(eight * 10 < half * 7);
+    CHECK(eight * 2 > half * 8 / 10);
+    const int64_t other = compute(DType::float8_143, "bow", p.name, p.a, p.b);
+    CHECK(other > half);
+    CHECK(other * 10 < half * 13);
+  }
+}

@@ -1,0 +1,153 @@
+// float8: casts with a scale that is a power of two, and matrix products.
+#include "runtime/ops/float8.hpp"
+
+#include <fmt/format.h>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/float8.hpp"
+#include "runtime/kernels/matmul.hpp"
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr Param scale_param{"log2_scale", ParamKind::index, no_default,
+                            "an int32 scalar in -32..31: values are multiplied by two to that power"};
+constexpr Param overflow_param{"nan_on_overflow", ParamKind::boolean, of(true),
+                               "what is too large becomes NaN; otherwise the largest value"};
+constexpr Param to_params[] = {{"t", ParamKind::tensor, no_default, "float16"},
+                               scale_param,
+                               {"data_type", ParamKind::dtype, no_default, "float8_143 or float8_152"},
+                               overflow_param};
+constexpr Param from_params[] = {{"t", ParamKind::tensor, no_default, "float8"},
+                                 scale_param,
+                                 {"data_type", ParamKind::dtype, of(DType::float16), "float16"}};
+constexpr Param amax_params[] = {{"src", ParamKind::tensor},
+                                 {"dtype", ParamKind::dtype, of(DType::float8_143), "float8_143 or float8_152"}};
+constexpr Param matmul_params[] = {{"lhs", ParamKind::tensor, no_default, "float8"},
+                                   {"rhs", ParamKind::tensor, no_default, "float8"},
+                                   log2_scale_param};
+
+void check_scale(const OpSite& s, size_t slot) {
+  const TensorSpec& scale = s.input(slot);
+  if (scale.dtype != DType::int32 || scale.size() != 1)
+    refuse(s, fmt::format("log2_scale must be an int32 scalar, not {}", text(scale)),
+           scale.dtype != DType::int32 ? codes::dtype : codes::shape);
+}
+
+void check_float8(const OpSite& s, size_t slot) {
+  const DType dtype = s.input(slot).dtype;
+  if (!is_float8(dtype))
+    refuse(s,
+           fmt::format("{} must be float8_143 or float8_152, not {}; pow2scale_cast_to_fp8 makes it of float16",
+                       s.label(slot), name(dtype)),
+           codes::dtype);
+}
+
+DType float8_attr(const OpSite& s, std::string_view param) {
+  const DType to = s.dtype(param);
+  if (!is_float8(to))
+    refuse(s, fmt::format("{} must be float8_143 or float8_152, not {}", param, name(to)), codes::dtype);
+  return to;
+}
+
+std::vector<TensorSpec> infer_to(const OpSite& s) {
+  const TensorSpec& t = s.input(0);
+  if (t.dtype != DType::float16)
+    refuse(s, fmt::format("{} must be float16, not {}; cast it first", s.label(0), name(t.dtype)), codes::dtype);
+  check_scale(s, 1);
+  return {{t.shape, float8_attr(s, "data_type"), t.meta_shape}};
+}
+
+std::vector<TensorSpec> infer_from(const OpSite& s) {
+  check_float8(s, 0);
+  check_scale(s, 1);
+  if (s.dtype("data_type") != DType::float16)
+    refuse(s, fmt::format("the result is float16, not {}; cast it then", name(s.dtype("data_type"))), codes::dtype);
+  return {{s.input(0).shape, DType::float16, s.input(0).meta_shape}};
+}
+
+Float8Overflow overflow_of(bool nan) { return nan ? Float8Overflow::nan : Float8Overflow::saturate; }
+
+constexpr OpRow rows[] = {
+    {.name = "pow2scale_cast_to_fp8",
+     .path = "ops.pow2scale_cast_to_fp8",
+     .schedule = "Pow2ScaleThenCast",
+     .output = "{0}_{dtype}",
+     .doc = "float16 as float8: times 2^log2_scale, then rounded to nearest even. NaN stays NaN, -0 becomes 0.",
+     .formula = "round(t 2^log2_scale)",
+     .example = "pow2scale_cast_to_fp8(array([0.1, 1.0, -3.3], float16), 2, float8_143)",
+     .params = to_params,
+     .infer = infer_to,
+     .kernel =
+         [](const OpSite& s) {
+           return cast_to_float8_kernel(s.out[0].dtype, s.out[0].size(), overflow_of(s.boolean("nan_on_overflow")));
+         },
+     .pattern = Pattern::elementwise,
+     .tiles = tile_cast},
+    {.name = "pow2scale_cast_from_fp8",
+     .path = "ops.pow2scale_cast_from_fp8",
+     .schedule = "CastThenPow2Scale",
+     .output = "{0}_{dtype}",
+     .doc = "float8 as float16, times 2^log2_scale. After a cast to float8 with a scale s, -s gives the values back.",
+     .formula = "t 2^log2_scale",
+     .example = "pow2scale_cast_from_fp8(host_pow2scale_cast_to_fp8(array([0.1, 1.0, -3.3]), float8_143, 2), -2)",
+     .params = from_params,
+     .infer = infer_from,
+     .kernel = [](const OpSite& s) { return cast_from_float8_kernel(s.input(0).dtype, s.out[0].size()); },
+     .pattern = Pattern::elementwise,
+     .tiles = tile_cast},
+    {.name = "fp8_amax_scale",
+     .path = "addons.ops.fp8_amax_scale",
+     .schedule = "Fp8AmaxScale",
+     .output = "fp8_amax_scale_out",
+     .doc = "The greatest log2_scale with which a float8 dtype holds the largest absolute value of a tensor: an int32 "
+            "scalar in -32..31, and 0 where every element is 0 or one is not finite.",
+     .formula = "floor(log2(max of dtype / max |src|))",
+     .example = "fp8_amax_scale(array([0.5, -3.0]))",
+     .params = amax_params,
+     .infer =
+         [](const OpSite& s) {
+           check_floating(s, 0);
+           float8_attr(s, "dtype");
+           return std::vector<TensorSpec>{{{}, DType::int32, {}}};
+         },
+     .kernel = [](const OpSite& s) { return amax_scale_kernel(s.input(0).dtype, s.dtype("dtype"), s.input(0).size()); },
+     .pattern = Pattern::reduction,
+     .tiles = tile_reduction},
+    {.name = "matmul_pow2scaled",
+     .path = "ops.matmul_pow2scaled",
+     .schedule = "MatMul",
+     .output = "matmul_pow2scaled_out",
+     .doc =
+         "The matrix product of float8 operands, of one format or of both, times 2^log2_scale, in float16; shapes as "
+         "of matmul. Sums are float32 and are rounded once.",
+     .formula = "(lhs @ rhs) 2^log2_scale",
+     .example = "matmul_pow2scaled(host_pow2scale_cast_to_fp8(array([[1.0, 2.0]]), float8_143), "
+                "host_pow2scale_cast_to_fp8(array([3.0, 4.0]), float8_152), -1)",
+     .params = matmul_params,
+     .infer =
+         [](const OpSite& s) {
+           check_float8_product(s);
+           return infer_product(s, DType::float16);
+         },
+     .kernel = [](const OpSite& s) { return matmul_float8_kernel(s.input(0), s.input(1), s.out[0]); },
+     .flops = matmul_flops,
+     .pattern = Pattern::product,
+     .tiles = tile_product},
+};
+static_assert(all_complete(rows));
+
+}  // namespace
+
+void check_float8_product(const OpSite& s) {
+  check_float8(s, 0);
+  check_float8(s, 1);
+  check_scale(s, 2);
+}
+
+std::span<const OpRow> float8_rows() { return rows; }
+
+}  // namespace pxl

@@ -1,0 +1,152 @@
+// Rounding to float8 and back. Both directions are exact but for the one rounding.
+#include "runtime/tensor/float8.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl {
+namespace {
+
+struct Format {
+  int fraction_bits, bias;
+};
+
+Format format_of(DType dtype) { return dtype == DType::float8_143 ? Format{3, 8} : Format{2, 16}; }
+
+/// One element, without branches: x is float or double, with more fraction and a wider exponent than float8 has.
+template <class T>
+struct Encoder {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  static constexpr int digits = std::numeric_limits<T>::digits - 1;  // of the fraction
+  static constexpr int bias = std::numeric_limits<T>::max_exponent - 1;
+
+  int drop;           ///< bits of the fraction that are rounded off
+  Bits rebias;        ///< what the exponents differ by, at its place in T
+  T normal, shifter;  ///< least normal value; added to a smaller one it leaves the subnormal's bits at the end
+  Bits shifted;
+  uint8_t overflow;
+
+  Encoder(DType dtype, Float8Overflow o) {
+    const Format f = format_of(dtype);
+    drop = digits - f.fraction_bits;
+    rebias = static_cast<Bits>(bias - f.bias) << digits;
+    normal = std::ldexp(T{1}, 1 - f.bias);
+    shifter = std::ldexp(T{1}, digits + 1 - f.bias - f.fraction_bits);
+    shifted = std::bit_cast<Bits>(shifter);
+    overflow = o == Float8Overflow::nan ? 0x80 : 0x7F;
+  }
+
+  uint8_t operator()(T x) const {
+    const Bits bits = std::bit_cast<Bits>(x), top = Bits{1} << (sizeof(T) * 8 - 1);
+    const Bits magnitude = bits & (top - 1);
+    const T size = std::bit_cast<T>(magnitude);
+    const Bits odd = magnitude >> drop & 1;
+    const Bits large = (magnitude + ((Bits{1} << (drop - 1)) - 1) + odd - rebias) >> drop;
+    const Bits small = std::bit_cast<Bits>(size + shifter) - shifted;
+    const Bits rounded = size < normal ? small : large;
+    const bool too_large = size >= normal && rounded > 0x7F;
+    // NaN compares with nothing, so it is neither small nor too large here.
+    uint8_t code = static_cast<uint8_t>(too_large ? overflow : rounded);
+    code = x == x ? code : float8_nan;
+    const bool negative = (bits & top) != 0 && code != 0 && code != float8_nan;
+    return static_cast<uint8_t>(code | (negative ? 0x80 : 0));
+  }
+};
+
+template <class T>
+void encode(DType dtype, const T* from, uint8_t* to, int64_t count, int64_t log2_scale, Float8Overflow overflow) {
+  const Encoder<T> encoder(dtype, overflow);
+  const T scale = std::ldexp(T{1}, static_cast<int>(log2_scale));
+  for (int64_t i = 0; i < count; ++i) to[i] = encoder(from[i] * scale);
+}
+
+}  // namespace
+
+void refuse_float8(DType dtype) {
+  throw Error(
+      fmt::format("{} holds numbers only together with a scale: it has no arithmetic and no conversions of its own",
+                  name(dtype)),
+      {"pow2scale_cast_to_fp8 and pow2scale_cast_from_fp8 convert it from float16 and back; "
+       "host_pow2scale_cast_to_fp8 and host_pow2scale_cast_from_fp8 convert arrays"})
+      .as(codes::dtype);
+}
+
+void check_log2_scale(int64_t log2_scale) {
+  if (log2_scale < least_log2_scale || log2_scale >= log2_scale_end)
+    throw run_error(
+        fmt::format("log2_scale is {}; it must be in {}..{}", log2_scale, least_log2_scale, log2_scale_end - 1))
+        .as(codes::value);
+}
+
+float float8_value(DType dtype, uint8_t bits) {
+  const Format f = format_of(dtype);
+  if (bits == float8_nan) return std::numeric_limits<float>::quiet_NaN();
+  const int exponent = (bits & 0x7F) >> f.fraction_bits, fraction = bits & ((1 << f.fraction_bits) - 1);
+  const int whole = exponent == 0 ? fraction : fraction + (1 << f.fraction_bits);
+  const float size = std::ldexp(static_cast<float>(whole), std::max(exponent, 1) - f.bias - f.fraction_bits);
+  return bits & 0x80 ? -size : size;
+}
+
+float float8_max(DType dtype) { return float8_value(dtype, 0x7F); }
+
+std::array<float, 256> float8_table(DType dtype, int64_t log2_scale) {
+  std::array<float, 256> values{};
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = std::ldexp(float8_value(dtype, static_cast<uint8_t>(i)), static_cast<int>(log2_scale));
+  return values;
+}
+
+void to_float8(DType dtype, const half* from, uint8_t* to, int64_t count, int64_t log2_scale, Float8Overflow overflow) {
+  float block[512];
+  for (int64_t i = 0; i < count; i += 512) {
+    const int64_t n = std::min<int64_t>(512, count - i);
+    to_float(from + i, block, n);
+    encode(dtype, block, to + i, n, log2_scale, overflow);
+  }
+}
+
+// A float32 scaled up may overflow, and scaled down lose bits: in both cases only where float8 has no values either.
+void to_float8(DType dtype, const float* from, uint8_t* to, int64_t count, int64_t log2_scale,
+               Float8Overflow overflow) {
+  encode(dtype, from, to, count, log2_scale, overflow);
+}
+
+void to_float8(DType dtype, const double* from, uint8_t* to, int64_t count, int64_t log2_scale,
+               Float8Overflow overflow) {
+  encode(dtype, from, to, count, log2_scale, overflow);
+}
+
+Array to_float8(const Array& src, DType dtype, int64_t log2_scale, Float8Overflow overflow) {
+  check_log2_scale(log2_scale);
+  if (!is_float8(dtype))
+    throw Error(fmt::format("expected float8_143 or float8_152, got {}", name(dtype))).as(codes::dtype);
+  Array out(dtype, src.shape());
+  auto* to = reinterpret_cast<uint8_t*>(out.mutable_raw());
+  if (src.dtype() == DType::float16)
+    to_float8(dtype, src.data<half>(), to, out.size(), log2_scale, overflow);
+  else
+    to_float8(dtype, src.cast(DType::float64).data<double>(), to, out.size(), log2_scale, overflow);
+  return out;
+}
+
+Array from_float8(const Array& src, DType dtype, int64_t log2_scale) {
+  check_log2_scale(log2_scale);
+  if (!is_float8(src.dtype()) || !is_floating(dtype))
+    throw Error(fmt::format("expected floats to be made of float8, got {} of {}", name(dtype), name(src.dtype())))
+        .as(codes::dtype);
+  const std::array<float, 256> values = float8_table(src.dtype(), log2_scale);
+  Array out(DType::float32, src.shape());
+  auto* to = out.mutable_data<float>();
+  for (int64_t i = 0; i < out.size(); ++i) to[i] = values[static_cast<uint8_t>(src.raw()[i])];
+  return out.cast(dtype);
+}
+
+}  // namespace pxl
