@@ -89,6 +89,41 @@ def help_and_questions(pxl, home):
     t.leave()
 
 
+def commands_asked_wrongly(pxl, home):
+    """What a command says to arguments that are missing, wrong or too many."""
+    t = Terminal(pxl, home)
+    contains(t.enter(":"), "name is missing", ":undo")
+    contains(t.enter(":quit now"), ":quit takes nothing, got `now`")
+    contains(t.enter(":eval"), "no last value yet")
+    shown = t.enter(":eval nothing")
+    contains(shown, "unknown name `nothing`")
+    lacks(shown, "eval(")
+    contains(t.enter(":type"), ":type takes an expression")
+    contains(t.enter(":vars"), "no names yet")
+    contains(t.enter(":schedule"), "no op was made there")
+    contains(t.enter(":grad 3"), "[aside]:1:1: error: autodiff takes a graph, got an int\n    1 | 3\n")
+    contains(t.enter(":memory 3"), "memory takes a session, got an int")
+    contains(t.enter(":time x0 1"), "at least once")
+    contains(t.enter(":time x99999999 1"), "at most 1000000")
+    contains(t.enter(":time x3"), "unknown name `x3`")
+    contains(t.enter(":break matmull"), "did you mean `matmul`?")
+    contains(t.enter(":break nothing"), "there is no op `nothing`")
+    contains(t.enter(":undo x"), ":undo takes a number")
+    contains(t.enter(":help no_such_thing"), "ops, functions, modules and words")
+    contains(t.enter("?@"), "the op `matmul`")
+    shown = t.enter("nn?")
+    contains(shown, "module Linear(out_features: int", "A dense layer", "nn.NAME")
+    lacks(shown, "run_module")
+    t.enter("first = 1")
+    t.enter("second = 2")
+    t.enter("third = 3")
+    lacks(t.enter(":vars ir"), "second")
+    contains(t.enter(":vars zzz"), "no name has `zzz` in it")
+    same(t.enter(":undo 2"), "taken back: third = 3\ntaken back: second = 2")
+    contains(t.enter(":help"), "functions, types and constants", "check_grad", "words of the language", "outlined")
+    t.leave()
+
+
 def explanations(pxl, home):
     t = Terminal(pxl, home)
     contains(t.enter(":explain"), "no error yet")
@@ -109,7 +144,10 @@ def graphs(pxl, home):
     contains(t.enter(":graphs"), "Linear_subgraph(0)", "top level", "session (train)")
     contains(t.enter(":grad graph"), "Linear_subgraph(0)_bwd", "MatMul")
     lacks(t.enter(":graphs"), "bwd")
+    contains(t.enter(":graphs"), "1 output, 2 ops, called 0 times")
     contains(t.enter(":dot graph"), "digraph", "MatMul.100")
+    same(t.enter(":dot graph net.svg"), "written to net.svg")
+    contains((home / "net.svg").read_text(), "<svg", "MatMul")
     same(t.enter(":dot graph net.dot"), "written to net.dot")
     assert (home / "net.dot").read_text().startswith("digraph")
     contains(t.enter(":memory"), "session: variables 8 bytes")
@@ -224,7 +262,7 @@ def not_a_terminal(pxl, home):
     assert done.returncode == 0
 
 
-CASES = [values, start_up_is_quick, failed_input, help_and_questions, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
+CASES = [values, start_up_is_quick, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
 
 
 def repl_tests(pxl, tally, parallel):

@@ -1,10 +1,14 @@
 // Commands that look into runs.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/statistics.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/ops/table.hpp"
 
 namespace pxl {
 namespace {
@@ -87,8 +91,16 @@ void command_break(Repl& repl, std::string_view arguments) {
   Debugger& d = debugger_of(repl.engine().interpreter());
   if (arguments == "clear")
     d.breakpoints.clear();
-  else if (!arguments.empty())
+  else if (!arguments.empty()) {
+    std::string op(arguments.substr(0, arguments.find('.')));
+    std::vector<std::string> names;
+    for (const OpRow* row : op_table()) names.insert(names.end(), {std::string(row->name), std::string(row->schedule)});
+    if (op.find_first_not_of("0123456789") != op.npos && std::find(names.begin(), names.end(), op) == names.end()) {
+      const std::string hint = did_you_mean(op, names);
+      return repl.complain(fmt::format("there is no op `{}`{}", op, hint.empty() ? "" : "; " + hint));
+    }
     d.breakpoints.insert(std::string(arguments));
+  }
   if (d.breakpoints.empty()) return repl.print("no breakpoints; `:break MatMul.104`, `:break matmul` set one");
   repl.print(fmt::format("runs stop at {}; `:break clear` removes all", fmt::join(d.breakpoints, ", ")));
 }

@@ -1,9 +1,11 @@
 // Commands that look at graphs.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <set>
 
 #include "interpreter/elaborate/graphs.hpp"
+#include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "interpreter/elaborate/programs.hpp"
 #include "interpreter/elaborate/sessions.hpp"
@@ -17,6 +19,8 @@
 namespace pxl {
 namespace {
 
+std::string counted(size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
 /// The graph that a value stands for; programs without parameters are built.
 const Graph& graph_of(Interpreter& in, Value v, const char* where) {
   if (v.as<ProgramObject>()) v = in.call(v, std::vector<Value>{});
@@ -28,7 +32,11 @@ const Graph& graph_of(Interpreter& in, Value v, const char* where) {
 void with_graph(Repl& repl, std::string_view text, const char* where, const std::function<void(const Graph&)>& use) {
   if (text.empty()) {
     const std::shared_ptr<Ir> ir = repl.engine().ir();
-    if (!ir) return repl.complain("the top level has no graph yet: no op was made there");
+    if (!ir || ir->main().ops().empty())
+      return repl.complain(
+          fmt::format("the top level has no graph yet: no op was made there; `:{} NAME` takes another "
+                      "(`:graphs` lists them)",
+                      where));
     return use(ir->main());
   }
   repl.report(repl.engine().aside(text, [&](const Value& v) { use(graph_of(repl.engine().interpreter(), v, where)); }));
@@ -55,33 +63,38 @@ void command_graphs(Repl& repl, std::string_view) {
   for (const auto& [name, ir] : irs) {
     repl.print(fmt::format("{} ({})", name, ir->name()));
     for (const auto& g : ir->graphs())
-      repl.print(fmt::format("  {:<28} {} inputs, {} outputs, {} ops{}", g->is_main() ? "main" : g->id(),
-                             g->inputs().size(), g->outputs().size(), g->ops().size(),
-                             g->is_main() ? fmt::format(", {} variables", ir->variables().size())
-                                          : fmt::format(", called {} times", g->call_sites().size())));
+      repl.print(fmt::format(
+          "  {:<28} {}, {}, {}, {}", g->is_main() ? "main" : g->id(), counted(g->inputs().size(), "input"),
+          counted(g->outputs().size(), "output"), counted(g->ops().size(), "op"),
+          g->is_main() ? counted(ir->variables().size(), "variable")
+                       : "called " + (g->call_sites().size() == 1 ? "once" : counted(g->call_sites().size(), "time"))));
   }
 }
 
 void command_grad(Repl& repl, std::string_view arguments) {
   if (arguments.empty()) return repl.complain(":grad takes a graph");
   std::string shown;
-  const Outcome o = repl.engine().aside(fmt::format("autodiff({}).graph", arguments),
-                                        [&](const Value& v) { shown = repl.engine().interpreter().str(v); });
+  const Outcome o = repl.engine().aside(arguments, [&](const Value& v) {
+    Interpreter& in = repl.engine().interpreter();
+    const Value gradient = in.call(*in.prelude()->find_here("autodiff"), std::vector<Value>{v});
+    shown = in.str(in.member(gradient, "graph", {}));
+  });
   repl.report(o);
   if (o.ok()) repl.print_schedule(shown);
 }
 
 void command_dot(Repl& repl, std::string_view arguments) {
-  std::string file;
+  // `net.dot` is a file; `graph`, `blocks[0].graph` are none.
   const size_t space = arguments.rfind(' ');
-  if (space != arguments.npos && (arguments.ends_with(".dot") || arguments.ends_with(".gv"))) {
-    file = arguments.substr(space + 1);
-    arguments = arguments.substr(0, space);
-  }
+  const std::string last(arguments.substr(space == arguments.npos ? 0 : space + 1));
+  std::string format = std::filesystem::path(last).extension().string();
+  const bool named = format == ".dot" || format == ".gv" || format == ".svg" || format == ".png" || format == ".pdf";
+  if (named) arguments = space == arguments.npos ? std::string_view() : arguments.substr(0, space);
   with_graph(repl, arguments, "dot", [&](const Graph& g) {
-    if (file.empty()) return repl.print(dot_text(g));
-    write_file_atomically(file, dot_text(g));
-    repl.print("written to " + file);
+    if (!named) return repl.print(dot_text(g));
+    write_file_atomically(last,
+                          format == ".dot" || format == ".gv" ? dot_text(g) : draw(dot_text(g), format.substr(1)));
+    repl.print("written to " + last);
   });
 }
 
@@ -110,7 +123,7 @@ void command_memory(Repl& repl, std::string_view arguments) {
   repl.report(repl.engine().aside(arguments, [&](const Value& v) {
     auto* s = v.as<SessionObject>();
     if (!s)
-      throw Error("memory: expected a session, got a value of type " + v.type_name(),
+      throw Error("memory takes a session, got " + with_article(v.type_name()),
                   {"`:memory Session(ir)` plans the top level"})
           .as(codes::type);
     line(std::string(arguments), *s->session);

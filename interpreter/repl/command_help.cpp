@@ -5,6 +5,7 @@
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/theme.hpp"
+#include "runtime/ops/table.hpp"
 
 namespace pxl {
 namespace {
@@ -46,6 +47,21 @@ void overview(Repl& repl) {
     for (const OpRow* row : group.rows) names.emplace_back(row->name);
     text += fmt::format("\n{}\n{}\n", group.family.empty() ? "ops" : "ops." + group.family, filled(names, width, "  "));
   }
+  Interpreter& in = repl.engine().interpreter();
+  std::vector<std::string> functions;
+  for (const std::string& name : in.prelude()->visible_names()) {
+    const OpRow* row = find_op(name);
+    if ((!row || row->path.empty()) && name != "_") functions.push_back(name);
+  }
+  std::sort(functions.begin(), functions.end());
+  text += fmt::format("\nfunctions, types and constants\n{}\n", filled(functions, width, "  "));
+  std::vector<std::string> words;
+  for (const auto* all : {&reserved_words(), &declaring_words()})
+    for (const std::string& word : *all)
+      if (!word_help(word).empty()) words.push_back(word);
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  text += fmt::format("\nwords of the language\n{}\n", filled(words, width, "  "));
   text += fmt::format("\nlibrary\n{}\n", filled(library_modules(), width, "  "));
   repl.print(text);
 }

@@ -17,6 +17,8 @@ namespace {
 
 using Argument = ReplCommand::Argument;
 
+std::string counted(size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
 std::string_view trimmed(std::string_view s) {
   const size_t from = s.find_first_not_of(" \t\n");
   return from == s.npos ? std::string_view() : s.substr(from, s.find_last_not_of(" \t\n") - from + 1);
@@ -28,9 +30,11 @@ bool need(Repl& repl, std::string_view arguments, std::string_view what) {
   return false;
 }
 
-void vars(Repl& repl, std::string_view) {
-  const auto names = repl.engine().names();
+void vars(Repl& repl, std::string_view arguments) {
+  auto names = repl.engine().names();
   if (names.empty()) return repl.print("no names yet");
+  std::erase_if(names, [&](const auto& one) { return one.first.find(arguments) == one.first.npos; });
+  if (names.empty()) return repl.print(fmt::format("no name has `{}` in it", arguments));
   size_t name_width = 0, type_width = 0;
   std::vector<std::string> types;
   for (const auto& [name, value] : names) {
@@ -59,10 +63,12 @@ void type(Repl& repl, std::string_view arguments) {
 }
 
 void eval(Repl& repl, std::string_view arguments) {
-  if (arguments.empty()) arguments = "_";
+  if (arguments.empty() && repl.engine().last().is_none()) return repl.complain("there is no last value yet");
   std::string shown;
-  const Outcome o =
-      repl.engine().aside(fmt::format("eval({})", arguments), [&](const Value& v) { shown = repl.engine().show(v); });
+  const Outcome o = repl.engine().aside(arguments.empty() ? "_" : arguments, [&](const Value& v) {
+    Interpreter& in = repl.engine().interpreter();
+    shown = repl.engine().show(in.call(*in.prelude()->find_here("eval"), std::vector<Value>{v}));
+  });
   repl.report(o);
   if (o.ok()) repl.print(shown);
 }
@@ -75,19 +81,16 @@ std::string duration(double seconds) {
 
 void time(Repl& repl, std::string_view arguments) {
   if (!need(repl, arguments, ":time takes an input, `:time x100 INPUT` runs it 100 times")) return;
+  constexpr long most = 1000000;
   long count = 1;
-  if (arguments.front() == 'x') {
-    char* end = nullptr;
-    const std::string text(arguments.substr(1));
-    const long n = std::strtol(text.c_str(), &end, 10);
-    if (n > 0 && *end == ' ') {
-      count = std::min(n, 1000000L);
-      arguments = trimmed(std::string_view(text).substr(static_cast<size_t>(end - text.c_str())));
-      // The view was into `text`: keep a copy of what is left.
-      static std::string kept;
-      kept = arguments;
-      arguments = kept;
-    }
+  // `x3` alone is a name.
+  const size_t space = arguments.find_first_of(" \t\n");
+  const std::string digits(arguments.substr(1, space == arguments.npos ? 0 : space - 1));
+  if (arguments.front() == 'x' && !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos) {
+    count = digits.size() > 7 ? most + 1 : std::stol(digits);
+    if (count < 1 || count > most)
+      return repl.complain(fmt::format(":time runs an input at least once and at most {} times", most));
+    arguments = trimmed(arguments.substr(space));
   }
   double total = 0, least = 0;
   for (long i = 0; i < count; ++i) {
@@ -129,7 +132,7 @@ void save(Repl& repl, std::string_view arguments) {
   for (const std::string& input : repl.engine().inputs()) text += input + "\n";
   try {
     write_file_atomically(std::string(arguments), text);
-    repl.print(fmt::format("{} inputs in {}", repl.engine().inputs().size(), arguments));
+    repl.print(fmt::format("{} in {}", counted(repl.engine().inputs().size(), "input"), arguments));
   } catch (const Error& e) {
     repl.complain(e.what());
   }
@@ -141,10 +144,15 @@ void reset(Repl& repl, std::string_view) {
   repl.print("a new session");
 }
 
-void undo(Repl& repl, std::string_view) {
-  const std::optional<std::string> text = repl.engine().undo();
-  if (!text) return repl.complain(fmt::format("nothing to take back (the last {} inputs can be)", Engine::undo_depth));
-  repl.print("taken back: " + text->substr(0, text->find('\n')) + (text->find('\n') == text->npos ? "" : " ..."));
+void undo(Repl& repl, std::string_view arguments) {
+  if (arguments.size() > 1 || arguments.find_first_not_of("12345678") != arguments.npos)
+    return repl.complain(fmt::format(":undo takes a number of inputs, at most {}", Engine::undo_depth));
+  for (int left = arguments.empty() ? 1 : arguments[0] - '0'; left > 0; --left) {
+    const std::optional<std::string> text = repl.engine().undo();
+    if (!text)
+      return repl.complain(fmt::format("nothing to take back (the last {} inputs can be)", Engine::undo_depth));
+    repl.print("taken back: " + text->substr(0, text->find('\n')) + (text->find('\n') == text->npos ? "" : " ..."));
+  }
 }
 
 void history(Repl& repl, std::string_view arguments) {
@@ -175,13 +183,13 @@ constexpr ReplCommand table[] = {
     {"type", "EXPR", "type and shape of an expression; the session stays as it is", Argument::expression, type},
     {"eval", "[TENSOR]", "the value of a tensor, where all that it needs is known; without one, of the last value",
      Argument::expression, eval},
-    {"vars", "", "names, types and values", Argument::none, vars},
+    {"vars", "[TEXT]", "names, types and values; of names with a text in them", Argument::none, vars},
     {"graphs", "", "graphs of the session's programs: inputs, outputs, ops", Argument::none, command_graphs},
     {"schedule", "[GRAPH]", "the schedule of a graph, program or session; by default of the top level",
      Argument::expression, command_schedule},
     {"grad", "GRAPH", "the gradient graph that autodiff makes of a graph", Argument::expression, command_grad},
-    {"dot", "GRAPH [FILE]", "a graph in Graphviz's language, printed or written to a file", Argument::expression,
-     command_dot},
+    {"dot", "[GRAPH] [FILE]", "a graph in Graphviz's language; drawn, where FILE ends in .svg, .png or .pdf",
+     Argument::expression, command_dot},
     {"memory", "[SESSION]", "bytes that a run needs, as planned", Argument::expression, command_memory},
     {"tiles", "[GRAPH]", "cycles and tile memory of a program on an IPU, by the tile model", Argument::expression,
      command_tiles},
@@ -194,7 +202,7 @@ constexpr ReplCommand table[] = {
     {"load", "FILE", "runs a file in this session", Argument::program_file, load},
     {"reload", "", "a new session with the files that were loaded", Argument::none, reload},
     {"save", "FILE", "writes the inputs of this session as a program", Argument::file, save},
-    {"undo", "", "takes the last input back: names, objects and graphs (not what runs did to variables)",
+    {"undo", "[N]", "takes the last input back: names, objects and graphs (not what runs did to variables)",
      Argument::none, undo},
     {"reset", "", "a new session", Argument::none, reset},
     {"history", "[TEXT]", "the last inputs, also of earlier sessions; those with a text in them", Argument::none,
@@ -219,7 +227,17 @@ void run_command(Repl& repl, std::string_view text) {
     }
     if (!name.empty() && c.name.starts_with(name)) fitting.push_back(&c);
   }
-  if (fitting.size() == 1) return fitting.front()->run(repl, arguments);
+  if (fitting.size() == 1) {
+    const ReplCommand& c = *fitting.front();
+    if (c.arguments.empty() && !arguments.empty())
+      return repl.complain(fmt::format(":{} takes nothing, got `{}`", c.name, arguments));
+    return c.run(repl, arguments);
+  }
+  std::string list;
+  if (name.empty()) {
+    for (const ReplCommand& c : table) list += fmt::format("{}:{}", list.empty() ? "" : " ", c.name);
+    return repl.complain("a command's name is missing: " + list);
+  }
   std::vector<std::string> names;
   for (const ReplCommand& c : table) names.emplace_back(c.name);
   if (fitting.empty()) {
@@ -227,7 +245,6 @@ void run_command(Repl& repl, std::string_view text) {
     return repl.complain(
         fmt::format("there is no command `:{}`{}; `:help` lists them", name, hint.empty() ? "" : "; " + hint));
   }
-  std::string list;
   for (const ReplCommand* c : fitting) list += fmt::format("{}:{}", list.empty() ? "" : ", ", c->name);
   repl.complain(fmt::format("`:{}` may be {}", name, list));
 }

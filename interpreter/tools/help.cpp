@@ -75,6 +75,14 @@ std::string gradient_graph(const OpRow& row) {
   return shown_aside(text, true).value_or("");
 }
 
+// What stands before the first empty line, as far as the first full stop.
+std::string_view first_sentence(std::string_view doc) {
+  doc = doc.substr(0, doc.find("\n\n"));
+  for (const std::string_view end : {". ", ".\n", ": "})
+    if (const size_t at = doc.find(end); at != doc.npos) doc = doc.substr(0, at + (end[0] == '.'));
+  return doc;
+}
+
 std::string documented(std::string_view head, std::string_view doc) {
   std::string text = fmt::format("{}\n", head);
   if (!doc.empty()) text += indented(doc, "  ");
@@ -119,8 +127,9 @@ std::optional<Inspection> library_help(std::string_view name) {
         fmt::format("{}  (module of the standard library: import {}, from {} import ...)\n", name, name, name);
     for (const LibraryEntry& e : library_entries(name)) {
       text += fmt::format("  {} {}\n", e.kind, e.signature);
-      if (!e.doc.empty()) text += indented(e.doc, "      ");
+      if (!e.doc.empty()) text += indented(first_sentence(e.doc), "      ");
     }
+    text += fmt::format("  help on {}.NAME tells more of one; `pxl doc {}` is the whole page\n", name, name);
     return found(std::string(name), "library module", "", "", text);
   }
   for (const std::string& module : library_modules())
@@ -253,7 +262,9 @@ Inspection help(Interpreter& in, std::string_view asked) {
   std::vector<std::string> names = help_names(in);
   for (const std::string& n : in.file_scope()->order) names.push_back(n);
   const std::string hint = did_you_mean(asked, names);
-  missing.text = fmt::format("nothing is known of `{}`{}\n", asked, hint.empty() ? "" : "; " + hint);
+  missing.text =
+      fmt::format("nothing is known of `{}`; {}\n", asked,
+                  hint.empty() ? "help tells of ops, functions, modules and words of the language, by name" : hint);
   return missing;
 }
 

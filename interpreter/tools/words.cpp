@@ -1,6 +1,4 @@
-// What each word of the language is for, in a line.
-#include <algorithm>
-
+// What each word and operator of the language is for, in a line.
 #include "interpreter/tools/help.hpp"
 
 namespace pxl {
@@ -8,6 +6,32 @@ namespace {
 
 struct Word {
   std::string_view name, help;
+};
+
+constexpr Word operators[] = {
+    {"+", "`a + b`: the op `add`; of lists, tuples and strs one behind the other"},
+    {"-", "`a - b`: the op `sub`; `-a`: `negate`"},
+    {"*", "`a * b`: the op `mul`, element by element; `[*xs]`, `f(*xs)`: the elements of xs one by one"},
+    {"@", "`a @ b`: the op `matmul`, a product of matrices"},
+    {"/", "`a / b`: the op `div`; of ints a float"},
+    {"//", "`a // b`: the op `floor_div`, rounded towards minus infinity"},
+    {"%", "`a % b`: the op `fmod` of tensors; of host values and arrays the rest of `//`"},
+    {"**", "`a ** b`: the op `pow`; `f(**options)`: keyword arguments from a dict"},
+    {"&", "`a & b`: the op `logical_and`; of ints and arrays bit by bit"},
+    {"|", "`a | b`: the op `logical_or`; of ints and arrays bit by bit"},
+    {"^", "`a ^ b`: the op `bitwise_xor`"},
+    {"~", "`~a`: the op `logical_not`; of ints and arrays bit by bit"},
+    {"<<", "`a << b`: the op `shift_left`"},
+    {">>", "`a >> b`: the op `shift_right`"},
+    {"==", "`a == b`: the op `equal`; of lists, dicts and strs one bool"},
+    {"!=", "`a != b`: the op `not_equal`"},
+    {"<", "`a < b`: the op `less`"},
+    {"<=", "`a <= b`: the op `less_equal`"},
+    {">", "`a > b`: the op `greater`"},
+    {">=", "`a >= b`: the op `greater_equal`"},
+    {"=>", "`x => x * 2`, `(x, y) => x + y`: a function"},
+    {"=", "`a = b`, `a, b = c`, `x[0] = v`: binds a name or changes an element"},
+    {"...", "in a shape, any axes: `float32[..., 4]`; in a subscript, all axes between: `x[..., 0]`"},
 };
 
 constexpr Word words[] = {
@@ -52,8 +76,11 @@ constexpr Word words[] = {
 }  // namespace
 
 std::string_view word_help(std::string_view word) {
-  const auto* found = std::find_if(std::begin(words), std::end(words), [&](const Word& w) { return w.name == word; });
-  return found == std::end(words) ? std::string_view() : found->help;
+  for (const Word& w : words)
+    if (w.name == word) return w.help;
+  for (const Word& w : operators)
+    if (w.name == word) return w.help;
+  return {};
 }
 
 }  // namespace pxl
