@@ -194,6 +194,18 @@ def corrections(client):
     got = {fixed(), fixed()}
     check(got == {("appned", "append"), ("vlaues", "values")}, "names", got)
     check(client.diagnostics() == [], "all is right then")
+    # A name of the library is imported: before the first statement, where that has no import, and its documentation.
+    for text, mended in (("# A net.\n\n## Makes one.\ndef f() { return Linear(3) }\n", "# A net.\n\nfrom nn import Linear\n\n## Makes one.\ndef f() { return Linear(3) }\n"),
+                         ("from optim import Adam\ny = nn\n", "import nn\nfrom optim import Adam\ny = nn\n")):
+        client.open(text)
+        found = client.diagnostics()
+        action, = client.whole("codeAction", range=found[0]["range"], context={"diagnostics": found})
+        edit, = action["edit"]["changes"][client.uri]
+        lines = client.text.split("\n")
+        lines[edit["range"]["start"]["line"]:edit["range"]["start"]["line"]] = edit["newText"].rstrip("\n").split("\n") + ([""] if edit["newText"].endswith("\n\n") else [])
+        check("\n".join(lines) == mended and action["title"] == edit["newText"].strip(), "an import", action)
+    client.open("values = [1]\n")
+    check(client.diagnostics() == [], "right again")
     check(client.whole("codeAction", range={"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}, context={"diagnostics": []}) == [], "nothing to do")
 
 

@@ -25,6 +25,10 @@ def values(pxl, home):
     same(t.enter(":eval"), "float32[2]\n[4. 4.]")
     same(t.enter("eval(w * 2)"), "float32[2]\n[6. 6.]")
     same(t.enter(":type w @ w.T"), "tensor float32[]")
+    shown = t.enter("list(range(100000))")
+    contains(shown, "[0, 1, 2", "... 100000 elements; `print` shows all")
+    assert len(shown) < 4500, len(shown)
+    contains(t.enter("Linear(3)"), "the library has it: `from nn import Linear`")
     contains(t.enter("x +", MORE), "")
     same(t.enter("4"), "7")
     assert t.leave() == 0

@@ -4,8 +4,8 @@
 
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/names_bound.hpp"
+#include "interpreter/elaborate/stdlib.hpp"
 #include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
 
 namespace pxl {
 namespace {
@@ -131,7 +131,7 @@ class NameChecker {
     d.message = "unknown name `" + n.name + "`";
     d.span = n.span;
     d.code = codes::unknown_name;
-    if (std::string hint = did_you_mean(n.name, visible); !hint.empty()) d.notes.push_back(hint);
+    d.notes = unknown_name_notes(n.name, visible);
     errors_.push_back(std::move(d));
   }
 

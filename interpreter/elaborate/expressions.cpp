@@ -5,8 +5,8 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/stdlib.hpp"
 #include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
 
 namespace pxl {
 
@@ -27,9 +27,7 @@ Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
     return in.prelude()->names.at(e.name);
   }
   if (const Value* v = a.scope->find(e.name)) return known(in, *v);
-  std::vector<std::string> notes;
-  if (std::string hint = did_you_mean(e.name, a.scope->visible_names()); !hint.empty()) notes.push_back(hint);
-  Error error("unknown name `" + e.name + "`", notes);
+  Error error("unknown name `" + e.name + "`", unknown_name_notes(e.name, a.scope->visible_names()));
   error.as(codes::unknown_name);
   error.locate(e.span, in.frames);
   throw error;

@@ -103,6 +103,25 @@ ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
 
 }  // namespace
 
+std::optional<std::string> library_import(std::string_view name) {
+  for (const StdlibFile& f : stdlib_files()) {
+    if (f.module == name) return "import " + std::string(name);
+    for (const char* kind : {"module ", "def ", "program "}) {
+      const std::string head = "\n" + (kind + std::string(name));
+      for (size_t at = f.text.find(head); !name.starts_with('_') && at != f.text.npos; at = f.text.find(head, at + 1))
+        if (const char next = f.text[at + head.size()]; next == '(' || next == ' ')
+          return "from " + std::string(f.module) + " import " + std::string(name);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> unknown_name_notes(std::string_view name, const std::vector<std::string>& known) {
+  if (const auto import = library_import(name)) return {"the library has it: `" + *import + "`"};
+  if (std::string hint = did_you_mean(name, known); !hint.empty()) return {hint};
+  return {};
+}
+
 ScopePtr Interpreter::import_module(const std::vector<std::string>& path, const Span& at) {
   try {
     ModuleText found = find_module(path, at);

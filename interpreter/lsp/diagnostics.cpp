@@ -1,7 +1,9 @@
 // What is wrong with a text, told as it is found or when the client asks; and corrections of names.
 #include <fmt/format.h>
 
+#include "interpreter/elaborate/stdlib.hpp"
 #include "interpreter/lsp/server.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl::lsp {
@@ -45,26 +47,53 @@ Json diagnostic(Server& server, const Json& params) {
   return {{"kind", "full"}, {"resultId", id}, {"items", d.diagnostics}};
 }
 
+namespace {
+
+// Where an import belongs: before the first statement and the comment that documents it.
+size_t place_of_imports(const Document& d) {
+  const auto& statements = d.parsed().result.tree->body->statements;
+  const std::string& text = d.text();
+  size_t at = statements.empty() ? text.size() : statements.front()->span.begin;
+  const auto line_before = [&] { return at < 2 ? 0 : text.rfind('\n', at - 2) + 1; };
+  at = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+  while (at > 0 && std::string_view(text).substr(line_before()).starts_with("##")) at = line_before();
+  return at;
+}
+
+}  // namespace
+
 Json code_actions(Server& server, const Json& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
+  const auto action = [&](const Json& mended, const std::string& title, size_t begin, size_t end, std::string text) {
+    list.push_back(
+        {{"title", title},
+         {"kind", "quickfix"},
+         {"isPreferred", true},
+         {"diagnostics", {mended}},
+         {"edit", {{"changes", {{d.uri(), {{{"range", d.lines().range(begin, end)}, {"newText", text}}}}}}}}});
+  };
   for (const Json& one : params.value("/context/diagnostics"_json_pointer, Json::array())) {
-    const std::optional<std::string> meant = meant_name(one.value("message", ""));
     const Json range = one.value("range", Json());
-    if (!meant || !range.is_object()) continue;
-    // The name that was mistyped is the last word of what is marked: `x.shap`, `xs.appned(1)`.
+    if (!range.is_object()) continue;
     const size_t begin = d.lines().offset(range.value("start", Json())),
                  end = d.lines().offset(range.value("end", Json()));
+    const std::string_view marked = std::string_view(d.text()).substr(begin, end < begin ? 0 : end - begin);
+    if (one.value("code", Json()) == codes::unknown_name && d.parsed().result.tree)
+      if (const auto import = library_import(marked)) {
+        const size_t at = place_of_imports(d);
+        const std::string_view next = std::string_view(d.text()).substr(at);
+        action(one, *import, at, at,
+               *import + (next.starts_with("from ") || next.starts_with("import ") ? "\n" : "\n\n"));
+        continue;
+      }
+    const std::optional<std::string> meant = meant_name(one.value("message", ""));
+    if (!meant) continue;
+    // The name that was mistyped is one of the words that are marked: `x.shap`, `xs.appned(1)`.
     for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
       if (t.begin < begin || t.end > end || t.kind == TokenClass::bracket) continue;
-      const std::string_view word = std::string_view(d.text()).substr(t.begin, t.end - t.begin);
-      if (nearest(word, {*meant}) != meant) continue;
-      list.push_back(
-          {{"title", fmt::format("Change to `{}`", *meant)},
-           {"kind", "quickfix"},
-           {"isPreferred", true},
-           {"diagnostics", {one}},
-           {"edit", {{"changes", {{d.uri(), {{{"range", d.lines().range(t.begin, t.end)}, {"newText", *meant}}}}}}}}});
+      if (nearest(std::string_view(d.text()).substr(t.begin, t.end - t.begin), {*meant}) != meant) continue;
+      action(one, fmt::format("Change to `{}`", *meant), t.begin, t.end, *meant);
       break;
     }
   }

@@ -41,14 +41,17 @@ std::string display(Interpreter& in, const Value& v) {
     return limited(out.empty() ? in.repr(v) : out);
   }
   std::string shown = in.repr(v);
-  constexpr size_t most = 20000;
+  // A screen or two; of a list or dict, whole elements.
+  constexpr size_t most = 4000;
   if (shown.size() > most) {
-    size_t end = most;
+    const size_t element = shown.rfind(", ", most);
+    size_t end = element != shown.npos && element > most / 2 ? element + 2 : most;
     while (end > 0 && (shown[end] & 0xC0) == 0x80) --end;
     shown.resize(end);
-    shown += "... (`print` shows all)";
+    const std::optional<int64_t> length = v.is_object() ? v.object()->length(in) : std::nullopt;
+    shown += length ? fmt::format("... {} elements; `print` shows all", *length) : "... `print` shows all";
   }
-  return shown;
+  return limited(shown);
 }
 
 }  // namespace pxl
