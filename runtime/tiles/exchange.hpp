@@ -14,7 +14,8 @@ struct Traffic {
   int64_t fragments = 0;    ///< pieces contiguous on both sides that the busiest tile receives or sends
   int64_t total = 0;        ///< bytes received by all tiles
   bool paired = false;      ///< both tiles of each pair receive the same: half the cycles of `in`
-  int64_t runs = 0;         ///< of those, what one send or receive does, however long; 0: as many
+  int64_t runs = 0;         ///< of those, what one receive takes, however long; 0: as many
+  int64_t sends = 0;        ///< that tile's, however long and to however many; 0: as runs, of 64 words at least
 
   bool empty() const { return in == 0 && out == 0; }
   friend bool operator==(const Traffic&, const Traffic&) = default;

@@ -51,24 +51,23 @@ class Fitting {
     now_ = missing(m_, *memory_);
     if (now_.worst == 0) return std::move(memory_);
     const std::vector<int> fastest = choice();
-    // What bytes at any price do not bring to fit nothing will.
     if (!fits_at(highest_price)) {
+      nearest(fastest);
+    } else {
       take(fastest);
-      return std::make_unique<Memory>(m_);
-    }
-    take(fastest);
-    memory_ = std::make_unique<Memory>(m_);
-    // Neither way is always the better one.
-    single_moves();
-    const bool moved = now_.worst == 0;
-    if (moved) give_back(fastest);
-    const std::vector<int> by_moves = choice();
-    std::unique_ptr<Memory> memory = std::move(memory_);
-    tried_.clear();
-    with_price(fastest);
-    if (moved && m_.choices().cost(by_moves) <= m_.choices().cost(choice())) {
-      take(by_moves);
-      memory_ = std::move(memory);
+      memory_ = std::make_unique<Memory>(m_);
+      // Neither way is always the better one.
+      single_moves();
+      const bool moved = now_.worst == 0;
+      if (moved) give_back(fastest);
+      const std::vector<int> by_moves = choice();
+      std::unique_ptr<Memory> memory = std::move(memory_);
+      tried_.clear();
+      with_price(fastest);
+      if (moved && m_.choices().cost(by_moves) <= m_.choices().cost(choice())) {
+        take(by_moves);
+        memory_ = std::move(memory);
+      }
     }
     for (size_t n = 0; n < fastest.size(); ++n) m_.search.moves += fastest[n] != m_.nodes()[n].chosen;
     return std::move(memory_);
@@ -136,6 +135,22 @@ class Fitting {
     now_ = {};
     if (!fits_at(high)) throw Error("a price no longer lets the program fit", {}, Fault::internal);
     give_back(fastest);
+  }
+
+  /// Where the highest price does not do: the choices that lack least, of those at any price and with what single moves
+  /// free then.
+  void nearest(const std::vector<int>& fastest) {
+    std::vector<int> best = fastest;
+    for (int price = highest_price; price > 0; price -= 8) {
+      fits_at(price);
+      const Missing then = missing(m_, *memory_);
+      if (then < now_) now_ = then, best = choice();
+      if (now_.worst == 0) break;
+    }
+    take(best);
+    memory_ = std::make_unique<Memory>(m_);
+    single_moves();
+    if (now_.worst == 0) give_back(fastest);
   }
 
   /// Choices of the fastest schedule come back where the program fits all the same, those that gain most first.

@@ -12,8 +12,8 @@ namespace pxl::tiles {
 /// bytes, at the moment at which the fullest tile is fullest, for the cycles they cost: plans with smaller temporaries
 /// or less code, layouts of what is live then, and what makes the shortage greater is taken back; and the search runs
 /// anew with a price on every byte, the least at which the program fits. In both, choices of the fastest schedule come
-/// back where there is room for them. Where the highest price does not do, the fastest plans stay. Counts what was
-/// changed in Mapping::search.
+/// back where there is room for them. Where the highest price does not do, the choices that lack least are taken.
+/// Counts what was changed in Mapping::search.
 std::unique_ptr<Memory> fit(Mapping& mapping);
 
 }  // namespace pxl::tiles

@@ -116,7 +116,7 @@ int64_t OpPlan::sum_partials(const Machine& m, std::string_view what, int64_t pa
     left = div_up(left, here);
     Traffic t;
     t.in = t.out = saturating_product((here - 1) * mine, partial_bytes);
-    t.runs = here - 1;
+    t.runs = t.sends = here - 1;
     t.fragments = std::max(t.runs, div_up(t.in, 256));
     t.total = saturating_product(t.in, used);
     exchange(m, what, t);

@@ -51,8 +51,8 @@ struct OpPlan {
                        int64_t partial_bytes, int64_t out_bytes, int64_t used);
 };
 
-/// Control code of a step: a call, synchronisation, exchange or compute set. An assumption (8 to 16).
-constexpr int64_t control_bytes_a_step = 16;
+/// Control code of a step: a call, synchronisation, exchange or compute set. The middle of what is known, 8 to 16.
+constexpr int64_t control_bytes_a_step = 12;
 
 struct PlanOptions {
   int64_t available_memory_permille = 600;  ///< of a tile's memory, for the temporary memory of an op

@@ -157,6 +157,7 @@ void plan_elementwise(const PlanRequest& r) {
           std::max({spread.out, div_up(x.bytes(), std::min<int64_t>(m.tiles, std::max<int64_t>(1, x.bytes() / 128)))});
       spread.fragments += div_up(needed, 256);
       spread.runs += div_up(needed, std::max<int64_t>(128, x.bytes() / m.tiles));
+      ++spread.sends;
       spread.total += needed * tiles;
     }
     plan.temp_bytes = spread.in;
@@ -263,7 +264,7 @@ void plan_host(const PlanRequest& r) {
   plan.out.assign(r.site.out.size(), layout);
   const int64_t bytes = r.at_most(layout, t) * element_bytes(t);
   plan.host(m, t.bytes());
-  plan.exchange(m, "between host buffers and tiles", {bytes, bytes, div_up(bytes, 256), t.bytes(), false, 1});
+  plan.exchange(m, "between host buffers and tiles", {bytes, bytes, div_up(bytes, 256), t.bytes(), false, 1, 1});
   plan.resident_bytes = bytes;
   plan.temp_bytes = bytes;
   plan.text = text(r.pool.table.at(layout));

@@ -120,7 +120,7 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
     if (a_in > 0)
       plan.exchange(m, "left operand to where it is used",
                     {a_in, std::max(p.operand_bytes, a_bytes / a_sharers), pieces(a_sharers - 1, a_in), a_in * used,
-                     a_sharers % 2 == 0, a_sharers - 1});
+                     a_sharers % 2 == 0, a_sharers - 1, 1});
     Block step = b;
     step.columns = div_up(b.columns, c.serial);
     const int64_t b_step = div_up(b_bytes, c.serial), b_in = b_step - b_step / b_sharers;
@@ -130,7 +130,7 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
     if (b_in > 0)
       once.exchange(m, "a part of the right operand to where it is used",
                     {b_in, std::max(p.operand_bytes, b_step / b_sharers), pieces(b_sharers - 1, b_in), b_in * used,
-                     false, b_sharers - 1});
+                     false, b_sharers - 1, 1});
     const int64_t cycles = on_tile(m, p, step, &vertex);
     const ProductShape shape{b.groups, b.rows, b.depth, step.columns, p.operand_bytes, p.partial_bytes};
     once.compute(m, vertex_name(), cycles, used, amp_state_bytes(m, shape));
@@ -155,6 +155,7 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
     gather.out = (a_in ? a_bytes / a_sharers : 0) + (b_in ? b_bytes / b_sharers : 0);
     if (gather.in > 0) gather.out = std::max<int64_t>(gather.out, p.operand_bytes);
     gather.runs = (a_in ? a_sharers - 1 : 0) + (b_in ? b_sharers - 1 : 0);
+    gather.sends = (a_in > 0) + (b_in > 0);
     gather.fragments = gather.in > 0 ? pieces(gather.runs, gather.in) : 0;
     gather.total = gather.in * used;
     gather.paired = a_sharers % 2 == 0 && a_in > 0 && b_in == 0;
@@ -170,7 +171,7 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
                   b_piece = c.shift_b ? div_up(b_bytes, c.shifts) : 0;
     Traffic shift;
     shift.in = shift.out = a_piece + b_piece;
-    shift.runs = (a_piece > 0) + (b_piece > 0);
+    shift.runs = shift.sends = (a_piece > 0) + (b_piece > 0);
     shift.fragments = pieces(shift.runs, shift.in);
     shift.total = shift.in * used;
     const int64_t cycles = on_tile(m, p, step, &vertex);

@@ -90,6 +90,7 @@ void plan_rows(const PlanRequest& r) {
             others.out, div_up(s.in[i]->bytes(), std::max<int64_t>(1, std::min(m.tiles, s.in[i]->bytes() / 128))));
         others.fragments += div_up(needed, 256);
         others.runs += div_up(needed, std::max<int64_t>(128, s.in[i]->bytes() / m.tiles));
+        ++others.sends;
         others.total += needed * tiles;
       }
       plan.exchange(m, "operands of rows and columns", others);

@@ -22,7 +22,7 @@ const Report& published_vit();
 /// One layer of BERT-large (1024 wide, 16 heads), eight sequences of 128, float16; with or without rotated operands.
 const Report& published_bert_layer(bool rotate);
 /// Training of nanoGPT (6 layers, 6 heads, 384 wide, 65 characters; 10.7 million parameters) in float32, in batches of
-/// two: the softmax of each layer then takes the published 50.33 MB at 1,024 tokens.
+/// two: the softmax of each layer then takes the published 50.33 MB at 1,024 tokens. Without calls.
 const Report& published_nanogpt(int64_t tokens);
 /// One product in float16 on a C600.
 const Report& published_product(std::string_view which);

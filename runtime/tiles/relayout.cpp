@@ -148,7 +148,9 @@ Relayout change(const Machine& m, const Layout& from, const Layout& to, const Te
   r.traffic.in = in;
   r.traffic.out = out;  // copies are one send
   r.traffic.total = saturating_product(total, size);
-  r.traffic.fragments = std::max(div_up(in, run * size), div_up(out, run * size));
+  r.traffic.runs = div_up(in, run * size);
+  r.traffic.sends = div_up(out, run * size);
+  r.traffic.fragments = std::max(r.traffic.runs, r.traffic.sends);
   r.temp_bytes = in;
   // Pieces arrive in the order of their sources; where a piece is less than a row of the destination they are put in
   // order on the tile.

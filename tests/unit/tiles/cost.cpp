@@ -28,6 +28,8 @@ TEST_CASE("figures of the vertex formulas") {
   CHECK(binary_cycles(mk2, tile_add.vector, 240, 2) == 11 + 6 * (26 + 10 * 3));
   CHECK(broadcast_scalar_cycles(mk2, tile_add.vector, 240, 2) == 11 + 6 * (20 + 10 * 3 + 10));
   CHECK(broadcast_vector_cycles(mk2, tile_add.vector, 12, 64, 2) == 11 + 6 * (15 + 2 * (7 + 16 * 3 + 16)));
+  // A single row is shared along its columns.
+  CHECK(broadcast_vector_cycles(mk2, tile_add.vector, 1, 64, 2) == 11 + 6 * (15 + 25 + 3 * 3 + 3));
   CHECK(update_cycles(mk2, tile_update.vector, 240, 4, false) == 57 + 6 * (21 + 20 * 3));
   CHECK(cast_cycles(mk2, 240, 4, 2) == 6 * (20 + 26));
   CHECK(reduce_cycles(mk2, 12, 64, 4, true) == 6 * (17 + 2 * (12 + 32)));
@@ -94,6 +96,9 @@ TEST_CASE("an exchange by hand") {
   CHECK(exchange_cycles(mk2, {400, 100, 200, 400, false}) == 134 + 600 + 238);
   CHECK(exchange_code_bytes({256, 0, 1, 256, false}) == 8 + 8);
   CHECK(exchange_code_bytes({256, 256, 2, 256, false}) == 8 + 16 + 4 + 8);
+  // One long send to all, four receives; and four short sends.
+  CHECK(exchange_code_bytes({4096, 1024, 16, 4096, false, 4, 1}) == 12 + 32 + 12 + 8);
+  CHECK(exchange_code_bytes({64, 64, 4, 64, false, 4, 4}) == 32 + 32 + 12 + 8);
 }
 
 TEST_CASE("layouts hold every element once for each copy") {
