@@ -17,7 +17,7 @@ std::string rate(double amount, double seconds) {
 
 }  // namespace
 
-std::string Profile::text(const std::string& name, const std::vector<Step>& steps) const {
+std::string Profile::text(const std::string& name, const std::vector<RunStep>& steps) const {
   if (runs_ == 0) return fmt::format("profile of {}: no run\n", name);
   std::vector<size_t> order;
   double in_kernels = 0, flops = 0, bytes = 0;

@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-struct Step;
+struct RunStep;
 
 class Profile {
  public:
@@ -44,7 +44,7 @@ class Profile {
   /// the end of the last one), microseconds of one run of the kernel, how often it ran, GF/s and GB/s achieved, and the
   /// ops that ran together. Then the same for all kernels, for what sessions do outside kernels (checks of inputs,
   /// streams, copies) and for what the caller does between runs, by run of the session.
-  std::string text(const std::string& name, const std::vector<Step>& steps) const;
+  std::string text(const std::string& name, const std::vector<RunStep>& steps) const;
 
  private:
   static double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }

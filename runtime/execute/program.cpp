@@ -83,15 +83,15 @@ class Program::Builder {
   void finish() {
     size_t first_change = program_.steps_.size();
     for (size_t i = 0; i < program_.steps_.size(); ++i) {
-      Step& step = program_.steps_[i];
-      if (step.kind == Step::Kind::kernel)
+      RunStep& step = program_.steps_[i];
+      if (step.kind == RunStep::Kind::kernel)
         step.buffers = {program_.pointers_.data() + step.target, program_.pointers_.data() + step.outputs};
       if (step.changes_variable) first_change = std::min(first_change, i);
     }
     // A loop around a change runs its earlier steps again afterwards.
     size_t exposed = first_change;
     for (size_t i = first_change; i < program_.steps_.size(); ++i)
-      if (program_.steps_[i].kind == Step::Kind::repeat) exposed = std::min(exposed, program_.steps_[i].target);
+      if (program_.steps_[i].kind == RunStep::Kind::repeat) exposed = std::min(exposed, program_.steps_[i].target);
     for (size_t i = exposed; i < program_.steps_.size(); ++i)
       program_.fallible_after_commit_ = program_.fallible_after_commit_ || program_.steps_[i].fallible;
     program_.changed_variables_.assign(changed_.begin(), changed_.end());
@@ -148,8 +148,8 @@ class Program::Builder {
     return const_cast<std::byte*>(buffer.tensor->data.raw());  // read only: changed constants are copied first
   }
 
-  Step& push(Step::Kind kind, const Op* op) {
-    Step step;
+  RunStep& push(RunStep::Kind kind, const Op* op) {
+    RunStep step;
     step.kind = kind;
     step.op = op;
     program_.steps_.push_back(step);
@@ -169,7 +169,7 @@ class Program::Builder {
       const std::byte* from = pointer(frame, copy.from);
       std::byte* to = pointer(frame, copy.to);
       if (from == to || copy.bytes == 0) continue;
-      Step& step = push(Step::Kind::copy, op);
+      RunStep& step = push(RunStep::Kind::copy, op);
       step.from = from;
       step.to = to;
       step.bytes = copy.bytes;
@@ -188,7 +188,7 @@ class Program::Builder {
     }
     const size_t outputs = program_.pointers_.size();
     for (BufferId id : item.out) program_.pointers_.push_back(pointer(frame, id));
-    Step& step = push(Step::Kind::kernel, item.op);
+    RunStep& step = push(RunStep::Kind::kernel, item.op);
     step.kernel = &item.kernel;
     step.item = &item;
     std::set<BufferId> touched(item.in.begin(), item.in.end());
@@ -228,7 +228,7 @@ class Program::Builder {
           port_of_[item.out[0]] = index;
           break;
         }
-        Step& step = push(Step::Kind::load, item.op);
+        RunStep& step = push(RunStep::Kind::load, item.op);
         step.to = to;
         step.port = index;
         step.bytes = program_.ports_[index].sample_bytes;
@@ -237,7 +237,7 @@ class Program::Builder {
       case Item::Kind::store: {
         const std::byte* from = pointer(frame, item.in[0]);
         const size_t index = port(item.stream);
-        Step& step = push(Step::Kind::store, item.op);
+        RunStep& step = push(RunStep::Kind::store, item.op);
         step.from = from;
         step.port = index;
         step.bytes = program_.ports_[index].sample_bytes;
@@ -254,10 +254,10 @@ class Program::Builder {
     if (item.repeats > 0) {
       const size_t counter = program_.counters_.size();
       program_.counters_.push_back(0);
-      push(Step::Kind::loop, item.op).port = counter;
+      push(RunStep::Kind::loop, item.op).port = counter;
       const size_t body = program_.steps_.size();
       add_call(frame, item, item.invocations[0]);
-      Step& step = push(Step::Kind::repeat, item.op);
+      RunStep& step = push(RunStep::Kind::repeat, item.op);
       step.port = counter;
       step.target = body;
       step.bytes = item.repeats;
@@ -268,10 +268,10 @@ class Program::Builder {
   void add_branch(const Frame& frame, const Item& item) {
     const std::byte* condition = pointer(frame, item.in[0]);
     const size_t branch = program_.steps_.size();
-    push(Step::Kind::branch, item.op).from = condition;
+    push(RunStep::Kind::branch, item.op).from = condition;
     add_call(frame, item, item.invocations[0]);
     const size_t jump = program_.steps_.size();
-    push(Step::Kind::jump, item.op);
+    push(RunStep::Kind::jump, item.op);
     program_.steps_[branch].target = program_.steps_.size();
     add_call(frame, item, item.invocations[1]);
     program_.steps_[jump].target = program_.steps_.size();
@@ -345,7 +345,7 @@ void Program::observe(RunObserver* observer) {
 
 void Program::run_timed(size_t at) {
   const auto start = Profile::Clock::now();
-  const Step& step = steps_[at];
+  const RunStep& step = steps_[at];
   std::vector<Array> in, out;
   if (observer_ && step.op) {
     in = views(step.op->inputs, step.buffers.in);

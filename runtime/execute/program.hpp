@@ -23,7 +23,7 @@ struct StreamPort {
   std::vector<size_t> readers;
 };
 
-struct Step {
+struct RunStep {
   enum class Kind : uint8_t {
     kernel,
     copy,    ///< `bytes` from `from` to `to`
@@ -76,7 +76,7 @@ class Program {
 
   std::vector<StreamPort>& ports() { return ports_; }
   const std::vector<StreamPort>& ports() const { return ports_; }
-  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<RunStep>& steps() const { return steps_; }
   int64_t arena_bytes() const { return arena_.bytes(); }
   /// From now on runs show each kernel's op to the observer, also timed. For plans on the reference path, where a
   /// kernel is an op.
@@ -96,7 +96,7 @@ class Program {
   void locate(Error& error, const Op* op) const;
   void run_timed(size_t step);
 
-  std::vector<Step> steps_;
+  std::vector<RunStep> steps_;
   std::vector<std::byte*> pointers_;
   std::vector<int64_t> counters_;
   std::vector<StreamPort> ports_;
@@ -112,19 +112,19 @@ template <class Commit>
 void Program::run(Commit&& commit) {
   size_t at = 0;
   bool polls = true, committed = false;
-  const Step* steps = steps_.data();
+  const RunStep* steps = steps_.data();
   for (const StreamPort& port : ports_)
     for (size_t reader : port.readers) pointers_[reader] = port.next;
   try {
     while (at < steps_.size()) {
-      const Step& step = steps[at];
+      const RunStep& step = steps[at];
       if (polls) check_interrupt();
       if (step.changes_variable && !committed) {
         committed = true;
         polls = commit();
       }
       switch (step.kind) {
-        case Step::Kind::kernel:
+        case RunStep::Kind::kernel:
           if (profile_.on())
             run_timed(at);
           else if (step.divided || (polls && step.kernel->work() > long_work && !step.kernel->phases().empty()))
@@ -132,33 +132,33 @@ void Program::run(Commit&& commit) {
           else
             (*step.kernel)(step.buffers);
           break;
-        case Step::Kind::copy: std::copy_n(step.from, step.bytes, step.to); break;
-        case Step::Kind::load: {
+        case RunStep::Kind::copy: std::copy_n(step.from, step.bytes, step.to); break;
+        case RunStep::Kind::load: {
           std::byte*& next = ports_[step.port].next;
           std::copy_n(next, step.bytes, step.to);
           next += step.bytes;
           break;
         }
-        case Step::Kind::store: {
+        case RunStep::Kind::store: {
           std::byte*& next = ports_[step.port].next;
           std::copy_n(step.from, step.bytes, next);
           next += step.bytes;
           break;
         }
-        case Step::Kind::loop: counters_[step.port] = 0; break;
-        case Step::Kind::repeat:
+        case RunStep::Kind::loop: counters_[step.port] = 0; break;
+        case RunStep::Kind::repeat:
           if (++counters_[step.port] < step.bytes) {
             at = step.target;
             continue;
           }
           break;
-        case Step::Kind::branch:
+        case RunStep::Kind::branch:
           if (*step.from == std::byte{0}) {
             at = step.target;
             continue;
           }
           break;
-        case Step::Kind::jump: at = step.target; continue;
+        case RunStep::Kind::jump: at = step.target; continue;
       }
       ++at;
     }

@@ -16,6 +16,7 @@ struct Link {
 };
 
 struct Row {
+  ChainKind kind;
   std::array<Link, most_steps> links;
   size_t count;
   int passing;  ///< the register that is never in memory; -1 for none
@@ -24,21 +25,24 @@ struct Row {
 
 // Registers as the functions of block_chain.inc number them.
 constexpr Row rows[] = {
-    {{{{StepKind::blend, {1, 0, -1}, 1},
+    {ChainKind::adam,
+     {{{StepKind::blend, {1, 0, -1}, 1},
        {StepKind::blend_square, {2, 0, -1}, 2},
        {StepKind::adam, {1, 2, -1}, 4},
        {StepKind::blend, {3, 4, -1}, 3}}},
      4,
      4,
      &UpdateChains::adam},
-    {{{{StepKind::blend, {1, 0, -1}, 1},
+    {ChainKind::adam_decay,
+     {{{StepKind::blend, {1, 0, -1}, 1},
        {StepKind::blend_square, {2, 0, -1}, 2},
        {StepKind::adam_decay, {1, 2, 3}, 4},
        {StepKind::blend, {3, 4, -1}, 3}}},
      4,
      4,
      &UpdateChains::adam_decay},
-    {{{{StepKind::scale, {1, -1, -1}, 1}, {StepKind::blend, {1, 0, -1}, 1}, {StepKind::blend, {2, 1, -1}, 2}}},
+    {ChainKind::momentum,
+     {{{StepKind::scale, {1, -1, -1}, 1}, {StepKind::blend, {1, 0, -1}, 1}, {StepKind::blend, {2, 1, -1}, 2}}},
      3,
      -1,
      &UpdateChains::momentum},
@@ -78,7 +82,7 @@ ChainMatch match_chain(std::span<const StepSite> sites) {
   for (const Row& row : rows) {
     if (sites.size() < row.count) continue;
     std::vector<int> places = bind(row, sites);
-    if (!places.empty()) return {row.count, std::move(places), bulk().chains.*row.run};
+    if (!places.empty()) return {row.kind, row.count, std::move(places), bulk().chains.*row.run};
   }
   return {};
 }

@@ -2,6 +2,7 @@
 // chain is a row of a table: which steps, and on which operands each. The bits are those of its steps one by one.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -38,9 +39,15 @@ struct StepSite {
 };
 
 inline constexpr size_t most_steps = 4, most_registers = 5;
+/// Of all steps one after the other.
+using ChainConstants = std::array<float, most_steps * most_constants>;
+
+/// The rows of the table.
+enum class ChainKind : uint8_t { none, adam, adam_decay, momentum };
 
 /// The chain that the first of `sites` are.
 struct ChainMatch {
+  ChainKind kind = ChainKind::none;
   size_t steps = 0;  ///< 0 for none
   /// place[r] is the place of memory of register r; -1 for a value that is in none.
   std::vector<int> places;

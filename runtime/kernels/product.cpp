@@ -2,6 +2,7 @@
 #include "runtime/kernels/product.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "runtime/kernels/broadcast.hpp"
@@ -122,21 +123,44 @@ Kernel few_rows_transposed(const MatmulPlan& p, const ProductOptions& o) {
   });
 }
 
-struct SinkContext {
-  const ProductOptions* options;
-  const Buffers* buffers;
-  int64_t n;
-};
+/// What becomes of the gradient of weights [., n] that is not stored as it is.
+class GradientUse {
+ public:
+  GradientUse(const ProductOptions& options, const Buffers& buffers, SkinnyBackward& f)
+      : options_(options), buffers_(buffers), n_(f.n) {
+    const auto at = [&](int slot) {
+      return slot < 0 ? nullptr : const_cast<float*>(buffers.input<float>(static_cast<size_t>(slot)));  // ops in place
+    };
+    if (options.add_to >= 0) {
+      f.u = at(options.add_to);
+      f.ldu = n_;
+      f.alpha = options.alpha;
+      f.add = true;
+    } else if (options.chain.kind != ChainKind::none && options.chain.constants(buffers, constants_.data())) {
+      std::transform(options.chain.slots.begin(), options.chain.slots.end(), registers_.begin(), at);
+      f.chain = {options.chain.kind, registers_.data(), constants_.data()};
+    } else {
+      f.sink = [](void* self, int64_t row, int64_t rows, float* g) {
+        static_cast<const GradientUse*>(self)->hand_on(row, rows, g);
+      };
+      f.context = this;
+      f.scratch = scratch<float, 9>(static_cast<size_t>(std::max(2 * n_, skinny_sink_elements)));
+    }
+  }
+  GradientUse(const GradientUse&) = delete;
+  GradientUse& operator=(const GradientUse&) = delete;
 
-/// Hands the rows of the gradient on to what follows the product.
-void sink_to(SkinnyBackward& f, SinkContext& context) {
-  f.sink = [](void* c, int64_t row, int64_t rows, float* g) {
-    const SinkContext& s = *static_cast<const SinkContext*>(c);
-    s.options->take(*s.buffers, reinterpret_cast<std::byte*>(g), row * s.n, (row + rows) * s.n);
-  };
-  f.context = &context;
-  f.scratch = scratch<float, 9>(static_cast<size_t>(std::max(2 * f.n, skinny_sink_elements)));
-}
+ private:
+  void hand_on(int64_t row, int64_t rows, float* g) const {
+    options_.take(buffers_, reinterpret_cast<std::byte*>(g), row * n_, (row + rows) * n_);
+  }
+
+  const ProductOptions& options_;
+  const Buffers& buffers_;
+  int64_t n_;
+  std::array<float*, most_registers> registers_{};
+  ChainConstants constants_{};
+};
 
 /// x[k, m]^T @ dy[k, n], k small: one or two rows of the result at a time, the update of a weight matrix folded in.
 Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
@@ -151,17 +175,8 @@ Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
     f.n = n;
     f.k0 = begin;
     f.k1 = end;
-    if (o.add_to >= 0) {
-      f.u = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to)));  // the op changes it in place
-      f.ldu = n;
-      f.alpha = o.alpha;
-      f.add = true;
-      skinny().backward(f);
-      return;
-    }
-    if (o.out < 0) {
-      SinkContext context{&o, &b, n};
-      sink_to(f, context);
+    if (o.add_to >= 0 || o.out < 0) {
+      const GradientUse use(o, b, f);
       skinny().backward(f);
       return;
     }
@@ -199,15 +214,7 @@ struct Pair {
     f.n = n;
     f.dx = to;
     f.lddx = k;
-    SinkContext context{&dw, &update, n};
-    if (dw.add_to >= 0) {
-      f.u = const_cast<float*>(update.input<float>(static_cast<size_t>(dw.add_to)));  // the op changes it in place
-      f.ldu = n;
-      f.alpha = dw.alpha;
-      f.add = true;
-    } else {
-      sink_to(f, context);
-    }
+    const GradientUse use(dw, update, f);
     for (int64_t r = begin; r < end; r += pair_rows) {
       f.k0 = r;
       f.k1 = std::min(r + pair_rows, end);

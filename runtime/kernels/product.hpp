@@ -9,8 +9,10 @@
 //   float16           half_product.hpp
 #pragma once
 
+#include <array>
 #include <functional>
 
+#include "runtime/kernels/chain.hpp"
 #include "runtime/kernels/kernel.hpp"
 #include "runtime/kernels/matmul.hpp"
 
@@ -23,12 +25,22 @@ using TakeElements = std::function<void(const Buffers& buffers, std::byte* value
 /// Elements handed on at once: they and what is computed from them stay in the first-level cache.
 inline constexpr int64_t take_block = 1024;
 
+/// All that follows a product where that is a chain of updates (chain.hpp) with the result as register 0.
+struct ProductChain {
+  ChainKind kind = ChainKind::none;
+  std::array<int, most_registers> slots{};  ///< of the registers among the inputs, -1 for none; changed in place
+  /// Writes the constants of all steps; false where this run needs `take`.
+  std::function<bool(const Buffers&, float* constants)> constants;
+};
+
 struct ProductOptions {
   /// Slots of the operands among the inputs.
   size_t a = 0, b = 1;
   /// Where the result goes: output `out`, or where that is negative nowhere but to `take`.
   int out = 0;
   TakeElements take;  ///< may be empty where out is not negative; called from several threads
+  /// Does what `take` does, in registers; `out` is negative.
+  ProductChain chain;
   /// The result is `c + alpha * product` in place, c being input slot `add_to`; not together with `take`.
   int add_to = -1;
   float alpha = 1;

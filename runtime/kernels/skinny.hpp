@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "runtime/kernels/chain.hpp"
+
 namespace pxl {
 
 /// Rows up to which these are used: the accumulators of half as many fit the registers at once.
@@ -35,9 +37,11 @@ struct SkinnyForward {
 
 /// For the rows k in [k0, k1) of w[k, n], with g[k, n] = sum_m x[m, k] dy[m, n]:
 ///   dx[m, k] = sum_n dy[m, n] w[k, n]     where dx is not null
-///   u[k, n] = alpha g[k, n], or u[k, n] + alpha g[k, n] with `add`     where u is not null
+///   u[k, n] = g[k, n], or u[k, n] + alpha g[k, n] with `add`     where u is not null
+///   chain(g)                              where it is one: its registers [k, n] change, dense; g is register 0
 ///   sink(context, k, rows, g)             where sink is not null: g is rows * n, dense, valid during the call
-/// u may be w, and the sink may change w's rows k to k + rows: dx sees the old ones. m <= skinny_rows.
+/// At most one of these three. u or a register of the chain may be w, and the sink may change w's rows k to k + rows:
+/// dx sees the old ones. m <= skinny_rows.
 struct SkinnyBackward {
   const float* x = nullptr;
   int64_t ldx = 0;
@@ -52,6 +56,11 @@ struct SkinnyBackward {
   int64_t ldu = 0;
   float alpha = 1;
   bool add = false;
+  struct {
+    ChainKind kind = ChainKind::none;
+    float* const* registers = nullptr;  ///< at row 0, column 0
+    const float* constants = nullptr;   ///< ChainConstants
+  } chain;
   void (*sink)(void* context, int64_t k, int64_t rows, float* g) = nullptr;
   void* context = nullptr;
   float* scratch = nullptr;  ///< of the sink: at least max(2 * n, sink_elements) floats

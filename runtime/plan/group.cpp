@@ -65,6 +65,14 @@ class Group {
   int64_t widest = 1;  ///< bytes of an element
   Ref result;          ///< of a product: where the members find it
 
+  /// The constants of a chain that is given no elements; false where its members have to run one by one.
+  bool constants(const Buffers& b, const Chain& chain, float* to) const {
+    const auto pointer = [&](const Ref& r) -> std::byte* {
+      return r.kind == Ref::Kind::input ? const_cast<std::byte*>(b.in[r.index]) : nullptr;
+    };
+    return constants_of(chain, pointer, to);
+  }
+
   void run(const Buffers& b, int64_t begin, int64_t end, std::byte* values, size_t first) const {
     const auto stride = static_cast<size_t>((end - begin) * widest + 63) & ~size_t{63};
     std::byte* memory = blocks == 0 ? nullptr : scratch<std::byte, 10>(stride * static_cast<size_t>(blocks) + 64);
@@ -82,17 +90,10 @@ class Group {
     const int64_t ahead = std::min(end - begin, elements - end);
     const auto steps = static_cast<int64_t>(members.size() - first);
     Pointers in, out;
-    const auto load = [&](const Member& m) {
-      for (size_t k = 0; k < m.in.size(); ++k) in[k] = pointer(m.in[k]);
-      for (size_t k = 0; k < m.out.size(); ++k) out[k] = pointer(m.out[k]);
-    };
+    const auto load = [&](const Member& m) { point(m, in, out, pointer); };
     const auto run_chain = [&](const Chain& chain) {
-      std::array<float, most_steps * most_constants> constants{};
-      for (size_t i = 0; i < chain.match.steps; ++i) {
-        const Member& m = members[chain.first + i];
-        load(m);
-        if (!m.kernel.step()->constants({in.data(), out.data()}, constants.data() + i * most_constants)) return false;
-      }
+      ChainConstants constants{};
+      if (!constants_of(chain, pointer, constants.data())) return false;
       std::array<float*, most_registers> registers{};
       for (size_t r = 0; r < registers.size(); ++r) {
         std::byte* place = pointer(chain.registers[r]);
@@ -139,6 +140,21 @@ class Group {
                           }});
       }
     }
+  }
+
+ private:
+  static void point(const Member& m, Pointers& in, Pointers& out, const auto& pointer) {
+    for (size_t k = 0; k < m.in.size(); ++k) in[k] = pointer(m.in[k]);
+    for (size_t k = 0; k < m.out.size(); ++k) out[k] = pointer(m.out[k]);
+  }
+  bool constants_of(const Chain& chain, const auto& pointer, float* to) const {
+    Pointers in, out;
+    for (size_t i = 0; i < chain.match.steps; ++i, to += most_constants) {
+      const Member& m = members[chain.first + i];
+      point(m, in, out, pointer);
+      if (!m.kernel.step()->constants({in.data(), out.data()}, to)) return false;
+    }
+    return true;
   }
 };
 
@@ -242,6 +258,27 @@ class Joiner {
       joined_.modified.push_back(ref.index);
   }
 
+  /// The chain that is all that follows the product, none of its registers in scratch memory but the result's.
+  ProductChain chain_behind() const {
+    const std::vector<Chain>& chains = group_->chains;
+    if (chains.size() != 1 || chains[0].first != 1 || chains[0].match.steps + 1 != group_->members.size()) return {};
+    const auto& registers = chains[0].registers;
+    ProductChain chain;
+    chain.slots.fill(-1);
+    const Ref& x = registers[0];
+    if (x.kind != Ref::Kind::block || x.index != group_->result.index) return {};
+    for (size_t r = 1; r < registers.size(); ++r) {
+      if (registers[r].kind == Ref::Kind::none) continue;
+      if (registers[r].kind != Ref::Kind::input) return {};
+      chain.slots[r] = registers[r].index;
+    }
+    chain.kind = chains[0].match.kind;
+    chain.constants = [g = std::shared_ptr<const Group>(group_)](const Buffers& b, float* to) {
+      return g->constants(b, g->chains[0], to);
+    };
+    return chain;
+  }
+
   Kernel elementwise(int64_t elements, double work) {
     std::vector<Phase> phases;
     const std::shared_ptr<const Group> g = group_;
@@ -274,6 +311,7 @@ class Joiner {
       return product_kernel(plan, options);
     }
     const std::shared_ptr<const Group> g = group_;
+    if (!stored && !half) options.chain = chain_behind();
     options.take = [g](const Buffers& b, std::byte* values, int64_t begin, int64_t end) {
       g->run(b, begin, end, values, 1);
     };
