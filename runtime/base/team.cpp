@@ -103,6 +103,7 @@ void Team::work(int thread) {
     const int job = started_[0].wait_for(next);
     if (quit_) return;
     if (claim(thread, job)) {
+      mode_.set();
       (*share_)(thread);
       done_[static_cast<size_t>(thread)].publish(job);
     }
@@ -117,6 +118,7 @@ void Team::run(const std::function<void(int)>& share) {
     return;
   }
   share_ = &share;
+  mode_ = FloatMode::now();
   job_ = static_cast<int>(static_cast<unsigned>(job_) + 1u);
   started_[0].publish(job_);
   share(0);

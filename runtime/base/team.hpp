@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/subnormals.hpp"
+
 namespace pxl {
 
 class Team {
@@ -23,7 +25,7 @@ class Team {
   int size() const { return size_; }
 
   /// Runs `share(0)` to `share(size - 1)`, each once, on whichever threads are free; the caller takes part and returns
-  /// when all are done. `share` must not throw. From one thread at a time.
+  /// when all are done, in its floating-point mode. `share` must not throw. From one thread at a time.
   /// Threads that wait spin for some microseconds and then sleep, so that an idle prompt uses no processor. A share
   /// whose thread has not come by when the caller is done with its own is run by the caller; and where waiting for
   /// threads that other work keeps from running costs more than the team saves, the caller works alone for a while.
@@ -41,6 +43,7 @@ class Team {
   std::unique_ptr<Flag[]> done_;     ///< by share: the number of the last job in which its own thread finished it
   std::vector<std::thread> threads_;
   const std::function<void(int)>* share_ = nullptr;
+  FloatMode mode_ = FloatMode::now();  ///< the caller's
   int job_ = 0;
   bool quit_ = false;
   double balance_ = 0;               ///< nanoseconds that the team saved of late, less those lost in waiting

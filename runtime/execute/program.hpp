@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/subnormals.hpp"
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/profile.hpp"
 #include "runtime/kernels/pieces.hpp"
@@ -112,6 +113,7 @@ template <class Commit>
 void Program::run(Commit&& commit) {
   size_t at = 0;
   bool polls = true, committed = false;
+  const FlushSubnormals flush;
   const RunStep* steps = steps_.data();
   for (const StreamPort& port : ports_)
     for (size_t reader : port.readers) pointers_[reader] = port.next;

@@ -5,6 +5,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/subnormals.hpp"
 #include "runtime/kernels/pieces.hpp"
 #include "runtime/ops/arguments.hpp"
 #include "runtime/ops/infer.hpp"
@@ -140,6 +141,7 @@ std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operand
     const bool alias = i == 0 && row.alias >= 0 && changed[static_cast<size_t>(row.alias)];
     to[i] = alias ? changed[static_cast<size_t>(row.alias)] : out[i].mutable_raw();
   }
+  const FlushSubnormals flush;  // as where programs run
   run_interruptibly(kernel, Buffers{from.data(), to.data()});
 
   std::vector<Expr> outputs;

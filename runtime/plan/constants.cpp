@@ -1,6 +1,7 @@
 // Ops on constants.
 #include <algorithm>
 
+#include "runtime/base/subnormals.hpp"
 #include "runtime/plan/transforms.hpp"
 
 namespace pxl {
@@ -19,6 +20,7 @@ std::vector<Array> results_of(const Node& node) {
     results.push_back(Array::zeros(t->spec.dtype, t->spec.shape));
     out.push_back(results.back().mutable_raw());
   }
+  const FlushSubnormals flush;
   try {
     make_kernel (*node.op)({in.data(), out.data()});
   } catch (const Error&) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <numeric>
 
 using namespace pxl;
@@ -45,4 +46,23 @@ TEST_CASE("shares cover the units without gaps, at multiples of the grain") {
       }
       CHECK(at == units);
     }
+}
+
+TEST_CASE("threads of the team treat subnormal numbers as their caller does") {
+  Team team(3);
+  const auto half_of_smallest = [&] {
+    std::vector<float> results(3, 1.0f);
+    team.run([&](int share) {
+      volatile float smallest = std::numeric_limits<float>::min();
+      results[static_cast<size_t>(share)] = smallest * 0.5f;
+    });
+    return results;
+  };
+  const std::vector<float> kept(3, std::numeric_limits<float>::min() / 2), flushed(3, 0.0f);
+  CHECK(half_of_smallest() == kept);
+  {
+    const FlushSubnormals flush;
+    CHECK(half_of_smallest() == flushed);
+  }
+  CHECK(half_of_smallest() == kept);
 }

@@ -1,0 +1,58 @@
+// How the processor treats numbers below the smallest normal one (1.2e-38 in float32, 2.2e-308 in float64). With them
+// an operation may take a hundred times as long, and the moments of weights that have no gradient for a while fade into
+// them and stay there: while ops run they count as 0, operands and results, as on most accelerators.
+#pragma once
+
+#if defined(__SSE__)
+#include <immintrin.h>
+#endif
+
+#include <cstdint>
+
+namespace pxl {
+
+/// The floating-point mode of a thread, as the processor's control register has it.
+class FloatMode {
+ public:
+  static FloatMode now() { return FloatMode(read()); }
+  /// The same with subnormal numbers as 0.
+  FloatMode flushing() const { return FloatMode(bits_ | flush); }
+  void set() const {
+    if (read() != bits_) write(bits_);
+  }
+
+ private:
+  explicit FloatMode(uint64_t bits) : bits_(bits) {}
+#if defined(__SSE__)
+  static constexpr uint64_t flush = 0x8040;                 // results and operands
+  static uint64_t read() { return _mm_getcsr() & ~0x3fu; }  // without the flags of exceptions that have been
+  static void write(uint64_t bits) { _mm_setcsr(static_cast<unsigned>(bits)); }
+#elif defined(__aarch64__)
+  static constexpr uint64_t flush = uint64_t{1} << 24;
+  static uint64_t read() {
+    uint64_t bits = 0;
+    asm volatile("mrs %0, fpcr" : "=r"(bits));
+    return bits;
+  }
+  static void write(uint64_t bits) { asm volatile("msr fpcr, %0" : : "r"(bits)); }
+#else
+  static constexpr uint64_t flush = 0;
+  static uint64_t read() { return 0; }
+  static void write(uint64_t) {}
+#endif
+  uint64_t bits_;
+};
+
+/// Subnormal numbers count as 0 in this thread, and in what its team does for it, as long as this lives.
+class FlushSubnormals {
+ public:
+  FlushSubnormals() : before_(FloatMode::now()) { before_.flushing().set(); }
+  ~FlushSubnormals() { before_.set(); }
+  FlushSubnormals(const FlushSubnormals&) = delete;
+  FlushSubnormals& operator=(const FlushSubnormals&) = delete;
+
+ private:
+  FloatMode before_;
+};
+
+}  // namespace pxl
