@@ -105,7 +105,7 @@ def commands_asked_wrongly(pxl, home):
     contains(t.enter(":type"), ":type takes an expression")
     contains(t.enter(":vars"), "no names yet")
     contains(t.enter(":schedule"), "no op was made there")
-    contains(t.enter(":grad 3"), "[aside]:1:1: error: autodiff takes a graph, got an int\n    1 | 3\n")
+    contains(t.enter(":grad 3"), "[aside]:1:1: error: autodiff takes a graph, got an int [type]\n    1 | 3\n")
     contains(t.enter(":memory 3"), "memory takes a session, got an int")
     contains(t.enter(":time x0 1"), "at least once")
     contains(t.enter(":time x99999999 1"), "at most 1000000")

@@ -32,7 +32,7 @@ int run_check(const CommonFlags& flags, const std::vector<std::string>& argument
   const Invocation call = parse_flags(check_command, arguments, 1);
   const bool json = use_json(flags, call);
   int worst = exit_ok;
-  for (const std::string& path : call.operands) {
+  for (const std::string& path : program_files(check_command, call.operands)) {
     const int status = guarded([&] { return check_one(flags, call, path, json); });
     if (status == exit_interrupted) return status;
     worst = std::max(worst, status);
@@ -50,7 +50,8 @@ const Command check_command{
     "report errors without running anything",
     run_check,
     flags,
-    "Parses each file, looks for unknown names in all of its code, and builds its programs, so that names, shapes and\n"
+    "A folder stands for the .pxl files below it. Parses each file, looks for unknown names in all of its code, and "
+    "builds its programs, so that names, shapes and\n"
     "dtypes are checked. Programs whose parameters all have defaults are built as they are; --program builds one with\n"
     "given arguments. No session runs, no file is written, no data set is loaded; what depends on these is left out.\n"
     "Exits with 65 where there are errors, else with 0."};

@@ -14,9 +14,11 @@
 #include <iostream>
 #include <new>
 #include <sstream>
+#include <system_error>
 
 #include "interpreter/cli/json.hpp"
 #include "interpreter/repl/line_editor.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/signals.hpp"
 #include "runtime/base/suggest.hpp"
@@ -47,6 +49,12 @@ const Command* const table[] = {
 // clang-format on
 
 bool json_output = false;
+std::string_view last_kind;  ///< of the errors that were reported
+int unwritten = 0;           ///< why standard output took no more; 0 where it took all
+
+Error unwritable(int reason) {
+  return run_error(fmt::format("cannot write standard output: {}", std::strerror(reason))).as(codes::write);
+}
 
 constexpr Flag global_flags[] = {
     {"-e", "CODE", "run a text given on the command line"},
@@ -178,6 +186,10 @@ void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments)
   }
 }
 
+void note_unwritten(int reason) {
+  if (unwritten == 0) unwritten = reason;
+}
+
 bool use_json(const CommonFlags& flags, const Invocation& call) {
   json_output |= flags.json || call.has(json_flag.name);
   return json_output;
@@ -189,9 +201,7 @@ int report(const Error& error) {
   std::fflush(stdout);
   const bool colour = colours();
   for (const Diagnostic& d : error.all()) fmt::print(stderr, "{}", render(d, colour));
-  if (isatty(STDERR_FILENO) && error.first().fault != Fault::usage && error.first().fault != Fault::internal)
-    fmt::print(stderr, "{}pxl explain {}{} tells more\n", colour ? "\x1b[2m" : "", code_of(error.first()),
-               colour ? "\x1b[0m" : "");
+  if (error.first().fault != Fault::usage && error.first().fault != Fault::internal) last_kind = code_of(error.first());
   if (error.first().fault == Fault::internal) {
     fmt::print(stderr, "  this is a fault of pxl, not of the program: please report it with the text that caused it\n");
   }
@@ -211,6 +221,10 @@ int guarded(const std::function<int()>& body) {
     return e.code;
   } catch (const std::bad_alloc&) {
     return report(run_error("out of memory"));
+  } catch (const std::system_error& e) {
+    if (!std::ferror(stdout)) return report(Error(fmt::format("internal error: {}", e.what()), {}, Fault::internal));
+    note_unwritten(e.code().value());
+    return exit_failed;
   } catch (const std::exception& e) {
     return report(Error(fmt::format("internal error: {}", e.what()), {}, Fault::internal));
   }
@@ -219,8 +233,16 @@ int guarded(const std::function<int()>& body) {
 int run_command_line(const std::vector<std::string>& arguments) {
   handle_interrupts(on_interrupt);
   signal(SIGPIPE, SIG_DFL);
-  const int status = guarded([&] { return dispatch(arguments); });
-  std::fflush(stdout);
+  int status = guarded([&] { return dispatch(arguments); });
+  if (std::fflush(stdout) != 0) note_unwritten(errno);
+  if (unwritten != 0) {
+    report(unwritable(unwritten));
+    if (status == exit_ok) status = exit_failed;
+  }
+  // Once, where somebody reads it who may not know what stands in the brackets.
+  if (!last_kind.empty() && isatty(STDERR_FILENO))
+    fmt::print(stderr, "{}pxl explain {} tells more{}\n", colours() ? "\x1b[2m" : "", last_kind,
+               colours() ? "\x1b[0m" : "");
   return status;
 }
 
@@ -252,8 +274,8 @@ InterpreterOptions interpreter_options(const CommonFlags& flags) {
   options.out = [json = flags.json](std::string_view text) {
     if (json)
       emit({{"event", "output"}, {"text", text}});
-    else
-      std::fwrite(text.data(), 1, text.size(), stdout);
+    else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+      throw unwritable(errno);
   };
   options.err = [](std::string_view text) {
     // What the script printed before comes first where both go to one place.

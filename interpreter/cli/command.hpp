@@ -93,10 +93,17 @@ constexpr Flag json_flag{"--json", "", "one JSON object a line on standard outpu
 /// Whether --json stands before or behind the command's name; from then on diagnostics are written as objects too.
 bool use_json(const CommonFlags& flags, const Invocation& call = {});
 
+/// Standard output took no more, errno saying why: the command says so at its end, and fails.
+void note_unwritten(int reason);
+
 /// Prints diagnostics to standard error (with colours on a terminal, unless NO_COLOR is set) and gives the status.
 int report(const Error& error);
 /// Runs `body`, turning every exception into a message and an exit status.
 int guarded(const std::function<int()>& body);
+
+/// The operands, with the .pxl files below a folder for the folder, sorted; what is hidden is left out. Throws a usage
+/// Error for folders without any.
+std::vector<std::string> program_files(const Command& command, const std::vector<std::string>& operands);
 
 /// Reads a whole file, "-" being standard input; registers it as a source. Throws Error (unreadable).
 const SourceFile& read_source(const std::string& path);

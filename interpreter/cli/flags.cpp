@@ -107,8 +107,8 @@ Invocation parse_flags(const Command& command, const std::vector<std::string>& a
 std::string help_text() {
   std::string text = "usage: pxl FILE [--OPTION VALUE ...]\n       pxl COMMAND ...\n       pxl -e CODE\n\ncommands:\n";
   std::vector<std::pair<std::string, std::string_view>> all;
-  for (const Command* c : commands()) all.emplace_back(c->usage, c->doc);
-  text += rows(all) + "\nflags:\n" + flag_rows(main_flags());
+  for (const Command* c : commands()) all.emplace_back(c->name, c->doc);
+  text += rows(all) + "`pxl help COMMAND` tells of one.\n\nflags:\n" + flag_rows(main_flags());
   return text;
 }
 

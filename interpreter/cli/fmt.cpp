@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/diff.hpp"
@@ -13,25 +12,6 @@
 namespace pxl::cli {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-// A folder stands for the programs below it; what is hidden is left out.
-void add_folder(const fs::path& folder, std::vector<std::string>& files) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied)) {
-    if (entry.path().filename().string().front() != '.' && !entry.is_symlink()) found.push_back(entry.path());
-  }
-  std::sort(found.begin(), found.end());
-  for (const fs::path& p : found) {
-    check_interrupt();
-    if (fs::is_directory(p)) {
-      add_folder(p, files);
-    } else if (p.extension() == ".pxl") {
-      files.push_back(p.string());
-    }
-  }
-}
 
 int format_one(const std::string& path, const Invocation& call, bool& changed) {
   const SourceFile& source = read_source(path);
@@ -52,15 +32,7 @@ int format_one(const std::string& path, const Invocation& call, bool& changed) {
 
 int run_fmt(const CommonFlags&, const std::vector<std::string>& arguments) {
   const Invocation call = parse_flags(fmt_command, arguments, 1);
-  std::vector<std::string> files;
-  for (const std::string& operand : call.operands) {
-    std::error_code ignored;
-    if (operand != "-" && fs::is_directory(operand, ignored)) {
-      add_folder(operand, files);
-    } else {
-      files.push_back(operand);
-    }
-  }
+  const std::vector<std::string> files = program_files(fmt_command, call.operands);
   bool changed = false;
   int worst = exit_ok;
   for (const std::string& path : files) {

@@ -1,6 +1,9 @@
 #include "interpreter/cli/json.hpp"
 
+#include <cerrno>
 #include <cstdio>
+
+#include "interpreter/cli/command.hpp"
 
 namespace pxl::cli {
 
@@ -32,8 +35,8 @@ void put_place(Json& out, Span span) {
 void emit(const Json& object) {
   // What is no UTF-8 (a name of a file) is replaced.
   const std::string line = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
+  if (std::fwrite(line.data(), 1, line.size(), stdout) != line.size() || std::fflush(stdout) != 0)
+    note_unwritten(errno);
 }
 
 Json diagnostic_event(const Diagnostic& d) {

@@ -34,6 +34,9 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   if (arguments.empty())
     throw Error("run: which file?", {fmt::format("usage: pxl {}", run_command.usage)}, Fault::usage);
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (const std::string& first = arguments.front(); first.size() > 1 && first[0] == '-' && first != "-e")
+    throw Error(fmt::format("run: unknown flag `{}`", first), {fmt::format("usage: pxl {}", run_command.usage)},
+                Fault::usage);
   const SourceFile* source = nullptr;
   std::string script = arguments.front();
   if (script == "-e") {
@@ -83,7 +86,7 @@ namespace {
 
 int run_tests(const CommonFlags& common, const std::vector<std::string>& arguments) {
   const Invocation call = parse_flags(test_command, arguments, 1);
-  const std::vector<std::string>& files = call.operands;
+  const std::vector<std::string> files = program_files(test_command, call.operands);
   CommonFlags flags = common;
   flags.json = use_json(common, call);
   FILE* const people = flags.json ? stderr : stdout;
@@ -128,6 +131,8 @@ constexpr Flag test_flags[] = {json_flag};
 
 const Command run_command{"run", "run [--profile] [--nancheck] [--json] FILE [--OPTION VALUE ...]",
                           "run a script; `pxl FILE` is the same", run_script, run_flags};
-const Command test_command{"test", "test FILE ...", "run the `test` blocks of scripts", run_tests, test_flags};
+const Command test_command{
+    "test",    "test FILE ...", "run the `test` blocks of scripts",
+    run_tests, test_flags,      "A folder stands for the .pxl files below it. Exits with 1 where a test failed."};
 
 }  // namespace pxl::cli

@@ -108,6 +108,8 @@ void Repl::report(const Outcome& o) {
   std::fflush(stdout);
   for (const Diagnostic& d : o.diagnostics) fmt::print(stderr, "{}", render(d, colour_));
   if (!o.diagnostics.empty()) last_error = code_of(o.diagnostics.front());
+  // A script that is fed to it has failed where an input did, though the others ran.
+  if (!terminal_ && (o.kind == Outcome::Kind::failed || o.kind == Outcome::Kind::interrupted)) status_ = 1;
   if (o.kind == Outcome::Kind::interrupted) {
     fmt::print(stderr, "\ninterrupted: {}\n",
                o.kept ? "what had been computed so far is kept" : "the input is taken back, its graphs too");

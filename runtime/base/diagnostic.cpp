@@ -18,10 +18,10 @@ constexpr size_t frames_shown = 24;     ///< a longer call chain loses its middl
 constexpr size_t message_shown = 2000;  ///< bytes of a message: a name in it may be as long as the user likes
 
 struct Colours {
-  const char *bold, *error, *warning, *caret, *gutter, *off;
+  const char *bold, *error, *warning, *caret, *gutter, *faint, *off;
 };
-constexpr Colours plain{"", "", "", "", "", ""};
-constexpr Colours ansi{"\x1b[1m", "\x1b[1;31m", "\x1b[1;35m", "\x1b[1;32m", "\x1b[34m", "\x1b[0m"};
+constexpr Colours plain{"", "", "", "", "", "", ""};
+constexpr Colours ansi{"\x1b[1m", "\x1b[1;31m", "\x1b[1;35m", "\x1b[1;32m", "\x1b[34m", "\x1b[2m", "\x1b[0m"};
 
 std::string place(Span at) {
   Position p = at.file->position(at.begin);
@@ -163,6 +163,9 @@ std::string render(const Diagnostic& d, bool with_colour) {
   if (d.span) out += fmt::format("{}{}:{} ", colour.bold, place(d.span), colour.off);
   out += fmt::format("{}{}:{} {}{}{}\n", error ? colour.error : colour.warning, error ? "error" : "warning", colour.off,
                      colour.bold, clipped(d.message), colour.off);
+  // The kind, which `pxl explain` tells of; what is wrong with a command line has none.
+  if (d.fault != Fault::usage && d.fault != Fault::internal)
+    out.insert(out.size() - 1, fmt::format(" {}[{}]{}", colour.faint, code_of(d), colour.off));
   if (d.span) append_excerpt(out, d.span, colour);
   for (const std::string& note : d.notes) append_indented(out, clipped(note));
   append_frames(out, d.frames.get());

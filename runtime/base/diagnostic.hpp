@@ -79,7 +79,7 @@ auto coded(std::string_view code, F&& f) {
 /// A failure while running (exit status 1), as opposed to a text that is refused (65).
 Error run_error(std::string message, std::vector<std::string> notes = {});
 
-/// Renders in the form of the language's section on errors: "file:line:col: error: message", the line with a
+/// Renders in the form of the language's section on errors: "file:line:col: error: message [kind]", the line with a
 /// caret, the notes, the call chain. Ends with a newline. `colour` adds ANSI escapes.
 std::string render(const Diagnostic& d, bool colour = false);
 

@@ -47,15 +47,15 @@ TEST_CASE("the example of the language's description") {
 }
 
 TEST_CASE("without a place there is only the message and the notes") {
-  CHECK(render(Error("no such file", {"look elsewhere"}).first()) == "error: no such file\n  look elsewhere\n");
+  CHECK(render(Error("no such file", {"look elsewhere"}).first()) == "error: no such file [value]\n  look elsewhere\n");
   CHECK(render({Severity::warning, Fault::refused, "odd", {}, {"one\ntwo"}, nullptr}) ==
-        "warning: odd\n  one\n  two\n");
+        "warning: odd [value]\n  one\n  two\n");
 }
 
 TEST_CASE("carets line up after tabs, wide characters and combining marks") {
-  CHECK(shown("\ty = x\n", "x") == "a.pxl:1:6: error: bad\n    1 | \ty = x\n      | \t    ^\n");
+  CHECK(shown("\ty = x\n", "x") == "a.pxl:1:6: error: bad [value]\n    1 | \ty = x\n      | \t    ^\n");
   CHECK(shown("s = \"日本\" + t\n", "t") ==
-        "a.pxl:1:12: error: bad\n    1 | s = \"日本\" + t\n      |              ^\n");
+        "a.pxl:1:12: error: bad [value]\n    1 | s = \"日本\" + t\n      |              ^\n");
   CHECK(shown("\"日本\"", "\"日本\"").ends_with("      | ^~~~~~\n"));
   CHECK(shown("e\xCC\x81 + t\n", "t").ends_with("      |     ^\n"));
 }
@@ -64,15 +64,15 @@ TEST_CASE("spans at the edges") {
   CHECK(shown("x = 1\r\ny = 2", "1\r\ny").ends_with("    1 | x = 1\n      |     ^\n"));
   const SourceFile& file = add_source("b.pxl", "x = (\n");
   Diagnostic d{Severity::error, Fault::refused, "unfinished", {&file, 6, 6}, {}, nullptr};
-  CHECK(render(d) == "b.pxl:2:1: error: unfinished\n    2 | \n      | ^\n");
+  CHECK(render(d) == "b.pxl:2:1: error: unfinished [value]\n    2 | \n      | ^\n");
   d.span = {&file, 900, 1000};
-  CHECK(render(d) == "b.pxl:2:1: error: unfinished\n    2 | \n      | ^\n");
+  CHECK(render(d) == "b.pxl:2:1: error: unfinished [value]\n    2 | \n      | ^\n");
   d.span = {&add_source("empty.pxl", ""), 0, 0};
-  CHECK(render(d) == "empty.pxl:1:1: error: unfinished\n    1 | \n      | ^\n");
+  CHECK(render(d) == "empty.pxl:1:1: error: unfinished [value]\n    1 | \n      | ^\n");
 }
 
 TEST_CASE("a span of several lines marks the first") {
-  CHECK(shown("f(a,\n  b)\n", "f(a,\n  b)") == "a.pxl:1:1: error: bad\n    1 | f(a,\n      | ^~~~\n");
+  CHECK(shown("f(a,\n  b)\n", "f(a,\n  b)") == "a.pxl:1:1: error: bad [value]\n    1 | f(a,\n      | ^~~~\n");
 }
 
 TEST_CASE("very long lines are cut around the span") {
