@@ -127,8 +127,9 @@ void plan_rows(const PlanRequest& r) {
           plan.sum_partials(m, "sum of the rows' values", cut, 1, sums, sums, tiles);
         }
       }
-      plan.text = fmt::format("{} rows of {}{} on each of {} tiles", mine, div_up(length, across),
-                              across > 1 ? fmt::format(" (one in {} of the columns)", across) : std::string(), tiles);
+      plan.text =
+          fmt::format("{} {} of {}{} on each of {} tiles", mine, mine == 1 ? "row" : "rows", div_up(length, across),
+                      across > 1 ? fmt::format(" (one in {} of the columns)", across) : std::string(), tiles);
       r.plans.push_back(std::move(plan));
     }
   }

@@ -90,7 +90,7 @@ void Writer::shortages(const std::unordered_map<const Tensor*, int>& tensors) {
     s.tile = r_.fullest_tile;
     s.needed = full.total;
     s.available = m.memory;
-    s.what = fmt::format("tile {} needs {} bytes and has {}", s.tile, s.needed, s.available);
+    s.what = fmt::format("tile {} needs {} bytes and has {}", s.tile, grouped(s.needed), grouped(s.available));
     details(s);
     r_.shortages.push_back(std::move(s));
   }
@@ -110,13 +110,13 @@ void Writer::shortages(const std::unordered_map<const Tensor*, int>& tensors) {
       code += bytes;
       if (s.op < 0 || bytes > r_.ops[static_cast<size_t>(s.op)].code_bytes()) s.op = static_cast<int>(i);
     }
-    s.what =
-        fmt::format("code of {} bytes on tile {}, and instructions run from {} only", s.needed, s.tile, s.available);
+    s.what = fmt::format("code of {} bytes on tile {}, and instructions run from {} only", grouped(s.needed), s.tile,
+                         grouped(s.available));
     const auto largest = std::max_element(
         kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.second.second < b.second.second; });
     if (largest != kinds.end())
-      s.what +=
-          fmt::format("; {} bytes belong to {} ops {}", largest->second.second, largest->second.first, largest->first);
+      s.what += fmt::format("; {} bytes belong to {} ops {}", grouped(largest->second.second), largest->second.first,
+                            largest->first);
     r_.shortages.push_back(std::move(s));
   }
   r_.fits = r_.shortages.empty();

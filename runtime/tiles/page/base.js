@@ -33,8 +33,9 @@ function prepared(run) {
 }
 const counterpart = (i) => DATA.against.find((r) => r.name === DATA.runs[i].name) || DATA.against[i];
 
+const digits = new Intl.NumberFormat("en-US");
 const fmt = {
-  whole: (n) => Math.round(n).toLocaleString("en-US"),
+  whole: (n) => digits.format(Math.round(n)),
   short(n) {
     const a = Math.abs(n);
     for (const [size, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
@@ -180,6 +181,23 @@ function axis(context, most, area, text) {
     context.stroke();
     context.fillText(text(at), area.left - 6, y);
   }
+}
+
+// The memory of a tile as a line across a chart, which stays readable on any colour.
+function limitLine(context, y, area, text) {
+  const line = (colour, width) => {
+    context.strokeStyle = css(colour); context.lineWidth = width; context.beginPath();
+    context.moveTo(area.left, y); context.lineTo(area.right, y); context.stroke();
+  };
+  line("card", 3);
+  context.setLineDash([6, 4]);
+  line("bad", 1);
+  context.setLineDash([]);
+  if (!text) return;
+  const at = Math.max(y - 4, area.top + 4);
+  context.textAlign = "right"; context.textBaseline = "bottom";
+  context.strokeStyle = css("card"); context.lineWidth = 4; context.lineJoin = "round"; context.strokeText(text, area.right, at); context.lineWidth = 1;
+  context.fillStyle = css("bad"); context.fillText(text, area.right, at);
 }
 
 const colourOf = (variable) => css(variable.slice(6, -1));  // of "var(--name)"

@@ -25,7 +25,7 @@ function livenessSection() {
       for (let i = 0; i < m; ++i) c.lineTo(a.left + (a.right - a.left) * (i + .5) / m, py(others[i]));
       c.stroke(); c.lineWidth = 1;
     }
-    if (!whole) { c.strokeStyle = css("bad"); c.setLineDash([6, 4]); c.beginPath(); c.moveTo(a.left, py(limit)); c.lineTo(a.right, py(limit)); c.stroke(); c.setLineDash([]); }
+    if (!whole) limitLine(c, py(limit), a);
     const x = (px(cursor) + px(cursor + 1)) / 2;
     c.strokeStyle = css("ink"); c.beginPath(); c.moveTo(x, a.top - 6); c.lineTo(x, a.bottom); c.stroke();
     c.fillStyle = css("faint"); c.textBaseline = "top"; c.textAlign = "left"; c.fillText("first op", a.left, a.bottom + 6);

@@ -41,22 +41,28 @@ function memorySection() {
       other.forEach((v, i) => { c.lineTo(px(i), py(v)); c.lineTo(px(i + 1), py(v)); });
       c.stroke(); c.lineWidth = 1;
     }
-    c.strokeStyle = css("bad"); c.setLineDash([6, 4]); c.beginPath(); c.moveTo(a.left, py(limit)); c.lineTo(a.right, py(limit)); c.stroke(); c.setLineDash([]);
-    c.fillStyle = css("bad"); c.textAlign = "right"; c.textBaseline = "bottom"; c.fillText(`limit ${fmt.bytes(limit)}`, a.right, Math.max(py(limit) - 2, a.top + 4));
+    limitLine(c, py(limit), a, `limit ${fmt.bytes(limit)}${limit > most ? " ↑" : ""}`);
     c.fillStyle = css("faint"); c.textBaseline = "top"; c.textAlign = "left"; c.fillText(sorted ? "fullest tile" : "tile 0", a.left, a.bottom + 6);
     c.textAlign = "right"; c.fillText(sorted ? "emptiest tile" : `tile ${tiles - 1}`, a.right, a.bottom + 6);
   }
+  // Colours go up to the limit, or to the fullest tile where all are far below it.
+  const deepest = () => { const fullest = Math.max(1, ...totals); return fullest < limit / 2 ? fullest : limit; };
   const shade = (share) => `color-mix(in oklab, ${css("hover")}, ${share > 1 ? css("bad") : css("compute")} ${Math.round(100 * Math.min(1, share))}%)`;
+  const mapHeight = (width) => { const n = columns(); return Math.ceil(6 + Math.ceil(tiles / n) * (width - 20) / n); };
   function map(c, width) {
-    const n = columns(), cell = (width - 20) / n, gap = cell > 7 ? 1 : .5;
+    const n = columns(), cell = (width - 20) / n, gap = cell > 7 ? 1 : .5, deep = deepest();
     for (let i = 0; i < tiles; ++i) {
-      c.fillStyle = shade(totals[i] / limit);
+      c.fillStyle = shade(totals[i] > limit ? 2 : totals[i] / deep);
       c.fillRect(10 + (i % n) * cell, 6 + Math.floor(i / n) * cell, cell - gap, cell - gap);
     }
+    const y = mapHeight(width) + 8;
+    for (let i = 0; i < 100; ++i) { c.fillStyle = shade(i / 99); c.fillRect(10 + i * 1.6, y, 1.7, 10); }
+    c.fillStyle = css("faint"); c.textAlign = "left"; c.textBaseline = "middle";
+    c.fillText(`0 B to ${fmt.bytes(deep)}, ${deep === limit ? "the limit; above it red" : "the fullest tile"}`, 180, y + 5);
   }
   const picture = chart(274, (c, width) => {
     if (view === "map") {
-      const n = columns(), want = Math.ceil(12 + Math.ceil(tiles / n) * (width - 20) / n);
+      const want = mapHeight(width) + 28;
       if (Math.abs(picture.height - want) > 1) { picture.height = want; return picture.redraw(); }
       map(c, width);
     } else stack(c, width);
@@ -76,8 +82,9 @@ function memorySection() {
     button.style.setProperty("--key", categoryColour(i));
     return button;
   }), OTHER && el("span", { style: "--key:var(--ink)" }, `against: ${OTHER.name}, all shown categories`));
+  const order_button = toggle("Sorted", true, (v) => { sorted = v; redo(); });
   const node = section("memory", "Memory of the tiles", "Of each tile while the op runs at which it is fullest",
-    choice([["stack", "Stacked"], ["map", "Map"]], "stack", (v) => { view = v; redo(); }), toggle("Sorted", true, (v) => { sorted = v; redo(); }));
+    choice([["stack", "Stacked"], ["map", "Map"]], "stack", (v) => { view = v; order_button.hidden = v === "map"; redo(); }), order_button);
   node.append(picture.node, legend);
   return node;
 }

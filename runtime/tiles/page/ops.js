@@ -76,12 +76,12 @@ function planChart() {
     { name: "temp", title: "Temporary", number: true, text: (p) => fmt.bytes(p.temp_bytes), sort: (p) => p.temp_bytes },
     { name: "resident", title: "Resident", number: true, text: (p) => fmt.bytes(p.resident_bytes), sort: (p) => p.resident_bytes },
     { name: "code", title: "Code", number: true, text: (p) => fmt.bytes(p.code_bytes), sort: (p) => p.code_bytes },
-    { name: "name", title: "Plan", text: (p) => p.text, show: (p) => el("span", { class: "mono", title: p.family }, p.text) },
+    { name: "name", title: "Plan", wide: true, text: (p) => p.text, show: (p) => el("span", { title: p.family }, p.text) },
   ];
   const list = table(columns, [], {}), title = el("span", { class: "hint" });
   const node = section("plans", "Plans", null);
   node.querySelector(".head").append(title);
-  const body = el("div", { class: "two" }, picture.node, list.node);
+  const body = el("div", { class: "two plans" }, picture.node, list.node);
   node.append(body);
   return { node, show(next) {
     op = next;

@@ -58,7 +58,7 @@ function timelineSection(select) {
     c.restore();
     c.strokeStyle = css("line"); c.beginPath(); c.moveTo(60, 96.5); c.lineTo(width - 10, 96.5); c.stroke();
     c.fillStyle = css("faint");
-    const parts = width < 620 ? 2 : 5;
+    const parts = Math.max(1, Math.min(5, Math.floor((width - 70) / 135)));
     for (let i = 0; i <= parts; ++i) {
       const v = view[0] + (view[1] - view[0]) * i / parts;
       c.textAlign = i === 0 ? "left" : i === parts ? "right" : "center";
