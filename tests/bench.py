@@ -104,6 +104,13 @@ def kernels(pxl):
     return None if code == 0 and "softmax/" in out and "float16" in out else f"status {code}\n{out[-1500:]}{err[-1500:]}"
 
 
+def ops():
+    """bench/ops prints a row, or says what it lacks."""
+    code, out, err = call(sys.executable, "bench/ops", "prod over columns")
+    row = re.search(r"^prod over columns/\S+ +[\d.]+ +[\d.]+ +[\d.]+$", out, re.M)
+    return None if code == 0 and row or "is not" in err else f"status {code}\n{out}{err}"
+
+
 def starting(pxl):
     """A process has done its first training step in not much more than Python takes to start with NumPy."""
     tried = []
@@ -183,5 +190,6 @@ def bench_tests(pxl, add, data=None):
     add("bench: building is linear in the layers, outlined", linear(pxl, ["--outline"]))
     add("bench: bench/run without the other programs", absent())
     add("bench: the table of bench/run", table())
+    add("bench: single ops", ops())
     add("bench: a profile", profile(pxl, ["--profile"]))
     add("bench: no profile", profile(pxl, []))

@@ -14,12 +14,13 @@ using namespace pxl;
 using Given = std::pair<std::string_view, Attr>;
 
 /// Numbers between -1 and 1, or labels below `below`; the same each time.
-Array filled(const TensorSpec& spec, int32_t below) {
+Array filled(const TensorSpec& spec, int32_t below, bool positive) {
   Array a = Array::zeros(spec.dtype, spec.shape);
   uint32_t state = 12345;
   const auto next = [&] { return state = state * 1664525U + 1013904223U; };  // Numerical Recipes' generator
   for (int64_t i = 0; i < a.size(); ++i) {
-    const double x = static_cast<double>(next() >> 8) / static_cast<double>(1 << 23) - 1.0;
+    const double unit = static_cast<double>(next() >> 8) / static_cast<double>(1 << 24);
+    const double x = positive ? unit + 0.5 : 2 * unit - 1.0;
     if (spec.dtype == DType::float32)
       a.mutable_data<float>()[i] = static_cast<float>(x);
     else if (spec.dtype == DType::float16)
@@ -35,14 +36,16 @@ struct Case {
   std::string_view op;
   std::vector<TensorSpec> operands;
   std::vector<Given> attributes;
-  int32_t labels = 10;  ///< integer operands are below this
+  int32_t labels = 10;    ///< integer operands are below this
+  bool positive = false;  ///< floats between 0.5 and 1.5 instead of -1 and 1
 };
 
 void run(benchmark::State& state, const Case& c) {
   Ir ir;
   GraphEmitter emitter(ir.main());
   std::vector<OpArg> arguments;
-  for (const TensorSpec& spec : c.operands) arguments.emplace_back(emitter.constant(filled(spec, c.labels)));
+  for (const TensorSpec& spec : c.operands)
+    arguments.emplace_back(emitter.constant(filled(spec, c.labels, c.positive)));
   const OpRow& row = get_op(c.op);
   OpArgs all{std::vector<OpArg>(row.params.size())};
   for (size_t i = 0; i < arguments.size(); ++i) all.values[i] = arguments[i];
@@ -123,6 +126,26 @@ std::vector<Case> cases() {
       all.push_back({fmt::format("{} over columns/{}", op, size), op, {f32(shape)}, {{"axis", axes({1})}}});
     }
   }
+  // Those below are compared with PyTorch's by bench/ops.
+  const TensorSpec images = f32({32, 64, 32, 32}), channels = f32({64}), statistics = f32({32 * 8});
+  const std::vector<Given> eight = {{"num_groups", int64_t{8}}};
+  all.push_back({"group_norm/32x64x32x32", "group_normalization", {images, channels, channels}, eight});
+  all.push_back({"group_norm gradient/32x64x32x32",
+                 "group_normalization_grad",
+                 {images, images, channels, statistics, statistics},
+                 eight});
+  const TensorSpec square = f32({1024, 1024}), cube = f32({32, 128, 128});
+  for (const char* op : {"softmax", "log_softmax"})
+    for (const auto& [spec, axis] : {std::pair{square, int64_t{0}}, std::pair{cube, int64_t{1}}})
+      all.push_back(
+          {fmt::format("{} along axis {}/{}", op, axis, fmt::join(spec.shape, "x")), op, {spec}, {{"axis", axis}}});
+  all.push_back({"softmax gradient along axis 0/1024x1024", "softmax_grad", {square, square}, {{"axis", int64_t{0}}}});
+  for (const char* op : {"erf", "geluerf"}) all.push_back({fmt::format("{}/1024x1024", op), op, {square}, {}});
+  all.push_back({"geluerf gradient/1024x1024", "geluerf_grad", {square, square}, {}});
+  all.push_back({"pow/1024x1024", "pow", {square, square}, {}, 10, true});
+  all.push_back({"prod/1024x1024", "prod", {square}, {}});
+  all.push_back({"prod over rows/1024x1024", "prod", {square}, {{"axis", axes({0})}}});
+  all.push_back({"prod over columns/1024x1024", "prod", {square}, {{"axis", axes({1})}}});
   all.push_back({"nll_loss/512x10", "nll_loss", {f32({512, 10}), i32({512})}, {{"log_prob", true}}});
   return all;
 }

@@ -25,6 +25,9 @@ BinaryBlock binary_block(Binary op, DType dtype);
 /// Elements of a block: 1024 float32 are 4 KiB, so that a chain of several fits the first-level cache.
 inline constexpr int64_t block_size = 1024;
 
+/// Columns that are worked on side by side: a kilobyte of float32 a row.
+inline constexpr int64_t columns_at_once = 256;
+
 /// Rows of n contiguous elements: `rows` of them one after another, or one. `out` may be an operand.
 template <class T>
 struct RowFunctions {
@@ -47,6 +50,22 @@ struct RowFunctions {
   void (*max_to)(double* acc, const T* x, int64_t n);
   void (*min_to)(double* acc, const T* x, int64_t n);
   void (*absolute_to)(double* acc, const T* x, int64_t n);
+  /// acc[i] *= x[i].
+  void (*multiply_to)(double* acc, const T* x, int64_t n);
+
+  // One channel of a normalisation: weight and bias are numbers.
+  void (*normalise_channel)(const T* x, T mean, T inverse, T weight, T bias, T* out, int64_t n);
+  /// sums: of g, and of g (x - mean) inverse.
+  void (*channel_sums)(const T* g, const T* x, double mean, double inverse, int64_t n, double* sums);
+  void (*normalise_channel_grad)(const T* g, const T* x, T weight, T mean, T inverse, T average, T slope, T* out,
+                                 int64_t n);
+
+  // The softmax functions along columns: `width` of them side by side, at most columns_at_once, whose n elements are
+  // `stride` apart. A column's bits depend on nothing but the column.
+  void (*softmax_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
+  void (*log_softmax_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
+  void (*softmax_grad_columns)(const T* g, const T* y, T* out, int64_t n, int64_t width, int64_t stride);
+  void (*log_softmax_grad_columns)(const T* g, const T* y, T* out, int64_t n, int64_t width, int64_t stride);
 };
 
 /// Updates in one loop: the rows of chain.hpp, where the operands are described.
@@ -56,8 +75,9 @@ struct UpdateChains {
   void (*momentum)(float* const* registers, const float* constants, int64_t n);
 };
 
-/// Bulk conversions and reductions over contiguous elements, in the best variant for this machine. Sums accumulate in
-/// float64, in a fixed number of lanes; an empty max is -inf, an empty min +inf, both propagate NaN.
+/// Bulk conversions and reductions over contiguous elements, in the best variant for this machine. Sums and
+/// products accumulate in float64, in a fixed number of lanes; an empty max is -inf, an empty min +inf, both propagate
+/// NaN.
 struct BulkFunctions {
   void (*half_to_float)(const uint16_t* in, float* out, int64_t n);
   void (*float_to_half)(const float* in, uint16_t* out, int64_t n);
@@ -65,6 +85,8 @@ struct BulkFunctions {
   double (*sum64)(const double* x, int64_t n);
   double (*dot32)(const float* x, const float* y, int64_t n);
   double (*dot64)(const double* x, const double* y, int64_t n);
+  double (*product32)(const float* x, int64_t n);
+  double (*product64)(const double* x, int64_t n);
   double (*abs32)(const float* x, int64_t n);
   double (*abs64)(const double* x, int64_t n);
   float (*max32)(const float* x, int64_t n);

@@ -18,6 +18,8 @@ struct Groups {
   int64_t row() const { return channels * spatial; }
   int64_t rows() const { return samples * groups; }
   int64_t all_channels() const { return groups * channels; }
+  /// A channel has so many elements a row that its parameters serve as numbers; else they are spread by element.
+  bool by_channel() const { return spatial >= 8; }
 };
 
 Groups group_norm_groups(const TensorSpec& x, int64_t groups) {
@@ -64,6 +66,15 @@ const C* by_element(const C* parameter, const Groups& g) {
   return wide;
 }
 
+/// Where a line of a result is computed: in place, or in a buffer that store_line converts.
+template <class T>
+compute_type<T>* result_line(T* out, int64_t n) {
+  if constexpr (std::is_same_v<T, compute_type<T>>)
+    return out;
+  else
+    return scratch<compute_type<T>, 1>(static_cast<size_t>(n));
+}
+
 Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups groups, double eps) {
   return with_floating(what, x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
@@ -72,10 +83,10 @@ Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups 
     return Kernel::divisible(
         groups.rows(), row_grain(groups), work, [groups, weight, eps](const Buffers& b, int64_t begin, int64_t end) {
           const int64_t n = groups.row();
-          const C* w = by_element<C, 4>(parameters<C, 2>(b.in[1], weight, groups.all_channels()), groups);
-          const C* bias = by_element<C, 5>(parameters<C, 3>(b.in[2], weight, groups.all_channels()), groups);
+          const C* w = parameters<C, 2>(b.in[1], weight, groups.all_channels());
+          const C* bias = parameters<C, 3>(b.in[2], weight, groups.all_channels());
+          if (!groups.by_channel()) w = by_element<C, 4>(w, groups), bias = by_element<C, 5>(bias, groups);
           C* from = scratch<C, 0>(static_cast<size_t>(n));
-          C* to = scratch<C, 1>(static_cast<size_t>(n));
           for (int64_t r = begin; r < end; ++r) {
             const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
             const double mean = n == 0 ? 0.0 : line_sum(line, n) / static_cast<double>(n);
@@ -83,9 +94,18 @@ Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups 
             const double inverse = 1.0 / std::sqrt(variance + eps);
             if (b.out[1]) b.output<float>(1)[r] = static_cast<float>(mean);
             if (b.out[2]) b.output<float>(2)[r] = static_cast<float>(inverse);
-            const int64_t first = r % groups.groups * n;
-            row_functions<C>().normalise(line, static_cast<C>(mean), static_cast<C>(inverse), w + first, bias + first,
-                                         to, n);
+            const int64_t group = r % groups.groups;
+            C* to = result_line<T>(b.output<T>(0) + r * n, n);
+            if (groups.by_channel()) {
+              for (int64_t c = 0; c < groups.channels; ++c)
+                row_functions<C>().normalise_channel(line + c * groups.spatial, static_cast<C>(mean),
+                                                     static_cast<C>(inverse), w[group * groups.channels + c],
+                                                     bias[group * groups.channels + c], to + c * groups.spatial,
+                                                     groups.spatial);
+            } else {
+              row_functions<C>().normalise(line, static_cast<C>(mean), static_cast<C>(inverse), w + group * n,
+                                           bias + group * n, to, n);
+            }
             store_line<T>(to, b.output<T>(0) + r * n, 1, n);
           }
         });
@@ -99,9 +119,9 @@ void data_gradient(const Groups& groups, DType weight, const Buffers& b, int64_t
   const int64_t n = groups.row();
   const C* w = by_element<C, 4>(parameters<C, 2>(b.in[2], weight, groups.all_channels()), groups);
   C* first_buffer = scratch<C, 0>(static_cast<size_t>(n));
-  C* second_buffer = scratch<C, 1>(static_cast<size_t>(n));
-  C* to = scratch<C, 3>(static_cast<size_t>(n));
+  C* second_buffer = scratch<C, 3>(static_cast<size_t>(n));
   for (int64_t r = begin; r < end; ++r) {
+    C* to = result_line<T>(b.output<T>(0) + r * n, n);
     const C* g = load_line(b.input<T>(0) + r * n, 1, n, first_buffer);
     const C* line = load_line(b.input<T>(1) + r * n, 1, n, second_buffer);
     const float mean = b.input<float>(3)[r], inverse = b.input<float>(4)[r];
@@ -113,6 +133,13 @@ void data_gradient(const Groups& groups, DType weight, const Buffers& b, int64_t
                                       static_cast<C>(sums[1] / static_cast<double>(n)), to, n);
     store_line<T>(to, b.output<T>(0) + r * n, 1, n);
   }
+}
+
+/// Converts sums of channels from `begin` on to the parameters' dtype; nothing where nobody wants them.
+void give_channels(const double* from, DType dtype, std::byte* to, int64_t begin, int64_t end) {
+  if (to)
+    convert(DType::float64, reinterpret_cast<const std::byte*>(from), dtype,
+            to + begin * static_cast<int64_t>(size_of(dtype)), end - begin);
 }
 
 /// Gradients of weight and bias, channels [begin, end): each is summed over the samples in their order, so that it does
@@ -153,19 +180,65 @@ void channel_gradients(const Groups& groups, DType weight, const Buffers& b, int
     }
     c += together;
   }
-  const auto give = [&](const double* from, std::byte* to) {
-    if (to)
-      convert(DType::float64, reinterpret_cast<const std::byte*>(from), weight,
-              to + begin * static_cast<int64_t>(size_of(weight)), end - begin);
+  give_channels(dw, weight, b.out[1], begin, end);
+  give_channels(db, weight, b.out[2], begin, end);
+}
+
+/// Where channels are long, the sums over each of them serve all three gradients: of the data while the row is in
+/// cache, of the parameters after all samples, whose sums are kept.
+template <class T>
+Kernel backward_by_channel(DType weight, Groups groups, double work) {
+  using C = compute_type<T>;
+  // Of g and of g xhat, by sample and channel. One copy for all copies of the kernel: a program runs its steps one
+  // after the other.
+  const auto kept =
+      std::make_shared<std::vector<double>>(static_cast<size_t>(2 * groups.samples * groups.all_channels()));
+  const auto rows = [groups, weight, kept](const Buffers& b, int64_t begin, int64_t end) {
+    const int64_t n = groups.row(), length = groups.spatial;
+    const C* w = parameters<C, 2>(b.in[2], weight, groups.all_channels());
+    for (int64_t r = begin; r < end; ++r) {
+      const C* g = load_line(b.input<T>(0) + r * n, 1, n, scratch<C, 0>(static_cast<size_t>(n)));
+      const C* x = load_line(b.input<T>(1) + r * n, 1, n, scratch<C, 3>(static_cast<size_t>(n)));
+      const float mean = b.input<float>(3)[r], inverse = b.input<float>(4)[r];
+      const C* scale = w + r % groups.groups * groups.channels;
+      double* sums = kept->data() + 2 * r * groups.channels;
+      double average = 0, slope = 0;
+      for (int64_t c = 0; c < groups.channels; ++c) {
+        double* own = sums + 2 * c;
+        row_functions<C>().channel_sums(g + c * length, x + c * length, static_cast<double>(mean),
+                                        static_cast<double>(inverse), length, own);
+        average += own[0] * static_cast<double>(scale[c]);
+        slope += own[1] * static_cast<double>(scale[c]);
+      }
+      if (!b.out[0]) continue;
+      C* to = result_line<T>(b.output<T>(0) + r * n, n);
+      for (int64_t c = 0; c < groups.channels; ++c)
+        row_functions<C>().normalise_channel_grad(
+            g + c * length, x + c * length, scale[c], static_cast<C>(mean), static_cast<C>(inverse),
+            static_cast<C>(average / static_cast<double>(n)), static_cast<C>(slope / static_cast<double>(n)),
+            to + c * length, length);
+      store_line<T>(to, b.output<T>(0) + r * n, 1, n);
+    }
   };
-  give(dw, b.out[1]);
-  give(db, b.out[2]);
+  const auto channels = [groups, weight, kept](const Buffers& b, int64_t begin, int64_t end) {
+    double* dw = scratch<double, 6>(2 * static_cast<size_t>(end - begin));
+    double* db = dw + (end - begin);
+    std::fill(dw, db + (end - begin), 0.0);
+    for (int64_t sample = 0; sample < groups.samples; ++sample) {
+      const double* sums = kept->data() + 2 * sample * groups.all_channels();
+      for (int64_t c = begin; c < end; ++c) db[c - begin] += sums[2 * c], dw[c - begin] += sums[2 * c + 1];
+    }
+    give_channels(dw, weight, b.out[1], begin, end);
+    give_channels(db, weight, b.out[2], begin, end);
+  };
+  return Kernel::divisible({{groups.rows(), row_grain(groups), rows}, {groups.all_channels(), 16, channels}}, work);
 }
 
 Kernel backward(std::string_view what, const TensorSpec& x, DType weight, Groups groups) {
   return with_floating(what, x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     const double work = 5 * nanoseconds * static_cast<double>(groups.rows() * groups.row());
+    if (groups.by_channel()) return backward_by_channel<T>(weight, groups, work);
     std::vector<Phase> phases;
     phases.push_back({groups.rows(), row_grain(groups), [groups, weight](const Buffers& b, int64_t begin, int64_t end) {
                         if (b.out[0]) data_gradient<T>(groups, weight, b, begin, end);

@@ -32,6 +32,7 @@ template <>
 struct Bulk<float> {
   static double sum(const float* x, int64_t n) { return bulk().sum32(x, n); }
   static double dot(const float* x, const float* y, int64_t n) { return bulk().dot32(x, y, n); }
+  static double product(const float* x, int64_t n) { return bulk().product32(x, n); }
   static double absolute(const float* x, int64_t n) { return bulk().abs32(x, n); }
   static double max(const float* x, int64_t n) { return bulk().max32(x, n); }
   static double min(const float* x, int64_t n) { return bulk().min32(x, n); }
@@ -42,6 +43,7 @@ template <>
 struct Bulk<double> {
   static double sum(const double* x, int64_t n) { return bulk().sum64(x, n); }
   static double dot(const double* x, const double* y, int64_t n) { return bulk().dot64(x, y, n); }
+  static double product(const double* x, int64_t n) { return bulk().product64(x, n); }
   static double absolute(const double* x, int64_t n) { return bulk().abs64(x, n); }
   static double max(const double* x, int64_t n) { return bulk().max64(x, n); }
   static double min(const double* x, int64_t n) { return bulk().min64(x, n); }
@@ -78,9 +80,7 @@ void reduce_run(Reduction op, double& acc, const T* x, int64_t n, double shift) 
     case Reduction::l1: acc += Bulk<T>::absolute(x, n); break;
     case Reduction::max: acc = larger(acc, Bulk<T>::max(x, n)); break;
     case Reduction::min: acc = smaller(acc, Bulk<T>::min(x, n)); break;
-    case Reduction::prod:
-      for (int64_t i = 0; i < n; ++i) acc *= static_cast<double>(x[i]);
-      break;
+    case Reduction::prod: acc *= Bulk<T>::product(x, n); break;
     case Reduction::logsumexp: acc += sum_exp(x, shift, n); break;
     case Reduction::median: break;
   }
@@ -89,9 +89,6 @@ void reduce_run(Reduction op, double& acc, const T* x, int64_t n, double shift) 
 /// One run into accumulators side by side.
 template <class T>
 void reduce_across(Reduction op, double* acc, const T* x, int64_t n, const double* shift) {
-  const auto each = [&](auto f) {
-    for (int64_t i = 0; i < n; ++i) acc[i] = f(acc[i], static_cast<double>(x[i]));
-  };
   switch (op) {
     case Reduction::sum:
     case Reduction::mean:
@@ -101,7 +98,7 @@ void reduce_across(Reduction op, double* acc, const T* x, int64_t n, const doubl
     case Reduction::l1: row_functions<T>().absolute_to(acc, x, n); break;
     case Reduction::max: row_functions<T>().max_to(acc, x, n); break;
     case Reduction::min: row_functions<T>().min_to(acc, x, n); break;
-    case Reduction::prod: each([](double a, double v) { return a * v; }); break;
+    case Reduction::prod: row_functions<T>().multiply_to(acc, x, n); break;
     case Reduction::logsumexp:
       for (int64_t i = 0; i < n; ++i) acc[i] += std::exp(static_cast<double>(x[i]) - shift[i]);
       break;
@@ -198,25 +195,26 @@ Kernel reduce_all(Reduction op, const Plan& plan, DType out) {
                                       partial->data() + p, nullptr);
                       }
                     }});
-  phases.push_back(
-      {1, 1, [=](const Buffers& b, int64_t, int64_t) {
-         double total = (*partial)[0];
-         for (int64_t p = 1; p < pieces; ++p) {
-           const double x = (*partial)[static_cast<size_t>(p)];
-           total = op == Reduction::max ? larger(total, x) : op == Reduction::min ? smaller(total, x) : total + x;
-         }
-         if (op == Reduction::mean) total /= static_cast<double>(n);
-         if (op == Reduction::l2) total = std::sqrt(total);
-         if (op == Reduction::logsum) total = std::log(total);
-         convert(DType::float64, reinterpret_cast<const std::byte*>(&total), out, b.out[0], 1);
-       }});
+  phases.push_back({1, 1, [=](const Buffers& b, int64_t, int64_t) {
+                      double total = (*partial)[0];
+                      for (int64_t p = 1; p < pieces; ++p) {
+                        const double x = (*partial)[static_cast<size_t>(p)];
+                        total = op == Reduction::max    ? larger(total, x)
+                                : op == Reduction::min  ? smaller(total, x)
+                                : op == Reduction::prod ? total * x
+                                                        : total + x;
+                      }
+                      if (op == Reduction::mean) total /= static_cast<double>(n);
+                      if (op == Reduction::l2) total = std::sqrt(total);
+                      if (op == Reduction::logsum) total = std::log(total);
+                      convert(DType::float64, reinterpret_cast<const std::byte*>(&total), out, b.out[0], 1);
+                    }});
   return Kernel::divisible(std::move(phases), nanoseconds * static_cast<double>(n));
 }
 
 template <class T>
 Kernel floating(Reduction op, Plan plan, DType out) {
-  const bool adds = op != Reduction::prod && op != Reduction::logsumexp;
-  if (plan.out_size == 1 && plan.walk.extents.size() == 1 && plan.count >= 16384 && adds)
+  if (plan.out_size == 1 && plan.walk.extents.size() == 1 && plan.count >= 16384 && op != Reduction::logsumexp)
     return reduce_all<T>(op, plan, out);
   if (plan.kept < 0 || plan.out_size == 0) {
     return

@@ -31,25 +31,72 @@ struct Axis {
   }
   int64_t lines() const { return extent == 0 ? 0 : outer * inner; }
   int64_t start(int64_t line) const { return line / inner * extent * inner + line % inner; }
-  int64_t grain() const { return std::max<int64_t>(1, least_elements / std::max<int64_t>(extent, 1)); }
+  int64_t grain() const {
+    const int64_t lines_side_by_side = inner >= 64 ? 64 : 1;
+    return std::max(lines_side_by_side, least_elements / std::max<int64_t>(extent, 1));
+  }
   double work() const { return nanoseconds * static_cast<double>(lines()) * static_cast<double>(extent); }
 };
 
-/// One operand; `f` works on contiguous rows (RowFunctions).
+/// The functions of an op: on contiguous rows, and on columns side by side.
 template <class C>
-using OneOperand = void (*RowFunctions<C>::*)(const C* x, C* out, int64_t rows, int64_t n);
+struct OneOperand {
+  void (*rows)(const C* x, C* out, int64_t rows, int64_t n);
+  void (*columns)(const C* x, C* out, int64_t n, int64_t width, int64_t stride);
+};
 template <class C>
-using TwoOperands = void (*RowFunctions<C>::*)(const C* g, const C* y, C* out, int64_t rows, int64_t n);
+struct TwoOperands {
+  void (*rows)(const C* g, const C* y, C* out, int64_t rows, int64_t n);
+  void (*columns)(const C* g, const C* y, C* out, int64_t n, int64_t width, int64_t stride);
+};
+
+// From so many elements side by side on, columns are worked on together; else a line is gathered.
+constexpr int64_t least_inner = 8;
+
+/// Calls f(offset of the first element, columns) for the lines [begin, end), which are columns.
+template <class F>
+void for_columns(const Axis& axis, int64_t begin, int64_t end, F f) {
+  for (int64_t l = begin; l < end;) {
+    const int64_t width = std::min({end - l, axis.inner - l % axis.inner, columns_at_once});
+    f(axis.start(l), width);
+    l += width;
+  }
+}
+
+/// n rows of `width` elements, `stride` apart, in float32: into rows side by side.
+const float* load_columns(const half* x, int64_t n, int64_t width, int64_t stride, float* buffer) {
+  for (int64_t i = 0; i < n; ++i)
+    bulk().half_to_float(reinterpret_cast<const uint16_t*>(x + i * stride), buffer + i * width, width);
+  return buffer;
+}
+void store_columns(const float* from, half* x, int64_t n, int64_t width, int64_t stride) {
+  for (int64_t i = 0; i < n; ++i)
+    bulk().float_to_half(from + i * width, reinterpret_cast<uint16_t*>(x + i * stride), width);
+}
 
 template <class T, class C = compute_type<T>>
-Kernel along(const Axis& axis, OneOperand<C> function) {
-  const auto f = row_functions<C>().*function;
+Kernel along(const Axis& axis, OneOperand<C> f) {
   return Kernel::divisible(axis.lines(), axis.grain(), axis.work(),
                            [axis, f](const Buffers& b, int64_t begin, int64_t end) {
                              const int64_t n = axis.extent;
+                             const T* x = b.input<T>(0);
+                             T* out = b.output<T>(0);
+                             if (axis.inner >= least_inner) {
+                               for_columns(axis, begin, end, [&](int64_t at, int64_t width) {
+                                 if constexpr (std::is_same_v<T, C>) {
+                                   f.columns(x + at, out + at, n, width, axis.inner);
+                                 } else {
+                                   C* wide = scratch<C, 0>(static_cast<size_t>(n * width));
+                                   load_columns(x + at, n, width, axis.inner, wide);
+                                   f.columns(wide, wide, n, width, width);
+                                   store_columns(wide, out + at, n, width, axis.inner);
+                                 }
+                               });
+                               return;
+                             }
                              if constexpr (std::is_same_v<T, C>) {
                                if (axis.inner == 1) {
-                                 f(b.input<T>(0) + begin * n, b.output<T>(0) + begin * n, end - begin, n);
+                                 f.rows(x + begin * n, out + begin * n, end - begin, n);
                                  return;
                                }
                              }
@@ -57,67 +104,86 @@ Kernel along(const Axis& axis, OneOperand<C> function) {
                              C* to = scratch<C, 1>(static_cast<size_t>(n));
                              for (int64_t l = begin; l < end; ++l) {
                                const int64_t at = axis.start(l);
-                               f(load_line(b.input<T>(0) + at, axis.inner, n, from), to, 1, n);
-                               store_line<T>(to, b.output<T>(0) + at, axis.inner, n);
+                               f.rows(load_line(x + at, axis.inner, n, from), to, 1, n);
+                               store_line<T>(to, out + at, axis.inner, n);
                              }
                            });
 }
 
 template <class T, class C = compute_type<T>>
-Kernel along_two(const Axis& axis, TwoOperands<C> function) {
-  const auto f = row_functions<C>().*function;
-  return Kernel::divisible(
-      axis.lines(), axis.grain(), axis.work(), [axis, f](const Buffers& b, int64_t begin, int64_t end) {
-        const int64_t n = axis.extent;
-        if constexpr (std::is_same_v<T, C>) {
-          if (axis.inner == 1) {
-            f(b.input<T>(0) + begin * n, b.input<T>(1) + begin * n, b.output<T>(0) + begin * n, end - begin, n);
-            return;
-          }
-        }
-        C* first = scratch<C, 0>(static_cast<size_t>(n));
-        C* second = scratch<C, 1>(static_cast<size_t>(n));
-        C* to = scratch<C, 2>(static_cast<size_t>(n));
-        for (int64_t l = begin; l < end; ++l) {
-          const int64_t at = axis.start(l);
-          const C* g = load_line(b.input<T>(0) + at, axis.inner, n, first);
-          const C* y = load_line(b.input<T>(1) + at, axis.inner, n, second);
-          f(g, y, to, 1, n);
-          store_line<T>(to, b.output<T>(0) + at, axis.inner, n);
-        }
-      });
+Kernel along_two(const Axis& axis, TwoOperands<C> f) {
+  return Kernel::divisible(axis.lines(), axis.grain(), axis.work(),
+                           [axis, f](const Buffers& b, int64_t begin, int64_t end) {
+                             const int64_t n = axis.extent;
+                             const T *dy = b.input<T>(0), *forward = b.input<T>(1);
+                             T* out = b.output<T>(0);
+                             if (axis.inner >= least_inner) {
+                               for_columns(axis, begin, end, [&](int64_t at, int64_t width) {
+                                 if constexpr (std::is_same_v<T, C>) {
+                                   f.columns(dy + at, forward + at, out + at, n, width, axis.inner);
+                                 } else {
+                                   const auto size = static_cast<size_t>(n * width);
+                                   C *g = scratch<C, 0>(size), *y = scratch<C, 1>(size);
+                                   load_columns(dy + at, n, width, axis.inner, g);
+                                   load_columns(forward + at, n, width, axis.inner, y);
+                                   f.columns(g, y, g, n, width, width);
+                                   store_columns(g, out + at, n, width, axis.inner);
+                                 }
+                               });
+                               return;
+                             }
+                             if constexpr (std::is_same_v<T, C>) {
+                               if (axis.inner == 1) {
+                                 f.rows(dy + begin * n, forward + begin * n, out + begin * n, end - begin, n);
+                                 return;
+                               }
+                             }
+                             C* first = scratch<C, 0>(static_cast<size_t>(n));
+                             C* second = scratch<C, 1>(static_cast<size_t>(n));
+                             C* to = scratch<C, 2>(static_cast<size_t>(n));
+                             for (int64_t l = begin; l < end; ++l) {
+                               const int64_t at = axis.start(l);
+                               const C* g = load_line(dy + at, axis.inner, n, first);
+                               const C* y = load_line(forward + at, axis.inner, n, second);
+                               f.rows(g, y, to, 1, n);
+                               store_line<T>(to, out + at, axis.inner, n);
+                             }
+                           });
 }
 
 template <class T>
-using Rows = RowFunctions<compute_type<T>>;
+const RowFunctions<compute_type<T>>& functions() {
+  return row_functions<compute_type<T>>();
+}
 
 }  // namespace
 
 Kernel softmax_kernel(const TensorSpec& x, int64_t axis) {
   return with_floating("softmax", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return along<T>(Axis(x.shape, axis), &Rows<T>::softmax);
+    return along<T>(Axis(x.shape, axis), {functions<T>().softmax, functions<T>().softmax_columns});
   });
 }
 
 Kernel log_softmax_kernel(const TensorSpec& x, int64_t axis) {
   return with_floating("log_softmax", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return along<T>(Axis(x.shape, axis), &Rows<T>::log_softmax);
+    return along<T>(Axis(x.shape, axis), {functions<T>().log_softmax, functions<T>().log_softmax_columns});
   });
 }
 
 Kernel softmax_grad_kernel(const TensorSpec& y, int64_t axis) {
   return with_floating("softmax_grad", y.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return along_two<T>(Axis(y.shape, axis), &Rows<T>::softmax_grad);
+    return along_two<T>(Axis(y.shape, axis), {functions<T>().softmax_grad, functions<T>().softmax_grad_columns});
   });
 }
 
 Kernel log_softmax_grad_kernel(const TensorSpec& y, int64_t axis) {
   return with_floating("log_softmax_grad", y.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return along_two<T>(Axis(y.shape, axis), &Rows<T>::log_softmax_grad);
+    return along_two<T>(Axis(y.shape, axis),
+                        {functions<T>().log_softmax_grad, functions<T>().log_softmax_grad_columns});
   });
 }
 

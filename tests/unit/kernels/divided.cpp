@@ -68,7 +68,7 @@ TEST_CASE("reductions") {
       for (const std::vector<int64_t>& axes : {std::vector<int64_t>{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}}) {
         const TensorSpec x = spec(dtype, {30, 40, 50});
         const bool everything = axes.size() == 3;
-        if (everything && (op == Reduction::prod || op == Reduction::logsumexp)) continue;
+        if (everything && op == Reduction::logsumexp) continue;
         CAPTURE(name(op));
         const Array a = ramp(dtype, x.shape, 1);
         const TensorSpec out = spec(dtype, reduced_shape(x.shape, axes, false));

@@ -84,6 +84,63 @@ TEST_CASE("unary functions are accurate in every floating dtype") {
   }
 }
 
+TEST_CASE("erf and the tails of geluerf keep the bounds that they state") {
+  const int64_t n = 200001;
+  Array x(DType::float32, {n});
+  for (int64_t i = 0; i < n; ++i) x.mutable_data<float>()[i] = -13.0F + 26.0F * static_cast<float>(i) / (n - 1);
+  const Array y = run(unary_kernel(Unary::erf, DType::float32, n), {x}, x.spec());
+  const Array z = run(unary_kernel(Unary::geluerf, DType::float32, n), {x}, x.spec());
+  double erf_ulps = 0, near = 0, tail = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double v = x.number(i), exact = std::erf(v), gelu = gelu_erf(v);
+    const double ulp = std::ldexp(1.0, std::ilogb(exact) - 23);
+    if (v != 0) erf_ulps = std::max(erf_ulps, std::fabs(y.number(i) - exact) / ulp);
+    if (v != 0)
+      (v > -5 ? near : tail) = std::max(v > -5 ? near : tail, std::fabs(z.number(i) - gelu) / std::fabs(gelu));
+  }
+  CHECK(erf_ulps < 1.3);
+  CHECK(near < 8e-7);
+  CHECK(tail < 5e-6);
+}
+
+TEST_CASE("powers of float32 are rounded once, signs and special values are the C library's") {
+  Array a(DType::float32, {40, 250}), b(DType::float32, {40, 250});
+  for (int64_t i = 0; i < a.size(); ++i) {
+    const double u = static_cast<double>(i * 7919 % 10007) / 10007, v = static_cast<double>(i * 104729 % 10009) / 10009;
+    const double base = std::exp(20 * u - 10);
+    // Odd rows: negative bases with whole exponents, and some that are not.
+    a.mutable_data<float>()[i] = static_cast<float>(i / 250 % 2 == 0 ? base : -base);
+    b.mutable_data<float>()[i] =
+        static_cast<float>(i / 250 % 2 == 0 ? 16 * v - 8 : std::round(14 * v - 7) + (i % 50 == 0 ? 0.5 : 0));
+  }
+  const Array y = run(binary_kernel(Binary::pow, DType::float32, a.shape(), b.shape(), a.shape()), {a, b}, a.spec());
+  double worst = 0;
+  for (int64_t i = 0; i < a.size(); ++i) {
+    const double exact = std::pow(a.number(i), b.number(i));
+    if (std::isnan(exact)) {
+      CHECK(std::isnan(y.number(i)));
+      continue;
+    }
+    if (std::fabs(exact) > 3.4e38 || std::fabs(exact) < 1.2e-38) continue;
+    worst = std::max(worst, std::fabs(y.number(i) - exact) / std::ldexp(1.0, std::ilogb(exact) - 23));
+  }
+  CHECK(worst < 0.501);
+  const double values[] = {0.0,  -0.0, 1.0,   -1.0,  2.0, -2.0, 0.5,          -0.5,       3.0,
+                           -3.0, 1e30, -1e30, 1e-42, inf, -inf, not_a_number, 16777217.0, 33554431.0};
+  for (const double base : values)
+    for (const double exponent : values) {
+      const double exact = static_cast<double>(static_cast<float>(
+          std::pow(static_cast<double>(static_cast<float>(base)), static_cast<double>(static_cast<float>(exponent)))));
+      const Array got =
+          run(binary_kernel(Binary::pow, DType::float32, {1}, {1}, {1}),
+              {make(DType::float32, {1}, {base}), make(DType::float32, {1}, {exponent})}, spec(DType::float32, {1}));
+      CAPTURE(base);
+      CAPTURE(exponent);
+      CHECK(close(got.number(0), exact, 1e-7));
+      if (exact == 0) CHECK(std::signbit(got.number(0)) == std::signbit(exact));
+    }
+}
+
 TEST_CASE("special values") {
   const std::vector<double> values{not_a_number, inf, -inf, 0.0, -1.0};
   const auto check = [&](Unary op, const std::vector<double>& expected) {
