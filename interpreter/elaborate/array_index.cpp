@@ -244,9 +244,77 @@ Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
   return plan;
 }
 
+/// The last slice of positions that was taken, since a loop over shuffled positions picks rows by one slice after the
+/// other: the rows that the next one names are asked of memory early.
+class LastSlice {
+ public:
+  void note(const Array& whole, const Array& slice) {
+    if (slice.rank() != 1 || !is_integer(slice.dtype())) return;
+    whole_ = whole;
+    at_ = slice.raw();
+  }
+
+  /// As many offsets as `index` has elements, or fewer, by the positions that follow it; none where it is not that
+  /// slice.
+  std::vector<int64_t> following(const Array& index, int64_t extent, int64_t stride) const {
+    std::vector<int64_t> offsets;
+    if (index.raw() != at_ || index.dtype() != whole_.dtype()) return offsets;
+    with_type(index.dtype(), [&]<class T>(type_tag<T>) {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        const T* next = index.data<T>() + index.size();
+        const int64_t count = std::min(index.size(), whole_.data<T>() + whole_.size() - next);
+        for (int64_t i = 0; i < count; ++i) {
+          const auto at = static_cast<int64_t>(next[i]);
+          if (at >= 0 && at < extent) offsets.push_back(at * stride);
+        }
+      }
+    });
+    return offsets;
+  }
+
+ private:
+  Array whole_;  ///< keeps the memory that `at_` points into
+  const std::byte* at_ = nullptr;
+};
+
+/// The commonest keys, one slice of adjacent rows or one list of them, without a plan; empty for all others.
+std::optional<Value> simple_get(const Array& a, const Value& key) {
+  thread_local LastSlice last;
+  if (a.rank() == 0) return std::nullopt;
+  if (const auto* slice = key.as<SliceObject>()) {
+    const SliceRange r = resolve_slice(*slice, a.shape()[0]);
+    if (r.step != 1) return std::nullopt;
+    Array rows = a.rows(r.start, r.start + r.count);
+    last.note(a, rows);
+    return rows;
+  }
+  const Array* index = key.as_array();
+  if (!index || index->rank() != 1 || !is_integer(index->dtype()) || a.size() == 0) return std::nullopt;
+  const int64_t extent = a.shape()[0], row = a.size() / extent;
+  std::vector<int64_t> offsets;
+  offsets.reserve(static_cast<size_t>(index->size()));
+  with_type(index->dtype(), [&]<class T>(type_tag<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      for (const T* i = index->data<T>(); i < index->data<T>() + index->size(); ++i) {
+        auto at = static_cast<int64_t>(*i);
+        if (at < 0 || at >= extent) at = wrap_index(at, extent, "axis 0");
+        offsets.push_back(at * row);
+      }
+    }
+  });
+  Shape shape = a.shape();
+  shape[0] = index->size();
+  Array out(a.dtype(), std::move(shape));
+  const size_t width = size_of(a.dtype());
+  gather(a.raw(), width, offsets, last.following(*index, extent, row), static_cast<size_t>(row) * width,
+         out.mutable_raw());
+  return out;
+}
+
 }  // namespace
 
 Value array_get(Interpreter& in, const Array& a, const Value& key) {
+  if (std::optional<Value> simple = simple_get(a, key)) return *std::move(simple);
   const Plan plan = plan_for(in, a, key);
   const size_t width = size_of(a.dtype());
   if (plan.offsets.size() == 1 && a.rank() > 0 && plan.offsets[0] % plan.run == 0 && a.size() % plan.run == 0) {
@@ -255,7 +323,7 @@ Value array_get(Interpreter& in, const Array& a, const Value& key) {
     return a.reshaped({a.size() / plan.run, plan.run}).rows(row, row + 1).reshaped(plan.shape);
   }
   Array out(a.dtype(), plan.shape);
-  gather(a.raw(), width, plan.offsets, static_cast<size_t>(plan.run) * width, out.mutable_raw());
+  gather(a.raw(), width, plan.offsets, {}, static_cast<size_t>(plan.run) * width, out.mutable_raw());
   return out;
 }
 

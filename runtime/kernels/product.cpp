@@ -23,7 +23,7 @@ constexpr double most_terms = 1 << 28;
 // Matrices of a batch from which on these need not be divided.
 constexpr int64_t many_matrices = 8;
 // Rows of weights whose columns of the result are handed on at once.
-constexpr int64_t pair_rows = 128;
+constexpr int64_t pair_rows = 256;
 
 // Multiplications below which dividing and folding cannot pay.
 constexpr int64_t smallest_work = 1024;

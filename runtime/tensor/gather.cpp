@@ -1,6 +1,7 @@
 // See gather.hpp.
 #include "runtime/tensor/gather.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/base/team.hpp"
@@ -18,7 +19,7 @@ constexpr size_t few_rows = 16;
 struct Gather {
   const std::byte* from;
   size_t width;
-  std::span<const int64_t> offsets;
+  std::span<const int64_t> offsets, expected;
   size_t bytes;
   std::byte* to;
 
@@ -28,7 +29,7 @@ struct Gather {
     for (const std::byte* p = begin; p < end; p += line) __builtin_prefetch(p, 0, 2);  // into the second-level cache
   }
 
-  /// Bytes [begin, end) of the runs [first, last).
+  /// Bytes [begin, end) of the runs [first, last), and the same part of those that are expected.
   void part(size_t first, size_t last, size_t begin, size_t end) const {
     constexpr size_t ahead = 2;
     const auto prepare = [&](size_t i) {
@@ -39,13 +40,16 @@ struct Gather {
       prepare(i + ahead);
       std::memcpy(to + i * bytes + begin, run(offsets[i]) + begin, end - begin);
     }
+    for (size_t i = first; i < std::min(last, expected.size()); ++i)
+      fetch(run(expected[i]) + begin, run(expected[i]) + end);
   }
 };
 
 }  // namespace
 
-void gather(const std::byte* from, size_t width, std::span<const int64_t> offsets, size_t bytes, std::byte* to) {
-  const Gather job{from, width, offsets, bytes, to};
+void gather(const std::byte* from, size_t width, std::span<const int64_t> offsets, std::span<const int64_t> expected,
+            size_t bytes, std::byte* to) {
+  const Gather job{from, width, offsets, expected, bytes, to};
   const size_t rows = offsets.size();
   Team& workers = team();
   if (rows * bytes < divided_from || rows < 2 || workers.size() == 1) {

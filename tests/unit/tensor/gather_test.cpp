@@ -23,7 +23,9 @@ TEST_CASE("gathered runs are those at the offsets, however many threads copy") {
         offsets.push_back(static_cast<int64_t>(i * 97 % 300) * 500);
       }
       std::vector<float> to(count * run);
-      gather(from.raw(), sizeof(float), offsets, run * sizeof(float), reinterpret_cast<std::byte*>(to.data()));
+      const std::vector<int64_t> expected(offsets.begin(), offsets.begin() + static_cast<int64_t>(count / 2));
+      gather(from.raw(), sizeof(float), offsets, expected, run * sizeof(float),
+             reinterpret_cast<std::byte*>(to.data()));
       bool same = true;
       for (size_t i = 0; i < count; ++i)
         same = same && std::memcmp(to.data() + i * run, values + offsets[i], run * sizeof(float)) == 0;
