@@ -10,6 +10,21 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WITHOUT_EXAMPLE = {"internal"}
 
 
+# Texts whose kind is easily mistaken.
+P = "program p {\n  variable w: float32[2] = 1\n  stream in x: float32[2]\n  stream out y = host_load(x) + w\n}\n"
+G = "graph = ir.create_graph((t) => t * 2, float32[2])\nt = variable(ones([2]))\n"
+TEXTS = [
+    ("x = True", "other-language"), ("[1]['a']", "index"), ("x = 3\nx[0]", "type"), ("if ones([2]) { }", "value"), ("[].pop()", "index"),
+    (P + "Session(p()).run()", "stream"), (P + "Session(p()).run(x = [1, 2])['z']", "key"), (P + "Session(p()).run(x = [1, 2]).z", "unknown-member"),
+    (P + "i = p()\ni.replication_facto = 2", "unknown-member"),
+    (P + "i = p()\ni.num_host_transfers = 0", "value"), ("program q { }\nSession(q()).run()", "session"),
+    (G + "repeat(graph, -1, t)", "value"), (G + "graph(t, t)", "graph-inputs"), (G + "ir.main_graph(t)", "program"),
+    ("ir.create_graph()", "arguments"), ("f() = 1", "assignment"),
+    ("a = ones([2])\na[0:2] = ones([3])", "shape"), ("module M(ref x) { build(y) { return y } }", "misplaced"),
+    ("len(variable(1.0))", "shape"), ("import nowhere", "import"), ("uniform(0, 1, [2], int32)", "dtype"),
+]
+
+
 def kinds():
     text = (ROOT / "runtime/base/codes.hpp").read_text()
     return re.findall(r'inline constexpr std::string_view \w+ = "([\w-]+)"', text)
@@ -45,6 +60,16 @@ def example_gives(pxl, kind, language, text, arguments):
         page = subprocess.run([str(pxl), "explain", kind], capture_output=True, text=True, timeout=60)
         lines = ["    " + line for line in text.splitlines()]
         return None if page.returncode == 0 and "\n".join(lines) in page.stdout else f"pxl explain {kind}:\n{page.stdout}{page.stderr}"
+
+
+def texts(pxl):
+    wrong = []
+    with tempfile.TemporaryDirectory() as name:
+        for text, kind in TEXTS:
+            found = given(pxl, ["run", "example.pxl"], pathlib.Path(name), text + "\n")[1]
+            if found[:1] != [kind]:
+                wrong.append(f"{text!r} gives {found}, not {kind}")
+    return "\n".join(wrong) or None
 
 
 def table():
@@ -93,3 +118,4 @@ def explain_tests(pxl, add, parallel):
     for name, problem in parallel(jobs, 2):
         add(name, problem)
     add("explain: every diagnostic has a kind", every_diagnostic_has_a_kind(pxl))
+    add("explain: kinds that are easily mistaken", texts(pxl))

@@ -227,7 +227,7 @@ Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
     dims.pop_back();
   }
   if (element_count(plan.shape) / std::max<int64_t>(plan.run, 1) > (int64_t{1} << 31)) {
-    throw run_error(fmt::format("the selection of shape {} is too large", bracket_text(plan.shape))).as(codes::index);
+    throw run_error(fmt::format("the selection of shape {} is too large", bracket_text(plan.shape))).as(codes::memory);
   }
   plan.offsets.assign(1, base);
   for (const Dim& d : dims) {
@@ -336,7 +336,7 @@ void array_set(Interpreter& in, Array& a, const Value& key, const Value& value) 
   if (!broadcastable_to(given.shape(), plan.shape)) {
     throw run_error(fmt::format("cannot assign an array of shape {} to elements of shape {}",
                                 bracket_text(given.shape()), bracket_text(plan.shape)))
-        .as(codes::index);
+        .as(codes::shape);
   }
   const size_t width = size_of(a.dtype());
   const Shape strides = strides_of(given.shape()), block = strides_of(plan.shape);

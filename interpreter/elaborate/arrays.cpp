@@ -123,7 +123,7 @@ bool ArrayObject::truth(Interpreter&) {
   if (value.size() != 1) {
     throw Error(fmt::format("an array of shape {} has no truth value", bracket_text(value.shape())),
                 {"reduce it first: any(a), all(a), or compare with allclose"})
-        .as(codes::no_value_yet);
+        .as(codes::value);
   }
   return value.number(0) != 0;
 }

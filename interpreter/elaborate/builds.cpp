@@ -138,7 +138,7 @@ SequenceObject* tensor_list(const Value& v, const std::string& parameter) {
   size_t tensors = static_cast<size_t>(std::count_if(list->items.begin(), list->items.end(), is_tensor_like));
   if (tensors == 0) return nullptr;
   if (tensors != list->items.size())
-    throw Error("argument `" + parameter + "`: a list can't mix tensors and other values").as(codes::program);
+    throw Error("argument `" + parameter + "`: a list can't mix tensors and other values").as(codes::type);
   return list;
 }
 
@@ -155,7 +155,7 @@ class InputMaker {
       size_t tensors = 0;
       for (Value* v : given.values) tensors += is_tensor_like(*v);
       if (tensors != 0 && tensors != given.values.size())
-        throw Error("argument `" + p.name + "`: a list can't mix tensors and other values").as(codes::program);
+        throw Error("argument `" + p.name + "`: a list can't mix tensors and other values").as(codes::type);
       for (size_t i = 0; tensors && i < given.values.size(); ++i)
         *given.values[i] = make(*given.values[i], p.name + "_" + std::to_string(i), p.by_ref);
       note(p, first, true);
@@ -172,7 +172,8 @@ class InputMaker {
         *v = v->as<TupleObject>() ? make_tuple(std::move(items)) : make_list(std::move(items));
         note(p, first, true);
       } else if (p.by_ref) {
-        throw Error("argument `" + p.name + "` is `ref`: it takes a tensor, got " + v->type_name()).as(codes::program);
+        throw Error("argument `" + p.name + "` is `ref`: it takes a tensor, got " + v->type_name())
+            .as(codes::annotation);
       } else {
         facts_.baked.push_back(p.name);
       }
@@ -207,7 +208,7 @@ ResultForm add_outputs(Interpreter& in, Graph& graph, const Value& result, const
     if (!t)
       throw Error(what + ": a graph returns none, a tensor or a list of tensors, got " +
                   (v.as<SequenceObject>() ? "a nested list" : v.type_name()))
-          .as(codes::program);
+          .as(codes::type);
     if (t->graph != &graph)
       throw Error(what + ": the returned tensor `" + t->name + "` belongs to another graph",
                   {"pass it as an argument, or return a tensor that is made in the graph"})

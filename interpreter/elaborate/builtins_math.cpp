@@ -161,7 +161,8 @@ Value allclose(Interpreter& in, const Arguments& args) {
   if (a.shape() != shape || b.shape() != shape) {
     if (a.size() != 1 && b.size() != 1) {
       throw run_error(
-          fmt::format("allclose: the shapes differ: {} and {}", bracket_text(a.shape()), bracket_text(b.shape())));
+          fmt::format("allclose: the shapes differ: {} and {}", bracket_text(a.shape()), bracket_text(b.shape())))
+          .as(codes::shape);
     }
   }
   const int64_t n = std::max(a.size(), b.size());

@@ -160,7 +160,7 @@ class InputBinder {
     if (from_[i] != From::nothing && from_[i] != From::bound)
       throw Error("graph input tensor `" + input_name(*callee_.inputs()[i]) +
                   "` is specified twice for the called graph (" + callee_.id() + ")")
-          .as(codes::other_graph);
+          .as(codes::graph_inputs);
     given_[i] = v;
     from_[i] = from;
   }
@@ -200,10 +200,9 @@ std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir,
         graph.id() + " belongs to program " + ir->name() + ", but program " + target.ir->name() + " is being built",
         {"graphs are called in the program that makes them"})
         .as(codes::other_graph);
-  if (graph.is_main()) throw Error("the main graph can't be called").as(codes::graph_inputs);
+  if (graph.is_main()) throw Error("the main graph can't be called").as(codes::program);
   for (const BuildTarget& t : in.targets())
-    if (t.graph == &graph)
-      throw Error(graph.id() + " can't call itself: it is still being built").as(codes::graph_inputs);
+    if (t.graph == &graph) throw Error(graph.id() + " can't call itself: it is still being built").as(codes::program);
   InputBinder binder(in, graph, facts_of(in, ir, &graph));
   binder.bound(bound);
   for (const NamedArg& n : args.named)
@@ -225,8 +224,7 @@ Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, cons
 }
 
 Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args) {
-  if (count < 0)
-    throw Error(fmt::format("repeat: the count must be at least 0, got {}", count)).as(codes::graph_inputs);
+  if (count < 0) throw Error(fmt::format("repeat: the count must be at least 0, got {}", count)).as(codes::value);
   static const OpRow& row = get_op("loop");
   Attributes attrs(row.params.size());
   attrs[param_index(row, "count")] = count;

@@ -213,6 +213,15 @@ int64_t to_index(const Value& v, const std::string& what) {
   type_error(what + ": expected an int, got " + with_article(v.type_name()));
 }
 
+int64_t element_index(const Value& v, const std::string& what) {
+  try {
+    return to_index(v, what);
+  } catch (Error& e) {
+    e.first().code = codes::index;
+    throw;
+  }
+}
+
 int64_t wrap_index(int64_t index, int64_t length, const std::string& what) {
   const int64_t i = index < 0 ? index + length : index;
   if (i < 0 || i >= length) {

@@ -9,6 +9,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/io/npy.hpp"
 
 namespace pxl {
@@ -34,7 +35,9 @@ Value initialiser(Interpreter& in, const std::string& name, const Arguments& arg
 
 Shape checked_shape(const Shape& shape, const char* what) {
   for (int64_t d : shape) {
-    if (d < 0) throw Error(fmt::format("{}: a shape's extents cannot be negative: {}", what, bracket_text(shape)));
+    if (d < 0)
+      throw Error(fmt::format("{}: a shape's extents cannot be negative: {}", what, bracket_text(shape)))
+          .as(codes::shape);
   }
   element_count(shape);
   return shape;
@@ -153,7 +156,8 @@ Value draw(Interpreter& in, const Arguments& args, const char* name, const char*
   ArgReader a(name, args, {first, second, "shape", "dtype"});
   const double x = a.number_or(first, f), y = a.number_or(second, s);
   auto need_float = [name = std::string(name)](DType d) {
-    if (!is_floating(d)) throw Error(fmt::format("{} draws floating numbers, not {}", name, pxl::name(d)));
+    if (!is_floating(d))
+      throw Error(fmt::format("{} draws floating numbers, not {}", name, pxl::name(d))).as(codes::dtype);
   };
   if (!a.has("shape")) {
     return initialiser(in, name, args, [=](Interpreter& inner, const TensorSpec& spec) {

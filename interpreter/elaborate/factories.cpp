@@ -109,7 +109,7 @@ Value make_factory(Interpreter& in, const Arguments& args) {
     f->spec = in.to_array(f->init).spec();
   else
     throw Error("VariableFactory: an initialiser or a function needs a spec", {"give it one: `spec = float32[...]`"})
-        .as(codes::param);
+        .as(codes::arguments);
   f->name = a.string_or("name", "t");
   f->by_ref = a.boolean_or("by_ref", false);
   return f;

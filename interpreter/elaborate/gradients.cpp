@@ -269,7 +269,7 @@ Value GradientsObject::index(Interpreter&, const Value& key) {
     auto it = std::find(names.begin(), names.end(), *s);
     if (it != names.end()) return gradients[static_cast<size_t>(it - names.begin())];
     std::string hint = did_you_mean(*s, names);
-    throw Error("no gradient named `" + *s + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::gradient);
+    throw Error("no gradient named `" + *s + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
   }
   if (key.is_int())
     return gradients[static_cast<size_t>(

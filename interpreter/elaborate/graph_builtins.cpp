@@ -12,7 +12,7 @@ namespace {
 
 /// Splits `call(graph, ...)` into what is called and its arguments.
 Value take_callee(Arguments& args, const char* where) {
-  if (args.positional.empty()) throw Error(std::string(where) + " takes a graph, then its inputs").as(codes::type);
+  if (args.positional.empty()) throw Error(std::string(where) + " takes a graph, then its inputs").as(codes::arguments);
   Value callee = args.positional.front();
   args.positional.erase(args.positional.begin());
   if (!args.spans.empty()) args.spans.erase(args.spans.begin());

@@ -13,7 +13,7 @@ struct GraphCacheObject final : Object {
     auto self = std::static_pointer_cast<GraphCacheObject>(shared_from_this());
     return make_method("create_graph", [self](Interpreter& in, Arguments args) -> Value {
       if (args.positional.empty())
-        throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::program);
+        throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
       const Value callee = args.positional.front();
       args.positional.erase(args.positional.begin());
       if (!args.spans.empty()) args.spans.erase(args.spans.begin());

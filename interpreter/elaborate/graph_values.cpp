@@ -45,7 +45,8 @@ std::optional<Value> TensorObject::member(Interpreter& in, std::string_view name
   if (name == "graph") return graph_value(ir, tensor->graph);
   if (name == "ipu") {
     std::optional<int> ipu = tensor->ipu();
-    if (!ipu) throw Error("tensor `" + tensor->name + "` has no ipu: no op on an ipu makes it").as(codes::program);
+    if (!ipu)
+      throw Error("tensor `" + tensor->name + "` has no ipu: no op on an ipu makes it").as(codes::unknown_member);
     return Value(static_cast<int64_t>(*ipu));
   }
   if (name == "T") {
@@ -70,7 +71,7 @@ std::vector<std::string> TensorObject::member_names() const {
 Value TensorObject::index(Interpreter& in, const Value& key) { return in.tensor_index(Value(shared_from_this()), key); }
 
 std::optional<int64_t> TensorObject::length(Interpreter&) {
-  if (tensor->spec.shape.empty()) throw Error("a tensor of shape [] has no length").as(codes::program);
+  if (tensor->spec.shape.empty()) throw Error("a tensor of shape [] has no length").as(codes::shape);
   return tensor->spec.shape[0];
 }
 

@@ -190,8 +190,7 @@ std::optional<Value> GraphObject::member(Interpreter& in, std::string_view name)
         names.push_back(t->name);
       }
       std::string hint = did_you_mean(id, names);
-      throw Error("get_tensor: no tensor `" + id + "` in the graph" + (hint.empty() ? "" : "; " + hint))
-          .as(codes::program);
+      throw Error("get_tensor: no tensor `" + id + "` in the graph" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
     });
   if (name == "bind")
     return make_method("bind",

@@ -132,7 +132,7 @@ ScopePtr Interpreter::import_module(const std::vector<std::string>& path, const 
       throw Error("modules import each other in a circle: " + chain + fs::path(found.key).filename().string())
           .as(codes::import);
     }
-    if (importing_.size() >= 100) throw Error("imports are nested too deeply");
+    if (importing_.size() >= 100) throw Error("imports are nested too deeply").as(codes::import);
     const ast::TreePtr tree = parse_or_throw(add_source(found.shown, std::move(found.text)));
     trees_.push_back(tree);
     auto scope = std::make_shared<Scope>(prelude_);

@@ -43,7 +43,7 @@ Value initialiser(std::string text, std::function<Array(Interpreter&, const Tens
 
 double gain_of(const ArgReader& a) {
   double gain = a.number_or("gain", 1.0);
-  if (!(gain > 0) || !std::isfinite(gain)) throw Error("gain must be positive").as(codes::initial_value);
+  if (!(gain > 0) || !std::isfinite(gain)) throw Error("gain must be positive").as(codes::value);
   return gain;
 }
 

@@ -78,6 +78,8 @@ constexpr size_t max_elements = size_t{1} << 24;  ///< of a list
 int64_t wrap_index(int64_t index, int64_t length, const std::string& what);
 /// An int, also from a bool or an integer 0-d array; throws naming `what` otherwise.
 int64_t to_index(const Value& v, const std::string& what);
+/// The same of a subscript: what is no int is an error of kind `index`.
+int64_t element_index(const Value& v, const std::string& what);
 struct SliceRange {
   int64_t start, step, count;
 };

@@ -118,7 +118,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   for (const ast::Parameter& p : code->parameters)
     if (p.by_ref)
       throw Error("module " + code->name + ": `ref` belongs to arguments of a build, not to the configuration")
-          .as(codes::type);
+          .as(codes::misplaced);
   const Span at = args.span;
   in.bind_parameters(code->name, code->parameters, std::move(args), m->scope, closure);
   // A module may declare `cache` itself, for another default.
@@ -226,7 +226,8 @@ std::vector<std::string> ModuleInstance::member_names() const {
 
 void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value value) {
   if (method(name))
-    throw Error("`" + std::string(name) + "` is a method of " + code->name + ": it can't be assigned").as(codes::type);
+    throw Error("`" + std::string(name) + "` is a method of " + code->name + ": it can't be assigned")
+        .as(codes::assignment);
   in.remember(scope);  // a field may hold, through others, the module itself
   changing();
   scope->bind(std::string(name), std::move(value));

@@ -58,7 +58,8 @@ Value parse_value(const std::string& name, const std::string& type, const std::s
     bad_value(name, "a dtype such as float32", text);
   }
   throw Error(fmt::format("option `{}`: `{}` is no type of an option", name, type),
-              {"options are int, float, bool, str, dtype, or list[...] of one of these"});
+              {"options are int, float, bool, str, dtype, or list[...] of one of these"})
+      .as(codes::option);
 }
 
 Value parse_option(const std::string& name, const std::string& type, const std::string& text) {

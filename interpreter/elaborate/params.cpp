@@ -39,7 +39,7 @@ void Interpreter::declare_param(const ast::ParamStmt& s, Activation& a) {
   for (const ast::Argument& option : s.options) {
     if (option.kind != ast::Argument::named || option.name != "replica_grouping") {
       std::string hint = did_you_mean(option.name, {"replica_grouping"});
-      throw Error("param has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::param);
+      throw Error("param has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::arguments);
     }
     Value v = evaluate(*option.value, a);
     if (!v.is_none()) type_error("replica_grouping takes a replica grouping, got " + v.type_name());
@@ -81,7 +81,7 @@ Value add_variable_inputs(Interpreter& in, const Arguments& args) {
   std::string name;
   if (given.is_int() && given.as_int() < 0)
     throw Error("add_variable_inputs: a name of type int must be positive, got " + std::to_string(given.as_int()))
-        .as(codes::param);
+        .as(codes::value);
   if (given.is_int())
     name = std::to_string(given.as_int());
   else

@@ -22,7 +22,8 @@ namespace {
 std::vector<double> numbers(Interpreter& in, const Value& v) {
   const Array a = in.to_array(v);
   if (a.rank() > 1)
-    throw Error(fmt::format("a line is drawn of one axis, and this has the shape {}", tuple_text(a.shape())));
+    throw Error(fmt::format("a line is drawn of one axis, and this has the shape {}", tuple_text(a.shape())))
+        .as(codes::shape);
   std::vector<double> out(static_cast<size_t>(a.size()));
   for (int64_t i = 0; i < a.size(); ++i) out[static_cast<size_t>(i)] = a.number(i);
   return out;

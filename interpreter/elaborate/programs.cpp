@@ -220,7 +220,7 @@ std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
   if (name == "create_graph") {
     return make_method("create_graph", [owner = ir](Interpreter& i, Arguments args) -> Value {
       if (args.positional.empty())
-        throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::program);
+        throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
       Value callee = args.positional.front();
       args.positional.erase(args.positional.begin());
       if (!args.spans.empty()) args.spans.erase(args.spans.begin());
@@ -270,7 +270,7 @@ void IrObject::set_member(Interpreter&, std::string_view name, Value value) {
   if (name == "replication_factor") {
     int64_t n = to_index(value, "replication_factor");
     if (n < 1 || n > 4096)
-      throw Error("replication_factor must be between 1 and 4096, got " + std::to_string(n)).as(codes::program);
+      throw Error("replication_factor must be between 1 and 4096, got " + std::to_string(n)).as(codes::value);
     if (n != ir->replication_factor && (!ir->variables().empty() || !ir->streams().empty()))
       throw Error("replication_factor must be set before the first variable or stream of the program")
           .as(codes::program);
@@ -279,14 +279,14 @@ void IrObject::set_member(Interpreter&, std::string_view name, Value value) {
   }
   if (name == "num_host_transfers") {
     int64_t n = to_index(value, "num_host_transfers");
-    if (n < 1) throw Error("num_host_transfers must be at least 1, got " + std::to_string(n)).as(codes::program);
+    if (n < 1) throw Error("num_host_transfers must be at least 1, got " + std::to_string(n)).as(codes::value);
     ir->num_host_transfers = n;
     return;
   }
   std::string hint = did_you_mean(name, {"replication_factor", "num_host_transfers"});
   throw Error("`" + std::string(name) + "` of an ir can't be set" + (hint.empty() ? "" : "; " + hint),
               {"replication_factor and num_host_transfers can; other names are bound in the program's body"})
-      .as(codes::program);
+      .as(codes::unknown_member);
 }
 
 bool IrObject::equals(Interpreter&, const Value& other) {

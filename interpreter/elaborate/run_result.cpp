@@ -68,7 +68,7 @@ Value RunResultObject::index(Interpreter&, const Value& key) {
   if (auto* s = key.as<StreamObject>()) {
     auto it = arrays.find(s->stream);
     if (it == arrays.end())
-      throw run_error("the run gave nothing for stream `" + s->stream->name() + "`").as(codes::session);
+      throw run_error("the run gave nothing for stream `" + s->stream->name() + "`").as(codes::key);
     return Value(it->second);
   }
   if (const std::string* name = key.as_string()) {
@@ -76,8 +76,7 @@ Value RunResultObject::index(Interpreter&, const Value& key) {
     if (named != names->outputs.end())
       if (auto it = arrays.find(named->second); it != arrays.end()) return Value(it->second);
     std::string hint = did_you_mean(*name, names_of(names->outputs));
-    throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint))
-        .as(codes::session);
+    throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
   }
   type_error("the result of a run is indexed by stream or name, got " + with_article(key.type_name()));
 }

@@ -20,7 +20,7 @@ Value SequenceObject::index(Interpreter&, const Value& key) {
     for (int64_t i = 0; i < r.count; ++i) out.push_back(items[static_cast<size_t>(r.start + i * r.step)]);
     return type_name() == "tuple" ? make_tuple(std::move(out)) : make_list(std::move(out));
   }
-  const int64_t i = to_index(key, "index of a " + type_name());
+  const int64_t i = element_index(key, "index of a " + type_name());
   return items[static_cast<size_t>(wrap_index(i, static_cast<int64_t>(items.size()), "a " + type_name()))];
 }
 
@@ -98,7 +98,7 @@ void ListObject::set_index(Interpreter& in, const Value& key, Value value) {
       items[static_cast<size_t>(r.start + i * r.step)] = fresh[static_cast<size_t>(i)];
     return;
   }
-  const int64_t i = wrap_index(to_index(key, "index of a list"), static_cast<int64_t>(items.size()), "a list");
+  const int64_t i = wrap_index(element_index(key, "index of a list"), static_cast<int64_t>(items.size()), "a list");
   std::swap(items[static_cast<size_t>(i)], value);
 }
 
@@ -116,7 +116,7 @@ using List = std::shared_ptr<ListObject>;
 
 Value list_pop(ListObject& list, const Arguments& args) {
   ArgReader a("pop", args, {"index"});
-  if (list.items.empty()) throw run_error("pop from an empty list");
+  if (list.items.empty()) throw run_error("pop from an empty list").as(codes::index);
   list.changing();
   const int64_t i = wrap_index(a.integer_or("index", -1), static_cast<int64_t>(list.items.size()), "a list");
   Value v = list.items[static_cast<size_t>(i)];
@@ -267,7 +267,7 @@ Value RangeObject::index(Interpreter&, const Value& key) {
     for (int64_t i = 0; i < r.count; ++i) out.push_back(range_at(*this, r.start + i * r.step));
     return make_list(std::move(out));
   }
-  return range_at(*this, wrap_index(to_index(key, "index of a range"), n, "a range"));
+  return range_at(*this, wrap_index(element_index(key, "index of a range"), n, "a range"));
 }
 std::optional<Iterator> RangeObject::iterate(Interpreter&) {
   return Iterator([r = *this, i = int64_t{0}, n = range_length(*this)]() mutable -> std::optional<Value> {

@@ -264,7 +264,7 @@ struct Aside {
 /// `eval(t, stream = array, ...)`: the value of a tensor, by a session that is thrown away.
 Value eval_tensor(Interpreter& in, Arguments args) {
   if (args.positional.size() != 1)
-    throw Error("eval takes one tensor, and an array for each input stream by name").as(codes::stream);
+    throw Error("eval takes one tensor, and an array for each input stream by name").as(codes::arguments);
   Value given = args.positional[0];
   if (given.is_number() || given.as_array()) return given;
   if (auto* list = given.as<SequenceObject>()) {
@@ -308,7 +308,7 @@ std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() +
 Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   StreamData data;
   if (args.positional.size() > 1)
-    throw Error("session.run takes one dict, or an array for each input stream by name").as(codes::stream);
+    throw Error("session.run takes one dict, or an array for each input stream by name").as(codes::arguments);
   if (!args.positional.empty() && !args.positional[0].is_none()) {
     auto* d = args.positional[0].as<DictObject>();
     if (!d)

@@ -301,7 +301,7 @@ Value StringObject::index(Interpreter&, const Value& key) {
     for (int64_t i = 0; i < r.count; ++i) out += cells[static_cast<size_t>(r.start + i * r.step)];
     return out;
   }
-  return one_at(value, wrap_index(to_index(key, "index of a str"), n, "a str"));
+  return one_at(value, wrap_index(element_index(key, "index of a str"), n, "a str"));
 }
 std::optional<int64_t> StringObject::length(Interpreter&) { return code_points(value); }
 std::optional<Iterator> StringObject::iterate(Interpreter&) {

@@ -209,7 +209,7 @@ TreePtr TreeObject::copy() const {
 std::vector<Value> TreeObject::sorted_tensors() const {
   std::vector<Value> out;
   for (auto& [name, leaf] : leaves()) {
-    if (!as_tensor(leaf)) throw Error("`" + name + "` is no tensor, but a " + leaf.type_name());
+    if (!as_tensor(leaf)) throw Error("`" + name + "` is no tensor, but a " + leaf.type_name()).as(codes::type);
     out.push_back(leaf);
   }
   std::stable_sort(out.begin(), out.end(),

@@ -159,6 +159,7 @@ Expr* Builder::name(const Node* node) {
     std::string lower = e->name;
     lower[0] = static_cast<char>(lower[0] - 'A' + 'a');
     problem(fmt::format("`{}` is written `{}`", e->name, lower), e->span);
+    problems.back().code = codes::other_language;
   }
   return e;
 }

@@ -100,7 +100,7 @@ Problem prepare(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, Ra
 
 Value check_grad(Interpreter& in, Arguments args) {
   if (args.positional.empty())
-    throw Error("check_grad takes a graph, or a module or function and its specs").as(codes::gradient);
+    throw Error("check_grad takes a graph, or a module or function and its specs").as(codes::arguments);
   Arguments named;
   named.named = args.named;
   ArgReader a("check_grad", named, {"rtol", "eps", "seed"});
@@ -166,7 +166,7 @@ Value check_grad(Interpreter& in, Arguments args) {
         text(t->spec), where, by_autodiff, by_difference, worst, rtol));
   }
   if (failed)
-    throw run_error("check_grad: gradients of " + graph.id() + " differ", std::move(notes)).as(codes::gradient);
+    throw run_error("check_grad: gradients of " + graph.id() + " differ", std::move(notes)).as(codes::assertion);
   return d;
 }
 

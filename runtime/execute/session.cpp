@@ -114,7 +114,7 @@ const Ir& checked(const std::shared_ptr<Ir>& ir, const std::string& device) {
   if (ir->main().ops().empty())
     throw Error("the main graph has no op, so there is nothing to run",
                 {"use its variables, or store a tensor to a stream"})
-        .as(codes::stream);
+        .as(codes::session);
   verify(*ir);
   check_inplace_order(*ir);
   return *ir;
@@ -262,7 +262,7 @@ void Session::State::check_names(const StreamData& inputs) const {
   if (!missing.empty()) message = fmt::format("missing input {}", fmt::join(missing, ", "));
   if (!unexpected.empty())
     message += fmt::format("{}unexpected input {}", message.empty() ? "" : "; ", fmt::join(unexpected, ", "));
-  throw Error(std::move(message), std::move(notes)).as(codes::session);
+  throw Error(std::move(message), std::move(notes)).as(codes::stream);
 }
 
 void Session::State::execute() {
@@ -350,7 +350,7 @@ Array Session::get_tensor_data(const Tensor* tensor) const {
   throw Error(
       fmt::format("`{}` is neither a variable nor a constant, so a session does not keep its value", tensor->id),
       {"store it to a stream, or copy it to a variable"})
-      .as(codes::stream);
+      .as(codes::session);
 }
 
 void Session::write_variable_data(const Tensor* tensor, const Array& value) {

@@ -41,14 +41,13 @@ std::string input_list(const Graph& callee) {
 void check_callee(const OpRow& row, const Graph& caller, Graph& callee) {
   if (&callee.ir() != &caller.ir())
     throw Error(fmt::format("{}: the graph {} belongs to another program", row.name, shown(callee)))
-        .as(codes::graph_inputs);
-  if (callee.is_main())
-    throw Error(fmt::format("{}: the main graph cannot be called", row.name)).as(codes::graph_inputs);
+        .as(codes::other_graph);
+  if (callee.is_main()) throw Error(fmt::format("{}: the main graph cannot be called", row.name)).as(codes::program);
   std::unordered_set<const Graph*> seen;
   const bool recursive = &callee == &caller || (!caller.call_sites().empty() && reaches(&callee, &caller, seen));
   if (recursive)
     throw Error(fmt::format("{}: {} cannot call {}: graphs are not recursive", row.name, shown(caller), shown(callee)))
-        .as(codes::graph_inputs);
+        .as(codes::program);
 }
 
 /// Checks the inputs from `first` on against those of the callee.
@@ -97,7 +96,7 @@ void check_branch(const OpRow& row, const Graph& yes, const Graph& no, const Ten
   if (!condition || condition->spec.dtype != DType::boolean || condition->spec.size() != 1)
     throw Error(fmt::format("{}: the condition must be a bool of one element, not {}", row.name,
                             condition ? text(condition->spec) : std::string("none")))
-        .as(codes::graph_inputs);
+        .as(codes::dtype);
   for (const Graph* g : {&yes, &no})
     for (const Tensor* t : g->inputs())
       if (t->by_ref)
@@ -150,7 +149,7 @@ Op* Graph::add_control(const OpRow& row, std::vector<Graph*> called, std::vector
   if (depth > max_depth)
     throw Error(fmt::format("{}: calls of graphs are nested more than {} deep", row.name, max_depth),
                 {"inline some of the graphs, or use repeat"})
-        .as(codes::graph_inputs);
+        .as(codes::program);
 
   Op* op = new_op(row, std::move(inputs), std::move(attrs));
   depth_ = depth;

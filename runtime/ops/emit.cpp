@@ -85,8 +85,7 @@ std::vector<Expr> GraphEmitter::make(const OpRow& row, std::vector<Expr> operand
 Expr EagerEmitter::constant(Array value, std::string_view) { return Expr(*this, std::move(value)); }
 
 std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
-  if (!row.kernel)
-    throw Error(fmt::format("{} works on tensors of a graph, not on arrays", row.name)).as(codes::no_value_yet);
+  if (!row.kernel) throw Error(fmt::format("{} works on tensors of a graph, not on arrays", row.name)).as(codes::type);
 
   std::vector<Array> in(operands.size());
   for (size_t i = 0; i < operands.size(); ++i)

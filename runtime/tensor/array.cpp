@@ -167,7 +167,7 @@ Array Array::rows(int64_t begin, int64_t end) const {
   if (rank() == 0) throw Error("a scalar has no rows").as(codes::shape);
   int64_t count = spec_.shape[0];
   if (begin < 0 || end < begin || end > count)
-    throw Error(fmt::format("rows {} to {} are outside {}", begin, end, text(spec_)));
+    throw Error(fmt::format("rows {} to {} are outside {}", begin, end, text(spec_))).as(codes::index);
   Array a = *this;
   a.spec_.shape[0] = end - begin;
   a.spec_.meta_shape.clear();

@@ -11,7 +11,7 @@ namespace pxl {
 
 Rewritten repeat_graph(const Ir& from, int64_t count) {
   if (count < 0)
-    throw Error("repeat_graph: the count must be at least 0, got " + std::to_string(count)).as(codes::gradient);
+    throw Error("repeat_graph: the count must be at least 0, got " + std::to_string(count)).as(codes::value);
   Rebuild rebuild(from);
   Ir& ir = *rebuild.result.ir;
   const BuildStateGuard guard(ir);
