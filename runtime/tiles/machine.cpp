@@ -16,15 +16,16 @@ namespace pxl::tiles {
 
 namespace {
 
-Machine mk2() {
+/// What all chips of the second generation have in common; they differ in their clocks.
+Machine second_generation(std::string_view name, std::string_view chip, int64_t clock) {
   Machine m;
-  m.name = "mk2";
-  m.chip = "Colossus Mk2 GC200";
+  m.name = name;
+  m.chip = chip;
   m.tiles = 1472;
   m.workers = 6;
   m.memory = 638'976;
   m.executable = 212'992;
-  m.clock = 1'330'000'000;
+  m.clock = clock;
   m.exchange_bytes = 4;
   m.exchange_pair_bytes = 8;
   m.exchange_efficiency = 83;
@@ -46,14 +47,11 @@ Machine mk2() {
   return m;
 }
 
-Machine mk1() {
-  Machine m = mk2();
-  m.name = "mk1";
-  m.chip = "Colossus Mk1 GC2";
+Machine first_generation() {
+  Machine m = second_generation("mk1", "Colossus Mk1 GC2", 1'600'000'000);
   m.tiles = 1216;
   m.memory = 262'144;
   m.executable = 131'072;
-  m.clock = 1'600'000'000;
   m.units_f16_f16 = 8;
   m.units_f32 = 8;
   m.units_f8 = 0;
@@ -61,24 +59,15 @@ Machine mk1() {
 }
 
 Machine bow() {
-  Machine m = mk2();
-  m.name = "bow";
-  m.chip = "Bow IPU";
-  m.clock = 1'850'000'000;
+  Machine m = second_generation("bow", "Bow IPU", 1'850'000'000);
   m.units_f8 = 0;
   return m;
 }
 
-Machine c600() {
-  Machine m = mk2();
-  m.name = "c600";
-  m.chip = "C600 (Mk2 with FP8)";
-  m.clock = 1'500'000'000;
-  return m;
-}
-
 const std::array<Machine, 4>& table() {
-  static const std::array<Machine, 4> machines = {mk1(), mk2(), bow(), c600()};
+  static const std::array<Machine, 4> machines = {first_generation(),
+                                                  second_generation("mk2", "Colossus Mk2 GC200", 1'330'000'000), bow(),
+                                                  second_generation("c600", "C600 (Mk2 with FP8)", 1'500'000'000)};
   return machines;
 }
 

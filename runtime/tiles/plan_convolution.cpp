@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "runtime/tiles/plan.hpp"
+#include "runtime/tiles/plan_partition.hpp"
 #include "runtime/tiles/window.hpp"
 
 namespace pxl::tiles {
@@ -96,8 +96,7 @@ void add_product(const Machine& m, const Problem& p, const Block& b, int64_t use
   const ProductCost product = product_cycles(m, laid_out);
   if (rows + product.cycles <= loop && (kernel == 1 || copied <= m.memory / 2)) {
     plan.compute(m, "Rearrange", rows, used);
-    plan.compute(m, product.vertex == ProductVertex::amp ? "ConvPartial1x1Out" : "ConvPartialHorizontalMac",
-                 product.cycles, used, state);
+    plan.compute(m, vertex_name(product.vertex), product.cycles, used, state);
     if (kernel > 1) plan.temp_bytes += copied;
   } else {
     plan.compute(m, "ConvPartialnx1", loop, used, state + 8 * kernel);
@@ -126,35 +125,15 @@ void lay_out(const Machine& m, const Problem& p, const Cut& c, OpPlan& plan) {
   const int64_t own = saturating_product(saturating_product(b.groups * reads, b.batch), div_up(from, c.first)) *
                       p.operand_bytes / data_sharers;
   if (p.widened) plan.compute(m, "Cast", cast_cycles(m, (own + other / other_sharers) / p.operand_bytes, 1, 2), used);
-  Traffic gather;
-  const int64_t data_in = std::max<int64_t>(0, data - own), other_in = other - other / other_sharers;
-  gather.in = data_in + other_in;
-  gather.out = gather.in > 0
-                   ? std::max<int64_t>(p.operand_bytes, (data_in ? own : 0) + (other_in ? other / other_sharers : 0))
-                   : 0;
-  const int64_t line = std::max<int64_t>(1, b.field.empty() ? 1 : b.field.back()) * p.operand_bytes;
-  gather.fragments = div_up(data_in, std::min<int64_t>(256, std::max(line, int64_t{4}))) +
-                     std::max(other_in > 0 ? other_sharers - 1 : 0, div_up(other_in, 256));
-  gather.runs =
-      std::max<int64_t>(1, div_up(data_in, std::max<int64_t>(line, 4)) + (other_in > 0 ? other_sharers - 1 : 0));
-  gather.total = saturating_product(gather.in, used);
-  plan.exchange(m, "operands to where they are used", gather);
-  plan.temp_bytes = data + (other_in ? other : 0);
+  const int64_t line =
+      std::max<int64_t>(4, std::max<int64_t>(1, b.field.empty() ? 1 : b.field.back()) * p.operand_bytes);
+  const int64_t lacks = std::max<int64_t>(0, data - own);
+  const SharedPart rims{lacks, own, div_up(lacks, line), line}, weights = equal_shares(other, other_sharers);
+  plan.exchange(m, "operands to where they are used", gather(rims, weights, p.operand_bytes, used));
+  plan.temp_bytes = data + (weights.in ? other : 0);
   add_product(m, p, b, used, plan);
   plan.resident_bytes = own + div_up(other, other_sharers);
-  const int64_t sum_bytes = saturating_product(sums, p.partial_bytes);
-  if (partials > 1) {
-    const int64_t mine = div_up(sums, partials);
-    const int64_t arrives = plan.sum_partials(m, "partial sums", partials, sums, p.partial_bytes, p.out_bytes, used);
-    plan.temp_bytes = std::max(plan.temp_bytes + sum_bytes, sum_bytes + arrives);
-    plan.resident_bytes += mine * p.out_bytes;
-  } else {
-    if (p.partial_bytes != p.out_bytes) {
-      plan.compute(m, "Cast", cast_cycles(m, sums, p.partial_bytes, p.out_bytes), used);
-      plan.temp_bytes += sum_bytes;
-    }
-    plan.resident_bytes += sums * p.out_bytes;
-  }
+  finish_product(m, plan, partials, sums, p.partial_bytes, p.out_bytes, used);
 }
 
 /// Cuts [batch, groups x channels, first spatial axis, ...].
@@ -197,31 +176,26 @@ void plan_convolution(const PlanRequest& r) {
   const auto columns = part_counts(p.columns, p.weights ? product_depth_grain(p.operand_bytes) : grain, m.tiles);
   std::vector<OpPlan> found;
   for (const int64_t g : groups) {
-    if (g * 8 < std::min(p.groups, m.tiles)) continue;
+    if (!deals_out(g, p.groups, m)) continue;
     for (const int64_t batch : batches) {
       // Spatial axes are cut where the batch is dealt out already.
       const auto firsts = batch * 2 > p.batch ? part_counts(first, 1, m.tiles) : std::vector<int64_t>{1};
       for (const int64_t h : firsts)
         for (const int64_t depth : depths) {
           if (saturating_product(g * batch, h * depth) > m.tiles) break;
-          int taken = 0;
-          for (auto n = columns.rbegin(); n != columns.rend() && taken < 3; ++n) {
-            const Cut cut{g, batch, h, depth, *n};
-            if (cut.tiles() > m.tiles) continue;
-            ++taken;
+          for_largest(columns, g * batch * h * depth, m, [&](int64_t n) {
+            const Cut cut{g, batch, h, depth, n};
             OpPlan plan = r.start("gather all");
             lay_out(m, p, cut, plan);
-            const auto beats = [](const OpPlan& a, const OpPlan& b) {
-              return a.cycles <= b.cycles && a.temp_bytes <= b.temp_bytes && a.resident_bytes <= b.resident_bytes;
+            const auto beats = [](const OpPlan& x, const OpPlan& y) {
+              return x.cycles <= y.cycles && x.temp_bytes <= y.temp_bytes && x.resident_bytes <= y.resident_bytes;
             };
-            if (std::any_of(found.begin(), found.end(), [&](const OpPlan& k) { return beats(k, plan); })) continue;
-            std::erase_if(found, [&](const OpPlan& k) { return beats(plan, k); });
-            set_layouts(r, p, cut, plan);
+            if (!keep_unbeaten(found, plan, beats)) return;
             const Block b = block_of(p, cut);
-            plan.text = fmt::format("{} x {} x {} x {} x {} parts: {} of {} channels in, {} out, field {}", g, batch, h,
-                                    depth, *n, b.batch, b.depth, b.columns, fmt::join(b.field, " x "));
-            found.push_back(std::move(plan));
-          }
+            set_layouts(r, p, cut, found.back());
+            found.back().text = fmt::format("{} x {} x {} x {} x {} parts: {} of {} channels in, {} out, field {}", g,
+                                            batch, h, depth, n, b.batch, b.depth, b.columns, fmt::join(b.field, " x "));
+          });
         }
     }
   }

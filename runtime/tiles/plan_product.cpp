@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "runtime/tiles/plan.hpp"
+#include "runtime/tiles/plan_partition.hpp"
 
 namespace pxl::tiles {
 
@@ -101,40 +101,27 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
   const int64_t a_sharers = c.cut.columns, b_sharers = c.cut.rows;
   ProductVertex vertex{};
   const ProductShape state{b.groups, b.rows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
-  const auto vertex_name = [&] {
-    return vertex == ProductVertex::amp   ? std::string_view("ConvPartial1x1Out")
-           : vertex == ProductVertex::mac ? std::string_view("ConvPartialHorizontalMac")
-                                          : std::string_view("OuterProduct");
-  };
-  // What follows a product of `n` sums on each tile; returns the bytes that it takes besides the sums.
-  const auto finish = [&](OpPlan& to, int64_t n) {
-    if (c.cut.depth > 1) return to.sum_partials(m, "partial sums", c.cut.depth, n, p.partial_bytes, p.out_bytes, used);
-    if (p.partial_bytes != p.out_bytes) to.compute(m, "Cast", cast_cycles(m, n, p.partial_bytes, p.out_bytes), used);
-    return int64_t{0};
-  };
   const bool partials = c.cut.depth > 1 || p.partial_bytes != p.out_bytes;
   if (p.widened)
     plan.compute(m, "Cast", cast_cycles(m, (a_bytes / a_sharers + b_bytes / b_sharers) / p.operand_bytes, 1, 2), used);
   if (c.serial > 1) {
-    const int64_t a_in = a_bytes - a_bytes / a_sharers, b_own = div_up(b_bytes, b_sharers);
-    if (a_in > 0)
-      plan.exchange(m, "left operand to where it is used",
-                    {a_in, std::max(p.operand_bytes, a_bytes / a_sharers), pieces(a_sharers - 1, a_in), a_in * used,
-                     a_sharers % 2 == 0, a_sharers - 1, 1});
+    const int64_t b_own = div_up(b_bytes, b_sharers);
+    const SharedPart a = equal_shares(a_bytes, a_sharers);
+    Traffic left = gather(a, {}, p.operand_bytes, used);
+    left.paired = a_sharers % 2 == 0;
+    plan.exchange(m, "left operand to where it is used", left);
     Block step = b;
     step.columns = div_up(b.columns, c.serial);
-    const int64_t b_step = div_up(b_bytes, c.serial), b_in = b_step - b_step / b_sharers;
+    const int64_t b_step = div_up(b_bytes, c.serial);
+    const SharedPart right = equal_shares(b_step, b_sharers);
     const int64_t step_sums = b.groups * b.rows * step.columns;
     OpPlan once;  // of the loop
     once.compute(m, "DynamicSlice", slice_cycles(m, div_up(b_own, c.serial * p.operand_bytes), p.operand_bytes), used);
-    if (b_in > 0)
-      once.exchange(m, "a part of the right operand to where it is used",
-                    {b_in, std::max(p.operand_bytes, b_step / b_sharers), pieces(b_sharers - 1, b_in), b_in * used,
-                     false, b_sharers - 1, 1});
+    once.exchange(m, "a part of the right operand to where it is used", gather(right, {}, p.operand_bytes, used));
     const int64_t cycles = on_tile(m, p, step, &vertex);
     const ProductShape shape{b.groups, b.rows, b.depth, step.columns, p.operand_bytes, p.partial_bytes};
-    once.compute(m, vertex_name(), cycles, used, amp_state_bytes(m, shape));
-    const int64_t arrives = finish(once, step_sums);
+    once.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, shape));
+    const int64_t arrives = finish_sums(m, once, c.cut.depth, step_sums, p.partial_bytes, p.out_bytes, used);
     once.compute(m, "DynamicUpdate", slice_cycles(m, div_up(step_sums, c.cut.depth), p.out_bytes), used);
     for (int64_t i = 0; i < c.serial; ++i) plan.steps.insert(plan.steps.end(), once.steps.begin(), once.steps.end());
     plan.cycles += c.serial * once.cycles;
@@ -144,25 +131,18 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
     plan.state_bytes += once.state_bytes;
     plan.tiles = std::max(plan.tiles, once.tiles);
     plan.temp_bytes =
-        (a_in ? a_bytes : 0) + (b_in ? b_step : 0) + (partials ? step_sums * p.partial_bytes : 0) + arrives;
+        (a.in ? a_bytes : 0) + (right.in ? b_step : 0) + (partials ? step_sums * p.partial_bytes : 0) + arrives;
     plan.resident_bytes = div_up(a_bytes, a_sharers) + b_own + div_up(sums, c.cut.depth) * p.out_bytes;
     return;
   }
   if (c.shifts == 1) {
-    Traffic gather;
-    const int64_t a_in = a_bytes - a_bytes / a_sharers, b_in = b_bytes - b_bytes / b_sharers;
-    gather.in = a_in + b_in;
-    gather.out = (a_in ? a_bytes / a_sharers : 0) + (b_in ? b_bytes / b_sharers : 0);
-    if (gather.in > 0) gather.out = std::max<int64_t>(gather.out, p.operand_bytes);
-    gather.runs = (a_in ? a_sharers - 1 : 0) + (b_in ? b_sharers - 1 : 0);
-    gather.sends = (a_in > 0) + (b_in > 0);
-    gather.fragments = gather.in > 0 ? pieces(gather.runs, gather.in) : 0;
-    gather.total = gather.in * used;
-    gather.paired = a_sharers % 2 == 0 && a_in > 0 && b_in == 0;
-    plan.exchange(m, "operands to where they are used", gather);
+    const SharedPart a = equal_shares(a_bytes, a_sharers), other = equal_shares(b_bytes, b_sharers);
+    Traffic both = gather(a, other, p.operand_bytes, used);
+    both.paired = a_sharers % 2 == 0 && a.in > 0 && other.in == 0;
+    plan.exchange(m, "operands to where they are used", both);
     const int64_t cycles = on_tile(m, p, b, &vertex);
-    plan.compute(m, vertex_name(), cycles, used, amp_state_bytes(m, state));
-    plan.temp_bytes = (a_in ? a_bytes : 0) + (b_in ? b_bytes : 0);
+    plan.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, state));
+    plan.temp_bytes = (a.in ? a_bytes : 0) + (other.in ? b_bytes : 0);
     plan.resident_bytes = div_up(a_bytes, a_sharers) + div_up(b_bytes, b_sharers);
   } else {
     Block step = b;
@@ -175,12 +155,12 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
     shift.fragments = pieces(shift.runs, shift.in);
     shift.total = shift.in * used;
     const int64_t cycles = on_tile(m, p, step, &vertex);
-    plan.compute(m, vertex_name(), cycles, used, amp_state_bytes(m, state));
+    plan.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, state));
     for (int64_t i = 1; i < c.shifts; ++i) {
       // The loop's code and vertices stand once.
       const int64_t code = plan.code_bytes, held = plan.state_bytes, phases = plan.phases, steps = plan.control_steps;
       plan.exchange(m, "rotate pieces to the neighbour", shift);
-      plan.compute(m, vertex_name(), cycles, used);
+      plan.compute(m, vertex_name(vertex), cycles, used);
       plan.state_bytes = held;
       if (i > 1) plan.code_bytes = code, plan.phases = phases, plan.control_steps = steps;
     }
@@ -188,9 +168,7 @@ void lay_out(const Machine& m, const Problem& p, const Candidate& c, OpPlan& pla
     plan.resident_bytes = (c.shift_a ? a_piece : a_bytes) + (c.shift_b ? b_piece : b_bytes);
     plan.replicated_bytes = plan.resident_bytes - div_up(a_bytes, a_sharers) - div_up(b_bytes, b_sharers);
   }
-  const int64_t arrives = finish(plan, sums), sum_bytes = partials ? sums * p.partial_bytes : 0;
-  plan.temp_bytes = std::max(plan.temp_bytes + sum_bytes, sum_bytes + arrives);
-  plan.resident_bytes += div_up(sums, c.cut.depth) * p.out_bytes;
+  finish_product(m, plan, c.cut.depth, sums, p.partial_bytes, p.out_bytes, used);
 }
 
 std::string text_of(const Problem& p, const Candidate& c) {
@@ -250,26 +228,20 @@ void plan_product(const PlanRequest& r) {
     const auto beats = [](const Candidate& a, const Candidate& b) {
       return a.family() == b.family() && a.cycles <= b.cycles && a.temp <= b.temp && a.resident <= b.resident;
     };
-    if (std::any_of(best.begin(), best.end(), [&](const Candidate& k) { return beats(k, c); })) return;
-    std::erase_if(best, [&](const Candidate& k) { return beats(c, k); });
-    best.push_back(c);
+    keep_unbeaten(best, c, beats);
   };
   const int64_t columns_grain = product_column_grain(m, p.operand_bytes, p.partial_bytes);
   const auto groups = part_counts(p.groups, 1, m.tiles), rows = part_counts(p.rows, 1, m.tiles);
   const auto depths = part_counts(p.depth, product_depth_grain(p.operand_bytes), 64);
   const auto columns = part_counts(p.columns, columns_grain, m.tiles);
   for (auto g = groups.rbegin(); g != groups.rend(); ++g) {
-    // Groups that could be dealt out are, unless tiles are short.
-    if (*g * 8 < std::min(p.groups, m.tiles)) continue;
+    if (!deals_out(*g, p.groups, m)) continue;
     for (const int64_t row : rows) {
       if (*g * row > m.tiles) break;
       for (const int64_t depth : depths) {
         if (*g * row * depth > m.tiles) break;
-        int taken = 0;
-        for (auto n = columns.rbegin(); n != columns.rend() && taken < 3; ++n) {
-          const Cut cut{*g, row, depth, *n};
-          if (cut.tiles() > m.tiles) continue;
-          ++taken;
+        for_largest(columns, *g * row * depth, m, [&](int64_t n) {
+          const Cut cut{*g, row, depth, n};
           offer({.cut = cut});
           // Where a part needs much, its columns may be taken one after the other.
           const Block part = block_of(p, cut);
@@ -292,7 +264,7 @@ void plan_product(const PlanRequest& r) {
             if (b) offer({.cut = cut, .shifts = shifts, .shift_a = false, .shift_b = true});
             if (a) offer({.cut = cut, .shifts = shifts, .shift_a = true, .shift_b = false});
           }
-        }
+        });
       }
     }
   }

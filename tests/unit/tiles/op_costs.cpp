@@ -1,0 +1,64 @@
+// One loop over the op table: whatever computes something costs something, and its steps say what.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "runtime/tiles/plan.hpp"
+#include "tests/unit/ops/samples.hpp"
+#include "tests/unit/tiles/consistent.hpp"
+#include "tests/unit/tiles/programs.hpp"
+
+using namespace pxl;
+using namespace pxl::tiles;
+using namespace pxl::tiles::test;
+
+namespace {
+
+/// Families whose ops are no work of their own: views have the bytes of their operand, calls those of what they call.
+bool costs_nothing(TileFamily family) { return family == TileFamily::view || family == TileFamily::control; }
+
+}  // namespace
+
+TEST_CASE("every op of the table has a cost") {
+  std::set<std::string_view> ops;
+  for (const OpRow* row : op_table()) {
+    if (row->role != Role::compute && row->role != Role::composite) continue;
+    for (const DType dtype : {DType::float32, DType::float16}) {
+      CAPTURE(row->name);
+      CAPTURE(name(dtype));
+      Ir ir;
+      GraphEmitter graph(ir.main());
+      try {
+        OpArgs args;
+        args.values.resize(row->params.size());
+        const pxl::test::Sample sample = pxl::test::sample_for(*row, dtype);
+        for (size_t i = 0; i < sample.operands.size(); ++i)
+          if (sample.operands[i]) args.values[i] = graph.of(ir.main().add_variable(*sample.operands[i], "v"));
+        for (const auto& [key, attr] : sample.attrs) args.values[param_index(*row, key)] = attr;
+        graph.emit(*row, std::move(args));
+      } catch (const Error&) {
+        // Some ops take no float16.
+        CHECK(dtype == DType::float16);
+        continue;
+      }
+      const Report r = report(ir, "mk2,tiles=4");
+      check_consistent(r);
+      CHECK((row->role == Role::composite || !r.ops.empty()));
+      size_t at = 0;
+      for (const Op* op : schedule_order(ir.main())) {
+        const ReportOp& o = r.ops[at++];
+        CAPTURE(o.name);
+        ops.insert(op->row->name);
+        if (costs_nothing(op->row->tiles.family)) continue;
+        CHECK(o.cycles.total() > 0);
+        CHECK(o.alternatives.size() > 0);
+      }
+    }
+  }
+  // Nothing of the table is left out: composites are there as the ops that they are made of.
+  for (const OpRow* row : op_table())
+    if (row->role == Role::compute) {
+      CAPTURE(row->name);
+      CHECK(ops.count(row->name) == 1);
+    }
+}
