@@ -40,6 +40,48 @@ class Protocol(jkt.KernelTests):
         self.assertIn("float32[2, 2]", data["text/html"])
         self.assertIn("1.", data["text/plain"])
 
+    def data_of(self, code):
+        reply, messages = self.results(code)
+        self.assertEqual(reply["status"], "ok", reply)
+        return [m["content"]["data"] for m in messages if m["msg_type"] in ("execute_result", "display_data", "update_display_data")]
+
+    def test_graphs_are_drawn(self):
+        import shutil, xml.etree.ElementTree
+        code = "from nn import Linear\\nfacts, graph = Linear(3).create_graph(float32[2, 4])\\n"
+        for value, op in (("graph", "MatMul"), ("autodiff(graph)", "ReduceSum")):
+            data, = self.data_of(code + value)
+            if shutil.which("dot"):
+                picture = xml.etree.ElementTree.fromstring(data["image/svg+xml"])
+                self.assertTrue(picture.tag.endswith("svg"))
+                self.assertIn(op, "".join(picture.itertext()))
+
+    def test_long_tables_are_cut(self):
+        data, = self.data_of("array([[r * 1000 + c for c in range(50)] for r in range(100)])")
+        self.assertLessEqual(data["text/html"].count("<tr>"), 21)
+        self.assertLessEqual(data["text/html"].count("<td"), 21 * 13)
+        for part in ("…", ">99049<", "int32[100, 50]"):
+            self.assertIn(part, data["text/html"])
+
+    def test_a_chart_takes_the_place_of_the_one_before(self):
+        self.flush_channels()
+        reply, messages = self.results("for i in range(3) { plot([1, 2, i], title = \\"loss\\") }")
+        kinds = [m["msg_type"] for m in messages if "display_data" in m["msg_type"]]
+        self.assertEqual(kinds, ["display_data", "update_display_data", "update_display_data"])
+
+    def test_completion_within_a_word(self):
+        self.results("numbers = [1]")
+        self.kc.complete("y = numb.append(2)", 8)
+        content = self.kc.get_shell_msg(timeout=10)["content"]
+        self.assertIn("numbers", content["matches"])
+        self.assertEqual((content["cursor_start"], content["cursor_end"]), (4, 8))
+
+    def test_an_error_says_where_and_of_which_kind(self):
+        reply, messages = self.results("x = 1\\ny = x + nothing_here")
+        text = "\\n".join(reply["traceback"])
+        self.assertEqual(reply["ename"], "unknown-name")
+        for part in (":2:9:", "nothing_here", "unknown-name"):
+            self.assertIn(part, text)
+
     def test_output_in_order(self):
         reply, messages = self.results("for i in range(3) { print(i) }")
         text = "".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream")

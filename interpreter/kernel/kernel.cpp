@@ -7,6 +7,7 @@
 
 #include "interpreter/kernel/positions.hpp"
 #include "interpreter/kernel/rich.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl::kernel {
@@ -110,8 +111,10 @@ json Kernel::execute_request_impl(int number, const std::string& code, bool sile
       std::vector<std::string> lines;
       for (const Diagnostic& d : outcome.diagnostics) lines.push_back(render(d, true));
       const std::string what = outcome.diagnostics.empty() ? "failed" : outcome.diagnostics.front().message;
-      if (!silent) publish_execution_error("Error", what, lines);
-      return error_reply("Error", what, json(lines));
+      // As a notebook's tools print it: "shape: matmul: inner dimensions differ ...".
+      const std::string kind(outcome.diagnostics.empty() ? codes::internal : code_of(outcome.diagnostics.front()));
+      if (!silent) publish_execution_error(kind, what, lines);
+      return error_reply(kind, what, json(lines));
     }
     case Outcome::Kind::exited:
       return xeus::create_successful_reply(json::array({{{"source", "ask_exit"}, {"keepkernel", false}}}),

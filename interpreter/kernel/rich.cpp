@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/elaborate/gradients.hpp"
 #include "interpreter/elaborate/graphs.hpp"
 #include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/markup.hpp"
@@ -57,9 +58,9 @@ nlohmann::json rich(Engine&, const Value& value, const std::string& shown) {
   if (const Array* array = value.as_array()) {
     if (std::string html = table_of(*array); !html.empty()) bundle["text/html"] = html;
   }
-  if (auto* graph = value.as<GraphObject>(); graph && can_draw()) {
+  if ((value.as<GraphObject>() || value.as<GradGraphObject>()) && can_draw()) {
     try {
-      bundle["image/svg+xml"] = draw(dot_text(*graph->graph), "svg");
+      bundle["image/svg+xml"] = draw(dot_text(*to_graph(value, "display")->graph), "svg");
     } catch (const Error&) {
       // The schedule says the same.
     }

@@ -29,7 +29,7 @@ code { padding: .1em .3em; } pre { padding: .7rem .9rem; overflow-x: auto; } pre
   border-left: 3px solid var(--line); border-radius: 0; margin-top: -.3rem; color: var(--soft); }
 table { border-collapse: collapse; margin: .6rem 0; } td { padding: .2rem 1.2rem .2rem 0; vertical-align: top; }
 td:first-child { font: .88rem/1.75 ui-monospace, monospace; color: var(--soft); white-space: nowrap; }
-h3 { font-size: .95rem; margin: 1rem 0 .3rem; color: var(--soft); }
+h3 { font-size: .95rem; margin: 1rem 0 .6rem; color: var(--soft); }
 .k { color: var(--keyword); } .s { color: var(--string); } .n { color: var(--number); } .c { color: var(--comment); }
 )";
 
@@ -78,7 +78,10 @@ std::string inline_text(std::string_view text) {
 std::string documentation(std::string_view doc) {
   std::string out, paragraph, program;
   const auto end_paragraph = [&] {
-    if (!paragraph.empty()) out += fmt::format("<p>{}</p>\n", inline_text(paragraph));
+    std::string text = inline_text(paragraph);
+    // A line that ends with its sentence was meant to end there.
+    for (size_t at = 0; (at = text.find(".\n", at)) != text.npos;) text.replace(at, 2, ".<br>\n"), at += 2;
+    if (!paragraph.empty()) out += fmt::format("<p>{}</p>\n", text);
     paragraph.clear();
   };
   const auto end_program = [&] {
