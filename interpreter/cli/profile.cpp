@@ -1,5 +1,6 @@
 // `pxl profile`: what a script's programs would cost on an IPU.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -111,9 +112,11 @@ std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::stri
   options.options = parse_options(script, scan_options(*tree), script_options);
   options.program_name = script;
   std::vector<tiles::Report> reports;
+  std::vector<std::string> made;  // names of programs
   std::string source = script;
   for (const std::string& word : script_options) source += " " + word;
   options.on_session = [&](const Ir& ir) {
+    if (std::find(made.begin(), made.end(), ir.name()) == made.end()) made.push_back(ir.name());
     if (!wanted.empty() && ir.name() != wanted) return;
     reports.push_back(tiles::estimate(ir.main(), estimating));
     reports.back().source = source;
@@ -124,9 +127,10 @@ std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::stri
   Interpreter interpreter(std::move(options));
   bind_tool_builtins(interpreter);
   interpreter.run_file(tree);
+  if (made.empty()) throw Error(fmt::format("profile: {} makes no session, so there is no program to profile", script));
   if (reports.empty())
-    throw Error(wanted.empty() ? fmt::format("profile: {} makes no session, so there is no program to profile", script)
-                               : fmt::format("profile: {} makes no session of a program {}", script, wanted));
+    throw Error(fmt::format("profile: {} makes no session of a program {}", script, wanted),
+                {fmt::format("its programs: {}", fmt::join(made, ", "))});
   return reports;
 }
 

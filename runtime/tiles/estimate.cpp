@@ -26,20 +26,28 @@ Report plan(const Graph& graph, const EstimateOptions& options) {
   return report;
 }
 
+/// The next lower power of two, or memory of a built-in machine's tile.
+uint64_t limit_below(uint64_t bytes) {
+  uint64_t limit = std::bit_floor(bytes - 1);
+  for (const Machine& m : machine_table())
+    if (const auto memory = static_cast<uint64_t>(m.memory); memory < bytes) limit = std::max(limit, memory);
+  return limit;
+}
+
 }  // namespace
 
 Report estimate(const Graph& graph, const EstimateOptions& options) {
   Report best = plan(graph, options);
   // Neither the plans that are kept nor the search nor the fitting are exact, so a tighter limit may happen to lead to
-  // a faster schedule, which fits here as well. The limits are the powers of two below this machine's memory, so that
-  // what a smaller machine finds a larger one finds, too.
+  // a faster schedule, which fits here as well. The limits do not depend on this machine's memory, so that what a
+  // smaller machine finds a larger one finds, too.
   EstimateOptions tighter = options;
   auto limit = static_cast<uint64_t>(options.machine.memory);
   int64_t needed = std::max(best.search.unrefused, best.tiles[static_cast<size_t>(best.fullest_tile)].total);
   bool fits = best.fits;
   while (fits && needed > 0) {
     // The largest at which anything is different.
-    limit = std::bit_floor(std::min(limit, static_cast<uint64_t>(needed)) - 1);
+    limit = limit_below(std::min(limit, static_cast<uint64_t>(needed)));
     tighter.machine.memory = static_cast<int64_t>(limit);
     tighter.machine.executable = std::min(options.machine.executable, tighter.machine.memory);
     Report other = plan(graph, tighter);

@@ -211,7 +211,9 @@ Machine parse_machine(std::string_view text) {
         std::vector<std::string> names;
         for (const Machine& m : table()) names.push_back(m.name);
         const std::string hint = did_you_mean(std::string(word), names);
-        throw Error(fmt::format("machine: there is no machine `{}`{}", word, hint.empty() ? "" : "; " + hint),
+        throw Error(word.empty()
+                        ? std::string("machine: a name or KEY=VALUE is missing")
+                        : fmt::format("machine: there is no machine `{}`{}", word, hint.empty() ? "" : "; " + hint),
                     {fmt::format("machines: {}; then constants as KEY=VALUE: \"mk2,tiles=736,clock=1.5G\"",
                                  fmt::join(names, ", "))},
                     Fault::usage);

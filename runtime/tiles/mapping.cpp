@@ -152,7 +152,6 @@ void Mapping::enumerate(int key) {
   bool empty = site.out.empty() && family.family != TileFamily::host;
   for (const TensorSpec& t : site.out) empty = empty || t.size() == 0;
   if (!empty) family.plan(request);
-  search.plans += static_cast<int64_t>(plans.size());
   if (plans.empty()) {
     // Nothing to do: no elements.
     OpPlan none = request.start("nothing");
@@ -160,6 +159,7 @@ void Mapping::enumerate(int key) {
     for (const TensorSpec& t : site.out) none.out.push_back(request.layout(linear_layout(options_.machine, t)));
     plans.push_back(std::move(none));
   }
+  search.plans += static_cast<int64_t>(plans.size());
   const int64_t share = std::max<int64_t>(1, planning.available_memory_permille);
   for (const OpPlan& p : plans)
     search.unrefused = std::max(search.unrefused, div_up(saturating_product(p.held(), 1000), share));

@@ -4,9 +4,28 @@
 #include <cstdlib>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/ops/table.hpp"
 #include "runtime/tiles/estimate.hpp"
 
 namespace pxl::tiles {
+
+namespace {
+
+/// A name of an op, or the number of one; refuses what no op is called.
+const std::string& known_op(const std::string& word) {
+  if (!word.empty() && word.find_first_not_of("0123456789") == word.npos) return word;
+  std::vector<std::string> names;
+  for (const OpRow* row : op_table()) {
+    if (word == row->schedule || word == row->name) return word;
+    if (!row->schedule.empty()) names.emplace_back(row->schedule);
+  }
+  const std::string hint = did_you_mean(word, names);
+  throw Error(fmt::format("available-memory-proportion: no op is called `{}`{}", word, hint.empty() ? "" : "; " + hint),
+              {"ops as schedules print them: MatMul=0.3 by name, 107=0.1 by id"}, Fault::usage);
+}
+
+}  // namespace
 
 void parse_memory_proportions(std::string_view given, EstimateOptions& options) {
   std::string rest(given);
@@ -25,7 +44,7 @@ void parse_memory_proportions(std::string_view given, EstimateOptions& options) 
     if (equals == word.npos)
       options.plan.available_memory_permille = proportion(word);
     else
-      options.op_memory.emplace_back(word.substr(0, equals), proportion(word.substr(equals + 1)));
+      options.op_memory.emplace_back(known_op(word.substr(0, equals)), proportion(word.substr(equals + 1)));
     if (comma == rest.npos) return;
     rest.erase(0, comma + 1);
   }

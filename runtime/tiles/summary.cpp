@@ -20,6 +20,11 @@ std::string share(int64_t part, int64_t whole) {
   return whole > 0 ? fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole)) : "0 %";
 }
 
+std::string counted(int64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", grouped(n), what, n == 1 ? "" : "s");
+}
+std::string counted(size_t n, std::string_view what) { return counted(static_cast<int64_t>(n), what); }
+
 std::string time_text(double microseconds) {
   if (microseconds >= 1e6) return fmt::format("{:.3f} s", microseconds / 1e6);
   if (microseconds >= 1e3) return fmt::format("{:.3f} ms", microseconds / 1e3);
@@ -30,7 +35,7 @@ std::string time_text(double microseconds) {
 
 std::string summary_text(const Report& r, size_t top) {
   const Machine& m = r.machine;
-  std::string s = fmt::format("{} on {} ({} tiles of {} bytes at {:.3f} GHz)\n", r.program, m.name, grouped(m.tiles),
+  std::string s = fmt::format("{} on {} ({} of {} bytes at {:.3f} GHz)\n", r.program, m.name, counted(m.tiles, "tile"),
                               grouped(m.memory), static_cast<double>(m.clock) / 1e9);
   const int64_t device = r.cycles.device();
   s += fmt::format("\n  {} cycles a run, {}, {:.1f} runs a second; without the host link\n", grouped(device),
@@ -46,8 +51,9 @@ std::string summary_text(const Report& r, size_t top) {
                      grouped(r.host_bytes));
   s += fmt::format("  {} floating-point operations, {} of the peak in float16; {} bytes exchanged\n", grouped(r.flops),
                    share(r.useful_permille, 1000), grouped(r.exchanged_bytes));
-  s += fmt::format("  {} ops in {} graphs share {} plans of {} looked at; {} plans gave way to fit\n", r.ops.size(),
-                   r.graphs.size(), r.search.keys, grouped(r.search.plans), r.search.moves);
+  s += fmt::format("  {} in {} share {} of {} looked at; {} gave way to fit\n", counted(r.ops.size(), "op"),
+                   counted(r.graphs.size(), "graph"), counted(r.search.keys, "plan"), grouped(r.search.plans),
+                   counted(r.search.moves, "plan"));
 
   if (!r.timeline_complete)
     s += fmt::format("  the run has more steps than are kept: page and trace show the first {}\n",
@@ -57,8 +63,8 @@ std::string summary_text(const Report& r, size_t top) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return r.ops[a].total_cycles > r.ops[b].total_cycles; });
-  s += fmt::format("\n  the most expensive of {} ops\n  {:>14} {:>7} {:>6}  {:24} plan\n", r.ops.size(), "cycles",
-                   "share", "runs", "op");
+  s += fmt::format("\n  the most expensive of {}\n  {:>14} {:>7} {:>6}  {:24} plan\n", counted(r.ops.size(), "op"),
+                   "cycles", "share", "runs", "op");
   for (size_t i = 0; i < std::min(top, order.size()); ++i) {
     const ReportOp& o = r.ops[order[i]];
     if (o.total_cycles == 0) break;

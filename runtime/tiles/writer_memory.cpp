@@ -115,7 +115,7 @@ void Writer::shortages(const std::unordered_map<const Tensor*, int>& tensors) {
     const auto largest = std::max_element(
         kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.second.second < b.second.second; });
     if (largest != kinds.end())
-      s.what += fmt::format("; {} bytes belong to {} ops {}", grouped(largest->second.second), largest->second.first,
+      s.what += fmt::format("; {} bytes belong to {} {}", grouped(largest->second.second), largest->second.first,
                             largest->first);
     r_.shortages.push_back(std::move(s));
   }

@@ -27,7 +27,7 @@ function summarySection() {
     card("Code", fmt.bytes(t.code_bytes), "vertices, exchange and control, all tiles", o && delta(t.code_bytes, o.code_bytes, fmt.bytes)),
     card("Exchanged", fmt.bytes(t.exchanged_bytes), "between tiles, each run", o && delta(t.exchanged_bytes, o.exchanged_bytes, fmt.bytes)),
     card("Waiting", fmt.percent(t.compute_cycles ? t.waiting_cycles / t.compute_cycles : 0), `of compute, for the slowest tile; ${fmt.whole(t.tiles_used)} tiles compute`, o && delta(t.waiting_cycles, o.waiting_cycles, (n) => `${fmt.cycles(n)} cycles`)),
-    card("Useful work", fmt.percent(t.useful), `${fmt.short(t.flops).trim()}FLOP, of the float16 peak`)));
+    card("Useful work", fmt.percent(t.useful), `${fmt.short(t.flops).replace(/\d$/, "$& ")}FLOP, of the float16 peak`)));
   const all = t.cycles + t.host_cycles;
   const split = el("div", { class: "split" }), legend = el("div", { class: "legend" });
   for (const [key, label] of PHASES) {

@@ -57,6 +57,6 @@ TEST_CASE("refused machines say why") {
   CHECK(refusal("tiles=0").find("must be in") != std::string::npos);
   CHECK(refusal("tiles=1e30").find("not a whole number") != std::string::npos);
   CHECK(refusal("tiles=nan").find("not a whole number") != std::string::npos);
-  CHECK(refusal("").find("no machine") != std::string::npos);
+  CHECK(refusal("").find("a name or KEY=VALUE is missing") != std::string::npos);
   CHECK(refusal("mk2,bow").find("no machine") != std::string::npos);
 }
