@@ -14,6 +14,9 @@ PAGE = ROOT / "docs" / "coverage.md"
 SECTIONS = {"A": "Programs, graphs, tensors", "B": "Calls and control flow", "C": "Modules, factories, named trees",
             "D": "Streams and sessions", "E": "Ops", "F": "Gradients and training", "G": "Printing",
             "H": "Data and the host's language"}
+# What the addons have as code for the IPU alone, and what stands for it here.
+CUSTOM = [("`static_spmm` and the other sparse products", "the dense product of the same matrix: `x @ w`, with zeros where nothing is stored"),
+          ("`fp8_mse_scale`", "`fp8_amax_scale`, or a scale of the script's own")]
 TAG = re.compile(r"(?:#|//) covers: ([A-H]\d+(?: [A-H]\d+)*)\s*$", re.M)
 
 
@@ -53,7 +56,9 @@ def page():
                 where = ", ".join(f"[{pathlib.Path(t).stem}](../{t})" for t in found.get(name, []))
                 out.append(f"| {name} | {what} | {where or 'none'} |")
         out.append("")
-    out.pop()
+    out += ["## Custom operations of the IPU", "",
+            "Operations that are programs for the tiles are not there. What takes their place:", ""]
+    out += [f"- {what}: {instead}." for what, instead in CUSTOM]
     return "\n".join(out) + "\n"
 
 

@@ -64,7 +64,7 @@ constexpr Param weights_grad_params[] = {{"g", ParamKind::tensor},      {"x", Pa
 /// The parameters with the scale of float8 operands behind these.
 template <size_t n>
 constexpr std::array<Param, n + 1> with_scale(const Param (&params)[n]) {
-  std::array<Param, n + 1> scaled{params[0], params[1], log2_scale_param};
+  std::array<Param, n + 1> scaled{{params[0], params[1], log2_scale_param}};
   for (size_t i = 2; i < n; ++i) scaled[i + 1] = params[i];
   return scaled;
 }

@@ -138,187 +138,164 @@ constexpr OpRow increment_row = {.name = "increment_mod",
                                  .inplace = "increment_mod_",
                                  .tiles = tile_unary};
 
-constexpr OpRow function(std::string_view name, std::string_view path, std::string_view schedule,
-                         std::string_view output, std::string_view doc, std::string_view formula,
-                         std::string_view example, InferFn infer, TileMap tiles, KernelFn kernel, GradFn gradient,
-                         std::string_view onnx = {}) {
-  OpRow row{};
-  row.name = name;
-  row.path = path;
-  row.schedule = schedule;
-  row.output = output;
-  row.doc = doc;
-  row.formula = formula;
-  row.example = example;
-  row.params = unary_params;
-  row.infer = infer;
-  row.kernel = kernel;
-  row.gradient = gradient;
-  row.pattern = Pattern::elementwise;
+void abs_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, c.dy() * call(c, "sign", c.in(0)));
+}
+void cos_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, -(c.dy() * call(c, "sin", c.in(0))));
+}
+void sin_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, c.dy() * call(c, "cos", c.in(0)));
+}
+void expm1_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, c.dy() * (c.out() + 1.0));
+}
+void log_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, c.dy() / c.in(0));
+}
+void log1p_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, c.dy() / (c.in(0) + 1.0));
+}
+void sqrt_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, c.dy() / (c.out() * 2.0));
+}
+void rsqrt_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, c.dy() * (c.out() / c.in(0) * -0.5));
+}
+void square_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, c.dy() * (c.in(0) * 2.0));
+}
+void reciprocal_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, -(c.dy() * c.emitter().one("square", {c.out()})));
+}
+void tanh_gradient(GradContext& c) { with_output(c, "tanh_grad"); }
+void sigmoid_gradient(GradContext& c) { with_output(c, "sigmoid_grad"); }
+void erf_gradient(GradContext& c) { with_input(c, "erf_grad"); }
+void softplus_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, c.dy() * call(c, "sigmoid", c.in(0)));
+}
+void negate_gradient(GradContext& c) {
+  if (c.wants(0)) c.set(0, -c.dy());
+}
+
+constexpr OpRow function(const RowText& text, InferFn infer, TileMap tiles, KernelFn kernel, GradFn gradient) {
+  OpRow row = described(text, unary_params, infer, kernel, gradient, Pattern::elementwise, tiles);
   row.inplace_ok = true;
-  row.onnx = onnx;
-  row.tiles = tiles;
   return row;
 }
 
-constexpr OpRow
-    rows
-        [] =
-            {
-                function(
-                    "abs", "ops.abs", "Abs", "abs_out", "The absolute value of every element.", "|t|",
-                    "abs(array([-1.5, 0.0, 2.0]))", infer_same_number, tile_negate, unary<Unary::abs>,
-                    [](GradContext& c) {
-                      if (c.wants(0)) c.set(0, c.dy() * call(c, "sign", c.in(0)));
-                    },
-                    "Abs"),
-                function("ceil", "ops.ceil", "Ceil", "ceil_out", "Rounds every element up.", "ceil(t)",
-                         "ceil(array([-1.5, 1.2]))", infer_same_number, tile_unary, unary<Unary::ceil>, zero_gradient,
-                         "Ceil"),
-                function("floor", "ops.floor", "Floor", "floor_out", "Rounds every element down.", "floor(t)",
-                         "floor(array([-1.5, 1.2]))", infer_same_number, tile_unary, unary<Unary::floor>, zero_gradient,
-                         "Floor"),
-                function("round", "ops.round", "Round", "round_out",
-                         "Rounds every element to the nearest integer, halves to even.", "round(t)",
-                         "round(array([-1.5, 0.5, 1.2]))", infer_same_number, tile_unary, unary<Unary::round>,
-                         zero_gradient, "Round"),
-                function("sign", "ops.sign", "Sign", "sign_out", "-1, 0 or 1 by the sign of every element.", "sign(t)",
-                         "sign(array([-1.5, 0.0, 2.0]))", infer_same_number, tile_unary, unary<Unary::sign>,
-                         zero_gradient, "Sign"),
-                function(
-                    "cos", "ops.cos", "Cos", "cos_out", "The cosine of every element, in radians.", "cos t",
-                    "cos(array([0.0, 1.0]))", infer_same_float, tile_trigonometric, unary<Unary::cos>,
-                    [](GradContext& c) {
-                      if (c.wants(0)) c.set(0, -(c.dy() * call(c, "sin", c.in(0))));
-                    },
-                    "Cos"),
-                function(
-                    "sin", "ops.sin", "Sin", "sin_out", "The sine of every element, in radians.", "sin t",
-                    "sin(array([0.0, 1.0]))", infer_same_float, tile_trigonometric, unary<Unary::sin>,
-                    [](GradContext& c) {
-                      if (c.wants(0)) c.set(0, c.dy() * call(c, "cos", c.in(0)));
-                    },
-                    "Sin"),
-                exp_row,
-                in_place_form(exp_row, {"exp_", "ops.exp_", "ExpInplace", "exp_inplace_out"}),
-                function("expm1", "ops.expm1", "Expm1", "expm1_out", "e^t - 1, exact near 0.", "e^t - 1",
-                         "expm1(array([0.0, 1e-3]))", infer_same_float, tile_exp, unary<Unary::expm1>,
-                         [](GradContext& c) {
-                           if (c.wants(0)) c.set(0, c.dy() * (c.out() + 1.0));
-                         }),
-                function(
-                    "log", "ops.log", "Log", "log_out", "The natural logarithm of every element.", "ln t",
-                    "log(array([1.0, 2.0]))", infer_same_float, tile_log, unary<Unary::log>,
-                    [](GradContext& c) {
-                      if (c.wants(0)) c.set(0, c.dy() / c.in(0));
-                    },
-                    "Log"),
-                function("log1p", "ops.log1p", "Log1p", "log1p_out", "ln(1 + t), exact near 0.", "ln(1 + t)",
-                         "log1p(array([0.0, 1e-3]))", infer_same_float, tile_log, unary<Unary::log1p>,
-                         [](GradContext& c) {
-                           if (c.wants(0)) c.set(0, c.dy() / (c.in(0) + 1.0));
-                         }),
-                {.name = "log2",
-                 .path = "ops.log2",
-                 .doc = "The logarithm to base 2 of every element.",
-                 .formula = "ln t / ln 2",
-                 .example = "log2(array([1.0, 2.0, 8.0]))",
-                 .params = unary_params,
-                 .expand =
-                     [](Emitter& at, const OpArgs& args) {
-                       const Expr x = at.one("log", {args.expr(0)});
-                       return std::vector<Expr>{x / at.one("log", {at.scalar(2.0, x.dtype())})};
-                     },
-                 .role = Role::composite},
-                function(
-                    "sqrt", "ops.sqrt", "Sqrt", "sqrt_out", "The square root of every element.", "sqrt(t)",
-                    "sqrt(array([0.0, 2.0, 4.0]))", infer_same_float, tile_sqrt, unary<Unary::sqrt>,
-                    [](GradContext& c) {
-                      if (c.wants(0)) c.set(0, c.dy() / (c.out() * 2.0));
-                    },
-                    "Sqrt"),
-                function("rsqrt", "ops.rsqrt", "Rsqrt", "rsqrt_out", "One over the square root of every element.",
-                         "1 / sqrt(t)", "rsqrt(array([1.0, 4.0]))", infer_same_float, tile_rsqrt, unary<Unary::rsqrt>,
-                         [](GradContext& c) {
-                           if (c.wants(0)) c.set(0, c.dy() * (c.out() / c.in(0) * -0.5));
-                         }),
-                function("square", "ops.square", "Square", "square_out", "The square of every element.", "t^2",
-                         "square(array([-2.0, 3.0]))", infer_same_number, tile_square, unary<Unary::square>,
-                         [](GradContext& c) {
-                           if (c.wants(0)) c.set(0, c.dy() * (c.in(0) * 2.0));
-                         }),
-                function(
-                    "reciprocal", "ops.reciprocal", "Reciprocal", "reciprocal_out", "One over every element.", "1 / t",
-                    "reciprocal(array([2.0, 4.0]))", infer_same_float, tile_reciprocal, unary<Unary::reciprocal>,
-                    [](GradContext& c) {
-                      if (c.wants(0)) c.set(0, -(c.dy() * c.emitter().one("square", {c.out()})));
-                    },
-                    "Reciprocal"),
-                function(
-                    "tanh", "ops.tanh", "Tanh", "tanh_out", "The hyperbolic tangent of every element.", "tanh t",
-                    "tanh(array([-1.0, 0.0, 1.0]))", infer_same_float, tile_tanh, unary<Unary::tanh>,
-                    [](GradContext& c) { with_output(c, "tanh_grad"); }, "Tanh"),
-                function(
-                    "sigmoid", "ops.sigmoid", "Sigmoid", "sigmoid_out", "The logistic function of every element.",
-                    "1 / (1 + e^-t)", "sigmoid(array([-1.0, 0.0, 1.0]))", infer_same_float, tile_sigmoid,
-                    unary<Unary::sigmoid>, [](GradContext& c) { with_output(c, "sigmoid_grad"); }, "Sigmoid"),
-                function(
-                    "erf", "ops.erf", "Erf", "erf_out", "The error function of every element.",
-                    "2 / sqrt(pi) * integral of e^(-s^2) from 0 to t", "erf(array([-1.0, 0.0, 1.0]))", infer_same_float,
-                    tile_erf, unary<Unary::erf>, [](GradContext& c) { with_input(c, "erf_grad"); }, "Erf"),
-                function(
-                    "softplus", "ops.softplus", "Softplus", "softplus_out", "A smooth form of relu.", "ln(1 + e^t)",
-                    "softplus(array([-1.0, 0.0, 1.0]))", infer_same_float, tile_log, unary<Unary::softplus>,
-                    [](GradContext& c) {
-                      if (c.wants(0)) c.set(0, c.dy() * call(c, "sigmoid", c.in(0)));
-                    },
-                    "Softplus"),
-                relu_row,
-                in_place_form(relu_row, {"relu_", "ops.relu_", "ReluInplace", "relu_inplace_out"}),
-                gelu_row,
-                in_place_form(gelu_row, {"gelu_", "ops.gelu_", "GeluInplace", "gelu_inplace_out"}),
-                geluerf_row,
-                in_place_form(geluerf_row, {"geluerf_", "ops.geluerf_", "GeluErfInplace", "geluerf_inplace_out"}),
-                swish_row,
-                in_place_form(swish_row, {"swish_", "ops.swish_", "SwishInplace", "swish_inplace_out"}),
-                function(
-                    "negate", "ops.negate", "Neg", "negate_out", "Every element with its sign changed.", "-t",
-                    "negate(array([-1.0, 2.0]))", infer_same_number, tile_negate, unary<Unary::negate>,
-                    [](GradContext& c) {
-                      if (c.wants(0)) c.set(0, -c.dy());
-                    },
-                    "Neg"),
-                {.name = "clip",
-                 .path = "ops.clip",
-                 .schedule = "Clip",
-                 .output = "clip_out",
-                 .doc = "Limits every element to the range min to max.",
-                 .formula = "min(max(t, min), max)",
-                 .example = "clip(array([-2.0, 0.5, 3.0]), -1.0, 1.0)",
-                 .params = clip_params,
-                 .infer =
-                     [](const OpSite& s) {
-                       if (s.number("min") > s.number("max")) refuse(s, "min is above max");
-                       return infer_same_number(s);
-                     },
-                 .kernel =
-                     [](const OpSite& s) {
-                       return clip_kernel(s.input(0).dtype, s.number("min"), s.number("max"), s.input(0).size());
-                     },
-                 .gradient =
-                     [](GradContext& c) {
-                       if (!c.wants(0)) return;
-                       const OpSite s = c.site();
-                       c.set(0, c.emitter().one("clip_grad", {c.dy(), c.in(0)},
-                                                {{"min", s.number("min")}, {"max", s.number("max")}}));
-                     },
-                 .pattern = Pattern::elementwise,
-                 .inplace_ok = true,
-                 .onnx = "Clip",
-                 .tiles = tile_clamp},
-                increment_row,
-                in_place_form(increment_row, {"increment_mod_", "ops.increment_mod_", "IncrementModInplace",
-                                              "increment_mod_inplace_out"}),
+constexpr OpRow rows[] = {
+    function({"abs", "ops.abs", "Abs", "abs_out", "The absolute value of every element.", "|t|",
+              "abs(array([-1.5, 0.0, 2.0]))", "Abs"},
+             infer_same_number, tile_negate, unary<Unary::abs>, abs_gradient),
+    function({"ceil", "ops.ceil", "Ceil", "ceil_out", "Rounds every element up.", "ceil(t)", "ceil(array([-1.5, 1.2]))",
+              "Ceil"},
+             infer_same_number, tile_unary, unary<Unary::ceil>, zero_gradient),
+    function({"floor", "ops.floor", "Floor", "floor_out", "Rounds every element down.", "floor(t)",
+              "floor(array([-1.5, 1.2]))", "Floor"},
+             infer_same_number, tile_unary, unary<Unary::floor>, zero_gradient),
+    function(
+        {"round", "ops.round", "Round", "round_out", "Rounds every element to the nearest integer, halves to even.",
+         "round(t)", "round(array([-1.5, 0.5, 1.2]))", "Round"},
+        infer_same_number, tile_unary, unary<Unary::round>, zero_gradient),
+    function({"sign", "ops.sign", "Sign", "sign_out", "-1, 0 or 1 by the sign of every element.", "sign(t)",
+              "sign(array([-1.5, 0.0, 2.0]))", "Sign"},
+             infer_same_number, tile_unary, unary<Unary::sign>, zero_gradient),
+    function({"cos", "ops.cos", "Cos", "cos_out", "The cosine of every element, in radians.", "cos t",
+              "cos(array([0.0, 1.0]))", "Cos"},
+             infer_same_float, tile_trigonometric, unary<Unary::cos>, cos_gradient),
+    function({"sin", "ops.sin", "Sin", "sin_out", "The sine of every element, in radians.", "sin t",
+              "sin(array([0.0, 1.0]))", "Sin"},
+             infer_same_float, tile_trigonometric, unary<Unary::sin>, sin_gradient),
+    exp_row,
+    in_place_form(exp_row, {"exp_", "ops.exp_", "ExpInplace", "exp_inplace_out"}),
+    function(
+        {"expm1", "ops.expm1", "Expm1", "expm1_out", "e^t - 1, exact near 0.", "e^t - 1", "expm1(array([0.0, 1e-3]))"},
+        infer_same_float, tile_exp, unary<Unary::expm1>, expm1_gradient),
+    function({"log", "ops.log", "Log", "log_out", "The natural logarithm of every element.", "ln t",
+              "log(array([1.0, 2.0]))", "Log"},
+             infer_same_float, tile_log, unary<Unary::log>, log_gradient),
+    function({"log1p", "ops.log1p", "Log1p", "log1p_out", "ln(1 + t), exact near 0.", "ln(1 + t)",
+              "log1p(array([0.0, 1e-3]))"},
+             infer_same_float, tile_log, unary<Unary::log1p>, log1p_gradient),
+    {.name = "log2",
+     .path = "ops.log2",
+     .doc = "The logarithm to base 2 of every element.",
+     .formula = "ln t / ln 2",
+     .example = "log2(array([1.0, 2.0, 8.0]))",
+     .params = unary_params,
+     .expand =
+         [](Emitter& at, const OpArgs& args) {
+           const Expr x = at.one("log", {args.expr(0)});
+           return std::vector<Expr>{x / at.one("log", {at.scalar(2.0, x.dtype())})};
+         },
+     .role = Role::composite},
+    function({"sqrt", "ops.sqrt", "Sqrt", "sqrt_out", "The square root of every element.", "sqrt(t)",
+              "sqrt(array([0.0, 2.0, 4.0]))", "Sqrt"},
+             infer_same_float, tile_sqrt, unary<Unary::sqrt>, sqrt_gradient),
+    function({"rsqrt", "ops.rsqrt", "Rsqrt", "rsqrt_out", "One over the square root of every element.", "1 / sqrt(t)",
+              "rsqrt(array([1.0, 4.0]))"},
+             infer_same_float, tile_rsqrt, unary<Unary::rsqrt>, rsqrt_gradient),
+    function({"square", "ops.square", "Square", "square_out", "The square of every element.", "t^2",
+              "square(array([-2.0, 3.0]))"},
+             infer_same_number, tile_square, unary<Unary::square>, square_gradient),
+    function({"reciprocal", "ops.reciprocal", "Reciprocal", "reciprocal_out", "One over every element.", "1 / t",
+              "reciprocal(array([2.0, 4.0]))", "Reciprocal"},
+             infer_same_float, tile_reciprocal, unary<Unary::reciprocal>, reciprocal_gradient),
+    function({"tanh", "ops.tanh", "Tanh", "tanh_out", "The hyperbolic tangent of every element.", "tanh t",
+              "tanh(array([-1.0, 0.0, 1.0]))", "Tanh"},
+             infer_same_float, tile_tanh, unary<Unary::tanh>, tanh_gradient),
+    function({"sigmoid", "ops.sigmoid", "Sigmoid", "sigmoid_out", "The logistic function of every element.",
+              "1 / (1 + e^-t)", "sigmoid(array([-1.0, 0.0, 1.0]))", "Sigmoid"},
+             infer_same_float, tile_sigmoid, unary<Unary::sigmoid>, sigmoid_gradient),
+    function({"erf", "ops.erf", "Erf", "erf_out", "The error function of every element.",
+              "2 / sqrt(pi) * integral of e^(-s^2) from 0 to t", "erf(array([-1.0, 0.0, 1.0]))", "Erf"},
+             infer_same_float, tile_erf, unary<Unary::erf>, erf_gradient),
+    function({"softplus", "ops.softplus", "Softplus", "softplus_out", "A smooth form of relu.", "ln(1 + e^t)",
+              "softplus(array([-1.0, 0.0, 1.0]))", "Softplus"},
+             infer_same_float, tile_log, unary<Unary::softplus>, softplus_gradient),
+    relu_row,
+    in_place_form(relu_row, {"relu_", "ops.relu_", "ReluInplace", "relu_inplace_out"}),
+    gelu_row,
+    in_place_form(gelu_row, {"gelu_", "ops.gelu_", "GeluInplace", "gelu_inplace_out"}),
+    geluerf_row,
+    in_place_form(geluerf_row, {"geluerf_", "ops.geluerf_", "GeluErfInplace", "geluerf_inplace_out"}),
+    swish_row,
+    in_place_form(swish_row, {"swish_", "ops.swish_", "SwishInplace", "swish_inplace_out"}),
+    function({"negate", "ops.negate", "Neg", "negate_out", "Every element with its sign changed.", "-t",
+              "negate(array([-1.0, 2.0]))", "Neg"},
+             infer_same_number, tile_negate, unary<Unary::negate>, negate_gradient),
+    {.name = "clip",
+     .path = "ops.clip",
+     .schedule = "Clip",
+     .output = "clip_out",
+     .doc = "Limits every element to the range min to max.",
+     .formula = "min(max(t, min), max)",
+     .example = "clip(array([-2.0, 0.5, 3.0]), -1.0, 1.0)",
+     .params = clip_params,
+     .infer =
+         [](const OpSite& s) {
+           if (s.number("min") > s.number("max")) refuse(s, "min is above max");
+           return infer_same_number(s);
+         },
+     .kernel =
+         [](const OpSite& s) {
+           return clip_kernel(s.input(0).dtype, s.number("min"), s.number("max"), s.input(0).size());
+         },
+     .gradient =
+         [](GradContext& c) {
+           if (!c.wants(0)) return;
+           const OpSite s = c.site();
+           c.set(0,
+                 c.emitter().one("clip_grad", {c.dy(), c.in(0)}, {{"min", s.number("min")}, {"max", s.number("max")}}));
+         },
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
+     .onnx = "Clip",
+     .tiles = tile_clamp},
+    increment_row,
+    in_place_form(increment_row,
+                  {"increment_mod_", "ops.increment_mod_", "IncrementModInplace", "increment_mod_inplace_out"}),
 };
 static_assert(all_complete(rows));
 

@@ -39,72 +39,73 @@ constexpr Param where_params[] = {{"condition", ParamKind::index, no_default, "w
                                   {"lhs", ParamKind::tensor},
                                   {"rhs", ParamKind::tensor}};
 
-constexpr OpRow comparison(std::string_view name, std::string_view path, std::string_view schedule,
-                           std::string_view output, std::string_view doc, std::string_view formula,
-                           std::string_view example, KernelFn kernel, std::string_view onnx = {}) {
-  OpRow row{};
-  row.name = name;
-  row.path = path;
-  row.schedule = schedule;
-  row.output = output;
-  row.doc = doc;
-  row.formula = formula;
-  row.example = example;
-  row.params = binary_params;
-  row.infer = infer_compare;
-  row.kernel = kernel;
-  row.gradient = [](GradContext&) {};
-  row.pattern = Pattern::elementwise;
+constexpr OpRow comparison(const RowText& text, KernelFn kernel) {
+  OpRow row = described(
+      text, binary_params, infer_compare, kernel, [](GradContext&) {}, Pattern::elementwise, tile_compare);
   row.inplace_ok = true;
-  row.onnx = onnx;
-  row.tiles = tile_compare;
   return row;
 }
 
-constexpr OpRow predicate(std::string_view name, std::string_view path, std::string_view schedule,
-                          std::string_view output, std::string_view doc, std::string_view example, KernelFn kernel,
-                          std::string_view onnx) {
-  OpRow row = comparison(name, path, schedule, output, doc, {}, example, kernel, onnx);
+constexpr OpRow predicate(const RowText& text, KernelFn kernel) {
+  OpRow row = comparison(text, kernel);
   row.params = unary_params;
   row.infer = infer_predicate;
   return row;
 }
 
 // The op behind a logical composite: bool operands only.
-constexpr OpRow gate(std::string_view name, std::string_view schedule, std::string_view output, std::string_view doc,
-                     std::span<const Param> params, KernelFn kernel, std::string_view onnx) {
-  OpRow row = comparison(name, {}, schedule, output, doc, {}, {}, kernel, onnx);
+constexpr OpRow gate(const RowText& text, std::span<const Param> params, KernelFn kernel) {
+  OpRow row = comparison(text, kernel);
   row.params = params;
   row.infer = infer_logical;
   return row;
 }
 
-constexpr OpRow bits(std::string_view name, std::string_view path, std::string_view schedule, std::string_view output,
-                     std::string_view doc, std::string_view formula, std::string_view example, KernelFn kernel) {
-  OpRow row = comparison(name, path, schedule, output, doc, formula, example, kernel);
+constexpr OpRow bits(const RowText& text, KernelFn kernel) {
+  OpRow row = comparison(text, kernel);
   row.infer = infer_bits;
   row.gradient = nullptr;
   return row;
 }
 
 constexpr OpRow rows[] = {
-    comparison("equal", "ops.equal", "Equal", "equal_out", "Whether elements are equal.", "lhs == rhs",
-               "equal(array([1, 2]), array([1, 3]))", pairwise<Binary::equal>, "Equal"),
-    comparison("not_equal", "ops.not_equal", "NotEqual", "not_equal_out", "Whether elements differ.", "lhs != rhs",
-               "not_equal(array([1, 2]), array([1, 3]))", pairwise<Binary::not_equal>),
-    comparison("less", "ops.less", "Less", "less_out", "Whether lhs is below rhs.", "lhs < rhs",
-               "less(array([1, 2]), array([2, 2]))", pairwise<Binary::less>, "Less"),
-    comparison("less_equal", "ops.less_equal", "LessEqual", "less_equal_out", "Whether lhs is not above rhs.",
-               "lhs <= rhs", "less_equal(array([1, 2]), array([1, 1]))", pairwise<Binary::less_equal>, "LessOrEqual"),
-    comparison("greater", "ops.greater", "Greater", "greater_out", "Whether lhs is above rhs.", "lhs > rhs",
-               "greater(array([1, 2]), array([1, 1]))", pairwise<Binary::greater>, "Greater"),
-    comparison("greater_equal", "ops.greater_equal", "GreaterEqual", "greater_equal_out",
-               "Whether lhs is not below rhs.", "lhs >= rhs", "greater_equal(array([1, 2]), array([2, 2]))",
-               pairwise<Binary::greater_equal>, "GreaterOrEqual"),
-    predicate("isnan", "ops.isnan", "IsNaN", "isnan_out", "Whether elements are not a number.",
-              "isnan(array([1.0, 0.0]))", unary<Unary::isnan>, "IsNaN"),
-    predicate("isinf", "ops.isinf", "IsInf", "isinf_out", "Whether elements are infinite.", "isinf(array([1.0, 0.0]))",
-              unary<Unary::isinf>, "IsInf"),
+    comparison({"equal", "ops.equal", "Equal", "equal_out", "Whether elements are equal.", "lhs == rhs",
+                "equal(array([1, 2]), array([1, 3]))", "Equal"},
+               pairwise<Binary::equal>),
+    comparison({"not_equal", "ops.not_equal", "NotEqual", "not_equal_out", "Whether elements differ.", "lhs != rhs",
+                "not_equal(array([1, 2]), array([1, 3]))"},
+               pairwise<Binary::not_equal>),
+    comparison({"less", "ops.less", "Less", "less_out", "Whether lhs is below rhs.", "lhs < rhs",
+                "less(array([1, 2]), array([2, 2]))", "Less"},
+               pairwise<Binary::less>),
+    comparison({"less_equal", "ops.less_equal", "LessEqual", "less_equal_out", "Whether lhs is not above rhs.",
+                "lhs <= rhs", "less_equal(array([1, 2]), array([1, 1]))", "LessOrEqual"},
+               pairwise<Binary::less_equal>),
+    comparison({"greater", "ops.greater", "Greater", "greater_out", "Whether lhs is above rhs.", "lhs > rhs",
+                "greater(array([1, 2]), array([1, 1]))", "Greater"},
+               pairwise<Binary::greater>),
+    comparison(
+        {"greater_equal", "ops.greater_equal", "GreaterEqual", "greater_equal_out", "Whether lhs is not below rhs.",
+         "lhs >= rhs", "greater_equal(array([1, 2]), array([2, 2]))", "GreaterOrEqual"},
+        pairwise<Binary::greater_equal>),
+    predicate({"isnan",
+               "ops.isnan",
+               "IsNaN",
+               "isnan_out",
+               "Whether elements are not a number.",
+               {},
+               "isnan(array([1.0, 0.0]))",
+               "IsNaN"},
+              unary<Unary::isnan>),
+    predicate({"isinf",
+               "ops.isinf",
+               "IsInf",
+               "isinf_out",
+               "Whether elements are infinite.",
+               {},
+               "isinf(array([1.0, 0.0]))",
+               "IsInf"},
+              unary<Unary::isinf>),
     {.name = "isfinite",
      .path = "ops.isfinite",
      .doc = "Whether elements are neither infinite nor not a number.",
@@ -162,17 +163,22 @@ constexpr OpRow rows[] = {
          },
      .role = Role::composite},
 
-    bits("bitwise_and", "ops.bitwise_and", "BitwiseAnd", "bitwise_and_out", "The bits that both operands have.",
-         "lhs & rhs", "bitwise_and(array([6, 5]), array([3, 4]))", pairwise<Binary::bit_and>),
-    bits("bitwise_or", "ops.bitwise_or", "BitwiseOr", "bitwise_or_out", "The bits that either operand has.",
-         "lhs | rhs", "bitwise_or(array([6, 5]), array([3, 4]))", pairwise<Binary::bit_or>),
-    bits("bitwise_xor", "ops.bitwise_xor", "BitwiseXor", "bitwise_xor_out", "The bits that one of the operands has.",
-         "lhs ^ rhs", "bitwise_xor(array([6, 5]), array([3, 4]))", pairwise<Binary::bit_xor>),
-    bits("shift_left", "ops.shift_left", "ShiftLeft", "shift_left_out", "The bits moved towards higher places.",
-         "lhs << rhs", "shift_left(array([1, 3]), array([2, 1]))", pairwise<Binary::shift_left>),
-    bits("shift_right", "ops.shift_right", "ShiftRight", "shift_right_out",
-         "The bits moved towards lower places; the sign stays.", "lhs >> rhs",
-         "shift_right(array([8, -8]), array([2, 1]))", pairwise<Binary::shift_right>),
+    bits({"bitwise_and", "ops.bitwise_and", "BitwiseAnd", "bitwise_and_out", "The bits that both operands have.",
+          "lhs & rhs", "bitwise_and(array([6, 5]), array([3, 4]))"},
+         pairwise<Binary::bit_and>),
+    bits({"bitwise_or", "ops.bitwise_or", "BitwiseOr", "bitwise_or_out", "The bits that either operand has.",
+          "lhs | rhs", "bitwise_or(array([6, 5]), array([3, 4]))"},
+         pairwise<Binary::bit_or>),
+    bits({"bitwise_xor", "ops.bitwise_xor", "BitwiseXor", "bitwise_xor_out", "The bits that one of the operands has.",
+          "lhs ^ rhs", "bitwise_xor(array([6, 5]), array([3, 4]))"},
+         pairwise<Binary::bit_xor>),
+    bits({"shift_left", "ops.shift_left", "ShiftLeft", "shift_left_out", "The bits moved towards higher places.",
+          "lhs << rhs", "shift_left(array([1, 3]), array([2, 1]))"},
+         pairwise<Binary::shift_left>),
+    bits({"shift_right", "ops.shift_right", "ShiftRight", "shift_right_out",
+          "The bits moved towards lower places; the sign stays.", "lhs >> rhs",
+          "shift_right(array([8, -8]), array([2, 1]))"},
+         pairwise<Binary::shift_right>),
     {.name = "bitwise_not",
      .path = "ops.bitwise_not",
      .doc = "All bits the other way round.",
@@ -192,9 +198,9 @@ constexpr OpRow rows[] = {
          },
      .role = Role::composite},
 
-    gate("and", "And", "and_out", "Both operands.", binary_params, pairwise<Binary::logical_and>, "And"),
-    gate("or", "Or", "or_out", "Either operand.", binary_params, pairwise<Binary::logical_or>, "Or"),
-    gate("not", "Not", "not_out", "The opposite.", unary_params, unary<Unary::logical_not>, "Not"),
+    gate({"and", {}, "And", "and_out", "Both operands.", {}, {}, "And"}, binary_params, pairwise<Binary::logical_and>),
+    gate({"or", {}, "Or", "or_out", "Either operand.", {}, {}, "Or"}, binary_params, pairwise<Binary::logical_or>),
+    gate({"not", {}, "Not", "not_out", "The opposite.", {}, {}, "Not"}, unary_params, unary<Unary::logical_not>),
     {.name = "select",
      .schedule = "Where",
      .output = "where_out",

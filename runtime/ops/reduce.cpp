@@ -166,94 +166,71 @@ std::vector<TensorSpec> infer_topk(const OpSite& s) {
   return {spec, {spec.shape, DType::int32, {}}};
 }
 
-constexpr OpRow reduce(std::string_view name, std::string_view path, std::string_view schedule, std::string_view output,
-                       std::string_view doc, std::string_view formula, std::string_view example, InferFn infer,
-                       KernelFn kernel, GradFn gradient, std::string_view onnx) {
-  OpRow row{};
-  row.name = name;
-  row.path = path;
-  row.schedule = schedule;
-  row.output = output;
-  row.doc = doc;
-  row.formula = formula;
-  row.example = example;
-  row.params = reduce_params;
-  row.infer = infer;
-  row.kernel = kernel;
-  row.gradient = gradient;
+constexpr OpRow reduce(const RowText& text, InferFn infer, KernelFn kernel, GradFn gradient) {
+  OpRow row = described(text, reduce_params, infer, kernel, gradient, Pattern::reduction, tile_reduction);
   row.flops = input_flops;
-  row.pattern = Pattern::reduction;
   row.method = true;
-  row.onnx = onnx;
-  row.tiles = tile_reduction;
   return row;
 }
 
 constexpr OpRow rows[] = {
-    reduce(
-        "sum", "ops.sum", "ReduceSum", "sum_out", "The sum over axes.", "sum t",
-        "sum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce, reduction<Reduction::sum>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, full(c, c.dy()));
-        },
-        "ReduceSum"),
-    reduce(
-        "mean", "ops.mean", "ReduceMean", "mean_out", "The mean over axes.", "sum t / n",
-        "mean(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce_float, reduction<Reduction::mean>,
-        [](GradContext& c) {
-          if (!c.wants(0)) return;
-          const int64_t n = c.in_spec(0).size() / std::max<int64_t>(1, c.out_spec().size());
-          c.set(0, full(c, n == 1 ? c.dy() : c.dy() * (1.0 / static_cast<double>(n))));
-        },
-        "ReduceMean"),
-    reduce("max", "ops.max", "ReduceMax", "max_out", "The largest element over axes.", "max t",
-           "max(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_nonempty_reduce, reduction<Reduction::max>,
-           extremum_gradient, "ReduceMax"),
-    reduce("min", "ops.min", "ReduceMin", "min_out", "The smallest element over axes.", "min t",
-           "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_nonempty_reduce, reduction<Reduction::min>,
-           extremum_gradient, "ReduceMin"),
-    reduce("prod", "ops.prod", "ReduceProd", "prod_out", "The product over axes.", "product t",
-           "prod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce, reduction<Reduction::prod>, prod_gradient,
-           "ReduceProd"),
-    reduce(
-        "l1", "ops.l1", "ReduceL1", "l1_out", "The sum of absolute values over axes.", "sum |t|",
-        "l1(array([[1.0, -2.0], [3.0, 4.0]]), axis = 0)", infer_reduce, reduction<Reduction::l1>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.emitter().one("sign", {c.in(0)}) * spread(c, c.dy()));
-        },
-        "ReduceL1"),
-    reduce(
-        "l2", "ops.l2", "ReduceL2", "l2_out", "The Euclidean norm over axes.", "sqrt(sum t^2)",
-        "l2(array([[3.0, 1.0], [4.0, 1.0]]), axis = 0)", infer_reduce_float, reduction<Reduction::l2>,
-        [](GradContext& c) {
-          if (!c.wants(0)) return;
-          // At the origin, where the norm has a corner, the gradient is 0.
-          const Expr corner = c.emitter().one("equal", {c.out(), zero(c)});
-          c.set(0, c.in(0) * spread(c, c.emitter().one("select", {corner, zero(c), c.dy() / c.out()})));
-        },
-        "ReduceL2"),
-    reduce(
-        "sumsquare", "ops.sumsquare", "ReduceSumSquare", "sumsquare_out", "The sum of squares over axes.", "sum t^2",
-        "sumsquare(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce, reduction<Reduction::sumsquare>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.in(0) * spread(c, c.dy() * 2.0));
-        },
-        "ReduceSumSquare"),
-    reduce(
-        "logsum", "ops.logsum", "ReduceLogSum", "logsum_out", "The logarithm of the sum over axes.", "ln sum t",
-        "logsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce_float, reduction<Reduction::logsum>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, full(c, c.dy() / c.emitter().one("exp", {c.out()})));
-        },
-        "ReduceLogSum"),
-    reduce(
-        "logsumexp", "ops.logsumexp", "ReduceLogSumExp", "logsumexp_out",
-        "The logarithm of the sum of exponentials over axes, without overflow.", "ln sum e^t",
-        "logsumexp(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", infer_reduce_float, reduction<Reduction::logsumexp>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.emitter().one("exp", {c.in(0) - spread(c, c.out())}) * spread(c, c.dy()));
-        },
-        "ReduceLogSumExp"),
+    reduce({"sum", "ops.sum", "ReduceSum", "sum_out", "The sum over axes.", "sum t",
+            "sum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSum"},
+           infer_reduce, reduction<Reduction::sum>,
+           [](GradContext& c) {
+             if (c.wants(0)) c.set(0, full(c, c.dy()));
+           }),
+    reduce({"mean", "ops.mean", "ReduceMean", "mean_out", "The mean over axes.", "sum t / n",
+            "mean(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMean"},
+           infer_reduce_float, reduction<Reduction::mean>,
+           [](GradContext& c) {
+             if (!c.wants(0)) return;
+             const int64_t n = c.in_spec(0).size() / std::max<int64_t>(1, c.out_spec().size());
+             c.set(0, full(c, n == 1 ? c.dy() : c.dy() * (1.0 / static_cast<double>(n))));
+           }),
+    reduce({"max", "ops.max", "ReduceMax", "max_out", "The largest element over axes.", "max t",
+            "max(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMax"},
+           infer_nonempty_reduce, reduction<Reduction::max>, extremum_gradient),
+    reduce({"min", "ops.min", "ReduceMin", "min_out", "The smallest element over axes.", "min t",
+            "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMin"},
+           infer_nonempty_reduce, reduction<Reduction::min>, extremum_gradient),
+    reduce({"prod", "ops.prod", "ReduceProd", "prod_out", "The product over axes.", "product t",
+            "prod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceProd"},
+           infer_reduce, reduction<Reduction::prod>, prod_gradient),
+    reduce({"l1", "ops.l1", "ReduceL1", "l1_out", "The sum of absolute values over axes.", "sum |t|",
+            "l1(array([[1.0, -2.0], [3.0, 4.0]]), axis = 0)", "ReduceL1"},
+           infer_reduce, reduction<Reduction::l1>,
+           [](GradContext& c) {
+             if (c.wants(0)) c.set(0, c.emitter().one("sign", {c.in(0)}) * spread(c, c.dy()));
+           }),
+    reduce({"l2", "ops.l2", "ReduceL2", "l2_out", "The Euclidean norm over axes.", "sqrt(sum t^2)",
+            "l2(array([[3.0, 1.0], [4.0, 1.0]]), axis = 0)", "ReduceL2"},
+           infer_reduce_float, reduction<Reduction::l2>,
+           [](GradContext& c) {
+             if (!c.wants(0)) return;
+             // At the origin, where the norm has a corner, the gradient is 0.
+             const Expr corner = c.emitter().one("equal", {c.out(), zero(c)});
+             c.set(0, c.in(0) * spread(c, c.emitter().one("select", {corner, zero(c), c.dy() / c.out()})));
+           }),
+    reduce({"sumsquare", "ops.sumsquare", "ReduceSumSquare", "sumsquare_out", "The sum of squares over axes.",
+            "sum t^2", "sumsquare(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSumSquare"},
+           infer_reduce, reduction<Reduction::sumsquare>,
+           [](GradContext& c) {
+             if (c.wants(0)) c.set(0, c.in(0) * spread(c, c.dy() * 2.0));
+           }),
+    reduce({"logsum", "ops.logsum", "ReduceLogSum", "logsum_out", "The logarithm of the sum over axes.", "ln sum t",
+            "logsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSum"},
+           infer_reduce_float, reduction<Reduction::logsum>,
+           [](GradContext& c) {
+             if (c.wants(0)) c.set(0, full(c, c.dy() / c.emitter().one("exp", {c.out()})));
+           }),
+    reduce({"logsumexp", "ops.logsumexp", "ReduceLogSumExp", "logsumexp_out",
+            "The logarithm of the sum of exponentials over axes, without overflow.", "ln sum e^t",
+            "logsumexp(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSumExp"},
+           infer_reduce_float, reduction<Reduction::logsumexp>,
+           [](GradContext& c) {
+             if (c.wants(0)) c.set(0, c.emitter().one("exp", {c.in(0) - spread(c, c.out())}) * spread(c, c.dy()));
+           }),
     {.name = "median",
      .path = "ops.median",
      .doc = "The lower median over axes: element (n-1)/2 of the sorted ones.",

@@ -13,6 +13,32 @@ namespace pxl {
 inline constexpr Param unary_params[] = {{"t", ParamKind::tensor}};
 inline constexpr Param binary_params[] = {{"lhs", ParamKind::tensor}, {"rhs", ParamKind::tensor}};
 
+/// What a reader sees of an op; the columns that its family shares are the business of the family.
+struct RowText {
+  std::string_view name, path, schedule, output, doc, formula, example, onnx = {};
+};
+
+/// A row of one kernel with these texts, on the parameters given.
+constexpr OpRow described(const RowText& text, std::span<const Param> params, InferFn infer, KernelFn kernel,
+                          GradFn gradient, Pattern pattern, TileMap tiles) {
+  OpRow row{};
+  row.name = text.name;
+  row.path = text.path;
+  row.schedule = text.schedule;
+  row.output = text.output;
+  row.doc = text.doc;
+  row.formula = text.formula;
+  row.example = text.example;
+  row.onnx = text.onnx;
+  row.params = params;
+  row.infer = infer;
+  row.kernel = kernel;
+  row.gradient = gradient;
+  row.pattern = pattern;
+  row.tiles = tiles;
+  return row;
+}
+
 /// How an in-place form differs in name from the op it is a form of.
 struct InPlace {
   std::string_view name, path, schedule, output;

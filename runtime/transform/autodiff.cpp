@@ -50,9 +50,7 @@ void check_nothing_modified(const Graph& graph) {
         refuse(*op,
                fmt::format("the graph `{}` contains a modifying op: `{}` changes `{}` in place, so it has no gradient",
                            graph.id(), shown(*op), op->inputs[slot]->name),
-               {op->row->role == Role::loop
-                    ? "the gradient of a long repeat has none itself: call its graph in a loop of the script instead"
-                    : "use the form that gives a new tensor, or differentiate a graph without the update"});
+               {"use the form that gives a new tensor, or differentiate a graph without the update"});
   }
 }
 
@@ -267,11 +265,12 @@ void set_custom_gradient(Graph& graph, CustomGradient gradient) {
   slot = after;
 }
 
-static const CustomGradient* custom_gradient(Graph& graph) {
+// A copy: giving another graph a gradient meanwhile replaces the map.
+static CustomGradient custom_gradient(Graph& graph) {
   const auto known = std::static_pointer_cast<const CustomGradients>(graph.ir().memo["custom_gradients"]);
-  if (!known) return nullptr;
+  if (!known) return {};
   const auto found = known->find(&graph);
-  return found == known->end() ? nullptr : &found->second;
+  return found == known->end() ? CustomGradient{} : found->second;
 }
 
 GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required,
@@ -284,9 +283,9 @@ GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provide
       if (strict) check_strict(*found->second, provided, required);
       return found->second;
     }
-  const CustomGradient* custom = custom_gradient(graph);
+  const CustomGradient custom = custom_gradient(graph);
   const GradGraphInfoPtr info =
-      custom ? (*custom)(graph, provided, required) : Differentiator(graph, provided, required, called).run();
+      custom ? custom(graph, provided, required) : Differentiator(graph, provided, required, called).run();
   if (strict) check_strict(*info, provided, required);
   if (called.empty() && !own) {
     // A new map each time: marks keep the old one, so a rollback also forgets gradient graphs.

@@ -52,14 +52,7 @@ class Differentiator : public GradContext {
   void gradient_of_call();
   void gradient_of_loop();
   void gradient_by_iteration(Graph& body, int64_t n, const GradGraphInfo* info);
-  void gradient_by_loops(Graph& body, int64_t n, const GradGraphInfo& info);
-  /// Runs the iterations of a body again and keeps tensors of each: carried inputs and outputs of the body.
-  struct Kept {
-    Op* loop = nullptr;
-    std::vector<Tensor*> memory;  ///< [n, ...], parallel to the tensors
-  };
-  Kept keep_iterations(Graph& body, int64_t n, const std::vector<Tensor*>& values,
-                       const std::vector<Tensor*>& operands);
+  void gradient_by_loops(Graph& body, int64_t n, const GradGraphInfoPtr& info);
   void gradient_of_branch();
   GradGraphInfoPtr info_of(Graph& callee, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required);
   /// Calls the gradient graph of a callee, given what its inputs and outputs are here and the gradients of its

@@ -11,6 +11,14 @@ namespace {
 bool is_floating(const Tensor* t) { return t && pxl::is_floating(t->spec.dtype); }
 bool carries(const Tensor* t) { return is_floating(t) || (t && is_float8(t->spec.dtype)); }
 
+/// What an op gives: its outputs, and what it changes in place, in a graph whose gradient is not that of its ops.
+std::vector<Tensor*> given_by(const Op& op) {
+  std::vector<Tensor*> results = op.outputs;
+  for (size_t slot = 0; slot < op.inputs.size(); ++slot)
+    if (op.inputs[slot] && op.modifies(slot)) results.push_back(op.inputs[slot]);
+  return results;
+}
+
 }  // namespace
 
 std::vector<Tensor*> floating_once(const std::vector<Tensor*>& tensors) {
@@ -24,8 +32,8 @@ std::vector<Tensor*> floating_once(const std::vector<Tensor*>& tensors) {
 TensorSet tensors_before(const Graph& graph, const std::vector<Tensor*>& provided) {
   TensorSet found(provided.begin(), provided.end());
   for (auto it = graph.ops().rbegin(); it != graph.ops().rend(); ++it) {
-    const auto& outputs = (*it)->outputs;
-    if (!std::any_of(outputs.begin(), outputs.end(), [&](const Tensor* t) { return carries(t) && found.count(t); }))
+    const std::vector<Tensor*> results = given_by(**it);
+    if (!std::any_of(results.begin(), results.end(), [&](const Tensor* t) { return carries(t) && found.count(t); }))
       continue;
     for (const Tensor* t : (*it)->inputs)
       if (carries(t)) found.insert(t);
@@ -39,7 +47,7 @@ TensorSet tensors_after(const Graph& graph, const std::vector<Tensor*>& required
     const auto& inputs = op->inputs;
     if (!std::any_of(inputs.begin(), inputs.end(), [&](const Tensor* t) { return carries(t) && found.count(t); }))
       continue;
-    for (const Tensor* t : op->outputs)
+    for (const Tensor* t : given_by(*op))
       if (carries(t)) found.insert(t);
   }
   return found;
