@@ -5,6 +5,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/located.hpp"
 #include "interpreter/elaborate/stdlib.hpp"
 #include "runtime/base/codes.hpp"
 
@@ -31,18 +32,6 @@ Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
   error.as(codes::unknown_name);
   error.locate(e.span, in.frames);
   throw error;
-}
-
-// Runs one operation with its place noted; an error without a place gets it.
-template <class F>
-Value located(Interpreter& in, const Span& span, F&& operation) {
-  in.here = span;
-  try {
-    return operation();
-  } catch (Error& e) {
-    e.locate(span, in.frames);
-    throw;
-  }
 }
 
 std::vector<Value> items_of(Interpreter& in, const std::vector<ast::Expr*>& list, Activation& a) {
@@ -313,96 +302,6 @@ Arguments Interpreter::evaluate_arguments(const ast::CallExpr& call, Activation&
     }
   }
   return args;
-}
-
-std::string fstring_text(Interpreter& in, const std::vector<ast::FPiece>& pieces, Activation& a) {
-  std::string out;
-  for (const ast::FPiece& p : pieces) {
-    out += p.text;  // also what `{x=}` shows before the value
-    if (!p.value) continue;
-    if (p.show_source && p.text.empty()) out += std::string(p.value->span.text()) + "=";
-    const Value v = in.evaluate(*p.value, a);
-    const std::string format = fstring_text(in, p.format, a);
-    located(in, p.value->span, [&]() -> Value {
-      const bool as_repr = p.conversion == 'r' || (p.show_source && !p.conversion && format.empty());
-      if (as_repr)
-        out += in.format(Value(in.repr(v)), format);
-      else if (p.conversion == 's')
-        out += in.format(Value(in.str(v)), format);
-      else
-        out += in.format(v, format);
-      return {};
-    });
-  }
-  return out;
-}
-
-// Targets live in a scope of their own, as in Python; it is one scope for all rounds.
-Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation& a) {
-  Activation inner;
-  inner.self = a.self;
-  inner.build = a.build;
-  inner.kind = a.kind;
-  inner.scope = std::make_shared<Scope>(a.scope);
-  std::vector<Value> items;
-  auto dict = e.key ? std::make_shared<DictObject>() : nullptr;
-  // One iterator per clause, innermost last: a loop instead of a recursion over clauses.
-  std::vector<Iterator> open;
-  auto start = [&](size_t clause) {
-    const ast::Clause& c = e.clauses[clause];
-    const Value v = in.evaluate(*c.iterable, clause == 0 ? a : inner);
-    located(in, c.iterable->span, [&]() -> Value {
-      open.push_back(in.iterate(v));
-      return {};
-    });
-  };
-  start(0);
-  while (!open.empty()) {
-    check_interrupt();
-    const ast::Clause& c = e.clauses[open.size() - 1];
-    std::optional<Value> v;
-    located(in, c.iterable->span, [&]() -> Value {
-      v = open.back()();
-      return {};
-    });
-    if (!v) {
-      open.pop_back();
-      continue;
-    }
-    if (c.targets.size() == 1) {
-      in.assign(*c.targets[0], std::move(*v), inner);
-    } else {
-      ast::TupleExpr tuple(join(c.targets.front()->span, c.targets.back()->span));
-      tuple.items = c.targets;
-      in.assign(tuple, std::move(*v), inner);
-    }
-    bool keep = true;
-    for (const ast::Expr* condition : c.conditions) {
-      const Value t = in.evaluate(*condition, inner);
-      located(in, condition->span, [&]() -> Value {
-        keep = in.truth(t);
-        return {};
-      });
-      if (!keep) break;
-    }
-    if (!keep) continue;
-    if (open.size() < e.clauses.size()) {
-      start(open.size());
-      continue;
-    }
-    if (dict) {
-      const Value key = in.evaluate(*e.key, inner);
-      Value value = in.evaluate(*e.value, inner);
-      located(in, e.key->span, [&]() -> Value {
-        dict->put(key, std::move(value));
-        return {};
-      });
-    } else {
-      items.push_back(in.evaluate(*e.value, inner));
-    }
-  }
-  if (dict) return dict;
-  return make_list(std::move(items));
 }
 
 }  // namespace pxl
