@@ -64,6 +64,12 @@ def failed_input(pxl, home):
     same(t.enter(":schedule"), before)
     same(t.enter("xs"), "[1]")
     contains(t.enter("x ="[:1] + " = = 2"), "error")
+    # Trees of many names and their subtrees, too.
+    t.paste('tree = DotTree()\nfor i in range(40) { tree.insert(f"n{i}.leaf", i) }')
+    contains(t.paste('tree.insert("more", 1)\ntree.pop("n3")\ntree.clear()\nnothing + 1'), "unknown name")
+    same(t.enter('[tree.n3.leaf, tree.n39.leaf, "more" in tree, len(tree)]'), "[3, 39, false, 40]")
+    t.enter(":undo")
+    t.enter(":undo")
     contains(t.enter("z"), "unknown name `z`")
     same(t.enter(":undo"), "taken back: xs")
     same(t.enter(":undo"), "taken back: xs = [1]")

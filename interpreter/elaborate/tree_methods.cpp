@@ -245,7 +245,8 @@ Value m_clear(Interpreter&, const TreePtr& t, const Arguments& args) {
   while (!open.empty()) {
     TreeObject* at = open.back();
     open.pop_back();
-    std::erase_if(at->items, [](const auto& item) { return !item.second.template as<TreeObject>(); });
+    at->changing();
+    at->erase_items([](const auto& item) { return !item.second.template as<TreeObject>(); });
     for (auto& [k, v] : at->items) open.push_back(v.as<TreeObject>());
   }
   return {};

@@ -90,12 +90,8 @@ const Value* TreeObject::find(std::string_view dotted) const {
   while (true) {
     size_t dot = dotted.find('.');
     std::string_view head = dotted.substr(0, dot);
-    const Value* found = nullptr;
-    for (const auto& [k, v] : at->items)
-      if (k == head) {
-        found = &v;
-        break;
-      }
+    const size_t i = at->place(head);
+    const Value* found = i < at->items.size() ? &at->items[i].second : nullptr;
     if (!found || dot == std::string_view::npos) return found;
     at = found->as<TreeObject>();
     if (!at) return nullptr;
@@ -112,12 +108,8 @@ void TreeObject::insert(std::string_view dotted, Value value, bool overwrite) {
     size_t dot = dotted.find('.');
     std::string head(dotted.substr(0, dot));
     check_key(head, whole);
-    Value* found = nullptr;
-    for (auto& [k, v] : at->items)
-      if (k == head) {
-        found = &v;
-        break;
-      }
+    const size_t i = at->place(head);
+    Value* found = i < at->items.size() ? &at->items[i].second : nullptr;
     if (dot == std::string_view::npos) {
       if (auto* tree = value.as<TreeObject>()) set_level(*tree, at->level + 1);
       TreeObject* into = found ? found->as<TreeObject>() : nullptr;
@@ -158,7 +150,7 @@ void TreeObject::prune() {
   changing();
   for (auto& [k, v] : items)
     if (auto* t = v.as<TreeObject>()) t->prune();
-  std::erase_if(items, [](const auto& item) {
+  erase_items([](const auto& item) {
     auto* t = item.second.template as<TreeObject>();
     return t && t->items.empty();
   });
@@ -174,12 +166,30 @@ bool TreeObject::erase(std::string_view dotted) {
     dotted.remove_prefix(dot + 1);
   }
   at->changing();
-  return std::erase_if(at->items, [&](const auto& item) { return item.first == dotted; }) > 0;
+  return at->erase_items([&](const auto& item) { return item.first == dotted; }) > 0;
+}
+
+size_t TreeObject::erase_items(const std::function<bool(const std::pair<std::string, Value>&)>& drop) {
+  places_.clear();
+  return std::erase_if(items, drop);
+}
+
+size_t TreeObject::place(std::string_view key) const {
+  constexpr size_t few = 16;
+  if (items.size() <= few) {
+    size_t i = 0;
+    while (i < items.size() && items[i].first != key) ++i;
+    return i;
+  }
+  for (size_t i = places_.size(); i < items.size(); ++i) places_.emplace(items[i].first, i);
+  const auto found = places_.find(std::string(key));
+  return found == places_.end() ? items.size() : found->second;
 }
 
 std::function<void()> TreeObject::state() {
   return [this, old = items, depth = level] {
     items = old;
+    places_.clear();
     level = depth;
   };
 }

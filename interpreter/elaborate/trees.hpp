@@ -2,6 +2,8 @@
 // NamedTensors and NamedVariableFactories). One class serves all of them; its kind decides which leaves it takes.
 #pragma once
 
+#include <unordered_map>
+
 #include "interpreter/elaborate/graph_values.hpp"
 
 namespace pxl {
@@ -13,7 +15,7 @@ enum class TreeKind : uint8_t { plain, tensors, factories };
 struct TreeObject final : Object {
   TreeKind kind;
   int level = 0;  ///< below its root; bounded, so that walks may recurse
-  /// Children in order of insertion: leaves, or further TreeObjects.
+  /// Children in order of insertion: leaves, or further TreeObjects. Added here or there, erased by erase_items only.
   std::vector<std::pair<std::string, Value>> items;
 
   explicit TreeObject(TreeKind k) : kind(k) {}
@@ -40,11 +42,19 @@ struct TreeObject final : Object {
   /// Drops subtrees without leaves.
   void prune();
   bool erase(std::string_view dotted);
+  /// Drops the children that `drop` says of; gives their number.
+  size_t erase_items(const std::function<bool(const std::pair<std::string, Value>&)>& drop);
   /// All leaves with their dotted names, in order.
   std::vector<std::pair<std::string, Value>> leaves() const;
   std::shared_ptr<TreeObject> copy() const;  ///< copies nodes, shares leaves
   /// Leaves sorted by the name of the tensor.
   std::vector<Value> sorted_tensors() const;
+
+ private:
+  /// The place of a child; items.size() where there is none.
+  size_t place(std::string_view key) const;
+  /// Of the first so many children, where they are many: a list of modules may have thousands.
+  mutable std::unordered_map<std::string, size_t> places_;
 };
 using TreePtr = std::shared_ptr<TreeObject>;
 
