@@ -143,7 +143,9 @@ def trace_problem(pxl, folder, data):
 def command_problem(pxl, folder):
     small = pathlib.Path(folder) / SCRIPT
     for arguments, wanted in ((("--format", "pdf"), "not `pdf`"), (("-o", "report"), "no suffix"),
-                              (("--format", "html"), "-o report.html"), (("--layers",), "--layers")):
+                              (("--format", "html"), "-o report.html"), (("--layers",), "--layers"),
+                              (("--available-memory-proportion", "MatMull=0.2"), "did you mean `MatMul`"),
+                              (("--available-memory-proportion", "99999=0.2"), "no op has the id 99999")):
         code, out, err = call(pxl, "profile", small, *arguments)
         if code != 2 or wanted not in err:
             return f"{arguments}: status {code}\n{err}"

@@ -140,6 +140,22 @@ std::string summaries(const std::vector<tiles::Report>& reports, size_t top) {
   return text;
 }
 
+// The id of an op that is not there is a mistake. Names are those of the op table, which a program need not have all.
+void check_proportions(const tiles::EstimateOptions& estimating, const std::vector<tiles::Report>& runs,
+                       const std::vector<tiles::Report>& against) {
+  for (const auto& proportion : estimating.op_memory) {
+    const std::string& who = proportion.first;
+    if (who.find_first_not_of("0123456789") != who.npos) continue;
+    const auto has = [&](const tiles::Report& r) {
+      return std::any_of(r.ops.begin(), r.ops.end(),
+                         [&](const tiles::ReportOp& o) { return who == std::to_string(o.id); });
+    };
+    if (std::none_of(runs.begin(), runs.end(), has) && std::none_of(against.begin(), against.end(), has))
+      throw Error(fmt::format("profile: no op has the id {}, whose memory proportion is given", who),
+                  {"pxl schedule FILE shows the ids"}, Fault::usage);
+  }
+}
+
 int run_profile(const CommonFlags& common, const std::vector<std::string>& arguments) {
   const Words words = take_apart(arguments);
   const Invocation call = parse_flags(profile_command, words.ours, 1);
@@ -158,6 +174,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     const std::string other = call.value("--against");
     against = reports_of(common, other, parse_or_throw(read_source(other)), wanted, words.other, estimating);
   }
+  check_proportions(estimating, runs, against);
 
   std::string text;
   switch (format) {
