@@ -32,6 +32,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set_source_files_properties(${kernels_dir}/block_avx512.cpp PROPERTIES COMPILE_OPTIONS "${block_options};-march=x86-64-v4")
 endif()
 
+# Rounding to float8, one loop that is selections throughout.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/runtime/tensor/float8.cpp
+                            PROPERTIES COMPILE_OPTIONS "${kernel_level};-fno-trapping-math")
+
 # Loops over windows: plain code that the compiler turns into vector code at this level only, and short loops that it
 # should not turn into calls of memcpy.
 set(window_options -O3 -fno-trapping-math)

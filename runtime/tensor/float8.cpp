@@ -32,7 +32,7 @@ struct Encoder {
   Bits rebias;        ///< what the exponents differ by, at its place in T
   T normal, shifter;  ///< least normal value; added to a smaller one it leaves the subnormal's bits at the end
   Bits shifted;
-  uint8_t overflow;
+  Bits overflow;
 
   Encoder(DType dtype, Float8Overflow o) {
     const Format f = format_of(dtype);
@@ -44,28 +44,47 @@ struct Encoder {
     overflow = o == Float8Overflow::nan ? 0x80 : 0x7F;
   }
 
-  uint8_t operator()(T x) const {
+  __attribute__((always_inline)) uint8_t operator()(T x) const {
     const Bits bits = std::bit_cast<Bits>(x), top = Bits{1} << (sizeof(T) * 8 - 1);
     const Bits magnitude = bits & (top - 1);
     const T size = std::bit_cast<T>(magnitude);
     const Bits odd = magnitude >> drop & 1;
     const Bits large = (magnitude + ((Bits{1} << (drop - 1)) - 1) + odd - rebias) >> drop;
     const Bits small = std::bit_cast<Bits>(size + shifter) - shifted;
-    const Bits rounded = size < normal ? small : large;
-    const bool too_large = size >= normal && rounded > 0x7F;
-    // NaN compares with nothing, so it is neither small nor too large here.
-    uint8_t code = static_cast<uint8_t>(too_large ? overflow : rounded);
+    Bits code = size < normal ? small : large > 0x7F ? overflow : large;
     code = x == x ? code : float8_nan;
-    const bool negative = (bits & top) != 0 && code != 0 && code != float8_nan;
-    return static_cast<uint8_t>(code | (negative ? 0x80 : 0));
+    const Bits sign = bits >> (sizeof(T) * 8 - 8) & 0x80;
+    return static_cast<uint8_t>(code == 0 ? code : code | sign);  // NaN has the sign's bit already
   }
 };
+
+template <class T>
+inline __attribute__((always_inline)) void encode_each(const Encoder<T>& encoder, const T* from, uint8_t* to,
+                                                       int64_t count, T scale) {
+  for (int64_t i = 0; i < count; ++i) to[i] = encoder(from[i] * scale);
+}
+
+#if defined(__x86_64__)
+// Eight at a time; the bits are the same.
+__attribute__((target("avx2"))) void encode_avx2(Encoder<float> encoder, const float* from, uint8_t* to, int64_t count,
+                                                 float scale) {
+  encode_each(encoder, from, to, count, scale);
+}
+bool have_avx2() {
+  static const bool have = __builtin_cpu_supports("avx2");
+  return have;
+}
+#endif
 
 template <class T>
 void encode(DType dtype, const T* from, uint8_t* to, int64_t count, int64_t log2_scale, Float8Overflow overflow) {
   const Encoder<T> encoder(dtype, overflow);
   const T scale = std::ldexp(T{1}, static_cast<int>(log2_scale));
-  for (int64_t i = 0; i < count; ++i) to[i] = encoder(from[i] * scale);
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) == sizeof(float))
+    if (have_avx2()) return encode_avx2(encoder, from, to, count, scale);
+#endif
+  encode_each(encoder, from, to, count, scale);
 }
 
 }  // namespace
