@@ -18,6 +18,10 @@ bool read(const std::string& prompt, std::string& line);
 void remember(const std::string& input);
 void forget_all();
 
+/// One byte of a file. An interrupt is seen whenever it came: signals come in only while this waits.
+enum : int { end_of_input = -1, interrupted = -2, other_signal = -3 };
+int next_byte(int fd);
+
 /// What Tab does with `line` at the byte `cursor`.
 struct Tab {
   enum class Kind : uint8_t { nothing, replace, list };

@@ -1,5 +1,6 @@
 #include "interpreter/repl/line_editor.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -45,19 +46,40 @@ LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
   std::fflush(stdout);
   line.clear();
   const InterruptibleReads guard;
-  for (char c;;) {
-    const ssize_t n = ::read(STDIN_FILENO, &c, 1);
-    if (n < 0 && errno == EINTR && interrupt_requested()) return LineEditor::Result::interrupted;
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return line.empty() ? LineEditor::Result::end : LineEditor::Result::line;
+  for (;;) {
+    const int c = line_backend::next_byte(STDIN_FILENO);
+    if (c == line_backend::other_signal) continue;
+    if (c == line_backend::interrupted) return LineEditor::Result::interrupted;
+    if (c < 0) return line.empty() ? LineEditor::Result::end : LineEditor::Result::line;
     if (c == '\n') return LineEditor::Result::line;
-    line += c;
+    line += static_cast<char>(c);
   }
 }
 
 }  // namespace
 
 namespace line_backend {
+
+int next_byte(int fd) {
+  sigset_t held, before;
+  sigemptyset(&held);
+  sigaddset(&held, SIGINT);
+  sigaddset(&held, SIGWINCH);
+  pthread_sigmask(SIG_BLOCK, &held, &before);
+  int result = interrupted;
+  if (!interrupt_requested()) {
+    pollfd wait{fd, POLLIN, 0};
+    unsigned char c = 0;
+    if (ppoll(&wait, 1, nullptr, &before) < 0)
+      result = errno != EINTR ? end_of_input : interrupt_requested() ? interrupted : other_signal;
+    else if (const ssize_t n = ::read(fd, &c, 1); n == 1)
+      result = c;
+    else
+      result = n < 0 && errno == EINTR ? other_signal : end_of_input;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return result;
+}
 
 Tab tab(const std::string& line, size_t cursor) {
   Tab step;

@@ -7,14 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "interpreter/repl/line_backend.hpp"
-#include "runtime/base/interrupt.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl::line_backend {
@@ -39,14 +37,11 @@ std::wstring widened(std::string_view text) {
 volatile sig_atomic_t resized = 0;
 void on_resize(int) { resized = 1; }
 
-// One byte of the terminal; -1 at its end, -2 for an interrupt.
+// One byte of the terminal, its end, or an interrupt.
 int read_byte() {
   for (;;) {
-    if (interrupt_requested()) return -2;
-    unsigned char c = 0;
-    const ssize_t n = ::read(STDIN_FILENO, &c, 1);
-    if (n == 1) return c;
-    if (n == 0 || errno != EINTR) return -1;
+    const int c = next_byte(STDIN_FILENO);
+    if (c != other_signal) return c;
     if (resized) {
       resized = 0;
       // What the terminal made of the rows is unknown: the line is drawn anew from here.
@@ -60,7 +55,7 @@ int read_byte() {
 int get_key(EditLine*, wchar_t* c) {
   const int first = read_byte();
   // An interrupt ends the line where it stands.
-  if (first < 0) return *c = L'\n', first == -2 ? 1 : 0;
+  if (first < 0) return *c = L'\n', first == interrupted ? 1 : 0;
   std::string bytes(1, static_cast<char>(first));
   const size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
   for (int next = 0; bytes.size() < length && (next = read_byte()) >= 0;) bytes += static_cast<char>(next);
@@ -160,6 +155,8 @@ bool read(const std::string& prompt, std::string& line) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGWINCH, &action, &old);
   std::fputs("\x1b[?2004h", stdout);
+  // Before the prompt stands there: keys that come right behind it are not the terminal's to echo.
+  el_set(editor, EL_PREP_TERM, 1);
   int n = 0;
   const wchar_t* got = el_wgets(editor, &n);
   std::fputs("\x1b[?2004l\r", stdout);

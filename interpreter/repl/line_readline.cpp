@@ -3,15 +3,12 @@
 
 #include <readline/history.h>
 #include <readline/readline.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
 #include "interpreter/repl/line_backend.hpp"
-#include "runtime/base/interrupt.hpp"
 
 namespace pxl::line_backend {
 namespace {
@@ -53,11 +50,10 @@ int complete_key(int, int) {
 // Reads a key. Readline's own reader goes on waiting when an interrupt comes; here that ends the line.
 int get_key(FILE* from) {
   for (;;) {
-    unsigned char c = 0;
-    const ssize_t n = ::read(fileno(from), &c, 1);
-    if (n == 1) return c;
-    if (n == 0 || errno != EINTR) return EOF;
-    if (interrupt_requested()) return '\n';
+    const int c = next_byte(fileno(from));
+    if (c >= 0) return c;
+    if (c == interrupted) return '\n';
+    if (c == end_of_input) return EOF;
     rl_check_signals();  // the window's size
   }
 }
