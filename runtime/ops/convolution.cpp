@@ -2,15 +2,12 @@
 // three ops, so that they have gradients themselves.
 #include "runtime/kernels/convolution.hpp"
 
-#include <fmt/format.h>
-
+#include <array>
 #include <limits>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/ops/convolution_shape.hpp"
 #include "runtime/ops/float8.hpp"
 #include "runtime/ops/row.hpp"
-#include "runtime/ops/window.hpp"
 
 namespace pxl {
 
@@ -71,72 +68,11 @@ constexpr std::array<Param, n + 1> with_scale(const Param (&params)[n]) {
 constexpr auto scaled_conv_params = with_scale(conv_params);
 constexpr auto scaled_transpose_params = with_scale(transpose_params);
 
-bool is_scaled(const OpSite& s) { return s.row.params[2].name == log2_scale_param.name; }
-DType result_dtype(const OpSite& s) { return is_scaled(s) ? DType::float16 : s.input(0).dtype; }
-
-int64_t groups_of(const OpSite& s) {
-  const int64_t groups = s.integer("groups");
-  if (groups < 1) refuse(s, fmt::format("groups must be positive, got {}", groups));
-  return groups;
-}
-
-// Dtypes and ranks of two operands, either of which may be a gradient.
-void check_pair(const OpSite& s) {
-  if (is_scaled(s)) {
-    check_float8_product(s);
-  } else {
-    check_floating(s, 0);
-    check_one_dtype(s);
-  }
-  spatial_shape(s, 0);
-  if (s.input(0).shape.size() != s.input(1).shape.size())
-    refuse(s,
-           fmt::format("{} has {} axes, {} has {}", s.label(0), s.input(0).shape.size(), s.label(1),
-                       s.input(1).shape.size()),
-           codes::shape);
-}
-
-// The channels of data and weight of a convolution, from their slots.
-void check_channels(const OpSite& s, int64_t channels, const TensorSpec& weight, int64_t groups) {
-  if (weight.shape[0] % groups != 0)
-    refuse(s, fmt::format("{} groups do not divide the {} channels of the result", groups, weight.shape[0]),
-           codes::shape);
-  if (weight.shape[1] * groups != channels)
-    refuse(s,
-           fmt::format("{} has {} channels, but the weight takes {} in each of {} group{}", s.label(0), channels,
-                       weight.shape[1], groups, groups == 1 ? "" : "s"),
-           codes::shape);
-}
-
-struct Resolved {
-  Convolution c;
-  std::vector<WindowAxis> axes;
-};
-
-Resolved resolve_conv(const OpSite& s) {
-  check_pair(s);
-  const TensorSpec &x = s.input(0), &w = s.input(1);
-  const int64_t groups = groups_of(s);
-  check_channels(s, x.shape[1], w, groups);
-  Resolved r;
-  r.axes = sliding_windows(s, spatial_shape(s, 0), Shape(w.shape.begin() + 2, w.shape.end()), {.pad_type = "pad_type"});
-  r.c = {x.shape[0], groups, w.shape[1], w.shape[0] / groups, window_axes(r.axes)};
-  return r;
-}
-
-std::vector<TensorSpec> infer_conv(const OpSite& s) {
-  const Resolved r = resolve_conv(s);
-  TensorSpec out{{r.c.batch, r.c.groups * r.c.cout}, result_dtype(s), {}};
-  for (const WindowAxis& a : r.axes) out.shape.push_back(a.out);
-  prefixed(s, [&] { return element_count(out.shape); });
-  return {out};
-}
-
 // Explicit attributes of the windows, as the gradients' rows have them.
 struct Explicit {
   Ints stride, padding, dilation;
   int64_t groups = 1;
-  explicit Explicit(const Resolved& r) : padding(resolved_padding(r.axes)), groups(r.c.groups) {
+  explicit Explicit(const ResolvedConvolution& r) : padding(resolved_padding(r.axes)), groups(r.c.groups) {
     for (const WindowAxis& a : r.axes) stride.push_back(a.stride), dilation.push_back(a.dilation);
   }
   explicit Explicit(const OpSite& s)
@@ -156,8 +92,6 @@ Expr conv(const Expr& t, const Expr& weight, const Shape& shape, const Explicit&
   return t.emitter().one("slice_window", {y},
                          {{"starts", Ints(shape.size(), 0)}, {"steps", Ints(shape.size(), 1)}, {"sizes", shape}});
 }
-
-Shape spatial(const Shape& shape) { return Shape(shape.begin() + 2, shape.end()); }
 
 Expr data_grad(const Expr& g, const Expr& weight, const Shape& data, const Explicit& e) {
   return g.emitter().one("conv_data_grad", {g, weight},
@@ -188,106 +122,6 @@ void conv_gradient(GradContext& c) {
   const Explicit e(with_site(c, resolve_conv));
   if (c.wants(0)) c.set(0, data_grad(c.dy(), c.in(1), c.in_spec(0).shape, e));
   if (c.wants(1)) c.set(1, weights_grad(c.dy(), c.in(0), c.in_spec(1).shape, e));
-}
-
-// The convolution whose result has g's spatial shape: windows that g does not have are left out.
-Resolved with_windows_of(const OpSite& s, Resolved r, const Shape& g) {
-  for (size_t i = 0; i < r.axes.size(); ++i) {
-    if (g[i + 2] > r.axes[i].out)
-      refuse(s,
-             fmt::format("{} has {} windows along axis {}, there are {}", s.label(0), g[i + 2], i + 2, r.axes[i].out));
-    r.axes[i].out = g[i + 2];
-  }
-  r.c.axes = window_axes(r.axes);
-  return r;
-}
-
-Resolved resolve_data_grad(const OpSite& s) {
-  check_pair(s);
-  const TensorSpec &g = s.input(0), &w = s.input(1);
-  const int64_t groups = groups_of(s);
-  if (g.shape[1] != w.shape[0] || w.shape[0] % groups != 0)
-    refuse(
-        s,
-        fmt::format("{} has {} channels, the weight gives {} in {} groups", s.label(0), g.shape[1], w.shape[0], groups),
-        codes::shape);
-  const Shape shape = s.integers("shape");
-  if (shape.size() + 2 != g.shape.size()) refuse(s, "the shape needs an extent for each spatial axis", codes::shape);
-  Resolved r;
-  r.axes = sliding_windows(s, shape, spatial(w.shape), {});
-  r.c = {g.shape[0], groups, w.shape[1], w.shape[0] / groups, {}};
-  return with_windows_of(s, std::move(r), g.shape);
-}
-
-Resolved resolve_weights_grad(const OpSite& s) {
-  check_pair(s);
-  const TensorSpec &g = s.input(0), &x = s.input(1);
-  const int64_t groups = groups_of(s);
-  if (g.shape[0] != x.shape[0] || g.shape[1] % groups != 0 || x.shape[1] % groups != 0)
-    refuse(s, fmt::format("{} and {} do not belong to one convolution of {} groups", s.label(0), s.label(1), groups));
-  const Shape kernel = s.integers("kernel");
-  if (kernel.size() + 2 != g.shape.size()) refuse(s, "the kernel needs an extent for each spatial axis", codes::shape);
-  Resolved r;
-  r.axes = sliding_windows(s, spatial(x.shape), kernel, {});
-  r.c = {g.shape[0], groups, x.shape[1] / groups, g.shape[1] / groups, {}};
-  return with_windows_of(s, std::move(r), g.shape);
-}
-
-// The transposed convolution of t is the data gradient of the convolution that has its result as data.
-Resolved resolve_transpose(const OpSite& s) {
-  check_pair(s);
-  const TensorSpec &t = s.input(0), &w = s.input(1);
-  const int64_t groups = groups_of(s);
-  if (t.shape[1] != w.shape[0])
-    refuse(s, fmt::format("{} has {} channels, but the weight takes {}", s.label(0), t.shape[1], w.shape[0]),
-           codes::shape);
-  if (w.shape[0] % groups != 0)
-    refuse(s, fmt::format("{} groups do not divide the {} channels of {}", groups, w.shape[0], s.label(0)),
-           codes::shape);
-  const size_t rank = t.shape.size() - 2;
-  const auto none_or_empty = [&](std::string_view param) { return s.is_none(param) || s.integers(param).empty(); };
-  const Ints stride = per_axis(s, "stride", rank, 1, 1), dilation = per_axis(s, "dilation", rank, 1, 1);
-  Ints padding = paddings(s, "padding", rank);
-  const Ints more = none_or_empty("output_padding") ? Ints(rank, 0) : per_axis(s, "output_padding", rank, 0, 0);
-  const std::string& type = s.string("pad_type");
-  const bool same = type == "same_upper" || type == "same_lower";
-  if (!same && type != "not_set" && type != "valid")
-    refuse(s, fmt::format("pad_type must be one of not_set, same_upper, same_lower, valid, not {}", type));
-  Ints shape(rank);
-  if (!none_or_empty("output_shape")) shape = per_axis(s, "output_shape", rank, 0, 1);
-  Resolved r;
-  for (size_t i = 0; i < rank; ++i) {
-    WindowAxis a{0, w.shape[i + 2], stride[i], dilation[i], padding[i], t.shape[i + 2], 1};
-    if (a.kernel < 1) refuse(s, "the kernel must have positive extents", codes::shape);
-    if (a.out < 1) refuse(s, fmt::format("the spatial axis {} has no elements", i + 2), codes::shape);
-    if (more[i] >= std::max(a.stride, a.dilation))
-      refuse(s, fmt::format("output_padding {} must be below the stride or the dilation, {}", more[i],
-                            std::max(a.stride, a.dilation)));
-    int64_t span = 0, reach = 0;
-    if (__builtin_mul_overflow(a.dilation, a.kernel - 1, &span) ||
-        __builtin_mul_overflow(a.out - 1, a.stride, &reach) ||
-        __builtin_add_overflow(reach, span + 1 + more[i], &reach))
-      refuse(s, "the result is larger than memory");
-    if (same && shape[i] == 0) __builtin_mul_overflow(a.out, a.stride, &shape[i]);
-    if (shape[i] != 0) {
-      const int64_t total = std::max<int64_t>(0, reach - shape[i]);
-      a.before = type == "same_upper" ? total / 2 : total - total / 2;
-      a.in = shape[i];
-    } else {
-      a.in = reach - padding[i] - padding[rank + i];
-    }
-    if (a.in < 1) refuse(s, fmt::format("the padding leaves nothing of the spatial axis {}", i + 2));
-    r.axes.push_back(a);
-  }
-  r.c = {t.shape[0], groups, w.shape[1], w.shape[0] / groups, window_axes(r.axes)};
-  return r;
-}
-
-std::vector<TensorSpec> data_spec(const OpSite& s, const Resolved& r) {
-  TensorSpec out{{r.c.batch, r.c.groups * r.c.cin}, result_dtype(s), {}};
-  for (const WindowAxis& a : r.axes) out.shape.push_back(a.in);
-  prefixed(s, [&] { return element_count(out.shape); });
-  return {out};
 }
 
 // dy has the shape of the result, which is the data of a convolution with t's shape as its result.
@@ -390,7 +224,7 @@ constexpr OpRow rows[] = {
      .params = weights_grad_params,
      .infer =
          [](const OpSite& s) {
-           const Resolved r = resolve_weights_grad(s);
+           const ResolvedConvolution r = resolve_weights_grad(s);
            TensorSpec out{{r.c.groups * r.c.cout, r.c.cin}, s.input(0).dtype, {}};
            for (const WindowAxis& a : r.axes) out.shape.push_back(a.kernel);
            prefixed(s, [&] { return element_count(out.shape); });
