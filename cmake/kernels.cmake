@@ -24,6 +24,8 @@ endif()
 set(block_options ${kernel_level} -fno-math-errno -fno-trapping-math -Wno-psabi)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   list(APPEND block_options -Wno-pass-failed)  # a loop that it cannot vectorise is slower there, not wrong
+else()
+  list(APPEND block_options -fno-thread-jumps)  # it takes selections apart into several masks
 endif()
 set(kernels_dir ${PROJECT_SOURCE_DIR}/runtime/kernels)
 set_source_files_properties(${kernels_dir}/block_baseline.cpp PROPERTIES COMPILE_OPTIONS "${block_options}")

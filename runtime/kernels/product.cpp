@@ -45,7 +45,7 @@ void take_in_blocks(const TakeElements& take, const Buffers& b, float* values, i
 Kernel few_rows(const MatmulPlan& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   const int64_t slices = k >= 2048 ? 4 : k >= 256 ? 2 : 1;
-  const int64_t size = skinny_panels_size(m, n), panel = m * skinny_panel;
+  const int64_t size = skinny_panels_size(m, n);
   const Own partial = own(slices * size);
   // A product with one slice is divided by columns of w instead.
   const auto slice = [=](const Buffers& b, int64_t s, int64_t first, int64_t last) {
@@ -75,18 +75,9 @@ Kernel few_rows(const MatmulPlan& p, const ProductOptions& o) {
   const Own result = o.out >= 0 ? nullptr : own(m * n);
   phases.push_back({n, skinny_panel, [=](const Buffers& b, int64_t begin, int64_t end) {
                       float* to = result ? result->data() : b.output<float>(static_cast<size_t>(o.out));
-                      for (int64_t c = begin; c < end; c += skinny_panel) {
-                        const int64_t count = std::min(skinny_panel, end - c);
-                        const float* from = partial->data() + c / skinny_panel * panel;
-                        for (int64_t i = 0; i < m; ++i, from += skinny_panel) {
-                          float* row = to + i * n + c;
-                          // The slices are added in their order.
-                          std::copy_n(from, count, row);
-                          for (int64_t s = 1; s < slices; ++s)
-                            for (int64_t j = 0; j < count; ++j) row[j] += from[s * size + j];
-                        }
-                      }
-                      if (!o.take || begin >= end) return;
+                      if (begin >= end) return;
+                      skinny().join({partial->data(), slices, size, m, n, begin, end, to});
+                      if (!o.take) return;
                       if (end - begin == n) {
                         take_in_blocks(o.take, b, to, 0, m * n);
                         return;

@@ -67,9 +67,19 @@ struct SkinnyBackward {
 };
 inline constexpr int64_t skinny_sink_elements = 1024;
 
+/// Columns [n0, n1) of the results of `slices` forwards, each `size` floats behind the one before, added in their
+/// order: to[m, n], row-major. n0 is a multiple of skinny_panel.
+struct SkinnyJoin {
+  const float* panels = nullptr;
+  int64_t slices = 1, size = 0;
+  int64_t m = 0, n = 0, n0 = 0, n1 = 0;
+  float* to = nullptr;
+};
+
 struct SkinnyFunctions {
   void (*forward)(const SkinnyForward&);
   void (*backward)(const SkinnyBackward&);
+  void (*join)(const SkinnyJoin&);
 };
 
 const SkinnyFunctions& skinny();
