@@ -139,7 +139,7 @@ def large_graphs_stay_readable(cli):
 
 class Page(html.parser.HTMLParser):
     """Checks that elements nest, and collects links and anchors."""
-    EMPTY = {"meta"}
+    EMPTY = {"br", "meta"}
 
     def __init__(self, text):
         super().__init__()
