@@ -196,8 +196,8 @@ constexpr OpRow rows[] = {
     scaled_form(conv_row, "conv_pow2scaled", "ops.conv_pow2scaled", "conv_pow2scaled_out",
                 "The convolution of float8 data and weights, times 2^log2_scale, in float16. Sums are float32 and are "
                 "rounded once.",
-                "conv_pow2scaled(host_pow2scale_cast_to_fp8(array([[[1.0, 2.0, 3.0]]]), float8_143), "
-                "host_pow2scale_cast_to_fp8(array([[[1.0, -1.0]]]), float8_143), 1)",
+                "conv_pow2scaled(pow2scale_cast_to_fp8(array([[[1.0, 2.0, 3.0]]], float16), 0, float8_143), "
+                "pow2scale_cast_to_fp8(array([[[1.0, -1.0]]], float16), 0, float8_143), 1)",
                 scaled_conv_params,
                 [](const OpSite& s) {
                   return convolution_float8_kernel(s.input(0).dtype, s.input(1).dtype, resolve_conv(s).c);
@@ -245,8 +245,8 @@ constexpr OpRow rows[] = {
         transpose_row, "conv_transpose_pow2scaled", "ops.conv_transpose_pow2scaled", "conv_transpose_pow2scaled_out",
         "The transposed convolution of float8 data and weights, times 2^log2_scale, in float16. Sums are float32 "
         "and are rounded once.",
-        "conv_transpose_pow2scaled(host_pow2scale_cast_to_fp8(array([[[1.0, 2.0]]]), float8_143), "
-        "host_pow2scale_cast_to_fp8(array([[[1.0, -1.0]]]), float8_143), 1, stride = 2)",
+        "conv_transpose_pow2scaled(pow2scale_cast_to_fp8(array([[[1.0, 2.0]]], float16), 0, float8_143), "
+        "pow2scale_cast_to_fp8(array([[[1.0, -1.0]]], float16), 0, float8_143), 1, stride = 2)",
         scaled_transpose_params,
         [](const OpSite& s) {
           return convolution_data_grad_float8_kernel(s.input(0).dtype, s.input(1).dtype, resolve_transpose(s).c);

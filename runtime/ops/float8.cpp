@@ -93,7 +93,7 @@ constexpr OpRow rows[] = {
      .output = "{0}_{dtype}",
      .doc = "float8 as float16, times 2^log2_scale. After a cast to float8 with a scale s, -s gives the values back.",
      .formula = "t 2^log2_scale",
-     .example = "pow2scale_cast_from_fp8(host_pow2scale_cast_to_fp8(array([0.1, 1.0, -3.3]), float8_143, 2), -2)",
+     .example = "pow2scale_cast_from_fp8(pow2scale_cast_to_fp8(array([0.1, 1.0, -3.3], float16), 2, float8_143), -2)",
      .params = from_params,
      .infer = infer_from,
      .kernel = [](const OpSite& s) { return cast_from_float8_kernel(s.input(0).dtype, s.out[0].size()); },
@@ -125,8 +125,8 @@ constexpr OpRow rows[] = {
          "The matrix product of float8 operands, of one format or of both, times 2^log2_scale, in float16; shapes as "
          "of matmul. Sums are float32 and are rounded once.",
      .formula = "(lhs @ rhs) 2^log2_scale",
-     .example = "matmul_pow2scaled(host_pow2scale_cast_to_fp8(array([[1.0, 2.0]]), float8_143), "
-                "host_pow2scale_cast_to_fp8(array([3.0, 4.0]), float8_152), -1)",
+     .example = "matmul_pow2scaled(pow2scale_cast_to_fp8(array([[1.0, 2.0]], float16), 0, float8_143), "
+                "pow2scale_cast_to_fp8(array([3.0, 4.0], float16), 0, float8_152), -1)",
      .params = matmul_params,
      .infer =
          [](const OpSite& s) {
