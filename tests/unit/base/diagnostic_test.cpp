@@ -1,5 +1,6 @@
 // Diagnostics as text: the form of the language's section on errors, to the column.
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/codes.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -37,9 +38,10 @@ TEST_CASE("the example of the language's description") {
                "matmul: inner dimensions differ: 784 (x, axis -1) and 512 (weight, axis 0)",
                find(file, "x @ weight"),
                {"x: float32[8, 784], weight: float32[512, 512]"},
-               frame};
+               frame,
+               codes::shape};
   CHECK(render(d) ==
-        "mnist.pxl:14:9: error: matmul: inner dimensions differ: 784 (x, axis -1) and 512 (weight, axis 0)\n"
+        "mnist.pxl:14:9: error: matmul: inner dimensions differ: 784 (x, axis -1) and 512 (weight, axis 0) [shape]\n"
         "   14 |     y = x @ weight\n"
         "      |         ^~~~~~~~~~\n"
         "  x: float32[8, 784], weight: float32[512, 512]\n"
