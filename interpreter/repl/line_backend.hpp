@@ -22,6 +22,9 @@ void forget_all();
 enum : int { end_of_input = -1, interrupted = -2, other_signal = -3 };
 int next_byte(int fd);
 
+/// A prompt with marks around its escapes, which take no columns.
+std::string marked(const std::string& prompt, char before, char behind);
+
 /// What Tab does with `line` at the byte `cursor`.
 struct Tab {
   enum class Kind : uint8_t { nothing, replace, list };

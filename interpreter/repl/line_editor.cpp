@@ -81,6 +81,20 @@ int next_byte(int fd) {
   return result;
 }
 
+std::string marked(const std::string& prompt, char before, char behind) {
+  std::string out;
+  for (size_t i = 0; i < prompt.size();) {
+    if (prompt[i] != '\x1b') {
+      out += prompt[i++];
+      continue;
+    }
+    const size_t end = std::min(prompt.find('m', i), prompt.size() - 1) + 1;
+    out += before + prompt.substr(i, end - i) + behind;
+    i = end;
+  }
+  return out;
+}
+
 Tab tab(const std::string& line, size_t cursor) {
   Tab step;
   const size_t first = line.find_first_not_of(" \t");

@@ -98,21 +98,6 @@ unsigned char complete_key(EditLine* e, int) {
 
 constexpr char escape_mark = '\001';
 
-// Escapes take no columns; libedit wants them between marks.
-std::string marked(const std::string& prompt) {
-  std::string out;
-  for (size_t i = 0; i < prompt.size();) {
-    if (prompt[i] != '\x1b') {
-      out += prompt[i++];
-      continue;
-    }
-    const size_t end = std::min(prompt.find('m', i), prompt.size() - 1) + 1;
-    out += escape_mark + prompt.substr(i, end - i) + escape_mark;
-    i = end;
-  }
-  return out;
-}
-
 // Keys that users of readline know and libedit leaves out or gives another meaning.
 constexpr const char* keys[][2] = {
     {"\\t", "pxl-complete"},           {"\\e[200~", "pxl-paste"},     {"^R", "em-inc-search-prev"},
@@ -148,7 +133,7 @@ void set_up() {
 }
 
 bool read(const std::string& prompt, std::string& line) {
-  shown_prompt = marked(prompt);
+  shown_prompt = marked(prompt, escape_mark, escape_mark);
   struct sigaction action {
   }, old{};
   action.sa_handler = on_resize;

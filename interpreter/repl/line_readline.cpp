@@ -13,20 +13,6 @@
 namespace pxl::line_backend {
 namespace {
 
-/// Escapes of a prompt take no columns; readline wants to be told.
-std::string marked(const std::string& prompt) {
-  std::string out;
-  for (size_t i = 0; i < prompt.size();) {
-    if (prompt[i] != '\x1b') {
-      out += prompt[i++];
-      continue;
-    }
-    const size_t end = std::min(prompt.find('m', i), prompt.size() - 1) + 1;
-    out += '\001' + prompt.substr(i, end - i) + '\002';
-    i = end;
-  }
-  return out;
-}
 int complete_key(int, int) {
   const Tab step = tab(std::string(rl_line_buffer, static_cast<size_t>(rl_end)), static_cast<size_t>(rl_point));
   switch (step.kind) {
@@ -75,7 +61,7 @@ void set_up() {
 }
 
 bool read(const std::string& prompt, std::string& line) {
-  char* got = ::readline(marked(prompt).c_str());
+  char* got = ::readline(marked(prompt, '\001', '\002').c_str());
   if (!got) return false;
   line = got;
   std::free(got);
