@@ -109,7 +109,7 @@ std::vector<Case> cases() {
   }
   all.push_back({"cast/float16 to float32 1024x1024", "cast", {f16({1024, 1024})}, {{"data_type", DType::float32}}});
   all.push_back({"cast/float32 to float16 1024x1024", "cast", {f32({1024, 1024})}, {{"data_type", DType::float16}}});
-  for (const Shape& shape : {Shape{8, 10}, Shape{512, 10}, Shape{32, 128, 128}}) {
+  for (const Shape& shape : {Shape{8, 10}, Shape{16, 10}, Shape{512, 10}, Shape{32, 128, 128}}) {
     const std::string size = fmt::format("{}", fmt::join(shape, "x"));
     all.push_back({"softmax/" + size, "softmax", {f32(shape)}, {{"axis", int64_t{-1}}}});
     all.push_back({"log_softmax/" + size, "log_softmax", {f32(shape)}, {{"axis", int64_t{-1}}}});
@@ -119,7 +119,7 @@ std::vector<Case> cases() {
                  "layer_normalization_grad",
                  {f32({1024, 256}), f32({1024, 256}), f32({256}), f32({1024}), f32({1024})},
                  {}});
-  for (const Shape& shape : {Shape{8, 512}, Shape{512, 512}, Shape{1024, 1024}}) {
+  for (const Shape& shape : {Shape{16, 10}, Shape{8, 512}, Shape{512, 512}, Shape{1024, 1024}}) {
     const std::string size = fmt::format("{}", fmt::join(shape, "x"));
     for (const char* op : {"sum", "max", "mean"}) {
       all.push_back({fmt::format("{} over rows/{}", op, size), op, {f32(shape)}, {{"axis", axes({0})}}});
@@ -146,6 +146,13 @@ std::vector<Case> cases() {
   all.push_back({"prod/1024x1024", "prod", {square}, {}});
   all.push_back({"prod over rows/1024x1024", "prod", {square}, {{"axis", axes({0})}}});
   all.push_back({"prod over columns/1024x1024", "prod", {square}, {{"axis", axes({1})}}});
+  for (const int64_t rows : {int64_t{8}, int64_t{512}})
+    all.push_back({fmt::format("nll_loss_with_softmax_grad/{}x10", rows),
+                   "nll_loss_with_softmax_grad_direct",
+                   {f32({rows, 10}), i32({rows}), f32({})},
+                   {},
+                   10,
+                   true});
   all.push_back({"nll_loss/512x10", "nll_loss", {f32({512, 10}), i32({512})}, {{"log_prob", true}}});
   return all;
 }

@@ -28,6 +28,9 @@ inline constexpr int64_t block_size = 1024;
 /// Columns that are worked on side by side: a kilobyte of float32 a row.
 inline constexpr int64_t columns_at_once = 256;
 
+/// Rows that a sum over rows adds up in registers.
+inline constexpr int64_t rows_summed_at_once = 16;
+
 /// Rows of n contiguous elements: `rows` of them one after another, or one. `out` may be an operand.
 template <class T>
 struct RowFunctions {
@@ -52,6 +55,9 @@ struct RowFunctions {
   void (*absolute_to)(double* acc, const T* x, int64_t n);
   /// acc[i] *= x[i].
   void (*multiply_to)(double* acc, const T* x, int64_t n);
+  /// out[i] = the sum of `rows` elements x[i], `stride` apart, in their order, divided by `divisor`. `acc` is room for
+  /// n numbers where there are more than rows_summed_at_once.
+  void (*sum_rows)(const T* x, int64_t rows, int64_t stride, double divisor, double* acc, T* out, int64_t n);
 
   // One channel of a normalisation: weight and bias are numbers.
   void (*normalise_channel)(const T* x, T mean, T inverse, T weight, T bias, T* out, int64_t n);

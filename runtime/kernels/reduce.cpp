@@ -169,11 +169,10 @@ void reduce_floating(Reduction op, const Plan& plan, DType out_type, const std::
     for (size_t i = 0; i < size; ++i) acc[i] = std::log(acc[i]) + shift[i];
   } else {
     accumulate<T>(op, plan, in, acc, nullptr);
-    for (size_t i = 0; i < size; ++i) {
-      if (op == Reduction::mean) acc[i] /= static_cast<double>(plan.count);
-      if (op == Reduction::l2) acc[i] = std::sqrt(acc[i]);
-      if (op == Reduction::logsum) acc[i] = std::log(acc[i]);
-    }
+    const auto finish = [&](auto f) { std::transform(acc, acc + size, acc, f); };
+    if (op == Reduction::mean) finish([count = static_cast<double>(plan.count)](double x) { return x / count; });
+    if (op == Reduction::l2) finish([](double x) { return std::sqrt(x); });
+    if (op == Reduction::logsum) finish([](double x) { return std::log(x); });
   }
   convert(DType::float64, reinterpret_cast<const std::byte*>(acc), out_type, out, plan.out_size);
 }
@@ -212,8 +211,26 @@ Kernel reduce_all(Reduction op, const Plan& plan, DType out) {
   return Kernel::divisible(std::move(phases), nanoseconds * static_cast<double>(n));
 }
 
+/// Sums or means over rows, as the gradient of a bias is one: each result's sum in a register.
+template <class T>
+Kernel sum_over_rows(const Plan& plan, double divisor) {
+  const int64_t rows = plan.walk.extents[0], n = plan.walk.extents[1];
+  return Kernel::giving_elements(n, 64, nanoseconds * static_cast<double>(rows * n),
+                                 [rows, n, divisor](const Buffers& b, int64_t begin, int64_t end) {
+                                   const auto size = static_cast<size_t>(end - begin);
+                                   double* acc = rows > rows_summed_at_once ? scratch<double, 0>(size) : nullptr;
+                                   row_functions<T>().sum_rows(b.input<T>(0) + begin, rows, n, divisor, acc,
+                                                               b.output<T>(0) + begin, end - begin);
+                                 });
+}
+
 template <class T>
 Kernel floating(Reduction op, Plan plan, DType out) {
+  if constexpr (!std::is_same_v<T, half>) {
+    const bool rows = plan.walk.extents.size() == 2 && plan.kept == 1 && plan.out_size > 0 && plan.count > 0;
+    if (rows && out == dtype_of<T>() && (op == Reduction::sum || op == Reduction::mean))
+      return sum_over_rows<T>(plan, op == Reduction::mean ? static_cast<double>(plan.count) : 1.0);
+  }
   if (plan.out_size == 1 && plan.walk.extents.size() == 1 && plan.count >= 16384 && op != Reduction::logsumexp)
     return reduce_all<T>(op, plan, out);
   if (plan.kept < 0 || plan.out_size == 0) {
@@ -223,7 +240,8 @@ Kernel floating(Reduction op, Plan plan, DType out) {
   const auto kept = static_cast<size_t>(plan.kept);
   const int64_t units = plan.walk.extents[kept], width = plan.walk.strides[1][kept];
   const double work = nanoseconds * static_cast<double>(plan.out_size * plan.count);
-  const auto part = [op, plan, out](const Buffers& b, int64_t begin, int64_t end) {
+  const auto part = [op, plan, out, units](const Buffers& b, int64_t begin, int64_t end) {
+    if (begin == 0 && end == units) return reduce_floating<T>(op, plan, out, b.in[0], b.out[0]);
     reduce_floating<T>(op, plan.part(begin, end), out, b.in[0] + plan.input_offset(begin) * int64_t{sizeof(T)},
                        b.out[0] + plan.output_offset(begin) * static_cast<int64_t>(size_of(out)));
   };

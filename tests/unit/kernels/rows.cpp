@@ -1,0 +1,111 @@
+// Rows of every length in every instruction-set variant: short ones have code of their own, long ones a tail.
+#include <cstring>
+
+#include "runtime/kernels/block_table.hpp"
+#include "tests/unit/kernels/support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+namespace {
+
+std::vector<const BlockTable*> variants() {
+  std::vector<const BlockTable*> all{&blocks_baseline()};
+#if defined(__x86_64__)
+  if (instruction_set() != "baseline") all.push_back(&blocks_avx2());
+  if (instruction_set() == "avx512") all.push_back(&blocks_avx512());
+#endif
+  return all;
+}
+
+/// Each row by itself: exp, sums and subtractions as longer rows have them.
+std::vector<float> plain_softmax(const std::vector<float>& x, int64_t rows, int64_t n, bool logarithm) {
+  const UnaryBlock exp = blocks_baseline().unary[static_cast<int>(Unary::exp)][0];
+  std::vector<float> out(x.size()), powers(static_cast<size_t>(n));
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* row = x.data() + r * n;
+    const float top = *std::max_element(row, row + n);
+    for (int64_t i = 0; i < n; ++i) powers[static_cast<size_t>(i)] = row[i] - top;
+    exp(powers.data(), powers.data(), n);
+    const double total = blocks_baseline().bulk.sum32(powers.data(), n);
+    for (int64_t i = 0; i < n; ++i)
+      out[static_cast<size_t>(r * n + i)] = logarithm ? (row[i] - top) - static_cast<float>(std::log(total))
+                                                      : powers[static_cast<size_t>(i)] / static_cast<float>(total);
+  }
+  return out;
+}
+
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("the largest and the smallest element of rows of every length") {
+  for (const BlockTable* table : variants()) {
+    const BulkFunctions& f = table->bulk;
+    CHECK(f.max32(nullptr, 0) == -inf);
+    CHECK(f.min64(nullptr, 0) == inf);
+    for (int64_t n = 1; n < 40; ++n) {
+      const Array x = ramp(DType::float32, {n}, 3), y = ramp(DType::float64, {n}, 3);
+      std::vector<float> a(x.data<float>(), x.data<float>() + n);
+      std::vector<double> b(y.data<double>(), y.data<double>() + n);
+      CHECK(f.max32(a.data(), n) == *std::max_element(a.begin(), a.end()));
+      CHECK(f.min32(a.data(), n) == *std::min_element(a.begin(), a.end()));
+      CHECK(f.max64(b.data(), n) == *std::max_element(b.begin(), b.end()));
+      CHECK(f.min64(b.data(), n) == *std::min_element(b.begin(), b.end()));
+      for (size_t i = 0; i < a.size(); ++i) {
+        const float old = std::exchange(a[i], std::nanf(""));
+        CHECK(std::isnan(f.max32(a.data(), n)));
+        CHECK(std::isnan(f.min32(a.data(), n)));
+        a[i] = old;
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax of rows of every length has the bits of each row by itself") {
+  constexpr int64_t rows = 37;
+  for (const BlockTable* table : variants()) {
+    for (int64_t n = 1; n < 40; ++n) {
+      CAPTURE(n);
+      const Array given = ramp(DType::float32, {rows * n}, 5);
+      const std::vector<float> x(given.data<float>(), given.data<float>() + rows * n);
+      for (bool logarithm : {false, true}) {
+        const auto& f = logarithm ? table->bulk.rows32.log_softmax : table->bulk.rows32.softmax;
+        const std::vector<float> expected = plain_softmax(x, rows, n, logarithm);
+        std::vector<float> out(x.size() + 16, 7.0f);
+        f(x.data(), out.data(), rows, n);
+        CHECK(std::all_of(out.begin() + rows * n, out.end(), [](float v) { return v == 7.0f; }));
+        out.resize(x.size());
+        CHECK(same(out, expected));
+        std::vector<float> in_place = x;
+        f(in_place.data(), in_place.data(), rows, n);
+        CHECK(same(in_place, expected));
+      }
+    }
+  }
+}
+
+TEST_CASE("sums over rows add in the order of the rows, however many columns there are") {
+  for (const BlockTable* table : variants()) {
+    for (int64_t rows : {1, 8, 16, 17, 40}) {
+      for (int64_t n = 1; n < 70; ++n) {
+        const int64_t stride = n + 3;
+        const Array given = ramp(DType::float32, {rows * stride}, 2);
+        const float* x = given.data<float>();
+        std::vector<double> acc(static_cast<size_t>(n));
+        for (double divisor : {1.0, 3.0}) {
+          std::vector<float> out(static_cast<size_t>(n)), expected;
+          for (int64_t i = 0; i < n; ++i) {
+            double sum = 0;
+            for (int64_t r = 0; r < rows; ++r) sum += static_cast<double>(x[r * stride + i]);
+            expected.push_back(static_cast<float>(sum / divisor));
+          }
+          table->bulk.rows32.sum_rows(x, rows, stride, divisor, acc.data(), out.data(), n);
+          CHECK(same(out, expected));
+        }
+      }
+    }
+  }
+}
