@@ -107,32 +107,50 @@ TEST_CASE("what follows a product sees every element once, stored or not") {
 }
 
 TEST_CASE("the input's gradient sees the weights as they were before the update") {
-  const int64_t m = 8, n = 48, k = 20;
-  Array x = ramp(DType::float32, {m, k}, 1), w = ramp(DType::float32, {k, n}, 2), dy = ramp(DType::float32, {m, n}, 3);
-  const Array before = w.clone();
-  Array dx(DType::float32, {m, k});
-  SkinnyBackward f;
-  f.x = x.data<float>();
-  f.ldx = k;
-  f.w = w.data<float>();
-  f.ldw = n;
-  f.dy = dy.data<float>();
-  f.lddy = n;
-  f.m = m;
-  f.n = n;
-  f.k1 = k;
-  f.dx = dx.mutable_data<float>();
-  f.lddx = k;
-  f.u = w.mutable_data<float>();
-  f.w = f.u;
-  f.ldu = n;
-  f.alpha = 0.5f;
-  f.add = true;
-  skinny().backward(f);
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t r = 0; r < k; ++r) {
-      double sum = 0;
-      for (int64_t j = 0; j < n; ++j) sum += dy.number(i * n + j) * before.number(r * n + j);
-      CHECK(close(dx.number(i * k + r), sum, 1e-5));
-    }
+  for (int64_t m : {1, 7, 8, 9, 16})
+    for (int64_t n : {1, 2, 9, 10, 15, 16, 31, 48})
+      for (int64_t k : {1, 4, 15, 20, 37}) {
+        CAPTURE(m);
+        CAPTURE(n);
+        CAPTURE(k);
+        Array x = ramp(DType::float32, {m, k}, 1), w = ramp(DType::float32, {k, n}, 2),
+              dy = ramp(DType::float32, {m, n}, 3);
+        const Array before = w.clone();
+        Array dx = Array::full(DType::float32, {m, k}, 9.0);
+        SkinnyBackward f;
+        f.x = x.data<float>();
+        f.ldx = k;
+        f.w = w.data<float>();
+        f.ldw = n;
+        f.dy = dy.data<float>();
+        f.lddy = n;
+        f.m = m;
+        f.n = n;
+        f.k0 = k / 5;
+        f.k1 = k - k / 7;
+        f.dx = dx.mutable_data<float>();
+        f.lddx = k;
+        f.u = w.mutable_data<float>();
+        f.w = f.u;
+        f.ldu = n;
+        f.alpha = 0.5f;
+        f.add = true;
+        skinny().backward(f);
+        const auto given = [&](int64_t r) { return r >= f.k0 && r < f.k1; };
+        double worst = 0;
+        for (int64_t r = 0; r < k; ++r) {
+          for (int64_t i = 0; i < m; ++i) {
+            double sum = 0;
+            for (int64_t j = 0; j < n; ++j) sum += dy.number(i * n + j) * before.number(r * n + j);
+            worst = std::max(worst, std::fabs(dx.number(i * k + r) - (given(r) ? sum : 9.0)));
+          }
+          for (int64_t j = 0; j < n; ++j) {
+            double sum = 0;
+            for (int64_t i = 0; i < m; ++i) sum += x.number(i * k + r) * dy.number(i * n + j);
+            const double expected = before.number(r * n + j) + (given(r) ? 0.5 * sum : 0.0);
+            worst = std::max(worst, std::fabs(w.number(r * n + j) - expected));
+          }
+        }
+        CHECK(worst < 1e-4);
+      }
 }
