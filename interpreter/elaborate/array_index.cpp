@@ -244,32 +244,55 @@ Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
   return plan;
 }
 
+/// The rows of an array as offsets in it.
+class Rows {
+ public:
+  explicit Rows(const Array& a) : extent_(a.shape()[0]), row_(a.size() / extent_) {}
+
+  int64_t row() const { return row_; }  ///< elements of one
+  /// By the positions of an index; negative ones count from the end.
+  void pick(const Array& index, std::vector<int64_t>& offsets) const {
+    each(index, 0, index.size(), [&](int64_t at) {
+      if (at < 0 || at >= extent_) at = wrap_index(at, extent_, "axis 0");
+      offsets.push_back(at * row_);
+    });
+  }
+  /// By the `count` positions that lie behind the index in memory, as far as they name rows.
+  void pick_following(const Array& index, int64_t count, std::vector<int64_t>& offsets) const {
+    each(index, index.size(), index.size() + count, [&](int64_t at) {
+      if (at >= 0 && at < extent_) offsets.push_back(at * row_);
+    });
+  }
+
+ private:
+  template <class F>
+  static void each(const Array& index, int64_t begin, int64_t end, F&& f) {
+    with_type(index.dtype(), [&]<class T>(type_tag<T>) {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        const T* data = index.data<T>();
+        for (int64_t i = begin; i < end; ++i) f(static_cast<int64_t>(data[i]));
+      }
+    });
+  }
+
+  int64_t extent_, row_;
+};
+
 /// The last slice of positions that was taken, since a loop over shuffled positions picks rows by one slice after the
 /// other: the rows that the next one names are asked of memory early.
 class LastSlice {
  public:
   void note(const Array& whole, const Array& slice) {
     if (slice.rank() != 1 || !is_integer(slice.dtype())) return;
-    whole_ = whole;
+    if (whole.raw() != whole_.raw() || whole.size() != whole_.size() || whole.dtype() != whole_.dtype()) whole_ = whole;
     at_ = slice.raw();
   }
 
-  /// As many offsets as `index` has elements, or fewer, by the positions that follow it; none where it is not that
-  /// slice.
-  std::vector<int64_t> following(const Array& index, int64_t extent, int64_t stride) const {
-    std::vector<int64_t> offsets;
-    if (index.raw() != at_ || index.dtype() != whole_.dtype()) return offsets;
-    with_type(index.dtype(), [&]<class T>(type_tag<T>) {
-      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-        const T* next = index.data<T>() + index.size();
-        const int64_t count = std::min(index.size(), whole_.data<T>() + whole_.size() - next);
-        for (int64_t i = 0; i < count; ++i) {
-          const auto at = static_cast<int64_t>(next[i]);
-          if (at >= 0 && at < extent) offsets.push_back(at * stride);
-        }
-      }
-    });
-    return offsets;
+  /// How many positions lie behind `index`, as many as it has at most; none where it is not that slice.
+  int64_t following(const Array& index) const {
+    if (index.raw() != at_ || index.dtype() != whole_.dtype()) return 0;
+    const auto width = static_cast<int64_t>(size_of(index.dtype()));
+    return std::min(index.size(), whole_.size() - (index.raw() - whole_.raw()) / width - index.size());
   }
 
  private:
@@ -277,9 +300,10 @@ class LastSlice {
   const std::byte* at_ = nullptr;
 };
 
-/// The commonest keys, one slice of adjacent rows or one list of them, without a plan; empty for all others.
+/// One slice of adjacent rows or one list of them; empty for all other keys.
 std::optional<Value> simple_get(const Array& a, const Value& key) {
   thread_local LastSlice last;
+  thread_local std::vector<int64_t> offsets, expected;  // used again by each key
   if (a.rank() == 0) return std::nullopt;
   if (const auto* slice = key.as<SliceObject>()) {
     const SliceRange r = resolve_slice(*slice, a.shape()[0]);
@@ -290,24 +314,16 @@ std::optional<Value> simple_get(const Array& a, const Value& key) {
   }
   const Array* index = key.as_array();
   if (!index || index->rank() != 1 || !is_integer(index->dtype()) || a.size() == 0) return std::nullopt;
-  const int64_t extent = a.shape()[0], row = a.size() / extent;
-  std::vector<int64_t> offsets;
-  offsets.reserve(static_cast<size_t>(index->size()));
-  with_type(index->dtype(), [&]<class T>(type_tag<T>) {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      for (const T* i = index->data<T>(); i < index->data<T>() + index->size(); ++i) {
-        auto at = static_cast<int64_t>(*i);
-        if (at < 0 || at >= extent) at = wrap_index(at, extent, "axis 0");
-        offsets.push_back(at * row);
-      }
-    }
-  });
+  const Rows rows(a);
+  offsets.clear();
+  expected.clear();
+  rows.pick(*index, offsets);
+  rows.pick_following(*index, last.following(*index), expected);
   Shape shape = a.shape();
   shape[0] = index->size();
   Array out(a.dtype(), std::move(shape));
   const size_t width = size_of(a.dtype());
-  gather(a.raw(), width, offsets, last.following(*index, extent, row), static_cast<size_t>(row) * width,
-         out.mutable_raw());
+  gather(a.raw(), width, offsets, expected, static_cast<size_t>(rows.row()) * width, out.mutable_raw());
   return out;
 }
 

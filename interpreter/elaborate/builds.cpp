@@ -354,8 +354,8 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
     facts.form = add_outputs(in, graph, result, source.what);
     if (source.self && source.code == source.self->code->build && source.self->method("build_grad")) {
       facts.differentiable = source.self;
-      for (const std::string& name : a.scope->order)
-        if (Tensor* t = as_tensor(*a.scope->find_here(name)); graph.contains(t)) facts.names[name] = t;
+      for (const auto& [name, value] : a.scope->entries())
+        if (Tensor* t = as_tensor(value); graph.contains(t)) facts.names[name.text()] = t;
     }
     if (source.refs_only) {
       std::vector<std::pair<Tensor*, std::string>> protected_args;

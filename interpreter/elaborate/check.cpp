@@ -34,11 +34,11 @@ bool can_change(const Value& v) {
 void forget_changed(const std::vector<std::string>& names, const ScopePtr& scope, std::set<const void*>& seen) {
   for (const std::string& name : names) {
     for (Scope* s = scope.get(); s; s = s->outer.get()) {
-      auto found = s->names.find(name);
-      if (found == s->names.end()) continue;
-      if (can_change(found->second)) found->second = unknown();
+      const Value* found = s->find_here(name);
+      if (!found) continue;
+      if (can_change(*found)) s->bind(name, unknown());
       // What a function that is mentioned would have changed.
-      if (auto* f = found->second.as<FunctionObject>(); f && seen.insert(f->code).second)
+      if (auto* f = found->as<FunctionObject>(); f && seen.insert(f->code).second)
         forget_changed(names_in(*f->code), f->closure, seen);
       break;
     }
@@ -55,7 +55,6 @@ void forget(const ast::Stmt& s, Activation& a) {
 /// Runs one statement; false where it was left out.
 bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow) {
   Checking& c = *in.checking;
-  const FramePtr frames = in.frames;
   try {
     flow = in.execute(s, a);
     return true;
@@ -65,7 +64,6 @@ bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow) {
     for (const Diagnostic& d : e.all()) c.errors.push_back(d);
   } catch (const ExitRequest&) {
   }
-  in.frames = frames;
   forget(s, a);
   return false;
 }
@@ -87,13 +85,12 @@ void needs_run(const Interpreter& in) {
   if (in.checking) throw Unevaluated{};
 }
 
-const Value& known(const Interpreter& in, const Value& v) {
-  if (in.checking && v.as<UnknownObject>()) throw Unevaluated{};
-  return v;
+void needs_known(const Value& v) {
+  if (v.as<UnknownObject>()) throw Unevaluated{};
 }
 
-void observed(const Interpreter& in, const Span& name, const Value& value) {
-  if (in.checking && in.checking->observe && !value.as<UnknownObject>()) in.checking->observe(name, value);
+void observe(const Checking& checking, const Span& name, const Value& value) {
+  if (checking.observe && !value.as<UnknownObject>()) checking.observe(name, value);
 }
 
 Flow checked_block(Interpreter& in, const ast::Block& block, Activation& a) {
@@ -147,7 +144,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   auto built = [&](const std::string& name) {
     return std::any_of(c.irs.begin(), c.irs.end(), [&](const auto& ir) { return ir->name() == name; });
   };
-  for (const std::string& name : std::vector<std::string>(a.scope->order)) {
+  for (const std::string& name : a.scope->names()) {
     const Value* v = a.scope->find_here(name);
     auto* p = v ? v->as<ProgramObject>() : nullptr;
     if (!p || p->closure != a.scope || built(program_call(*p))) continue;

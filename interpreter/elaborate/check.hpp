@@ -30,10 +30,17 @@ struct Checking {
 
 /// Where running is meant (sessions, files, data sets): throws Unevaluated in a check.
 void needs_run(const Interpreter& in);
+void needs_known(const Value& v);
 /// The value of a name or field as a check may use it: throws Unevaluated where it is unknown.
-const Value& known(const Interpreter& in, const Value& v);
+inline const Value& known(const Interpreter& in, const Value& v) {
+  if (in.checking) needs_known(v);
+  return v;
+}
+void observe(const Checking& checking, const Span& name, const Value& value);
 /// Passes a value that gets a name to `Checking::observe`, in a check.
-void observed(const Interpreter& in, const Span& name, const Value& value);
+inline void observed(const Interpreter& in, const Span& name, const Value& value) {
+  if (in.checking) observe(*in.checking, name, value);
+}
 /// Interpreter::execute of a block, in a check.
 Flow checked_block(Interpreter& in, const ast::Block& block, Activation& a);
 

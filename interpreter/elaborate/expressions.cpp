@@ -2,6 +2,8 @@
 // runs of operators are loops. The innermost expression that fails gives an error its place.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
@@ -20,18 +22,24 @@ const T& as(const ast::Expr& e) {
   return static_cast<const T&>(e);
 }
 
-Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
-  if (e.name == "ir" && in.in_program()) {
-    // Inside a program, and in the defs that it calls, a script's own `ir` does not hide the one that is being built.
-    for (const Scope* s = a.scope.get(); s && s != in.file_scope().get() && s != in.prelude().get(); s = s->outer.get())
-      if (const Value* v = s->find_here(e.name)) return *v;
-    return in.prelude()->names.at(e.name);
-  }
-  if (const Value* v = a.scope->find(e.name)) return known(in, *v);
+const Name ir_name("ir");
+
+[[noreturn]] void refuse_name(Interpreter& in, const ast::NameExpr& e, const Activation& a) {
   Error error("unknown name `" + e.name + "`", unknown_name_notes(e.name, a.scope->visible_names()));
   error.as(codes::unknown_name);
   error.locate(e.span, in.frames);
   throw error;
+}
+
+Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
+  if (e.interned == ir_name && in.in_program()) {
+    // Inside a program, and in the defs that it calls, a script's own `ir` does not hide the one that is being built.
+    for (const Scope* s = a.scope.get(); s && s != in.file_scope().get() && s != in.prelude().get(); s = s->outer.get())
+      if (const Value* v = s->find_here(e.interned)) return *v;
+    return *in.prelude()->find_here(e.interned);
+  }
+  if (const Value* v = a.scope->find(e.interned)) return known(in, *v);
+  refuse_name(in, e, a);
 }
 
 std::vector<Value> items_of(Interpreter& in, const std::vector<ast::Expr*>& list, Activation& a) {
@@ -93,14 +101,24 @@ bool mentions(const std::string& text, const std::string& name) {
 
 // Messages call tensors by their own names, which are not those of the variables that hold them: `x = variable(...)`
 // makes a tensor `t`. Says which is which where a message mentions one of them.
-using NamedOperands = std::vector<std::pair<const ast::Expr*, const Value*>>;
-void name_operands(Error& e, const NamedOperands& operands) {
+class NamedTensors {
+ public:
+  void note(const ast::Expr& written, const Value& value) {
+    if (written.kind != ast::ExprKind::name) return;
+    if (as_tensor(value)) list_.emplace_back(&as<ast::NameExpr>(written).name, value);
+  }
+  void tell(Error& e) const;
+
+ private:
+  std::vector<std::pair<const std::string*, Value>> list_;
+};
+
+void NamedTensors::tell(Error& e) const {
   std::string facts, said = e.first().message;
   for (const std::string& note : e.first().notes) said += " " + note;
-  for (const auto& [expr, value] : operands) {
-    const Tensor* t = expr && expr->kind == ast::ExprKind::name ? as_tensor(*value) : nullptr;
-    if (!t) continue;
-    const std::string& name = static_cast<const ast::NameExpr&>(*expr).name;
+  for (const auto& [written, value] : list_) {
+    const Tensor* t = as_tensor(value);
+    const std::string& name = *written;
     const std::string shown = t->name.substr(t->name.rfind('/') == std::string::npos ? 0 : t->name.rfind('/') + 1);
     if (shown == name || !mentions(said, shown) || facts.find("`" + shown + "`") != std::string::npos) continue;
     facts += fmt::format("{}`{}` is {}", facts.empty() ? "" : ", ", shown, name);
@@ -115,7 +133,10 @@ Value chain_value(Interpreter& in, const ast::ChainExpr& e, Activation& a) {
     try {
       v = located(in, join(e.first->span, step.operand->span), [&] { return in.binary(step.op, v, right); });
     } catch (Error& error) {
-      name_operands(error, {{&step == &e.rest.front() ? e.first : nullptr, &v}, {step.operand, &right}});
+      NamedTensors operands;
+      if (&step == &e.rest.front()) operands.note(*e.first, v);
+      operands.note(*step.operand, right);
+      operands.tell(error);
       throw;
     }
   }
@@ -188,15 +209,15 @@ Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a) {
   Arguments args = in.evaluate_arguments(e, a);
   in.here = e.span;
   if (!callee.as<BuiltinObject>()) return in.call(callee, std::move(args));
+  NamedTensors operands;
+  for (size_t i = 0; i < e.arguments.size() && i < args.positional.size(); ++i) {
+    if (e.arguments[i].kind != ast::Argument::positional) break;
+    operands.note(*e.arguments[i].value, args.positional[i]);
+  }
   try {
-    return in.call(callee, args);
+    return in.call(callee, std::move(args));
   } catch (Error& error) {
-    NamedOperands operands;
-    for (size_t i = 0; i < e.arguments.size() && i < args.positional.size(); ++i) {
-      if (e.arguments[i].kind != ast::Argument::positional) break;
-      operands.emplace_back(e.arguments[i].value, &args.positional[i]);
-    }
-    name_operands(error, operands);
+    operands.tell(error);
     throw;
   }
 }
@@ -204,10 +225,11 @@ Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a) {
 Value slice_bound(Interpreter& in, const ast::Expr* e, Activation& a) { return e ? in.evaluate(*e, a) : Value(); }
 
 Value subscript(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
-  const std::vector<Value> items = items_of(in, e.subscripts, a);
   const bool starred = e.subscripts.size() == 1 && e.subscripts[0]->kind == ExprKind::starred;
+  if (e.subscripts.size() == 1 && !e.trailing_comma && !starred) return in.evaluate(*e.subscripts[0], a);
+  std::vector<Value> items = items_of(in, e.subscripts, a);
   if (items.size() == 1 && !e.trailing_comma && !starred) return items[0];
-  return make_tuple(items);
+  return make_tuple(std::move(items));
 }
 
 Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
@@ -221,8 +243,34 @@ Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
 
 Value member_value(Interpreter& in, const ast::MemberExpr& e, Activation& a) {
   const Value base = in.evaluate(*e.base, a);
-  const Value v = located(in, e.span, [&] { return in.member(base, e.name, e.name_span); });
-  return known(in, v);
+  Value v = located(in, e.span, [&] { return in.member(base, e.name, e.name_span); });
+  known(in, v);
+  return v;
+}
+
+Value slice_value(Interpreter& in, const ast::SliceExpr& e, Activation& a) {
+  Value start = slice_bound(in, e.start, a), stop = slice_bound(in, e.stop, a);
+  Value step = slice_bound(in, e.step, a);
+  return std::make_shared<SliceObject>(std::move(start), std::move(stop), std::move(step));
+}
+
+[[noreturn]] void refuse_star(Interpreter& in, const ast::Expr& e) {
+  Error error("`*` unpacks only inside a list, a tuple, subscripts or a call");
+  error.as(codes::syntax);
+  error.locate(e.span, in.frames);
+  throw error;
+}
+
+// What makes an object at once; apart from the rest, whose evaluation then needs no frame of its own.
+Value made_value(Interpreter& in, const ast::Expr& e, Activation& a) {
+  switch (e.kind) {
+    case ExprKind::string: return as<ast::StringExpr>(e).value;
+    case ExprKind::fstring: return fstring_text(in, as<ast::FStringExpr>(e).pieces, a);
+    case ExprKind::list: return make_list(items_of(in, as<ast::ListExpr>(e).items, a));
+    case ExprKind::tuple: return make_tuple(items_of(in, as<ast::TupleExpr>(e).items, a));
+    case ExprKind::ellipsis: return std::make_shared<EllipsisObject>();
+    default: refuse_star(in, e);
+  }
 }
 
 }  // namespace
@@ -233,11 +281,7 @@ Value Interpreter::evaluate(const ast::Expr& e, Activation& a) {
     case ExprKind::boolean: return as<ast::BoolExpr>(e).value;
     case ExprKind::integer: return as<ast::IntExpr>(e).value;
     case ExprKind::floating: return as<ast::FloatExpr>(e).value;
-    case ExprKind::string: return as<ast::StringExpr>(e).value;
-    case ExprKind::fstring: return fstring_text(*this, as<ast::FStringExpr>(e).pieces, a);
     case ExprKind::name: return name_value(*this, as<ast::NameExpr>(e), a);
-    case ExprKind::list: return make_list(items_of(*this, as<ast::ListExpr>(e).items, a));
-    case ExprKind::tuple: return make_tuple(items_of(*this, as<ast::TupleExpr>(e).items, a));
     case ExprKind::dict: return dict_value(*this, as<ast::DictExpr>(e), a);
     case ExprKind::comprehension:
     case ExprKind::dict_comprehension: return comprehension(*this, as<ast::ComprehensionExpr>(e), a);
@@ -250,26 +294,21 @@ Value Interpreter::evaluate(const ast::Expr& e, Activation& a) {
     case ExprKind::lambda: return lambda_value(*this, as<ast::LambdaExpr>(e), a);
     case ExprKind::call: return call_value(*this, as<ast::CallExpr>(e), a);
     case ExprKind::index: return index_value(*this, as<ast::IndexExpr>(e), a);
-    case ExprKind::slice: {
-      const auto& s = as<ast::SliceExpr>(e);
-      Value start = slice_bound(*this, s.start, a), stop = slice_bound(*this, s.stop, a);
-      return std::make_shared<SliceObject>(start, stop, slice_bound(*this, s.step, a));
-    }
-    case ExprKind::ellipsis: return std::make_shared<EllipsisObject>();
+    case ExprKind::slice: return slice_value(*this, as<ast::SliceExpr>(e), a);
     case ExprKind::member: return member_value(*this, as<ast::MemberExpr>(e), a);
-    case ExprKind::starred: break;
+    default: return made_value(*this, e, a);
   }
-  Error error("`*` unpacks only inside a list, a tuple, subscripts or a call");
-  error.as(codes::syntax);
-  error.locate(e.span, frames);
-  throw error;
 }
 
 Arguments Interpreter::evaluate_arguments(const ast::CallExpr& call, Activation& a) {
   Arguments args;
   args.span = call.span;
-  args.positional.reserve(call.arguments.size());
-  args.spans.reserve(call.arguments.size());
+  const auto named =
+      static_cast<size_t>(std::count_if(call.arguments.begin(), call.arguments.end(),
+                                        [](const ast::Argument& arg) { return arg.kind == ast::Argument::named; }));
+  args.positional.reserve(call.arguments.size() - named);
+  args.spans.reserve(call.arguments.size() - named);
+  args.named.reserve(named);
   for (const ast::Argument& arg : call.arguments) {
     Value v = evaluate(*arg.value, a);
     switch (arg.kind) {

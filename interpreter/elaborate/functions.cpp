@@ -10,11 +10,28 @@
 
 namespace pxl {
 
-CallFrame::CallFrame(Interpreter& in, std::string what, Span at) : in_(in), frames_(in.frames), here_(in.here) {
-  in.frames = std::make_shared<Frame>(Frame{std::move(what), at, frames_});
+namespace {
+const Name self_name("self");
+}
+
+CallChain::operator const FramePtr&() const {
+  static const FramePtr none;
+  if (!top_) return none;
+  std::vector<Link*> unmade;
+  for (Link* link = top_; link && !link->made; link = link->outer) unmade.push_back(link);
+  for (; !unmade.empty(); unmade.pop_back()) {
+    Link& link = *unmade.back();
+    link.made = std::make_shared<Frame>(Frame{link.what, link.at, link.outer ? link.outer->made : nullptr});
+  }
+  return top_->made;
+}
+
+CallFrame::CallFrame(Interpreter& in, std::string what, Span at)
+    : in_(in), link_{std::move(what), at, nullptr, nullptr}, here_(in.here) {
+  in.frames.push(link_);
 }
 CallFrame::~CallFrame() {
-  in_.frames = frames_;
+  in_.frames.pop();
   in_.here = here_;
 }
 
@@ -47,9 +64,10 @@ std::string FunctionObject::repr(Interpreter&) { return "<function " + qualified
 Value FunctionObject::call(Interpreter& in, Arguments args) {
   Activation a;
   a.scope = std::make_shared<Scope>(closure);
+  a.scope->reserve(code->parameters.size() + 2);  // and some that the body binds
   a.kind = Activation::Kind::function;
   a.self = self;
-  if (!self.is_none()) a.scope->bind("self", self);
+  if (!self.is_none()) a.scope->bind(self_name, self);
   in.bind_parameters(qualified_name, code->parameters, std::move(args), a.scope, closure);
   const CallFrame frame(in, qualified_name, in.here);
   return in.run_function(*code, a);
@@ -74,92 +92,139 @@ namespace {
 
 std::string counted(size_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
-}  // namespace
+/// The binding of one call's arguments.
+class ParameterBinder {
+ public:
+  ParameterBinder(Interpreter& in, const std::string& what, const std::vector<ast::Parameter>& parameters,
+                  Arguments& args, const ScopePtr& scope, const ScopePtr& defaults_scope)
+      : in_(in),
+        what_(what),
+        parameters_(parameters),
+        args_(args),
+        span_(args.span ? args.span : in.here),
+        scope_(scope),
+        defaults_scope_(defaults_scope) {
+    if (const Value* self = scope->find_here(self_name)) self_ = *self;
+  }
 
-// Defaults are evaluated at the call, in the scope of the definition; so a mutable default is fresh every time.
-void Interpreter::bind_parameters(const std::string& what, const std::vector<ast::Parameter>& parameters,
-                                  Arguments args, const ScopePtr& scope, const ScopePtr& defaults_scope) {
-  const Span span = args.span ? args.span : here;
-  auto refuse = [&](std::string message, std::vector<std::string> notes, const Span& at) {
+  void bind() {
+    const bool rest = std::any_of(parameters_.begin(), parameters_.end(), [](const auto& p) { return p.rest; });
+    // The commonest call gives each parameter one argument, in order.
+    if (!rest && args_.named.empty() && args_.positional.size() == parameters_.size()) {
+      for (size_t i = 0; i < parameters_.size(); ++i)
+        bind(parameters_[i], std::move(args_.positional[i]), i < args_.spans.size() ? args_.spans[i] : span_);
+      return;
+    }
+    given_.resize(parameters_.size());
+    places_.assign(parameters_.size(), span_);
+    take_positional(rest);
+    take_named();
+    refuse_missing();
+    for (size_t i = 0; i < parameters_.size(); ++i)
+      bind(parameters_[i], given_[i] ? *std::move(given_[i]) : absent(parameters_[i]), places_[i]);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string message, std::vector<std::string> notes, const Span& at) {
     Error e(std::move(message), std::move(notes));
     e.as(codes::arguments);
-    e.locate(at ? at : span, frames);
+    e.locate(at ? at : span_, in_.frames);
     throw e;
-  };
-  size_t plain = 0;
-  bool rest = false;
-  for (const ast::Parameter& p : parameters) p.rest ? rest = true : (++plain, false);
-  if (!rest && args.positional.size() > plain) {
-    refuse(fmt::format("{} takes {}, got {}", what, plain ? counted(plain, "argument") : "no arguments",
-                       args.positional.size()),
-           {}, args.spans.size() > plain ? args.spans[plain] : span);
   }
 
-  std::vector<std::optional<Value>> given(parameters.size());
-  std::vector<Span> places(parameters.size(), span);
-  size_t next = 0;
-  for (size_t i = 0; i < parameters.size() && next < args.positional.size(); ++i) {
-    if (parameters[i].rest) {
-      std::vector<Value> items(args.positional.begin() + static_cast<std::ptrdiff_t>(next), args.positional.end());
-      next = args.positional.size();
-      given[i] = make_list(std::move(items));
-      break;
+  void take_positional(bool rest) {
+    const size_t plain = parameters_.size() - (rest ? 1 : 0);
+    if (!rest && args_.positional.size() > plain) {
+      refuse(fmt::format("{} takes {}, got {}", what_, plain ? counted(plain, "argument") : "no arguments",
+                         args_.positional.size()),
+             {}, args_.spans.size() > plain ? args_.spans[plain] : span_);
     }
-    if (next < args.spans.size()) places[i] = args.spans[next];
-    given[i] = std::move(args.positional[next++]);
-  }
-  for (NamedArg& named : args.named) {
-    size_t i = 0;
-    while (i < parameters.size() && (parameters[i].rest || parameters[i].name != named.name)) ++i;
-    if (i == parameters.size()) {
-      std::vector<std::string> names, notes;
-      for (const ast::Parameter& p : parameters) names.push_back(p.name);
-      if (std::string hint = did_you_mean(named.name, names); !hint.empty()) notes.push_back(hint);
-      refuse(fmt::format("{} has no argument named `{}`", what, named.name), notes, named.span);
+    size_t next = 0;
+    for (size_t i = 0; i < parameters_.size() && next < args_.positional.size(); ++i) {
+      if (parameters_[i].rest) {
+        std::vector<Value> items(args_.positional.begin() + static_cast<std::ptrdiff_t>(next), args_.positional.end());
+        given_[i] = make_list(std::move(items));
+        break;
+      }
+      if (next < args_.spans.size()) places_[i] = args_.spans[next];
+      given_[i] = std::move(args_.positional[next++]);
     }
-    if (given[i]) refuse(fmt::format("{}: argument `{}` was given twice", what, named.name), {}, named.span);
-    given[i] = std::move(named.value);
-    if (named.span) places[i] = named.span;
   }
 
-  // The instance whose configuration the annotations may read.
-  Activation a;
-  a.scope = scope;
-  if (const Value* self = scope->find_here("self")) a.self = *self;
-  Activation outside;
-  outside.scope = defaults_scope;
-  outside.self = a.self;
-  std::vector<std::string> missing;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    if (!given[i] && !parameters[i].rest && !parameters[i].default_value)
-      missing.push_back("`" + parameters[i].name + "`");
+  void take_named() {
+    for (NamedArg& named : args_.named) {
+      size_t i = 0;
+      while (i < parameters_.size() && (parameters_[i].rest || parameters_[i].name != named.name)) ++i;
+      if (i == parameters_.size()) {
+        std::vector<std::string> names, notes;
+        for (const ast::Parameter& p : parameters_) names.push_back(p.name);
+        if (std::string hint = did_you_mean(named.name, names); !hint.empty()) notes.push_back(hint);
+        refuse(fmt::format("{} has no argument named `{}`", what_, named.name), notes, named.span);
+      }
+      if (given_[i]) refuse(fmt::format("{}: argument `{}` was given twice", what_, named.name), {}, named.span);
+      given_[i] = std::move(named.value);
+      if (named.span) places_[i] = named.span;
+    }
   }
-  if (!missing.empty()) {
+
+  void refuse_missing() {
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      if (!given_[i] && !parameters_[i].rest && !parameters_[i].default_value)
+        missing.push_back("`" + parameters_[i].name + "`");
+    }
+    if (missing.empty()) return;
     std::string list;
     for (size_t i = 0; i < missing.size(); ++i)
       list += (i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ") + missing[i];
-    refuse(fmt::format("{}: missing argument{} {}", what, missing.size() == 1 ? "" : "s", list), {}, span);
+    refuse(fmt::format("{}: missing argument{} {}", what_, missing.size() == 1 ? "" : "s", list), {}, span_);
   }
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const ast::Parameter& p = parameters[i];
-    Value v;
-    if (given[i])
-      v = std::move(*given[i]);
-    else if (p.rest)
-      v = make_list({});
-    else
-      v = evaluate(*p.default_value, outside);
+
+  Activation activation(const ScopePtr& scope) const {
+    Activation a;
+    a.scope = scope;
+    a.self = self_;
+    return a;
+  }
+
+  // Defaults are evaluated at the call, in the scope of the definition; so a mutable default is fresh every time.
+  Value absent(const ast::Parameter& p) {
+    if (p.rest) return make_list({});
+    Activation outside = activation(defaults_scope_);
+    return in_.evaluate(*p.default_value, outside);
+  }
+
+  void bind(const ast::Parameter& p, Value v, const Span& place) {
     if (p.annotation && !(p.default_value && v.is_none())) {
       try {
-        v = check_annotation(*this, what, p, std::move(v), a);
+        Activation a = activation(scope_);
+        v = check_annotation(in_, what_, p, std::move(v), a);
       } catch (Error& e) {
-        e.locate(places[i] ? places[i] : p.span, frames);
+        e.locate(place ? place : p.span, in_.frames);
         throw;
       }
     }
-    observed(*this, p.span, v);
-    scope->bind(p.name, std::move(v));
+    observed(in_, p.span, v);
+    scope_->bind(p.interned, std::move(v));
   }
+
+  Interpreter& in_;
+  const std::string& what_;
+  const std::vector<ast::Parameter>& parameters_;
+  Arguments& args_;
+  Span span_;
+  const ScopePtr& scope_;
+  const ScopePtr& defaults_scope_;
+  Value self_;  ///< the instance whose configuration annotations and defaults may read
+  std::vector<std::optional<Value>> given_;
+  std::vector<Span> places_;
+};
+
+}  // namespace
+
+void Interpreter::bind_parameters(const std::string& what, const std::vector<ast::Parameter>& parameters,
+                                  Arguments args, const ScopePtr& scope, const ScopePtr& defaults_scope) {
+  ParameterBinder(*this, what, parameters, args, scope, defaults_scope).bind();
 }
 
 }  // namespace pxl

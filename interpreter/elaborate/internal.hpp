@@ -36,7 +36,7 @@ struct CallFrame {
 
  private:
   Interpreter& in_;
-  FramePtr frames_;
+  CallChain::Link link_;
   Span here_;
 };
 

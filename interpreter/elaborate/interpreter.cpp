@@ -73,10 +73,7 @@ Interpreter::Interpreter(InterpreterOptions options)
 // Functions hold the scopes that hold them: the names are taken out by hand, so that everything is freed.
 Interpreter::~Interpreter() {
   auto empty = [](const ScopePtr& scope) {
-    if (!scope) return;
-    std::unordered_map<std::string, Value> names;
-    names.swap(scope->names);
-    for (auto& [name, value] : names) bury(value);
+    if (scope) scope->restore({});
   };
   targets_.clear();
   for (auto& weak : captured_) empty(weak.lock());

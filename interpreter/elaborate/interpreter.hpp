@@ -9,33 +9,17 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "interpreter/elaborate/call_chain.hpp"
 #include "interpreter/elaborate/containers.hpp"
+#include "interpreter/elaborate/scope.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/ops/emit.hpp"
 #include "runtime/tensor/random.hpp"
 
 namespace pxl {
-
-/// Names of one body, file, instance or the prelude; looked up outward through `outer`.
-struct Scope {
-  std::unordered_map<std::string, Value> names;
-  std::vector<std::string> order;  ///< names in order of first binding
-  std::shared_ptr<Scope> outer;
-
-  explicit Scope(std::shared_ptr<Scope> o = nullptr) : outer(std::move(o)) {}
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
-  ~Scope();
-  const Value* find_here(const std::string& name) const;
-  const Value* find(const std::string& name) const;
-  void bind(const std::string& name, Value value);
-  std::vector<std::string> visible_names() const;
-};
-using ScopePtr = std::shared_ptr<Scope>;
 
 struct Checking;    // a check of a file that does not run it; check.hpp
 class RunWatch;     // run_watch.hpp
@@ -183,7 +167,7 @@ class Interpreter {
   void begin_file(const ast::TreePtr& tree);
   void keep(const ast::TreePtr& tree) { trees_.push_back(tree); }
   std::shared_ptr<RunWatch> run_watch;  ///< looks at sessions' runs; may be null
-  FramePtr frames;                      ///< the chain of module calls that is running
+  CallChain frames;                     ///< the chain of calls that is running
   Span here;                            ///< the expression that is being evaluated: where new ops come from
 
   struct TestOutcome {

@@ -161,10 +161,9 @@ const ast::Function* ModuleInstance::method(std::string_view name) const {
 
 std::vector<std::string> ModuleInstance::field_names() const {
   std::vector<std::string> fields, config;
-  for (const std::string& name : scope->order) {
-    const Value* v = scope->find_here(name);
-    if (!v || v->as<MethodObject>()) continue;
-    (configuration.count(name) ? config : fields).push_back(name);
+  for (const auto& [name, value] : scope->entries()) {
+    if (value.as<MethodObject>()) continue;
+    (configuration.count(name.text()) ? config : fields).push_back(name.text());
   }
   fields.insert(fields.end(), config.begin(), config.end());
   return fields;
@@ -185,7 +184,7 @@ std::string ModuleInstance::repr(Interpreter& in) {
 
 std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view name) {
   auto self = std::static_pointer_cast<ModuleInstance>(shared_from_this());
-  if (const Value* v = scope->find_here(std::string(name)); v && !v->as<MethodObject>()) return *v;
+  if (const Value* v = scope->find_here(name); v && !v->as<MethodObject>()) return *v;
   if (const ast::Function* f = method(name)) {
     auto m = std::make_shared<MethodObject>();
     m->code = f;
@@ -230,15 +229,12 @@ void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value va
         .as(codes::assignment);
   in.remember(scope);  // a field may hold, through others, the module itself
   changing();
-  scope->bind(std::string(name), std::move(value));
+  scope->bind(name, std::move(value));
 }
 
 std::function<void()> ModuleInstance::state() {
   // The scope stays the same one: methods hold it.
-  return [this, names = scope->names, order = scope->order] {
-    scope->names = names;
-    scope->order = order;
-  };
+  return [this, entries = scope->entries()] { scope->restore(entries); };
 }
 
 Value ModuleInstance::call(Interpreter& in, Arguments args) {

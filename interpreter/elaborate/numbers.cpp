@@ -128,6 +128,10 @@ Value number_binary(BinaryOp op, const Value& a, const Value& b) {
 
 int number_order(const Value& a, const Value& b) {
   if (!a.is_float() && !b.is_float()) return a.as_int() < b.as_int() ? -1 : a.as_int() > b.as_int() ? 1 : 0;
+  if (a.is_float() && b.is_float()) {
+    const double x = a.as_double(), y = b.as_double();
+    return x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
+  }
   // A long double of x86 holds every 64-bit int, so that 2**53 + 1 and 2.0**53 differ as in Python.
   const long double x = a.is_float() ? static_cast<long double>(a.as_double()) : static_cast<long double>(a.as_int());
   const long double y = b.is_float() ? static_cast<long double>(b.as_double()) : static_cast<long double>(b.as_int());

@@ -234,6 +234,7 @@ Value Interpreter::compare(CompareOp op, const Value& a, const Value& b) {
     case CompareOp::not_in: return !contains(*this, b, a);
     default: break;
   }
+  if (a.is_number() && b.is_number()) return ordered(op, number_order(a, b));
   if (is_data(a) || is_data(b)) return data_compare(*this, op, a, b);
   if (op == CompareOp::eq) return equal(a, b);
   if (op == CompareOp::ne) return !equal(a, b);

@@ -132,7 +132,7 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
     e.locate(in.here, in.frames);
     throw;
   }
-  for (const std::string& name : result->fields->order)
+  for (const std::string& name : result->fields->names())
     if (std::find(ir_member_names().begin(), ir_member_names().end(), name) != ir_member_names().end())
       refuse_member_name(f, name);
   if (in.checking) in.checking->irs.push_back(result->ir);
@@ -237,7 +237,7 @@ std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
     });
   }
   if (fields)
-    if (const Value* v = fields->find_here(std::string(name))) return *v;
+    if (const Value* v = fields->find_here(name)) return *v;
   // These are too natural as names of a program's own to be kept from it.
   if (name == "graphs") {
     std::vector<Value> out;
@@ -257,7 +257,7 @@ std::vector<std::string> IrObject::member_names() const {
   std::vector<std::string> names = ir_member_names();
   names.insert(names.end(), {"graphs", "variables", "streams"});
   if (fields)
-    for (const std::string& name : fields->order)
+    for (const std::string& name : fields->names())
       if (!name.empty()) names.push_back(name);
   return names;
 }

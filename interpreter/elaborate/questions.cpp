@@ -114,7 +114,7 @@ int64_t Interpreter::length(const Value& v) {
 Value Interpreter::member(const Value& v, const std::string& name, const Span& at) {
   std::vector<std::string> names;
   if (v.is_object()) {
-    if (std::optional<Value> m = v.object()->member(*this, name)) return *m;
+    if (std::optional<Value> m = v.object()->member(*this, name)) return *std::move(m);
     names = v.object()->member_names();
   }
   std::vector<std::string> notes;

@@ -107,9 +107,8 @@ Value rewritten_value(Interpreter& in, const IrObject& old, const Rewritten& mad
   }
   if (!old.fields || old.ir == in.implicit_ir()) return result;
   Translator translate(in, *old.ir, made);
-  for (const std::string& name : old.fields->order)
-    if (const Value* v = old.fields->find_here(name))
-      if (const auto item = translate.value(*v)) result->fields->bind(name, *item);
+  for (const auto& [name, value] : old.fields->entries())
+    if (const auto item = translate.value(value)) result->fields->bind(name, *item);
   return result;
 }
 

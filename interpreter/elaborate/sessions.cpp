@@ -31,9 +31,9 @@ std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Sco
   auto names = std::make_shared<SessionObject::Names>();
   for (const auto& s : ir.streams()) (s->to_device ? names->inputs : names->outputs)[s->name()] = s.get();
   if (fields)
-    for (const auto& [name, v] : fields->names)
+    for (const auto& [name, v] : fields->entries())
       if (auto* s = v.as<StreamObject>(); s && s->ir.get() == &ir)
-        (s->stream->to_device ? names->inputs : names->outputs)[name] = s->stream;
+        (s->stream->to_device ? names->inputs : names->outputs)[name.text()] = s->stream;
   return names;
 }
 
@@ -272,7 +272,7 @@ Value eval_tensor(Interpreter& in, Arguments args) {
     for (const Value& item : list->items) {
       Arguments one = args;
       one.positional[0] = item;
-      out.push_back(in.call(in.prelude()->names.at("eval"), std::move(one)));
+      out.push_back(in.call(*in.prelude()->find_here("eval"), std::move(one)));
     }
     return given.as<TupleObject>() ? make_tuple(std::move(out)) : make_list(std::move(out));
   }

@@ -81,7 +81,8 @@ void assignment(Interpreter& in, const ast::AssignStmt& s, Activation& a) {
     in.here = s.span;
     v = in.outlined(v, name);
   }
-  for (const ast::Expr* t : s.targets) in.assign(*t, v, a);
+  for (size_t i = 0; i + 1 < s.targets.size(); ++i) in.assign(*s.targets[i], v, a);
+  in.assign(*s.targets.back(), std::move(v), a);
 }
 
 Flow if_statement(Interpreter& in, const ast::IfStmt& s, Activation& a) {
@@ -189,7 +190,7 @@ void Interpreter::assign(const ast::Expr& target, Value value, Activation& a) {
   switch (target.kind) {
     case ast::ExprKind::name:
       observed(*this, target.span, value);
-      a.scope->bind(static_cast<const ast::NameExpr&>(target).name, std::move(value));
+      a.scope->bind(static_cast<const ast::NameExpr&>(target).interned, std::move(value));
       return;
     case ast::ExprKind::tuple:
       return unpack(*this, static_cast<const ast::TupleExpr&>(target).items, target.span, value, a);

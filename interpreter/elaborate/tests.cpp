@@ -33,15 +33,13 @@ void run_test(Interpreter& in, const ast::TestStmt& s, Activation& a) {
   inner.scope = std::make_shared<Scope>(a.scope);
   inner.kind = Activation::Kind::test;
   Interpreter::TestOutcome outcome{s.title, true, {}};
-  const FramePtr frames = in.frames;
   try {
     in.execute(*s.body, inner);
   } catch (Error& e) {
-    e.locate(s.span, frames);
+    e.locate(s.span, in.frames);
     outcome.passed = false;
     outcome.failure = e.first();
   }
-  in.frames = frames;
   in.tests.push_back(std::move(outcome));
 }
 

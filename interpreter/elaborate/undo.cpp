@@ -19,8 +19,7 @@ void Object::record_state() {
 InputRecord::InputRecord(Interpreter& in)
     : in_(in),
       file_scope_(in.file_scope_),
-      names_(in.file_scope_->names),
-      order_(in.file_scope_->order),
+      names_(in.file_scope_->entries()),
       imported_(in.imported_),
       implicit_ir_(in.implicit_ir_),
       targets_(in.targets_.size()),
@@ -56,15 +55,13 @@ void InputRecord::take_back() {
   // Values of the input go first: they point into the graphs.
   for (const SavedObject& saved : objects_) saved.restore();
   in_.file_scope_ = file_scope_;
-  file_scope_->names = names_;
-  file_scope_->order = order_;
+  file_scope_->restore(names_);
   in_.imported_ = imported_;
   in_.tests.resize(std::min(tests_, in_.tests.size()));
   in_.declared_options.resize(std::min(options_, in_.declared_options.size()));
   in_.random_ = random_;
   in_.targets_.resize(std::min(targets_, in_.targets_.size()));
   in_.implicit_ir_ = implicit_ir_;
-  in_.frames = nullptr;
   in_.here = {};
   for (const SavedIr& saved : irs_) {
     saved.ir->rollback(*saved.mark);

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "interpreter/elaborate/interpreter.hpp"
@@ -34,8 +33,7 @@ class InputRecord {
   };
   Interpreter& in_;
   ScopePtr file_scope_;
-  std::unordered_map<std::string, Value> names_;
-  std::vector<std::string> order_;
+  std::vector<Scope::Entry> names_;
   std::map<std::string, ScopePtr> imported_;
   std::vector<SavedIr> irs_;
   std::shared_ptr<Ir> implicit_ir_;

@@ -3,17 +3,21 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "interpreter/elaborate/internal.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
 
-Value::Value(std::string v) : v_(ObjectPtr(std::make_shared<StringObject>(std::move(v)))) {}
+Value::Value(std::string v) : Value(ObjectPtr(std::make_shared<StringObject>(std::move(v)))) {}
 Value::Value(std::string_view v) : Value(std::string(v)) {}
 Value::Value(const char* v) : Value(std::string(v)) {}
-Value::Value(DType v) : v_(ObjectPtr(std::make_shared<DTypeObject>(v))) {}
-Value::Value(TensorSpec v) : v_(ObjectPtr(std::make_shared<SpecObject>(std::move(v)))) {}
-Value::Value(Array v) : v_(ObjectPtr(std::make_shared<ArrayObject>(std::move(v)))) {}
+Value::Value(DType v) : Value(ObjectPtr(std::make_shared<DTypeObject>(v))) {}
+Value::Value(TensorSpec v) : Value(ObjectPtr(std::make_shared<SpecObject>(std::move(v)))) {}
+Value::Value(Array v) : Value(ObjectPtr(std::make_shared<ArrayObject>(std::move(v)))) {}
+
+void Value::wrong_kind() { throw std::logic_error("a value was taken for one of another kind"); }
 
 const std::string* Value::as_string() const {
   auto* o = as<StringObject>();

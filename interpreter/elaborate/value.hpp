@@ -2,13 +2,15 @@
 // object is one class that answers the questions below. The evaluator asks; it does not switch on kinds.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <type_traits>
+#include <typeinfo>
 #include <vector>
 
 #include "runtime/base/codes.hpp"
@@ -21,47 +23,77 @@ class Interpreter;
 class Object;
 using ObjectPtr = std::shared_ptr<Object>;
 
+/// An object as a T, or null. Types that end their branch are compared by address, since all code is in one binary.
+template <class T>
+T* object_as(Object* o);
+
 class Value {
  public:
-  Value() = default;  ///< none
-  Value(bool v) : v_(v) {}
-  Value(int v) : v_(int64_t{v}) {}
-  Value(int64_t v) : v_(v) {}
-  Value(double v) : v_(v) {}
+  Value() {}  ///< none
+  Value(bool v) : kind_(Kind::boolean), bits_(v) {}
+  Value(int v) : Value(int64_t{v}) {}
+  Value(int64_t v) : kind_(Kind::integer), bits_(static_cast<uint64_t>(v)) {}
+  Value(double v) : kind_(Kind::floating), bits_(std::bit_cast<uint64_t>(v)) {}
   Value(std::string v);
   Value(std::string_view v);
   Value(const char* v);
   Value(DType v);
   Value(TensorSpec v);
   Value(Array v);
-  Value(ObjectPtr v) : v_(std::move(v)) {}
+  Value(ObjectPtr v) : kind_(Kind::object), object_(std::move(v)) {}
   template <class T>
-  requires std::derived_from<T, Object> Value(std::shared_ptr<T> v) : v_(ObjectPtr(std::move(v))) {}
+  requires std::derived_from<T, Object> Value(std::shared_ptr<T> v) : Value(ObjectPtr(std::move(v))) {}
 
-  bool is_none() const { return std::holds_alternative<std::monostate>(v_); }
-  bool is_bool() const { return std::holds_alternative<bool>(v_); }
-  bool is_int() const { return std::holds_alternative<int64_t>(v_); }
-  bool is_float() const { return std::holds_alternative<double>(v_); }
+  Value(const Value& other) : kind_(other.kind_) {
+    if (is_object())
+      new (&object_) ObjectPtr(other.object_);
+    else
+      bits_ = other.bits_;
+  }
+  Value(Value&& other) noexcept { take(other); }
+  Value& operator=(const Value& other) { return *this = Value(other); }
+  Value& operator=(Value&& other) noexcept {
+    if (this == &other) return *this;
+    const Value old(std::move(*this));  // dies when the new one is in place
+    take(other);
+    return *this;
+  }
+  ~Value() {
+    if (is_object()) object_.~ObjectPtr();
+  }
+
+  bool is_none() const { return kind_ == Kind::none; }
+  bool is_bool() const { return kind_ == Kind::boolean; }
+  bool is_int() const { return kind_ == Kind::integer; }
+  bool is_float() const { return kind_ == Kind::floating; }
   bool is_number() const { return is_bool() || is_int() || is_float(); }
-  bool is_object() const { return std::holds_alternative<ObjectPtr>(v_); }
+  bool is_object() const { return kind_ == Kind::object; }
 
-  bool as_bool() const { return std::get<bool>(v_); }
-  int64_t as_int() const { return is_bool() ? as_bool() : std::get<int64_t>(v_); }  ///< of a bool or an int
-  double as_double() const {
-    return is_float() ? std::get<double>(v_) : static_cast<double>(as_int());
-  }  ///< of a number
-  const ObjectPtr& object() const { return std::get<ObjectPtr>(v_); }
+  bool as_bool() const {
+    if (!is_bool()) wrong_kind();
+    return bits_ != 0;
+  }
+  /// Of a bool or an int.
+  int64_t as_int() const {
+    if (!is_int() && !is_bool()) wrong_kind();
+    return static_cast<int64_t>(bits_);
+  }
+  /// Of a number.
+  double as_double() const { return is_float() ? std::bit_cast<double>(bits_) : static_cast<double>(as_int()); }
+  const ObjectPtr& object() const {
+    if (!is_object()) wrong_kind();
+    return object_;
+  }
 
   /// The object as a T, or null.
   template <class T>
   T* as() const {
-    const ObjectPtr* p = std::get_if<ObjectPtr>(&v_);
-    return p ? dynamic_cast<T*>(p->get()) : nullptr;
+    return is_object() ? object_as<T>(object_.get()) : nullptr;
   }
   template <class T>
   std::shared_ptr<T> ptr() const {
-    const ObjectPtr* p = std::get_if<ObjectPtr>(&v_);
-    return p ? std::dynamic_pointer_cast<T>(*p) : nullptr;
+    T* object = as<T>();
+    return object ? std::shared_ptr<T>(object_, object) : nullptr;
   }
   const std::string* as_string() const;
   const Array* as_array() const;
@@ -72,7 +104,27 @@ class Value {
   std::string type_name() const;
 
  private:
-  std::variant<std::monostate, bool, int64_t, double, ObjectPtr> v_;
+  enum class Kind : uint8_t { none, boolean, integer, floating, object };
+
+  [[noreturn]] static void wrong_kind();
+  /// What another value was, which is none then if it was an object. This one holds no object.
+  void take(Value& other) noexcept {
+    kind_ = other.kind_;
+    if (!is_object()) {
+      bits_ = other.bits_;
+      return;
+    }
+    new (&object_) ObjectPtr(std::move(other.object_));
+    other.object_.~ObjectPtr();
+    other.kind_ = Kind::none;
+    other.bits_ = 0;
+  }
+
+  Kind kind_ = Kind::none;
+  union {
+    uint64_t bits_ = 0;  ///< a bool, an int, or a float's bits
+    ObjectPtr object_;
+  };
 };
 
 struct NamedArg {
@@ -138,6 +190,14 @@ class Object : public std::enable_shared_from_this<Object> {
   void record_state();
   uint64_t era_ = latest_era;
 };
+
+template <class T>
+T* object_as(Object* o) {
+  if constexpr (std::is_final_v<T>)
+    return o && &typeid(*o) == &typeid(T) ? static_cast<T*>(o) : nullptr;
+  else
+    return dynamic_cast<T*>(o);
+}
 
 /// Throws an Error "expected X, got Y" style message with no span (the evaluator locates it).
 [[noreturn]] void type_error(const std::string& what, std::string_view code = codes::type);

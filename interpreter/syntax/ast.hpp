@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "interpreter/syntax/name.hpp"
 #include "runtime/base/source.hpp"
 
 namespace pxl::ast {
@@ -48,7 +49,7 @@ struct FPiece {
 };
 struct FStringExpr : Expr { std::vector<FPiece> pieces; explicit FStringExpr(Span s) : Expr(ExprKind::fstring, s) {} };
 
-struct NameExpr : Expr { std::string name; explicit NameExpr(Span s) : Expr(ExprKind::name, s) {} };
+struct NameExpr : Expr { std::string name; Name interned; explicit NameExpr(Span s) : Expr(ExprKind::name, s) {} };
 struct ListExpr : Expr { std::vector<Expr*> items; explicit ListExpr(Span s) : Expr(ExprKind::list, s) {} };
 struct TupleExpr : Expr { std::vector<Expr*> items; explicit TupleExpr(Span s) : Expr(ExprKind::tuple, s) {} };
 /// A null key marks `**mapping`.
@@ -121,6 +122,7 @@ struct StarredExpr : Expr { Expr* value = nullptr; explicit StarredExpr(Span s) 
 /// A parameter of a function, build, module or program: `ref x: float32[n, 4] = default`, or `*rest`.
 struct Parameter {
   std::string name;
+  Name interned;
   Span span;
   bool by_ref = false;
   bool rest = false;

@@ -23,6 +23,7 @@ std::vector<Parameter> Builder::parameters(const Node* node) {
       if (part->is(ids::COLON)) p.annotation = expression(part->next);
       if (part->is(ids::ASSIGN)) p.default_value = expression(part->next);
     }
+    p.interned = p.name;
     out.push_back(std::move(p));
   }
   return out;

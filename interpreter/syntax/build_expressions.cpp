@@ -78,6 +78,7 @@ Expr* Builder::conditional(const Node* part, uint32_t last) {
     } else if (part->child->is(ids::LAMBDA_NAME)) {
       Parameter p;
       p.name = text(part->child);
+      p.interned = p.name;
       p.span = span(part->child);
       e->function->parameters.push_back(std::move(p));
     }
@@ -155,6 +156,7 @@ Expr* Builder::atom(const Node* node) {
 Expr* Builder::name(const Node* node) {
   auto* e = tree_.make<NameExpr>(span(node));
   e->name = text(node);
+  e->interned = e->name;
   if (e->name == "True" || e->name == "False" || e->name == "None") {
     std::string lower = e->name;
     lower[0] = static_cast<char>(lower[0] - 'A' + 'a');

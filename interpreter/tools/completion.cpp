@@ -196,7 +196,8 @@ class Completer {
 
   void names() {
     auto scope = [&](const Scope& s) {
-      for (const auto& [name, value] : s.names) {
+      for (const auto& [interned, value] : s.entries()) {
+        const std::string& name = interned.text();
         if (!name.starts_with(prefix_) || (prefix_.empty() && name.starts_with("_"))) continue;
         Kind kind = Kind::name;
         std::string detail;

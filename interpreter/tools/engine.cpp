@@ -72,9 +72,9 @@ std::string Engine::show(const Value& value) { return display(*in_, value); }
 void Engine::set_last(Value v) {
   last_ = std::move(v);
   if (last_.is_none())
-    in_->prelude()->names.erase("_");
+    in_->prelude()->erase("_");
   else
-    in_->prelude()->names["_"] = last_;
+    in_->prelude()->bind("_", last_);
 }
 
 // Runs `body` and turns whatever it throws into an outcome; what must be taken back is.
@@ -210,8 +210,7 @@ void Engine::reset() {
 
 std::vector<std::pair<std::string, Value>> Engine::names() const {
   std::vector<std::pair<std::string, Value>> out;
-  for (const std::string& name : in_->file_scope()->order)
-    if (const Value* v = in_->file_scope()->find_here(name)) out.emplace_back(name, *v);
+  for (const auto& [name, value] : in_->file_scope()->entries()) out.emplace_back(name.text(), value);
   return out;
 }
 

@@ -260,7 +260,7 @@ Inspection help(Interpreter& in, std::string_view asked) {
   Inspection missing;
   missing.name = name;
   std::vector<std::string> names = help_names(in);
-  for (const std::string& n : in.file_scope()->order) names.push_back(n);
+  for (const std::string& n : in.file_scope()->names()) names.push_back(n);
   const std::string hint = did_you_mean(asked, names);
   missing.text =
       fmt::format("nothing is known of `{}`; {}\n", asked,

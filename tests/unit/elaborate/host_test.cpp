@@ -56,7 +56,7 @@ TEST_CASE("errors carry the innermost place and the call chain") {
     CHECK(e.first().frames->outer->what == "g");
     CHECK_FALSE(e.first().frames->outer->outer);
   }
-  CHECK_FALSE(s.in.frames);
+  CHECK(FramePtr(s.in.frames) == nullptr);
   try {
     s.run("a = ones([2, 3])\nb = 1 + a @ a");
     FAIL("no error");

@@ -1,0 +1,31 @@
+#include "interpreter/syntax/name.hpp"
+
+#include <mutex>
+#include <unordered_set>
+
+namespace pxl {
+
+namespace {
+
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
+struct Names {
+  std::mutex mutex;
+  std::unordered_set<std::string, TextHash, std::equal_to<>> texts;  // nodes: the strings stay where they are
+};
+
+}  // namespace
+
+Name::Name(std::string_view text) {
+  // Never destroyed: static objects may hold names.
+  static Names& names = *new Names;
+  const std::lock_guard<std::mutex> lock(names.mutex);
+  auto found = names.texts.find(text);
+  if (found == names.texts.end()) found = names.texts.emplace(text).first;
+  text_ = &*found;
+}
+
+}  // namespace pxl
