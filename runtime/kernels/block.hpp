@@ -18,9 +18,14 @@ struct BinaryBlock {
   explicit operator bool() const { return vv != nullptr; }
 };
 
+/// y[i] = f(x[i]), slope[i] = f'(x[i]); either may be x.
+using SlopeBlock = void (*)(const float* x, float* y, float* slope, int64_t n);
+
 /// Null where the dtype is not taken.
 UnaryBlock unary_block(Unary op, DType dtype);
 BinaryBlock binary_block(Binary op, DType dtype);
+/// Null for functions without one (slope.hpp).
+SlopeBlock slope_block(Unary op);
 
 /// Elements of a block: 1024 float32 are 4 KiB, so that a chain of several fits the first-level cache.
 inline constexpr int64_t block_size = 1024;

@@ -19,6 +19,9 @@ enum class StepKind : uint8_t {
   blend_square,  ///< c0 old + c1 x^2
   adam,          ///< c0 m / (sqrt(c1 v) + c2)
   adam_decay,    ///< c0 m / (sqrt(c1 v) + c2) + c3 w
+  // Of no chain: what slope.hpp speaks of.
+  function,  ///< f(x)
+  slope,     ///< g times the slope of f at x
 };
 inline constexpr size_t most_constants = 4;  // of one step
 
@@ -28,6 +31,7 @@ struct Step {
   std::vector<int> operands;  ///< input slots, in the order of the formula
   /// Writes the constants; false where this run needs the kernel itself.
   std::function<bool(const Buffers&, float* constants)> constants;
+  int function = 0;  ///< f, a Unary
 };
 
 /// A step where it stands: equal numbers are equal places of memory.

@@ -8,6 +8,8 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
+#include "runtime/kernels/chain.hpp"
+#include "runtime/kernels/slope.hpp"
 
 namespace pxl {
 namespace {
@@ -137,9 +139,12 @@ Kernel unary_kernel(Unary op, DType in, int64_t n) {
   if (n == 0) return [](const Buffers&) {};
   const int64_t width = static_cast<int64_t>(size_of(in)),
                 out_width = static_cast<int64_t>(size_of(result_dtype(op, in)));
-  return Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
-    if (begin < end) fn(b.in[0] + begin * width, b.out[0] + begin * out_width, end - begin);
-  });
+  Kernel kernel =
+      Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
+        if (begin < end) fn(b.in[0] + begin * width, b.out[0] + begin * out_width, end - begin);
+      });
+  if (in == DType::float32 && has_slope(op)) kernel.computes({StepKind::function, {0}, {}, static_cast<int>(op)});
+  return kernel;
 }
 
 Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out) {
@@ -151,10 +156,15 @@ Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const 
     const BinaryFn fn = form_of(fns, walk.inner_stride(0), walk.inner_stride(1));
     const size_t step_a = walk.inner_stride(0) != 0 ? width : 0, step_b = walk.inner_stride(1) != 0 ? width : 0;
     const int64_t n = walk.inner();
-    return Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& x, int64_t begin, int64_t end) {
-      const auto at = static_cast<size_t>(begin);
-      if (begin < end) fn(x.in[0] + at * step_a, x.in[1] + at * step_b, x.out[0] + at * out_width, end - begin);
-    });
+    Kernel kernel =
+        Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& x, int64_t begin, int64_t end) {
+          const auto at = static_cast<size_t>(begin);
+          if (begin < end) fn(x.in[0] + at * step_a, x.in[1] + at * step_b, x.out[0] + at * out_width, end - begin);
+        });
+    const std::optional<Unary> function = slope_of(op);
+    if (function && in == DType::float32 && step_a != 0 && step_b != 0)
+      kernel.computes({StepKind::slope, {0, 1}, {}, static_cast<int>(*function)});
+    return kernel;
   }
   if (walk.extents.size() == 2 && (walk.inner_stride(0) != 0 || walk.inner_stride(1) != 0)) {
     const BinaryFn fn = form_of(fns, walk.inner_stride(0), walk.inner_stride(1));

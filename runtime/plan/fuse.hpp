@@ -13,6 +13,10 @@ void forget_aliases(FoldContext& context);
 /// they consume lives shorter and the weights are still in cache.
 void hoist_updates(FoldContext& context);
 
+/// Activations give their slopes too where the gradients that read their operand then only multiply: the slope takes
+/// the operand's place in memory.
+void compute_slopes(FoldContext& context);
+
 /// Whether `later` must stay behind `earlier`: it reads what that one makes or changes, or changes what it reads.
 bool must_follow(const Aliases& aliases, const Node& later, const Node& earlier);
 

@@ -1,0 +1,76 @@
+// Slopes of activations, computed with the activations.
+#include <algorithm>
+
+#include "runtime/kernels/chain.hpp"
+#include "runtime/kernels/slope.hpp"
+#include "runtime/plan/fuse.hpp"
+
+namespace pxl {
+
+namespace {
+
+class Sloper {
+ public:
+  explicit Sloper(FoldContext& context) : c_(context), nodes_(context.nodes) {}
+
+  void run() {
+    for (size_t p = 0; p < nodes_.size(); ++p)
+      if (const Step* step = step_of(nodes_[p]); step && step->kind == StepKind::function) visit(static_cast<int>(p));
+  }
+
+ private:
+  /// What an elementwise node on operands of its own size computes; makes its kernel.
+  static const Step* step_of(Node& n) {
+    if (n.op->row->pattern != Pattern::elementwise || n.op->row->role != Role::compute || n.alias >= 0 || n.effect ||
+        !n.callees.empty() || n.product || n.out.size() != 1 || n.in.empty() || n.in.size() > 2)
+      return nullptr;
+    const auto like_result = [&](const Tensor* t) { return t && t->spec == n.out[0]->spec; };
+    if (n.out[0]->spec.dtype != DType::float32 || !std::all_of(n.in.begin(), n.in.end(), like_result)) return nullptr;
+    if (!n.kernel) n.kernel = make_kernel(*n.op);
+    return n.kernel.step();
+  }
+
+  /// The activation at p gives its slope as well, where that takes the place of its operand: gradients are all that
+  /// reads it later, so that memory does not grow.
+  void visit(int p) {
+    Node& node = nodes_[static_cast<size_t>(p)];
+    const Tensor* x = node.in[0];
+    if (!c_.producer.count(x) || c_.wanted_outside(x) || c_.aliases.root(x) != x) return;
+    const int function = node.kernel.step()->function;
+    std::vector<Node*> gradients;
+    for (int q : c_.consumers.at(x)) {
+      if (q == p) continue;
+      Node& reader = nodes_[static_cast<size_t>(q)];
+      const Step* step = q > p ? step_of(reader) : nullptr;
+      if (!step || step->kind != StepKind::slope || step->function != function || reader.in[0] == x ||
+          c_.aliases.written_between(x, p, q))
+        return;
+      gradients.push_back(&reader);
+    }
+    if (gradients.empty()) return;
+    Tensor slope = *node.out[0];
+    slope.name += "_slope";
+    slope.id += "_slope";
+    slope.consumers.clear();
+    c_.constants.push_back(std::move(slope));
+    const Tensor* made = &c_.constants.back();
+    node.out.push_back(made);
+    node.kernel = slope_kernel(static_cast<Unary>(function), x->spec.size());
+    node.reuse.push_back({1, 0});
+    node.note += " with slope";
+    for (Node* gradient : gradients) {
+      gradient->in[1] = made;
+      gradient->kernel = binary_kernel(Binary::mul, DType::float32, x->spec.shape, x->spec.shape, x->spec.shape);
+      gradient->note += " by slope";
+    }
+  }
+
+  FoldContext& c_;
+  std::vector<Node>& nodes_;
+};
+
+}  // namespace
+
+void compute_slopes(FoldContext& context) { Sloper(context).run(); }
+
+}  // namespace pxl
