@@ -33,6 +33,10 @@ constexpr int spins_before_sleep = 5000;
 // the team again fails.
 constexpr double most_credit = 4e6, most_lost = 2e6;
 constexpr std::chrono::milliseconds shortest_alone{2}, longest_alone{100};
+// Looking at the clock takes longer than calling the team: what a job saved is measured in one of so many, and waiting
+// where it takes longer than so many spins, a microsecond or two.
+constexpr unsigned sampled_jobs = 16;
+constexpr int short_wait = 64;
 
 /// Job numbers wrap around; their difference tells which came first.
 bool reached(int value, int number) {
@@ -50,6 +54,15 @@ struct alignas(64) Team::Flag {
     if (sleepers.load(std::memory_order_seq_cst) != 0) {
       syscall(SYS_futex, reinterpret_cast<int*>(&value), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
     }
+  }
+
+  /// Whether the value reaches `number` soon.
+  bool reaches_soon(int number) const {
+    for (int spins = 0; spins < short_wait; ++spins) {
+      if (reached(value.load(std::memory_order_acquire), number)) return true;
+      pause_once();
+    }
+    return false;
   }
 
   /// Gives the value once it has reached `number`.
@@ -112,39 +125,44 @@ void Team::work(int thread) {
 }
 
 void Team::run(const std::function<void(int)>& share) {
-  const Clock::time_point start = size_ == 1 ? Clock::time_point{} : Clock::now();
-  if (size_ == 1 || start < alone_until_) {
+  if (size_ == 1 || (alone_ && Clock::now() < alone_until_)) {
     for (int s = 0; s < size_; ++s) share(s);
     return;
   }
+  alone_ = false;
+  const bool sampled = ++jobs_ % sampled_jobs == 0;
+  const Clock::time_point start = sampled ? Clock::now() : Clock::time_point{};
   share_ = &share;
   mode_ = FloatMode::now();
   job_ = static_cast<int>(static_cast<unsigned>(job_) + 1u);
   started_[0].publish(job_);
   share(0);
-  // Equal shares take about equally long, so each one that another thread did saved the time of the caller's own.
-  const Clock::time_point own_end = Clock::now();
+  const auto nanoseconds = [](Clock::duration d) { return std::chrono::duration<double, std::nano>(d).count(); };
+  const double own = sampled ? nanoseconds(Clock::now() - start) : 0;
   int done_by_others = 0;
+  double waited = 0;
   for (int s = 1; s < size_; ++s) {
     if (claim(s, job_)) {
       share(s);
       continue;
     }
-    done_[static_cast<size_t>(s)].wait_for(job_);
+    Flag& done = done_[static_cast<size_t>(s)];
+    if (!done.reaches_soon(job_)) {
+      const Clock::time_point from = Clock::now();
+      done.wait_for(job_);
+      waited += nanoseconds(Clock::now() - from);
+    }
     ++done_by_others;
   }
-  if (done_by_others == 0) return;
-  const auto nanoseconds = [](Clock::duration d) { return std::chrono::duration<double, std::nano>(d).count(); };
-  const double own = nanoseconds(own_end - start);
-  const Clock::time_point end = Clock::now();
-  const double others = own * (size_ - 1 - done_by_others);  // time of the shares that the caller did as well
-  balance_ += own * done_by_others - std::max(0.0, nanoseconds(end - own_end) - others);
+  // Equal shares take about equally long, so each one that another thread did saved the time of the caller's own.
+  balance_ += own * done_by_others * sampled_jobs - waited;
   if (balance_ > most_credit) {
     balance_ = most_credit;
     alone_for_ = Clock::duration::zero();
   } else if (balance_ < -most_lost) {
     alone_for_ = std::clamp<Clock::duration>(alone_for_ * 2, shortest_alone, longest_alone);
-    alone_until_ = end + alone_for_;
+    alone_until_ = Clock::now() + alone_for_;
+    alone_ = true;
     balance_ = 0;
   }
 }

@@ -46,7 +46,9 @@ class Team {
   FloatMode mode_ = FloatMode::now();  ///< the caller's
   int job_ = 0;
   bool quit_ = false;
-  double balance_ = 0;               ///< nanoseconds that the team saved of late, less those lost in waiting
+  unsigned jobs_ = 0;   ///< so far; wraps around
+  double balance_ = 0;  ///< nanoseconds that the team saved of late, less those lost in waiting
+  bool alone_ = false;
   Clock::time_point alone_until_{};  ///< until when the caller works alone
   Clock::duration alone_for_{0};     ///< how long the last time
 };
