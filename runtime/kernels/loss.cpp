@@ -169,7 +169,8 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
       write_loss(loss, at, used, b.output<T>(0),
                  [&](int64_t row, int64_t label) { return -std::log(get(p[row * loss.classes + label]) + eps); });
     };
-    return loss.gradient(check, [loss, loss_grad](const Buffers& b, int64_t begin, int64_t end) {
+    const BinaryFn times = binary_block(Binary::mul, dtype_of<C>()).vs;
+    return loss.gradient(check, [loss, loss_grad, times](const Buffers& b, int64_t begin, int64_t end) {
       if (!b.out[1]) return;
       double scale = b.in[2] ? read_number(loss_grad, b.in[2]) : 1.0;
       if (loss.options.reduction == LossReduction::mean) {
@@ -177,18 +178,27 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
       }
       const C factor = static_cast<C>(scale);
       const int64_t* at = loss.rows_of(b.in[1], begin, end);
-      for (int64_t r = begin; r < end; ++r) {
-        const T* p = b.input<T>(0) + r * loss.classes;
-        T* dx = b.output<T>(1) + r * loss.classes;
-        const int64_t label = at[r - begin];
-        if (label < 0) {
-          std::fill(dx, dx + loss.classes, static_cast<T>(C(0)));
-          continue;
+      constexpr int64_t most = 64;
+      C hits[most];
+      for (int64_t r0 = begin; r0 < end; r0 += most) {
+        const int64_t rows = std::min(most, end - r0), n = rows * loss.classes;
+        const T* p = b.input<T>(0) + r0 * loss.classes;
+        T* dx = b.output<T>(1) + r0 * loss.classes;
+        const int64_t* label = at + (r0 - begin);
+        // Read before the rows are written: dx may be the memory of the probabilities.
+        for (int64_t r = 0; r < rows; ++r)
+          hits[r] = label[r] < 0 ? C(0) : (get(p[r * loss.classes + label[r]]) - C(1)) * factor;
+        if constexpr (std::is_same_v<T, C>) {
+          times(p, &factor, dx, n);
+        } else {
+          for (int64_t i = 0; i < n; ++i) dx[i] = static_cast<T>(get(p[i]) * factor);
         }
-        // Read before the row is written: dx may be the memory of the probabilities.
-        const C hit = (get(p[label]) - C(1)) * factor;
-        for (int64_t c = 0; c < loss.classes; ++c) dx[c] = static_cast<T>(get(p[c]) * factor);
-        dx[label] = static_cast<T>(hit);
+        for (int64_t r = 0; r < rows; ++r, dx += loss.classes) {
+          if (label[r] < 0)
+            std::fill(dx, dx + loss.classes, static_cast<T>(C(0)));
+          else
+            dx[label[r]] = static_cast<T>(hits[r]);
+        }
       }
     });
   });

@@ -41,6 +41,14 @@ void take_in_blocks(const TakeElements& take, const Buffers& b, float* values, i
     take(b, reinterpret_cast<std::byte*>(values + (i - begin)), i, std::min(i + take_block, end));
 }
 
+/// The columns [begin, end) of values[m, n]: all of them are one run.
+void take_columns(const TakeElements& take, const Buffers& b, float* values, int64_t m, int64_t n, int64_t begin,
+                  int64_t end) {
+  if (end - begin == n) return take_in_blocks(take, b, values, 0, m * n);
+  for (int64_t i = 0; i < m; ++i)
+    take(b, reinterpret_cast<std::byte*>(values + i * n + begin), i * n + begin, i * n + end);
+}
+
 /// x[m, k] @ w[k, n]: the sum over k in slices, each over whole rows of w, then the slices together.
 Kernel few_rows(const MatmulPlan& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
@@ -77,13 +85,7 @@ Kernel few_rows(const MatmulPlan& p, const ProductOptions& o) {
                       float* to = result ? result->data() : b.output<float>(static_cast<size_t>(o.out));
                       if (begin >= end) return;
                       skinny().join({partial->data(), slices, size, m, n, begin, end, to});
-                      if (!o.take) return;
-                      if (end - begin == n) {
-                        take_in_blocks(o.take, b, to, 0, m * n);
-                        return;
-                      }
-                      for (int64_t i = 0; i < m; ++i)
-                        o.take(b, reinterpret_cast<std::byte*>(to + i * n + begin), i * n + begin, i * n + end);
+                      if (o.take) take_columns(o.take, b, to, m, n, begin, end);
                     }});
   return Kernel::divisible(std::move(phases), nanoseconds(p));
 }
@@ -108,8 +110,7 @@ Kernel few_rows_transposed(const MatmulPlan& p, const ProductOptions& o) {
       f.dx = to;
       f.lddx = n;
       skinny().backward(f);
-      if (!o.take) continue;
-      for (int64_t i = 0; i < m; ++i) o.take(b, reinterpret_cast<std::byte*>(to + i * n + r), i * n + r, i * n + last);
+      if (o.take) take_columns(o.take, b, to, m, n, r, last);
     }
   });
 }
@@ -210,8 +211,7 @@ struct Pair {
       f.k0 = r;
       f.k1 = std::min(r + pair_rows, end);
       skinny().backward(f);
-      if (!dx.take) continue;
-      for (int64_t i = 0; i < m; ++i) dx.take(b, reinterpret_cast<std::byte*>(to + i * k + r), i * k + r, i * k + f.k1);
+      if (dx.take) take_columns(dx.take, b, to, m, k, r, f.k1);
     }
   }
 };

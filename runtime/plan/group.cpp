@@ -103,9 +103,12 @@ class Group {
       return true;
     };
     const auto fetch_next = [&](int64_t step, int64_t count) {
+      if (ahead <= 0) return;
+      const int64_t from = count == steps ? 0 : ahead * step / steps;
+      const int64_t to = count == steps ? ahead : ahead * (step + count) / steps;
       for (const Streamed& s : streams) {
         const std::byte* next = b.in[s.input] + end * s.width;
-        fetch(next + ahead * step / steps * s.width, next + ahead * (step + count) / steps * s.width);
+        fetch(next + from * s.width, next + to * s.width);
       }
     };
     auto chain = chains.begin();
