@@ -70,6 +70,10 @@ struct alignas(64) Team::Flag {
     for (int spins = 0;;) {
       const int now = value.load(std::memory_order_acquire);
       if (reached(now, number)) return now;
+      if (idle_work) {
+        if (!idle_work()) idle_work = nullptr;
+        continue;
+      }
       pause_once();
       if (++spins < spins_before_sleep) continue;
       sleepers.fetch_add(1, std::memory_order_seq_cst);

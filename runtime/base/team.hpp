@@ -53,6 +53,10 @@ class Team {
   Clock::duration alone_for_{0};     ///< how long the last time
 };
 
+/// What this thread does while it waits for others of a team, instead of spinning: a piece of some ten nanoseconds at a
+/// time, until it says that nothing is left. Null: nothing. For wishes, which may come late or never.
+inline thread_local bool (*idle_work)() = nullptr;
+
 /// The process's team: PXL_THREADS threads, by default one a core, at most 64. Made when first asked for.
 Team& team();
 

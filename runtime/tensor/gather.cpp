@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "runtime/base/team.hpp"
 
@@ -16,6 +17,46 @@ constexpr size_t divided_from = 8192;  // bytes: some microseconds where they co
 // will read.
 constexpr size_t few_rows = 16;
 
+void fetch(const std::byte* begin, const std::byte* end) {
+  for (const std::byte* p = begin; p < end; p += line) __builtin_prefetch(p, 0, 2);  // into the second-level cache
+}
+
+/// Memory that will be read soon: a thread asks for it a few lines at a time while it waits for others. All at once
+/// they are more than the processor keeps in flight, and the thread would stand still.
+class Ahead {
+ public:
+  void clear() {
+    parts_.clear();
+    at_ = 0;
+  }
+  void add(const std::byte* begin, const std::byte* end) {
+    if (begin < end) parts_.push_back({begin, end});
+  }
+  bool empty() const { return at_ == parts_.size(); }
+  /// Asks for the next lines; false once nothing is left.
+  bool piece() {
+    constexpr size_t lines = 4;
+    if (empty()) return false;
+    Part& part = parts_[at_];
+    const std::byte* end = std::min(part.end, part.begin + lines * line);
+    fetch(part.begin, end);
+    part.begin = end;
+    if (part.begin == part.end) ++at_;
+    return !empty();
+  }
+  static Ahead& own() {
+    static thread_local Ahead ahead;
+    return ahead;
+  }
+
+ private:
+  struct Part {
+    const std::byte *begin, *end;
+  };
+  std::vector<Part> parts_;
+  size_t at_ = 0;
+};
+
 struct Gather {
   const std::byte* from;
   size_t width;
@@ -25,11 +66,7 @@ struct Gather {
 
   const std::byte* run(int64_t offset) const { return from + static_cast<size_t>(offset) * width; }
 
-  static void fetch(const std::byte* begin, const std::byte* end) {
-    for (const std::byte* p = begin; p < end; p += line) __builtin_prefetch(p, 0, 2);  // into the second-level cache
-  }
-
-  /// Bytes [begin, end) of the runs [first, last), and the same part of those that are expected.
+  /// Bytes [begin, end) of the runs [first, last).
   void part(size_t first, size_t last, size_t begin, size_t end) const {
     constexpr size_t ahead = 2;
     const auto prepare = [&](size_t i) {
@@ -40,8 +77,12 @@ struct Gather {
       prepare(i + ahead);
       std::memcpy(to + i * bytes + begin, run(offsets[i]) + begin, end - begin);
     }
+  }
+
+  /// The same part of those that are expected.
+  void part_ahead(size_t first, size_t last, size_t begin, size_t end, Ahead& ahead) const {
     for (size_t i = first; i < std::min(last, expected.size()); ++i)
-      fetch(run(expected[i]) + begin, run(expected[i]) + end);
+      ahead.add(run(expected[i]) + begin, run(expected[i]) + end);
   }
 };
 
@@ -54,19 +95,35 @@ void gather(const std::byte* from, size_t width, std::span<const int64_t> offset
   Team& workers = team();
   if (rows * bytes < divided_from || rows < 2 || workers.size() == 1) {
     job.part(0, rows, 0, bytes);
+    for (const int64_t offset : expected) fetch(job.run(offset), job.run(offset) + bytes);
     return;
   }
   const int threads = workers.size();
   workers.run([&job, threads](int thread) {
     const size_t all = job.offsets.size();
     const bool by_columns = all <= few_rows && job.bytes >= 8 * line;
-    const Share share = by_columns ? share_of(static_cast<int64_t>(job.bytes), thread, threads, line)
-                                   : share_of(static_cast<int64_t>(all), thread, threads);
-    const auto begin = static_cast<size_t>(share.begin), end = static_cast<size_t>(share.end);
-    if (by_columns)
-      job.part(0, all, begin, end);
-    else
-      job.part(begin, end, 0, job.bytes);
+    struct Block {
+      size_t first, last, begin, end;
+    };
+    const auto block = [&](int t) {
+      const Share share = by_columns ? share_of(static_cast<int64_t>(job.bytes), t, threads, line)
+                                     : share_of(static_cast<int64_t>(all), t, threads);
+      const auto begin = static_cast<size_t>(share.begin), end = static_cast<size_t>(share.end);
+      return by_columns ? Block{0, all, begin, end} : Block{begin, end, 0, job.bytes};
+    };
+    const Block own = block(thread);
+    job.part(own.first, own.last, own.begin, own.end);
+    // What is expected is left to the threads that will wait for the caller: the first of them asks for its part as
+    // well.
+    if (thread == 0 || job.expected.empty()) return;
+    Ahead& ahead = Ahead::own();
+    ahead.clear();
+    job.part_ahead(own.first, own.last, own.begin, own.end, ahead);
+    if (thread == 1) {
+      const Block callers = block(0);
+      job.part_ahead(callers.first, callers.last, callers.begin, callers.end, ahead);
+    }
+    idle_work = [] { return Ahead::own().piece(); };
   });
 }
 

@@ -66,3 +66,16 @@ TEST_CASE("threads of the team treat subnormal numbers as their caller does") {
   }
   CHECK(half_of_smallest() == kept);
 }
+
+TEST_CASE("a thread that waits does its idle work until nothing is left") {
+  static std::atomic<int> pieces;
+  pieces = 0;
+  Team team(2);
+  team.run([](int share) {
+    if (share == 1) idle_work = [] { return ++pieces < 5; };
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (pieces < 5 && std::chrono::steady_clock::now() < end) team.run([](int) {});
+  CHECK(pieces == 5);
+  idle_work = nullptr;  // where this thread ran that share
+}
