@@ -252,16 +252,21 @@ class Rows {
   int64_t row() const { return row_; }  ///< elements of one
   /// By the positions of an index; negative ones count from the end.
   void pick(const Array& index, std::vector<int64_t>& offsets) const {
+    offsets.resize(static_cast<size_t>(index.size()));
+    int64_t* to = offsets.data();
     each(index, 0, index.size(), [&](int64_t at) {
       if (at < 0 || at >= extent_) at = wrap_index(at, extent_, "axis 0");
-      offsets.push_back(at * row_);
+      *to++ = at * row_;
     });
   }
   /// By the `count` positions that lie behind the index in memory, as far as they name rows.
   void pick_following(const Array& index, int64_t count, std::vector<int64_t>& offsets) const {
+    offsets.resize(static_cast<size_t>(count));
+    int64_t* to = offsets.data();
     each(index, index.size(), index.size() + count, [&](int64_t at) {
-      if (at >= 0 && at < extent_) offsets.push_back(at * row_);
+      if (at >= 0 && at < extent_) *to++ = at * row_;
     });
+    offsets.resize(static_cast<size_t>(to - offsets.data()));
   }
 
  private:
@@ -315,8 +320,6 @@ std::optional<Value> simple_get(const Array& a, const Value& key) {
   const Array* index = key.as_array();
   if (!index || index->rank() != 1 || !is_integer(index->dtype()) || a.size() == 0) return std::nullopt;
   const Rows rows(a);
-  offsets.clear();
-  expected.clear();
   rows.pick(*index, offsets);
   rows.pick_following(*index, last.following(*index), expected);
   Shape shape = a.shape();

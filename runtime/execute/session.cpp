@@ -317,8 +317,11 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
   for (StreamPort& port : program.ports()) {
     if (port.per_run == 0) continue;
     if (port.stream->to_device) {
-      feeds.push_back(prepare_input(*port.stream, port.per_run, inputs.at(port.stream)));
-      port.next = const_cast<std::byte*>(feeds.back().raw());  // ports of inputs are only read
+      const Array& given = inputs.at(port.stream);
+      const bool fits =
+          port.per_run == 1 && given.shape() == port.stream->spec().shape && given.dtype() == port.stream->spec().dtype;
+      if (!fits) feeds.push_back(prepare_input(*port.stream, port.per_run, given));
+      port.next = const_cast<std::byte*>((fits ? given : feeds.back()).raw());  // ports of inputs are only read
     } else {
       Array& result = results[port.stream];
       const Shape shape = host_shape(*port.stream, port.per_run);

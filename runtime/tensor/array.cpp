@@ -43,27 +43,27 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
   };
   if (bytes > physical_memory()) refuse();
   const size_t needed = std::max<size_t>(static_cast<size_t>(bytes), 1);
-  if (zeroed) {
-    const size_t rounded = (needed + alignment - 1) / alignment * alignment;
-    void* whole = std::calloc(1, rounded + alignment);
-    if (!whole) refuse();
-    void* data = whole;
-    size_t room = rounded + alignment;
-    std::align(alignment, rounded, data, room);
-    return {static_cast<std::byte*>(data), [whole](std::byte*) { std::free(whole); }};
-  }
   // Weights and data sets are read from end to end, or row by row in any order: with small pages the look-up of
   // addresses costs as much as the memory. A last page that would be less than half full stays small. Beyond 256 MiB it
   // is not wished for: the system may spend seconds on making room, and Ctrl-C is not heard then.
-  const bool huge = needed >= huge_page && needed <= (size_t{256} << 20);
-  const size_t step = huge ? huge_page : alignment;
-  const size_t rounded = (needed + step - 1) / step * step;
-  auto* data = static_cast<std::byte*>(std::aligned_alloc(step, rounded));
-  if (!data) refuse();
+  const bool huge = !zeroed && needed >= huge_page && needed <= (size_t{256} << 20);
+  if (huge) {
+    auto* data =
+        static_cast<std::byte*>(std::aligned_alloc(huge_page, (needed + huge_page - 1) / huge_page * huge_page));
+    if (!data) refuse();
 #if defined(MADV_HUGEPAGE)
-  if (huge) ::madvise(data, (needed + huge_page / 2) / huge_page * huge_page, MADV_HUGEPAGE);  // a wish: may fail
+    ::madvise(data, (needed + huge_page / 2) / huge_page * huge_page, MADV_HUGEPAGE);  // a wish: may fail
 #endif
-  return {data, [](std::byte* p) { std::free(p); }};
+    return {data, [](std::byte* p) { std::free(p); }};
+  }
+  // Aligned by hand: the C library's aligned blocks take another way than the one that it made short for small ones.
+  const size_t rounded = (needed + alignment - 1) / alignment * alignment;
+  void* whole = zeroed ? std::calloc(1, rounded + alignment) : std::malloc(rounded + alignment);
+  if (!whole) refuse();
+  void* data = whole;
+  size_t room = rounded + alignment;
+  std::align(alignment, rounded, data, room);
+  return {static_cast<std::byte*>(data), [whole](std::byte*) { std::free(whole); }};
 }
 
 // C++ leaves a float outside the integer's range undefined; here it saturates, and NaN becomes 0.
