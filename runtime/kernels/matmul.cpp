@@ -128,6 +128,9 @@ MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb) {
   p.b_strides = broadcast_strides(batch_b, p.batch);
   for (int64_t& s : p.a_strides) s *= p.m * p.k;
   for (int64_t& s : p.b_strides) s *= p.k * p.n;
+  p.lda = p.ta ? p.m : p.k;
+  p.ldb = p.tb ? p.k : p.n;
+  p.ldc = p.n;
   p.out = p.batch;
   if (ra >= 2) p.out.push_back(p.m);
   if (rb >= 2) p.out.push_back(p.n);
@@ -135,6 +138,7 @@ MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb) {
   // One matrix on the right for all batches: their rows form one tall matrix.
   if (!p.batch.empty() && !p.ta && batch_a == p.batch && element_count(batch_b) == 1) {
     p.m *= element_count(p.batch);
+    p.lda = p.k;
     p.batch.clear();
     p.a_strides.clear();
     p.b_strides.clear();

@@ -239,12 +239,15 @@ void hand_on(const ProductOptions& o, const Buffers& b, float* from, int64_t fir
 /// Everything else in float32: panels of rows, and the matrices of a batch, by a library.
 Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
-  std::vector<int64_t> at_a, at_b;  // offsets of the operands' matrices
-  const Walk walk = make_walk(p.batch, {p.a_strides, p.b_strides});
-  for_each_run<2>(walk, [&](const auto& at, int64_t count) {
+  std::vector<int64_t> at_a, at_b, at_c;  // offsets of the matrices
+  Shape dense = strides_of(p.batch);
+  for (int64_t& stride : dense) stride *= m * n;
+  const Walk walk = make_walk(p.batch, {p.a_strides, p.b_strides, p.c_strides.empty() ? dense : p.c_strides});
+  for_each_run<3>(walk, [&](const auto& at, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
-      at_a.push_back(at[0] + i * walk.inner_stride(0));
-      at_b.push_back(at[1] + i * walk.inner_stride(1));
+      at_a.push_back(p.a_offset + at[0] + i * walk.inner_stride(0));
+      at_b.push_back(p.b_offset + at[1] + i * walk.inner_stride(1));
+      at_c.push_back(at[2] + i * walk.inner_stride(2));
     }
   });
   const auto matrices = std::ssize(at_a);
@@ -252,17 +255,17 @@ Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
   const double longest = static_cast<double>((m + down - 1) / down * n) * static_cast<double>(k);
   const auto across = static_cast<int64_t>(std::clamp(longest / most_terms, 1.0, static_cast<double>((n + 63) / 64)));
   const bool ta = p.ta, tb = p.tb;
+  const int64_t lda = p.lda, ldb = p.ldb, ldc = p.ldc;
   const auto panel = [=](const Buffers& b, int64_t matrix, int64_t row, int64_t column) {
     const int64_t r0 = m * row / down, rows = m * (row + 1) / down - r0;
     const int64_t c0 = n * column / across, columns = n * (column + 1) / across - c0;
-    const float* x = b.input<float>(o.a) + at_a[static_cast<size_t>(matrix)] + (ta ? r0 : r0 * k);
-    const float* y = b.input<float>(o.b) + at_b[static_cast<size_t>(matrix)] + (tb ? c0 * k : c0);
-    const int64_t first = (matrix * m + r0) * n + c0;
+    const float* x = b.input<float>(o.a) + at_a[static_cast<size_t>(matrix)] + (ta ? r0 : r0 * lda);
+    const float* y = b.input<float>(o.b) + at_b[static_cast<size_t>(matrix)] + (tb ? c0 * ldb : c0);
     const bool stored = o.out >= 0 && o.add_to < 0;
-    const int64_t ldo = stored ? n : columns;
+    const int64_t first = at_c[static_cast<size_t>(matrix)] + r0 * ldc + c0, ldo = stored ? ldc : columns;
     float* to = stored ? b.output<float>(static_cast<size_t>(o.out)) + first
                        : scratch<float, 9>(static_cast<size_t>(rows * columns));
-    gemm_one_thread(ta, tb, rows, columns, k, x, ta ? m : k, y, tb ? k : n, to, ldo);
+    gemm_one_thread(ta, tb, rows, columns, k, x, lda, y, ldb, to, ldo);
     // Whole rows lie one after the other, parts of rows do not.
     const int64_t runs = columns == n ? 1 : rows, length = rows * columns / runs;
     for (int64_t r = 0; r < runs; ++r) hand_on(o, b, to + r * ldo, first + r * n, length);

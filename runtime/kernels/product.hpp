@@ -51,7 +51,8 @@ struct ProductOptions {
 /// Whether product_kernel takes these operands: all float32 or all float16, no 1-D operand, something to sum.
 bool product_takes(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const MatmulPlan& plan);
 
-/// in: a, b as the plan says (batches broadcast by its strides). Divisible.
+/// in: a, b as the plan says (batches broadcast by its strides). Divisible. Where the results do not lie dense, they
+/// are stored and nothing follows the product.
 Kernel product_kernel(const MatmulPlan& plan, ProductOptions options);
 
 /// A product as a kernel does it.

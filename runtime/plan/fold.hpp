@@ -28,4 +28,8 @@ using Rewrite = void (*)(FoldContext&);
 /// Transpositions of the last two axes that only matrix products read become flags of the products.
 void fold_transposes(FoldContext& context);
 
+/// Transpositions, reshapes and splits that only batches of float32 products read become strides of their operands, a
+/// transposition of a product's result those of the result.
+void lay_out_products(FoldContext& context);
+
 }  // namespace pxl

@@ -22,6 +22,8 @@ constexpr PlanTransform table[] = {
     {"fold", "ops on constants run once, while planning", fold_constants, false},
     {"cse", "an op that repeats an earlier one takes its results, where they are still in memory", merge_common, false},
     {"transpose", "transpositions that only products read become flags of the products", fold_transposes, true},
+    {"layout", "batches of products read and write transposed, reshaped and split tensors where they lie",
+     lay_out_products, false},
     {"slope", "an activation computes its slope as well, in place of its operand, and its gradient multiplies",
      compute_slopes, false},
     {"aliases", "readers of an in-place result read the variable itself", forget_aliases, false},

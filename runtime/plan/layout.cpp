@@ -1,0 +1,225 @@
+// Transpositions, reshapes and splits around batches of products, as attention has them: the products read and write
+// strided matrices instead.
+#include "runtime/kernels/layout.hpp"
+
+#include <algorithm>
+
+#include "runtime/kernels/product.hpp"
+#include "runtime/plan/fold.hpp"
+
+namespace pxl {
+namespace {
+
+/// The layout of output j of a node in the memory of its operand; nothing where it has none.
+std::optional<Layout> view_of(const Node& node, size_t j, const Layout& operand) {
+  const Op& op = *node.op;
+  const Shape& shape = node.out[j]->spec.shape;
+  if (is_plain_copy(op)) return reshaped(operand, shape);
+  if (op.row->name == "transpose") {
+    const auto* axes = std::get_if<std::vector<int64_t>>(&op.attrs[param_index(*op.row, "permutation")]);
+    if (axes) return permuted(operand, *axes);
+    std::vector<int64_t> reversed;
+    for (int64_t i = std::ssize(operand.shape); i-- > 0;) reversed.push_back(i);
+    return permuted(operand, reversed);
+  }
+  if (op.row->name != "split") return std::nullopt;
+  const auto axis = static_cast<size_t>(
+      normalise_axis(std::get<int64_t>(op.attrs[param_index(*op.row, "axis")]), std::ssize(operand.shape)));
+  int64_t start = 0;
+  for (size_t i = 0; i < j; ++i) start += node.out[i]->spec.shape[axis];
+  return narrowed(operand, axis, start, shape[axis]);
+}
+
+bool is_movement(const Node& node) {
+  return node.op && node.op->row->pattern == Pattern::movement && node.op->row->role == Role::compute &&
+         node.alias < 0 && !node.effect && node.callees.empty() && !node.kernel && !node.in.empty() && node.in[0] &&
+         node.out[0]->spec.dtype == DType::float32 && view_of(node, 0, contiguous(node.in[0]->spec.shape));
+}
+
+class Layouts {
+ public:
+  explicit Layouts(FoldContext& context) : c_(context), nodes_(context.nodes), free_(nodes_.size(), false) {}
+
+  void run() {
+    for (int p = 0; p < count(); ++p) free_[static_cast<size_t>(p)] = is_movement(node(p));
+    for (int p = 0; p < count(); ++p) inspect(p);
+    if (products_.empty()) return;
+    while (settle()) {
+    }
+    for (Product& product : products_) rewrite(product);
+    for (int p = 0; p < count(); ++p)
+      if (free_[static_cast<size_t>(p)]) node(p).op = nullptr;
+    for (const Product& product : products_) give_result(product);
+  }
+
+ private:
+  struct Link {
+    int node;
+    size_t output;
+  };
+  /// An operand and the movements that made it, the last one first; `level` of them are done without.
+  struct Operand {
+    std::vector<Link> chain;
+    std::vector<std::optional<Layout>> layouts;  ///< by level, in the memory of the chain's operand there
+    size_t level = 0;
+  };
+  struct Product {
+    int node;
+    MatmulPlan plan;
+    Operand operands[2];
+  };
+
+  int count() const { return static_cast<int>(nodes_.size()); }
+  Node& node(int p) { return nodes_[static_cast<size_t>(p)]; }
+  bool free(int p) const { return free_[static_cast<size_t>(p)]; }
+
+  /// Notes a batch of float32 products in panels.
+  void inspect(int p) {
+    const Node& n = node(p);
+    if (!n.op || n.op->row->pattern != Pattern::product || n.in.size() != 2 || n.out.size() != 1 || n.alias >= 0)
+      return;
+    const TensorSpec &a = n.in[0]->spec, &b = n.in[1]->spec;
+    if (a.dtype != DType::float32 || a.shape.size() < 3 || b.shape.size() < 3) return;
+    if (n.kernel ? !n.product : n.op->row->name != "matmul") return;
+    const MatmulPlan plan = n.product ? *n.product : matmul_plan(a.shape, false, b.shape, false);
+    if (plan.batch.empty() || !product_takes(a, b, n.out[0]->spec, plan)) return;
+    Product product{p, plan, {}};
+    for (size_t slot = 0; slot < 2; ++slot) product.operands[slot] = operand(n.in[slot], p);
+    const Layout whole[] = {contiguous(a.shape), contiguous(b.shape)};
+    for (size_t slot = 0; slot < 2; ++slot)
+      for (std::optional<Layout>& layout : product.operands[slot].layouts)
+        if (layout && !with_operands(plan, slot == 0 ? *layout : whole[0], slot == 1 ? *layout : whole[1]))
+          layout.reset();
+    products_.push_back(std::move(product));
+  }
+
+  Operand operand(const Tensor* tensor, int reader) {
+    Operand o;
+    o.layouts.push_back(contiguous(tensor->spec.shape));
+    for (const Tensor* t = tensor;;) {
+      const auto made = c_.producer.find(t);
+      if (made == c_.producer.end() || !free(made->second) || c_.wanted_outside(t) || c_.aliases.root(t) != t) return o;
+      Node& maker = node(made->second);
+      if (c_.aliases.written_between(maker.in[0], made->second, reader)) return o;
+      size_t j = 0;
+      while (maker.out[j] != t) ++j;
+      o.chain.push_back({made->second, j});
+      t = maker.in[0];
+      std::optional<Layout> layout = contiguous(t->spec.shape);
+      for (size_t i = o.chain.size(); layout && i-- > 0;)
+        layout = view_of(node(o.chain[i].node), o.chain[i].output, *layout);
+      o.layouts.push_back(std::move(layout));
+    }
+  }
+
+  /// Takes back movements that somebody needs for himself; whether there were any. What all readers do without is not
+  /// computed, so that no memory is held twice.
+  bool settle() {
+    bool changed = false;
+    const auto keep = [&](int p) {
+      changed = changed || free(p);
+      free_[static_cast<size_t>(p)] = false;
+    };
+    for (Product& product : products_) {
+      for (Operand& o : product.operands) {
+        o.level = 0;
+        for (size_t l = 0; l < o.layouts.size(); ++l) {
+          if (o.layouts[l]) o.level = l;
+          if (l < o.chain.size() && !free(o.chain[l].node)) break;
+        }
+        for (size_t i = o.level; i < o.chain.size(); ++i) keep(o.chain[i].node);
+        // The chain may have ended at a movement that cannot be done without.
+        const auto made = c_.producer.find(source(product, o));
+        if (made != c_.producer.end()) keep(made->second);
+      }
+    }
+    for (int p = 0; p < count(); ++p)
+      if (free(p) && !only_free_readers(p)) keep(p);
+    return changed;
+  }
+
+  /// What the product reads in place of its operand.
+  const Tensor* source(const Product& product, const Operand& o) {
+    if (o.level > 0) return node(o.chain[o.level - 1].node).in[0];
+    return node(product.node).in[static_cast<size_t>(&o - product.operands)];
+  }
+
+  bool only_free_readers(int p) {
+    for (const Tensor* t : node(p).out) {
+      if (c_.wanted_outside(t) || c_.aliases.root(t) != t) return false;
+      const auto readers = c_.consumers.find(t);
+      if (readers == c_.consumers.end()) continue;
+      for (int reader : readers->second)
+        if (!free(reader) && !is_operand(t, reader)) return false;
+    }
+    return true;
+  }
+  bool is_operand(const Tensor* t, int reader) {
+    for (const Product& product : products_)
+      if (product.node == reader) return node(reader).in[0] == t || node(reader).in[1] == t;
+    return false;
+  }
+
+  void rewrite(Product& product) {
+    Node& n = node(product.node);
+    if (product.operands[0].level + product.operands[1].level == 0) return;
+    const Layout* at[2];
+    for (size_t slot = 0; slot < 2; ++slot) {
+      const Operand& o = product.operands[slot];
+      at[slot] = &*o.layouts[o.level];
+    }
+    const std::optional<MatmulPlan> plan = with_operands(product.plan, *at[0], *at[1]);
+    if (!plan) throw Error("operands of a product that lie apart only together", {}, Fault::internal);
+    const Tensor* sources[] = {source(product, product.operands[0]), source(product, product.operands[1])};
+    std::copy(std::begin(sources), std::end(sources), n.in.begin());
+    product.plan = *plan;
+    n.product = *plan;
+    n.kernel = product_kernel(*plan, {});
+    n.note = " strided operands";
+  }
+
+  /// A transposition that alone reads the product's result: the product writes what it would give.
+  void give_result(const Product& product) {
+    Node& n = node(product.node);
+    const Tensor* result = n.out[0];
+    Layout axes = contiguous(result->spec.shape);  // of the result, in the order of the last transposition's
+    for (size_t i = 0; i < axes.strides.size(); ++i) axes.strides[i] = static_cast<int64_t>(i);
+    std::vector<int> absorbed;
+    for (const Tensor* t = result;;) {
+      const auto readers = c_.consumers.find(t);
+      if (readers == c_.consumers.end() || readers->second.size() != 1 || c_.wanted_outside(t) ||
+          c_.aliases.root(t) != t)
+        break;
+      const int reader = readers->second[0];
+      const Node& next = node(reader);
+      if (!is_movement(next) || next.op->row->name != "transpose" || is_plain_copy(*next.op)) break;
+      axes = *view_of(next, 0, axes);
+      t = next.out[0];
+      absorbed.push_back(reader);
+    }
+    if (absorbed.empty()) return;
+    const Shape strides = strides_of(axes.shape);
+    Layout layout = contiguous(result->spec.shape);
+    for (size_t i = 0; i < strides.size(); ++i) layout.strides[static_cast<size_t>(axes.strides[i])] = strides[i];
+    const std::optional<ResultPlan> plan = with_result(product.plan, layout);
+    if (!plan) return;
+    ProductOptions options;
+    if (plan->swapped) std::swap(options.a, options.b);
+    n.out[0] = node(absorbed.back()).out[0];
+    n.product.reset();
+    n.kernel = product_kernel(plan->plan, options);
+    n.note += n.note.empty() ? " strided result" : " and result";
+    for (int p : absorbed) node(p).op = nullptr;
+  }
+
+  FoldContext& c_;
+  std::vector<Node>& nodes_;
+  std::vector<bool> free_;  ///< movements that nobody needs
+  std::vector<Product> products_;
+};
+
+}  // namespace
+
+void lay_out_products(FoldContext& context) { Layouts(context).run(); }
+
+}  // namespace pxl
