@@ -135,6 +135,9 @@ constexpr OpRow rows[] = {
      .infer =
          [](const OpSite& s) {
            check_shape(s, 0, loss_spec(s, 1).shape);
+           if (s.input(0).dtype != s.input(1).dtype)
+             refuse(s, fmt::format("g is {} and probs are {}", name(s.input(0).dtype), name(s.input(1).dtype)),
+                    codes::dtype);
            return std::vector<TensorSpec>{s.input(1)};
          },
      .kernel =
