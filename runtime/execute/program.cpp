@@ -14,7 +14,6 @@ namespace pxl {
 
 namespace {
 constexpr int64_t max_steps = 4'000'000;  // of about 120 bytes each
-constexpr double divided_from = 1500;     // nanoseconds: several times what it costs to call the team together
 }  // namespace
 
 bool worth_dividing(const Kernel& kernel) {

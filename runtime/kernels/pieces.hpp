@@ -1,9 +1,13 @@
-// Long work in pieces, so that Ctrl-C is heard between them.
+// What is worth dividing; and long work in pieces, so that Ctrl-C is heard between them.
 #pragma once
 
 #include "runtime/kernels/kernel.hpp"
 
 namespace pxl {
+
+/// From so many nanoseconds of one core on a kernel is shared out among threads: several times what it costs to call
+/// them together.
+constexpr double divided_from = 1500;
 
 /// Takes so long (nanoseconds of one core) that somebody who presses Ctrl-C would notice.
 constexpr double long_work = 2e7;

@@ -27,4 +27,8 @@ void fuse_groups(FoldContext& context);
 /// same gradient and nothing else comes between them, become one pass over the weights.
 void pair_products(FoldContext& context);
 
+/// An update that a much larger step follows, which has nothing to do with it, is divided together with that one:
+/// threads that are called together do both.
+void run_alongside(FoldContext& context);
+
 }  // namespace pxl

@@ -31,6 +31,7 @@ constexpr PlanTransform table[] = {
     {"fuse", "elementwise ops run with what gives them their operands, block by block", fuse_groups, false},
     {"pair", "a layer's gradient of its input and the update of its weights run as one pass over the weights",
      pair_products, false},
+    {"alongside", "a small update is divided together with the large step that follows it", run_alongside, false},
 };
 static_assert(std::size(table) <= 32, "PlanOptions::off has a bit for each");
 

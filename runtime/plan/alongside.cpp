@@ -1,0 +1,85 @@
+// A small update beside the large step that follows it: it waits for nobody and nobody waits for it.
+#include "runtime/kernels/pieces.hpp"
+#include "runtime/plan/fuse.hpp"
+#include "runtime/transform/flops.hpp"
+
+namespace pxl {
+
+namespace {
+
+// An update that is worth dividing goes with a step that takes so many times as long: it then matters little that it is
+// divided as suits that one, and calling the threads together once more would.
+constexpr double much_longer = 8;
+
+/// One all of whose results are changed operands.
+bool is_update(const Node& n) { return n.kernel && !n.kernel.phases().empty() && n.out.empty() && !n.modified.empty(); }
+
+bool is_divided(const Node& n) {
+  if (!n.kernel || n.kernel.phases().empty() || n.kernel.work() < divided_from) return false;
+  const Phase& last = n.kernel.phases().back();
+  return last.units > last.grain;
+}
+
+bool is_plain(const Node& n) {
+  return n.op && n.alias < 0 && n.views.empty() && n.reuse.empty() && n.callees.empty() && !n.effect &&
+         !may_fail(*n.op);
+}
+
+std::string name(const Node& n) { return n.note.empty() ? std::string(n.op->row->name) : n.note.substr(1); }
+int64_t flops(const Node& n) { return n.flops > 0 ? n.flops : flops_of(*n.op); }
+
+/// What is given operands behind those of another node.
+Phase behind(const Phase& phase, size_t in, size_t out) {
+  return {phase.units, phase.grain, [part = phase.part, in, out](const Buffers& b, int64_t begin, int64_t end) {
+            part({b.in + in, b.out + out}, begin, end);
+          }};
+}
+
+/// Both at once, divided as `large` is: each of its parts takes as large a part of `small`.
+Phase both(Phase small, Phase large) {
+  const int64_t units = large.units, grain = large.grain;
+  return {units, grain,
+          [small = std::move(small), large = std::move(large)](const Buffers& b, int64_t begin, int64_t end) {
+            const auto edge = [&](int64_t at) {
+              return at >= large.units ? small.units : small.units * at / large.units / small.grain * small.grain;
+            };
+            const int64_t from = edge(begin), to = edge(end);
+            if (from < to) small.part(b, from, to);
+            large.part(b, begin, end);
+          }};
+}
+
+Node joined(const Node& small, Node large) {
+  const size_t in = large.in.size(), out = large.out.size();
+  Node n = std::move(large);
+  n.flops = flops(n) + flops(small);
+  n.note = " " + name(small) + ", " + name(n);
+  n.in.insert(n.in.end(), small.in.begin(), small.in.end());
+  for (int slot : small.modified) n.modified.push_back(static_cast<int>(in) + slot);
+  n.product.reset();
+  n.use.reset();
+  std::vector<Phase> phases;
+  for (const Phase& phase : small.kernel.phases()) phases.push_back(behind(phase, in, out));
+  const Phase last = std::move(phases.back());
+  phases.pop_back();
+  for (const Phase& phase : n.kernel.phases()) phases.push_back(phase);
+  phases.back() = both(last, phases.back());
+  n.kernel = Kernel::divisible(std::move(phases), n.kernel.work() + small.kernel.work());
+  return n;
+}
+
+}  // namespace
+
+void run_alongside(FoldContext& context) {
+  std::vector<Node>& nodes = context.nodes;
+  for (size_t p = nodes.size(); p-- > 1;) {
+    Node &small = nodes[p - 1], &large = nodes[p];
+    if (!is_plain(small) || !is_plain(large) || !is_update(small) || !is_divided(large)) continue;
+    if (small.kernel.work() >= divided_from && small.kernel.work() * much_longer > large.kernel.work()) continue;
+    if (must_follow(context.aliases, large, small)) continue;
+    small = joined(small, std::move(large));
+    large = Node();
+  }
+}
+
+}  // namespace pxl

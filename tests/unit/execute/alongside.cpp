@@ -1,0 +1,80 @@
+// A small update divided together with the large step behind it: found, left alone, the same bits.
+#include "runtime/plan/plan.hpp"
+#include "support.hpp"
+
+using namespace pxl;
+
+namespace {
+
+/// The updates of a layer: of its bias by a sum over the rows of dy, then of its weights.
+struct Layer {
+  std::shared_ptr<Ir> ir = std::make_shared<Ir>();
+  Ops op;
+  InSequence order;
+  std::vector<Tensor*> variables;
+  Tensor *x, *w, *b, *dy;
+
+  explicit Layer(int64_t outputs)
+      : op(ir->main()),
+        order(ir->main(), InSequence::Mode::yes),
+        x(variable({8, 512}, -0.3F)),
+        w(variable({512, outputs}, 0.2F)),
+        b(variable({outputs}, 0.1F)),
+        dy(variable({8, outputs}, -0.1F)) {}
+
+  Tensor* variable(Shape shape, float from) {
+    Array a(DType::float32, std::move(shape));
+    float* to = a.mutable_data<float>();
+    for (int64_t i = 0; i < a.size(); ++i) to[i] = from + 0.01F * static_cast<float>(i * 7 % 61);
+    variables.push_back(ir->main().add_variable(std::move(a), "v"));
+    return variables.back();
+  }
+  void update_bias() { op("scaled_add_", {b, op("sum", {dy}, {{"axis", std::vector<int64_t>{0}}})}, {{"b", -0.01}}); }
+  void update_weights() { op("scaled_add_", {w, op("matmul", {op("transpose", {x}), dy})}, {{"b", -0.01}}); }
+  bool together(const PlanOptions& options = {}) const {
+    return print_plan(Planner(options).plan(ir->main())).find("scaled_add_, matmul") != std::string::npos;
+  }
+  std::vector<Array> results(bool fuse) const {
+    setenv("PXL_FUSE", fuse ? "on" : "off", 1);
+    Session s(ir, "cpu");
+    unsetenv("PXL_FUSE");
+    for (int run = 0; run < 3; ++run) s.run({});
+    std::vector<Array> all;
+    for (Tensor* v : variables) all.push_back(s.get_tensor_data(v));
+    return all;
+  }
+  void check_same_bits() const {
+    const auto fused = results(true), plain = results(false);
+    for (size_t i = 0; i < fused.size(); ++i) CHECK(identical(fused[i], plain[i]));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the update of a bias is divided together with the update of the weights, of the same bits") {
+  for (int64_t outputs : {40, 96, 200}) {
+    CAPTURE(outputs);
+    Layer layer(outputs);
+    layer.update_bias();
+    layer.update_weights();
+    CHECK(layer.together());
+    CHECK(!layer.together(PlanOptions().without("alongside")));
+    layer.check_same_bits();
+  }
+}
+
+TEST_CASE("a small update of what the large step reads comes first") {
+  Layer layer(96);
+  layer.op("scaled_add_", {layer.dy, layer.dy}, {{"b", 0.5}});
+  layer.update_weights();
+  CHECK(!layer.together());
+  layer.check_same_bits();
+}
+
+TEST_CASE("a small step beside another small one stays by itself") {
+  Layer layer(10);
+  layer.update_bias();
+  layer.update_weights();
+  CHECK(!layer.together());
+  layer.check_same_bits();
+}
