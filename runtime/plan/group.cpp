@@ -75,7 +75,9 @@ class Group {
 
   void run(const Buffers& b, int64_t begin, int64_t end, std::byte* values, size_t first) const {
     const auto stride = static_cast<size_t>((end - begin) * widest + 63) & ~size_t{63};
-    std::byte* memory = blocks == 0 ? nullptr : scratch<std::byte, 10>(stride * static_cast<size_t>(blocks) + 64);
+    const bool given = values && result.kind == Ref::Kind::block;  // the product's result is a block nobody else has
+    std::byte* memory =
+        blocks == (given ? 1 : 0) ? nullptr : scratch<std::byte, 10>(stride * static_cast<size_t>(blocks) + 64);
     memory += (64 - reinterpret_cast<uintptr_t>(memory) % 64) % 64;
     const auto pointer = [&](const Ref& r) -> std::byte* {
       switch (r.kind) {
@@ -84,10 +86,11 @@ class Group {
         case Ref::Kind::output: return b.out[r.index];
         case Ref::Kind::block: break;
       }
-      if (values && r.index == result.index) return back(values, begin * r.width);
+      if (given && r.index == result.index) return back(values, begin * r.width);
       return back(memory + static_cast<size_t>(r.index) * stride, begin * r.width);
     };
-    const int64_t ahead = std::min(end - begin, elements - end);
+    // Behind a part of a row is what another thread has, and behind the last block nothing.
+    const int64_t ahead = end - begin < block_elements ? 0 : std::min(end - begin, elements - end);
     const auto steps = static_cast<int64_t>(members.size() - first);
     Pointers in, out;
     const auto load = [&](const Member& m) { point(m, in, out, pointer); };

@@ -62,6 +62,20 @@ TEST_CASE("a product takes up bias and activation, an update takes up its gradie
   CHECK_CONTAINS(plan_of(p), "[lhs transposed]+");
 }
 
+TEST_CASE("a product that others read keeps its values beside what follows it") {
+  for (int64_t rows : {8, 100}) {
+    CAPTURE(rows);
+    Program p;
+    Ops op(p.ir->main());
+    Tensor *x = variable(p, {rows, 300}, -0.3f), *w = variable(p, {300, 40}, 0.2f), *b = variable(p, {40}, 0.1f);
+    Tensor* product = op("matmul", {x, w});
+    Tensor* y = op("tanh", {op("add", {product, b})});
+    p.out = {&store(*p.ir, product), &store(*p.ir, y)};
+    check_same_bits(p);
+    CHECK_CONTAINS(plan_of(p), "matmul+add+tanh");
+  }
+}
+
 TEST_CASE("an update behind a reader of the old value stays behind it") {
   Program p;
   Ops op(p.ir->main());
