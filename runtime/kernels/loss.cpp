@@ -169,8 +169,7 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
       write_loss(loss, at, used, b.output<T>(0),
                  [&](int64_t row, int64_t label) { return -std::log(get(p[row * loss.classes + label]) + eps); });
     };
-    const BinaryFn times = binary_block(Binary::mul, dtype_of<C>()).vs;
-    return loss.gradient(check, [loss, loss_grad, times](const Buffers& b, int64_t begin, int64_t end) {
+    return loss.gradient(check, [loss, loss_grad](const Buffers& b, int64_t begin, int64_t end) {
       if (!b.out[1]) return;
       double scale = b.in[2] ? read_number(loss_grad, b.in[2]) : 1.0;
       if (loss.options.reduction == LossReduction::mean) {
@@ -189,7 +188,7 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
         for (int64_t r = 0; r < rows; ++r)
           hits[r] = label[r] < 0 ? C(0) : (get(p[r * loss.classes + label[r]]) - C(1)) * factor;
         if constexpr (std::is_same_v<T, C>) {
-          times(p, &factor, dx, n);
+          binary_block(Binary::mul, dtype_of<C>()).vs(p, &factor, dx, n);
         } else {
           for (int64_t i = 0; i < n; ++i) dx[i] = static_cast<T>(get(p[i]) * factor);
         }
