@@ -10,6 +10,8 @@
 
 #include "runtime/graph/tile_map.hpp"
 #include "runtime/kernels/kernel.hpp"
+#include "runtime/kernels/matmul.hpp"
+#include "runtime/tensor/layout.hpp"
 #include "runtime/tensor/shape.hpp"
 
 namespace pxl {
@@ -109,6 +111,9 @@ using InferFn = std::vector<TensorSpec> (*)(const OpSite&);
 using KernelFn = Kernel (*)(const OpSite&);
 using GradFn = void (*)(GradContext&);
 using ExpandFn = std::vector<Expr> (*)(Emitter&, const OpArgs&);
+/// How the outputs' elements lie in memory where those of input 0 lie as given.
+using LayoutFn = std::vector<Layout> (*)(const OpSite&, const Layout&);
+using ProductFn = MatmulPlan (*)(const OpSite&);
 using FlopsFn = int64_t (*)(const OpSite&);
 
 struct OpRow {
@@ -122,9 +127,11 @@ struct OpRow {
   std::span<const Param> params = {};
   InferFn infer = nullptr;  ///< null only for composites and control ops
   KernelFn kernel = nullptr;
-  GradFn gradient = nullptr;  ///< null: no gradient, an error when one is asked for through it
-  ExpandFn expand = nullptr;  ///< composites only
-  FlopsFn flops = nullptr;    ///< null: one per output element
+  GradFn gradient = nullptr;    ///< null: no gradient, an error when one is asked for through it
+  ExpandFn expand = nullptr;    ///< composites only
+  FlopsFn flops = nullptr;      ///< null: one per output element
+  LayoutFn layout = nullptr;    ///< of ops that only move elements of input 0; `view` says the same of others
+  ProductFn product = nullptr;  ///< of ops that are a matrix product of inputs 0 and 1
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
   uint32_t modifies = 0;          ///< bit i: input slot i is changed in place

@@ -13,8 +13,8 @@ struct MatmulPlan {
   Shape batch;                  ///< batch extents of the result
   Shape a_strides, b_strides;   ///< per batch axis, in elements; 0 where the operand broadcasts
   Shape out;                    ///< shape of the result
-  // Elements between the rows of the stored matrices, and before the first matrix; layout.hpp makes others than those
-  // of operands that lie dense.
+  // Elements between the rows of the stored matrices, and before the first matrix; product_layout.hpp makes others than
+  // those of operands that lie dense.
   int64_t lda = 0, ldb = 0, ldc = 0;
   int64_t a_offset = 0, b_offset = 0;
   Shape c_strides;  ///< of the result, per batch axis; empty where it lies dense

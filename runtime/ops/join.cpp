@@ -77,6 +77,17 @@ Kernel split(const OpSite& s) {
   return split_kernel(s.input(0), sizes, static_cast<int64_t>(axis));
 }
 
+std::vector<Layout> split_layout(const OpSite& s, const Layout& at) {
+  const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(s.input(0))));
+  std::vector<Layout> parts;
+  int64_t start = 0;
+  for (const TensorSpec& spec : s.out) {
+    parts.push_back(narrowed(at, axis, start, spec.shape[axis]));
+    start += spec.shape[axis];
+  }
+  return parts;
+}
+
 void split_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   std::vector<Expr> parts;
@@ -122,6 +133,7 @@ constexpr OpRow rows[] = {
      .infer = infer_split,
      .kernel = split,
      .gradient = split_gradient,
+     .layout = split_layout,
      .pattern = Pattern::movement,
      .onnx = "Split",
      .tiles = tile_movement},

@@ -71,6 +71,7 @@ constexpr OpRow rows[] = {
      .kernel = [](const OpSite& s) { return matmul_kernel(s.input(0), false, s.input(1), false, s.out[0]); },
      .gradient = matmul_gradient,
      .flops = matmul_flops,
+     .product = [](const OpSite& s) { return matmul_plan(s.input(0).shape, false, s.input(1).shape, false); },
      .pattern = Pattern::product,
      .onnx = "MatMul",
      .tiles = tile_product},

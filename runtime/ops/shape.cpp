@@ -130,6 +130,7 @@ constexpr OpRow transpose_row = {
     .infer = infer_transpose,
     .kernel = [](const OpSite& s) { return transpose_kernel(s.input(0), permutation_of(s)); },
     .gradient = transpose_gradient,
+    .layout = [](const OpSite& s, const Layout& at) { return std::vector<Layout>{permuted(at, permutation_of(s))}; },
     .pattern = Pattern::movement,
     .method = true,
     .inplace = "transpose_",

@@ -1,30 +1,28 @@
 // Transposed operands of matrix products.
 #include "runtime/plan/fold.hpp"
 
+#include <numeric>
+
 #include "runtime/kernels/product.hpp"
 
 namespace pxl {
 
 namespace {
 
-/// The permutation that swaps the last two axes and nothing else.
+/// Whether the op swaps the last two axes and does nothing else.
 bool swaps_last_axes(const Op& op) {
-  if (op.row->name != "transpose" || op.inputs.size() != 1) return false;
-  const auto rank = static_cast<int64_t>(op.inputs[0]->spec.shape.size());
+  if (!op.row->layout || op.inputs.size() != 1 || op.outputs.size() != 1) return false;
+  const auto rank = std::ssize(op.inputs[0]->spec.shape);
   if (rank < 2) return false;
-  const Attr& attr = op.attrs[param_index(*op.row, "permutation")];
-  const auto* axes = std::get_if<std::vector<int64_t>>(&attr);
-  if (!axes) return rank == 2;
-  for (int64_t i = 0; i < rank; ++i) {
-    const int64_t expected = i < rank - 2 ? i : 2 * rank - 3 - i;
-    if (normalise_axis((*axes)[static_cast<size_t>(i)], rank) != expected) return false;
-  }
-  return true;
+  std::vector<int64_t> axes(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), int64_t{0});
+  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+  const Layout operand = contiguous(op.inputs[0]->spec.shape), swapped = permuted(operand, axes);
+  const std::optional<Layout> made = layout_of(op, 0, operand);
+  return made && made->shape == swapped.shape && made->strides == swapped.strides && made->offset == 0;
 }
 
-bool is_product(const Node& node) {
-  return node.op && node.op->row->name == "matmul" && node.in.size() == 2 && !node.kernel;
-}
+bool is_product(const Node& node) { return node.op && node.op->row->product && node.in.size() == 2 && !node.kernel; }
 
 /// Whether every reader of the node's output is a product that can read the operand as it is stored.
 bool only_products_read(const FoldContext& context, int position) {

@@ -46,12 +46,9 @@ class Fuser {
     Candidate c;
     if (n.op->row->role != Role::compute || n.effect || !n.callees.empty() || n.out.empty() || is_plain_copy(*n.op))
       return c;
-    if (!n.product && !n.kernel && n.op->row->pattern == Pattern::product && n.in.size() == 2 && n.out.size() == 1) {
-      const TensorSpec &a = n.in[0]->spec, &b = n.in[1]->spec;
-      if (a.shape.size() >= 2 && b.shape.size() >= 2 && n.op->row->name == "matmul") {
-        const MatmulPlan plan = matmul_plan(a.shape, false, b.shape, false);
-        if (product_takes(a, b, n.out[0]->spec, plan)) n.product = plan;
-      }
+    if (!n.product && !n.kernel && n.op->row->product && n.in.size() == 2 && n.out.size() == 1) {
+      const MatmulPlan plan = n.op->row->product(SiteStorage(*n.op).site);
+      if (product_takes(n.in[0]->spec, n.in[1]->spec, n.out[0]->spec, plan)) n.product = plan;
     }
     if (!n.kernel) n.kernel = make_kernel(*n.op);
     if (n.product) {

@@ -1,6 +1,6 @@
 // Transpositions, reshapes and splits around batches of products, as attention has them: the products read and write
 // strided matrices instead.
-#include "runtime/kernels/layout.hpp"
+#include "runtime/kernels/product_layout.hpp"
 
 #include <algorithm>
 
@@ -10,30 +10,10 @@
 namespace pxl {
 namespace {
 
-/// The layout of output j of a node in the memory of its operand; nothing where it has none.
-std::optional<Layout> view_of(const Node& node, size_t j, const Layout& operand) {
-  const Op& op = *node.op;
-  const Shape& shape = node.out[j]->spec.shape;
-  if (is_plain_copy(op)) return reshaped(operand, shape);
-  if (op.row->name == "transpose") {
-    const auto* axes = std::get_if<std::vector<int64_t>>(&op.attrs[param_index(*op.row, "permutation")]);
-    if (axes) return permuted(operand, *axes);
-    std::vector<int64_t> reversed;
-    for (int64_t i = std::ssize(operand.shape); i-- > 0;) reversed.push_back(i);
-    return permuted(operand, reversed);
-  }
-  if (op.row->name != "split") return std::nullopt;
-  const auto axis = static_cast<size_t>(
-      normalise_axis(std::get<int64_t>(op.attrs[param_index(*op.row, "axis")]), std::ssize(operand.shape)));
-  int64_t start = 0;
-  for (size_t i = 0; i < j; ++i) start += node.out[i]->spec.shape[axis];
-  return narrowed(operand, axis, start, shape[axis]);
-}
-
 bool is_movement(const Node& node) {
   return node.op && node.op->row->pattern == Pattern::movement && node.op->row->role == Role::compute &&
          node.alias < 0 && !node.effect && node.callees.empty() && !node.kernel && !node.in.empty() && node.in[0] &&
-         node.out[0]->spec.dtype == DType::float32 && view_of(node, 0, contiguous(node.in[0]->spec.shape));
+         node.out[0]->spec.dtype == DType::float32 && layout_of(*node.op, 0, contiguous(node.in[0]->spec.shape));
 }
 
 class Layouts {
@@ -76,12 +56,11 @@ class Layouts {
   /// Notes a batch of float32 products in panels.
   void inspect(int p) {
     const Node& n = node(p);
-    if (!n.op || n.op->row->pattern != Pattern::product || n.in.size() != 2 || n.out.size() != 1 || n.alias >= 0)
-      return;
+    if (!n.op || !n.op->row->product || n.in.size() != 2 || n.out.size() != 1 || n.alias >= 0) return;
     const TensorSpec &a = n.in[0]->spec, &b = n.in[1]->spec;
     if (a.dtype != DType::float32 || a.shape.size() < 3 || b.shape.size() < 3) return;
-    if (n.kernel ? !n.product : n.op->row->name != "matmul") return;
-    const MatmulPlan plan = n.product ? *n.product : matmul_plan(a.shape, false, b.shape, false);
+    if (n.kernel && !n.product) return;
+    const MatmulPlan plan = n.product ? *n.product : n.op->row->product(SiteStorage(*n.op).site);
     if (plan.batch.empty() || !product_takes(a, b, n.out[0]->spec, plan)) return;
     Product product{p, plan, {}};
     for (size_t slot = 0; slot < 2; ++slot) product.operands[slot] = operand(n.in[slot], p);
@@ -107,7 +86,7 @@ class Layouts {
       t = maker.in[0];
       std::optional<Layout> layout = contiguous(t->spec.shape);
       for (size_t i = o.chain.size(); layout && i-- > 0;)
-        layout = view_of(node(o.chain[i].node), o.chain[i].output, *layout);
+        layout = layout_of(*node(o.chain[i].node).op, o.chain[i].output, *layout);
       o.layouts.push_back(std::move(layout));
     }
   }
@@ -192,8 +171,9 @@ class Layouts {
         break;
       const int reader = readers->second[0];
       const Node& next = node(reader);
-      if (!is_movement(next) || next.op->row->name != "transpose" || is_plain_copy(*next.op)) break;
-      axes = *view_of(next, 0, axes);
+      if (!is_movement(next) || !next.op->row->layout || next.out.size() != 1 || is_plain_copy(*next.op)) break;
+      if (next.out[0]->spec.size() != result->spec.size()) break;
+      axes = *layout_of(*next.op, 0, axes);
       t = next.out[0];
       absorbed.push_back(reader);
     }

@@ -28,23 +28,17 @@ int64_t repeat_count(const Op& op) {
 bool is_plain_copy(const Op& op) {
   if (op.row->role != Role::compute || op.inputs.empty() || !op.inputs[0] || op.outputs.size() != 1) return false;
   if (op.row->view) return true;
-  if (op.row->name != "transpose") return false;
-  // A transposition that keeps the order of the axes longer than one moves no element.
-  const Shape& shape = op.inputs[0]->spec.shape;
-  std::vector<int64_t> order;
-  const Attr& attr = op.attrs[param_index(*op.row, "permutation")];
-  if (const auto* axes = std::get_if<std::vector<int64_t>>(&attr))
-    order = *axes;
-  else
-    for (size_t i = shape.size(); i-- > 0;) order.push_back(static_cast<int64_t>(i));
-  int64_t previous = -1;
-  for (int64_t axis : order) {
-    const int64_t wrapped = normalise_axis(axis, static_cast<int64_t>(shape.size()));
-    if (shape[static_cast<size_t>(wrapped)] == 1) continue;
-    if (wrapped < previous) return false;
-    previous = wrapped;
-  }
-  return true;
+  if (!op.row->layout) return false;
+  const std::optional<Layout> layout = layout_of(op, 0, contiguous(op.inputs[0]->spec.shape));
+  return layout && is_contiguous(*layout);
+}
+
+std::optional<Layout> layout_of(const Op& op, size_t j, const Layout& operand) {
+  if (op.row->role != Role::compute || op.inputs.empty() || !op.inputs[0]) return std::nullopt;
+  if (op.row->view) return reshaped(operand, op.outputs[j]->spec.shape);
+  if (!op.row->layout) return std::nullopt;
+  const SiteStorage storage(op);
+  return op.row->layout(storage.site, operand)[j];
 }
 
 bool may_fail(const Op& op) {

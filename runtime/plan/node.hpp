@@ -56,6 +56,9 @@ int64_t repeat_count(const Op& op);
 
 /// Whether output 0 has the bytes of input 0: reshapes, identities, and transpositions that move unit axes only.
 bool is_plain_copy(const Op& op);
+/// How output `j` lies in the memory of input 0, which lies as `operand`; nothing where the op does more than move
+/// elements, or where no strides say it.
+std::optional<Layout> layout_of(const Op& op, size_t j, const Layout& operand);
 /// Whether running the op may fail on its operands' values: it reads indices.
 bool may_fail(const Op& op);
 

@@ -190,7 +190,7 @@ TEST_CASE("what lies in place is not moved") {
   const Machine mk2 = parse_machine("mk2");
   const TensorSpec s{{64, 128}, DType::float32, {}};
   // Rows on 64 tiles, once as runs and once as blocks.
-  Layout runs = row_layout(mk2, s, 128);
+  tiles::Layout runs = row_layout(mk2, s, 128);
   runs.first = 0;
   CHECK(runs.tiles() == 64);
   CHECK(relayout(mk2, runs, block_layout(s, {64, 1}), s).cycles == 0);
@@ -204,12 +204,12 @@ TEST_CASE("what lies in place is not moved") {
   const auto draw = [&](unsigned n) { return static_cast<int32_t>(rng() % n); };
   for (int i = 0; i < 300; ++i) {
     const auto random = [&] {
-      Layout l = draw(3) == 0 ? row_layout(mk2, s, 1 + draw(200))
-                              : block_layout(s, {1 + draw(16), 1 + draw(16)}, draw(2) ? 1 + draw(4) : 1);
+      tiles::Layout l = draw(3) == 0 ? row_layout(mk2, s, 1 + draw(200))
+                                     : block_layout(s, {1 + draw(16), 1 + draw(16)}, draw(2) ? 1 + draw(4) : 1);
       if (draw(2)) l.first = draw(1472);
       return l;
     };
-    const Layout from = random(), to = random();
+    const tiles::Layout from = random(), to = random();
     const Relayout r = relayout(mk2, from, to, s);
     CAPTURE(text(from));
     CAPTURE(text(to));

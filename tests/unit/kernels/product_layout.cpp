@@ -1,5 +1,5 @@
 // Layouts of tensors in memory, and products of strided matrices.
-#include "runtime/kernels/layout.hpp"
+#include "runtime/kernels/product_layout.hpp"
 
 #include "runtime/kernels/product.hpp"
 #include "support.hpp"

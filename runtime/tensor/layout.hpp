@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "runtime/kernels/matmul.hpp"
+#include "runtime/tensor/shape.hpp"
 
 namespace pxl {
 
@@ -21,16 +21,7 @@ Layout permuted(const Layout& from, const std::vector<int64_t>& axes);
 Layout narrowed(Layout from, size_t axis, int64_t start, int64_t size);
 /// The same elements in the same order; nothing where no strides express that.
 std::optional<Layout> reshaped(const Layout& from, const Shape& to);
-
-/// A plan for operands that lie so: where they are the stored matrices of `plan`, a batch of products, and each matrix
-/// has an axis whose elements lie side by side. Nothing for others.
-std::optional<MatmulPlan> with_operands(const MatmulPlan& plan, const Layout& a, const Layout& b);
-/// A plan whose results lie so, `result` being of the shape of the plan's; the operands may change places, see
-/// `swapped`.
-struct ResultPlan {
-  MatmulPlan plan;
-  bool swapped = false;  ///< the plan's a is the product's b
-};
-std::optional<ResultPlan> with_result(const MatmulPlan& plan, const Layout& result);
+/// Whether the elements follow each other in row-major order from 0 on.
+bool is_contiguous(const Layout& layout);
 
 }  // namespace pxl

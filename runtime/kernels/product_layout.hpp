@@ -1,0 +1,20 @@
+// Batches of products whose matrices lie strided in memory.
+#pragma once
+
+#include "runtime/kernels/matmul.hpp"
+#include "runtime/tensor/layout.hpp"
+
+namespace pxl {
+
+/// A plan for operands that lie so: where they are the stored matrices of `plan`, a batch of products, and each matrix
+/// has an axis whose elements lie side by side. Nothing for others.
+std::optional<MatmulPlan> with_operands(const MatmulPlan& plan, const Layout& a, const Layout& b);
+/// A plan whose results lie so, `result` being of the shape of the plan's; the operands may change places, see
+/// `swapped`.
+struct ResultPlan {
+  MatmulPlan plan;
+  bool swapped = false;  ///< the plan's a is the product's b
+};
+std::optional<ResultPlan> with_result(const MatmulPlan& plan, const Layout& result);
+
+}  // namespace pxl
