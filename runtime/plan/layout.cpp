@@ -18,7 +18,8 @@ bool is_movement(const Node& node) {
 
 class Layouts {
  public:
-  explicit Layouts(FoldContext& context) : c_(context), nodes_(context.nodes), free_(nodes_.size(), false) {}
+  explicit Layouts(FoldContext& context)
+      : c_(context), nodes_(context.nodes), free_(nodes_.size(), false), is_product_(nodes_.size(), false) {}
 
   void run() {
     for (int p = 0; p < count(); ++p) free_[static_cast<size_t>(p)] = is_movement(node(p));
@@ -70,6 +71,7 @@ class Layouts {
         if (layout && !with_operands(plan, slot == 0 ? *layout : whole[0], slot == 1 ? *layout : whole[1]))
           layout.reset();
     products_.push_back(std::move(product));
+    is_product_[static_cast<size_t>(p)] = true;
   }
 
   Operand operand(const Tensor* tensor, int reader) {
@@ -129,14 +131,9 @@ class Layouts {
       const auto readers = c_.consumers.find(t);
       if (readers == c_.consumers.end()) continue;
       for (int reader : readers->second)
-        if (!free(reader) && !is_operand(t, reader)) return false;
+        if (!free(reader) && !is_product_[static_cast<size_t>(reader)]) return false;
     }
     return true;
-  }
-  bool is_operand(const Tensor* t, int reader) {
-    for (const Product& product : products_)
-      if (product.node == reader) return node(reader).in[0] == t || node(reader).in[1] == t;
-    return false;
   }
 
   void rewrite(Product& product) {
@@ -194,7 +191,8 @@ class Layouts {
 
   FoldContext& c_;
   std::vector<Node>& nodes_;
-  std::vector<bool> free_;  ///< movements that nobody needs
+  std::vector<bool> free_;        ///< movements that nobody needs
+  std::vector<bool> is_product_;  ///< of products_
   std::vector<Product> products_;
 };
 
