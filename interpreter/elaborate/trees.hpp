@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-struct Scope;
+class Scope;
 
 enum class TreeKind : uint8_t { plain, tensors, factories };
 

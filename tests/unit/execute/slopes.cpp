@@ -51,11 +51,11 @@ struct Layer {
 TEST_CASE("an activation computes its slope where its gradient is the last to read its operand") {
   constexpr std::pair<const char*, const char*> functions[] = {
       {"gelu", "gelu_grad"}, {"geluerf", "geluerf_grad"}, {"swish", "swish_grad"}};
-  for (const auto& [name, gradient] : functions) {
-    CAPTURE(name);
+  for (const auto& function : functions) {
+    CAPTURE(function.first);
     Layer layer;
-    layer.give(layer.op(name, {layer.h}));
-    layer.give(layer.op(gradient, {layer.g, layer.h}));
+    layer.give(layer.op(function.first, {layer.h}));
+    layer.give(layer.op(function.second, {layer.g, layer.h}));
     CHECK(layer.with_slope());
     CHECK_CONTAINS(layer.plan(), "by slope");
     CHECK(layer.plan(PlanOptions().without("slope")).find("slope") == std::string::npos);
