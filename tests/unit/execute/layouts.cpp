@@ -1,6 +1,5 @@
 // Transpositions, reshapes and splits around batches of products: done without where nobody else needs them.
-#include "runtime/plan/plan.hpp"
-#include "support.hpp"
+#include "small_program.hpp"
 
 using namespace pxl;
 
@@ -9,19 +8,10 @@ namespace {
 using Axes = std::vector<int64_t>;
 
 /// Attention of 3 heads, 16 wide, over 2 sequences of 24 rows, from their joint projection.
-struct Attention {
-  std::shared_ptr<Ir> ir = std::make_shared<Ir>();
-  Ops op{ir->main()};
-  std::vector<Stream*> out;
+struct Attention : SmallProgram {
   Tensor* x;
 
-  Attention() {
-    Array a(DType::float32, {48, 144});
-    float* to = a.mutable_data<float>();
-    for (int64_t i = 0; i < a.size(); ++i) to[i] = -0.3F + 0.01F * static_cast<float>(i * 7 % 61);
-    x = op("tanh", {ir->main().add_variable(std::move(a), "x")});
-  }
-  void give(Tensor* t) { out.push_back(&store(*ir, t)); }
+  Attention() { x = op("tanh", {variable({48, 144}, -0.3F)}); }
   Tensor* transpose(Tensor* t, Axes axes) { return op("transpose", {t}, {{"permutation", std::move(axes)}}); }
   Tensor* split_heads(Tensor* t) {
     return transpose(op("reshape", {t}, {{"shape", Axes{2, 24, 3, 16}}}), {0, 2, 1, 3});
@@ -33,29 +23,11 @@ struct Attention {
     return all;
   }
   int count(const std::string& name, const PlanOptions& options = {}) const {
-    Planner planner(options);
-    const std::string text = print_plan(planner.plan(ir->main()));
+    const std::string text = plan(options);
     int found = 0;
     for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) ++found;
     return found;
   }
-  std::vector<Array> results(const char* transforms) const {
-    setenv("PXL_TRANSFORMS", transforms, 1);
-    Session s(ir, "cpu");
-    unsetenv("PXL_TRANSFORMS");
-    const auto outputs = s.run({});
-    std::vector<Array> all;
-    for (Stream* stream : out) all.push_back(outputs.at(stream));
-    return all;
-  }
-  void check_same() const {
-    const auto with = results(""), without = results("-layout"), separate = results("-fuse");
-    for (size_t i = 0; i < with.size(); ++i) {
-      CHECK(identical(with[i], without[i]));
-      CHECK(identical(with[i], separate[i]));
-    }
-  }
-  int64_t arena(const PlanOptions& options) const { return Planner(options).plan(ir->main()).arena_bytes; }
 };
 
 }  // namespace
@@ -73,7 +45,7 @@ TEST_CASE("attention moves no element") {
   CHECK(a.count("and result") >= 1);
   CHECK(a.count("Transpose", PlanOptions().without("layout")) >= 4);
   CHECK(a.arena({}) <= a.arena(PlanOptions().without("layout")));
-  a.check_same();
+  a.check_same_bits("-layout");
 }
 
 TEST_CASE("what somebody else reads stays") {
@@ -84,7 +56,7 @@ TEST_CASE("what somebody else reads stays") {
     a.give(a.op("exp", {qkv[1]}));
     a.give(a.op("exp", {qkv[2]}));
     CHECK(a.count("Split") >= 1);
-    a.check_same();
+    a.check_same_bits("-layout");
   }
   SUBCASE("a result and its transposition") {
     Attention a;
@@ -94,7 +66,7 @@ TEST_CASE("what somebody else reads stays") {
     a.give(a.op("exp", {a.transpose(scores, {0, 2, 1, 3})}));
     a.give(a.op("exp", {qkv[2]}));
     CHECK(a.count("and result") == 0);
-    a.check_same();
+    a.check_same_bits("-layout");
   }
   SUBCASE("a source that changes in between") {
     Attention a;
@@ -104,7 +76,7 @@ TEST_CASE("what somebody else reads stays") {
     a.give(a.op("matmul", {qkv[0], a.transpose(qkv[1], {0, 1, 3, 2})}));
     a.give(a.op("exp", {qkv[2]}));
     CHECK(a.count("Split") >= 1);
-    a.check_same();
+    a.check_same_bits("-layout");
   }
 }
 

@@ -1,16 +1,12 @@
 // Activations that compute their slopes for the backward pass: where they do, where not, the same bits.
-#include "runtime/plan/plan.hpp"
-#include "support.hpp"
+#include "small_program.hpp"
 
 using namespace pxl;
 
 namespace {
 
-/// y = f(x w), and what a gradient g of y gives x w and the like.
-struct Layer {
-  std::shared_ptr<Ir> ir = std::make_shared<Ir>();
-  Ops op{ir->main()};
-  std::vector<Stream*> out;
+/// h = x w, of which functions are taken, and a gradient g of such a function.
+struct Layer : SmallProgram {
   Tensor *h, *g;
 
   Layer() {
@@ -18,32 +14,7 @@ struct Layer {
     g = variable({8, 24}, -0.1F);
     h = op("matmul", {x, w});
   }
-  Tensor* variable(Shape shape, float from) {
-    Array a(DType::float32, std::move(shape));
-    float* to = a.mutable_data<float>();
-    for (int64_t i = 0; i < a.size(); ++i) to[i] = from + 0.01F * static_cast<float>(i * 7 % 61);
-    return ir->main().add_variable(std::move(a), "v");
-  }
-  void give(Tensor* t) { out.push_back(&store(*ir, t)); }
-  std::string plan(const PlanOptions& options = {}) const { return print_plan(Planner(options).plan(ir->main())); }
   bool with_slope() const { return plan().find("with slope") != std::string::npos; }
-  int64_t arena(const PlanOptions& options) const { return Planner(options).plan(ir->main()).arena_bytes; }
-  std::vector<Array> results(const char* transforms) const {
-    setenv("PXL_TRANSFORMS", transforms, 1);
-    Session s(ir, "cpu");
-    unsetenv("PXL_TRANSFORMS");
-    const auto outputs = s.run({});
-    std::vector<Array> all;
-    for (Stream* stream : out) all.push_back(outputs.at(stream));
-    return all;
-  }
-  void check_same_bits() const {
-    const auto with = results(""), without = results("-slope"), separate = results("-fuse");
-    for (size_t i = 0; i < with.size(); ++i) {
-      CHECK(identical(with[i], without[i]));
-      CHECK(identical(with[i], separate[i]));
-    }
-  }
 };
 
 }  // namespace
@@ -61,7 +32,7 @@ TEST_CASE("an activation computes its slope where its gradient is the last to re
     CHECK(layer.plan(PlanOptions().without("slope")).find("slope") == std::string::npos);
     for (const PlanOptions& options : {PlanOptions(), PlanOptions().without("fuse")})
       CHECK(layer.arena(options) <= layer.arena(PlanOptions(options).without("slope")));
-    layer.check_same_bits();
+    layer.check_same_bits("-slope");
   }
 }
 
@@ -72,7 +43,7 @@ TEST_CASE("the operand stays where others read it, or where nobody asks for the 
     layer.give(layer.op("gelu_grad", {layer.g, layer.h}));
     layer.give(layer.op("exp", {layer.h}));
     CHECK(!layer.with_slope());
-    layer.check_same_bits();
+    layer.check_same_bits("-slope");
   }
   SUBCASE("it is a result") {
     Layer layer;
@@ -80,14 +51,14 @@ TEST_CASE("the operand stays where others read it, or where nobody asks for the 
     layer.give(layer.op("gelu_grad", {layer.g, layer.h}));
     layer.give(layer.h);
     CHECK(!layer.with_slope());
-    layer.check_same_bits();
+    layer.check_same_bits("-slope");
   }
   SUBCASE("the gradient is another function's") {
     Layer layer;
     layer.give(layer.op("gelu", {layer.h}));
     layer.give(layer.op("swish_grad", {layer.g, layer.h}));
     CHECK(!layer.with_slope());
-    layer.check_same_bits();
+    layer.check_same_bits("-slope");
   }
   SUBCASE("no gradient") {
     Layer layer;
@@ -99,7 +70,7 @@ TEST_CASE("the operand stays where others read it, or where nobody asks for the 
     layer.give(layer.op("gelu", {layer.h}));
     layer.give(layer.op("gelu_grad", {layer.h, layer.h}));
     CHECK(!layer.with_slope());
-    layer.check_same_bits();
+    layer.check_same_bits("-slope");
   }
 }
 
@@ -109,5 +80,5 @@ TEST_CASE("several gradients share one slope") {
   layer.give(layer.op("gelu_grad", {layer.g, layer.h}));
   layer.give(layer.op("gelu_grad", {layer.op("negate", {layer.g}), layer.h}));
   CHECK(layer.with_slope());
-  layer.check_same_bits();
+  layer.check_same_bits("-slope");
 }

@@ -1,0 +1,44 @@
+// A program of a few ops, run and planned with and without some of the plan's transforms.
+#pragma once
+
+#include "runtime/plan/plan.hpp"
+#include "support.hpp"
+
+namespace pxl {
+
+struct SmallProgram {
+  std::shared_ptr<Ir> ir = std::make_shared<Ir>();
+  Ops op{ir->main()};
+  std::vector<Stream*> out;
+
+  /// A variable of values between `from` and `from` + 0.6.
+  Tensor* variable(Shape shape, float from) {
+    Array a(DType::float32, std::move(shape));
+    float* to = a.mutable_data<float>();
+    for (int64_t i = 0; i < a.size(); ++i) to[i] = from + 0.01F * static_cast<float>(i * 7 % 61);
+    return ir->main().add_variable(std::move(a), "v");
+  }
+  void give(Tensor* t) { out.push_back(&store(*ir, t)); }
+  std::string plan(const PlanOptions& options = {}) const { return print_plan(Planner(options).plan(ir->main())); }
+  int64_t arena(const PlanOptions& options) const { return Planner(options).plan(ir->main()).arena_bytes; }
+  /// What one run gives; `transforms` as PXL_TRANSFORMS has them.
+  std::vector<Array> results(const char* transforms) const {
+    setenv("PXL_TRANSFORMS", transforms, 1);
+    Session s(ir, "cpu");
+    unsetenv("PXL_TRANSFORMS");
+    const auto outputs = s.run({});
+    std::vector<Array> all;
+    for (Stream* stream : out) all.push_back(outputs.at(stream));
+    return all;
+  }
+  void check_same_bits(const char* without) const {
+    REQUIRE(!out.empty());
+    const auto with = results("");
+    for (const char* transforms : {without, "-fuse"}) {
+      const auto other = results(transforms);
+      for (size_t i = 0; i < with.size(); ++i) CHECK(identical(with[i], other[i]));
+    }
+  }
+};
+
+}  // namespace pxl
