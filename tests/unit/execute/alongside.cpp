@@ -1,34 +1,22 @@
 // A small update divided together with the large step behind it: found, left alone, the same bits.
-#include "runtime/plan/plan.hpp"
-#include "support.hpp"
+#include "small_program.hpp"
 
 using namespace pxl;
 
 namespace {
 
 /// The updates of a layer: of its bias by a sum over the rows of dy, then of its weights.
-struct Layer {
-  std::shared_ptr<Ir> ir = std::make_shared<Ir>();
-  Ops op;
+struct Layer : SmallProgram {
   InSequence order;
-  std::vector<Tensor*> variables;
   Tensor *x, *w, *b, *dy;
 
   explicit Layer(int64_t outputs)
-      : op(ir->main()),
-        order(ir->main(), InSequence::Mode::yes),
+      : order(ir->main(), InSequence::Mode::yes),
         x(variable({8, 512}, -0.3F)),
         w(variable({512, outputs}, 0.2F)),
         b(variable({outputs}, 0.1F)),
         dy(variable({8, outputs}, -0.1F)) {}
 
-  Tensor* variable(Shape shape, float from) {
-    Array a(DType::float32, std::move(shape));
-    float* to = a.mutable_data<float>();
-    for (int64_t i = 0; i < a.size(); ++i) to[i] = from + 0.01F * static_cast<float>(i * 7 % 61);
-    variables.push_back(ir->main().add_variable(std::move(a), "v"));
-    return variables.back();
-  }
   void update_bias() { op("scaled_add_", {b, op("sum", {dy}, {{"axis", std::vector<int64_t>{0}}})}, {{"b", -0.01}}); }
   void update_weights() { op("scaled_add_", {w, op("matmul", {op("transpose", {x}), dy})}, {{"b", -0.01}}); }
   bool together(const PlanOptions& options = {}) const {

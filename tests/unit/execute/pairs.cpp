@@ -1,35 +1,21 @@
 // One pass over the weights for a layer's gradient of its input and its update: found, left alone, the same bits.
-#include "runtime/plan/plan.hpp"
-#include "support.hpp"
+#include "small_program.hpp"
 
 using namespace pxl;
 
 namespace {
 
 /// A layer's backward pass: x[m, k], w[k, n] and dy[m, n], all variables.
-struct Layer {
-  std::shared_ptr<Ir> ir = std::make_shared<Ir>();
-  Ops op;
+struct Layer : SmallProgram {
   InSequence order;
-  std::vector<Tensor*> variables;
-  std::vector<Stream*> out;
   Tensor *x, *w, *dy;
 
   Layer(int64_t m, int64_t k, int64_t n)
-      : op(ir->main()),
-        order(ir->main(), InSequence::Mode::yes),
+      : order(ir->main(), InSequence::Mode::yes),
         x(variable({m, k}, -0.3F)),
         w(variable({k, n}, 0.2F)),
         dy(variable({m, n}, -0.1F)) {}
 
-  Tensor* variable(Shape shape, float from) {
-    Array a(DType::float32, std::move(shape));
-    float* to = a.mutable_data<float>();
-    for (int64_t i = 0; i < a.size(); ++i) to[i] = from + 0.01F * static_cast<float>(i * 7 % 61);
-    variables.push_back(ir->main().add_variable(std::move(a), "v"));
-    return variables.back();
-  }
-  void give(Tensor* t) { out.push_back(&store(*ir, t)); }
   Tensor* input_gradient() { return op("matmul", {dy, op("transpose", {w})}); }
   Tensor* weight_gradient(Tensor* of) { return op("matmul", {op("transpose", {of}), dy}); }
   void update(Tensor* gradient) { op("scaled_add_", {w, gradient}, {{"b", -0.01}}); }

@@ -10,13 +10,15 @@ struct SmallProgram {
   std::shared_ptr<Ir> ir = std::make_shared<Ir>();
   Ops op{ir->main()};
   std::vector<Stream*> out;
+  std::vector<Tensor*> variables;
 
   /// A variable of values between `from` and `from` + 0.6.
   Tensor* variable(Shape shape, float from) {
     Array a(DType::float32, std::move(shape));
     float* to = a.mutable_data<float>();
     for (int64_t i = 0; i < a.size(); ++i) to[i] = from + 0.01F * static_cast<float>(i * 7 % 61);
-    return ir->main().add_variable(std::move(a), "v");
+    variables.push_back(ir->main().add_variable(std::move(a), "v"));
+    return variables.back();
   }
   void give(Tensor* t) { out.push_back(&store(*ir, t)); }
   std::string plan(const PlanOptions& options = {}) const { return print_plan(Planner(options).plan(ir->main())); }
