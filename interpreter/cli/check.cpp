@@ -40,7 +40,7 @@ int run_check(const CommonFlags& flags, const std::vector<std::string>& argument
   return worst;
 }
 
-constexpr Flag flags[] = {program_flag, set_flag, json_flag};
+constexpr Flag check_flags[] = {program_flag, set_flag, json_flag};
 
 }  // namespace
 
@@ -49,7 +49,7 @@ const Command check_command{
     "check [--program CALL] FILE ...",
     "report errors without running anything",
     run_check,
-    flags,
+    check_flags,
     "A folder stands for the .pxl files below it. Parses each file, looks for unknown names in all of its code, and "
     "builds its programs, so that names, shapes and\n"
     "dtypes are checked. Programs whose parameters all have defaults are built as they are; --program builds one with\n"

@@ -61,7 +61,7 @@ int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments
   return exit_ok;
 }
 
-constexpr Flag flags[] = {
+constexpr Flag doc_flags[] = {
     {"--html", "", "one HTML file that needs nothing else"},
     {"--output", "FILE", "instead of standard output; a name in .html asks for HTML", "-o"},
     json_flag,
@@ -74,7 +74,7 @@ const Command doc_command{
     "doc [--html] [-o FILE] [NAME]",
     "show the page of an op, a module or a file",
     run_doc,
-    flags,
+    doc_flags,
     "NAME is an op (gelu), a family of ops (ops.var_updates), a module of the library (nn), a declaration in one\n"
     "(nn.Linear), or a file FILE.pxl, whose page has its declarations with their `##` texts. Without a NAME: all of "
     "them."};

@@ -53,7 +53,7 @@ int run_explain(const CommonFlags& common, const std::vector<std::string>& argum
   return exit_ok;
 }
 
-constexpr Flag flags[] = {json_flag};
+constexpr Flag explain_flags[] = {json_flag};
 
 }  // namespace
 
@@ -62,7 +62,7 @@ const Command explain_command{
     "explain [KIND ...]",
     "tell what a kind of error means",
     run_explain,
-    flags,
+    explain_flags,
     "A page for each kind: what it means, an example that gives it, the way out. Without a KIND they are listed.\n"
     "`--json` has the kind of an error as `code`.",
     "KIND"};

@@ -47,7 +47,7 @@ int run_fmt(const CommonFlags&, const std::vector<std::string>& arguments) {
   return changed && call.has("--check") ? exit_failed : exit_ok;
 }
 
-constexpr Flag flags[] = {
+constexpr Flag fmt_flags[] = {
     {"--check", "", "change nothing; name the files that are not in canonical form, and exit with 1 if there are any"},
     {"--diff", "", "change nothing; print what would change"},
 };
@@ -58,7 +58,7 @@ const Command fmt_command{"fmt",
                           "fmt [--check] [--diff] FILE ...",
                           "put programs into canonical form",
                           run_fmt,
-                          flags,
+                          fmt_flags,
                           "A FILE of `-` is standard input, formatted to standard output; a folder stands for the .pxl "
                           "files below it.\nOnly space changes: every word and comment stays. Files that do not parse "
                           "are left alone."};

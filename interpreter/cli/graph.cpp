@@ -94,7 +94,7 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
   return exit_ok;
 }
 
-constexpr Flag flags[] = {
+constexpr Flag graph_flags[] = {
     {"--output", "FILE", "a .dot, .svg, .png, .pdf or .json; without it DOT on standard output", "-o"},
     program_flag,
     {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
@@ -110,7 +110,7 @@ const Command graph_command{
     "graph [-o PICTURE] [--program CALL] [--depth N] FILE",
     "draw the graphs of a program",
     run_graph,
-    flags,
+    graph_flags,
     "One frame for each graph, with the number of its calls, and in it one for each module. Without --depth, modules\n"
     "become boxes from the level on at which a graph would have more than 120 boxes, and where that is not enough,\n"
     "neighbours share a box: modules of a list, ops that follow one another, calls of one graph. JSON has every op "

@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Flag flags[] = {{"--install", "", "install the kernel's description for Jupyter"},
-                          {"--user", "", "for this user (the default)"},
-                          {"--prefix", "DIR", "below DIR: DIR/share/jupyter/kernels/pxl"},
-                          {"--connection", "FILE", "become the kernel; Jupyter passes this", "-f"}};
+constexpr Flag kernel_flags[] = {{"--install", "", "install the kernel's description for Jupyter"},
+                                 {"--user", "", "for this user (the default)"},
+                                 {"--prefix", "DIR", "below DIR: DIR/share/jupyter/kernels/pxl"},
+                                 {"--connection", "FILE", "become the kernel; Jupyter passes this", "-f"}};
 
 fs::path own_program() {
   std::error_code failed;
@@ -68,7 +68,7 @@ const Command kernel_command{
     "kernel --install [--user | --prefix DIR]",
     "the Jupyter kernel: install it, or serve a notebook",
     run_kernel,
-    flags,
+    kernel_flags,
     "After `pxl kernel --install` notebooks offer pxl. Jupyter then starts `pxl kernel -f FILE` by itself."};
 
 namespace {

@@ -9,7 +9,7 @@ namespace pxl::cli {
 
 namespace {
 
-constexpr Flag flags[] = {{"--stdio", "", "speak over standard input and output, which is always so"}};
+constexpr Flag lsp_flags[] = {{"--stdio", "", "speak over standard input and output, which is always so"}};
 
 int run_lsp(const CommonFlags&, const std::vector<std::string>& arguments);
 
@@ -20,7 +20,7 @@ const Command lsp_command{
     "lsp",
     "serve an editor: the language server protocol on standard input and output",
     run_lsp,
-    flags,
+    lsp_flags,
     "Editors start this command by themselves. Diagnostics as one types, hover, definition, references, "
     "symbols, renaming, completion, signatures, formatting, inferred shapes, colours."};
 

@@ -16,7 +16,7 @@ int start_repl(const CommonFlags& common, const std::vector<std::string>& argume
   return Repl(options).run();
 }
 
-constexpr Flag flags[] = {
+constexpr Flag repl_flags[] = {
     {"--no-init", "", "do not run the start-up file"},
 };
 
@@ -26,7 +26,7 @@ const Command repl_command{"repl",
                            "repl [--no-init] [FILE ...]",
                            "type programs and see what they do; `pxl` on a terminal, and `pxl -i`, are the same",
                            start_repl,
-                           flags,
+                           repl_flags,
                            "Each FILE is run first, in the same session. The start-up file is "
                            "$XDG_CONFIG_HOME/pxl/init.pxl (~/.config/pxl/init.pxl), inputs are remembered in "
                            "$XDG_STATE_HOME/pxl/history (~/.local/state/pxl/history).\n`:help` lists the commands."};

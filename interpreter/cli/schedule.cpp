@@ -84,7 +84,7 @@ int run_schedule(const CommonFlags& common, const std::vector<std::string>& argu
               {fmt::format("the graphs are {}", fmt::join(names, ", "))}, Fault::usage);
 }
 
-constexpr Flag flags[] = {
+constexpr Flag schedule_flags[] = {
     program_flag,
     {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
     {"--plan", "", "how it runs instead: order, memory and kernels after the plan's transforms"},
@@ -99,7 +99,7 @@ const Command schedule_command{
     "schedule [--program CALL] [--graph NAME] [--plan] FILE",
     "print the graphs of a file's programs",
     run_schedule,
-    flags,
+    schedule_flags,
     "Programs are built as `pxl check` builds them, and nothing runs. With --program only that program is shown."};
 
 }  // namespace pxl::cli

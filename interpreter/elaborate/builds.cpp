@@ -126,7 +126,7 @@ std::vector<GivenArgument> match_arguments(const std::vector<ast::Parameter>& pa
 
 namespace {
 
-const TensorSpec& spec_of(const Value& v) {
+const TensorSpec& input_spec(const Value& v) {
   Tensor* t = as_tensor(v);
   return t ? t->spec : *v.as_spec();
 }
@@ -180,7 +180,7 @@ class InputMaker {
     }
   }
   Value make(const Value& v, const std::string& name, bool by_ref) {
-    return tensor_value(ir_, graph_.add_input(spec_of(v), name, by_ref));
+    return tensor_value(ir_, graph_.add_input(input_spec(v), name, by_ref));
   }
   void note(const ast::Parameter& p, size_t first, bool is_list) {
     if (graph_.inputs().size() > first)

@@ -44,7 +44,7 @@ Shape checked_shape(const Shape& shape, const char* what) {
 }
 
 // The shape and dtype arguments; a spec stands for both.
-TensorSpec spec_of(Interpreter& in, const ArgReader& a, const char* what, DType fallback) {
+TensorSpec given_spec(Interpreter& in, const ArgReader& a, const char* what, DType fallback) {
   const Value shape = a.value("shape");
   TensorSpec spec;
   spec.dtype = fallback;
@@ -73,7 +73,7 @@ Value filled(Interpreter& in, const Arguments& args, const char* name, double va
     return initialiser(in, name, args,
                        [value](Interpreter&, const TensorSpec& s) { return Array::full(s.dtype, s.shape, value); });
   }
-  const TensorSpec spec = spec_of(in, a, name, DType::float32);
+  const TensorSpec spec = given_spec(in, a, name, DType::float32);
   return Array::full(spec.dtype, spec.shape, value);
 }
 
@@ -88,7 +88,7 @@ Value full(Interpreter& in, const Arguments& args) {
   ArgReader a("full", args, {"shape", "value", "dtype"});
   const Array value = in.to_array(a.value("value"));
   if (value.rank() != 0) throw Error("full: the value must be one number");
-  const TensorSpec spec = spec_of(in, a, "full", value.dtype());
+  const TensorSpec spec = given_spec(in, a, "full", value.dtype());
   if (is_floating(value.dtype())) return Array::full(spec.dtype, spec.shape, value.number(0));
   return Array::full_int(spec.dtype, spec.shape, value.integer(0));
 }
@@ -165,7 +165,7 @@ Value draw(Interpreter& in, const Arguments& args, const char* name, const char*
       return sample(inner.random(), spec.dtype, spec.shape, x, y);
     });
   }
-  const TensorSpec spec = spec_of(in, a, name, DType::float32);
+  const TensorSpec spec = given_spec(in, a, name, DType::float32);
   need_float(spec.dtype);
   return sample(in.random(), spec.dtype, spec.shape, x, y);
 }
@@ -186,7 +186,7 @@ Value randint(Interpreter& in, const Arguments& args) {
     return initialiser(in, "randint", args,
                        [fill](Interpreter& inner, const TensorSpec& s) { return fill(inner.random(), s); });
   }
-  return fill(in.random(), spec_of(in, a, "randint", DType::int32));
+  return fill(in.random(), given_spec(in, a, "randint", DType::int32));
 }
 
 }  // namespace

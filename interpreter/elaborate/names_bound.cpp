@@ -2,221 +2,222 @@
 
 namespace pxl {
 
-using namespace ast;
-
 namespace {
 
 template <class T>
-const T& as(const Expr& e) {
+const T& as(const ast::Expr& e) {
   return static_cast<const T&>(e);
 }
 template <class T>
-const T& as(const Stmt& s) {
+const T& as(const ast::Stmt& s) {
   return static_cast<const T&>(s);
 }
 
-using Todo = std::vector<const Expr*>;
+using Todo = std::vector<const ast::Expr*>;
 
-void push(Todo& todo, const std::vector<Expr*>& list) { todo.insert(todo.end(), list.begin(), list.end()); }
-void push(Todo& todo, const std::vector<Argument>& list) {
-  for (const Argument& a : list) todo.push_back(a.value);
+void push(Todo& todo, const std::vector<ast::Expr*>& list) { todo.insert(todo.end(), list.begin(), list.end()); }
+void push(Todo& todo, const std::vector<ast::Argument>& list) {
+  for (const ast::Argument& a : list) todo.push_back(a.value);
 }
-void push(Todo& todo, const std::vector<FPiece>& list) {
-  for (const FPiece& p : list) {
+void push(Todo& todo, const std::vector<ast::FPiece>& list) {
+  for (const ast::FPiece& p : list) {
     todo.push_back(p.value);
     push(todo, p.format);
   }
 }
 
-void children(const Expr& e, Todo& todo) {
+void children(const ast::Expr& e, Todo& todo) {
   switch (e.kind) {
-    case ExprKind::fstring: push(todo, as<FStringExpr>(e).pieces); break;
-    case ExprKind::list: push(todo, as<ListExpr>(e).items); break;
-    case ExprKind::tuple: push(todo, as<TupleExpr>(e).items); break;
-    case ExprKind::dict:
-      for (const auto& [k, v] : as<DictExpr>(e).items) todo.insert(todo.end(), {k, v});
+    case ast::ExprKind::fstring: push(todo, as<ast::FStringExpr>(e).pieces); break;
+    case ast::ExprKind::list: push(todo, as<ast::ListExpr>(e).items); break;
+    case ast::ExprKind::tuple: push(todo, as<ast::TupleExpr>(e).items); break;
+    case ast::ExprKind::dict:
+      for (const auto& [k, v] : as<ast::DictExpr>(e).items) todo.insert(todo.end(), {k, v});
       break;
-    case ExprKind::comprehension:
-    case ExprKind::dict_comprehension: {
-      const auto& c = as<ComprehensionExpr>(e);
+    case ast::ExprKind::comprehension:
+    case ast::ExprKind::dict_comprehension: {
+      const auto& c = as<ast::ComprehensionExpr>(e);
       todo.insert(todo.end(), {c.key, c.value});
-      for (const Clause& clause : c.clauses) {
+      for (const ast::Clause& clause : c.clauses) {
         todo.push_back(clause.iterable);
         push(todo, clause.conditions);
       }
       break;
     }
-    case ExprKind::unary: todo.push_back(as<UnaryExpr>(e).operand); break;
-    case ExprKind::chain:
-      todo.push_back(as<ChainExpr>(e).first);
-      for (const auto& step : as<ChainExpr>(e).rest) todo.push_back(step.operand);
+    case ast::ExprKind::unary: todo.push_back(as<ast::UnaryExpr>(e).operand); break;
+    case ast::ExprKind::chain:
+      todo.push_back(as<ast::ChainExpr>(e).first);
+      for (const auto& step : as<ast::ChainExpr>(e).rest) todo.push_back(step.operand);
       break;
-    case ExprKind::power: todo.insert(todo.end(), {as<PowerExpr>(e).base, as<PowerExpr>(e).exponent}); break;
-    case ExprKind::compare:
-      todo.push_back(as<CompareExpr>(e).first);
-      for (const auto& step : as<CompareExpr>(e).rest) todo.push_back(step.operand);
+    case ast::ExprKind::power:
+      todo.insert(todo.end(), {as<ast::PowerExpr>(e).base, as<ast::PowerExpr>(e).exponent});
       break;
-    case ExprKind::logical: push(todo, as<LogicalExpr>(e).operands); break;
-    case ExprKind::conditional: {
-      const auto& c = as<ConditionalExpr>(e);
+    case ast::ExprKind::compare:
+      todo.push_back(as<ast::CompareExpr>(e).first);
+      for (const auto& step : as<ast::CompareExpr>(e).rest) todo.push_back(step.operand);
+      break;
+    case ast::ExprKind::logical: push(todo, as<ast::LogicalExpr>(e).operands); break;
+    case ast::ExprKind::conditional: {
+      const auto& c = as<ast::ConditionalExpr>(e);
       todo.insert(todo.end(), {c.condition, c.then_value, c.else_value});
       break;
     }
-    case ExprKind::call:
-      todo.push_back(as<CallExpr>(e).callee);
-      push(todo, as<CallExpr>(e).arguments);
+    case ast::ExprKind::call:
+      todo.push_back(as<ast::CallExpr>(e).callee);
+      push(todo, as<ast::CallExpr>(e).arguments);
       break;
-    case ExprKind::index:
-      todo.push_back(as<IndexExpr>(e).base);
-      push(todo, as<IndexExpr>(e).subscripts);
+    case ast::ExprKind::index:
+      todo.push_back(as<ast::IndexExpr>(e).base);
+      push(todo, as<ast::IndexExpr>(e).subscripts);
       break;
-    case ExprKind::slice: {
-      const auto& s = as<SliceExpr>(e);
+    case ast::ExprKind::slice: {
+      const auto& s = as<ast::SliceExpr>(e);
       todo.insert(todo.end(), {s.start, s.stop, s.step});
       break;
     }
-    case ExprKind::member: todo.push_back(as<MemberExpr>(e).base); break;
-    case ExprKind::starred: todo.push_back(as<StarredExpr>(e).value); break;
+    case ast::ExprKind::member: todo.push_back(as<ast::MemberExpr>(e).base); break;
+    case ast::ExprKind::starred: todo.push_back(as<ast::StarredExpr>(e).value); break;
     default: break;
   }
 }
 
-bool only_binds(const Expr& target) {
-  return target.kind == ExprKind::name || target.kind == ExprKind::tuple || target.kind == ExprKind::list ||
-         target.kind == ExprKind::starred;
+bool only_binds(const ast::Expr& target) {
+  return target.kind == ast::ExprKind::name || target.kind == ast::ExprKind::tuple ||
+         target.kind == ast::ExprKind::list || target.kind == ast::ExprKind::starred;
 }
 
-void bind_targets(const std::vector<Expr*>& targets, std::vector<std::string>& out) {
-  for (const Expr* t : targets) bound_by(*t, out);
+void bind_targets(const std::vector<ast::Expr*>& targets, std::vector<std::string>& out) {
+  for (const ast::Expr* t : targets) bound_by(*t, out);
 }
 
-void collect(const Stmt& s, BoundNames& out) {
+void collect(const ast::Stmt& s, BoundNames& out) {
   switch (s.kind) {
-    case StmtKind::assign: bind_targets(as<AssignStmt>(s).targets, out.bound); break;
-    case StmtKind::for_: bind_targets(as<ForStmt>(s).targets, out.bound); break;
-    case StmtKind::with:
-      for (const WithItem& w : as<WithStmt>(s).items)
+    case ast::StmtKind::assign: bind_targets(as<ast::AssignStmt>(s).targets, out.bound); break;
+    case ast::StmtKind::for_: bind_targets(as<ast::ForStmt>(s).targets, out.bound); break;
+    case ast::StmtKind::with:
+      for (const ast::WithItem& w : as<ast::WithStmt>(s).items)
         if (!w.as.empty()) out.bound.push_back(w.as);
       break;
-    case StmtKind::def: out.bound.push_back(as<DefStmt>(s).function->name); break;
-    case StmtKind::import: {
-      const auto& i = as<ImportStmt>(s);
+    case ast::StmtKind::def: out.bound.push_back(as<ast::DefStmt>(s).function->name); break;
+    case ast::StmtKind::import: {
+      const auto& i = as<ast::ImportStmt>(s);
       out.bound.push_back(i.as.empty() ? i.path.front() : i.as);
       break;
     }
-    case StmtKind::from_import:
-      for (const auto& item : as<FromImportStmt>(s).items) out.bound.push_back(item.as.empty() ? item.name : item.as);
+    case ast::StmtKind::from_import:
+      for (const auto& item : as<ast::FromImportStmt>(s).items)
+        out.bound.push_back(item.as.empty() ? item.name : item.as);
       break;
-    case StmtKind::module: out.bound.push_back(as<ModuleStmt>(s).name); break;
-    case StmtKind::program: out.bound.push_back(as<ProgramStmt>(s).function->name); break;
-    case StmtKind::param: out.bound.push_back(as<ParamStmt>(s).name); break;
-    case StmtKind::stream: out.bound.push_back(as<StreamStmt>(s).name); break;
-    case StmtKind::variable:
-    case StmtKind::constant: out.bound.push_back(as<VariableStmt>(s).name); break;
-    case StmtKind::option: out.bound.push_back(as<OptionStmt>(s).name); break;
-    case StmtKind::return_:
-    case StmtKind::break_:
-    case StmtKind::continue_: out.leaves = true; break;
+    case ast::StmtKind::module: out.bound.push_back(as<ast::ModuleStmt>(s).name); break;
+    case ast::StmtKind::program: out.bound.push_back(as<ast::ProgramStmt>(s).function->name); break;
+    case ast::StmtKind::param: out.bound.push_back(as<ast::ParamStmt>(s).name); break;
+    case ast::StmtKind::stream: out.bound.push_back(as<ast::StreamStmt>(s).name); break;
+    case ast::StmtKind::variable:
+    case ast::StmtKind::constant: out.bound.push_back(as<ast::VariableStmt>(s).name); break;
+    case ast::StmtKind::option: out.bound.push_back(as<ast::OptionStmt>(s).name); break;
+    case ast::StmtKind::return_:
+    case ast::StmtKind::break_:
+    case ast::StmtKind::continue_: out.leaves = true; break;
     default: break;
   }
   NameVisitor visitor;
-  visitor.name = [&](const NameExpr& n) { out.mentioned.push_back(n.name); };
-  visitor.target = [](const Expr&) {};
-  visitor.lambda = [&](const Function& f) { visit_names(f.result, visitor); };
-  own_expressions(s, [&](const Expr* e) { visit_names(e, visitor); });
-  for (const Block* b : own_blocks(s))
-    for (const Stmt* inner : b->statements) collect(*inner, out);
+  visitor.name = [&](const ast::NameExpr& n) { out.mentioned.push_back(n.name); };
+  visitor.target = [](const ast::Expr&) {};
+  visitor.lambda = [&](const ast::Function& f) { visit_names(f.result, visitor); };
+  own_expressions(s, [&](const ast::Expr* e) { visit_names(e, visitor); });
+  for (const ast::Block* b : own_blocks(s))
+    for (const ast::Stmt* inner : b->statements) collect(*inner, out);
 }
 
 }  // namespace
 
-BoundNames names_of(const Stmt& s) {
+BoundNames names_of(const ast::Stmt& s) {
   BoundNames out;
   collect(s, out);
   return out;
 }
 
-void bound_by(const Expr& target, std::vector<std::string>& out) {
+void bound_by(const ast::Expr& target, std::vector<std::string>& out) {
   Todo todo{&target};
   while (!todo.empty()) {
-    const Expr* e = todo.back();
+    const ast::Expr* e = todo.back();
     todo.pop_back();
-    if (e->kind == ExprKind::name) out.push_back(as<NameExpr>(*e).name);
-    if (e->kind == ExprKind::tuple) push(todo, as<TupleExpr>(*e).items);
-    if (e->kind == ExprKind::list) push(todo, as<ListExpr>(*e).items);
-    if (e->kind == ExprKind::starred) todo.push_back(as<StarredExpr>(*e).value);
+    if (e->kind == ast::ExprKind::name) out.push_back(as<ast::NameExpr>(*e).name);
+    if (e->kind == ast::ExprKind::tuple) push(todo, as<ast::TupleExpr>(*e).items);
+    if (e->kind == ast::ExprKind::list) push(todo, as<ast::ListExpr>(*e).items);
+    if (e->kind == ast::ExprKind::starred) todo.push_back(as<ast::StarredExpr>(*e).value);
   }
 }
 
-void visit_names(const Expr* e, const NameVisitor& visitor) {
+void visit_names(const ast::Expr* e, const NameVisitor& visitor) {
   Todo todo{e};
   while (!todo.empty()) {
-    const Expr* at = todo.back();
+    const ast::Expr* at = todo.back();
     todo.pop_back();
     if (!at) continue;
-    if (at->kind == ExprKind::name) visitor.name(as<NameExpr>(*at));
-    if (at->kind == ExprKind::lambda) visitor.lambda(*as<LambdaExpr>(*at).function);
-    if (at->kind == ExprKind::comprehension || at->kind == ExprKind::dict_comprehension)
-      for (const Clause& c : as<ComprehensionExpr>(*at).clauses)
-        for (const Expr* t : c.targets) visitor.target(*t);
+    if (at->kind == ast::ExprKind::name) visitor.name(as<ast::NameExpr>(*at));
+    if (at->kind == ast::ExprKind::lambda) visitor.lambda(*as<ast::LambdaExpr>(*at).function);
+    if (at->kind == ast::ExprKind::comprehension || at->kind == ast::ExprKind::dict_comprehension)
+      for (const ast::Clause& c : as<ast::ComprehensionExpr>(*at).clauses)
+        for (const ast::Expr* t : c.targets) visitor.target(*t);
     children(*at, todo);
   }
 }
 
-void own_expressions(const Stmt& s, const std::function<void(const Expr*)>& visit) {
-  auto options = [&](const std::vector<Argument>& list) {
-    for (const Argument& a : list) visit(a.value);
+void own_expressions(const ast::Stmt& s, const std::function<void(const ast::Expr*)>& visit) {
+  auto options = [&](const std::vector<ast::Argument>& list) {
+    for (const ast::Argument& a : list) visit(a.value);
   };
   switch (s.kind) {
-    case StmtKind::expression: visit(as<ExprStmt>(s).value); break;
-    case StmtKind::assign: {
-      const auto& a = as<AssignStmt>(s);
+    case ast::StmtKind::expression: visit(as<ast::ExprStmt>(s).value); break;
+    case ast::StmtKind::assign: {
+      const auto& a = as<ast::AssignStmt>(s);
       visit(a.value);
-      for (const Expr* t : a.targets)
+      for (const ast::Expr* t : a.targets)
         if (a.augmented || !only_binds(*t)) visit(t);
       break;
     }
-    case StmtKind::if_:
-      for (const auto& arm : as<IfStmt>(s).arms) visit(arm.condition);
+    case ast::StmtKind::if_:
+      for (const auto& arm : as<ast::IfStmt>(s).arms) visit(arm.condition);
       break;
-    case StmtKind::for_: visit(as<ForStmt>(s).iterable); break;
-    case StmtKind::while_: visit(as<WhileStmt>(s).condition); break;
-    case StmtKind::return_: visit(as<ReturnStmt>(s).value); break;
-    case StmtKind::with:
-      for (const WithItem& w : as<WithStmt>(s).items) visit(w.context);
+    case ast::StmtKind::for_: visit(as<ast::ForStmt>(s).iterable); break;
+    case ast::StmtKind::while_: visit(as<ast::WhileStmt>(s).condition); break;
+    case ast::StmtKind::return_: visit(as<ast::ReturnStmt>(s).value); break;
+    case ast::StmtKind::with:
+      for (const ast::WithItem& w : as<ast::WithStmt>(s).items) visit(w.context);
       break;
-    case StmtKind::assert_: {
-      visit(as<AssertStmt>(s).condition);
-      visit(as<AssertStmt>(s).message);
+    case ast::StmtKind::assert_: {
+      visit(as<ast::AssertStmt>(s).condition);
+      visit(as<ast::AssertStmt>(s).message);
       break;
     }
-    case StmtKind::param: {
-      const auto& p = as<ParamStmt>(s);
+    case ast::StmtKind::param: {
+      const auto& p = as<ast::ParamStmt>(s);
       visit(p.spec), visit(p.init), options(p.options);
       break;
     }
-    case StmtKind::stream: visit(as<StreamStmt>(s).spec), visit(as<StreamStmt>(s).value); break;
-    case StmtKind::variable:
-    case StmtKind::constant: {
-      const auto& v = as<VariableStmt>(s);
+    case ast::StmtKind::stream: visit(as<ast::StreamStmt>(s).spec), visit(as<ast::StreamStmt>(s).value); break;
+    case ast::StmtKind::variable:
+    case ast::StmtKind::constant: {
+      const auto& v = as<ast::VariableStmt>(s);
       visit(v.spec), visit(v.init), options(v.options);
       break;
     }
-    case StmtKind::option: visit(as<OptionStmt>(s).default_value); break;
+    case ast::StmtKind::option: visit(as<ast::OptionStmt>(s).default_value); break;
     default: break;
   }
 }
 
-std::vector<const Block*> own_blocks(const Stmt& s) {
-  std::vector<const Block*> out;
+std::vector<const ast::Block*> own_blocks(const ast::Stmt& s) {
+  std::vector<const ast::Block*> out;
   switch (s.kind) {
-    case StmtKind::if_:
-      for (const auto& arm : as<IfStmt>(s).arms) out.push_back(arm.body);
-      if (as<IfStmt>(s).else_body) out.push_back(as<IfStmt>(s).else_body);
+    case ast::StmtKind::if_:
+      for (const auto& arm : as<ast::IfStmt>(s).arms) out.push_back(arm.body);
+      if (as<ast::IfStmt>(s).else_body) out.push_back(as<ast::IfStmt>(s).else_body);
       break;
-    case StmtKind::for_: out.push_back(as<ForStmt>(s).body); break;
-    case StmtKind::while_: out.push_back(as<WhileStmt>(s).body); break;
-    case StmtKind::with: out.push_back(as<WithStmt>(s).body); break;
+    case ast::StmtKind::for_: out.push_back(as<ast::ForStmt>(s).body); break;
+    case ast::StmtKind::while_: out.push_back(as<ast::WhileStmt>(s).body); break;
+    case ast::StmtKind::with: out.push_back(as<ast::WithStmt>(s).body); break;
     default: break;
   }
   return out;

@@ -8,16 +8,13 @@
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
-namespace {
 
-std::vector<std::string> names_of(const std::unordered_map<std::string, const Stream*>& map) {
+std::vector<std::string> sorted_names(const std::unordered_map<std::string, const Stream*>& map) {
   std::vector<std::string> out;
   for (const auto& [name, s] : map) out.push_back(name);
   std::sort(out.begin(), out.end());
   return out;
 }
-
-}  // namespace
 
 std::string RunResultObject::repr(Interpreter& in) {
   std::string out = "{";
@@ -53,13 +50,13 @@ std::optional<Value> RunResultObject::member(Interpreter&, std::string_view name
 }
 
 std::vector<std::string> RunResultObject::member_names() const {
-  std::vector<std::string> out = names_of(names->outputs);
+  std::vector<std::string> out = sorted_names(names->outputs);
   out.insert(out.end(), {"keys", "values", "items"});
   return out;
 }
 
 std::vector<std::string> RunResultObject::output_names() const {
-  std::vector<std::string> out = names_of(names->outputs);
+  std::vector<std::string> out = sorted_names(names->outputs);
   std::erase_if(out, [&](const std::string& name) { return arrays.count(names->outputs.at(name)) == 0; });
   return out;
 }
@@ -75,7 +72,7 @@ Value RunResultObject::index(Interpreter&, const Value& key) {
     auto named = names->outputs.find(*name);
     if (named != names->outputs.end())
       if (auto it = arrays.find(named->second); it != arrays.end()) return Value(it->second);
-    std::string hint = did_you_mean(*name, names_of(names->outputs));
+    std::string hint = did_you_mean(*name, sorted_names(names->outputs));
     throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
   }
   type_error("the result of a run is indexed by stream or name, got " + with_article(key.type_name()));

@@ -20,13 +20,6 @@
 namespace pxl {
 namespace {
 
-std::vector<std::string> names_of(const std::unordered_map<std::string, const Stream*>& map) {
-  std::vector<std::string> out;
-  for (const auto& [name, s] : map) out.push_back(name);
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Scope* fields) {
   auto names = std::make_shared<SessionObject::Names>();
   for (const auto& s : ir.streams()) (s->to_device ? names->inputs : names->outputs)[s->name()] = s.get();
@@ -40,7 +33,7 @@ std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Sco
 const Stream* input_stream(const SessionObject& s, const std::string& name) {
   auto it = s.names->inputs.find(name);
   if (it != s.names->inputs.end()) return it->second;
-  std::vector<std::string> all = names_of(s.names->inputs);
+  std::vector<std::string> all = sorted_names(s.names->inputs);
   std::string hint = did_you_mean(name, all);
   if (s.names->outputs.count(name))
     throw run_error("session.run: stream `" + name + "` goes out of the device: nothing can be given for it")

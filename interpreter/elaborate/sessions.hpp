@@ -62,4 +62,7 @@ struct RunResultObject final : Object {
   bool truth(Interpreter&) override { return !arrays.empty(); }
 };
 
+/// The names of streams, sorted (run_result.cpp).
+std::vector<std::string> sorted_names(const std::unordered_map<std::string, const Stream*>& streams);
+
 }  // namespace pxl

@@ -154,11 +154,11 @@ std::string titled(const std::string& s) {
   return out;
 }
 
-using Method = Value (*)(Interpreter&, const std::string&, const Arguments&);
+using StringMethod = Value (*)(Interpreter&, const std::string&, const Arguments&);
 
 struct MethodRow {
   const char* name;
-  Method body;
+  StringMethod body;
 };
 
 std::string no_arguments(const char* name, const Arguments& args, std::string result) {

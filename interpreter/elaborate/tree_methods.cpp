@@ -10,7 +10,7 @@
 namespace pxl {
 namespace {
 
-using Method = Value (*)(Interpreter&, const TreePtr&, const Arguments&);
+using TreeMethod = Value (*)(Interpreter&, const TreePtr&, const Arguments&);
 
 std::string key_name(const Value& key, const char* where) {
   if (const std::string* s = key.as_string()) return *s;
@@ -254,7 +254,7 @@ Value m_clear(Interpreter&, const TreePtr& t, const Arguments& args) {
 
 struct Row {
   std::string_view name;
-  Method method;
+  TreeMethod method;
 };
 constexpr Row rows[] = {
     {"insert", m_insert},
@@ -303,7 +303,7 @@ struct TreeClassObject final : Object {
   }
   std::optional<Value> member(Interpreter&, std::string_view name) override {
     if (name != "from_dict" && name != "pack") return std::nullopt;
-    Method m = name == "pack" ? m_pack : m_from_dict;
+    TreeMethod m = name == "pack" ? m_pack : m_from_dict;
     return make_method(std::string(name),
                        [m, k = kind](Interpreter& in, Arguments args) { return m(in, make_tree(k), args); });
   }
@@ -314,7 +314,7 @@ struct TreeClassObject final : Object {
 
 std::optional<Value> TreeObject::member(Interpreter&, std::string_view name) {
   auto self = std::static_pointer_cast<TreeObject>(shared_from_this());
-  auto bound = [&](Method m) {
+  auto bound = [&](TreeMethod m) {
     return make_method(std::string(name), [self, m](Interpreter& in, Arguments args) { return m(in, self, args); });
   };
   for (const Row& row : rows)

@@ -10,7 +10,7 @@ namespace pxl::lsp {
 namespace {
 
 // Codes of CompletionItemKind.
-int code(Completion::Kind kind) {
+int item_kind(Completion::Kind kind) {
   switch (kind) {
     case Completion::Kind::name: return 6;
     case Completion::Kind::function:
@@ -26,7 +26,7 @@ int code(Completion::Kind kind) {
   }
   return 1;
 }
-int code(Symbol::Kind kind) {
+int item_kind(Symbol::Kind kind) {
   switch (kind) {
     case Symbol::Kind::function:
     case Symbol::Kind::method:
@@ -77,15 +77,15 @@ Json completion(Server& server, const Json& params) {
     // A name inside a body: the analysis says what it was bound to.
     if (const BoundName* bound = d.analysis->before(base, static_cast<uint32_t>(cursor)))
       for (const std::string& m : bound->members)
-        if (m.starts_with(prefix)) add(m, code(Completion::Kind::member), "", "0");
+        if (m.starts_with(prefix)) add(m, item_kind(Completion::Kind::member), "", "0");
   }
   const bool plain = found.begin == 0 || d.text()[found.begin - 1] != '.';
   if (plain && d.sound() && !prefix.empty()) {
     for (const Symbol* s : d.sound()->symbols->visible(static_cast<uint32_t>(cursor)))
-      if (s->name.starts_with(prefix)) add(s->name, code(s->kind), s->detail, "1");
+      if (s->name.starts_with(prefix)) add(s->name, item_kind(s->kind), s->detail, "1");
   }
   for (const Completion& c : found.items)
-    add(c.text, code(c.kind), c.detail, c.kind == Completion::Kind::argument ? "0" : "2");
+    add(c.text, item_kind(c.kind), c.detail, c.kind == Completion::Kind::argument ? "0" : "2");
   return {{"isIncomplete", false}, {"items", items}};
 }
 

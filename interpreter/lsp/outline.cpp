@@ -9,7 +9,7 @@ namespace pxl::lsp {
 namespace {
 
 // Codes of SymbolKind.
-int code(Symbol::Kind kind) {
+int symbol_kind(Symbol::Kind kind) {
   switch (kind) {
     case Symbol::Kind::variable: return 13;
     case Symbol::Kind::function: return 12;
@@ -44,7 +44,7 @@ Json entry(const Document& d, const Symbol& s) {
   // The name lies within the whole, as the protocol wants it.
   const Span whole = join(s.span, s.name_span);
   return {{"name", s.name.empty() ? std::string("?") : s.name},
-          {"kind", code(s.kind)},
+          {"kind", symbol_kind(s.kind)},
           {"detail", s.detail},
           {"range", d.lines().range(whole)},
           {"selectionRange", d.lines().range(s.name_span)}};
@@ -97,7 +97,7 @@ Json workspace_symbols(Server& server, const Json& params) {
     for (const Symbol& s : symbols) {
       if (!shown(s, s.container < 0) || s.name.empty() || !matches(lower(s.name)) || list.size() == most) continue;
       Json one = {{"name", s.name},
-                  {"kind", code(s.kind)},
+                  {"kind", symbol_kind(s.kind)},
                   {"location", {{"uri", d.uri()}, {"range", d.lines().range(s.name_span)}}}};
       if (s.container >= 0) one["containerName"] = symbols[static_cast<size_t>(s.container)].name;
       list.push_back(std::move(one));

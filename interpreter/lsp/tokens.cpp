@@ -8,7 +8,7 @@ namespace {
 // Positions in this list are the protocol's codes.
 constexpr const char* types[] = {"keyword", "variable", "parameter", "number", "string", "comment", "operator"};
 
-int code(TokenClass kind) {
+int token_type(TokenClass kind) {
   switch (kind) {
     case TokenClass::keyword:
     case TokenClass::declarer:
@@ -41,7 +41,7 @@ Json semantic_tokens(Server& server, const Json& params) {
   Json data = Json::array();
   size_t line = 0, character = 0;
   for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
-    const int type = code(t.kind);
+    const int type = token_type(t.kind);
     if (type < 0) continue;
     // A token may not reach over the end of its line.
     for (size_t from = t.begin; from < t.end;) {

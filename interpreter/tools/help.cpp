@@ -14,7 +14,7 @@
 namespace pxl {
 namespace {
 
-std::string indented(std::string_view text, std::string_view by) {
+std::string indented_by(std::string_view text, std::string_view by) {
   std::string out;
   while (!text.empty()) {
     const size_t end = text.find('\n');
@@ -85,7 +85,7 @@ std::string_view first_sentence(std::string_view doc) {
 
 std::string documented(std::string_view head, std::string_view doc) {
   std::string text = fmt::format("{}\n", head);
-  if (!doc.empty()) text += indented(doc, "  ");
+  if (!doc.empty()) text += indented_by(doc, "  ");
   return text;
 }
 
@@ -127,7 +127,7 @@ std::optional<Inspection> library_help(std::string_view name) {
         fmt::format("{}  (module of the standard library: import {}, from {} import ...)\n", name, name, name);
     for (const LibraryEntry& e : library_entries(name)) {
       text += fmt::format("  {} {}\n", e.kind, e.signature);
-      if (!e.doc.empty()) text += indented(first_sentence(e.doc), "      ");
+      if (!e.doc.empty()) text += indented_by(first_sentence(e.doc), "      ");
     }
     text += fmt::format("  help on {}.NAME tells more of one; `pxl doc {}` is the whole page\n", name, name);
     return found(std::string(name), "library module", "", "", text);
@@ -166,8 +166,8 @@ std::string op_help(Interpreter&, const OpRow& row) {
   std::string text = documented(e.signature, e.doc);
   for (const auto& [fact, what] : e.facts) text += fmt::format("  {:<9} {}\n", fact, what);
   if (!e.example.empty())
-    text += fmt::format("  {:<9} {}\n{}", "example", e.example, indented(e.result, "            "));
-  if (!e.gradient.empty()) text += "  gradient of the example, as a graph\n" + indented(e.gradient, "    ");
+    text += fmt::format("  {:<9} {}\n{}", "example", e.example, indented_by(e.result, "            "));
+  if (!e.gradient.empty()) text += "  gradient of the example, as a graph\n" + indented_by(e.gradient, "    ");
   return text;
 }
 

@@ -12,11 +12,6 @@ namespace pxl {
 
 namespace {
 
-std::string_view last_part(std::string_view name) {
-  const size_t slash = name.rfind('/');
-  return slash == std::string_view::npos ? name : name.substr(slash + 1);
-}
-
 std::string shown(const Graph& graph) { return graph.is_main() ? "the main graph" : fmt::format("`{}`", graph.id()); }
 
 bool reaches(Graph* from, const Graph* target, std::unordered_set<const Graph*>& seen) {

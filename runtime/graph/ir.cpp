@@ -15,11 +15,6 @@ namespace pxl {
 
 namespace {
 
-std::string_view last_part(std::string_view name) {
-  const size_t slash = name.rfind('/');
-  return slash == std::string_view::npos ? name : name.substr(slash + 1);
-}
-
 std::string scoped_name(const Ir& ir, const std::string& name) {
   std::string text;
   for (const std::string& scope : ir.name_scopes) text += scope + "/";

@@ -27,6 +27,12 @@ struct Origin {
 
 enum class TensorKind : uint8_t { variable, constant, input, result, stream };
 
+/// "weight" of "fc1/weight": a name without the scopes before it.
+inline std::string_view last_part(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
 struct Tensor {
   TensorKind kind;
   std::string id;    ///< "<graph id>/<scopes>/<name>", unique in the Ir; the main graph's id is empty

@@ -201,7 +201,7 @@ Rows<const T> columns_of(const Convolution& c, const Tiling& t, const Tile& tile
   return {columns, tile.columns};
 }
 
-double nanoseconds(const Convolution& c) {
+double convolution_ns(const Convolution& c) {
   const double windows = static_cast<double>(c.batch * c.groups) * static_cast<double>(output_size(c.axes));
   const double depth = static_cast<double>(c.cin * kernel_size(c.axes));
   return windows * depth * (static_cast<double>(c.cout) / 40.0 + 0.4);
@@ -220,7 +220,7 @@ Kernel forward(const Convolution& c) {
   const int64_t size = c.batch * c.groups * c.cout * output_size(c.axes);
   if (size == 0 || depth == 0) return Kernel::divisible({zero<T>(size)}, static_cast<double>(size));
   const Tiling t(c, depth);
-  return Kernel::divisible(t.tiles * c.groups, 1, nanoseconds(c), [=](const Buffers& b, int64_t begin, int64_t end) {
+  return Kernel::divisible(t.tiles * c.groups, 1, convolution_ns(c), [=](const Buffers& b, int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {
       const Tile tile = tile_at(c, t, u / c.groups);
       const int64_t g = u % c.groups;
@@ -252,7 +252,7 @@ Kernel data_gradient(const Convolution& c) {
   const int64_t sample_units = (c.batch + t.samples_per_tile - 1) / t.samples_per_tile;
   const int64_t depth = c.cin * kernel;
   return Kernel::divisible(
-      sample_units * c.groups * blocks, 1, nanoseconds(c), [=](const Buffers& b, int64_t begin, int64_t end) {
+      sample_units * c.groups * blocks, 1, convolution_ns(c), [=](const Buffers& b, int64_t begin, int64_t end) {
         for (int64_t u = begin; u < end; ++u) {
           const int64_t block = u % blocks, g = u / blocks % c.groups, unit = u / blocks / c.groups;
           const int64_t c0 = block * channels, c1 = std::min(c0 + channels, c.cin), deep = (c1 - c0) * kernel;
@@ -313,7 +313,7 @@ Kernel weights_gradient(const Convolution& c) {
                         for (int64_t p = 1; p < parts; ++p)
                           for (int64_t i = begin; i < end; ++i) to[i] += from[p * size + i];
                       }});
-  return Kernel::divisible(std::move(phases), nanoseconds(c));
+  return Kernel::divisible(std::move(phases), convolution_ns(c));
 }
 
 int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * input_size(c.axes); }

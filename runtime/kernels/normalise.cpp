@@ -51,8 +51,8 @@ const C* parameters(const std::byte* data, DType dtype, int64_t n) {
   return buffer;
 }
 
-constexpr int64_t least_elements = 1024;  // of a piece of work: the grain
-constexpr double nanoseconds = 0.5;       // an element of a pass, measured with AVX2
+constexpr int64_t least_elements = 1024;      // of a piece of work: the grain
+constexpr double normalise_element_ns = 0.5;  // an element of a pass, measured with AVX2
 
 int64_t row_grain(const Groups& g) { return std::max<int64_t>(1, least_elements / std::max<int64_t>(g.row(), 1)); }
 
@@ -79,7 +79,7 @@ Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups 
   return with_floating(what, x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    const double work = 3 * nanoseconds * static_cast<double>(groups.rows() * groups.row());
+    const double work = 3 * normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
     return Kernel::divisible(
         groups.rows(), row_grain(groups), work, [groups, weight, eps](const Buffers& b, int64_t begin, int64_t end) {
           const int64_t n = groups.row();
@@ -237,7 +237,7 @@ Kernel backward_by_channel(DType weight, Groups groups, double work) {
 Kernel backward(std::string_view what, const TensorSpec& x, DType weight, Groups groups) {
   return with_floating(what, x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    const double work = 5 * nanoseconds * static_cast<double>(groups.rows() * groups.row());
+    const double work = 5 * normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
     if (groups.by_channel()) return backward_by_channel<T>(weight, groups, work);
     std::vector<Phase> phases;
     phases.push_back({groups.rows(), row_grain(groups), [groups, weight](const Buffers& b, int64_t begin, int64_t end) {
@@ -270,7 +270,7 @@ Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
   return with_floating("batch_norm", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    const double work = nanoseconds * static_cast<double>(groups.rows() * groups.row());
+    const double work = normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
     const int64_t grain = std::max<int64_t>(1, least_elements / std::max<int64_t>(groups.spatial, 1));
     const auto part = [groups, parameter, eps](const Buffers& b, int64_t begin, int64_t end) {
       const int64_t channels = groups.channels, n = groups.spatial;

@@ -28,9 +28,7 @@ constexpr int64_t pair_rows = 256;
 // Multiplications below which dividing and folding cannot pay.
 constexpr int64_t smallest_work = 1024;
 
-double nanoseconds(const MatmulPlan& p) {
-  return static_cast<double>(2 * p.m * p.n) * static_cast<double>(p.k) / 100.0;
-}
+double product_ns(const MatmulPlan& p) { return static_cast<double>(2 * p.m * p.n) * static_cast<double>(p.k) / 100.0; }
 
 /// Memory of a kernel's own, one copy for all copies of the kernel: a program runs its steps one after the other.
 using Own = std::shared_ptr<std::vector<float>>;
@@ -87,14 +85,14 @@ Kernel few_rows(const MatmulPlan& p, const ProductOptions& o) {
                       skinny().join({partial->data(), slices, size, m, n, begin, end, to});
                       if (o.take) take_columns(o.take, b, to, m, n, begin, end);
                     }});
-  return Kernel::divisible(std::move(phases), nanoseconds(p));
+  return Kernel::divisible(std::move(phases), product_ns(p));
 }
 
 /// dy[m, k] @ w[n, k]^T: each row of w gives a column of the result.
 Kernel few_rows_transposed(const MatmulPlan& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   const Own result = o.out >= 0 ? nullptr : own(m * n);
-  return Kernel::divisible(n, 16, nanoseconds(p), [=](const Buffers& b, int64_t begin, int64_t end) {
+  return Kernel::divisible(n, 16, product_ns(p), [=](const Buffers& b, int64_t begin, int64_t end) {
     float* to = result ? result->data() : b.output<float>(static_cast<size_t>(o.out));
     for (int64_t r = begin; r < end; r += pair_rows) {
       const int64_t last = std::min(r + pair_rows, end);
@@ -157,7 +155,7 @@ class GradientUse {
 /// x[k, m]^T @ dy[k, n], k small: one or two rows of the result at a time, the update of a weight matrix folded in.
 Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
-  return Kernel::divisible(m, 2, nanoseconds(p), [=](const Buffers& b, int64_t begin, int64_t end) {
+  return Kernel::divisible(m, 2, product_ns(p), [=](const Buffers& b, int64_t begin, int64_t end) {
     SkinnyBackward f;
     f.x = b.input<float>(o.a);
     f.ldx = m;
@@ -270,7 +268,7 @@ Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
     const int64_t runs = columns == n ? 1 : rows, length = rows * columns / runs;
     for (int64_t r = 0; r < runs; ++r) hand_on(o, b, to + r * ldo, first + r * n, length);
   };
-  return Kernel::divisible(matrices * down * across, 1, nanoseconds(p) * static_cast<double>(matrices),
+  return Kernel::divisible(matrices * down * across, 1, product_ns(p) * static_cast<double>(matrices),
                            [=](const Buffers& b, int64_t begin, int64_t end) {
                              for (int64_t u = begin; u < end; ++u)
                                panel(b, u / across / down, u / across % down, u % across);
@@ -306,7 +304,7 @@ bool product_pairs(const ProductUse& dx, const ProductUse& dw) {
 Kernel product_pair_kernel(const ProductUse& dx, const ProductUse& dw, size_t dw_in, size_t dw_out) {
   const MatmulPlan& p = dx.plan;
   const Pair pair{dx.options, dw.options, dw_in, dw_out, p.m, p.k, p.n};
-  return Kernel::divisible(p.n, 16, nanoseconds(p) + nanoseconds(dw.plan),
+  return Kernel::divisible(p.n, 16, product_ns(p) + product_ns(dw.plan),
                            [pair](const Buffers& b, int64_t begin, int64_t end) {
                              if (begin < end) pair.part(b, begin, end);
                            });

@@ -152,7 +152,7 @@ void accumulate(Reduction op, const Plan& plan, const std::byte* in, double* acc
   });
 }
 
-constexpr double nanoseconds = 0.15;  // an element, measured with AVX2
+constexpr double reduce_element_ns = 0.15;  // an element, measured with AVX2
 
 /// The results of a plan, from `in` to `out`.
 template <class T>
@@ -208,14 +208,14 @@ Kernel reduce_all(Reduction op, const Plan& plan, DType out) {
                       if (op == Reduction::logsum) total = std::log(total);
                       convert(DType::float64, reinterpret_cast<const std::byte*>(&total), out, b.out[0], 1);
                     }});
-  return Kernel::divisible(std::move(phases), nanoseconds * static_cast<double>(n));
+  return Kernel::divisible(std::move(phases), reduce_element_ns * static_cast<double>(n));
 }
 
 /// Sums or means over rows, as the gradient of a bias is one: each result's sum in a register.
 template <class T>
 Kernel sum_over_rows(const Plan& plan, double divisor) {
   const int64_t rows = plan.walk.extents[0], n = plan.walk.extents[1];
-  return Kernel::giving_elements(n, 64, nanoseconds * static_cast<double>(rows * n),
+  return Kernel::giving_elements(n, 64, reduce_element_ns * static_cast<double>(rows * n),
                                  [rows, n, divisor](const Buffers& b, int64_t begin, int64_t end) {
                                    const auto size = static_cast<size_t>(end - begin);
                                    double* acc = rows > rows_summed_at_once ? scratch<double, 0>(size) : nullptr;
@@ -239,7 +239,7 @@ Kernel floating(Reduction op, Plan plan, DType out) {
   }
   const auto kept = static_cast<size_t>(plan.kept);
   const int64_t units = plan.walk.extents[kept], width = plan.walk.strides[1][kept];
-  const double work = nanoseconds * static_cast<double>(plan.out_size * plan.count);
+  const double work = reduce_element_ns * static_cast<double>(plan.out_size * plan.count);
   const auto part = [op, plan, out, units](const Buffers& b, int64_t begin, int64_t end) {
     if (begin == 0 && end == units) return reduce_floating<T>(op, plan, out, b.in[0], b.out[0]);
     reduce_floating<T>(op, plan.part(begin, end), out, b.in[0] + plan.input_offset(begin) * int64_t{sizeof(T)},

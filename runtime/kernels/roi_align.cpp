@@ -96,7 +96,7 @@ Phase check(const RoiAlign& r) {
           }};
 }
 
-double nanoseconds(const RoiAlign& r) {
+double roi_ns(const RoiAlign& r) {
   const double samples = r.sampling > 0 ? static_cast<double>(r.sampling * r.sampling) : 4.0;
   return static_cast<double>(r.rois * r.channels) * static_cast<double>(r.out[0] * r.out[1]) * samples * 8.0;
 }
@@ -120,7 +120,7 @@ Kernel forward(const RoiAlign& r) {
                     }
               }
             }};
-  return Kernel::divisible({check(r), std::move(all)}, nanoseconds(r));
+  return Kernel::divisible({check(r), std::move(all)}, roi_ns(r));
 }
 
 // A unit owns a channel of all images: regions add to it in their order.
@@ -147,7 +147,7 @@ Kernel backward(const RoiAlign& r) {
                 }
               }
             }};
-  return Kernel::divisible({check(r), std::move(all)}, nanoseconds(r));
+  return Kernel::divisible({check(r), std::move(all)}, roi_ns(r));
 }
 
 int64_t data_size(const RoiAlign& r) { return r.batch * r.channels * r.height * r.width; }

@@ -4,16 +4,12 @@
 #include <numbers>
 
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
 
 namespace {
-
-template <Binary f>
-Kernel pairwise(const OpSite& s) {
-  return binary_kernel(f, s.input(0).dtype, s.input(0).shape, s.input(1).shape, s.out[0].shape);
-}
 
 constexpr Param gradient_x_params[] = {{"g", ParamKind::tensor}, {"x", ParamKind::tensor}};
 constexpr Param gradient_y_params[] = {{"g", ParamKind::tensor}, {"y", ParamKind::tensor}};
@@ -73,7 +69,7 @@ constexpr OpRow gradient_helper(std::string_view name, std::string_view schedule
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow activation_grad_table[] = {
     gradient_helper(
         "relu_grad", "ReluGrad", "g where the forward output is positive, else 0.", gradient_y_params,
         pairwise<Binary::relu_grad_y>,
@@ -113,10 +109,10 @@ constexpr OpRow rows[] = {
         },
         tile_gate_grad),
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(activation_grad_table));
 
 }  // namespace
 
-std::span<const OpRow> activation_grad_rows() { return rows; }
+std::span<const OpRow> activation_grad_rows() { return activation_grad_table; }
 
 }  // namespace pxl

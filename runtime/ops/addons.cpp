@@ -116,7 +116,7 @@ std::vector<Expr> expand_decompress(Emitter& at, const OpArgs& args) {
   return {reshape(reshape(unpacked, split) * reshape(scale, one) + reshape(bias, one), whole)};
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow addon_table[] = {
     {.name = "rotary_pos_embed",
      .path = "addons.ops.rotary_pos_embed",
      .doc = "Rotary position embedding of GPT-J: neighbouring features are turned in pairs by the angles of their "
@@ -164,10 +164,10 @@ constexpr OpRow rows[] = {
      .expand = [](Emitter&, const OpArgs& args) { return std::vector<Expr>{args.expr(0)}; },
      .role = Role::composite},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(addon_table));
 
 }  // namespace
 
-std::span<const OpRow> addon_rows() { return rows; }
+std::span<const OpRow> addon_rows() { return addon_table; }
 
 }  // namespace pxl

@@ -1,15 +1,11 @@
 // Arithmetic of two or more tensors, with broadcasting.
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
 
 namespace {
-
-template <Binary f>
-Kernel pairwise(const OpSite& s) {
-  return binary_kernel(f, s.input(0).dtype, s.input(0).shape, s.input(1).shape, s.out[0].shape);
-}
 
 template <Binary f>
 Kernel folded(const OpSite& s) {
@@ -90,7 +86,7 @@ constexpr OpRow add_row = {.name = "add",
                            .onnx = "Add",
                            .tiles = tile_add};
 
-constexpr OpRow rows[] = {
+constexpr OpRow arithmetic_table[] = {
     add_row,
     in_place_form(add_row, {"add_", "ops.add_", "AddLhsInplace", "add_lhs_inplace_out"}, infer_into_first),
     {.name = "sub",
@@ -244,10 +240,10 @@ constexpr OpRow rows[] = {
      .onnx = "Sum",
      .tiles = tile_add},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(arithmetic_table));
 
 }  // namespace
 
-std::span<const OpRow> arithmetic_rows() { return rows; }
+std::span<const OpRow> arithmetic_rows() { return arithmetic_table; }
 
 }  // namespace pxl

@@ -89,7 +89,7 @@ std::vector<Expr> expand_batch_norm(Emitter& at, const OpArgs& args) {
   return {reshape(cast(y, t.dtype()), t.shape()), moved(mean, batch_mean, 1.0), moved(var, batch_var, unbiased)};
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow batch_norm_table[] = {
     {.name = "batch_norm_inference",
      .path = "ops.batch_norm_inference",
      .schedule = "BatchNormalization",
@@ -124,10 +124,10 @@ constexpr OpRow rows[] = {
      .expand = expand_batch_norm,
      .role = Role::composite},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(batch_norm_table));
 
 }  // namespace
 
-std::span<const OpRow> batch_norm_rows() { return rows; }
+std::span<const OpRow> batch_norm_rows() { return batch_norm_table; }
 
 }  // namespace pxl

@@ -20,7 +20,7 @@ constexpr Param init_params[] = {{"shape", ParamKind::shape},
 
 void through_call(GradContext& c) { c.differentiate_call(); }
 
-constexpr OpRow rows[] = {
+constexpr OpRow control_table[] = {
     {.name = "call",
      .schedule = "Call",
      .output = "call_out",
@@ -83,10 +83,10 @@ constexpr OpRow rows[] = {
      .pattern = Pattern::movement,
      .tiles = tile_fill},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(control_table));
 
 }  // namespace
 
-std::span<const OpRow> control_rows() { return rows; }
+std::span<const OpRow> control_rows() { return control_table; }
 
 }  // namespace pxl

@@ -191,7 +191,7 @@ constexpr OpRow scaled_form(OpRow row, std::string_view name, std::string_view p
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow convolution_table[] = {
     conv_row,
     scaled_form(conv_row, "conv_pow2scaled", "ops.conv_pow2scaled", "conv_pow2scaled_out",
                 "The convolution of float8 data and weights, times 2^log2_scale, in float16. Sums are float32 and are "
@@ -252,10 +252,10 @@ constexpr OpRow rows[] = {
           return convolution_data_grad_float8_kernel(s.input(0).dtype, s.input(1).dtype, resolve_transpose(s).c);
         }),
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(convolution_table));
 
 }  // namespace
 
-std::span<const OpRow> convolution_rows() { return rows; }
+std::span<const OpRow> convolution_rows() { return convolution_table; }
 
 }  // namespace pxl

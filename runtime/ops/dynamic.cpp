@@ -24,8 +24,6 @@ constexpr Param dynamic_update_params[] = {
 constexpr Param dynamic_grad_params[] = {
     {"g", ParamKind::tensor}, {"index", ParamKind::index}, {"axes", ParamKind::shape}, {"shape", ParamKind::shape}};
 
-int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
-
 // The axes and sizes of a dynamic window, checked against t's shape and the index tensor.
 void check_window(const OpSite& s, const Shape& whole, const Ints& axes, const Ints& sizes) {
   check_integers(s, 1);
@@ -103,7 +101,7 @@ constexpr OpRow dynamic_update_row = {
     .inplace = "dynamic_update_",
     .tiles = tile_scatter};
 
-constexpr OpRow rows[] = {
+constexpr OpRow dynamic_table[] = {
     {.name = "dynamic_slice",
      .path = "ops.dynamic_slice",
      .schedule = "DynamicSlice",
@@ -153,10 +151,10 @@ constexpr OpRow rows[] = {
     in_place_form(dynamic_update_row,
                   {"dynamic_update_", "ops.dynamic_update_", "DynamicUpdateInplace", "dynamic_update_inplace_out"}),
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(dynamic_table));
 
 }  // namespace
 
-std::span<const OpRow> dynamic_rows() { return rows; }
+std::span<const OpRow> dynamic_rows() { return dynamic_table; }
 
 }  // namespace pxl

@@ -184,7 +184,7 @@ constexpr OpRow function(const RowText& text, InferFn infer, TileMap tiles, Kern
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow elementwise_table[] = {
     function({"abs", "ops.abs", "Abs", "abs_out", "The absolute value of every element.", "|t|",
               "abs(array([-1.5, 0.0, 2.0]))", "Abs"},
              infer_same_number, tile_negate, unary<Unary::abs>, abs_gradient),
@@ -297,10 +297,10 @@ constexpr OpRow rows[] = {
     in_place_form(increment_row,
                   {"increment_mod_", "ops.increment_mod_", "IncrementModInplace", "increment_mod_inplace_out"}),
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(elementwise_table));
 
 }  // namespace
 
-std::span<const OpRow> elementwise_rows() { return rows; }
+std::span<const OpRow> elementwise_rows() { return elementwise_table; }
 
 }  // namespace pxl

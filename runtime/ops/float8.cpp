@@ -71,7 +71,7 @@ std::vector<TensorSpec> infer_from(const OpSite& s) {
 
 Float8Overflow overflow_of(bool nan) { return nan ? Float8Overflow::nan : Float8Overflow::saturate; }
 
-constexpr OpRow rows[] = {
+constexpr OpRow float8_ops_table[] = {
     {.name = "pow2scale_cast_to_fp8",
      .path = "ops.pow2scale_cast_to_fp8",
      .schedule = "Pow2ScaleThenCast",
@@ -138,7 +138,7 @@ constexpr OpRow rows[] = {
      .pattern = Pattern::product,
      .tiles = tile_product},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(float8_ops_table));
 
 }  // namespace
 
@@ -148,6 +148,6 @@ void check_float8_product(const OpSite& s) {
   check_scale(s, 2);
 }
 
-std::span<const OpRow> float8_rows() { return rows; }
+std::span<const OpRow> float8_rows() { return float8_ops_table; }
 
 }  // namespace pxl

@@ -41,7 +41,7 @@ constexpr OpRow detach_view() {
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow identity_table[] = {
     {.name = "rename",
      .path = "ops.rename",
      .doc = "A copy under another name; the same as identity.",
@@ -104,10 +104,10 @@ constexpr OpRow rows[] = {
      .onnx = "Cast",
      .tiles = tile_cast},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(identity_table));
 
 }  // namespace
 
-std::span<const OpRow> identity_rows() { return rows; }
+std::span<const OpRow> identity_rows() { return identity_table; }
 
 }  // namespace pxl

@@ -39,7 +39,6 @@ constexpr Param onehot_grad_params[] = {{"g", ParamKind::tensor},
                                         {"num_classes", ParamKind::integer},
                                         {"axis", ParamKind::integer}};
 
-int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
 bool is_grouped(const OpSite& s) { return s.row.name == "groupedgather"; }
 int64_t batch_of(const OpSite& s) { return is_grouped(s) ? 1 : 0; }
 
@@ -121,7 +120,7 @@ constexpr OpRow grouped_gather_row() {
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow index_table[] = {
     gather_row,
     tied_gather_row(),
     grouped_gather_row(),
@@ -211,10 +210,10 @@ constexpr OpRow rows[] = {
      .pattern = Pattern::reduction,
      .tiles = tile_reduction},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(index_table));
 
 }  // namespace
 
-std::span<const OpRow> index_rows() { return rows; }
+std::span<const OpRow> index_rows() { return index_table; }
 
 }  // namespace pxl

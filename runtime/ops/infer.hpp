@@ -31,6 +31,8 @@ void check_channel_parameters(const OpSite& site, size_t first, size_t last, int
 void check_scalar_if_tensor(const OpSite& site, std::string_view param);
 void check_broadcastable(const OpSite& site, size_t slot, const Shape& to);
 
+inline int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
+
 /// An axis attribute, wrapped into 0..rank-1; throws where it is out of range.
 int64_t axis_of(const OpSite& site, std::string_view param, int64_t rank);
 int64_t wrap_axis(const OpSite& site, int64_t axis, int64_t rank);

@@ -22,8 +22,6 @@ constexpr Param split_params[] = {
 constexpr Param stack_params[] = {{"ts", ParamKind::tensors},
                                   {"axis", ParamKind::integer, of(0), "where the new axis is inserted"}};
 
-int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
-
 Kernel concat(const OpSite& s) {
   std::vector<TensorSpec> specs;
   for (const TensorSpec* spec : s.in) specs.push_back(*spec);
@@ -120,7 +118,7 @@ constexpr OpRow concat_view() {
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow join_table[] = {
     concat_row,
     concat_view(),
     {.name = "split",
@@ -160,10 +158,10 @@ constexpr OpRow rows[] = {
          },
      .role = Role::composite},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(join_table));
 
 }  // namespace
 
-std::span<const OpRow> join_rows() { return rows; }
+std::span<const OpRow> join_rows() { return join_table; }
 
 }  // namespace pxl

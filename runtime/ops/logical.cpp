@@ -6,16 +6,12 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
 
 namespace {
-
-template <Binary f>
-Kernel pairwise(const OpSite& s) {
-  return binary_kernel(f, s.input(0).dtype, s.input(0).shape, s.input(1).shape, s.out[0].shape);
-}
 
 template <Unary f>
 Kernel unary(const OpSite& s) {
@@ -68,7 +64,7 @@ constexpr OpRow bits(const RowText& text, KernelFn kernel) {
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow logical_table[] = {
     comparison({"equal", "ops.equal", "Equal", "equal_out", "Whether elements are equal.", "lhs == rhs",
                 "equal(array([1, 2]), array([1, 3]))", "Equal"},
                pairwise<Binary::equal>),
@@ -226,10 +222,10 @@ constexpr OpRow rows[] = {
      .onnx = "Where",
      .tiles = tile_select},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(logical_table));
 
 }  // namespace
 
-std::span<const OpRow> logical_rows() { return rows; }
+std::span<const OpRow> logical_rows() { return logical_table; }
 
 }  // namespace pxl

@@ -101,7 +101,7 @@ void nll_grad_gradient(GradContext& c) {
 
 int64_t probs_flops(const OpSite& s) { return s.input(0).size(); }
 
-constexpr OpRow rows[] = {
+constexpr OpRow loss_table[] = {
     {.name = "nll_loss",
      .path = "ops.nll_loss",
      .schedule = "Nll",
@@ -199,10 +199,10 @@ constexpr OpRow rows[] = {
          },
      .role = Role::composite},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(loss_table));
 
 }  // namespace
 
-std::span<const OpRow> loss_rows() { return rows; }
+std::span<const OpRow> loss_rows() { return loss_table; }
 
 }  // namespace pxl

@@ -58,7 +58,7 @@ void matmul_gradient(GradContext& c) {
   }
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow matmul_table[] = {
     {.name = "matmul",
      .path = "ops.matmul",
      .schedule = "MatMul",
@@ -76,10 +76,10 @@ constexpr OpRow rows[] = {
      .onnx = "MatMul",
      .tiles = tile_product},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(matmul_table));
 
 }  // namespace
 
-std::span<const OpRow> matmul_rows() { return rows; }
+std::span<const OpRow> matmul_rows() { return matmul_table; }
 
 }  // namespace pxl

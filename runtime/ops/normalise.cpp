@@ -32,8 +32,6 @@ constexpr Param layer_grad_params[] = {{"g", ParamKind::tensor},
 constexpr Param group_grad_params[] = {{"g", ParamKind::tensor},           {"x", ParamKind::tensor},
                                        {"weight", ParamKind::tensor},      {"mean", ParamKind::tensor},
                                        {"inv_std_dev", ParamKind::tensor}, {"num_groups", ParamKind::integer}};
-int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
-
 int64_t axis_in(const OpSite& s, size_t slot) { return axis_of(s, "axis", rank_of(s.input(slot))); }
 
 // Subtract, exponential, sum, divide; the maximum before.
@@ -143,7 +141,7 @@ void log_softmax_grad_gradient(GradContext& c) {
   if (c.wants(1)) c.set(1, -(scaled * sum(c.in(0), {axis}, true)));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow normalise_table[] = {
     {.name = "softmax",
      .path = "ops.softmax",
      .schedule = "Softmax",
@@ -280,10 +278,10 @@ constexpr OpRow rows[] = {
      .pattern = Pattern::other,
      .tiles = tile_normalise_grad},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(normalise_table));
 
 }  // namespace
 
-std::span<const OpRow> normalise_rows() { return rows; }
+std::span<const OpRow> normalise_rows() { return normalise_table; }
 
 }  // namespace pxl

@@ -11,7 +11,7 @@ constexpr Param sort_params[] = {
 
 int64_t axis_in(const OpSite& s) { return axis_of(s, "axis", static_cast<int64_t>(s.input(0).shape.size())); }
 
-constexpr OpRow rows[] = {
+constexpr OpRow order_table[] = {
     {.name = "sort",
      .path = "ops.sort",
      .schedule = "Sort",
@@ -48,10 +48,10 @@ constexpr OpRow rows[] = {
          },
      .role = Role::composite},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(order_table));
 
 }  // namespace
 
-std::span<const OpRow> order_rows() { return rows; }
+std::span<const OpRow> order_rows() { return order_table; }
 
 }  // namespace pxl

@@ -84,7 +84,7 @@ PrintFormat print_format(const OpSite& s) {
   return f;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow placement_table[] = {
     {.name = "ipu_copy",
      .path = "ops.ipu_copy",
      .doc = "A copy on another IPU.",
@@ -176,10 +176,10 @@ constexpr OpRow rows[] = {
      .side_effect = true,
      .tiles = tile_host},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(placement_table));
 
 }  // namespace
 
-std::span<const OpRow> placement_rows() { return rows; }
+std::span<const OpRow> placement_rows() { return placement_table; }
 
 }  // namespace pxl

@@ -69,7 +69,7 @@ Pool resolve_pool(const OpSite& s, const Shape& data) {
   return p;
 }
 
-TensorSpec result_spec(const OpSite& s, const Shape& data, DType dtype) {
+TensorSpec pooled_spec(const OpSite& s, const Shape& data, DType dtype) {
   const Pool p = resolve_pool(s, data);
   TensorSpec out{{data[0], data[1]}, dtype, {}};
   for (size_t i = 5 - data.size(); i < 3; ++i) out.shape.push_back(p.out_extent(i));
@@ -89,13 +89,13 @@ void check_data(const OpSite& s, size_t slot) {
 
 std::vector<TensorSpec> infer_pool(const OpSite& s) {
   check_data(s, 0);
-  return {result_spec(s, s.input(0).shape, s.input(0).dtype)};
+  return {pooled_spec(s, s.input(0).shape, s.input(0).dtype)};
 }
 
 std::vector<TensorSpec> infer_max_grad(const OpSite& s) {
   check_data(s, 1);
   check_one_dtype(s);
-  check_shape(s, 0, result_spec(s, s.input(1).shape, s.input(1).dtype).shape);
+  check_shape(s, 0, pooled_spec(s, s.input(1).shape, s.input(1).dtype).shape);
   return {s.input(1)};
 }
 
@@ -103,14 +103,14 @@ std::vector<TensorSpec> infer_pick(const OpSite& s) {
   check_data(s, 1);
   check_one_dtype(s);
   check_shape(s, 0, s.input(1).shape);
-  return {result_spec(s, s.input(1).shape, s.input(1).dtype)};
+  return {pooled_spec(s, s.input(1).shape, s.input(1).dtype)};
 }
 
 std::vector<TensorSpec> infer_average_grad(const OpSite& s) {
   check_data(s, 0);
   const Shape shape = s.integers("shape");
   if (shape.size() != s.input(0).shape.size()) refuse(s, "the shape has another rank than the gradient", codes::shape);
-  check_shape(s, 0, result_spec(s, shape, s.input(0).dtype).shape);
+  check_shape(s, 0, pooled_spec(s, shape, s.input(0).dtype).shape);
   return {{shape, s.input(0).dtype, {}}};
 }
 
@@ -143,7 +143,7 @@ std::vector<Expr> global_pool(Emitter& at, const OpArgs& args, std::string_view 
   return at.emit(reduction, {t}, {{"axis", axes}, {"keepdims", true}});
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow pooling_table[] = {
     {.name = "max_pool",
      .path = "ops.max_pool",
      .schedule = "MaxPool",
@@ -246,10 +246,10 @@ constexpr OpRow rows[] = {
      .role = Role::composite,
      .onnx = "GlobalAveragePool"},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(pooling_table));
 
 }  // namespace
 
-std::span<const OpRow> pooling_rows() { return rows; }
+std::span<const OpRow> pooling_rows() { return pooling_table; }
 
 }  // namespace pxl

@@ -117,7 +117,7 @@ constexpr OpRow gradient_of(OpRow row, std::string_view name, std::string_view s
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow random_table[] = {
     {.name = "random_uniform",
      .path = "ops.random_uniform",
      .schedule = "RandomUniform",
@@ -176,10 +176,10 @@ constexpr OpRow rows[] = {
          },
      .role = Role::composite},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(random_table));
 
 }  // namespace
 
-std::span<const OpRow> random_rows() { return rows; }
+std::span<const OpRow> random_rows() { return random_table; }
 
 }  // namespace pxl

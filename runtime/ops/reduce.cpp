@@ -29,8 +29,6 @@ constexpr Param histogram_params[] = {{"t", ParamKind::tensor},
                                       {"levels", ParamKind::numbers, no_default, "increasing"},
                                       {"absolute_of_input", ParamKind::boolean, of(false)}};
 
-int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
-
 template <Reduction f>
 Kernel reduction(const OpSite& s) {
   return reduce_kernel(f, s.input(0), axes_of(s, "axis", rank_of(s.input(0))), s.out[0].dtype);
@@ -173,7 +171,7 @@ constexpr OpRow reduce(const RowText& text, InferFn infer, KernelFn kernel, Grad
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow reduce_table[] = {
     reduce({"sum", "ops.sum", "ReduceSum", "sum_out", "The sum over axes.", "sum t",
             "sum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSum"},
            infer_reduce, reduction<Reduction::sum>,
@@ -363,10 +361,10 @@ constexpr OpRow rows[] = {
      .pattern = Pattern::reduction,
      .tiles = tile_reduction},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(reduce_table));
 
 }  // namespace
 
-std::span<const OpRow> reduce_rows() { return rows; }
+std::span<const OpRow> reduce_rows() { return reduce_table; }
 
 }  // namespace pxl

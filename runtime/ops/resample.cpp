@@ -78,7 +78,7 @@ std::vector<AxisTaps> resolve_axes(const OpSite& s, const Shape& shape) {
   return axes;
 }
 
-TensorSpec result_spec(const OpSite& s, Shape shape, DType dtype) {
+TensorSpec resampled_spec(const OpSite& s, Shape shape, DType dtype) {
   for (const AxisTaps& a : resolve_axes(s, Shape(shape))) shape[static_cast<size_t>(a.axis)] = a.out;
   prefixed(s, [&] { return element_count(shape); });
   return {shape, dtype, {}};
@@ -111,7 +111,7 @@ RoiAlign resolve_roi(const OpSite& s, const Shape& data, DType dtype) {
           s.input(2).dtype};
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow resample_table[] = {
     {.name = "interpolate",
      .path = "ops.interpolate",
      .schedule = "Resize",
@@ -123,7 +123,7 @@ constexpr OpRow rows[] = {
      .infer =
          [](const OpSite& s) {
            check_floating(s, 0);
-           return std::vector<TensorSpec>{result_spec(s, s.input(0).shape, s.input(0).dtype)};
+           return std::vector<TensorSpec>{resampled_spec(s, s.input(0).shape, s.input(0).dtype)};
          },
      .kernel =
          [](const OpSite& s) {
@@ -150,7 +150,7 @@ constexpr OpRow rows[] = {
      .infer =
          [](const OpSite& s) {
            check_floating(s, 0);
-           check_shape(s, 0, result_spec(s, s.integers("shape"), s.input(0).dtype).shape);
+           check_shape(s, 0, resampled_spec(s, s.integers("shape"), s.input(0).dtype).shape);
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
      .kernel =
@@ -227,10 +227,10 @@ constexpr OpRow rows[] = {
          },
      .tiles = tile_scatter},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(resample_table));
 
 }  // namespace
 
-std::span<const OpRow> resample_rows() { return rows; }
+std::span<const OpRow> resample_rows() { return resample_table; }
 
 }  // namespace pxl

@@ -30,8 +30,6 @@ constexpr Param scatter_reduce_params[] = {
 constexpr Param scatter_reduce_grad_params[] = {
     {"g", ParamKind::tensor}, {"indices", ParamKind::index}, {"shape", ParamKind::shape}, {"axis", ParamKind::integer}};
 
-int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
-
 void check_along(const OpSite& s, int64_t axis) {
   check_integers(s, 1);
   const Shape &t = s.input(0).shape, &indices = s.input(1).shape;
@@ -182,7 +180,7 @@ constexpr OpRow scatter_update_grad_row() {
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow scatter_table[] = {
     {.name = "scatter",
      .path = "ops.scatter",
      .schedule = "Scatter",
@@ -261,10 +259,10 @@ constexpr OpRow rows[] = {
      .pattern = Pattern::movement,
      .tiles = tile_gather},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(scatter_table));
 
 }  // namespace
 
-std::span<const OpRow> scatter_rows() { return rows; }
+std::span<const OpRow> scatter_rows() { return scatter_table; }
 
 }  // namespace pxl

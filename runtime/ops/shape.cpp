@@ -27,9 +27,7 @@ constexpr Param tile_params[] = {{"t", ParamKind::tensor},
 constexpr Param expand_params[] = {{"t", ParamKind::tensor},
                                    {"axis", ParamKind::integer, no_default, "where the axis is inserted"}};
 
-int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
-
-Kernel copy(const OpSite& s) { return copy_kernel(s.input(0)); }
+Kernel copy_first(const OpSite& s) { return copy_kernel(s.input(0)); }
 
 std::vector<TensorSpec> infer_reshape(const OpSite& s) {
   const TensorSpec& x = s.input(0);
@@ -110,7 +108,7 @@ constexpr OpRow reshape_row = {.name = "reshape",
                                .example = "reshape(array([[1.0, 2.0], [3.0, 4.0]]), [-1])",
                                .params = reshape_params,
                                .infer = infer_reshape,
-                               .kernel = copy,
+                               .kernel = copy_first,
                                .gradient = reshape_gradient,
                                .pattern = Pattern::movement,
                                .view = true,
@@ -154,7 +152,7 @@ std::vector<Expr> expand_flatten(Emitter& at, const OpArgs& args) {
   return at.emit(in_place ? "reshape_" : "reshape", {args.expr(0)}, {{"shape", Ints{args.expr(0).spec().size()}}});
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow shape_table[] = {
     reshape_row,
     reshape_view(),
     {.name = "flatten",
@@ -273,10 +271,10 @@ constexpr OpRow rows[] = {
      .onnx = "Expand",
      .tiles = tile_movement},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(shape_table));
 
 }  // namespace
 
-std::span<const OpRow> shape_rows() { return rows; }
+std::span<const OpRow> shape_rows() { return shape_table; }
 
 }  // namespace pxl

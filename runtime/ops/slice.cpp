@@ -41,8 +41,6 @@ constexpr Param roll_params[] = {
 constexpr Param triangle_params[] = {{"t", ParamKind::tensor, no_default, "[..., rows, columns]"},
                                      {"diagonal", ParamKind::integer, of(0), "0: the main one; above it positive"}};
 
-int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
-
 // Python's slices of one or more axes: a Slice with steps of 1 or -1, then a Subsample for larger steps. Nothing to do
 // gives the tensor itself.
 template <bool in_place>
@@ -200,7 +198,7 @@ constexpr OpRow slice_window_view() {
   return row;
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow slice_table[] = {
     {.name = "slice",
      .path = "ops.slice",
      .doc = "A part of one or more axes, as Python slices: negative positions count from the end.",
@@ -368,10 +366,10 @@ constexpr OpRow rows[] = {
      .expand = expand_triangle<true>,
      .role = Role::composite},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(slice_table));
 
 }  // namespace
 
-std::span<const OpRow> slice_rows() { return rows; }
+std::span<const OpRow> slice_rows() { return slice_table; }
 
 }  // namespace pxl

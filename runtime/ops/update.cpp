@@ -222,7 +222,7 @@ std::vector<Expr> expand_updater(Emitter& at, const OpArgs& args, std::string_vi
   return at.emit("adam_update", std::move(operands), {{"adamax", adamax}});
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow update_table[] = {
     scaled_add_row,
     in_place_form(scaled_add_row, {"scaled_add_", "ops.scaled_add_", "ScaledAddLhsInplace", "scaled_add__{0}"}),
     accumulator("accumulate_", "ops.var_updates.accumulate_", "Adds to an accumulator, in its dtype.", "t + f X",
@@ -363,10 +363,10 @@ constexpr OpRow rows[] = {
      .alias = 0,
      .tiles = tile_update},
 };
-static_assert(all_complete(rows));
+static_assert(all_complete(update_table));
 
 }  // namespace
 
-std::span<const OpRow> update_rows() { return rows; }
+std::span<const OpRow> update_rows() { return update_table; }
 
 }  // namespace pxl
