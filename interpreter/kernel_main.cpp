@@ -1,7 +1,6 @@
 // The kernel's process: `pxl kernel -f FILE` becomes it, so that the pxl command itself loads no network libraries.
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <xeus/xkernel.hpp>
@@ -12,6 +11,7 @@
 #include "interpreter/kernel/kernel.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/signals.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace {
 
@@ -25,7 +25,7 @@ void on_interrupt(int) { pxl::request_interrupt(); }
   } catch (const zmq::error_t&) {
     std::_Exit(0);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "pxl-kernel: %s\n", error.what());
+    pxl::print_err("pxl-kernel: {}\n", error.what());
   }
   std::_Exit(1);
 }
@@ -33,8 +33,9 @@ void on_interrupt(int) { pxl::request_interrupt(); }
 }  // namespace
 
 int main(int argc, char** argv) {
+  pxl::prepare_standard_streams();
   if (argc != 3 || std::string_view(argv[1]) != "-f") {
-    std::fputs("usage: pxl-kernel -f CONNECTION_FILE\n", stderr);
+    pxl::write_err("usage: pxl-kernel -f CONNECTION_FILE\n");
     return 2;
   }
   try {
@@ -48,7 +49,7 @@ int main(int argc, char** argv) {
                          nlohmann::json::object(), nlohmann::json::error_handler_t::replace);
     kernel.start();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "pxl-kernel: %s\n", error.what());
+    pxl::print_err("pxl-kernel: {}\n", error.what());
     return 1;
   }
   return 0;

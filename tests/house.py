@@ -37,6 +37,21 @@ def layering():
     return "\n".join(problems) or None
 
 
+# What writes to the standard streams, and throws or ends the process where they are closed or full.
+WRITES = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|puts|putchar|perror)\(|\bf(printf|puts|putc|write|flush)\([^;]*std(out|err)")
+
+
+def standard_streams():
+    problems = []
+    for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp"):
+        if path.stem == "standard_streams":
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if WRITES.search(line):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: use runtime/base/standard_streams.hpp: {line.strip()}")
+    return "\n".join(problems) or None
+
+
 def formatting():
     files = [str(f) for f in tracked("*.cpp", "*.hpp", "*.inc")]
     code, out, err = run(["clang-format-14", "--dry-run", "-Werror", *files])
@@ -70,6 +85,7 @@ def leftovers():
 
 def house_tests(tally, kinds):
     tally.add("house: data flows one way", layering())
+    tally.add("house: one place writes to the standard streams", standard_streams())
     tally.add("house: formatting", formatting())
     tally.add("house: nothing left over", leftovers())
     tally.add("house: docs/coverage.md", coverage.check())

@@ -6,6 +6,7 @@
 #include "interpreter/cli/json.hpp"
 #include "interpreter/cli/program.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace pxl::cli {
 
@@ -15,7 +16,7 @@ int check_one(const CommonFlags& flags, const Invocation& call, const std::strin
   const Checked checked = check_source(path, call);
   for (const Diagnostic& d : checked.result.errors) report(Error(d));
   if (!flags.quiet)
-    for (const std::string& what : checked.result.unchecked) fmt::print(stderr, "{}: not checked: {}\n", path, what);
+    for (const std::string& what : checked.result.unchecked) print_err("{}: not checked: {}\n", path, what);
   if (json) {
     Json programs = Json::array();
     for (const auto& ir : checked.result.irs) programs.push_back(ir->name());

@@ -6,12 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <new>
 #include <sstream>
 #include <system_error>
@@ -21,6 +19,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/signals.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl::cli {
@@ -49,10 +48,11 @@ const Command* const table[] = {
 // clang-format on
 
 bool json_output = false;
-std::string_view last_kind;  ///< of the errors that were reported
-int unwritten = 0;           ///< why standard output took no more; 0 where it took all
+std::string_view last_kind;    ///< of the errors that were reported
+bool told_unwritable = false;  ///< that standard output cannot be written
 
 Error unwritable(int reason) {
+  told_unwritable = true;
   return run_error(fmt::format("cannot write standard output: {}", std::strerror(reason))).as(codes::write);
 }
 
@@ -132,18 +132,18 @@ int dispatch(std::vector<std::string> arguments) {
     return repl_command.run(flags, arguments);
   }
   if (first == "--help" || first == "-h") {
-    fmt::print("{}", help_text());
+    write_out(help_text());
     return exit_ok;
   }
   if (first == "--version") {
-    fmt::print("pxl {} ({})\n", PXL_VERSION, LineEditor::backend());
+    print_out("pxl {} ({})\n", PXL_VERSION, LineEditor::backend());
     return exit_ok;
   }
   for (const Command* c : table) {
     if (first != c->name) continue;
     const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
     if (asks_for_help(*c, rest)) {
-      fmt::print("{}", help_text(*c));
+      write_out(help_text(*c));
       return exit_ok;
     }
     return c->run(flags, rest);
@@ -186,10 +186,6 @@ void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments)
   }
 }
 
-void note_unwritten(int reason) {
-  if (unwritten == 0) unwritten = reason;
-}
-
 bool use_json(const CommonFlags& flags, const Invocation& call) {
   json_output |= flags.json || call.has(json_flag.name);
   return json_output;
@@ -198,12 +194,11 @@ bool use_json(const CommonFlags& flags, const Invocation& call) {
 int report(const Error& error) {
   if (json_output)
     for (const Diagnostic& d : error.all()) emit(diagnostic_event(d));
-  std::fflush(stdout);
   const bool colour = colours();
-  for (const Diagnostic& d : error.all()) fmt::print(stderr, "{}", render(d, colour));
+  for (const Diagnostic& d : error.all()) write_err(render(d, colour));
   if (error.first().fault != Fault::usage && error.first().fault != Fault::internal) last_kind = code_of(error.first());
   if (error.first().fault == Fault::internal) {
-    fmt::print(stderr, "  this is a fault of pxl, not of the program: please report it with the text that caused it\n");
+    print_err("  this is a fault of pxl, not of the program: please report it with the text that caused it\n");
   }
   return status_of(error.first().fault);
 }
@@ -214,42 +209,57 @@ int guarded(const std::function<int()>& body) {
   } catch (const Error& e) {
     return report(e);
   } catch (const Interrupted&) {
-    std::fflush(stdout);
-    fmt::print(stderr, "interrupted\n");
+    print_err("interrupted\n");
     return exit_interrupted;
   } catch (const ExitRequest& e) {
     return e.code;
   } catch (const std::bad_alloc&) {
     return report(run_error("out of memory"));
-  } catch (const std::system_error& e) {
-    if (!std::ferror(stdout)) return report(Error(fmt::format("internal error: {}", e.what()), {}, Fault::internal));
-    note_unwritten(e.code().value());
-    return exit_failed;
   } catch (const std::exception& e) {
     return report(Error(fmt::format("internal error: {}", e.what()), {}, Fault::internal));
   }
 }
 
-int run_command_line(const std::vector<std::string>& arguments) {
+namespace {
+
+int run_and_report(const std::vector<std::string>& arguments) {
+  prepare_standard_streams();
   handle_interrupts(on_interrupt);
   signal(SIGPIPE, SIG_DFL);
   int status = guarded([&] { return dispatch(arguments); });
-  if (std::fflush(stdout) != 0) note_unwritten(errno);
-  if (unwritten != 0) {
-    report(unwritable(unwritten));
+  if (!flush_out()) {
+    if (!told_unwritable) report(unwritable(out_error()));
     if (status == exit_ok) status = exit_failed;
   }
   // Once, where somebody reads it who may not know what stands in the brackets.
   if (!last_kind.empty() && isatty(STDERR_FILENO))
-    fmt::print(stderr, "{}pxl explain {} tells more{}\n", colours() ? "\x1b[2m" : "", last_kind,
-               colours() ? "\x1b[0m" : "");
+    print_err("{}pxl explain {} tells more{}\n", colours() ? "\x1b[2m" : "", last_kind, colours() ? "\x1b[0m" : "");
   return status;
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& arguments) {
+  try {
+    return run_and_report(arguments);
+  } catch (...) {
+    // The message itself found no memory.
+    write_err("error: out of memory [memory]\n");
+    return exit_failed;
+  }
 }
 
 const SourceFile& read_source(const std::string& path) {
   std::string text;
   if (path == "-") {
-    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    char part[1 << 16];
+    for (ssize_t n = 0; (n = ::read(STDIN_FILENO, part, sizeof part)) != 0;) {
+      if (n > 0)
+        text.append(part, static_cast<size_t>(n));
+      else if (errno != EINTR)
+        throw Error(fmt::format("cannot read standard input: {}", std::strerror(errno)), {}, Fault::unreadable);
+      check_interrupt();
+    }
     return add_source("<stdin>", std::move(text));
   }
   // A directory opens, and then reads as if it were empty.
@@ -274,15 +284,10 @@ InterpreterOptions interpreter_options(const CommonFlags& flags) {
   options.out = [json = flags.json](std::string_view text) {
     if (json)
       emit({{"event", "output"}, {"text", text}});
-    else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
-      throw unwritable(errno);
+    else if (!write_out(text))
+      throw unwritable(out_error());
   };
-  options.err = [](std::string_view text) {
-    // What the script printed before comes first where both go to one place.
-    std::fflush(stdout);
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-  };
+  options.err = [](std::string_view text) { write_err(text); };
   options.quiet = flags.quiet;
   options.terminal = isatty(STDERR_FILENO);
   return options;

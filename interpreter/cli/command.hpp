@@ -93,9 +93,6 @@ constexpr Flag json_flag{"--json", "", "one JSON object a line on standard outpu
 /// Whether --json stands before or behind the command's name; from then on diagnostics are written as objects too.
 bool use_json(const CommonFlags& flags, const Invocation& call = {});
 
-/// Standard output took no more, errno saying why: the command says so at its end, and fails.
-void note_unwritten(int reason);
-
 /// Prints diagnostics to standard error (with colours on a terminal, unless NO_COLOR is set) and gives the status.
 int report(const Error& error);
 /// Runs `body`, turning every exception into a message and an exit status.

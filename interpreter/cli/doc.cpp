@@ -6,6 +6,7 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/doc_page.hpp"
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl::cli {
@@ -55,7 +56,7 @@ int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments
   }
   const std::string text = html ? doc_html(page) : doc_text(page);
   if (path == "-")
-    fmt::print("{}", text);
+    write_out(text);
   else
     write_file_atomically(path, text);
   return exit_ok;

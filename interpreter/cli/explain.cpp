@@ -9,6 +9,7 @@
 #include "interpreter/cli/json.hpp"
 #include "interpreter/tools/explain.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace pxl::cli {
 
@@ -34,7 +35,7 @@ int run_explain(const CommonFlags& common, const std::vector<std::string>& argum
     for (std::string_view code : codes::all) {
       std::string line(summary(explanation(code).value_or("")));
       std::replace(line.begin(), line.end(), '\n', ' ');
-      fmt::print("{:<15} {}\n", code, line);
+      print_out("{:<15} {}\n", code, line);
     }
     return exit_ok;
   }
@@ -48,7 +49,7 @@ int run_explain(const CommonFlags& common, const std::vector<std::string>& argum
     if (json)
       emit({{"event", "explanation"}, {"code", code}, {"text", *page}});
     else
-      fmt::print("{}{}", &code == &wanted.front() ? "" : "\n", explanation_text(code, columns()));
+      print_out("{}{}", &code == &wanted.front() ? "" : "\n", explanation_text(code, columns()));
   }
   return exit_ok;
 }

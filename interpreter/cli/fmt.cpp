@@ -8,6 +8,7 @@
 #include "interpreter/syntax/format.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace pxl::cli {
 
@@ -19,11 +20,11 @@ int format_one(const std::string& path, const Invocation& call, bool& changed) {
   const bool differs = text != source.text();
   changed |= differs;
   if (call.has("--diff")) {
-    if (differs) fmt::print("{}", unified_diff(source.text(), text, path, path + " (formatted)"));
+    if (differs) write_out(unified_diff(source.text(), text, path, path + " (formatted)"));
   } else if (call.has("--check")) {
-    if (differs) fmt::print("{}\n", path);
+    if (differs) print_out("{}\n", path);
   } else if (path == "-") {
-    fmt::print("{}", text);
+    write_out(text);
   } else if (differs) {
     write_file_atomically(path, text);
   }

@@ -10,6 +10,7 @@
 #include "interpreter/cli/program.hpp"
 #include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace pxl::cli {
 
@@ -87,7 +88,7 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
     if (format != "dot") text = draw(text, format);
   }
   if (path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    write_out(text);
   } else {
     write_file_atomically(path, text);
   }

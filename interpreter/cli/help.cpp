@@ -5,6 +5,7 @@
 
 #include "interpreter/cli/command.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl::cli {
@@ -14,14 +15,14 @@ namespace {
 int run_help(const CommonFlags&, const std::vector<std::string>& arguments) {
   const Invocation call = parse_flags(help_command, arguments);
   if (call.operands.empty()) {
-    fmt::print("{}", help_text());
+    write_out(help_text());
     return exit_ok;
   }
   const std::string& wanted = call.operands.front();
   std::vector<std::string> names;
   for (const Command* c : commands()) {
     if (c->name == wanted) {
-      fmt::print("{}", help_text(*c));
+      write_out(help_text(*c));
       return exit_ok;
     }
     names.emplace_back(c->name);
@@ -84,7 +85,7 @@ int run_man(const CommonFlags&, const std::vector<std::string>& arguments) {
   for (const ExitRow& row : exit_rows()) out += fmt::format(".TP\n{}\n{}\n", row.status, roff(row.doc));
   out += ".SH ENVIRONMENT\n";
   for (const auto& [name, doc] : environment_rows()) out += fmt::format(".TP\n.B {}\n{}\n", name, roff(doc));
-  fmt::print("{}", out);
+  write_out(out);
   return exit_ok;
 }
 
@@ -228,11 +229,11 @@ std::string fish() {
 int run_completions(const CommonFlags&, const std::vector<std::string>& arguments) {
   const std::string shell = parse_flags(completions_command, arguments, 1).operands.front();
   if (shell == "bash") {
-    fmt::print("{}", bash());
+    write_out(bash());
   } else if (shell == "zsh") {
-    fmt::print("{}", zsh());
+    write_out(zsh());
   } else if (shell == "fish") {
-    fmt::print("{}", fish());
+    write_out(fish());
   } else {
     throw Error(fmt::format("completions: `{}` is no shell that is known here", shell), {"bash, zsh and fish are"},
                 Fault::usage);

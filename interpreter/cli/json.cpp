@@ -1,9 +1,9 @@
 #include "interpreter/cli/json.hpp"
 
 #include <cerrno>
-#include <cstdio>
 
 #include "interpreter/cli/command.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace pxl::cli {
 
@@ -35,8 +35,8 @@ void put_place(Json& out, Span span) {
 void emit(const Json& object) {
   // What is no UTF-8 (a name of a file) is replaced.
   const std::string line = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  if (std::fwrite(line.data(), 1, line.size(), stdout) != line.size() || std::fflush(stdout) != 0)
-    note_unwritten(errno);
+  write_out(line);
+  flush_out();
 }
 
 Json diagnostic_event(const Diagnostic& d) {

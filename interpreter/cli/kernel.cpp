@@ -9,6 +9,7 @@
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/logo.hpp"
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace pxl::cli {
 
@@ -55,7 +56,7 @@ int install(const Invocation& call) {
   write_file_atomically((folder / "kernel.json").string(), description.dump(2) + "\n");
   for (const int size : {32, 64})
     write_file_atomically((folder / fmt::format("logo-{0}x{0}.png", size)).string(), logo_png(size));
-  fmt::print("{}\n", folder.string());
+  print_out("{}\n", folder.string());
   return exit_ok;
 }
 

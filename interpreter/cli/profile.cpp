@@ -9,6 +9,7 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/tiles/estimate.hpp"
 #include "runtime/tiles/report_json.hpp"
 
@@ -186,17 +187,17 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     case Format::trace: text = tiles::trace_text(runs); break;
   }
   if (output.empty()) {
-    fmt::print("{}", text);
+    write_out(text);
     return exit_ok;
   }
   write_file_atomically(output, text);
   if (json) {
-    fmt::print("{}", format == Format::json ? text : tiles::json_text(runs, against));
+    write_out(format == Format::json ? text : tiles::json_text(runs, against));
     return exit_ok;
   }
   if (format != Format::text)
-    fmt::print("{}", against.empty() ? summaries(runs, top) : tiles::difference_text(runs, against, top));
-  fmt::print("written to {}\n", output);
+    write_out(against.empty() ? summaries(runs, top) : tiles::difference_text(runs, against, top));
+  print_out("written to {}\n", output);
   return exit_ok;
 }
 

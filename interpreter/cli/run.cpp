@@ -7,6 +7,7 @@
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/execute/session.hpp"
 
 namespace pxl::cli {
@@ -51,7 +52,7 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   const std::vector<Interpreter::OptionInfo> declared = scan_options(*tree);
   for (const std::string& word : rest) {
     if (word == "--help" || word == "-h") {
-      fmt::print("{}", options_help(script, declared, script_doc(*tree)));
+      write_out(options_help(script, declared, script_doc(*tree)));
       return exit_ok;
     }
   }
@@ -89,7 +90,7 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
   const std::vector<std::string> files = program_files(test_command, call.operands);
   CommonFlags flags = common;
   flags.json = use_json(common, call);
-  FILE* const people = flags.json ? stderr : stdout;
+  const auto say = [&](const std::string& line) { flags.json ? write_err(line) : void(write_out(line)); };
   int passed = 0, failed = 0;
   for (const std::string& path : files) {
     const int status = guarded([&] {
@@ -101,21 +102,21 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
       bind_tool_builtins(interpreter);
       interpreter.run_file(tree);
       for (const Interpreter::TestOutcome& t : interpreter.tests) {
-        fmt::print(people, "{} {}: {}\n", t.passed ? "ok    " : "FAILED", path, t.title);
+        say(fmt::format("{} {}: {}\n", t.passed ? "ok    " : "FAILED", path, t.title));
         if (!t.passed) report(Error(t.failure));
         if (flags.json) emit({{"event", "test"}, {"file", path}, {"title", t.title}, {"passed", t.passed}});
         ++(t.passed ? passed : failed);
       }
-      if (interpreter.tests.empty()) fmt::print(people, "       {}: no test blocks\n", path);
+      if (interpreter.tests.empty()) say(fmt::format("       {}: no test blocks\n", path));
       return exit_ok;
     });
     if (status == exit_interrupted) return status;
     if (status != exit_ok) {
-      fmt::print(people, "FAILED {}: did not run to its end\n", path);
+      say(fmt::format("FAILED {}: did not run to its end\n", path));
       ++failed;
     }
   }
-  fmt::print(people, "{} passed, {} failed\n", passed, failed);
+  say(fmt::format("{} passed, {} failed\n", passed, failed));
   if (flags.json) emit({{"event", "summary"}, {"passed", passed}, {"failed", failed}});
   return failed == 0 ? exit_ok : exit_failed;
 }

@@ -9,6 +9,7 @@
 #include "interpreter/cli/json.hpp"
 #include "interpreter/cli/program.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/plan/plan.hpp"
 
@@ -53,11 +54,11 @@ void print_one(const Ir& ir, const Graph& graph, const Invocation& call, bool js
   if (call.has("--plan")) {
     const std::string text = print_plan(planner.plan(graph));
     json ? emit({{"event", "plan"}, {"program", ir.name()}, {"graph", graph.id()}, {"text", text}})
-         : fmt::print("{}", text);
+         : void(write_out(text));
   } else if (json) {
     emit_schedule(ir, graph);
   } else {
-    fmt::print("{}\n", print_schedule(graph));
+    print_out("{}\n", print_schedule(graph));
   }
 }
 
@@ -68,7 +69,7 @@ int run_schedule(const CommonFlags& common, const std::vector<std::string>& argu
   std::vector<std::string> names;
   bool found = !call.has("--graph");
   for (const auto& ir : programs.irs) {
-    if (!json && programs.irs.size() > 1) fmt::print("Program : {}\n", ir->name());
+    if (!json && programs.irs.size() > 1) print_out("Program : {}\n", ir->name());
     Planner planner;
     for (const auto& graph : ir->graphs()) {
       const std::string shown = graph->is_main() ? "main" : graph->id();

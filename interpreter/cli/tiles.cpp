@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/cli/command.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/tiles/published.hpp"
 
 namespace pxl::cli {
@@ -13,7 +14,7 @@ int run_validate_model(const CommonFlags&, const std::vector<std::string>& argum
   if (!call.operands.empty())
     throw Error(fmt::format("validate-model: unexpected argument `{}`", call.operands.front()),
                 {"usage: pxl validate-model [--points]"}, Fault::usage);
-  fmt::print("{}", tiles::validation_text(call.has("--points")));
+  write_out(tiles::validation_text(call.has("--points")));
   return exit_ok;
 }
 

@@ -16,6 +16,7 @@
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/source.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace pxl {
 namespace {
@@ -42,8 +43,8 @@ struct InterruptibleReads {
 };
 
 LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
-  std::fwrite(prompt.data(), 1, prompt.size(), stdout);
-  std::fflush(stdout);
+  write_out(prompt);
+  flush_out();
   line.clear();
   const InterruptibleReads guard;
   for (;;) {
@@ -127,7 +128,7 @@ Tab tab(const std::string& line, size_t cursor) {
 
 void list(const Completions& found) {
   const int width = LineEditor::size().first;
-  std::fputc('\n', stdout);
+  write_out("\n");
   int longest = 0;
   for (const Completion& c : found.items) longest = std::max(longest, display_width(c.text));
   if (found.items.size() <= 12) {
@@ -136,7 +137,7 @@ void list(const Completions& found) {
       const auto most = static_cast<size_t>(std::max(width - 1, 8));
       if (line.size() > most) line.resize(most);
       while (!line.empty() && line.back() == ' ') line.pop_back();
-      std::printf("%s\n", line.c_str());
+      write_out(line + "\n");
     }
   } else {
     const int column = longest + 2, columns = std::max(1, width / column);
@@ -148,10 +149,10 @@ void list(const Completions& found) {
         line += t + std::string(static_cast<size_t>(column - display_width(t)), ' ');
       }
       while (!line.empty() && line.back() == ' ') line.pop_back();
-      std::printf("%s\n", line.c_str());
+      write_out(line + "\n");
     }
   }
-  std::fflush(stdout);
+  flush_out();
 }
 
 }  // namespace line_backend

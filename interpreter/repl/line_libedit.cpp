@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <clocale>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "interpreter/repl/line_backend.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl::line_backend {
@@ -45,7 +45,7 @@ int read_byte() {
     if (resized) {
       resized = 0;
       // What the terminal made of the rows is unknown: the line is drawn anew from here.
-      std::fputs("\r\x1b[J", stdout);
+      write_out("\r\x1b[J");
       el_resize(editor);
       el_set(editor, EL_REFRESH);
     }
@@ -139,13 +139,13 @@ bool read(const std::string& prompt, std::string& line) {
   action.sa_handler = on_resize;
   sigemptyset(&action.sa_mask);
   sigaction(SIGWINCH, &action, &old);
-  std::fputs("\x1b[?2004h", stdout);
+  write_out("\x1b[?2004h");
   // Before the prompt stands there: keys that come right behind it are not the terminal's to echo.
   el_set(editor, EL_PREP_TERM, 1);
   int n = 0;
   const wchar_t* got = el_wgets(editor, &n);
-  std::fputs("\x1b[?2004l\r", stdout);
-  std::fflush(stdout);
+  write_out("\x1b[?2004l\r");
+  flush_out();
   sigaction(SIGWINCH, &old, nullptr);
   if (!got || n <= 0) return false;
   line = narrow(got, got + n);

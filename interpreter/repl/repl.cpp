@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 
 #include "interpreter/elaborate/graphs.hpp"
@@ -12,6 +11,7 @@
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace pxl {
 namespace {
@@ -35,11 +35,8 @@ struct OwnInterrupts {
 
 EngineOptions engine_options(bool quiet) {
   EngineOptions o;
-  o.out = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
-  o.err = [](std::string_view text) {
-    std::fflush(stdout);
-    std::fwrite(text.data(), 1, text.size(), stderr);
-  };
+  o.out = [](std::string_view text) { write_out(text); };
+  o.err = [](std::string_view text) { write_err(text); };
   o.quiet = quiet;
   o.terminal = isatty(STDERR_FILENO);
   return o;
@@ -90,14 +87,14 @@ Repl::Repl(const ReplOptions& options)
       editor_(!terminal_) {}
 
 void Repl::print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!text.empty() && text.back() != '\n') std::fputc('\n', stdout);
-  std::fflush(stdout);
+  write_out(text);
+  if (!text.empty() && text.back() != '\n') write_out("\n");
+  flush_out();
 }
 void Repl::print_schedule(std::string_view text) { print(colour_ ? colour_schedule(text) : std::string(text)); }
 void Repl::complain(std::string_view text) {
-  std::fflush(stdout);
-  fmt::print(stderr, "{}{}\n", colour_ ? styled("error: ", "1;31") : "error: ", text);
+  flush_out();
+  print_err("{}{}\n", colour_ ? styled("error: ", "1;31") : "error: ", text);
 }
 
 std::string Repl::prompt(std::string_view text) const {
@@ -105,14 +102,14 @@ std::string Repl::prompt(std::string_view text) const {
 }
 
 void Repl::report(const Outcome& o) {
-  std::fflush(stdout);
-  for (const Diagnostic& d : o.diagnostics) fmt::print(stderr, "{}", render(d, colour_));
+  flush_out();
+  for (const Diagnostic& d : o.diagnostics) write_err(render(d, colour_));
   if (!o.diagnostics.empty()) last_error = code_of(o.diagnostics.front());
   // A script that is fed to it has failed where an input did, though the others ran.
   if (!terminal_ && (o.kind == Outcome::Kind::failed || o.kind == Outcome::Kind::interrupted)) status_ = 1;
   if (o.kind == Outcome::Kind::interrupted) {
-    fmt::print(stderr, "\ninterrupted: {}\n",
-               o.kept ? "what had been computed so far is kept" : "the input is taken back, its graphs too");
+    print_err("\ninterrupted: {}\n",
+              o.kept ? "what had been computed so far is kept" : "the input is taken back, its graphs too");
   }
   if (o.kind == Outcome::Kind::exited) {
     done = true;
@@ -140,8 +137,8 @@ void Repl::handle(const std::string& given) {
   try {
     run_command(*this, asked ? "help " + *asked : std::string(line.substr(1)));
   } catch (const Error& e) {
-    std::fflush(stdout);
-    for (const Diagnostic& d : e.all()) fmt::print(stderr, "{}", render(d, colour_));
+    flush_out();
+    for (const Diagnostic& d : e.all()) write_err(render(d, colour_));
   } catch (const Interrupted&) {
     complain("interrupted");
   } catch (const std::exception& e) {
@@ -168,9 +165,8 @@ void Repl::echo(std::string_view line) const {
   if (!colour_ || line.empty() || line.find('\n') != line.npos || line[0] == ':') return;
   const int used = (static_cast<int>(first_prompt.size()) + display_width(line)) / columns + 1;
   if (used >= rows) return;
-  fmt::print("\x1b[{}A\r{}{}\x1b[K\n", used, prompt(pending_.empty() ? first_prompt : next_prompt),
-             colour_source(line));
-  std::fflush(stdout);
+  print_out("\x1b[{}A\r{}{}\x1b[K\n", used, prompt(pending_.empty() ? first_prompt : next_prompt), colour_source(line));
+  flush_out();
 }
 
 int Repl::run() {
@@ -198,7 +194,7 @@ int Repl::run() {
     if (got == LineEditor::Result::end) {
       if (pending_.empty()) {
         if (terminal_) print("");
-        if (terminal_) std::fputc('\n', stdout);
+        if (terminal_) write_out("\n");
         break;
       }
       if (!terminal_) {
@@ -207,7 +203,7 @@ int Repl::run() {
         break;
       }
       print("");
-      std::fputc('\n', stdout);
+      write_out("\n");
       pending_.clear();
       continue;
     }

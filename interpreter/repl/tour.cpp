@@ -4,6 +4,7 @@
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace pxl {
 namespace {
@@ -42,7 +43,7 @@ constexpr Stop stops[] = {
 
 void command_tour(Repl& repl, std::string_view) {
   EngineOptions options;
-  options.out = [&](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  options.out = [&](std::string_view text) { write_out(text); };
   Engine engine(std::move(options));
   repl.print(fmt::format(
       "{} stops, in a session of its own. Enter runs what is shown; try something else instead at any stop; q leaves.",

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/checkpoint.hpp"
 #include "runtime/execute/program.hpp"
@@ -210,7 +211,7 @@ Session::Session(std::shared_ptr<Ir> ir, std::string device)
   if (profiling_asked()) start_profiling();
 }
 Session::~Session() {
-  if (profiling_asked() && state_->program.profile().on()) fmt::print(stderr, "{}", profile());
+  if (profiling_asked() && state_->program.profile().on()) write_err(profile());
 }
 
 void Session::profile_all() { profiling_asked() = true; }

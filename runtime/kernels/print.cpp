@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <vector>
 
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -92,9 +92,7 @@ Kernel print_kernel(const TensorSpec& t, const PrintFormat& format, bool prints)
     if (prints) {
       Array array(t.dtype, t.shape);
       if (bytes != 0) std::memcpy(array.mutable_raw(), b.in[0], bytes);
-      const std::string text = print_text(array, format);
-      std::fwrite(text.data(), 1, text.size(), stderr);
-      std::fflush(stderr);
+      write_err(print_text(array, format));
     }
     if (bytes != 0 && b.in[0] != b.out[0]) std::memmove(b.out[0], b.in[0], bytes);
   };

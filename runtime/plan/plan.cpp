@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/plan/storage.hpp"
@@ -272,7 +273,7 @@ Plan Planner::make(const Request& request) {
   }
   plan.step_count += static_cast<int64_t>(plan.prologue.size() + plan.epilogue.size());
   place_in_arena(plan);
-  if (options_.prints("plan")) fmt::print(stderr, "{}", print_plan(plan));
+  if (options_.prints("plan")) write_err(print_plan(plan));
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/plan/fuse.hpp"
 
@@ -129,7 +130,7 @@ void transform_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>&
       transform.apply(context);
       std::erase_if(nodes, [](const Node& node) { return !node.op; });
     }
-    if (options.prints(transform.name)) fmt::print(stderr, "after {}:\n{}", transform.name, print_nodes(nodes));
+    if (options.prints(transform.name)) print_err("after {}:\n{}", transform.name, print_nodes(nodes));
   }
 }
 

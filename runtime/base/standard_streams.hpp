@@ -1,0 +1,36 @@
+// Standard output and standard error of the process. Every write goes through the functions below: none throws, and a
+// stream that is closed or full ends no process. tests/house.py checks that no other file writes to them.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+namespace pxl {
+
+/// Call first in main. Occupies the descriptors 0 to 2 where they are closed, in such a way that reading and writing
+/// them still fails: a file that is opened later must not become standard error. A file that grows beyond the process's
+/// limit (SIGXFSZ) is from then on an error of the write (EFBIG).
+void prepare_standard_streams() noexcept;
+
+/// Writes to standard output, which is buffered. False where it is known that the text is lost.
+bool write_out(std::string_view text) noexcept;
+/// Writes out what is buffered. False if a text was lost, now or before.
+bool flush_out() noexcept;
+/// The system's reason (errno) of the first write to standard output that failed; 0 if none did.
+int out_error() noexcept;
+
+/// Writes to standard error, after what was written to standard output before. What cannot be written is dropped.
+void write_err(std::string_view text) noexcept;
+
+template <class... T>
+bool print_out(fmt::format_string<T...> format, T&&... values) {
+  return write_out(fmt::format(format, std::forward<T>(values)...));
+}
+template <class... T>
+void print_err(fmt::format_string<T...> format, T&&... values) {
+  write_err(fmt::format(format, std::forward<T>(values)...));
+}
+
+}  // namespace pxl
