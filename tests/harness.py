@@ -41,9 +41,28 @@ def run(command, timeout=120, env=None, cwd=ROOT, stdin=""):
         return None, text(late.stdout), text(late.stderr) + f"\ntimed out after {timeout} s"
 
 
+# Seconds of each test that ran in parallel with others, and of each kind.
+durations = {}
+kinds = {}
+
+
+def timed(job):
+    start = time.monotonic()
+    result = job[1]()
+    durations[str(job[0])] = time.monotonic() - start
+    return job[0], result
+
+
 def parallel(jobs, workers):
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(lambda job: (job[0], job[1]()), jobs)
+        yield from pool.map(timed, jobs)
+
+
+def print_slowest(count=10):
+    def listed(title, times):
+        print(title + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in times))
+    listed("slowest kinds: ", sorted(kinds.items(), key=lambda item: -item[1])[:count])
+    listed("slowest tests: ", sorted(durations.items(), key=lambda item: -item[1])[:count])
 
 
 def shared_folder(name):
@@ -60,5 +79,14 @@ def mnist_folder():
     return None
 
 
+stages = []
+
+
 def stage(name):
+    """Begins a part of the run, and ends the one before it."""
+    now = time.monotonic()
+    if stages:
+        last, began = stages[-1]
+        kinds[last] = kinds.get(last, 0) + now - began
+    stages.append((name, now))
     print(f"== {name} [{time.strftime('%H:%M:%S')}]", flush=True)

@@ -22,9 +22,10 @@ import model
 import mutants
 import page
 import repl
+import separate
 import stdlib
 import training
-from harness import ROOT, TESTS, Tally, parallel, run, stage
+from harness import ROOT, TESTS, Tally, parallel, print_slowest, run, stage
 
 # (kind, what it runs), in the order in which they run; a kind may have several rows. Each gets the tested build's `pxl`,
 # the tally, and the options.
@@ -78,7 +79,8 @@ def on_preset(preset, tally):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="also sanitizers, clang and clang-tidy")
-    parser.add_argument("--sanitize", action="store_true", help="also unit, lang and golden with sanitizers")
+    parser.add_argument("--sanitize", action="store_true", help="also each source file by itself through clang, and "
+                        "unit, lang and golden with sanitizers")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
     parser.add_argument("--only", default=",".join(dict(KINDS)), help="kinds, comma separated (default: %(default)s)")
     parser.add_argument("--build", default="build/release", help="build tree")
@@ -92,12 +94,15 @@ def main():
             stage(kind)
             body(ROOT / options.build / "pxl", tally, options)
     if options.sanitize or options.all:
+        stage("separate")
+        separate.separate_tests(tally)
         on_preset("asan", tally)
     if options.all:
         on_preset("clang", tally)
         stage("tidy")
         tally.add("house: clang-tidy", house.tidy_test(ROOT / "build/clang"))
     stage("done")
+    print_slowest()
     print(f"{tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
     return 1 if tally.failed or not tally.passed else 0
 
