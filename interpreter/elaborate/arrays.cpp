@@ -65,13 +65,13 @@ std::optional<Value> ArrayObject::member(Interpreter& in, std::string_view name)
   if (name == "T") return op_by_name(in, "transpose", {Value(value)});
   const Array copy = value;
   if (name == "tolist") {
-    return make_method("tolist", [copy](Interpreter&, const Arguments& args) -> Value {
+    return make_method(no_effects, "tolist", [copy](Interpreter&, const Arguments& args) -> Value {
       ArgReader("tolist", args, {});
       return nested_list(copy);
     });
   }
   if (name == "item") {
-    return make_method("item", [copy](Interpreter&, const Arguments& args) -> Value {
+    return make_method(no_effects, "item", [copy](Interpreter&, const Arguments& args) -> Value {
       ArgReader("item", args, {});
       if (copy.size() != 1) {
         throw run_error(fmt::format("item: the array has {} elements, not one", copy.size()));
@@ -80,12 +80,12 @@ std::optional<Value> ArrayObject::member(Interpreter& in, std::string_view name)
     });
   }
   if (name == "astype") {
-    return make_method("astype", [copy](Interpreter& inner, const Arguments& args) -> Value {
+    return make_method(no_effects, "astype", [copy](Interpreter& inner, const Arguments& args) -> Value {
       return copy.cast(inner.to_dtype(ArgReader("astype", args, {"dtype"}).value("dtype"), "astype"));
     });
   }
   if (name == "copy") {
-    return make_method("copy", [copy](Interpreter&, const Arguments& args) -> Value {
+    return make_method(no_effects, "copy", [copy](Interpreter&, const Arguments& args) -> Value {
       ArgReader("copy", args, {});
       return copy.clone();
     });

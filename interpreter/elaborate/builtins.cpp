@@ -256,6 +256,7 @@ Value isinstance(Interpreter&, const Arguments& args) {
 Value environment(Interpreter&, const Arguments& args) {
   ArgReader a("env", args, {"name", "default"});
   const std::string name = a.string("name");
+  require_effect(Effect::reads_environment);
   // getenv would read a name up to the NUL that ends it and answer for another variable.
   const char* value = name.find('\0') == name.npos ? std::getenv(name.c_str()) : nullptr;
   return value ? Value(std::string(value)) : a.value_or("default", Value());
@@ -270,56 +271,62 @@ Value time_now(Interpreter&, const Arguments& args) {
 }  // namespace
 
 void bind_core_builtins(Interpreter&, Scope& p) {
-  define(p, "print", "print(*values, sep = \" \", end = \"\\n\")", "Writes values as text.", print);
-  define(p, "len", "len(x)", "Number of elements.", [](Interpreter& in, const Arguments& args) -> Value {
+  define(p, Effect::prints, "print", "print(*values, sep = \" \", end = \"\\n\")", "Writes values as text.", print);
+  define(p, no_effects, "len", "len(x)", "Number of elements.", [](Interpreter& in, const Arguments& args) -> Value {
     return in.length(ArgReader("len", args, {"x"}).value("x"));
   });
-  define(p, "range", "range(start, stop = none, step = 1)", "Ints from start to stop, without stop.", range);
-  define(p, "enumerate", "enumerate(items, start = 0)", "Pairs of a counter and an element.", enumerate);
-  define(p, "zip", "zip(*iterables, strict = false)", "Tuples of elements side by side.", zip);
-  define(p, "map", "map(function, *iterables)", "The function of every element, as they are asked for.", map);
-  define(p, "filter", "filter(function, items)", "Elements for which the function gives true.", filter);
-  define(p, "sorted", "sorted(items, key = none, reverse = false)", "A sorted list; equal elements keep their order.",
-         sorted);
-  define(p, "reversed", "reversed(items)", "A list in reverse order.", reversed);
-  define(p, "list", "list(items = [])", "A list of the elements.", to_list);
-  define(p, "tuple", "tuple(items = [])", "A tuple of the elements.", to_tuple);
-  define(p, "dict", "dict(pairs = [], **entries)", "A dict of pairs or of names.", to_dict);
-  define(p, "int", "int(x = 0, base = 10)", "An int: floats are truncated, strings parsed.", to_int);
-  define(p, "float", "float(x = 0.0)", "A float of a number, a string or an array of one element.", as_float);
-  define(p, "str", "str(x = \"\")", "The text that print shows.", [](Interpreter& in, const Arguments& args) -> Value {
-    return in.str(ArgReader("str", args, {"x"}).value_or("x", Value("")));
-  });
-  define(p, "repr", "repr(x)", "The text that shows a value inside containers.",
+  define(p, no_effects, "range", "range(start, stop = none, step = 1)", "Ints from start to stop, without stop.",
+         range);
+  define(p, no_effects, "enumerate", "enumerate(items, start = 0)", "Pairs of a counter and an element.", enumerate);
+  define(p, no_effects, "zip", "zip(*iterables, strict = false)", "Tuples of elements side by side.", zip);
+  define(p, no_effects, "map", "map(function, *iterables)", "The function of every element, as they are asked for.",
+         map);
+  define(p, no_effects, "filter", "filter(function, items)", "Elements for which the function gives true.", filter);
+  define(p, no_effects, "sorted", "sorted(items, key = none, reverse = false)",
+         "A sorted list; equal elements keep their order.", sorted);
+  define(p, no_effects, "reversed", "reversed(items)", "A list in reverse order.", reversed);
+  define(p, no_effects, "list", "list(items = [])", "A list of the elements.", to_list);
+  define(p, no_effects, "tuple", "tuple(items = [])", "A tuple of the elements.", to_tuple);
+  define(p, no_effects, "dict", "dict(pairs = [], **entries)", "A dict of pairs or of names.", to_dict);
+  define(p, no_effects, "int", "int(x = 0, base = 10)", "An int: floats are truncated, strings parsed.", to_int);
+  define(p, no_effects, "float", "float(x = 0.0)", "A float of a number, a string or an array of one element.",
+         as_float);
+  define(p, no_effects, "str", "str(x = \"\")", "The text that print shows.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           return in.str(ArgReader("str", args, {"x"}).value_or("x", Value("")));
+         });
+  define(p, no_effects, "repr", "repr(x)", "The text that shows a value inside containers.",
          [](Interpreter& in, const Arguments& args) -> Value {
            return in.repr(ArgReader("repr", args, {"x"}).value("x"));
          });
   p.bind("bool", std::make_shared<DTypeObject>(DType::boolean));
-  define(p, "type", "type(x)", "The name of a value's type.", [](Interpreter&, const Arguments& args) -> Value {
-    return ArgReader("type", args, {"x"}).value("x").type_name();
-  });
-  define(p, "isinstance", "isinstance(x, type)", "Whether a value is of a type, or of one of several.", isinstance);
-  define(p, "any", "any(items)", "Whether some element is true.",
+  define(p, no_effects, "type", "type(x)", "The name of a value's type.",
+         [](Interpreter&, const Arguments& args) -> Value {
+           return ArgReader("type", args, {"x"}).value("x").type_name();
+         });
+  define(p, no_effects, "isinstance", "isinstance(x, type)", "Whether a value is of a type, or of one of several.",
+         isinstance);
+  define(p, no_effects, "any", "any(items)", "Whether some element is true.",
          [](Interpreter& in, const Arguments& args) { return any_or_all(in, args, true); });
-  define(p, "all", "all(items)", "Whether all elements are true.",
+  define(p, no_effects, "all", "all(items)", "Whether all elements are true.",
          [](Interpreter& in, const Arguments& args) { return any_or_all(in, args, false); });
-  define(p, "time", "time()", "Seconds since 1970.", time_now);
-  define(p, "env", "env(name, default = none)",
+  define(p, Effect::time, "time", "time()", "Seconds since 1970.", time_now);
+  define(p, Effect::reads_environment, "env", "env(name, default = none)",
          "The value of an environment variable, or the default where it is unset.", environment);
-  define(p, "exit", "exit(code = 0)", "Ends the script.", [](Interpreter&, const Arguments& args) -> Value {
+  define(p, no_effects, "exit", "exit(code = 0)", "Ends the script.", [](Interpreter&, const Arguments& args) -> Value {
     throw ExitRequest{static_cast<int>(ArgReader("exit", args, {"code"}).integer_or("code", 0) & 255)};
   });
-  define(p, "expect_error", "expect_error(text)", "Context: its block must fail with an error that holds the text.",
-         [](Interpreter&, const Arguments& args) {
+  define(p, no_effects, "expect_error", "expect_error(text)",
+         "Context: its block must fail with an error that holds the text.", [](Interpreter&, const Arguments& args) {
            return expect_error_context(ArgReader("expect_error", args, {"text"}).string("text"));
          });
-  define(p, "hasattr", "hasattr(x, name)", "Whether a value has a member of that name.",
+  define(p, no_effects, "hasattr", "hasattr(x, name)", "Whether a value has a member of that name.",
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a("hasattr", args, {"x", "name"});
            const Value v = a.value("x");
            return v.is_object() && v.object()->member(in, a.string("name")).has_value();
          });
-  define(p, "getattr", "getattr(x, name, default)",
+  define(p, no_effects, "getattr", "getattr(x, name, default)",
          "A value's member of that name; without one, the default where it is given.",
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a("getattr", args, {"x", "name", "default"});

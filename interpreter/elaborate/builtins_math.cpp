@@ -185,19 +185,20 @@ Value divmod(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_math_builtins(Scope& p) {
-  define(p, "sum", "sum(items, axis = none, keepdims = false)", "The sum of a list, an array or a tensor.", total_of);
-  define(p, "max", "max(items, axis = none, keepdims = false)",
+  define(p, no_effects, "sum", "sum(items, axis = none, keepdims = false)", "The sum of a list, an array or a tensor.",
+         total_of);
+  define(p, no_effects, "max", "max(items, axis = none, keepdims = false)",
          "The largest of a list, of several numbers, or along axes.",
          [](Interpreter& in, const Arguments& args) { return extreme(in, args, true); });
-  define(p, "min", "min(items, axis = none, keepdims = false)",
+  define(p, no_effects, "min", "min(items, axis = none, keepdims = false)",
          "The smallest of a list, of several numbers, or along axes.",
          [](Interpreter& in, const Arguments& args) { return extreme(in, args, false); });
-  define(p, "abs", "abs(x)", "Magnitude.", absolute);
-  define(p, "round", "round(x, digits = none)", "Rounded, halves to even; without digits a number becomes an int.",
-         round_number);
-  define(p, "pow", "pow(base, exponent)", "base ** exponent.", power);
-  define(p, "divmod", "divmod(a, b)", "(a // b, a % b)", divmod);
-  define(p, "allclose", "allclose(a, b, rtol = 1e-5, atol = 1e-8, equal_nan = false)",
+  define(p, no_effects, "abs", "abs(x)", "Magnitude.", absolute);
+  define(p, no_effects, "round", "round(x, digits = none)",
+         "Rounded, halves to even; without digits a number becomes an int.", round_number);
+  define(p, no_effects, "pow", "pow(base, exponent)", "base ** exponent.", power);
+  define(p, no_effects, "divmod", "divmod(a, b)", "(a // b, a % b)", divmod);
+  define(p, no_effects, "allclose", "allclose(a, b, rtol = 1e-5, atol = 1e-8, equal_nan = false)",
          "Whether |a - b| <= atol + rtol |b| for all elements.", allclose);
   p.bind("pi", std::numbers::pi);
   p.bind("inf", std::numeric_limits<double>::infinity());

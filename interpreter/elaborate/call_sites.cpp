@@ -125,36 +125,39 @@ std::optional<Value> CallInfoObject::member(Interpreter&, std::string_view name)
   }
   if (name == "op") return Value(std::make_shared<OpObject>(ir, op));
   if (name == "backward")
-    return make_method("backward", [self](Interpreter& i, Arguments args) { return backward(i, self, args); });
+    return make_method(no_effects, "backward",
+                       [self](Interpreter& i, Arguments args) { return backward(i, self, args); });
   if (name == "parent_input" || name == "parent_output")
-    return make_method(std::string(name), [self, title = std::string(name)](Interpreter&, Arguments args) -> Value {
-      ArgReader a(title, args, {"index"});
-      const auto& list = title == "parent_input" ? self->op->inputs : self->op->outputs;
-      const int64_t i = a.integer("index"), n = static_cast<int64_t>(list.size());
-      if (i < 0 || i >= n)
-        throw Error(fmt::format("{} {} is out of range: the call has {}", title, i, n)).as(codes::graph_inputs);
-      return tensor_value(self->ir, list[static_cast<size_t>(i)]);
-    });
+    return make_method(
+        no_effects, std::string(name), [self, title = std::string(name)](Interpreter&, Arguments args) -> Value {
+          ArgReader a(title, args, {"index"});
+          const auto& list = title == "parent_input" ? self->op->inputs : self->op->outputs;
+          const int64_t i = a.integer("index"), n = static_cast<int64_t>(list.size());
+          if (i < 0 || i >= n)
+            throw Error(fmt::format("{} {} is out of range: the call has {}", title, i, n)).as(codes::graph_inputs);
+          return tensor_value(self->ir, list[static_cast<size_t>(i)]);
+        });
   if (name == "graph_to_parent")
-    return make_method("graph_to_parent", [self](Interpreter&, Arguments args) -> Value {
+    return make_method(no_effects, "graph_to_parent", [self](Interpreter&, Arguments args) -> Value {
       ArgReader a("graph_to_parent", args, {"tensor"});
       return tensor_value(self->ir, graph_to_parent(*self->op, tensor_argument(a, "tensor", "graph_to_parent")));
     });
   if (name == "parent_to_graph")
-    return make_method("parent_to_graph", [self](Interpreter&, Arguments args) -> Value {
+    return make_method(no_effects, "parent_to_graph", [self](Interpreter&, Arguments args) -> Value {
       ArgReader a("parent_to_graph", args, {"tensor", "then_branch"});
       Tensor* t = tensor_argument(a, "tensor", "parent_to_graph");
       return tensor_value(self->ir, parent_to_graph(*self->op, t, which_of(*self->op, a)));
     });
   if (name == "parent_to_graph_input_index" || name == "graph_to_parent_input_index" ||
       name == "parent_to_graph_output_index" || name == "graph_to_parent_output_index")
-    return make_method(std::string(name), [self, title = std::string(name)](Interpreter&, Arguments args) -> Value {
-      ArgReader a(title, args, {"index", "then_branch"});
-      const bool input = title.find("input") != std::string::npos;
-      return mapped_index(*self->op, which_of(*self->op, a), a.integer("index"), input, title[0] == 'g', title);
-    });
+    return make_method(
+        no_effects, std::string(name), [self, title = std::string(name)](Interpreter&, Arguments args) -> Value {
+          ArgReader a(title, args, {"index", "then_branch"});
+          const bool input = title.find("input") != std::string::npos;
+          return mapped_index(*self->op, which_of(*self->op, a), a.integer("index"), input, title[0] == 'g', title);
+        });
   if (name == "set_parent_input_modified")
-    return make_method("set_parent_input_modified", [self](Interpreter&, Arguments args) -> Value {
+    return make_method(no_effects, "set_parent_input_modified", [self](Interpreter&, Arguments args) -> Value {
       ArgReader a("set_parent_input_modified", args, {"tensor"});
       Tensor* t = tensor_argument(a, "tensor", "set_parent_input_modified");
       if (self->ir->frozen)

@@ -81,10 +81,6 @@ bool all_default(const ProgramObject& p, std::string& missing) {
 
 }  // namespace
 
-void needs_run(const Interpreter& in) {
-  if (in.checking) throw Unevaluated{};
-}
-
 void needs_known(const Value& v) {
   if (v.as<UnknownObject>()) throw Unevaluated{};
 }
@@ -120,6 +116,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   c.observe = std::move(observe);
   CheckResult result;
   in.checking = &c;
+  const EffectScope effects(look_effects);
   in.begin_file(tree);
   Activation a;
   a.scope = in.file_scope();

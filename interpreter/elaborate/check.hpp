@@ -13,10 +13,6 @@
 
 namespace pxl {
 
-/// Thrown while checking where a value is needed that only a run gives. No std::exception, so that nothing takes it
-/// for an error.
-struct Unevaluated {};
-
 /// What a check collects; Interpreter::checking points at it while one is on.
 struct Checking {
   std::vector<Diagnostic> errors;
@@ -28,8 +24,6 @@ struct Checking {
   std::function<void(const Span& name, const Value& value)> observe;
 };
 
-/// Where running is meant (sessions, files, data sets): throws Unevaluated in a check.
-void needs_run(const Interpreter& in);
 void needs_known(const Value& v);
 /// The value of a name or field as a check may use it: throws Unevaluated where it is unknown.
 inline const Value& known(const Interpreter& in, const Value& v) {

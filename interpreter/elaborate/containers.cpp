@@ -14,13 +14,21 @@ namespace pxl {
 
 Value make_list(std::vector<Value> items) { return std::make_shared<ListObject>(std::move(items)); }
 Value make_tuple(std::vector<Value> items) { return std::make_shared<TupleObject>(std::move(items)); }
-Value make_method(std::string name, BuiltinObject::Body body) {
-  return std::make_shared<BuiltinObject>(std::move(name), "", "", std::move(body));
+Value make_method(Effects effects, std::string name, BuiltinObject::Body body, BuiltinObject::Body look) {
+  return std::make_shared<BuiltinObject>(effects, std::move(name), "", "", std::move(body), std::move(look));
 }
 std::string BuiltinObject::repr(Interpreter&) { return "<function " + name + ">"; }
 
-void define(Scope& scope, std::string name, std::string signature, std::string doc, BuiltinObject::Body body) {
-  Value f = std::make_shared<BuiltinObject>(name, std::move(signature), std::move(doc), std::move(body));
+Value BuiltinObject::refused(Interpreter& in, Arguments args) {
+  if (look) return look(in, std::move(args));
+  if (effects.within(Effect::prints)) return {};
+  throw Unevaluated{};
+}
+
+void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
+            BuiltinObject::Body body, BuiltinObject::Body look) {
+  Value f = std::make_shared<BuiltinObject>(effects, name, std::move(signature), std::move(doc), std::move(body),
+                                            std::move(look));
   scope.bind(name, std::move(f));
 }
 
@@ -135,7 +143,7 @@ std::optional<Value> DictObject::member(Interpreter&, std::string_view name) {
   auto self = std::static_pointer_cast<DictObject>(shared_from_this());
   const std::string n(name);
   if (n == "keys" || n == "values" || n == "items") {
-    return make_method(n, [self, n](Interpreter&, const Arguments& args) -> Value {
+    return make_method(no_effects, n, [self, n](Interpreter&, const Arguments& args) -> Value {
       ArgReader a(n, args, {});
       std::vector<Value> out;
       for (auto& [k, v] : self->items) out.push_back(n == "keys" ? k : n == "values" ? v : make_tuple({k, v}));
@@ -143,7 +151,7 @@ std::optional<Value> DictObject::member(Interpreter&, std::string_view name) {
     });
   }
   if (n == "get" || n == "setdefault") {
-    return make_method(n, [self, n](Interpreter&, const Arguments& args) -> Value {
+    return make_method(no_effects, n, [self, n](Interpreter&, const Arguments& args) -> Value {
       ArgReader a(n, args, {"key", "default"});
       const Value key = a.value("key");
       if (const Value* v = self->find(key)) return *v;
@@ -153,7 +161,7 @@ std::optional<Value> DictObject::member(Interpreter&, std::string_view name) {
     });
   }
   if (n == "pop") {
-    return make_method(n, [self](Interpreter& in, const Arguments& args) -> Value {
+    return make_method(no_effects, n, [self](Interpreter& in, const Arguments& args) -> Value {
       ArgReader a("pop", args, {"key", "default"});
       const Value key = a.value("key");
       if (const Value* found = self->find(key)) {
@@ -166,7 +174,7 @@ std::optional<Value> DictObject::member(Interpreter&, std::string_view name) {
     });
   }
   if (n == "update") {
-    return make_method(n, [self](Interpreter& in, const Arguments& args) -> Value {
+    return make_method(no_effects, n, [self](Interpreter& in, const Arguments& args) -> Value {
       for (const Value& v : args.positional) {
         if (auto other = v.ptr<DictObject>()) {
           const auto entries = other->items;  // a copy: d.update(d) is fine
@@ -184,7 +192,7 @@ std::optional<Value> DictObject::member(Interpreter&, std::string_view name) {
     });
   }
   if (n == "copy") {
-    return make_method(n, [self](Interpreter&, const Arguments& args) -> Value {
+    return make_method(no_effects, n, [self](Interpreter&, const Arguments& args) -> Value {
       ArgReader a("copy", args, {});
       auto copy = std::make_shared<DictObject>();
       for (auto& [k, v] : self->items) copy->put(k, v);
@@ -192,7 +200,7 @@ std::optional<Value> DictObject::member(Interpreter&, std::string_view name) {
     });
   }
   if (n == "clear") {
-    return make_method(n, [self](Interpreter&, const Arguments& args) -> Value {
+    return make_method(no_effects, n, [self](Interpreter&, const Arguments& args) -> Value {
       ArgReader a("clear", args, {});
       self->changing();
       self->items.clear();

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "interpreter/elaborate/value.hpp"
+#include "runtime/base/effects.hpp"
 
 namespace pxl {
 
@@ -140,25 +141,37 @@ struct ArrayObject final : Object {
   std::function<void()> state() override;
 };
 
-/// A function written in C++.
+/// A function written in C++. A look at a program calls it only where it permits all of its effects.
 struct BuiltinObject final : Object {
   using Body = std::function<Value(Interpreter&, Arguments)>;
+  Effects effects;
   std::string name;
   std::string signature;  ///< "range(start, stop = none, step = 1)"
   std::string doc;
   Body body;
-  BuiltinObject(std::string n, std::string s, std::string d, Body b)
-      : name(std::move(n)), signature(std::move(s)), doc(std::move(d)), body(std::move(b)) {}
+  Body look;  ///< what a look that refuses the effects calls instead; may be empty
+  BuiltinObject(Effects e, std::string n, std::string s, std::string d, Body b, Body l = {})
+      : effects(e),
+        name(std::move(n)),
+        signature(std::move(s)),
+        doc(std::move(d)),
+        body(std::move(b)),
+        look(std::move(l)) {}
   std::string type_name() const override { return "function"; }
   std::string repr(Interpreter&) override;
   bool callable() const override { return true; }
-  Value call(Interpreter& in, Arguments args) override { return body(in, std::move(args)); }
+  Value call(Interpreter& in, Arguments args) override {
+    return permits(effects) ? body(in, std::move(args)) : refused(in, std::move(args));
+  }
+
+ private:
+  Value refused(Interpreter& in, Arguments args);
 };
 
 Value make_list(std::vector<Value> items);
 Value make_tuple(std::vector<Value> items);
-/// A method bound to its object: name and body.
-Value make_method(std::string name, BuiltinObject::Body body);
+/// A method bound to its object: effects, name and body.
+Value make_method(Effects effects, std::string name, BuiltinObject::Body body, BuiltinObject::Body look = {});
 
 /// Reads arguments against a list of parameter names: what C++ functions use to accept names and defaults.
 /// Throws Error for unknown names (with a suggestion), missing and surplus ones, naming the function.

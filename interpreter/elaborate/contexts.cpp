@@ -71,7 +71,7 @@ struct IoTilesObject final : Object {
 
 void bind_context_builtins(Scope& p) {
   define(
-      p, "in_sequence", "in_sequence(enabled = true)",
+      p, no_effects, "in_sequence", "in_sequence(enabled = true)",
       "Context: ops run in the order written. false: unordered among themselves, \"pass\": left out of the order.",
       [](Interpreter&, Arguments args) -> Value {
         ArgReader a("in_sequence", args, {"enabled"});
@@ -84,22 +84,24 @@ void bind_context_builtins(Scope& p) {
                                                                         : v.is_none() ? std::string("none")
                                                                                       : with_article(v.type_name())));
       });
-  define(p, "name_scope", "name_scope(name)", "Context: names of tensors made inside begin with `name/`.",
+  define(p, no_effects, "name_scope", "name_scope(name)", "Context: names of tensors made inside begin with `name/`.",
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a("name_scope", args, {"name"});
            std::string name = a.string("name");
            if (name.empty()) throw Error("name_scope takes a name, got an empty text");
            return std::make_shared<NameScopeObject>(std::move(name));
          });
-  define(p, "ipu", "ipu(n)", "Context: ops made inside run on IPU n.", [](Interpreter&, Arguments args) -> Value {
-    ArgReader a("ipu", args, {"n"});
-    if (!a.has("n") && !args.positional.empty() && args.positional[0].is_none())
-      return std::make_shared<IpuObject>(std::nullopt);
-    int64_t n = a.integer("n");
-    if (n < 0 || n >= 4096) throw Error("ipu takes a number from 0 to 4095, got " + std::to_string(n));
-    return std::make_shared<IpuObject>(static_cast<int>(n));
-  });
-  define(p, "io_tiles", "io_tiles()", "Context: ops made inside run on the tiles kept for input and output.",
+  define(p, no_effects, "ipu", "ipu(n)", "Context: ops made inside run on IPU n.",
+         [](Interpreter&, Arguments args) -> Value {
+           ArgReader a("ipu", args, {"n"});
+           if (!a.has("n") && !args.positional.empty() && args.positional[0].is_none())
+             return std::make_shared<IpuObject>(std::nullopt);
+           int64_t n = a.integer("n");
+           if (n < 0 || n >= 4096) throw Error("ipu takes a number from 0 to 4095, got " + std::to_string(n));
+           return std::make_shared<IpuObject>(static_cast<int>(n));
+         });
+  define(p, no_effects, "io_tiles", "io_tiles()",
+         "Context: ops made inside run on the tiles kept for input and output.",
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a("io_tiles", args, {});
            return std::make_shared<IoTilesObject>();

@@ -192,60 +192,64 @@ Value randint(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_data_builtins(Interpreter&, Scope& p) {
-  define(p, "array", "array(values, dtype = none)", "An array of a number, nested lists or another array.", array);
-  define(p, "zeros", "zeros(shape = none, dtype = float32)", "An array of zeros; without a shape an initialiser.",
+  define(p, no_effects, "array", "array(values, dtype = none)", "An array of a number, nested lists or another array.",
+         array);
+  define(p, no_effects, "zeros", "zeros(shape = none, dtype = float32)",
+         "An array of zeros; without a shape an initialiser.",
          [](Interpreter& in, const Arguments& args) { return filled(in, args, "zeros", 0); });
-  define(p, "ones", "ones(shape = none, dtype = float32)", "An array of ones; without a shape an initialiser.",
+  define(p, no_effects, "ones", "ones(shape = none, dtype = float32)",
+         "An array of ones; without a shape an initialiser.",
          [](Interpreter& in, const Arguments& args) { return filled(in, args, "ones", 1); });
-  define(p, "zeros_like", "zeros_like(x, dtype = none)", "Zeros in the shape and dtype of an array, tensor or spec.",
+  define(p, no_effects, "zeros_like", "zeros_like(x, dtype = none)",
+         "Zeros in the shape and dtype of an array, tensor or spec.",
          [](Interpreter& in, const Arguments& args) { return filled_like(in, args, "zeros_like", 0); });
-  define(p, "ones_like", "ones_like(x, dtype = none)", "Ones in the shape and dtype of an array, tensor or spec.",
+  define(p, no_effects, "ones_like", "ones_like(x, dtype = none)",
+         "Ones in the shape and dtype of an array, tensor or spec.",
          [](Interpreter& in, const Arguments& args) { return filled_like(in, args, "ones_like", 1); });
-  define(p, "full", "full(shape, value, dtype = none)", "An array of one value.", full);
-  define(p, "arange", "arange(start, stop = none, step = 1, dtype = none)", "Numbers from start to stop, without stop.",
-         arange);
-  define(p, "linspace", "linspace(start, stop, num = 50, dtype = float32)", "Evenly spaced numbers, with both ends.",
-         linspace);
-  define(p, "eye", "eye(n, m = none, dtype = float32)", "Ones on the diagonal.", eye);
-  define(p, "normal", "normal(mean = 0, std = 1, shape = none, dtype = float32)",
+  define(p, no_effects, "full", "full(shape, value, dtype = none)", "An array of one value.", full);
+  define(p, no_effects, "arange", "arange(start, stop = none, step = 1, dtype = none)",
+         "Numbers from start to stop, without stop.", arange);
+  define(p, no_effects, "linspace", "linspace(start, stop, num = 50, dtype = float32)",
+         "Evenly spaced numbers, with both ends.", linspace);
+  define(p, no_effects, "eye", "eye(n, m = none, dtype = float32)", "Ones on the diagonal.", eye);
+  define(p, Effect::random, "normal", "normal(mean = 0, std = 1, shape = none, dtype = float32)",
          "Normal draws; without a shape an initialiser.", [](Interpreter& in, const Arguments& args) {
            return draw(in, args, "normal", "mean", "std", 0, 1,
                        [](Random& r, DType d, const Shape& s, double x, double y) { return r.normal(d, s, x, y); });
          });
-  define(p, "truncated_normal", "truncated_normal(mean = 0, std = 1, shape = none, dtype = float32)",
+  define(p, Effect::random, "truncated_normal", "truncated_normal(mean = 0, std = 1, shape = none, dtype = float32)",
          "Normal draws within two deviations; without a shape an initialiser.",
          [](Interpreter& in, const Arguments& args) {
            return draw(
                in, args, "truncated_normal", "mean", "std", 0, 1,
                [](Random& r, DType d, const Shape& s, double x, double y) { return r.truncated_normal(d, s, x, y); });
          });
-  define(p, "uniform", "uniform(low = 0, high = 1, shape = none, dtype = float32)",
+  define(p, Effect::random, "uniform", "uniform(low = 0, high = 1, shape = none, dtype = float32)",
          "Uniform draws from [low, high); without a shape an initialiser.", [](Interpreter& in, const Arguments& args) {
            return draw(in, args, "uniform", "low", "high", 0, 1,
                        [](Random& r, DType d, const Shape& s, double x, double y) { return r.uniform(d, s, x, y); });
          });
-  define(p, "randint", "randint(low, high, shape = none, dtype = int32)",
+  define(p, Effect::random, "randint", "randint(low, high, shape = none, dtype = int32)",
          "Uniform ints from [low, high); without a shape an initialiser.", randint);
-  define(p, "permutation", "permutation(n)", "The numbers 0..n-1 in random order.",
+  define(p, Effect::random, "permutation", "permutation(n)", "The numbers 0..n-1 in random order.",
          [](Interpreter& in, const Arguments& args) -> Value {
            const int64_t n = ArgReader("permutation", args, {"n"}).integer("n");
            if (n < 0 || n > (int64_t{1} << 31)) throw run_error("permutation: n is out of range");
            const std::vector<int64_t> order = in.random().permutation(n);
            return Array::from<int64_t>({n}, order).cast(DType::int32);
          });
-  define(p, "random_seed", "random_seed(seed)", "Fixes every draw that follows.",
+  define(p, Effect::random, "random_seed", "random_seed(seed)", "Fixes every draw that follows.",
          [](Interpreter& in, const Arguments& args) -> Value {
            in.random().reseed(static_cast<uint64_t>(ArgReader("random_seed", args, {"seed"}).integer("seed")));
            return {};
          });
-  define(p, "load", "load(path)", "The array of a .npy file.", [](Interpreter& in, const Arguments& args) -> Value {
-    needs_run(in);
-    return load_npy(ArgReader("load", args, {"path"}).string("path"));
-  });
-  define(p, "save", "save(path, array)", "Writes an array to a .npy file.",
+  define(p, Effect::reads_files, "load", "load(path)", "The array of a .npy file.",
+         [](Interpreter&, const Arguments& args) -> Value {
+           return load_npy(ArgReader("load", args, {"path"}).string("path"));
+         });
+  define(p, Effect::writes_files, "save", "save(path, array)", "Writes an array to a .npy file.",
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a("save", args, {"path", "array"});
-           needs_run(in);
            save_npy(a.string("path"), in.to_array(a.value("array")));
            return {};
          });

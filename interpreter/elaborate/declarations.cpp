@@ -168,24 +168,26 @@ void Interpreter::declare_variable(const ast::VariableStmt& s, Activation& a) {
 }
 
 void bind_declaration_builtins(Scope& p) {
-  define(p, "variable",
+  define(p, no_effects, "variable",
          "variable(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true)",
          "A tensor of the main graph that keeps its value between runs.", [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("variable", args, {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow"});
            return add_variable(in, host_data(in, a, "variable"), a.string_or("name", "t"));
          });
-  define(p, "constant",
+  define(p, no_effects, "constant",
          "constant(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true)",
          "A tensor that never changes, in the graph that is being built.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("constant", args, {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow"});
            return add_constant(in, host_data(in, a, "constant"), a.string_or("name", "t"));
          });
-  define(p, "h2d_stream", "h2d_stream(shape, dtype, name = \"h2d_stream\")", "A stream from the host to the device.",
+  define(p, no_effects, "h2d_stream", "h2d_stream(shape, dtype, name = \"h2d_stream\")",
+         "A stream from the host to the device.",
          [](Interpreter& in, Arguments args) { return make_stream(in, args, "h2d_stream", true); });
-  define(p, "d2h_stream", "d2h_stream(shape, dtype, name = \"d2h_stream\")", "A stream from the device to the host.",
+  define(p, no_effects, "d2h_stream", "d2h_stream(shape, dtype, name = \"d2h_stream\")",
+         "A stream from the device to the host.",
          [](Interpreter& in, Arguments args) { return make_stream(in, args, "d2h_stream", false); });
-  define(p, "host_load", "host_load(stream, name = none)", "The next sample of a stream, as a tensor.",
+  define(p, no_effects, "host_load", "host_load(stream, name = none)", "The next sample of a stream, as a tensor.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("host_load", args, {"stream", "name"});
            BuildTarget target = in.target();
@@ -193,14 +195,14 @@ void bind_declaration_builtins(Scope& p) {
            stamp(in, *target.ir);
            return tensor_value(target.ir, target.graph->add_host_load(s, a.string_or("name", s.name()))->outputs.at(0));
          });
-  define(p, "host_store", "host_store(stream, t)", "Sends a tensor to the host as the stream's next sample.",
-         [](Interpreter& in, Arguments args) -> Value {
+  define(p, no_effects, "host_store", "host_store(stream, t)",
+         "Sends a tensor to the host as the stream's next sample.", [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("host_store", args, {"stream", "t"});
            Stream& s = to_stream(a.value("stream"), false, in.target().ir, "host_store");
            store(in, s, a.value("t"));
            return {};
          });
-  define(p, "add_variable_inputs", "add_variable_inputs(name, factories)",
+  define(p, no_effects, "add_variable_inputs", "add_variable_inputs(name, factories)",
          "Inputs of the graph that is being built, one for each factory, under a name; gives them as a tree.",
          [](Interpreter& in, Arguments args) { return add_variable_inputs(in, args); });
 }

@@ -107,7 +107,8 @@ Value estimate_value(const tiles::Report& r) {
 }
 
 void bind_estimate_builtins(Scope& p) {
-  define(p, "estimate", "estimate(graph, machine = \"bow\", available_memory_proportion = 0.6, partials = \"float32\")",
+  define(p, no_effects, "estimate",
+         "estimate(graph, machine = \"bow\", available_memory_proportion = 0.6, partials = \"float32\")",
          "What a graph or a program would cost on an IPU: a dict of cycles, bytes and ops.",
          [](Interpreter& in, Arguments args) { return estimate_graph(in, args); });
 }

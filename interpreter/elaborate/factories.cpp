@@ -20,12 +20,12 @@ std::optional<Value> VariableFactoryObject::member(Interpreter&, std::string_vie
   if (member_name == "by_ref") return Value(by_ref);
   auto self = std::static_pointer_cast<VariableFactoryObject>(shared_from_this());
   if (member_name == "next_data")
-    return make_method("next_data", [self](Interpreter& in, Arguments args) -> Value {
+    return make_method(no_effects, "next_data", [self](Interpreter& in, Arguments args) -> Value {
       ArgReader a("next_data", args, {});
       return Value(initial_value(in, self->init, self->spec, "param " + self->name));
     });
   if (member_name == "create_tensor")
-    return make_method("create_tensor", [self](Interpreter& in, Arguments args) -> Value {
+    return make_method(no_effects, "create_tensor", [self](Interpreter& in, Arguments args) -> Value {
       ArgReader a("create_tensor", args, {"name"});
       const std::string as = a.string_or("name", self->name);
       const BuildTarget target = in.target();
@@ -118,10 +118,10 @@ Value make_factory(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_factory_builtins(Scope& p) {
-  define(p, "VariableFactory", "VariableFactory(init, spec = none, name = \"t\", by_ref = false)",
+  define(p, no_effects, "VariableFactory", "VariableFactory(init, spec = none, name = \"t\", by_ref = false)",
          "What makes variables with the initial value of a `param`; without a spec, that of the value.",
          [](Interpreter& in, Arguments args) { return make_factory(in, args); });
-  define(p, "add_variable_input", "add_variable_input(name, init, spec = none, by_ref = false)",
+  define(p, no_effects, "add_variable_input", "add_variable_input(name, init, spec = none, by_ref = false)",
          "A param whose name is computed: a named input of the graph that is being built, with its factory.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("add_variable_input", args, {"name", "init", "spec", "by_ref"});
@@ -132,7 +132,7 @@ void bind_factory_builtins(Scope& p) {
            auto f = make_factory(in, made).ptr<VariableFactoryObject>();
            return declare_input(in, "add_variable_input", a.string("name"), f);
          });
-  define(p, "add_variable_factory", "add_variable_factory(factory, name = none)",
+  define(p, no_effects, "add_variable_factory", "add_variable_factory(factory, name = none)",
          "A named input of the graph that is being built, made by a factory that exists.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("add_variable_factory", args, {"factory", "name"});

@@ -24,6 +24,7 @@ bool is_utf8(std::string_view text) {
 
 Value read_text(Interpreter&, const Arguments& args) {
   const std::string path = ArgReader("read_text", args, {"path"}).string("path");
+  require_effect(Effect::reads_files);
   std::error_code ec;
   const uintmax_t size = fs::is_regular_file(path, ec) ? fs::file_size(path, ec) : 0;
   std::ifstream file;
@@ -46,8 +47,9 @@ Value beside(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_file_builtins(Scope& p) {
-  define(p, "read_text", "read_text(path)", "The text of a UTF-8 file.", read_text);
-  define(p, "beside", "beside(name)", "The path of a file in the folder of the file that this call stands in.", beside);
+  define(p, Effect::reads_files, "read_text", "read_text(path)", "The text of a UTF-8 file.", read_text);
+  define(p, no_effects, "beside", "beside(name)",
+         "The path of a file in the folder of the file that this call stands in.", beside);
 }
 
 }  // namespace pxl

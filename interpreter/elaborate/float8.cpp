@@ -26,7 +26,7 @@ Float8Overflow float8_overflow(const ArgReader& a) {
 }
 
 void bind_float8_builtins(Scope& p) {
-  define(p, "host_pow2scale_cast_to_fp8",
+  define(p, no_effects, "host_pow2scale_cast_to_fp8",
          "host_pow2scale_cast_to_fp8(src, dtype, log2_scale = 0, nan_on_overflow = true)",
          "An array as float8: src * 2^log2_scale, rounded to nearest even as pow2scale_cast_to_fp8 does. What is too "
          "large becomes NaN, or else the largest value.",
@@ -36,7 +36,8 @@ void bind_float8_builtins(Scope& p) {
            return to_float8(src, in.to_dtype(a.value("dtype"), "host_pow2scale_cast_to_fp8"),
                             a.integer_or("log2_scale", 0), float8_overflow(a));
          });
-  define(p, "host_pow2scale_cast_from_fp8", "host_pow2scale_cast_from_fp8(src, dtype = float16, log2_scale = 0)",
+  define(p, no_effects, "host_pow2scale_cast_from_fp8",
+         "host_pow2scale_cast_from_fp8(src, dtype = float16, log2_scale = 0)",
          "An array of float8 as floats: src * 2^log2_scale, rounded as pow2scale_cast_from_fp8 does where these are "
          "float16.",
          [](Interpreter& in, const Arguments& args) -> Value {

@@ -60,18 +60,19 @@ Value recomputation(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_gradient_builtins(Scope& p) {
-  define(p, "autodiff", "autodiff(graph, grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
+  define(p, no_effects, "autodiff",
+         "autodiff(graph, grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
          "The graph of a graph's gradients: takes gradients of outputs and gives gradients of inputs.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("autodiff", args, {"graph", "grads_provided", "grads_required", "called_graphs_grad_info"});
            return make_autodiff(in, a.value("graph"), args);
          });
-  define(p, "autodiff_with_accumulation",
+  define(p, no_effects, "autodiff_with_accumulation",
          "autodiff_with_accumulation(graph, tensors, grads_provided = none, grads_required = none, "
          "called_graphs_grad_info = none)",
          "Factories of accumulators, and a gradient graph whose calls keep the running mean of the tensors' gradients.",
          [](Interpreter& in, Arguments args) { return accumulation(in, args); });
-  define(p, "recompute_graph", "recompute_graph(grad_graph)",
+  define(p, no_effects, "recompute_graph", "recompute_graph(grad_graph)",
          "A gradient graph that computes the forward pass again, so that no activation is kept for it.",
          [](Interpreter& in, Arguments args) { return recomputation(in, args); });
 }

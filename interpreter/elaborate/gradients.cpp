@@ -105,7 +105,7 @@ std::optional<Value> GradGraphObject::member(Interpreter& in, std::string_view n
   if (name == "expected_inputs") return connections(ir, info->expected_inputs);
   if (name == "expected_outputs") return connections(ir, info->expected_outputs);
   if (name == "inputs_dict")
-    return make_method("inputs_dict", [self](Interpreter&, Arguments args) -> Value {
+    return make_method(no_effects, "inputs_dict", [self](Interpreter&, Arguments args) -> Value {
       ArgReader a("inputs_dict", args, {"info"});
       CallInfoObject& call = to_info(a.value("info"), "inputs_dict");
       auto d = std::make_shared<DictObject>();
@@ -116,7 +116,7 @@ std::optional<Value> GradGraphObject::member(Interpreter& in, std::string_view n
       return d;
     });
   if (name == "fwd_parent_ins_to_grad_parent_outs")
-    return make_method("fwd_parent_ins_to_grad_parent_outs", [self](Interpreter&, Arguments args) -> Value {
+    return make_method(no_effects, "fwd_parent_ins_to_grad_parent_outs", [self](Interpreter&, Arguments args) -> Value {
       ArgReader a("fwd_parent_ins_to_grad_parent_outs", args, {"info", "grad_info"});
       CallInfoObject& fwd = to_info(a.value("info"), "fwd_parent_ins_to_grad_parent_outs");
       CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_parent_ins_to_grad_parent_outs");
@@ -126,7 +126,7 @@ std::optional<Value> GradGraphObject::member(Interpreter& in, std::string_view n
       return d;
     });
   if (name == "fwd_graph_ins_to_grad_parent_outs")
-    return make_method("fwd_graph_ins_to_grad_parent_outs", [self](Interpreter&, Arguments args) -> Value {
+    return make_method(no_effects, "fwd_graph_ins_to_grad_parent_outs", [self](Interpreter&, Arguments args) -> Value {
       ArgReader a("fwd_graph_ins_to_grad_parent_outs", args, {"grad_info"});
       CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_graph_ins_to_grad_parent_outs");
       if (grad.op->called[0] != self->info->graph)
@@ -294,7 +294,7 @@ std::optional<Value> GradientsObject::member(Interpreter& in, std::string_view n
   if (name == "tree") return Value(tree());
   if (name == "tensors") return make_tuple(gradients);
   if (name == "keys" || name == "values" || name == "items") {
-    return make_method(std::string(name), [self, what = name[0]](Interpreter&, Arguments args) -> Value {
+    return make_method(no_effects, std::string(name), [self, what = name[0]](Interpreter&, Arguments args) -> Value {
       ArgReader a("keys, values and items", args, {});
       std::vector<Value> out;
       for (size_t i = 0; i < self->gradients.size(); ++i) {

@@ -78,29 +78,30 @@ Value call_member(Interpreter& in, const char* name, Arguments args) {
 }  // namespace
 
 void bind_graph_builtins(Interpreter&, Scope& prelude) {
-  define(prelude, "call", "call(graph, *inputs, inputs = none)", "Calls a graph in the graph that is being built.",
+  define(prelude, no_effects, "call", "call(graph, *inputs, inputs = none)",
+         "Calls a graph in the graph that is being built.",
          [](Interpreter& in, Arguments args) { return call_member(in, "call", std::move(args)); });
-  define(prelude, "call_with_info", "call_with_info(graph, *inputs, inputs = none)",
+  define(prelude, no_effects, "call_with_info", "call_with_info(graph, *inputs, inputs = none)",
          "Calls a graph and gives the call site: its inputs and outputs, and the maps between both graphs.",
          [](Interpreter& in, Arguments args) { return call_member(in, "call_with_info", std::move(args)); });
-  define(prelude, "repeat", "repeat(graph, count, *inputs, inputs = none)",
+  define(prelude, no_effects, "repeat", "repeat(graph, count, *inputs, inputs = none)",
          "Runs a graph a number of times: its declared outputs become its first inputs, the others stay.",
          [](Interpreter& in, Arguments args) {
            const auto [op, body] = make_repeat(in, std::move(args), "repeat");
            return call_result(in, body.ir, *op);
          });
-  define(prelude, "repeat_with_info", "repeat_with_info(graph, count, *inputs, inputs = none)",
+  define(prelude, no_effects, "repeat_with_info", "repeat_with_info(graph, count, *inputs, inputs = none)",
          "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
            const auto [op, body] = make_repeat(in, std::move(args), "repeat_with_info");
            return Value(std::make_shared<CallInfoObject>(body.ir, op, body.vars));
          });
-  define(prelude, "conditional",
+  define(prelude, no_effects, "conditional",
          "conditional(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
          "Runs one of two graphs at run time, by a bool tensor of one element.", [](Interpreter& in, Arguments args) {
            const auto [op, branch] = make_conditional(in, args, "conditional");
            return call_result(in, branch.ir, *op);
          });
-  define(prelude, "conditional_with_info",
+  define(prelude, no_effects, "conditional_with_info",
          "conditional_with_info(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
          "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
            const auto [op, branch] = make_conditional(in, args, "conditional_with_info");

@@ -11,7 +11,7 @@ struct GraphCacheObject final : Object {
   std::optional<Value> member(Interpreter&, std::string_view name) override {
     if (name != "create_graph") return std::nullopt;
     auto self = std::static_pointer_cast<GraphCacheObject>(shared_from_this());
-    return make_method("create_graph", [self](Interpreter& in, Arguments args) -> Value {
+    return make_method(no_effects, "create_graph", [self](Interpreter& in, Arguments args) -> Value {
       if (args.positional.empty())
         throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
       const Value callee = args.positional.front();
@@ -57,10 +57,10 @@ Value graph_input(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_graph_making_builtins(Scope& p) {
-  define(p, "graph_input", "graph_input(shape, dtype = float32, name = \"t\", by_ref = false)",
+  define(p, no_effects, "graph_input", "graph_input(shape, dtype = float32, name = \"t\", by_ref = false)",
          "A further input of the graph that is being built; `shape` may be a spec.",
          [](Interpreter& in, Arguments args) { return graph_input(in, args); });
-  define(p, "graph_output", "graph_output(t)", "A further output of the graph that is being built.",
+  define(p, no_effects, "graph_output", "graph_output(t)", "A further output of the graph that is being built.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("graph_output", args, {"t"});
            Tensor* t = as_tensor(a.value("t"));
@@ -72,7 +72,7 @@ void bind_graph_making_builtins(Scope& p) {
            target.graph->add_output(t);
            return {};
          });
-  define(p, "GraphCache", "GraphCache()",
+  define(p, no_effects, "GraphCache", "GraphCache()",
          "A cache of graphs: its create_graph builds a graph once for equal arguments, configuration and place.",
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a("GraphCache", args, {});

@@ -176,12 +176,12 @@ std::optional<Value> GraphObject::member(Interpreter& in, std::string_view name)
     return make_list(std::move(out));
   }
   if (name == "print_schedule")
-    return make_method("print_schedule", [self](Interpreter&, Arguments args) -> Value {
+    return make_method(no_effects, "print_schedule", [self](Interpreter&, Arguments args) -> Value {
       ArgReader a("print_schedule", args, {});
       return Value(print_schedule(*self->graph));
     });
   if (name == "get_tensor")
-    return make_method("get_tensor", [self](Interpreter&, Arguments args) -> Value {
+    return make_method(no_effects, "get_tensor", [self](Interpreter&, Arguments args) -> Value {
       ArgReader a("get_tensor", args, {"id"});
       std::string id = a.string("id");
       std::vector<std::string> names;
@@ -193,19 +193,20 @@ std::optional<Value> GraphObject::member(Interpreter& in, std::string_view name)
       throw Error("get_tensor: no tensor `" + id + "` in the graph" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
     });
   if (name == "bind")
-    return make_method("bind",
+    return make_method(no_effects, "bind",
                        [self](Interpreter& i, Arguments args) { return bind_graph(i, self, {}, nullptr, args); });
   if (name == "call")
-    return make_method("call", [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
+    return make_method(no_effects, "call",
+                       [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
   if (name == "flops") return Value(flops_of(*graph));
   if (name == "autodiff")
-    return make_method("autodiff", [self](Interpreter& i, Arguments args) {
+    return make_method(no_effects, "autodiff", [self](Interpreter& i, Arguments args) {
       args.positional.insert(args.positional.begin(), Value(self));
       if (!args.spans.empty()) args.spans.insert(args.spans.begin(), args.span);
       return make_autodiff(i, Value(self), args);
     });
   if (name == "call_with_info")
-    return make_method("call_with_info", [self](Interpreter& i, Arguments args) -> Value {
+    return make_method(no_effects, "call_with_info", [self](Interpreter& i, Arguments args) -> Value {
       return std::make_shared<CallInfoObject>(self->ir, emit_call(i, self->ir, *self->graph, {}, args), nullptr);
     });
   return std::nullopt;
@@ -260,13 +261,14 @@ std::optional<Value> BoundGraphObject::member(Interpreter& in, std::string_view 
     return Value(d);
   }
   if (name == "bind")
-    return make_method("bind", [self](Interpreter& i, Arguments args) {
+    return make_method(no_effects, "bind", [self](Interpreter& i, Arguments args) {
       return bind_graph(i, self->graph, self->inputs, self->vars, args);
     });
   if (name == "call")
-    return make_method("call", [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
+    return make_method(no_effects, "call",
+                       [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
   if (name == "call_with_info")
-    return make_method("call_with_info", [self](Interpreter& i, Arguments args) -> Value {
+    return make_method(no_effects, "call_with_info", [self](Interpreter& i, Arguments args) -> Value {
       return std::make_shared<CallInfoObject>(
           self->graph->ir, emit_call(i, self->graph->ir, *self->graph->graph, self->inputs, args), self->vars);
     });

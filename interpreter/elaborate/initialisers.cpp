@@ -89,7 +89,7 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
 
 void bind_initialiser_builtins(Scope& p) {
   // X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
-  define(p, "xavier_uniform", "xavier_uniform(gain = 1.0)",
+  define(p, no_effects, "xavier_uniform", "xavier_uniform(gain = 1.0)",
          "Initialiser: uniform on +-gain sqrt(6 / (fan_in + fan_out)).", [](Interpreter&, Arguments args) {
            ArgReader a("xavier_uniform", args, {"gain"});
            return initialiser("xavier_uniform(" + number_text(gain_of(a)) + ")",
@@ -100,7 +100,7 @@ void bind_initialiser_builtins(Scope& p) {
                                 return in.random().uniform(s.dtype, s.shape, -bound, bound);
                               });
          });
-  define(p, "xavier_normal", "xavier_normal(gain = 1.0)",
+  define(p, no_effects, "xavier_normal", "xavier_normal(gain = 1.0)",
          "Initialiser: normal with deviation gain sqrt(2 / (fan_in + fan_out)).", [](Interpreter&, Arguments args) {
            ArgReader a("xavier_normal", args, {"gain"});
            return initialiser("xavier_normal(" + number_text(gain_of(a)) + ")",
@@ -112,8 +112,8 @@ void bind_initialiser_builtins(Scope& p) {
                               });
          });
   // K. He et al., "Delving deep into rectifiers", ICCV 2015.
-  define(p, "kaiming_uniform", "kaiming_uniform(gain = 1.0)", "Initialiser: uniform on +-gain sqrt(6 / fan_in).",
-         [](Interpreter&, Arguments args) {
+  define(p, no_effects, "kaiming_uniform", "kaiming_uniform(gain = 1.0)",
+         "Initialiser: uniform on +-gain sqrt(6 / fan_in).", [](Interpreter&, Arguments args) {
            ArgReader a("kaiming_uniform", args, {"gain"});
            return initialiser("kaiming_uniform(" + number_text(gain_of(a)) + ")",
                               [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
@@ -122,8 +122,8 @@ void bind_initialiser_builtins(Scope& p) {
                                 return in.random().uniform(s.dtype, s.shape, -bound, bound);
                               });
          });
-  define(p, "kaiming_normal", "kaiming_normal(gain = 1.0)", "Initialiser: normal with deviation gain sqrt(2 / fan_in).",
-         [](Interpreter&, Arguments args) {
+  define(p, no_effects, "kaiming_normal", "kaiming_normal(gain = 1.0)",
+         "Initialiser: normal with deviation gain sqrt(2 / fan_in).", [](Interpreter&, Arguments args) {
            ArgReader a("kaiming_normal", args, {"gain"});
            return initialiser("kaiming_normal(" + number_text(gain_of(a)) + ")",
                               [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {

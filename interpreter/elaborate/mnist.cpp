@@ -61,7 +61,7 @@ struct DigitSetObject final : Object {
     if (name == "images") return Value(set.images);
     if (name == "labels") return Value(set.labels);
     if (name != "batches") return std::nullopt;
-    return make_method("batches", [digits = set](Interpreter&, const Arguments& args) -> Value {
+    return make_method(no_effects, "batches", [digits = set](Interpreter&, const Arguments& args) -> Value {
       ArgReader a("batches", args, {"size", "shuffle", "drop_last"});
       const int64_t size = a.integer("size");
       if (size < 1) throw run_error(fmt::format("batches: the size must be at least 1, not {}", size));
@@ -102,7 +102,7 @@ Value mnist(Interpreter& in, const Arguments& args) {
   if (train < 1 || test < 1 || train > 10000000 || test > 10000000) {
     throw run_error("mnist: the sizes must be from 1 to 10000000");
   }
-  needs_run(in);
+  require_effect(Effect::reads_files);
   const Mnist data = load_mnist(train, test);
   auto o = std::make_shared<MnistObject>();
   o->source = data.source;
@@ -116,8 +116,9 @@ Value mnist(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_mnist_builtin(Scope& p) {
-  define(p, "mnist", "mnist(train = 60000, test = 10000)",
-         "The MNIST digits where their files are found, otherwise digits drawn by a built-in generator.", mnist);
+  define(p, {Effect::reads_files, Effect::reads_environment, Effect::prints}, "mnist",
+         "mnist(train = 60000, test = 10000)",
+         "The MNIST digits where their files are found, otherwise digits drawn by a built-in generator.", mnist, mnist);
 }
 
 }  // namespace pxl

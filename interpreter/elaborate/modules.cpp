@@ -193,10 +193,11 @@ std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view na
     return Value(m);
   }
   if (name == "build" && code->build) {
-    return make_method("build", [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
+    return make_method(no_effects, "build",
+                       [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
   }
   if (name == "create_graph") {
-    return make_method("create_graph", [self](Interpreter& i, Arguments args) -> Value {
+    return make_method(no_effects, "create_graph", [self](Interpreter& i, Arguments args) -> Value {
       GraphSource source = source_of_instance(self);
       BuiltGraph built = self->cached ? shared_graph(i, source, args) : build_graph(i, source, std::move(args));
       return make_tuple({Value(built.factories->copy()), graph_value(i.target().ir, built.graph)});

@@ -307,7 +307,7 @@ Value op_by_name(Interpreter& in, std::string_view op, std::vector<Value> operan
 std::optional<Value> op_method(const Value& receiver, std::string_view name) {
   const OpRow* row = find_op(name);
   if (!row || !row->method) return std::nullopt;
-  return Value(std::make_shared<BuiltinObject>(std::string(name), signature(*row), std::string(row->doc),
+  return Value(std::make_shared<BuiltinObject>(no_effects, std::string(name), signature(*row), std::string(row->doc),
                                                [receiver, row](Interpreter& in, Arguments args) {
                                                  args.positional.insert(args.positional.begin(), receiver);
                                                  if (!args.spans.empty())
@@ -336,7 +336,7 @@ void bind_op_builtins(Interpreter&, Scope& prelude) {
   for (const OpRow* row : op_table()) {
     if (row->path.empty()) continue;
     Value f = std::make_shared<BuiltinObject>(
-        std::string(row->name), signature(*row), std::string(row->doc),
+        no_effects, std::string(row->name), signature(*row), std::string(row->doc),
         [row](Interpreter& in, Arguments args) { return in.call_op(*row, std::move(args)); });
     const std::string name(row->name);
     if (!prelude.find_here(name)) prelude.bind(name, f);

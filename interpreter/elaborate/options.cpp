@@ -123,7 +123,7 @@ void Interpreter::declare_option(const ast::OptionStmt& s, Activation& a) {
       }
     }
   } else {
-    needs_run(*this);
+    if (checking) throw Unevaluated{};
     Error e(fmt::format("option `{}` has no default and was not given", s.name),
             {fmt::format("give it on the command line: --{} {}", s.name, info.type)}, Fault::usage);
     e.as(codes::option);

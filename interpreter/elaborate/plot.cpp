@@ -56,6 +56,7 @@ std::vector<Series> lines_of(Interpreter& in, const Value& values) {
 void write_png(const std::string& path, const std::string& svg) {
   const std::string between = path + ".svg.tmp", made = path + ".tmp";
   write_file_atomically(between, svg);
+  require_effect(Effect::starts_processes);
   const pid_t child = fork();
   if (child == 0) {
     execlp("rsvg-convert", "rsvg-convert", "-o", made.c_str(), between.c_str(), static_cast<char*>(nullptr));
@@ -133,7 +134,7 @@ Value plot(Interpreter& in, const Arguments& args) {
 }  // namespace
 
 void bind_plot_builtin(Scope& p) {
-  define(p, "plot",
+  define(p, {Effect::prints, Effect::writes_files, Effect::reads_environment, Effect::starts_processes}, "plot",
          "plot(values, x = none, title = \"\", labels = none, x_label = \"\", y_label = \"\", log = false, path = "
          "none, width = none, height = none)",
          "Draws lines: numbers, a list of lines, a dict of lines by name, or an array whose rows are lines. In the "

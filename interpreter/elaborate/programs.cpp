@@ -211,14 +211,16 @@ std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
   }
   if (name == "main_graph") return graph_value(ir, &ir->main());
   if (name == "get_all_h2d_streams" || name == "get_all_d2h_streams") {
-    return make_method(std::string(name), [owner = ir, to_device = name == "get_all_h2d_streams"](
-                                              Interpreter&, Arguments) { return stream_list(owner, to_device); });
+    return make_method(no_effects, std::string(name),
+                       [owner = ir, to_device = name == "get_all_h2d_streams"](Interpreter&, Arguments) {
+                         return stream_list(owner, to_device);
+                       });
   }
   if (name == "create_empty_graph")
-    return make_method("create_empty_graph",
+    return make_method(no_effects, "create_empty_graph",
                        [owner = ir](Interpreter& i, Arguments args) { return create_empty_graph(i, owner, args); });
   if (name == "create_graph") {
-    return make_method("create_graph", [owner = ir](Interpreter& i, Arguments args) -> Value {
+    return make_method(no_effects, "create_graph", [owner = ir](Interpreter& i, Arguments args) -> Value {
       if (args.positional.empty())
         throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
       Value callee = args.positional.front();

@@ -57,7 +57,7 @@ struct ProgressObject final : Object {
   std::optional<Value> member(Interpreter&, std::string_view name) override {
     if (name != "status") return std::nullopt;
     auto self = std::static_pointer_cast<ProgressObject>(shared_from_this());
-    return make_method("status", [self](Interpreter&, const Arguments& args) -> Value {
+    return make_method(no_effects, "status", [self](Interpreter&, const Arguments& args) -> Value {
       self->status = ArgReader("status", args, {"text"}).string("text");
       self->show(false);
       return {};
@@ -148,7 +148,7 @@ struct ProgressObject final : Object {
 }  // namespace
 
 void bind_progress_builtin(Scope& p) {
-  define(p, "progress", "progress(items, title = \"\")",
+  define(p, {Effect::prints, Effect::time}, "progress", "progress(items, title = \"\")",
          "Iterates and shows how far it got; `.status(text)` adds a note.",
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a("progress", args, {"items", "title"});

@@ -122,7 +122,7 @@ void refuse_inside(Interpreter& in, const IrObject& ir, const char* what) {
 }  // namespace
 
 void bind_rewrite_builtins(Scope& p) {
-  define(p, "outline", "outline(ir, threshold = 1.0)",
+  define(p, no_effects, "outline", "outline(ir, threshold = 1.0)",
          "A new ir in which sequences of ops that occur several times are calls of one graph.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("outline", args, {"ir", "threshold"});
@@ -131,7 +131,7 @@ void bind_rewrite_builtins(Scope& p) {
            refuse_inside(in, *ir, "outline");
            return rewritten_value(in, *ir, outline(*ir->ir, a.number_or("threshold", 1.0)));
          });
-  define(p, "inline", "inline(ir, graphs = none)",
+  define(p, no_effects, "inline", "inline(ir, graphs = none)",
          "A new ir in which calls, of all graphs or of the given ones, are replaced by the ops of the called graph.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("inline", args, {"ir", "graphs"});
@@ -148,7 +148,7 @@ void bind_rewrite_builtins(Scope& p) {
            return rewritten_value(
                in, *ir, inline_calls(*ir->ir, [&](const Graph& g) { return chosen.empty() || chosen.count(&g) > 0; }));
          });
-  define(p, "decompose_sum", "decompose_sum(ir)",
+  define(p, no_effects, "decompose_sum", "decompose_sum(ir)",
          "A new ir in which sums of several tensors are additions one after the other.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("decompose_sum", args, {"ir"});
@@ -158,7 +158,7 @@ void bind_rewrite_builtins(Scope& p) {
            return rewritten_value(in, *ir, decompose_sums(*ir->ir));
          });
   define(
-      p, "repeat_graph", "repeat_graph(ir, count)",
+      p, no_effects, "repeat_graph", "repeat_graph(ir, count)",
       "A new ir whose main graph runs that of the old one a number of times, with a sample of each stream each time.",
       [](Interpreter& in, Arguments args) -> Value {
         ArgReader a("repeat_graph", args, {"ir", "count"});

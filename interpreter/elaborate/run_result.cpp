@@ -34,7 +34,7 @@ std::optional<Value> RunResultObject::member(Interpreter&, std::string_view name
   }
   if (name == "keys" || name == "values" || name == "items") {
     auto self = std::static_pointer_cast<RunResultObject>(shared_from_this());
-    return make_method(std::string(name), [self, what = name[0]](Interpreter&, Arguments args) -> Value {
+    return make_method(no_effects, std::string(name), [self, what = name[0]](Interpreter&, Arguments args) -> Value {
       ArgReader a("keys, values and items", args, {});
       std::vector<Value> out;
       for (const auto& owned : self->ir->streams()) {

@@ -28,7 +28,7 @@ Array make_seeds(int64_t seed, int64_t n) {
 
 void bind_seed_builtins(Scope& p) {
   define(
-      p, "create_seeds", "create_seeds(seed, n = 1)",
+      p, no_effects, "create_seeds", "create_seeds(seed, n = 1)",
       "An array uint32[n, 2] of distinct seeds for random ops, the same ones for the same seed; uint32[2] for n = 1.",
       [](Interpreter&, Arguments args) -> Value {
         ArgReader a("create_seeds", args, {"seed", "n"});
@@ -36,7 +36,7 @@ void bind_seed_builtins(Scope& p) {
         Array seeds = make_seeds(a.integer("seed"), n);
         return Value(n == 1 ? seeds.reshaped({2}) : seeds);
       });
-  define(p, "seed_variable", "seed_variable(seed, name = \"seed\")",
+  define(p, no_effects, "seed_variable", "seed_variable(seed, name = \"seed\")",
          "A variable uint32[2] with a seed for random ops; `split_random_seed` makes further ones of it.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("seed_variable", args, {"seed", "name"});

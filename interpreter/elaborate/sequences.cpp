@@ -138,7 +138,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
   List self = std::static_pointer_cast<ListObject>(shared_from_this());
   const std::string n(name);
   auto method = [&](auto body) {
-    return make_method(n,
+    return make_method(no_effects, n,
                        [self, body](Interpreter& in, const Arguments& args) -> Value { return body(in, *self, args); });
   };
   using In = Interpreter&;

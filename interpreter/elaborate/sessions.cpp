@@ -196,20 +196,21 @@ Value s_outputs(Interpreter&, SessionObject& s, const Arguments& args) {
 
 struct Row {
   std::string_view name;
+  Effects effects;
   SessionMethod method;
 };
 constexpr Row rows[] = {
-    {"run", s_run},
-    {"get_tensor_data", s_get_tensor_data},
-    {"get_tensors_data", s_get_tensors_data},
-    {"write_variable_data", s_write_variable_data},
-    {"write_variables_data", s_write_variables_data},
-    {"load_from_session", s_load_from_session},
-    {"save", s_save},
-    {"restore", s_restore},
-    {"report", s_report},
-    {"expected_inputs", s_expected_inputs},
-    {"outputs", s_outputs},
+    {"run", Effect::runs_session, s_run},
+    {"get_tensor_data", no_effects, s_get_tensor_data},
+    {"get_tensors_data", no_effects, s_get_tensors_data},
+    {"write_variable_data", no_effects, s_write_variable_data},
+    {"write_variables_data", no_effects, s_write_variables_data},
+    {"load_from_session", Effect::prints, s_load_from_session},
+    {"save", Effect::writes_files, s_save},
+    {"restore", {Effect::reads_files, Effect::prints}, s_restore},
+    {"report", no_effects, s_report},
+    {"expected_inputs", no_effects, s_expected_inputs},
+    {"outputs", no_effects, s_outputs},
 };
 
 /// `Session(ir, device = "ipu_model", machine = "bow", ...)`
@@ -224,7 +225,7 @@ Value make_session(Interpreter& in, const Arguments& args) {
                   " is still being built: make its session after the program has returned")
           .as(codes::session);
   if (in.checking) check_inplace_order(*ir->ir);
-  needs_run(in);
+  require_effect(Effect::runs_session);
   auto s = std::make_shared<SessionObject>();
   s->ir = ir->ir;
   s->program = holder.is_none() ? a.value("ir") : holder;
@@ -277,7 +278,7 @@ Value eval_tensor(Interpreter& in, Arguments args) {
         "`" + t->tensor->name + "` belongs to " + t->tensor->graph->id() + ", and has a value only in its calls",
         {"eval works on tensors of the main graph"})
         .as(codes::session);
-  needs_run(in);
+  require_effect(Effect::runs_session);
   Aside aside(in, t->ir);
   SessionObject s;
   s.ir = t->ir;
@@ -349,7 +350,7 @@ std::optional<Value> SessionObject::member(Interpreter&, std::string_view name) 
   for (const Row& row : rows) {
     if (row.name != name) continue;
     auto self = std::static_pointer_cast<SessionObject>(shared_from_this());
-    return make_method(std::string(name),
+    return make_method(row.effects, std::string(name),
                        [self, m = row.method](Interpreter& in, Arguments args) { return m(in, *self, args); });
   }
   if (name == "ir") return program;
@@ -368,14 +369,14 @@ std::vector<std::string> SessionObject::member_names() const {
 
 void bind_session_builtins(Scope& p) {
   define(
-      p, "Session",
+      p, Effect::runs_session, "Session",
       "Session(ir, device = \"ipu_model\", machine = \"bow\", available_memory_proportion = 0.6, partials = "
       "\"float32\", weights_to_host_on_exit = true)",
       "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
       "gives cycles and bytes of the machine's tiles).",
-      [](Interpreter& in, Arguments args) { return make_session(in, args); });
-  define(p, "eval", "eval(t, stream = array, ...)", "The value of a tensor of the main graph, by a throwaway session.",
-         [](Interpreter& in, Arguments args) { return eval_tensor(in, std::move(args)); });
+      make_session, make_session);
+  define(p, Effect::runs_session, "eval", "eval(t, stream = array, ...)",
+         "The value of a tensor of the main graph, by a throwaway session.", eval_tensor, eval_tensor);
 }
 
 }  // namespace pxl

@@ -272,8 +272,9 @@ std::string StringObject::repr(Interpreter&) {
 std::optional<Value> StringObject::member(Interpreter&, std::string_view name) {
   for (const MethodRow& m : methods) {
     if (m.name != name) continue;
-    return make_method(
-        m.name, [text = value, body = m.body](Interpreter& in, const Arguments& args) { return body(in, text, args); });
+    return make_method(no_effects, m.name, [text = value, body = m.body](Interpreter& in, const Arguments& args) {
+      return body(in, text, args);
+    });
   }
   return std::nullopt;
 }

@@ -304,7 +304,7 @@ struct TreeClassObject final : Object {
   std::optional<Value> member(Interpreter&, std::string_view name) override {
     if (name != "from_dict" && name != "pack") return std::nullopt;
     TreeMethod m = name == "pack" ? m_pack : m_from_dict;
-    return make_method(std::string(name),
+    return make_method(no_effects, std::string(name),
                        [m, k = kind](Interpreter& in, Arguments args) { return m(in, make_tree(k), args); });
   }
   std::vector<std::string> member_names() const override { return {"from_dict", "pack"}; }
@@ -315,7 +315,8 @@ struct TreeClassObject final : Object {
 std::optional<Value> TreeObject::member(Interpreter&, std::string_view name) {
   auto self = std::static_pointer_cast<TreeObject>(shared_from_this());
   auto bound = [&](TreeMethod m) {
-    return make_method(std::string(name), [self, m](Interpreter& in, Arguments args) { return m(in, self, args); });
+    return make_method(no_effects, std::string(name),
+                       [self, m](Interpreter& in, Arguments args) { return m(in, self, args); });
   };
   for (const Row& row : rows)
     if (row.name == name) return bound(row.method);

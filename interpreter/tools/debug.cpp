@@ -135,7 +135,7 @@ Debugger& debugger_of(Interpreter& in) {
 
 void bind_tool_builtins(Interpreter& in) {
   Scope& p = *in.prelude();
-  define(p, "nancheck", "nancheck(on = true, infinities = true)",
+  define(p, no_effects, "nancheck", "nancheck(on = true, infinities = true)",
          "From now on a run ends with an error at the op that first makes a NaN (or an infinity), and says what it was "
          "given.",
          [](Interpreter& i, const Arguments& args) -> Value {
@@ -143,7 +143,7 @@ void bind_tool_builtins(Interpreter& in) {
            debugger_of(i).check_nan(a.boolean_or("on", true), a.boolean_or("infinities", true));
            return {};
          });
-  define(p, "watch", "watch(tensors, every = 1)",
+  define(p, no_effects, "watch", "watch(tensors, every = 1)",
          "Prints statistics of tensors (one, a list, a tree) in every `every`-th run of their program.",
          [](Interpreter& i, const Arguments& args) -> Value {
            ArgReader a("watch", args, {"tensors", "every"});
@@ -162,12 +162,14 @@ void bind_tool_builtins(Interpreter& in) {
            debugger_of(i).watch(std::move(tensors), every);
            return {};
          });
-  define(p, "unwatch", "unwatch()", "Ends all `watch`es.", [](Interpreter& i, const Arguments& args) -> Value {
-    ArgReader("unwatch", args, {});
-    debugger_of(i).watch_nothing();
-    return {};
-  });
-  define(p, "check_grad", "check_grad(what, *specs, rtol = none, eps = none, seed = 0)",
+  define(p, no_effects, "unwatch", "unwatch()", "Ends all `watch`es.",
+         [](Interpreter& i, const Arguments& args) -> Value {
+           ArgReader("unwatch", args, {});
+           debugger_of(i).watch_nothing();
+           return {};
+         });
+  define(p, {Effect::runs_session, Effect::random}, "check_grad",
+         "check_grad(what, *specs, rtol = none, eps = none, seed = 0)",
          "Compares gradients by autodiff with central differences, on random inputs: of a graph, or of a module or "
          "function built "
          "for `specs` (float64 gives the sharpest test). Gives the largest relative error by input; an error where one "

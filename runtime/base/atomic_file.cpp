@@ -13,6 +13,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/effects.hpp"
 
 namespace pxl {
 namespace {
@@ -55,6 +56,7 @@ mode_t default_mode(const std::string& beside) {
 }  // namespace
 
 void write_file_atomically(const std::string& path, std::string_view bytes) {
+  require_effect(Effect::writes_files);
   struct stat info {};
   bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail(path, EISDIR);

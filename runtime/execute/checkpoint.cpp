@@ -13,6 +13,7 @@
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/effects.hpp"
 
 namespace pxl {
 
@@ -183,6 +184,9 @@ void write_checkpoint(const std::string& path, const std::vector<NamedArray>& ar
   write_file_atomically(path, bytes);
 }
 
-std::vector<NamedArray> read_checkpoint(const std::string& path) { return Reader(path).read(); }
+std::vector<NamedArray> read_checkpoint(const std::string& path) {
+  require_effect(Effect::reads_files);
+  return Reader(path).read();
+}
 
 }  // namespace pxl

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/effects.hpp"
 #include "runtime/io/dataset.hpp"
 
 namespace pxl {
@@ -71,6 +72,7 @@ class Input {
 }  // namespace
 
 Array read_idx(const std::string& path) {
+  require_effect(Effect::reads_files);
   Input in(path);
   unsigned char head[4];
   if (in.read(head, 4) != 4) throw in.fail("it is too short for an IDX file");

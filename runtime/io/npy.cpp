@@ -14,6 +14,7 @@
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/effects.hpp"
 
 namespace pxl {
 namespace {
@@ -188,6 +189,7 @@ Array transposed(const Array& a, const Shape& shape) {
 }  // namespace
 
 Array load_npy(const std::string& path) {
+  require_effect(Effect::reads_files);
   Reader reader(path);
   unsigned char start[8];
   if (reader.left() < 8) throw reader.corrupt("it is too short");

@@ -1,0 +1,72 @@
+// What code may do outside the program: each host function says which effects it has, and a look at a program (check,
+// schedule, graph, profile, doc, an editor) permits some of them and refuses the others. The scope is of one thread.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+namespace pxl {
+
+enum class Effect : uint8_t {
+  reads_files,
+  writes_files,
+  reads_environment,
+  time,
+  random,
+  prints,
+  runs_session,
+  starts_processes,
+};
+
+/// A set of effects. There is no default: who declares a function says `no_effects` or what it does.
+class Effects {
+ public:
+  constexpr Effects(Effect e) : bits_(bit(e)) {}
+  constexpr Effects(std::initializer_list<Effect> list) : bits_(0) {
+    for (const Effect e : list) bits_ |= bit(e);
+  }
+  static constexpr Effects none() { return Effects(0u); }
+  static constexpr Effects all() { return Effects(~0u); }
+  constexpr bool has(Effect e) const { return bits_ & bit(e); }
+  constexpr bool empty() const { return bits_ == 0; }
+  /// Whether each of these is one of `other`.
+  constexpr bool within(Effects other) const { return (bits_ & ~other.bits_) == 0; }
+  constexpr bool operator==(const Effects&) const = default;
+
+ private:
+  explicit constexpr Effects(uint32_t bits) : bits_(bits) {}
+  static constexpr uint32_t bit(Effect e) { return uint32_t{1} << static_cast<unsigned>(e); }
+  uint32_t bits_;
+};
+
+inline constexpr Effects no_effects = Effects::none();
+
+/// Effects that a look permits.
+inline constexpr Effects look_effects{Effect::time, Effect::random};
+
+/// "reads files, prints"; "none".
+std::string text(Effects effects);
+
+/// Thrown where a look meets an effect that it refuses, or needs a value that only a run gives. No std::exception, so
+/// that nothing takes it for an error.
+struct Unevaluated {};
+
+/// While it lives, this thread has these effects and no others.
+class EffectScope {
+ public:
+  explicit EffectScope(Effects permitted);
+  ~EffectScope();
+  EffectScope(const EffectScope&) = delete;
+  EffectScope& operator=(const EffectScope&) = delete;
+
+ private:
+  Effects before_;
+};
+
+/// Whether this thread may have these effects now.
+bool permits(Effects effects);
+/// To be called where the effect happens, before it: throws Unevaluated where it is not permitted.
+void require_effect(Effect effect);
+
+}  // namespace pxl
