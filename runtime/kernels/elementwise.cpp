@@ -247,17 +247,18 @@ Kernel clip_kernel(DType dtype, double low, double high, int64_t n) {
 Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n) {
   if (!is_floating(dtype)) refuse("clip_grad", dtype);
   const Element lowest(dtype, low), highest(dtype, high);
-  const BinaryFn greater = need_binary(Binary::greater, dtype).vs, less = need_binary(Binary::less, dtype).vs;
+  const BinaryFn at_least = need_binary(Binary::greater_equal, dtype).vs;
+  const BinaryFn at_most = need_binary(Binary::less_equal, dtype).vs;
   return [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b) {
-    bool above[block_size], below[block_size];
+    bool from_low[block_size], to_high[block_size];
     for (int64_t i = 0; i < n; i += block_size) {
       const int64_t m = std::min(block_size, n - i);
       const std::byte* x = b.in[1] + i * width;
-      greater(x, lowest.bytes, above, m);
-      less(x, highest.bytes, below, m);
+      at_least(x, lowest.bytes, from_low, m);
+      at_most(x, highest.bytes, to_high, m);
       for (int64_t j = 0; j < m; ++j) {
         std::byte* to = b.out[0] + (i + j) * width;
-        if (above[j] && below[j])
+        if (from_low[j] && to_high[j])
           std::memmove(to, b.in[0] + (i + j) * width, static_cast<size_t>(width));
         else
           std::memset(to, 0, static_cast<size_t>(width));

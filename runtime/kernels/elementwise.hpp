@@ -124,7 +124,7 @@ Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, con
 Kernel where_kernel(DType dtype, const Shape& condition, const Shape& a, const Shape& b, const Shape& out);
 /// min(max(x, low), high); bounds are cast to the dtype (saturating for integers). NaN stays NaN.
 Kernel clip_kernel(DType dtype, double low, double high, int64_t n);
-/// in: g, x. g where low < x < high, else 0. Floating dtypes.
+/// in: g, x. g where low <= x <= high, else 0, as PyTorch's clamp. Floating dtypes.
 Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n);
 /// (x + increment) mod modulus, both cast to the dtype first; fmod for floats, 0 for modulus 0.
 Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64_t n);

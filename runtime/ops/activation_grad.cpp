@@ -97,7 +97,7 @@ constexpr OpRow activation_grad_table[] = {
         "erf_grad", "ErfGrad", "g times the derivative of erf at x.", gradient_x_params, pairwise<Binary::erf_grad_x>,
         [](GradContext& c) { linear_in_g(c, second_of_erf); }, tile_geluerf_grad),
     gradient_helper(
-        "clip_grad", "ClipGrad", "g where min < x < max, else 0.", clip_grad_params,
+        "clip_grad", "ClipGrad", "g where min <= x <= max, else 0.", clip_grad_params,
         [](const OpSite& s) {
           return clip_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.input(1).size());
         },

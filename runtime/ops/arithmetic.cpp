@@ -19,13 +19,23 @@ void give(GradContext& c, size_t i, const Expr& g) { c.set(i, sum_to(g, c.in_spe
 
 int64_t folded_flops(const OpSite& s) { return s.out[0].size() * (static_cast<int64_t>(s.in.size()) - 1); }
 
-// Every tied operand receives the full gradient, as PopXL's MaxArgGrad gives it.
+// Tied operands share the gradient equally. Of two operands a tie is one comparison; of more, ties are counted.
 void extremum_gradient(GradContext& c) {
-  for (size_t i = 0; i < c.op().inputs.size(); ++i) {
-    if (!c.wants(i)) continue;
-    const Expr chosen = c.emitter().one("equal", {c.in(i), c.out()});
-    give(c, i, c.emitter().one("select", {chosen, c.dy(), c.emitter().scalar(0.0, c.dy().dtype())}));
+  Emitter& at = c.emitter();
+  const size_t operands = c.op().inputs.size();
+  const Expr none = at.scalar(0.0, c.dy().dtype());
+  const auto chosen = [&](size_t i) { return at.one("equal", {c.in(i), c.out()}); };
+  Expr share = c.dy();
+  if (operands == 2) {
+    share = at.one("select", {at.one("equal", {c.in(0), c.in(1)}), c.dy() * 0.5, c.dy()});
+  } else if (operands > 2) {
+    std::vector<Expr> flags;
+    for (size_t i = 0; i < operands; ++i) flags.push_back(cast(chosen(i), c.dy().dtype()));
+    // An operand that is NaN equals nothing: no operand is chosen there.
+    share = c.dy() / at.one("maximum", {std::vector<Expr>{at.one("sum_n", {flags}), at.scalar(1.0, c.dy().dtype())}});
   }
+  for (size_t i = 0; i < operands; ++i)
+    if (c.wants(i)) give(c, i, at.one("select", {chosen(i), share, none}));
 }
 
 // The value of an operand that is a constant scalar.
@@ -196,7 +206,7 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.maximum",
      .schedule = "Max",
      .output = "maximum_out",
-     .doc = "The largest of one or more tensors, element by element. Each tied operand receives the full gradient.",
+     .doc = "The largest of one or more tensors, element by element. Tied operands share the gradient equally.",
      .formula = "max(t1, t2, ...)",
      .example = "maximum(array([1.0, 5.0]), array([3.0, 2.0]))",
      .params = list_params,
@@ -211,7 +221,7 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.minimum",
      .schedule = "Min",
      .output = "minimum_out",
-     .doc = "The smallest of one or more tensors, element by element. Each tied operand receives the full gradient.",
+     .doc = "The smallest of one or more tensors, element by element. Tied operands share the gradient equally.",
      .formula = "min(t1, t2, ...)",
      .example = "minimum(array([1.0, 5.0]), array([3.0, 2.0]))",
      .params = list_params,

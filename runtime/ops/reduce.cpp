@@ -52,10 +52,17 @@ Expr full(GradContext& c, const Expr& e) { return broadcast_to(spread(c, e), c.i
 
 Expr zero(GradContext& c) { return c.emitter().scalar(0.0, c.dy().dtype()); }
 
+// Elements that are equally extreme share the gradient equally. Their number may exceed what float16 holds, so that
+// it is counted, and divided by, in float32.
 void extremum_gradient(GradContext& c) {
   if (!c.wants(0)) return;
-  const Expr chosen = c.emitter().one("equal", {c.in(0), spread(c, c.out())});
-  c.set(0, c.emitter().one("select", {chosen, spread(c, c.dy()), zero(c)}));
+  Emitter& at = c.emitter();
+  const DType dtype = c.dy().dtype(), wide = dtype == DType::float16 ? DType::float32 : dtype;
+  const Expr chosen = at.one("equal", {c.in(0), spread(c, c.out())});
+  const Expr ties = sum(cast(chosen, wide), reduced_axes(c), true);
+  // Where an element is NaN, nothing equals the result.
+  const Expr share = cast(spread(c, c.dy()), wide) / at.one("maximum", {std::vector<Expr>{ties, at.scalar(1.0, wide)}});
+  c.set(0, at.one("select", {chosen, cast(share, dtype), zero(c)}));
 }
 
 // dy y / x, except where x is 0: there it is the product of the others, which is 0 too where another x is 0.
@@ -186,10 +193,12 @@ constexpr OpRow reduce_table[] = {
              const int64_t n = c.in_spec(0).size() / std::max<int64_t>(1, c.out_spec().size());
              c.set(0, full(c, n == 1 ? c.dy() : c.dy() * (1.0 / static_cast<double>(n))));
            }),
-    reduce({"max", "ops.max", "ReduceMax", "max_out", "The largest element over axes.", "max t",
+    reduce({"max", "ops.max", "ReduceMax", "max_out",
+            "The largest element over axes. Tied elements share the gradient equally.", "max t",
             "max(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMax"},
            infer_nonempty_reduce, reduction<Reduction::max>, extremum_gradient),
-    reduce({"min", "ops.min", "ReduceMin", "min_out", "The smallest element over axes.", "min t",
+    reduce({"min", "ops.min", "ReduceMin", "min_out",
+            "The smallest element over axes. Tied elements share the gradient equally.", "min t",
             "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMin"},
            infer_nonempty_reduce, reduction<Reduction::min>, extremum_gradient),
     reduce({"prod", "ops.prod", "ReduceProd", "prod_out", "The product over axes.", "product t",

@@ -101,27 +101,34 @@ Kernel scatter_reduce(const OpSite& s) {
                                s.out[0].shape[static_cast<size_t>(axis)], s.has(2));
 }
 
-// The element whose index chose a place gets that place's gradient, for min and max where its value is the result
-// (every one of equal values). Initial values get it where nothing was written, or where they are the result.
+// The element whose index chose a place gets that place's gradient; for min and max those whose value is the result
+// share it equally. Initial values get it where nothing was written; for min and max they share as the elements do.
 void scatter_reduce_gradient(GradContext& c) {
   Emitter& at = c.emitter();
   const std::string reduction = c.site().string("reduction");
-  const bool extremum = reduction == "min" || reduction == "max";
+  const bool extremum = reduction == "min" || reduction == "max", initial = c.op().inputs[2] != nullptr;
   const int64_t axis = normalise_axis(c.site().integer("axis"), rank_of(c.in_spec(0)));
   const auto taken = [&](const Expr& from) {
     return at.one("scatter_reduce_grad", {from, c.in(1)}, {{"shape", c.in_spec(0).shape}, {"axis", axis}});
   };
-  const auto zero = [&] { return at.scalar(0.0, c.dy().dtype()); };
-  if (c.wants(0)) {
-    if (extremum)
-      c.set(0, at.one("select", {at.one("equal", {c.in(0), taken(c.out())}), taken(c.dy()), zero()}));
-    else
-      c.set(0, taken(c.dy()));
+  if (extremum) {
+    // More elements may be tied than float16 counts.
+    const DType dtype = c.dy().dtype(), wide = dtype == DType::float16 ? DType::float32 : dtype;
+    const Expr zero = at.scalar(0.0, dtype), chosen = at.one("equal", {c.in(0), taken(c.out())});
+    const Expr chosen_first = initial ? at.one("equal", {c.in(2), c.out()}) : Expr();
+    const Expr start =
+        initial ? cast(chosen_first, wide) : at.one("init", {}, {{"shape", c.out_spec().shape}, {"dtype", wide}});
+    const Expr ties = at.one("scatter_reduce", {cast(chosen, wide), c.in(1), Attr(std::string("sum")), start},
+                             {{"axis", axis}, {"enable_index_broadcast", c.site().boolean("enable_index_broadcast")}});
+    const Expr share =
+        cast(cast(c.dy(), wide) / at.one("maximum", {std::vector<Expr>{ties, at.scalar(1.0, wide)}}), dtype);
+    if (c.wants(0)) c.set(0, at.one("select", {chosen, taken(share), zero}));
+    if (initial && c.wants(2)) c.set(2, at.one("select", {chosen_first, share, zero}));
+    return;
   }
-  if (c.op().inputs[2] && c.wants(2)) {
-    if (extremum) {
-      c.set(2, at.one("select", {at.one("equal", {c.in(2), c.out()}), c.dy(), zero()}));
-    } else if (reduction == "none") {
+  if (c.wants(0)) c.set(0, taken(c.dy()));
+  if (initial && c.wants(2)) {
+    if (reduction == "none") {
       const Expr zeros = at.one("init", {}, {{"shape", c.in_spec(0).shape}, {"dtype", c.in_spec(0).dtype}});
       c.set(2, at.one("scatter_reduce", {zeros, c.in(1), Attr(std::string("none")), c.dy()}, {{"axis", axis}}));
     } else {

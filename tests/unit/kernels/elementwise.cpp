@@ -303,7 +303,7 @@ TEST_CASE("where, clip, fold, increment, fill, casts") {
                     spec(DType::int32, {2}))) == std::vector<double>{-9, 3});
   CHECK(numbers(run(clip_grad_kernel(DType::float32, -1, 1, 3),
                     {make(DType::float32, {3}, {7, 7, 7}), make(DType::float32, {3}, {-1, 0, 2})},
-                    spec(DType::float32, {3}))) == std::vector<double>{0, 7, 0});
+                    spec(DType::float32, {3}))) == std::vector<double>{7, 7, 0});
   CHECK(numbers(run(
             nary_kernel(Binary::maximum, DType::float32, {{2}, {}, {2, 1}}, {2, 2}),
             {make(DType::float32, {2}, {1, 5}), make(DType::float32, {}, {2}), make(DType::float32, {2, 1}, {3, 0})},
