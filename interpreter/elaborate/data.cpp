@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/check.hpp"
@@ -189,6 +190,23 @@ Value randint(Interpreter& in, const Arguments& args) {
   return fill(in.random(), given_spec(in, a, "randint", DType::int32));
 }
 
+// A file says by its suffix what is in it, and `save` knows one format.
+void refuse_other_format(const char* function, const std::string& path) {
+  const auto lower = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+    return text;
+  };
+  std::filesystem::path wanted = path;
+  const std::string suffix = lower(wanted.extension().string());
+  if (suffix == ".npy") return;
+  wanted.replace_extension();
+  if (lower(wanted.extension().string()) != ".npy") wanted += ".npy";
+  throw Error(suffix.size() < 2 ? fmt::format("{}: `{}` has no suffix, and arrays are written as .npy", function, path)
+                                : fmt::format("{}: arrays are written as .npy, not as {}", function, suffix),
+              {fmt::format("write `{}`", wanted.string())})
+      .as(codes::value);
+}
+
 }  // namespace
 
 void bind_data_builtins(Interpreter&, Scope& p) {
@@ -247,10 +265,13 @@ void bind_data_builtins(Interpreter&, Scope& p) {
          [](Interpreter&, const Arguments& args) -> Value {
            return load_npy(ArgReader("load", args, {"path"}).string("path"));
          });
-  define(p, Effect::writes_files, "save", "save(path, array)", "Writes an array to a .npy file.",
+  define(p, Effect::writes_files, "save", "save(path, array)",
+         "Writes an array to a .npy file; another suffix is refused.",
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a("save", args, {"path", "array"});
-           save_npy(a.string("path"), in.to_array(a.value("array")));
+           const std::string path = a.string("path");
+           refuse_other_format("save", path);
+           save_npy(path, in.to_array(a.value("array")));
            return {};
          });
   bind_mnist_builtin(p);
