@@ -40,6 +40,9 @@ KINDS = [
     ("hostile", lambda pxl, tally, options: hostile.hostile_tests(pxl, tally.add, parallel)),
     ("mutants", lambda pxl, tally, options: mutants.mutant_tests(
         pxl.parent, 30 if options.all or options.sanitize else 5, tally.add)),
+    ("mutants", lambda pxl, tally, options: mutants.call_tests(
+        pxl.parent, 30 if options.all or options.sanitize else 5, tally.add)),
+    ("mutants", lambda pxl, tally, options: mutants.edit_tests(pxl, 30 if options.all or options.sanitize else 5, tally.add)),
     ("oracle", lambda pxl, tally, options: against_torch.oracle_tests(pxl, TESTS / "oracle", tally.add, run)),
     ("repl", lambda pxl, tally, options: repl.repl_tests(pxl, tally, parallel)),
     ("bench", lambda pxl, tally, options: bench.bench_tests(pxl, tally.add, training.bench_data()[0])),
@@ -74,6 +77,10 @@ def on_preset(preset, tally):
         os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
         language.lang_tests(ROOT / "build" / preset / "pxl", tally)
         language.golden_tests(ROOT / "build" / preset / "pxl", tally, False)
+        if preset == "asan":
+            stage("asan: mutants")
+            mutants.mutant_tests(ROOT / "build" / preset, 30, tally.add)
+            mutants.call_tests(ROOT / "build" / preset, 30, tally.add)
 
 
 def main():

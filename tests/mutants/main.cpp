@@ -1,4 +1,5 @@
-// Feeds mutated programs to the parser, the formatter, the check and the language server, in one process.
+// Feeds mutated programs to the parser, the formatter, the check, the language server and the interpreter, in one
+// process. What runs longer than `patience` is interrupted, as Ctrl-C does, and must then end.
 //
 //   mutants [--seconds N] [--seed S] [--first I] [--findings DIR] CORPUS...   mutants of the .pxl files below CORPUS
 //   mutants --replay FILE...                                                  these texts themselves
@@ -14,17 +15,22 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
+#include <thread>
 
 #include "interpreter/elaborate/interpreter.hpp"
 #include "interpreter/syntax/format.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/analysis.hpp"
+#include "interpreter/tools/engine.hpp"
+#include "runtime/base/interrupt.hpp"
 #include "tests/mutants/client.hpp"
 #include "tests/mutants/mutate.hpp"
 
@@ -33,9 +39,11 @@ namespace {
 using namespace pxl;
 using Clock = std::chrono::steady_clock;
 
-constexpr int slowest = 10;                          ///< seconds of the processor for one text
-constexpr int silent = 300;                          ///< seconds by the clock: who waits takes no processor
-constexpr int server_every = 16;                     ///< one mutant in so many goes to the language server
+constexpr int slowest = 10;       ///< seconds of the processor for one text
+constexpr int silent = 300;       ///< seconds by the clock: who waits takes no processor
+constexpr int server_every = 16;  ///< one mutant in so many goes to the language server
+constexpr int run_every = 8;      ///< one mutant in so many is run
+constexpr auto patience = std::chrono::milliseconds(300);
 constexpr size_t growth_allowed = size_t{96} << 20;  ///< bytes on the heap beyond those after the warm-up
 constexpr int warm_up = 500;                         ///< mutants
 constexpr rlim_t most_memory = rlim_t{6} << 30;      ///< address space: what would be taken without end fails
@@ -117,6 +125,50 @@ void judge(const std::string& text) {
   }
 }
 
+/// Interrupts the thread that made it after `patience`, again and again, until it is destroyed.
+class Interrupter {
+ public:
+  Interrupter() : thread_([this] { wait(); }) {}
+  ~Interrupter() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+    clear_interrupt();
+  }
+
+ private:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, patience, [this] { return over_; })) request_interrupt();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+// Ends in a value, an error with a place, an interrupt or an exit.
+void run_program(const std::string& text) {
+  EngineOptions options;
+  options.out = options.err = [](std::string_view) {};
+  options.picture = [](const std::string&, const std::string&) {};
+  Engine engine(options);
+  Outcome o;
+  {
+    const Interrupter interrupter;
+    o = engine.submit(text);
+  }
+  require(o.kind != Outcome::Kind::failed || !o.diagnostics.empty(), "run: it failed without an error");
+  for (const Diagnostic& d : o.diagnostics) {
+    require(!d.message.empty() && d.fault != Fault::internal, "run: " + d.message);
+    require(bool(d.span), "run: an error without a place: " + d.message);
+    render(d);
+  }
+}
+
 size_t heap_bytes() {
   malloc_trim(0);
   return mallinfo2().uordblks;
@@ -137,7 +189,16 @@ std::vector<std::string> corpus_of(const std::vector<std::string>& folders) {
   return texts;
 }
 
-bool survives(mutants::Client& client, const std::string& name, bool to_server) {
+/// A folder that goes when it is left.
+struct Sandbox {
+  std::filesystem::path folder;
+  ~Sandbox() {
+    std::error_code ignored;
+    if (chdir("/") == 0) std::filesystem::remove_all(folder, ignored);
+  }
+};
+
+bool survives(mutants::Client& client, const std::string& name, bool to_server, bool to_run) {
   const std::string path = (std::filesystem::path(findings) / name).string();
   std::snprintf(current_name, sizeof current_name, "%s", path.c_str());
   std::string problem;
@@ -145,6 +206,7 @@ bool survives(mutants::Client& client, const std::string& name, bool to_server) 
   try {
     judge(current);
     if (to_server) client.visit(current);
+    if (to_run) run_program(current);
   } catch (const Broken& b) {
     problem = b.what;
   } catch (const std::exception& e) {
@@ -193,6 +255,15 @@ int main(int argc, char** argv) {
   setrlimit(RLIMIT_AS, &limit);
 #endif
   guard_signals();
+  for (std::string& operand : operands) operand = std::filesystem::absolute(operand).string();
+  findings = std::filesystem::absolute(findings).string();
+  // What a program writes, it writes here.
+  char folder[] = "/tmp/pxl-mutants-XXXXXX";
+  if (!mkdtemp(folder) || chdir(folder) != 0) {
+    std::perror("mutants");
+    return 2;
+  }
+  const Sandbox sandbox{folder};
   mutants::Client client;
   if (replay) {
     bool fine = true;
@@ -200,7 +271,7 @@ int main(int argc, char** argv) {
       std::ostringstream text;
       text << std::ifstream(file, std::ios::binary).rdbuf();
       current = text.str();
-      fine &= survives(client, "replayed.pxl", true);
+      fine &= survives(client, "replayed.pxl", true, true);
     }
     return fine ? 0 : 1;
   }
@@ -211,15 +282,19 @@ int main(int argc, char** argv) {
   int failures = 0;
   uint64_t number = first;
   double longest = 0;
+  uint64_t slowest_number = first;
   for (; passed() < seconds; ++number) {
     current = mutator.mutant(seed, number);
     const double before = passed();
     if (!survives(client, "mutant-" + std::to_string(seed) + "-" + std::to_string(number) + ".pxl",
-                  number % server_every == 0)) {
+                  number % server_every == 0, number % run_every == 1)) {
       ++failures;
       if (!keep_going) break;
     }
-    longest = std::max(longest, passed() - before);
+    if (passed() - before > longest) {
+      longest = passed() - before;
+      slowest_number = number;
+    }
     if (number - first == warm_up) base = heap_bytes();
     if (base > 0 && (number - first) % warm_up == 0 && heap_bytes() > base + growth_allowed) {
       std::fprintf(stderr, "the heap grew from %zu to %zu bytes in %llu mutants\n", base, heap_bytes(),
@@ -229,8 +304,9 @@ int main(int argc, char** argv) {
     }
   }
   std::printf(
-      "%llu mutants of seed %llu in %.0f s, the slowest %.2f s, heap %zu KiB after warming up, %zu KiB at the end\n",
-      static_cast<unsigned long long>(number - first), static_cast<unsigned long long>(seed), passed(), longest,
-      base >> 10, heap_bytes() >> 10);
+      "%llu mutants of seed %llu in %.0f s, the slowest (number %llu) %.2f s, heap %zu KiB after warming up, %zu KiB "
+      "at the end\n",
+      static_cast<unsigned long long>(number - first), static_cast<unsigned long long>(seed), passed(),
+      static_cast<unsigned long long>(slowest_number), longest, base >> 10, heap_bytes() >> 10);
   return failures ? 1 : 0;
 }
