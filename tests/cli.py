@@ -11,6 +11,7 @@ import time
 
 import cli_graph  # noqa: F401, its cases register themselves
 import cli_source  # noqa: F401
+import cli_saves  # noqa: F401
 import cli_streams  # noqa: F401
 from cli_case import CASES, LIMIT, ROOT, Cli, case, differ, holds
 

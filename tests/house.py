@@ -52,6 +52,23 @@ def standard_streams():
     return "\n".join(problems) or None
 
 
+# What makes or changes a file, but for runtime/base/atomic_file.cpp, which everything is saved by: the history of inputs is
+# appended to, and standard input and output are opened where they are closed.
+OPENS = re.compile(r"\bofstream\b|\bfopen\([^;]*\"[wa]|\bO_(CREAT|WRONLY|RDWR)\b|\bmk[os]*temps?\(|\btmpfile\(|\brename\(\w+\.c_str")
+MAY_OPEN = ["runtime/base/atomic_file.cpp", "runtime/base/standard_streams.cpp", "interpreter/repl/history.cpp"]
+
+
+def files_are_saved_in_one_way():
+    problems = []
+    for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp"):
+        if str(path.relative_to(ROOT)) in MAY_OPEN:
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if OPENS.search(line):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: use runtime/base/atomic_file.hpp: {line.strip()}")
+    return "\n".join(problems) or None
+
+
 def formatting():
     files = [str(f) for f in tracked("*.cpp", "*.hpp", "*.inc")]
     code, out, err = run(["clang-format-14", "--dry-run", "-Werror", *files])
@@ -86,6 +103,7 @@ def leftovers():
 def house_tests(tally, kinds):
     tally.add("house: data flows one way", layering())
     tally.add("house: one place writes to the standard streams", standard_streams())
+    tally.add("house: files are saved in one way", files_are_saved_in_one_way())
     tally.add("house: formatting", formatting())
     tally.add("house: nothing left over", leftovers())
     tally.add("house: docs/coverage.md", coverage.check())

@@ -1,18 +1,17 @@
 // plot(values, ...): a line chart in the terminal, in a file, or wherever the session shows pictures.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/filter_program.hpp"
 #include "runtime/io/chart.hpp"
 
 namespace pxl {
@@ -52,30 +51,14 @@ std::vector<Series> lines_of(Interpreter& in, const Value& values) {
   return out;
 }
 
-// Debian's librsvg2-bin makes a PNG of an SVG; the picture goes through files beside the wanted one.
+// Debian's librsvg2-bin makes a PNG of an SVG.
 void write_png(const std::string& path, const std::string& svg) {
-  const std::string between = path + ".svg.tmp", made = path + ".tmp";
-  write_file_atomically(between, svg);
-  require_effect(Effect::starts_processes);
-  const pid_t child = fork();
-  if (child == 0) {
-    execlp("rsvg-convert", "rsvg-convert", "-o", made.c_str(), between.c_str(), static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  int status = -1;
-  if (child > 0) waitpid(child, &status, 0);
-  std::error_code ignored;
-  std::filesystem::remove(between, ignored);
-  if (child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    std::filesystem::remove(made, ignored);
-    const bool missing = child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127;
-    throw run_error(
-        missing ? "PNG pictures need the program rsvg-convert" : fmt::format("rsvg-convert could not write {}", path),
-        {"install librsvg2-bin, or give a path that ends in .svg"});
-  }
-  std::error_code failed;
-  std::filesystem::rename(made, path, failed);
-  if (failed) throw run_error(fmt::format("cannot write {}: {}", path, failed.message())).as(codes::write);
+  const FilterOutcome png = run_filter({"rsvg-convert"}, svg);
+  if (png.status != 0 || png.output.empty())
+    throw run_error(png.status == 127 ? "PNG pictures need the program rsvg-convert"
+                                      : fmt::format("rsvg-convert could not draw {}", path),
+                    {"install librsvg2-bin, or give a path that ends in .svg"});
+  write_file_atomically(path, png.output);
 }
 
 bool colours() {

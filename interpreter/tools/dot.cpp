@@ -1,18 +1,14 @@
 // Pictures of graphs: DOT, and what graphviz makes of it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/filter_program.hpp"
 
 namespace pxl {
 
@@ -141,43 +137,12 @@ std::string dot_text(const Graph& graph) {
 }
 
 std::string draw(const std::string& text, const std::string& format) {
-  int in[2], out[2];
-  if (pipe(in) != 0 || pipe(out) != 0) throw run_error(fmt::format("graph: {}", std::strerror(errno)));
-  const pid_t child = fork();
-  if (child < 0) throw run_error(fmt::format("graph: {}", std::strerror(errno)));
-  if (child == 0) {
-    dup2(in[0], STDIN_FILENO), dup2(out[1], STDOUT_FILENO);
-    for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
-    const std::string kind = "-T" + format;
-    execlp("dot", "dot", kind.c_str(), static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  close(in[0]), close(out[1]);
-  // A second child writes, so that neither pipe can fill while nobody reads.
-  const pid_t writer = fork();
-  if (writer == 0) {
-    close(out[0]);
-    for (size_t at = 0; at < text.size();) {
-      const ssize_t n = write(in[1], text.data() + at, text.size() - at);
-      if (n <= 0) _exit(1);
-      at += static_cast<size_t>(n);
-    }
-    _exit(0);
-  }
-  close(in[1]);
-  std::string drawn;
-  char buffer[65536];
-  for (ssize_t n; (n = read(out[0], buffer, sizeof buffer)) > 0;) drawn.append(buffer, static_cast<size_t>(n));
-  close(out[0]);
-  int status = 0;
-  waitpid(writer, nullptr, 0);
-  waitpid(child, &status, 0);
-  check_interrupt();
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+  const FilterOutcome drawn = run_filter({"dot", "-T" + format}, text);
+  if (drawn.status == 127)
     throw run_error(fmt::format("graph: `dot` is needed to draw {}, and is not installed", format),
                     {"it is in the package graphviz; `-o FILE.dot` gives the text that it draws"});
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw run_error("graph: `dot` failed");
-  return drawn;
+  if (drawn.status != 0) throw run_error("graph: `dot` failed");
+  return drawn.output;
 }
 
 bool can_draw() {

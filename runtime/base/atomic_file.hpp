@@ -1,14 +1,26 @@
-// Files that are either the old or the new text, never half of one, whatever ends the process.
+// The one way in which files are written: the file is either the old or the new text, never half of one, whatever ends
+// the process.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace pxl {
 
-/// Writes a temporary file beside `path`, forces it to disk and renames it over `path` (through a symbolic link,
-/// keeping the mode of a file that is there). What is not a regular file (/dev/stdout) is written directly.
-/// Throws run_error naming the file and the system's reason; the temporary file is then gone.
-void write_file_atomically(const std::string& path, std::string_view bytes);
+/// Where the new text is until it takes the target's name.
+enum class TemporaryFile : uint8_t {
+  unnamed,  ///< O_TMPFILE: vanishes with the process. `named` where the file system has none
+  named     ///< beside the target, named `.TARGET.RANDOM.pxl-tmp`
+};
+
+/// Writes a new file in the folder of `path`, forces it to disk and gives it the name `path`. A file that is there
+/// keeps its permissions, and its owner where the process may set it; other hard links to it keep the old text.
+/// Symbolic links are followed, but not those of other users in a folder like /tmp. What is no regular file (a pipe),
+/// and what the process has open (/dev/stdout), is written directly. Temporary files of this target whose process was
+/// killed are removed. Throws run_error naming the file and the system's reason (also ENOSPC, and EFBIG where SIGXFSZ
+/// is ignored), and Interrupted; the old file is then as it was, and no other file is left.
+void write_file_atomically(const std::string& path, std::string_view bytes,
+                           TemporaryFile temporary = TemporaryFile::unnamed);
 
 }  // namespace pxl
