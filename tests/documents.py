@@ -6,7 +6,8 @@ import tempfile
 
 from harness import ROOT, parallel, run
 
-DOCS = ["README.md", "docs/language.md", "docs/graphs.md", "docs/stdlib.md"]
+DOCS = ["README.md", "docs/getting-started.md", "docs/from-pytorch.md", "docs/from-popxl.md", "docs/language.md", "docs/graphs.md",
+        "docs/stdlib.md"]
 
 
 def docs_programs(text):
