@@ -86,15 +86,13 @@ struct SliceRange {
 /// Python's rules for slices of an axis of `length`.
 SliceRange resolve_slice(const SliceObject& s, int64_t length);
 
-// ---- arrays (arrays.cpp, array_index.cpp, array_ops.cpp)
+// ---- arrays (arrays.cpp, array_index.cpp)
 /// The element of a 0-d array (or of one element) as a host number, else nothing.
 std::optional<Value> scalar_of(const Value& v);
 Value element_value(const Array& a, int64_t i);
 /// NumPy's indexing: ints, slices with steps, ellipsis, none (a new axis), int arrays and bool masks.
 Value array_get(Interpreter& in, const Array& a, const Value& key);
 void array_set(Interpreter& in, Array& a, const Value& key, const Value& value);
-/// `//` `%` and the bit operators on host arrays (of one dtype, broadcast).
-Array array_elementwise(ast::BinaryOp op, const Array& a, const Array& b);
 
 // ---- ops
 /// A host array or number as an operand of eager ops.

@@ -26,18 +26,27 @@ bool is_data(const Value& v) { return v.as_array() || as_tensor(v); }
       .as(codes::type);
 }
 
-const char* op_name(BinaryOp op) {
+enum class Elements : uint8_t { bools, ints, floats };
+
+Elements elements(const Value& v) {
+  const Tensor* t = as_tensor(v);
+  if (!t && !v.as_array()) return v.is_bool() ? Elements::bools : v.is_float() ? Elements::floats : Elements::ints;
+  const DType dtype = t ? t->spec.dtype : v.as_array()->dtype();
+  return dtype == DType::boolean ? Elements::bools : is_integer(dtype) ? Elements::ints : Elements::floats;
+}
+
+const char* op_name(BinaryOp op, bool logic) {
   switch (op) {
     case BinaryOp::add: return "add";
     case BinaryOp::sub: return "sub";
     case BinaryOp::mul: return "mul";
     case BinaryOp::div: return "div";
     case BinaryOp::floor_div: return "floor_div";
-    case BinaryOp::mod: return "fmod";
+    case BinaryOp::mod: return "mod";
     case BinaryOp::matmul: return "matmul";
     case BinaryOp::power: return "pow";
-    case BinaryOp::bit_and: return "logical_and";
-    case BinaryOp::bit_or: return "logical_or";
+    case BinaryOp::bit_and: return logic ? "logical_and" : "bitwise_and";
+    case BinaryOp::bit_or: return logic ? "logical_or" : "bitwise_or";
     case BinaryOp::bit_xor: return "bitwise_xor";
     case BinaryOp::shift_left: return "shift_left";
     case BinaryOp::shift_right: return "shift_right";
@@ -45,38 +54,53 @@ const char* op_name(BinaryOp op) {
   return nullptr;
 }
 
-// Two host operands, of which one at least is an array; as NumPy.
-Value host_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
-  auto whole = [](const Value& v) { return v.as_array() ? !is_floating(v.as_array()->dtype()) : !v.is_float(); };
-  auto bools = [](const Value& v) { return v.as_array() ? v.as_array()->dtype() == DType::boolean : v.is_bool(); };
-  const bool bitwise = op == BinaryOp::bit_and || op == BinaryOp::bit_or || op == BinaryOp::bit_xor ||
-                       op == BinaryOp::shift_left || op == BinaryOp::shift_right;
-  const bool ints = whole(a) && whole(b);
-  if (bitwise || op == BinaryOp::mod || (op == BinaryOp::floor_div && ints)) {
-    if (bitwise && !ints) {
-      throw Error(fmt::format("`{}` works on arrays of bools and ints, not of floats", text(op))).as(codes::type);
+Value cast_to(Interpreter& in, const Value& v, DType dtype) {
+  if (v.is_number()) return v.is_bool() ? Value(v.as_int()) : v;
+  return op_by_name(in, "cast", {v, Value(dtype)});
+}
+
+// A bool counts as an int of the other operand's dtype.
+Value counted(Interpreter& in, const Value& v, const Value& other) {
+  if (elements(v) != Elements::bools) return v;
+  const Tensor* t = as_tensor(other);
+  const Array* x = other.as_array();
+  const bool alike = (t || x) && elements(other) != Elements::bools;
+  return cast_to(in, v, alike ? (t ? t->spec.dtype : x->dtype()) : DType::int32);
+}
+
+// Arrays and tensors have one arithmetic: what an operator means is decided here from the kinds of elements, whether
+// the op then computes at once or joins a graph.
+Value data_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
+  const Elements x = elements(a), y = elements(b);
+  const bool bools = x == Elements::bools && y == Elements::bools;
+  switch (op) {
+    case BinaryOp::bit_and:
+    case BinaryOp::bit_or:
+    case BinaryOp::bit_xor:
+    case BinaryOp::shift_left:
+    case BinaryOp::shift_right:
+      if (x == Elements::floats || y == Elements::floats)
+        throw Error(fmt::format("`{}` works on bools and ints, not on floats", text(op)),
+                    op == BinaryOp::bit_and || op == BinaryOp::bit_or
+                        ? std::vector<std::string>{fmt::format("`{}` counts what is not 0 as true", op_name(op, true))}
+                        : std::vector<std::string>{})
+            .as(codes::type);
+      if (bools && op != BinaryOp::shift_left && op != BinaryOp::shift_right)
+        return op_by_name(in, op_name(op, true), {a, b});
+      break;
+    case BinaryOp::div: {
+      // The quotient of ints is a float32; beside an array or a tensor of floats they do as for other operators.
+      auto as_float = [&](const Value& v, const Value& other) {
+        if (elements(v) == Elements::floats) return v;
+        const bool with_floats = !other.is_number() && elements(other) == Elements::floats;
+        return with_floats ? counted(in, v, other) : cast_to(in, v, DType::float32);
+      };
+      return op_by_name(in, op_name(op, false), {as_float(a, b), as_float(b, a)});
     }
-    Array x = in.to_array(a), y = in.to_array(b);
-    // A number beside an array takes the array's dtype where it can hold it.
-    DType type = promoted(x.dtype(), y.dtype());
-    if (!a.as_array() && !(is_floating(x.dtype()) && !is_floating(y.dtype()))) type = y.dtype();
-    if (!b.as_array() && !(is_floating(y.dtype()) && !is_floating(x.dtype()))) type = x.dtype();
-    if (type == DType::boolean && !(bools(a) && bools(b))) type = DType::int32;
-    if (type == DType::boolean && !bitwise) type = DType::int32;
-    return array_elementwise(op, x.cast(type), y.cast(type));
+    case BinaryOp::matmul: return op_by_name(in, op_name(op, false), {a, b});
+    default: break;
   }
-  if (op == BinaryOp::div && ints) {
-    // NumPy's `/` never divides ints as ints.
-    const Array x = in.to_array(a).cast(DType::float32), y = in.to_array(b).cast(DType::float32);
-    return op_by_name(in, "div", {Value(x), Value(y)});
-  }
-  auto as_operand = [&](const Value& v) {
-    const Array* x = v.as_array();
-    if (x && x->dtype() == DType::boolean && op != BinaryOp::matmul) return Value(x->cast(DType::int32));
-    if (v.is_bool()) return Value(v.as_int());
-    return v;
-  };
-  return op_by_name(in, op_name(op), {as_operand(a), as_operand(b)});
+  return op_by_name(in, op_name(op, false), {counted(in, a, b), counted(in, b, a)});
 }
 
 Value text_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
@@ -215,8 +239,7 @@ Value Interpreter::binary(BinaryOp op, const Value& a, const Value& b) {
              a.as_spec() || b.as_spec() ? std::vector<std::string>{"a spec has no data: give a tensor or an array"}
                                         : std::vector<std::string>{});
     }
-    if (!as_tensor(x) && !as_tensor(y)) return host_binary(*this, op, x, y);
-    return op_by_name(*this, op_name(op), {x, y});
+    return data_binary(*this, op, x, y);
   }
   if (a.as_string() || b.as_string()) return text_binary(*this, op, a, b);
   if (a.as<SequenceObject>() || b.as<SequenceObject>()) return sequence_binary(op, a, b);
@@ -256,16 +279,13 @@ Value Interpreter::unary(ast::UnaryOp op, const Value& a) {
   if (is_data(a)) {
     if (op == UnaryOp::plus) return a;
     if (op == UnaryOp::minus) {
-      if (const Array* x = a.as_array(); x && x->dtype() == DType::boolean) {
-        type_error("`-` does not work on an array of bools; `~` negates them");
+      if (elements(a) == Elements::bools) {
+        type_error(fmt::format("`-` does not work on {} of bools; `~` negates them", with_article(a.type_name())));
       }
       return op_by_name(*this, "negate", {a});
     }
-    const Array* x = a.as_array();
-    if (x && is_integer(x->dtype())) {
-      return array_elementwise(BinaryOp::bit_xor, *x, Array::full_int(x->dtype(), {}, -1));
-    }
-    return op_by_name(*this, "logical_not", {a});
+    if (elements(a) == Elements::floats) type_error("`~` works on ints and bools, not on floats");
+    return op_by_name(*this, elements(a) == Elements::bools ? "logical_not" : "bitwise_not", {a});
   }
   const char* symbol = op == UnaryOp::minus ? "-" : op == UnaryOp::plus ? "+" : "~";
   type_error(fmt::format("`{}` does not work on {}", symbol, with_article(a.type_name())));

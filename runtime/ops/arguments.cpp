@@ -82,7 +82,14 @@ struct Resolver {
       refuse_fraction(fmt::format("an array of {}", name(array.dtype())));
     if (reference == DType::boolean && array.dtype() != DType::boolean)
       refuse_fraction(fmt::format("an array of {}", name(array.dtype())));
-    return at.constant(array.cast(reference));
+    Array constant = array.cast(reference);
+    if (is_integer(reference) && is_integer(array.dtype()))
+      for (int64_t i = 0; i < array.size(); ++i)
+        if (constant.integer(i) != array.integer(i))
+          throw Error(fmt::format("{}: {} does not fit into {} like {}", row.name, array.integer(i), name(reference),
+                                  reference_label))
+              .as(codes::value);
+    return at.constant(std::move(constant));
   }
 
   Expr constant_from(double value) const {

@@ -1,4 +1,11 @@
 // Arithmetic of two or more tensors, with broadcasting.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/ops/pairwise.hpp"
 #include "runtime/ops/row.hpp"
@@ -12,6 +19,26 @@ Kernel folded(const OpSite& s) {
   std::vector<Shape> shapes;
   for (const TensorSpec* spec : s.in) shapes.push_back(spec->shape);
   return nary_kernel(f, s.input(0).dtype, shapes, s.out[0].shape);
+}
+
+// Integers have no quotient by 0: a run that meets one is an error, as it is for numbers of the host.
+template <Binary f>
+Kernel exact_division(const OpSite& s) {
+  const DType dtype = s.input(1).dtype;
+  if (!is_integer(dtype)) return pairwise<f>(s);
+  const int64_t divisors = s.out[0].size() == 0 ? 0 : s.input(1).size();
+  return Kernel([plain = pairwise<f>(s), dtype, divisors](const Buffers& b) {
+    with_type(dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (std::is_integral_v<T>) {
+        const T* divisor = reinterpret_cast<const T*>(b.in[1]);
+        if (std::find(divisor, divisor + divisors, T{}) != divisor + divisors)
+          throw run_error(fmt::format("division by zero in `{}` of ints", f == Binary::mod ? "%" : "//"))
+              .as(codes::arithmetic);
+      }
+    });
+    plain(b);
+  });
 }
 
 // Gives slot `i` a gradient of the output's shape, summed over what was broadcast.
@@ -141,7 +168,8 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.div",
      .schedule = "Div",
      .output = "div_out",
-     .doc = "The quotient of two tensors, with broadcasting. Integers divide truncating toward zero.",
+     .doc = "The quotient of two tensors, with broadcasting. Integers divide truncating toward zero, by 0 to 0; the "
+            "operator `/` of integers is the quotient in float32.",
      .formula = "lhs / rhs",
      .example = "div(array([5.0, 7.0]), array([2.0, 4.0]))",
      .params = binary_params,
@@ -160,12 +188,18 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.floor_div",
      .schedule = "FloorDiv",
      .output = "floor_div_out",
-     .doc = "The quotient of two tensors rounded down, with broadcasting.",
+     .doc =
+         "The quotient of two tensors rounded down, with broadcasting: the operator `//`. An integer divided by 0 is "
+         "an error of the run. The gradient is 0.",
      .formula = "floor(lhs / rhs)",
      .example = "floor_div(array([7, -7]), array([2, 2]))",
      .params = binary_params,
      .infer = infer_broadcast,
-     .kernel = pairwise<Binary::floor_div>,
+     .kernel = exact_division<Binary::floor_div>,
+     .gradient =
+         [](GradContext& c) {
+           for (size_t i : {0, 1}) set_zero(c, i);
+         },
      .pattern = Pattern::elementwise,
      .inplace_ok = true,
      .tiles = tile_div},
@@ -173,7 +207,8 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.fmod",
      .schedule = "Fmod",
      .output = "fmod_out",
-     .doc = "The remainder of a division truncated toward zero: it has the sign of lhs. Only lhs has a gradient.",
+     .doc = "The remainder of a division truncated toward zero: it has the sign of lhs; an integer "
+            "divided by 0 gives 0. Only lhs has a gradient.",
      .formula = "lhs - rhs trunc(lhs / rhs)",
      .example = "fmod(array([7.0, -7.0]), array([3.0, 3.0]))",
      .params = binary_params,
@@ -186,6 +221,26 @@ constexpr OpRow arithmetic_table[] = {
      .pattern = Pattern::elementwise,
      .inplace_ok = true,
      .onnx = "Mod",
+     .tiles = tile_div},
+    {.name = "mod",
+     .path = "ops.mod",
+     .schedule = "Mod",
+     .output = "mod_out",
+     .doc =
+         "The remainder of a division rounded down: it has the sign of rhs. The operator `%`. An integer divided by 0 "
+         "is an error of the run.",
+     .formula = "lhs - rhs floor(lhs / rhs)",
+     .example = "mod(array([7.0, -7.0]), array([3.0, 3.0]))",
+     .params = binary_params,
+     .infer = infer_broadcast,
+     .kernel = exact_division<Binary::mod>,
+     .gradient =
+         [](GradContext& c) {
+           if (c.wants(0)) give(c, 0, c.dy());
+           if (c.wants(1)) give(c, 1, -(c.dy() * c.emitter().one("floor_div", {c.in(0), c.in(1)})));
+         },
+     .pattern = Pattern::elementwise,
+     .inplace_ok = true,
      .tiles = tile_div},
     {.name = "pow",
      .path = "ops.pow",

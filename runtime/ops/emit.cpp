@@ -43,6 +43,15 @@ std::vector<Expr> Emitter::emit(const OpRow& row, OpArgs args) {
     }
     if (Attr* a = std::get_if<Attr>(&arg)) attrs[i] = std::move(*a);
   }
+  // A mean of ints, and other reductions that are defined on floats, are float32; bools are counted as int32. Arrays
+  // become float32 for other ops on floats as well, which refuse a tensor of ints. A form that changes its operand
+  // needs the dtype that it has.
+  if (!operands.empty() && operands[0] && row.modifies == 0) {
+    const DType dtype = operands[0].dtype();
+    const bool widened = row.infer == infer_reduce_float || (eager() && needs_floats(row.infer));
+    if (widened && (is_integer(dtype) || dtype == DType::boolean)) operands[0] = cast(operands[0], DType::float32);
+    if (needs_numbers(row.infer) && dtype == DType::boolean) operands[0] = cast(operands[0], DType::int32);
+  }
   return make(row, std::move(operands), std::move(attrs));
 }
 
@@ -96,8 +105,7 @@ std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operand
             .as(codes::no_value_yet);
       in[i] = operands[i].array();
     }
-  // Host values follow the host's habits: operands of one dtype are promoted to it, and integers become floats
-  // where the op is defined on floats only.
+  // Operands that must have one dtype are promoted to it, which tensors never are.
   if (needs_one_dtype(row.infer)) {
     DType common{};
     bool first = true;
@@ -107,10 +115,6 @@ std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operand
     for (size_t i = from; i < in.size(); ++i)
       if (operands[i]) in[i] = in[i].cast(common);
   }
-  if (needs_floats(row.infer) && !in.empty() && operands[0] && !is_floating(in[0].dtype()))
-    in[0] = in[0].cast(DType::float32);
-  if (needs_numbers(row.infer) && !in.empty() && operands[0] && in[0].dtype() == DType::boolean)
-    in[0] = in[0].cast(DType::int32);
 
   std::vector<TensorSpec> in_specs(in.size());
   std::vector<const TensorSpec*> specs(in.size(), nullptr);

@@ -172,6 +172,16 @@ std::vector<TensorSpec> infer_compare(const OpSite& site) {
   return {{broadcast_all(site), DType::boolean, {}}};
 }
 
+std::vector<TensorSpec> infer_bits(const OpSite& site) {
+  for (size_t i = 0; i < site.in.size(); ++i)
+    if (is_floating(site.input(i).dtype))
+      refuse(site, fmt::format("{} must hold integers or bools, not {}", site.label(i), name(site.input(i).dtype)),
+             codes::dtype);
+  std::vector<TensorSpec> out = infer_compare(site);
+  out[0].dtype = site.input(0).dtype;
+  return out;
+}
+
 std::vector<TensorSpec> infer_logical(const OpSite& site) {
   for (size_t i = 0; i < site.in.size(); ++i)
     if (site.input(i).dtype != DType::boolean)
@@ -287,7 +297,7 @@ std::vector<TensorSpec> infer_softmax(const OpSite& site) {
 
 bool needs_one_dtype(InferFn infer) {
   return infer == infer_broadcast || infer == infer_compare || infer == infer_select || infer == infer_matmul ||
-         infer == infer_concat;
+         infer == infer_concat || infer == infer_bits;
 }
 
 bool needs_floats(InferFn infer) {

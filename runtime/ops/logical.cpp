@@ -20,17 +20,6 @@ Kernel unary(const OpSite& s) {
 
 Expr as_bool(const Expr& e) { return cast(e, DType::boolean); }
 
-// Integers or bools of one dtype, broadcast.
-std::vector<TensorSpec> infer_bits(const OpSite& s) {
-  for (size_t i = 0; i < s.in.size(); ++i)
-    if (is_floating(s.input(i).dtype))
-      refuse(s, fmt::format("{} must hold integers or bools, not {}", s.label(i), name(s.input(i).dtype)),
-             codes::dtype);
-  std::vector<TensorSpec> out = infer_compare(s);
-  out[0].dtype = s.input(0).dtype;
-  return out;
-}
-
 constexpr Param where_params[] = {{"condition", ParamKind::index, no_default, "where not 0, lhs is taken"},
                                   {"lhs", ParamKind::tensor},
                                   {"rhs", ParamKind::tensor}};

@@ -78,3 +78,81 @@ TEST_CASE("the example of every op runs on arrays and on tensors") {
   }
   CHECK(count > 80);
 }
+
+// ---- one arithmetic for arrays and tensors
+
+namespace {
+
+/// What a text gives: the dtype and elements of its results, or "error".
+std::string outcome(const std::string& before, const std::string& text, bool tensors) {
+  InterpreterOptions options;
+  options.out = [](std::string_view) {};
+  Interpreter in(options);
+  try {
+    run(in, before);
+    std::string shown;
+    const std::vector<Value> made = results(run(in, "made = " + text + "\nmade"));
+    for (size_t i = 0; i < made.size(); ++i) {
+      const std::string one = made.size() == 1 ? "made" : "made[" + std::to_string(i) + "]";
+      const Value value = as_tensor(made[i]) ? run(in, "eval(" + one + ")") : made[i];
+      if (tensors && !as_tensor(made[i])) return "no tensor";
+      shown += in.repr(value) + "; ";
+    }
+    return shown;
+  } catch (const Error& e) {
+    const std::string& message = e.first().message;
+    return message.find("division by zero") != message.npos ? "error: division by zero" : "error";
+  }
+}
+
+/// `operand(values)` as an array or a tensor of a dtype, whatever the values were written as.
+std::string operands(bool tensors, std::string_view dtype) {
+  const std::string made = "cast(array(values), " + std::string(dtype) + ")";
+  return "def operand(values, dtype = none) { return " +
+         (tensors ? "variable(" + made + ", " + std::string(dtype) + ")" : made) + " }";
+}
+
+constexpr std::string_view dtypes[] = {"int32", "int64", "uint8", "bool"};
+
+}  // namespace
+
+TEST_CASE("operators mean the same of arrays and of tensors") {
+  const std::string values[] = {
+      "operand([7, -7, 9, -9, 0, 127])", "operand([2, 2, -4, -4, 3, -1])", "operand([[0], [1]])", "-3", "0.5",
+      "array([2, 2, -4, -4, 3, -1])"};
+  const std::string binary[] = {"+", "-",  "*",  "/",  "//", "%", "**", "&", "|",
+                                "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">="};
+  std::vector<std::string> texts{"-operand([7, -7])", "~operand([7, -7])", "+operand([7, 0])"};
+  for (const std::string& op : binary)
+    for (const std::string& a : values)
+      for (const std::string& b : values)
+        if (a.starts_with("operand") || b.starts_with("operand")) texts.push_back(a + " " + op + " " + b);
+  for (std::string_view dtype : dtypes)
+    for (const std::string& text : texts) {
+      CAPTURE(dtype);
+      CAPTURE(text);
+      // An array beside a tensor takes the tensor's dtype, where another array may widen it.
+      if (dtype != "int32" && (text.starts_with("array(") || text.find(" array(") != text.npos)) continue;
+      const std::string arrays = outcome(operands(false, dtype), text, false);
+      const std::string tensors = outcome(operands(true, dtype), text, true);
+      // Tensors never take another dtype beside a float or a negative number than they have: that is an error.
+      if (tensors != "error") CHECK(tensors == arrays);
+      if (arrays == "error") CHECK(tensors == "error");
+    }
+}
+
+TEST_CASE("every op means the same of arrays and of tensors of ints") {
+  for (const OpRow* row : op_table()) {
+    if (row->path.empty() || row->example.empty()) continue;
+    for (std::string_view dtype : dtypes) {
+      CAPTURE(dtype);
+      const std::string text = on_tensors(row->example);
+      CAPTURE(text);
+      if (text.find("operand(") == text.npos) continue;
+      const std::string arrays = outcome(operands(false, dtype), text, false);
+      const std::string tensors = outcome(operands(true, dtype), text, true);
+      // Operands of several dtypes are promoted among arrays only; a condition of floats is one of tensors only.
+      if (tensors != "error" && arrays != "error") CHECK(tensors == arrays);
+    }
+  }
+}
