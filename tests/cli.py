@@ -13,6 +13,7 @@ import cli_graph  # noqa: F401, its cases register themselves
 import cli_source  # noqa: F401
 import cli_saves  # noqa: F401
 import cli_streams  # noqa: F401
+import cli_threads  # noqa: F401
 from cli_case import CASES, LIMIT, ROOT, Cli, case, differ, holds
 
 

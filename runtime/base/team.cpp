@@ -2,10 +2,12 @@
 // the number when they are done. A flag that somebody sleeps on is a futex.
 #include "runtime/base/team.hpp"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,8 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+
+#include "runtime/base/cores.hpp"
 
 namespace pxl {
 
@@ -28,15 +32,57 @@ void pause_once() {
 
 // About 50 to 120 microseconds: longer than what lies between two steps of a training loop, large batches included.
 constexpr int spins_before_sleep = 5000;
-// The caller works alone once waiting for threads that other work kept from running has cost it `most_lost` more than
-// the team saved; what was saved before counts up to `most_credit`. Nanoseconds. The times alone double while trying
-// the team again fails.
-constexpr double most_credit = 4e6, most_lost = 2e6;
-constexpr std::chrono::milliseconds shortest_alone{2}, longest_alone{100};
+// The caller works alone once the team has cost it `least_lost` more than it saved; what was saved before counts up to
+// `most_credit`. Nanoseconds. The times alone double as long as the team does not save `most_surplus` more between
+// them. After long ones more may be lost, up to the part `lost_of_alone` of them: the scheduler takes some milliseconds
+// to find a processor for a thread that wakes up.
+constexpr double most_credit = 4e6, least_lost = 2e6, lost_of_alone = 0.025, most_surplus = 20e6;
+constexpr std::chrono::milliseconds shortest_alone{2}, longest_alone{400};
 // Looking at the clock takes longer than calling the team: what a job saved is measured in one of so many, and waiting
 // where it takes longer than so many spins, a microsecond or two.
 constexpr unsigned sampled_jobs = 16;
 constexpr int short_wait = 64;
+// A share that takes longer, by the clock on the wall, may have been kept from running meanwhile: from then on that
+// many samples are taken by the thread's own clock, which costs a system call.
+constexpr double long_share = 50e3;
+constexpr int samples_by_thread_clock = 64;
+// How long the caller was kept from running is asked so often, a system call as well; after longer pauses it does not
+// concern the team.
+constexpr double shortest_window = 1e6, longest_window = 1e9;
+// An average over times alone of about this many nanoseconds.
+constexpr double remembered_alone = 50e6;
+
+double nanoseconds(std::chrono::steady_clock::duration d) {
+  return std::chrono::duration<double, std::nano>(d).count();
+}
+
+/// Nanoseconds for which the calling thread has run.
+double thread_time() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+/// Nanoseconds for which the calling thread was ready to run and others ran; 0 where the system does not tell.
+double run_delay() {
+  struct Statistics {
+    int fd = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    Statistics() = default;
+    ~Statistics() {
+      if (fd >= 0) ::close(fd);
+    }
+    Statistics(const Statistics&) = delete;
+    Statistics& operator=(const Statistics&) = delete;
+  };
+  static thread_local const Statistics statistics;
+  char text[96];  // "time run, time waited, times it was given a processor"
+  const ssize_t size = statistics.fd < 0 ? -1 : ::pread(statistics.fd, text, sizeof text - 1, 0);
+  if (size <= 0) return 0;
+  text[size] = '\0';
+  char* second = text;
+  std::strtoull(text, &second, 10);
+  return static_cast<double>(std::strtoull(second, nullptr, 10));
+}
 
 /// Job numbers wrap around; their difference tells which came first.
 bool reached(int value, int number) {
@@ -129,20 +175,35 @@ void Team::work(int thread) {
 }
 
 void Team::run(const std::function<void(int)>& share) {
-  if (size_ == 1 || (alone_ && Clock::now() < alone_until_)) {
+  if (size_ == 1 || (alone_ && still_alone())) {
     for (int s = 0; s < size_; ++s) share(s);
     return;
   }
-  alone_ = false;
-  const bool sampled = ++jobs_ % sampled_jobs == 0;
+  ++jobs_;
+  const bool sampled = jobs_ == next_sample_, by_thread_clock = sampled && long_samples_ > 0;
+  // At uneven distances of 1 to 31: the jobs of a training loop come round and round in the same order.
+  if (sampled) next_sample_ = jobs_ + 1 + (jobs_ * 2654435761u >> 16) % (2 * sampled_jobs - 1);
   const Clock::time_point start = sampled ? Clock::now() : Clock::time_point{};
+  const double ran_before = by_thread_clock ? thread_time() : 0;
   share_ = &share;
   mode_ = FloatMode::now();
   job_ = static_cast<int>(static_cast<unsigned>(job_) + 1u);
   started_[0].publish(job_);
   share(0);
-  const auto nanoseconds = [](Clock::duration d) { return std::chrono::duration<double, std::nano>(d).count(); };
-  const double own = sampled ? nanoseconds(Clock::now() - start) : 0;
+  double own = 0;  // what the caller's share took
+  Clock::time_point done_at{};
+  if (sampled) {
+    done_at = Clock::now();
+    own = nanoseconds(done_at - start);
+    if (by_thread_clock) {
+      --long_samples_;
+      own = thread_time() - ran_before;
+    }
+    if (own > long_share) {
+      if (!by_thread_clock) own = long_share;
+      long_samples_ = samples_by_thread_clock;
+    }
+  }
   int done_by_others = 0;
   double waited = 0;
   for (int s = 1; s < size_; ++s) {
@@ -160,22 +221,56 @@ void Team::run(const std::function<void(int)>& share) {
   }
   // Equal shares take about equally long, so each one that another thread did saved the time of the caller's own.
   balance_ += own * done_by_others * sampled_jobs - waited;
+  if (sampled) charge_delay(done_at);
   if (balance_ > most_credit) {
+    surplus_ += balance_ - most_credit;
     balance_ = most_credit;
-    alone_for_ = Clock::duration::zero();
-  } else if (balance_ < -most_lost) {
-    alone_for_ = std::clamp<Clock::duration>(alone_for_ * 2, shortest_alone, longest_alone);
-    alone_until_ = Clock::now() + alone_for_;
-    alone_ = true;
-    balance_ = 0;
+    if (surplus_ > most_surplus) alone_for_ = Clock::duration::zero();
+  } else if (balance_ < -std::max(least_lost, lost_of_alone * nanoseconds(alone_for_))) {
+    work_alone();
   }
+}
+
+// On a busy machine the caller competes with the team's own threads for processors. How long it is kept from running
+// beyond what it is when it works alone is lost.
+void Team::charge_delay(Clock::time_point now) {
+  const double window = nanoseconds(now - window_start_);
+  if (window < shortest_window) return;
+  const double delay = run_delay();
+  if (window < longest_window && window_start_ != Clock::time_point{})
+    balance_ -= std::min(delay - window_delay_, window) - delay_alone_ * window;
+  window_start_ = now;
+  window_delay_ = delay;
+}
+
+void Team::work_alone() {
+  alone_for_ = std::clamp<Clock::duration>(alone_for_ * 2, shortest_alone, longest_alone);
+  window_start_ = Clock::now();
+  window_delay_ = run_delay();
+  alone_until_ = window_start_ + alone_for_;
+  alone_ = true;
+  balance_ = surplus_ = 0;
+}
+
+bool Team::still_alone() {
+  const Clock::time_point now = Clock::now();
+  if (now < alone_until_) return true;
+  const double time = nanoseconds(now - window_start_), delay = run_delay();
+  if (now < alone_until_ + alone_for_) {
+    const double weight = time / (time + remembered_alone);
+    delay_alone_ += weight * (std::min((delay - window_delay_) / time, 1.0) - delay_alone_);
+  }
+  window_start_ = now;
+  window_delay_ = delay;
+  alone_ = false;
+  return false;
 }
 
 Team& team() {
   static Team the_team([] {
     const char* asked = std::getenv("PXL_THREADS");
     const long wanted = asked ? std::strtol(asked, nullptr, 10) : 0;
-    const long cores = static_cast<long>(std::max(1u, std::thread::hardware_concurrency()));
+    const long cores = usable_cores();
     return static_cast<int>(std::clamp(wanted > 0 ? wanted : cores, 1l, 64l));
   }());
   return the_team;

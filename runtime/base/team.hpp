@@ -27,8 +27,9 @@ class Team {
   /// Runs `share(0)` to `share(size - 1)`, each once, on whichever threads are free; the caller takes part and returns
   /// when all are done, in its floating-point mode. `share` must not throw. From one thread at a time.
   /// Threads that wait spin for some microseconds and then sleep, so that an idle prompt uses no processor. A share
-  /// whose thread has not come by when the caller is done with its own is run by the caller; and where waiting for
-  /// threads that other work keeps from running costs more than the team saves, the caller works alone for a while.
+  /// whose thread has not come by when the caller is done with its own is run by the caller. On a busy machine, where
+  /// waiting for threads that others keep from running, and being kept from running by them, costs more than the team
+  /// saves, the caller works alone for a while. Which thread runs a share changes no result.
   void run(const std::function<void(int)>& share);
 
  private:
@@ -46,18 +47,30 @@ class Team {
   FloatMode mode_ = FloatMode::now();  ///< the caller's
   int job_ = 0;
   bool quit_ = false;
-  unsigned jobs_ = 0;   ///< so far; wraps around
-  double balance_ = 0;  ///< nanoseconds that the team saved of late, less those lost in waiting
+  // Whether the team pays. Times in nanoseconds.
+  void charge_delay(Clock::time_point now);
+  void work_alone();
+  bool still_alone();
+
+  unsigned jobs_ = 0;  ///< so far; wraps around
+  unsigned next_sample_ = 1;
+  int long_samples_ = 0;  ///< samples that are still to be taken by the thread's clock
+  double balance_ = 0;    ///< what the team saved of late, less what was lost
+  double surplus_ = 0;    ///< what it saved beyond that, since the caller last worked alone
   bool alone_ = false;
-  Clock::time_point alone_until_{};  ///< until when the caller works alone
-  Clock::duration alone_for_{0};     ///< how long the last time
+  Clock::time_point alone_until_{};   ///< until when the caller works alone
+  Clock::duration alone_for_{0};      ///< how long the last time
+  Clock::time_point window_start_{};  ///< since when delays are counted, or the caller works alone
+  double window_delay_ = 0;           ///< the caller's delay then, of its whole life
+  double delay_alone_ = 0;            ///< delay in a nanosecond in which it works alone; a moving average
 };
 
 /// What this thread does while it waits for others of a team, instead of spinning: a piece of some ten nanoseconds at a
 /// time, until it says that nothing is left. Null: nothing. For wishes, which may come late or never.
 inline thread_local bool (*idle_work)() = nullptr;
 
-/// The process's team: PXL_THREADS threads, by default one a core, at most 64. Made when first asked for.
+/// The process's team: PXL_THREADS threads, by default one for each core that the process may use (cores.hpp), at
+/// most 64. Made when first asked for.
 Team& team();
 
 /// The share of `units` that is number `share` of `shares`: [begin, end), equal up to one `grain`.
