@@ -5,10 +5,10 @@
 #include <exception>
 #include <xeus/xkernel.hpp>
 #include <xeus/xkernel_configuration.hpp>
-#include <xeus/xserver_zmq.hpp>
 #include <zmq.hpp>
 
 #include "interpreter/kernel/kernel.hpp"
+#include "interpreter/kernel/server.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/signals.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     std::set_terminate(on_terminate);
     const char* user = getenv("USER");
     xeus::xkernel kernel(configuration, user ? user : "user", xeus::make_context<zmq::context_t>(),
-                         std::make_unique<pxl::kernel::Kernel>(), xeus::make_xserver_zmq,
+                         std::make_unique<pxl::kernel::Kernel>(), pxl::kernel::make_server,
                          xeus::make_in_memory_history_manager(), nullptr, xeus::make_null_debugger,
                          nlohmann::json::object(), nlohmann::json::error_handler_t::replace);
     kernel.start();

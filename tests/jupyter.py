@@ -124,6 +124,106 @@ result = unittest.main(argv=["x"], exit=False, verbosity=0).result
 sys.exit(0 if result.wasSuccessful() and result.testsRun > 5 else 1)
 '''
 
+# Messages of all kinds that are not of the protocol, on every channel; the kernel answers after each.
+GARBAGE = r'''
+import hashlib, hmac, json, random, socket, sys, time
+import zmq
+from jupyter_client import KernelManager
+km = KernelManager(kernel_name="pxl")
+km.start_kernel(stderr=open(sys.argv[1], "w"))
+kc = km.client()
+kc.start_channels()
+kc.wait_for_ready(timeout=60)
+info = km.get_connection_info()
+key = info["key"] if isinstance(info["key"], bytes) else info["key"].encode()
+context = zmq.Context.instance()
+D = b"<IDS|MSG>"
+
+def sign(*parts):
+    h = hmac.new(key, digestmod=hashlib.sha256)
+    for p in parts: h.update(p)
+    return h.hexdigest().encode()
+
+def signed(*parts, more=()):
+    parts = [p if isinstance(p, bytes) else json.dumps(p).encode() for p in parts]
+    return [D, sign(*parts[:4]), *parts, *more]
+
+def header(kind, **more):
+    return {"msg_id": "x", "session": "s", "username": "u", "date": "2020-01-01T00:00:00Z", "version": "5.3", "msg_type": kind, **more}
+
+KINDS = ["execute_request", "complete_request", "inspect_request", "history_request", "is_complete_request", "comm_open", "comm_msg",
+         "comm_close", "comm_info_request", "kernel_info_request", "interrupt_request", "debug_request", "input_reply", "nonsense", ""]
+MESSAGES = [[b""], [b"", b""], [b"x"], [D], [D, D], [b"id", D], [D, b""], [D, b"", b"{}"], [D, b"", b"{}", b"{}", b"{}"],
+            [D, b"", b"{}", b"{}", b"{}", b"{}"], [b"a"] * 50, [D] * 20, [b"\xff" * 1000000], [b"x", b"y", D, b"sig", b"1", b"2", b"3", b"4"],
+            signed(b"", b"", b"", b""), signed(b"{}", b"{}", b"{}", b"{}"), signed(b"[]", b"[]", b"[]", b"[]"), signed(b"1", b"2", b"3", b"4"),
+            signed(b"null", b"null", b"null", b"null"), signed(b"\xff\xfe", b"{}", b"{}", b"{}"), signed(b"{", b"}", b"{", b"}"),
+            signed(b"[" * 200000, b"{}", b"{}", b"{}"), signed(header("execute_request"), {}, {}, b"[" * 200000 + b"]" * 200000),
+            signed(header("execute_request"), b'{"a":' * 100000 + b"1" + b"}" * 100000, {}, {"code": "1"}),
+            signed({"msg_type": 1}, {}, {}, {}), signed({"msg_type": None, "msg_id": []}, {}, {}, {}),
+            signed(header("execute_request"), {}, {}, {}, more=[b"", b"\xff" * 100, D])]
+WRONG = [None, 1, -1, 1.5, True, "text", [], {}, [[]], {"a": []}, 2 ** 63, -2 ** 70]
+for kind in KINDS:
+    for content in [{}, [], None, 1, "x"] + [{f: v} for f in ("code", "cursor_pos", "silent", "comm_id", "target_name", "data", "user_expressions", "hist_access_type", "restart", "detail_level", "value") for v in WRONG]:
+        MESSAGES.append(signed(header(kind), {}, {}, content))
+for v in WRONG:
+    for f in ("msg_id", "session", "username", "date", "version", "msg_type"):
+        MESSAGES.append(signed(header("kernel_info_request", **{f: v}), v, v, {}))
+    for where in ("code", "cursor_pos"):
+        for kind in ("complete_request", "inspect_request", "is_complete_request", "execute_request"):
+            MESSAGES.append(signed(header(kind), {}, {}, {"code": "1 +", "cursor_pos": 1, where: v}))
+MESSAGES += [signed(header(kind), {}, {}, {"comm_id": "x", "target_name": "none", "data": {}}) for kind in ("comm_open", "comm_msg", "comm_close")]
+for access in ("range", "tail", "search", "nonsense", ""):
+    for n in (-1, 0, 5, 2 ** 31 - 1):
+        MESSAGES.append(signed(header("history_request"), {}, {}, {"hist_access_type": access, "n": n, "session": n, "start": n, "stop": -n, "pattern": "*"}))
+draw = random.Random(5)
+for _ in range(300):
+    MESSAGES.append([bytes(draw.randrange(256) for _ in range(draw.randrange(40))) if draw.random() < 0.7 else D for _ in range(draw.randrange(1, 9))])
+
+def alive(what):
+    assert km.is_alive(), f"the kernel died of {what}"
+    reply = kc.execute("1 + 1", reply=True, timeout=30)
+    assert reply["content"]["status"] == "ok", (what, reply["content"])
+
+def connect(kind, port):
+    s = context.socket(kind)
+    s.linger = 1000
+    s.connect(f"tcp://127.0.0.1:{port}")
+    return s
+
+def send_all(channel, kind, messages, check_every):
+    s = connect(kind, info[channel + "_port"])
+    for i, m in enumerate(messages):
+        try: s.send_multipart(m, flags=zmq.NOBLOCK)
+        except zmq.Again: break
+        if i % check_every == check_every - 1 or i < 40: alive(f"{channel} {i} {[bytes(p[:60]) for p in m][:8]}")
+    time.sleep(0.3)
+    alive(f"{channel}, all")
+    s.close()
+
+for channel in ("shell", "control"):
+    send_all(channel, zmq.DEALER, MESSAGES, 10)
+send_all("stdin", zmq.DEALER, MESSAGES[:200], 50)
+req = connect(zmq.DEALER, info["hb_port"])
+for m in MESSAGES[:100]: req.send_multipart(m)
+alive("heartbeat")
+sub = connect(zmq.SUB, info["iopub_port"])
+for topic in (b"", b"\xff" * 1000): sub.subscribe(topic)
+alive("iopub")
+# Bytes that are not ZMTP, and connections that end at once.
+for name in ("shell", "control", "stdin", "hb", "iopub"):
+    for data in (b"GET / HTTP/1.0\r\n\r\n", b"\xff" + bytes(8) + b"\x7f" + bytes(200), bytes(range(256)), b""):
+        with socket.create_connection(("127.0.0.1", info[name + "_port"])) as c:
+            c.sendall(data)
+alive("other protocols")
+# An interrupt while nothing runs ends nothing.
+for _ in range(5):
+    km.interrupt_kernel()
+    time.sleep(0.05)
+alive("interrupts while idle")
+kc.stop_channels()
+km.shutdown_kernel(now=False)
+'''
+
 NOTEBOOK = '''
 import sys, nbformat
 from nbclient import NotebookClient
@@ -180,5 +280,6 @@ def jupyter_tests(pxl, add, skip):
         add("jupyter: pxl kernel --install", None if ok else done.stdout + done.stderr)
         env = dict(os.environ, JUPYTER_PATH=str(pathlib.Path(folder) / "share/jupyter"), PXL_DATA="built-in", NO_COLOR="1")
         add("jupyter: the protocol", run(python, PROTOCOL, env=env))
+        add("jupyter: messages that are not of the protocol", run(python, GARBAGE, str(pathlib.Path(folder) / "errors"), env=env))
         for path in sorted((ROOT / "examples/notebooks").glob("*.ipynb")):
             add(f"jupyter: {path.name}", notebook_problem(python, path, env))
