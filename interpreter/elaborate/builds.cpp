@@ -1,6 +1,7 @@
 // Builds: which arguments become graph inputs, running a body as a new graph, and params.
 #include <algorithm>
 #include <deque>
+#include <unordered_set>
 
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
@@ -193,12 +194,19 @@ class InputMaker {
   GraphFacts& facts_;
 };
 
-/// The tensor whose memory an aliasing op changes.
+/// The tensor and those whose memory it is, wholly or in part, until `stop` says so.
 void each_alias(Tensor* t, const std::function<bool(Tensor*)>& stop) {
-  while (t && !stop(t)) {
+  std::vector<Tensor*> open{t};
+  std::unordered_set<const Tensor*> seen{t};
+  while (!open.empty()) {
+    t = open.back();
+    open.pop_back();
+    if (!t) continue;
+    if (stop(t)) return;
     const Op* p = t->producer;
-    if (!p || !p->row || p->row->alias < 0 || t->output_index != 0) return;
-    t = p->inputs[static_cast<size_t>(p->row->alias)];
+    if (!p || t->output_index != 0) continue;
+    for (size_t slot = 0; slot < p->inputs.size(); ++slot)
+      if (p->aliases(slot) && seen.insert(p->inputs[slot]).second) open.push_back(p->inputs[slot]);
   }
 }
 

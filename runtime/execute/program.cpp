@@ -346,7 +346,8 @@ void Program::run_timed(size_t at) {
   const auto start = Profile::Clock::now();
   const RunStep& step = steps_[at];
   std::vector<Array> in, out;
-  if (observer_ && step.op) {
+  const bool seen = observer_ && step.op && step.op->id != 0;  // the planner's own ops are nothing of the program's
+  if (seen) {
     in = views(step.op->inputs, step.buffers.in);
     out = views(step.op->outputs, step.buffers.out);
     observer_->before({*step.op, in, out});
@@ -356,7 +357,7 @@ void Program::run_timed(size_t at) {
   else
     (*step.kernel)(step.buffers);
   profile_.add_kernel(at, Profile::Clock::now() - start);
-  if (observer_ && step.op) observer_->after({*step.op, in, out});
+  if (seen) observer_->after({*step.op, in, out});
 }
 
 void Program::locate(Error& error, const Op* op) const {

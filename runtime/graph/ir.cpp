@@ -62,6 +62,22 @@ void check_one_ipu(const OpRow& row, const std::vector<Tensor*>& inputs) {
   }
 }
 
+/// A constant whose memory the tensor is, through any number of views. In-place ops have none: they refused it.
+const Tensor* constant_below(const Tensor* tensor) {
+  std::vector<const Tensor*> open{tensor};
+  std::unordered_set<const Tensor*> seen{tensor};
+  while (!open.empty()) {
+    const Tensor* t = open.back();
+    open.pop_back();
+    if (t->kind == TensorKind::constant) return t;
+    if (!t->producer || t->output_index != 0 || !is_view(*t->producer->row)) continue;
+    for (size_t slot = 0; slot < t->producer->inputs.size(); ++slot)
+      if (t->producer->aliases(slot) && seen.insert(t->producer->inputs[slot]).second)
+        open.push_back(t->producer->inputs[slot]);
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<int> Tensor::ipu() const {
@@ -79,6 +95,11 @@ bool Op::modifies(size_t slot) const {
   if (row->role == Role::call || row->role == Role::loop)
     return !called.empty() && slot < called[0]->inputs().size() && called[0]->inputs()[slot]->by_ref;
   return false;
+}
+
+bool Op::aliases(size_t slot) const {
+  if (row->alias < 0 || outputs.empty() || slot >= inputs.size() || !inputs[slot]) return false;
+  return static_cast<size_t>(row->alias) == slot || (row->parts && is_variadic(*row));
 }
 
 SiteStorage::SiteStorage(const Op& op) : site{*op.row, {}, op.attrs} {
@@ -223,8 +244,12 @@ Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
   for (const Tensor* t : inputs)
     if (t) check_member(row.name, t);
   for (size_t slot = 0; slot < inputs.size() && slot < 32; ++slot) {
-    if (!inputs[slot] || inputs[slot]->kind != TensorKind::constant || !(row.modifies >> slot & 1U)) continue;
-    throw Error(fmt::format("{}: the constant `{}` cannot be changed in place", row.name, inputs[slot]->name),
+    if (!inputs[slot] || !(row.modifies >> slot & 1U)) continue;
+    const Tensor* constant = constant_below(inputs[slot]);
+    if (!constant) continue;
+    const bool direct = constant == inputs[slot];
+    throw Error(fmt::format("{}: {}the constant `{}` cannot be changed in place", row.name,
+                            direct ? "" : fmt::format("`{}` is a view, and ", inputs[slot]->name), constant->name),
                 {"declare it as a `variable`, or use the form that makes a new tensor"})
         .as(codes::in_place);
   }

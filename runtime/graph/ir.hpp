@@ -64,7 +64,7 @@ struct Stream {
 };
 
 struct Op {
-  int id = 0;  ///< unique in the Ir, from 100
+  int id = 0;  ///< unique in the Ir, from 100; 0: an op that the planner made
   const OpRow* row = nullptr;
   Graph* graph = nullptr;
   std::vector<Tensor*> inputs;  ///< by slot; null where an optional operand is absent
@@ -80,6 +80,8 @@ struct Op {
 
   /// Whether running this op changes the memory of input `slot` (in-place op, or a by-ref or marked call input).
   bool modifies(size_t slot) const;
+  /// Whether output 0 shares memory with input `slot`: all of it, or a part.
+  bool aliases(size_t slot) const;
 };
 
 /// Specs and attributes of an op, as kernels see them. The storage must outlive the site.

@@ -11,22 +11,40 @@
 namespace pxl {
 
 MemoryGroups::MemoryGroups(const Graph& graph) {
+  std::vector<const Tensor*> tensors;  // in order of creation
+  std::vector<size_t> parent;          // union-find over their positions; the first of a group is its root
   const auto start = [&](const Tensor* t) {
-    if (group_.emplace(t, roots_.size()).second) roots_.push_back(t);
+    if (!group_.emplace(t, tensors.size()).second) return;
+    parent.push_back(tensors.size());
+    tensors.push_back(t);
+  };
+  const auto find = [&](size_t k) {
+    while (parent[k] != k) k = parent[k] = parent[parent[k]];
+    return k;
   };
   for (const auto& t : graph.tensors())
     if (!t->producer) start(t.get());
   for (const auto& op : graph.ops()) {
-    const int alias = op->row->alias;
-    for (size_t i = 0; i < op->outputs.size(); ++i) {
-      const bool shares = i == 0 && alias >= 0 && static_cast<size_t>(alias) < op->inputs.size() &&
-                          op->inputs[static_cast<size_t>(alias)] != nullptr;
-      if (shares)
-        group_.emplace(op->outputs[i], group_.at(op->inputs[static_cast<size_t>(alias)]));
-      else
-        start(op->outputs[i]);
+    for (const Tensor* t : op->outputs) start(t);
+    for (size_t slot = 0; slot < op->inputs.size(); ++slot) {
+      if (!op->aliases(slot)) continue;
+      const size_t a = find(group_.at(op->inputs[slot])), b = find(group_.at(op->outputs[0]));
+      parent[std::max(a, b)] = std::min(a, b);
     }
   }
+  std::vector<size_t> number(tensors.size());
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    number[k] = find(k) == k ? count_++ : number[find(k)];
+    group_[tensors[k]] = number[k];
+  }
+}
+
+bool MemoryGroups::owns_memory(const Tensor* tensor) const {
+  const Op* op = tensor->producer;
+  if (!op || tensor->output_index != 0) return true;
+  for (size_t slot = 0; slot < op->inputs.size(); ++slot)
+    if (op->aliases(slot)) return false;
+  return true;
 }
 
 std::vector<MemoryPair> memory_pairs(const Graph& graph, const MemoryGroups& groups, bool calls_change) {

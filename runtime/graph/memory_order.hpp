@@ -9,19 +9,20 @@
 
 namespace pxl {
 
-/// The tensors of a graph grouped by memory: an op whose row has an alias gives its output the memory of that input.
+/// The tensors of a graph grouped by memory (Op::aliases): what is a view of another tensor, of a part of it, or of
+/// several tensors joined, is in one group with it, and so is everything that shares memory with any of them.
 class MemoryGroups {
  public:
   explicit MemoryGroups(const Graph& graph);
   /// Dense numbers from 0; a group's number is given to its first tensor first.
   size_t group(const Tensor* tensor) const { return group_.at(tensor); }
-  size_t count() const { return roots_.size(); }
-  /// The tensor whose memory it is.
-  const Tensor* root(size_t group) const { return roots_[group]; }
+  size_t count() const { return count_; }
+  /// Whether the tensor has memory of its own: it is no view and no result of an in-place op.
+  bool owns_memory(const Tensor* tensor) const;
 
  private:
   std::unordered_map<const Tensor*, size_t> group_;
-  std::vector<const Tensor*> roots_;
+  size_t count_ = 0;
 };
 
 /// `second` uses memory after `first`, at least one of them changes it. Ops by their index in creation order, so

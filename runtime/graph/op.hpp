@@ -113,6 +113,13 @@ using GradFn = void (*)(GradContext&);
 using ExpandFn = std::vector<Expr> (*)(Emitter&, const OpArgs&);
 /// How the outputs' elements lie in memory where those of input 0 lie as given.
 using LayoutFn = std::vector<Layout> (*)(const OpSite&, const Layout&);
+/// Where a view's elements lie: element i of `result`, in the memory of output 0, is element i of `operand`, in that of
+/// input `slot`. Both have one shape.
+struct ViewPart {
+  size_t slot = 0;
+  Layout operand, result;
+};
+using ViewFn = std::vector<ViewPart> (*)(const OpSite&);
 using ProductFn = MatmulPlan (*)(const OpSite&);
 using FlopsFn = int64_t (*)(const OpSite&);
 
@@ -138,6 +145,8 @@ struct OpRow {
   int8_t alias = -1;              ///< output 0 is the same memory as this input slot
   bool inplace_ok = false;        ///< a kernel may write output 0 over input 0 (same spec)
   bool view = false;              ///< output 0 has the bytes of input 0, in its order
+  ViewFn parts = nullptr;         ///< of aliases that `view` and `layout` do not describe: which elements of which
+                                  ///< inputs the output is; every input in it shares the output's memory
   bool side_effect = false;       ///< never removed
   bool method = false;            ///< also a method of tensors and arrays
   std::string_view inplace = {};  ///< name of the in-place form
@@ -148,6 +157,8 @@ struct OpRow {
 /// Input slots of a row with fixed operands (a variadic row has as many as it is given).
 size_t slot_count(const OpRow& row);
 bool is_variadic(const OpRow& row);
+/// Whether output 0 is a view of its operands: their memory, under another shape or in another order, and unchanged.
+constexpr bool is_view(const OpRow& row) { return row.alias >= 0 && row.modifies == 0 && row.role == Role::compute; }
 /// Index in row.params of a parameter; throws an internal error if there is none of that name.
 size_t param_index(const OpRow& row, std::string_view param);
 /// Slot of an operand parameter.

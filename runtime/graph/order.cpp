@@ -82,10 +82,9 @@ class Scheduler {
     const auto& ops = graph_.ops();
     for (size_t k = 0; k < ops.size(); ++k) {
       for (const Tensor* t : ops[k]->outputs) {
-        const size_t group = groups_.group(t);
-        if (groups_.root(group) != t) continue;
-        bytes_[group] = t->spec.bytes();
-        cost_[k] += bytes_[group];
+        if (!groups_.owns_memory(t)) continue;
+        bytes_[groups_.group(t)] += t->spec.bytes();
+        cost_[k] += t->spec.bytes();
       }
       for (const Tensor* t : ops[k]->inputs)
         if (t) uses_[k].push_back(groups_.group(t));

@@ -156,6 +156,15 @@ Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& start
       };
 }
 
+Kernel write_back_kernel(DType dtype, const Layout& from, const Layout& to) {
+  const size_t width = size_of(dtype);
+  const StridedCopy copy(width, to.shape, from.strides, to.strides);
+  return Kernel::divisible(
+      copy.units(), copy.grain(), copy.work(),
+      [copy, in = static_cast<size_t>(from.offset) * width, out = static_cast<size_t>(to.offset) * width](
+          const Buffers& b, int64_t begin, int64_t end) { copy.part(b.in[1] + in, b.out[0] + out, begin, end); });
+}
+
 Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
                   double value) {
   need_rank("pad", before.size(), in.shape.size());

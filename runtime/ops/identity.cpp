@@ -33,12 +33,8 @@ constexpr OpRow detach_row = {.name = "detach",
                               .inplace = "detach_",
                               .tiles = tile_view};
 
-// A view: the same memory, not changed.
 constexpr OpRow detach_view() {
-  OpRow row = in_place_form(detach_row, {"detach_", "ops.detach_", "DetachInplace", "detach_inplace_out"});
-  row.modifies = 0;
-  row.gradient = detach_row.gradient;
-  return row;
+  return view_form(detach_row, {"detach_", "ops.detach_", "DetachInplace", "detach_inplace_out"});
 }
 
 constexpr OpRow identity_table[] = {

@@ -111,9 +111,21 @@ constexpr OpRow concat_row = {.name = "concat",
                               .onnx = "Concat",
                               .tiles = tile_movement};
 
+std::vector<ViewPart> joined_parts(const OpSite& s) {
+  const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(s.input(0))));
+  std::vector<ViewPart> parts;
+  int64_t begin = 0;
+  for (size_t i = 0; i < s.in.size(); ++i) {
+    const int64_t size = s.input(i).shape[axis];
+    parts.push_back({i, contiguous(s.input(i).shape), narrowed(contiguous(s.out[0].shape), axis, begin, size)});
+    begin += size;
+  }
+  return parts;
+}
+
 constexpr OpRow concat_view() {
-  OpRow row = view_form(concat_row, {"concat_", "ops.concat_", "ConcatInplace", "concat_out"}, false);
-  row.gradient = concat_gradient;
+  OpRow row = view_form(concat_row, {"concat_", "ops.concat_", "ConcatInplace", "concat_out"}, joined_parts);
+  row.doc = "A view of tensors joined along an axis: each part of the result is the memory of one of them.";
   row.example = "concat_([array([1.0, 2.0]), array([3.0])], axis = 0)";
   return row;
 }

@@ -70,13 +70,20 @@ inline void set_zero(GradContext& c, size_t slot) {
   c.set(slot, c.emitter().one("init", {}, {{"shape", spec.shape}, {"dtype", spec.dtype}}));
 }
 
-/// The form that PopXL makes a view: it changes nothing, and where `aliases` is false it is a copy, since memory is
-/// contiguous.
-constexpr OpRow view_form(OpRow row, const InPlace& names, bool aliases) {
-  row = in_place_form(row, names);
+/// The form that is a view: its result is the memory of its operands. It changes nothing, so the gradient stays.
+/// `parts` says which elements they are, where the columns `view` and `layout` do not.
+constexpr OpRow view_form(const OpRow& base, const InPlace& names, ViewFn parts = nullptr) {
+  OpRow row = in_place_form(base, names);
   row.modifies = 0;
-  if (!aliases) row.alias = -1;
+  row.gradient = base.gradient;
+  row.parts = parts;
   return row;
+}
+
+/// The whole result of a view of input 0 whose elements lie there as `operand` says.
+inline std::vector<ViewPart> whole_view(Layout operand) {
+  Layout result = contiguous(operand.shape);
+  return {{0, std::move(operand), std::move(result)}};
 }
 
 /// Operations of a matrix product.
@@ -103,6 +110,9 @@ constexpr bool is_complete(const OpRow& row) {
   if (!row.infer || !row.kernel || row.output.empty()) return false;
   if (row.alias >= 0 && row.inplace_ok) return false;
   if (row.modifies && row.gradient) return false;
+  // The underscore promises the operand's memory: a result of its own would be silently another tensor.
+  if (row.name.back() == '_' && row.alias < 0 && !row.modifies) return false;
+  if (is_view(row) && !row.view && !row.layout && !row.parts) return false;
   const bool overwrites = row.modifies || row.alias >= 0;
   return row.path.empty() || overwrites || !row.example.empty();
 }

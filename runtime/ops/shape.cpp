@@ -134,16 +134,15 @@ constexpr OpRow transpose_row = {
     .inplace = "transpose_",
     .onnx = "Transpose",
     .tiles = tile_movement};
-// A transposed matrix is a copy: memory is contiguous.
 constexpr OpRow transpose_view() {
-  OpRow row = view_form(transpose_row, {"transpose_", "ops.transpose_", "TransposeInplace", "{0}_T"}, false);
-  row.gradient = transpose_gradient;
+  OpRow row = view_form(transpose_row, {"transpose_", "ops.transpose_", "TransposeInplace", "{0}_T"});
+  row.doc = "A view of t: axis i of the result is axis permutation[i] of t, in t's memory.";
   row.example = "transpose_(array([[1.0, 2.0], [3.0, 4.0]]))";
   return row;
 }
 constexpr OpRow reshape_view() {
-  OpRow row = view_form(reshape_row, {"reshape_", "ops.reshape_", "ReshapeInplace", "{0}_reshaped"}, true);
-  row.gradient = reshape_gradient;
+  OpRow row = view_form(reshape_row, {"reshape_", "ops.reshape_", "ReshapeInplace", "{0}_reshaped"});
+  row.doc = "A view of t: its elements in row-major order under another shape, in t's memory.";
   return row;
 }
 

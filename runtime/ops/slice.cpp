@@ -98,7 +98,7 @@ std::vector<Expr> expand_slice(Emitter& at, const OpArgs& args) {
   if (sizes != shape || !all_ones(steps) || !strided)
     result = at.one(in_place ? "slice_window_" : "slice_window", {t},
                     {{"starts", starts}, {"steps", steps}, {"sizes", sizes}});
-  if (strided) result = at.one("subsample", {result}, {{"strides", strides}});
+  if (strided) result = at.one(in_place ? "subsample_" : "subsample", {result}, {{"strides", strides}});
   return {result};
 }
 
@@ -191,10 +191,54 @@ constexpr OpRow slice_window_row = {.name = "slice_window",
                                     .gradient = window_gradient,
                                     .pattern = Pattern::movement,
                                     .tiles = tile_movement};
-// A part of a tensor is a copy, as memory is contiguous.
 constexpr OpRow slice_window_view() {
-  OpRow row = view_form(slice_window_row, {"slice_window_", {}, "SliceInplace", "slice_out"}, false);
-  row.gradient = window_gradient;
+  OpRow row = view_form(slice_window_row, {"slice_window_", {}, "SliceInplace", "slice_out"}, [](const OpSite& s) {
+    const Ints starts = s.integers("starts"), steps = s.integers("steps");
+    Layout at = contiguous(s.input(0).shape);
+    for (size_t i = 0; i < at.shape.size(); ++i) {
+      at.offset += starts[i] * at.strides[i];
+      at.strides[i] *= steps[i];
+    }
+    at.shape = s.out[0].shape;
+    return whole_view(std::move(at));
+  });
+  row.doc = "A view of t: a start, a step and a size for each axis, in t's memory.";
+  return row;
+}
+
+constexpr OpRow subsample_row = {.name = "subsample",
+                                 .path = "ops.subsample",
+                                 .schedule = "Subsample",
+                                 .output = "subsample_out",
+                                 .doc = "Every strides[i]-th element along axis i.",
+                                 .example = "subsample(array([1.0, 2.0, 3.0, 4.0]), [2])",
+                                 .params = subsample_params,
+                                 .infer = infer_subsample,
+                                 .kernel =
+                                     [](const OpSite& s) {
+                                       return slice_kernel(s.input(0), Ints(s.input(0).shape.size(), 0),
+                                                           full_strides(s, s.input(0).shape.size()), s.out[0].shape);
+                                     },
+                                 .gradient =
+                                     [](GradContext& c) {
+                                       if (!c.wants(0)) return;
+                                       const size_t rank = c.in_spec(0).shape.size();
+                                       c.set(0, c.emitter().one("slice_grad", {c.dy()},
+                                                                {{"starts", Ints(rank, 0)},
+                                                                 {"steps", full_strides(c.site(), rank)},
+                                                                 {"sizes", c.in_spec(0).shape}}));
+                                     },
+                                 .pattern = Pattern::movement,
+                                 .tiles = tile_movement};
+constexpr OpRow subsample_view() {
+  OpRow row = view_form(subsample_row, {"subsample_", {}, "SubsampleInplace", "subsample_out"}, [](const OpSite& s) {
+    Layout at = contiguous(s.input(0).shape);
+    const Ints strides = full_strides(s, at.shape.size());
+    for (size_t i = 0; i < at.shape.size(); ++i) at.strides[i] *= strides[i];
+    at.shape = s.out[0].shape;
+    return whole_view(std::move(at));
+  });
+  row.doc = "A view of t: every strides[i]-th element along axis i, in t's memory.";
   return row;
 }
 
@@ -210,7 +254,8 @@ constexpr OpRow slice_table[] = {
      .onnx = "Slice"},
     {.name = "slice_",
      .path = "ops.slice_",
-     .doc = "The same as slice: memory is contiguous, so a part of a tensor is a copy.",
+     .doc =
+         "A view of a part of one or more axes, as Python slices: what changes it changes t, and the other way round.",
      .example = "slice_(array([1.0, 2.0, 3.0, 4.0]), 1, 3)",
      .params = slice_params,
      .expand = expand_slice<true>,
@@ -237,30 +282,8 @@ constexpr OpRow slice_table[] = {
          },
      .pattern = Pattern::movement,
      .tiles = tile_movement},
-    {.name = "subsample",
-     .path = "ops.subsample",
-     .schedule = "Subsample",
-     .output = "subsample_out",
-     .doc = "Every strides[i]-th element along axis i.",
-     .example = "subsample(array([1.0, 2.0, 3.0, 4.0]), [2])",
-     .params = subsample_params,
-     .infer = infer_subsample,
-     .kernel =
-         [](const OpSite& s) {
-           return slice_kernel(s.input(0), Ints(s.input(0).shape.size(), 0), full_strides(s, s.input(0).shape.size()),
-                               s.out[0].shape);
-         },
-     .gradient =
-         [](GradContext& c) {
-           if (!c.wants(0)) return;
-           const size_t rank = c.in_spec(0).shape.size();
-           c.set(0, c.emitter().one("slice_grad", {c.dy()},
-                                    {{"starts", Ints(rank, 0)},
-                                     {"steps", full_strides(c.site(), rank)},
-                                     {"sizes", c.in_spec(0).shape}}));
-         },
-     .pattern = Pattern::movement,
-     .tiles = tile_movement},
+    subsample_row,
+    subsample_view(),
     {.name = "diag",
      .path = "ops.diag",
      .doc = "The diagonal of a matrix.",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "runtime/graph/memory_order.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -18,17 +19,18 @@ using Substitution = std::unordered_map<const Tensor*, const Tensor*>;
 /// What does not depend on the call site of a graph.
 struct Callee {
   std::vector<Op*> order;
-  std::vector<bool> input_modified;
+  std::vector<bool> input_modified;  ///< through views as well; of operands joined by a view, if any is changed
   std::vector<const Tensor*> changed_constants;
 };
 
 class Flattener {
  public:
-  Flattener(Flat& flat, const std::function<const Plan*(const Graph&)>& plan_of) : flat_(flat), plan_of_(plan_of) {}
+  Flattener(Flat& flat, const std::function<const Plan*(const Graph&)>& plan_of, bool all)
+      : flat_(flat), plan_of_(plan_of), all_(all) {}
 
   void run(const std::vector<Op*>& order, Substitution& known, bool top) {
     for (const Op* op : order) {
-      if (op->row->role == Role::call) {
+      if (op->row->role == Role::call && (all_ || shares_operands(*op, known))) {
         call(*op, known);
         continue;
       }
@@ -84,23 +86,32 @@ class Flattener {
     if (found != callees_.end()) return found->second;
     Callee c;
     c.order = schedule_order(graph);
-    // Memory by definition shared, so that a change of an alias counts as a change of the input.
-    Substitution root;
-    const auto root_of = [&](const Tensor* t) { return look_up(root, t); };
-    std::unordered_set<const Tensor*> changed;
-    for (const Op* op : c.order) {
-      for (size_t slot = 0; slot < op->inputs.size(); ++slot) {
-        if (op->inputs[slot] && op->modifies(slot)) changed.insert(root_of(op->inputs[slot]));
-      }
-      if (op->row->alias >= 0 && !op->outputs.empty() && op->inputs[static_cast<size_t>(op->row->alias)]) {
-        root[op->outputs[0]] = root_of(op->inputs[static_cast<size_t>(op->row->alias)]);
-      }
-    }
-    for (const Tensor* input : graph.inputs()) c.input_modified.push_back(changed.count(input) > 0);
-    for (const auto& t : graph.tensors()) {
-      if (t->kind == TensorKind::constant && changed.count(t.get())) c.changed_constants.push_back(t.get());
-    }
+    const MemoryGroups memory(graph);
+    std::unordered_set<size_t> changed;
+    for (const Op* op : c.order)
+      for (size_t slot = 0; slot < op->inputs.size(); ++slot)
+        if (op->inputs[slot] && op->modifies(slot)) changed.insert(memory.group(op->inputs[slot]));
+    for (const Tensor* input : graph.inputs()) c.input_modified.push_back(changed.count(memory.group(input)) > 0);
+    for (const auto& t : graph.tensors())
+      if (t->kind == TensorKind::constant && changed.count(memory.group(t.get())))
+        c.changed_constants.push_back(t.get());
     return callees_.emplace(&graph, std::move(c)).first->second;
+  }
+
+  /// Whether a called graph gets the same memory by reference twice and changes it. Only its nodes, under the names of
+  /// the caller, say so; and its own schedule, made without knowing it, might exchange a change and a use.
+  bool shares_operands(const Op& op, const Substitution& outer) {
+    const auto& inputs = op.called[0]->inputs();
+    std::unordered_map<const Tensor*, bool> given;  // by memory: whether it is changed
+    bool shared = false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!passed_directly(op, 0, i)) continue;
+      const bool changed = callee(*op.called[0]).input_modified[i];
+      const auto [at, fresh] = given.emplace(root(look_up(outer, op.inputs[i])), changed);
+      shared = shared || (!fresh && (changed || at->second));
+      at->second = at->second || changed;
+    }
+    return shared;
   }
 
   void call(const Op& op, Substitution& outer) {
@@ -119,7 +130,13 @@ class Flattener {
       inner[inputs[i]] = protect ? copy(given, op) : given;
     }
     for (const Tensor* constant : c.changed_constants) inner[constant] = copy(constant, op);
-    run(c.order, inner, false);
+    if (shares_operands(op, outer)) {
+      std::vector<Op*> as_created;
+      for (const auto& o : graph.ops()) as_created.push_back(o.get());
+      run(as_created, inner, false);
+    } else {
+      run(c.order, inner, false);
+    }
 
     // A result is the callee's own tensor, unless that is also something else: then it is a copy of its value now.
     std::unordered_set<const Tensor*> taken;
@@ -131,17 +148,27 @@ class Flattener {
     }
   }
 
-  /// Memory by definition shared, over the nodes made so far.
+  /// One tensor of all that share memory by definition, over the nodes made so far.
   const Tensor* root(const Tensor* tensor) {
     for (; rooted_ < flat_.nodes.size(); ++rooted_) {
       const Node& node = flat_.nodes[rooted_];
-      if (node.alias >= 0) root_[node.out[0]] = look_up(root_, node.in[static_cast<size_t>(node.alias)]);
+      if (node.alias < 0 && !node.strided_view) continue;
+      for (size_t slot = 0; slot < node.in.size(); ++slot)
+        if (node.in[slot] && node.op->aliases(slot)) {
+          const Tensor *a = found_root(node.out[0]), *b = found_root(node.in[slot]);
+          if (a != b) root_[a] = b;
+        }
     }
-    return look_up(root_, tensor);
+    return found_root(tensor);
+  }
+  const Tensor* found_root(const Tensor* tensor) const {
+    for (auto at = root_.find(tensor); at != root_.end(); at = root_.find(tensor)) tensor = at->second;
+    return tensor;
   }
 
   Flat& flat_;
   const std::function<const Plan*(const Graph&)>& plan_of_;
+  bool all_;
   std::unordered_map<const Graph*, Callee> callees_;
   Substitution root_;
   size_t rooted_ = 0;
@@ -167,9 +194,9 @@ int64_t flat_size(const Graph& graph) {
   return flat_size(graph, known);
 }
 
-Flat flatten(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of) {
+Flat flatten(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of, bool all) {
   Flat flat;
-  Flattener(flat, plan_of).run(order, flat.stands_for, true);
+  Flattener(flat, plan_of, all).run(order, flat.stands_for, true);
   return flat;
 }
 

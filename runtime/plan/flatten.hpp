@@ -27,8 +27,9 @@ struct Flat {
 int64_t flat_size(const Graph& graph);
 
 /// `order` is that of one graph's ops; graphs below run in their own schedule order. `plan_of` gives the plans of loop
-/// bodies and branches, which stay as they are. Value semantics of calls are kept: what a callee changes of an input
-/// that is not by reference is a copy.
-Flat flatten(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of);
+/// bodies and branches, which stay as they are, and of graphs whose calls stay. Value semantics of calls are kept: what
+/// a callee changes of an input that is not by reference is a copy. Without `all`, only those calls are replaced that
+/// must be: of graphs that get the same memory by reference twice and change it.
+Flat flatten(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of, bool all);
 
 }  // namespace pxl

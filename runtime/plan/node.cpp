@@ -25,9 +25,33 @@ int64_t repeat_count(const Op& op) {
   throw Error("a loop without a number of repetitions", {}, Fault::internal);
 }
 
+std::vector<ViewPart> view_parts(const Op& op) {
+  const TensorSpec& out = op.outputs[0]->spec;
+  if (out.size() == 0) return {};
+  const SiteStorage storage(op);
+  if (op.row->parts) return op.row->parts(storage.site);
+  const auto slot = static_cast<size_t>(op.row->alias);
+  std::optional<Layout> operand = layout_of(op, 0, contiguous(op.inputs[slot]->spec.shape));
+  if (!operand) throw Error("a view whose place in memory is unknown", {}, Fault::internal);
+  return {{slot, std::move(*operand), contiguous(out.shape)}};
+}
+
+namespace {
+
+/// Whether a view is one operand's memory, all of it and in its order.
+bool is_whole_view(const Op& op) {
+  if (op.row->view) return true;
+  const std::vector<ViewPart> parts = view_parts(op);
+  return parts.size() == 1 && is_contiguous(parts[0].operand) && is_contiguous(parts[0].result) &&
+         op.inputs[parts[0].slot]->spec.size() == op.outputs[0]->spec.size();
+}
+
+}  // namespace
+
 bool is_plain_copy(const Op& op) {
   if (op.row->role != Role::compute || op.inputs.empty() || !op.inputs[0] || op.outputs.size() != 1) return false;
   if (op.row->view) return true;
+  if (op.row->parts) return is_whole_view(op);
   if (!op.row->layout) return false;
   const std::optional<Layout> layout = layout_of(op, 0, contiguous(op.inputs[0]->spec.shape));
   return layout && is_contiguous(*layout);
@@ -99,7 +123,9 @@ Node lower(const Op& op, std::vector<const Plan*> callees) {
   node.in.assign(op.inputs.begin(), op.inputs.end());
   node.out.assign(op.outputs.begin(), op.outputs.end());
   node.effect = op.row->side_effect || op.row->role == Role::host_load || op.row->role == Role::host_store;
-  if (op.row->alias >= 0 && !op.outputs.empty() && op.inputs[static_cast<size_t>(op.row->alias)])
+  if (is_view(*op.row) && !is_whole_view(op))
+    node.strided_view = op.outputs[0]->spec.size() > 0;
+  else if (op.row->alias >= 0 && !op.outputs.empty() && op.inputs[static_cast<size_t>(op.row->alias)])
     node.alias = op.row->alias;
   if (!node.callees.empty()) {
     lower_call(node, op);

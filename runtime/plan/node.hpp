@@ -34,6 +34,7 @@ struct Node {
   std::vector<const Tensor*> out;
   std::vector<int> modified;  ///< slots whose memory the node changes
   int alias = -1;             ///< out[0] is in[alias]'s memory, always
+  bool strided_view = false;  ///< out[0] is operands' memory in another order or in part; resolve_views leaves none
   std::vector<ViewOf> views;
   std::vector<Reuse> reuse;
   std::vector<const Plan*> callees;   ///< control ops, parallel to op->called
@@ -54,6 +55,8 @@ bool passed_directly(const Op& op, size_t which, size_t input);
 /// How often a loop op runs its body; 1 for other ops.
 int64_t repeat_count(const Op& op);
 
+/// Of a view (is_view): which elements of which operands it is. Empty where it has no elements.
+std::vector<ViewPart> view_parts(const Op& op);
 /// Whether output 0 has the bytes of input 0: reshapes, identities, and transpositions that move unit axes only.
 bool is_plain_copy(const Op& op);
 /// How output `j` lies in the memory of input 0, which lies as `operand`; nothing where the op does more than move

@@ -12,6 +12,7 @@
 #include "runtime/plan/arena.hpp"
 #include "runtime/plan/storage.hpp"
 #include "runtime/plan/transforms.hpp"
+#include "runtime/plan/views.hpp"
 #include "runtime/transform/flops.hpp"
 
 namespace pxl {
@@ -210,20 +211,14 @@ struct Planner::Request {
 Plan Planner::make(const Request& request) {
   Plan plan;
   plan.graph = &request.graph;
-  std::vector<Node> nodes;
   std::vector<const Tensor*> outputs = request.outputs;
-  if (options_.allows("flatten") && flat_size(request.graph) <= max_flat_ops) {
-    auto flat = std::make_shared<Flat>(flatten(request.order, [this](const Graph& g) { return &this->plan(g); }));
-    nodes = std::move(flat->nodes);
-    for (const Tensor*& t : outputs) t = flat->of(t);
-    plan.flat = std::move(flat);
-  } else {
-    for (const Op* op : request.order) {
-      std::vector<const Plan*> callees;
-      for (const Graph* g : op->called) callees.push_back(&this->plan(*g));
-      nodes.push_back(lower(*op, std::move(callees)));
-    }
-  }
+  const bool all = options_.allows("flatten") && flat_size(request.graph) <= max_flat_ops;
+  auto flat = std::make_shared<Flat>(flatten(
+      request.order, [this](const Graph& g) { return &this->plan(g); }, all));
+  std::vector<Node> nodes = std::move(flat->nodes);
+  for (const Tensor*& t : outputs) t = flat->of(t);
+  resolve_views(nodes, outputs, *flat);
+  plan.flat = std::move(flat);
   plan.constants = std::make_shared<std::deque<Tensor>>();
   transform_nodes(nodes, outputs, request.keep_effects, *plan.constants, options_);
 

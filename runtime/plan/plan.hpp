@@ -76,11 +76,11 @@ struct Plan {
       epilogue;  ///< outputs that are inputs, constants or other outputs; nothing where both are one memory
   std::vector<bool> input_modified;  ///< by input
   std::vector<OutputSource> sources;
-  int64_t arena_bytes = 0;           ///< frames of called graphs included
-  int64_t constant_bytes = 0;        ///< of this graph alone
-  int64_t step_count = 0;            ///< with calls flattened; saturates
-  bool effects = false;              ///< loads, stores, prints, here or in called graphs
-  std::shared_ptr<const Flat> flat;  ///< keeps the stand-ins of called graphs' tensors; null where calls are kept
+  int64_t arena_bytes = 0;                        ///< frames of called graphs included
+  int64_t constant_bytes = 0;                     ///< of this graph alone
+  int64_t step_count = 0;                         ///< with calls flattened; saturates
+  bool effects = false;                           ///< loads, stores, prints, here or in called graphs
+  std::shared_ptr<const Flat> flat;               ///< keeps the planner's own tensors and ops
   std::shared_ptr<std::deque<Tensor>> constants;  ///< those that transforms made
   std::map<const Stream*, int64_t> transfers;     ///< per run; of branches the larger number
 };

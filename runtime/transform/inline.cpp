@@ -1,6 +1,7 @@
 #include "runtime/transform/inline.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "runtime/graph/memory_order.hpp"
@@ -82,7 +83,8 @@ class Inliner {
   /// Tensors of a graph whose memory some op of it changes.
   void note_changes(const Graph& g) {
     changed_.clear();
-    const MemoryGroups groups(g);
+    memory_.emplace(g);
+    const MemoryGroups& groups = *memory_;
     std::unordered_set<size_t> changed;
     for (const auto& op : g.ops())
       for (size_t slot = 0; slot < op->inputs.size(); ++slot)
@@ -96,10 +98,10 @@ class Inliner {
     const Graph& callee = *op.called[0];
     const Effects& e = effects(callee);
     if (e.repeats_an_output) return false;
-    std::unordered_map<const Tensor*, int> given;
-    for (const Tensor* t : op.inputs) ++given[t];
+    std::unordered_map<size_t, int> given;  // by memory
+    for (const Tensor* t : op.inputs) ++given[memory_->group(t)];
     for (size_t i = 0; i < op.inputs.size(); ++i)
-      if (e.changed[i] && (!op.modifies(i) || given[op.inputs[i]] > 1)) return false;
+      if (e.changed[i] && (!op.modifies(i) || given[memory_->group(op.inputs[i])] > 1)) return false;
     for (const int input : e.shows)
       if (input >= 0 &&
           (e.changed[static_cast<size_t>(input)] || changed_.count(op.inputs[static_cast<size_t>(input)])))
@@ -157,6 +159,7 @@ class Inliner {
   Rebuild rebuild_;
   const std::function<bool(const Graph&)>& chosen_;
   std::unordered_map<const Graph*, Effects> effects_;
+  std::optional<MemoryGroups> memory_;  ///< of the graph at hand
   std::unordered_set<const Tensor*> changed_;
 };
 

@@ -87,8 +87,9 @@ class Outliner {
   void add_aliases(std::unordered_set<const Tensor*>& changed, size_t start) const {
     for (size_t k = body_.length; k-- > 0;) {
       const Op& op = op_at(start, k);
-      if (op.row->alias >= 0 && !op.outputs.empty() && changed.count(op.outputs[0]))
-        changed.insert(op.inputs[static_cast<size_t>(op.row->alias)]);
+      if (op.outputs.empty() || !changed.count(op.outputs[0])) continue;
+      for (size_t slot = 0; slot < op.inputs.size(); ++slot)
+        if (op.aliases(slot)) changed.insert(op.inputs[slot]);
     }
   }
 

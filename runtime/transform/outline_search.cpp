@@ -90,6 +90,7 @@ OutlineSearch::OutlineSearch(const Ir& ir) {
     code_.push_back(code_.empty() ? 0 : code_.back());
     data_.push_back(data_.empty() ? 0 : data_.back());
     for (const Tensor* t : g->outputs()) outputs_.insert(t);
+    memory_.emplace(g.get(), MemoryGroups(*g));
   }
 }
 
@@ -224,8 +225,23 @@ std::string OutlineSearch::form(size_t start, size_t length) const {
   return out;
 }
 
-/// Places that cannot be a call: ops on several IPUs, or memory that goes out under another name.
+/// Places that cannot be a call: ops on several IPUs, memory that goes out under another name, or memory that comes in
+/// under two names and is changed under one.
 bool OutlineSearch::callable(size_t start, size_t length) const {
+  std::unordered_map<size_t, const Tensor*> given;
+  std::unordered_set<size_t> changed, twice;
+  const MemoryGroups& memory = memory_.at(ops_[start]->graph);
+  for (size_t k = 0; k < length; ++k) {
+    const Op& op = *ops_[start + k];
+    for (size_t slot = 0; slot < op.inputs.size(); ++slot) {
+      const Tensor* t = op.inputs[slot];
+      if (!t) continue;
+      const size_t group = memory.group(t);
+      if (op.modifies(slot)) changed.insert(group);
+      if (!inside(t, start, length) && given.emplace(group, t).first->second != t) twice.insert(group);
+    }
+  }
+  if (std::any_of(twice.begin(), twice.end(), [&](size_t group) { return changed.count(group) > 0; })) return false;
   for (size_t k = 0; k < length; ++k) {
     const Op& op = *ops_[start + k];
     if (op.ipu != ops_[start]->ipu || op.io_tiles != ops_[start]->io_tiles) return false;

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "runtime/graph/ir.hpp"
+#include "runtime/graph/memory_order.hpp"
 #include "runtime/transform/repeats.hpp"
 
 namespace pxl {
@@ -62,6 +62,7 @@ class OutlineSearch {
   std::vector<int64_t> text_;
   std::vector<double> code_, data_;  // sums up to and including an op; of data what constants could save at most
   std::unordered_map<const Op*, size_t> place_;
+  std::unordered_map<const Graph*, MemoryGroups> memory_;
   std::unordered_set<const Tensor*> outputs_;
   std::vector<size_t> border_;
 };

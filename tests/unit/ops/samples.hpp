@@ -181,6 +181,10 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        [&] {
          return Sample{{x({5, 2})}, {{"strides", Ints{2}}}};
        }},
+      {"subsample_",
+       [&] {
+         return Sample{{x({5, 2})}, {{"strides", Ints{2}}}};
+       }},
       {"squeeze",
        [&] {
          return Sample{{x({1, 3, 1})}};
