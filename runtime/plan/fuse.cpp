@@ -66,9 +66,11 @@ class Fuser {
     return c;
   }
 
+  /// A group has no result for the memory that a member changes: nobody may read it under the name of the update's
+  /// result. forget_aliases has renamed such readers; where it is left out, the update stays by itself.
   bool drops_alias(int p) const {
     const Node& n = nodes_[static_cast<size_t>(p)];
-    return n.alias < 0 || !c_.wanted_outside(n.out[0]);
+    return n.alias < 0 || (!c_.wanted_outside(n.out[0]) && c_.consumers.count(n.out[0]) == 0);
   }
 
   void visit(int p) {
