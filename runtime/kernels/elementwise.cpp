@@ -14,20 +14,24 @@
 namespace pxl {
 namespace {
 
-constexpr std::string_view unary_names[] = {
-    "identity", "abs",        "negate",  "sign",        "square", "relu",  "ceil",    "floor", "round",   "sqrt",
-    "rsqrt",    "reciprocal", "exp",     "expm1",       "log",    "log1p", "log2",    "sin",   "cos",     "tan",
-    "asin",     "acos",       "atan",    "sinh",        "cosh",   "tanh",  "sigmoid", "gelu",  "geluerf", "erf",
-    "swish",    "softplus",   "bit_not", "logical_not", "isnan",  "isinf", "isfinite"};
-static_assert(std::size(unary_names) == static_cast<size_t>(Unary::count));
-constexpr std::string_view binary_names[] = {
-    "add",           "sub",          "mul",        "div",           "floor_div",    "fmod",       "mod",
-    "pow",           "maximum",      "minimum",    "atan2",         "bit_and",      "bit_or",     "bit_xor",
-    "shift_left",    "shift_right",  "relu_grad",  "tanh_grad",     "sigmoid_grad", "exp_grad",   "sqrt_grad",
-    "gelu_grad",     "geluerf_grad", "swish_grad", "softplus_grad", "erf_grad",     "abs_grad",   "log_grad",
-    "sin_grad",      "cos_grad",     "equal",      "not_equal",     "less",         "less_equal", "greater",
-    "greater_equal", "logical_and",  "logical_or", "logical_xor"};
-static_assert(std::size(binary_names) == static_cast<size_t>(Binary::count));
+/// The columns of elementwise_table.inc that all variants of a function share.
+struct FunctionInfo {
+  std::string_view name;
+  bool predicate;
+  double cost_ns;
+};
+constexpr bool same = false, predicate = true;
+constexpr FunctionInfo unary_info[] = {
+#define PXL_UNARY(NAME, RESULT, COST, ...) {#NAME, RESULT, COST},
+#include "runtime/kernels/elementwise_table.inc"
+};
+constexpr FunctionInfo binary_info[] = {
+#define PXL_BINARY(NAME, RESULT, COST, ...) {#NAME, RESULT, COST},
+#define PXL_DERIVATIVE(NAME, FUNCTION, COST, ...) {#NAME, same, COST},
+#include "runtime/kernels/elementwise_table.inc"
+};
+constexpr const FunctionInfo& info(Unary op) { return unary_info[static_cast<size_t>(op)]; }
+constexpr const FunctionInfo& info(Binary op) { return binary_info[static_cast<size_t>(op)]; }
 
 [[noreturn]] void refuse(std::string_view op, DType dtype) {
   throw Error(std::string(op) + " is not defined for " + std::string(name(dtype)),
@@ -54,15 +58,6 @@ struct Element {
 /// fn over one run, by which operands step.
 BinaryFn form_of(const BinaryBlock& fns, int64_t step_a, int64_t step_b) {
   return step_a != 0 ? (step_b != 0 ? fns.vv : fns.vs) : fns.sv;
-}
-
-// Nanoseconds an element takes on one core, roughly: what decides whether dividing pays.
-double cost(Unary op) { return op <= Unary::reciprocal ? 0.1 : 0.7; }
-double cost(Binary op) {
-  return op == Binary::pow || op == Binary::fmod || op == Binary::mod || op == Binary::gelu_grad_x ||
-                 op == Binary::geluerf_grad_x || op == Binary::swish_grad_x
-             ? 1.0
-             : 0.15;
 }
 
 /// Elements [begin, end) of a two-dimensional walk of `inner` columns whose operands step by rows and columns.
@@ -127,22 +122,23 @@ Kernel where_of(Walk walk) {
 
 }  // namespace
 
-std::string_view name(Unary op) { return unary_names[static_cast<size_t>(op)]; }
-std::string_view name(Binary op) { return binary_names[static_cast<size_t>(op)]; }
+std::string_view name(Unary op) { return info(op).name; }
+std::string_view name(Binary op) { return info(op).name; }
 bool takes(Unary op, DType dtype) { return unary_block(op, dtype) != nullptr; }
 bool takes(Binary op, DType dtype) { return static_cast<bool>(binary_block(op, dtype)); }
-DType result_dtype(Unary op, DType in) { return op >= Unary::logical_not ? DType::boolean : in; }
-DType result_dtype(Binary op, DType in) { return op >= Binary::equal ? DType::boolean : in; }
+DType result_dtype(Unary op, DType in) { return info(op).predicate ? DType::boolean : in; }
+DType result_dtype(Binary op, DType in) { return info(op).predicate ? DType::boolean : in; }
 
 Kernel unary_kernel(Unary op, DType in, int64_t n) {
   const UnaryBlock fn = need_unary(op, in);
   if (n == 0) return [](const Buffers&) {};
   const int64_t width = static_cast<int64_t>(size_of(in)),
                 out_width = static_cast<int64_t>(size_of(result_dtype(op, in)));
-  Kernel kernel =
-      Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
-        if (begin < end) fn(b.in[0] + begin * width, b.out[0] + begin * out_width, end - begin);
-      });
+  Kernel kernel = Kernel::by_element(n, info(op).cost_ns * static_cast<double>(n),
+                                     [=](const Buffers& b, int64_t begin, int64_t end) {
+                                       if (begin < end)
+                                         fn(b.in[0] + begin * width, b.out[0] + begin * out_width, end - begin);
+                                     });
   if (in == DType::float32 && has_slope(op)) kernel.computes({StepKind::function, {0}, {}, static_cast<int>(op)});
   return kernel;
 }
@@ -156,8 +152,8 @@ Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const 
     const BinaryFn fn = form_of(fns, walk.inner_stride(0), walk.inner_stride(1));
     const size_t step_a = walk.inner_stride(0) != 0 ? width : 0, step_b = walk.inner_stride(1) != 0 ? width : 0;
     const int64_t n = walk.inner();
-    Kernel kernel =
-        Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& x, int64_t begin, int64_t end) {
+    Kernel kernel = Kernel::by_element(
+        n, info(op).cost_ns * static_cast<double>(n), [=](const Buffers& x, int64_t begin, int64_t end) {
           const auto at = static_cast<size_t>(begin);
           if (begin < end) fn(x.in[0] + at * step_a, x.in[1] + at * step_b, x.out[0] + at * out_width, end - begin);
         });
@@ -171,9 +167,10 @@ Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const 
     const Rows rows{
         walk.inner(), {walk.strides[0][0], walk.strides[1][0]}, {walk.inner_stride(0), walk.inner_stride(1)}};
     const int64_t n = walk.size();
-    return Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& x, int64_t begin, int64_t end) {
-      run_rows(rows, fn, x.in[0], x.in[1], x.out[0], width, out_width, begin, end);
-    });
+    return Kernel::by_element(n, info(op).cost_ns * static_cast<double>(n),
+                              [=](const Buffers& x, int64_t begin, int64_t end) {
+                                run_rows(rows, fn, x.in[0], x.in[1], x.out[0], width, out_width, begin, end);
+                              });
   }
   return [walk = std::move(walk), fns, width, out_width](const Buffers& x) {
     run_binary(walk, fns, x.in[0], x.in[1], x.out[0], width, out_width);
@@ -187,11 +184,13 @@ Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_firs
   const BinaryFn fn = scalar_first ? fns.sv : fns.vs;
   const int64_t width = static_cast<int64_t>(size_of(in)),
                 out_width = static_cast<int64_t>(size_of(result_dtype(op, in)));
-  return Kernel::by_element(n, cost(op) * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
-    if (begin >= end) return;
-    const std::byte* x = b.in[0] + begin * width;
-    fn(scalar_first ? element.bytes : x, scalar_first ? x : element.bytes, b.out[0] + begin * out_width, end - begin);
-  });
+  return Kernel::by_element(n, info(op).cost_ns * static_cast<double>(n),
+                            [=](const Buffers& b, int64_t begin, int64_t end) {
+                              if (begin >= end) return;
+                              const std::byte* x = b.in[0] + begin * width;
+                              fn(scalar_first ? element.bytes : x, scalar_first ? x : element.bytes,
+                                 b.out[0] + begin * out_width, end - begin);
+                            });
 }
 
 Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, const Shape& out) {

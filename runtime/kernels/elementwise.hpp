@@ -10,96 +10,24 @@
 
 namespace pxl {
 
-/// Floating dtypes take all but bit_not. Integers take abs, ceil, floor, round, sign, square, relu, negate, identity,
-/// bit_not, isnan, isinf, isfinite, logical_not (x == 0); bool takes identity, logical_not, bit_not, isnan, isinf,
-/// isfinite. round is to nearest even; gelu the tanh form 0.5x(1+tanh(0.7978845608(x+0.044715x^3))); geluerf
-/// 0.5x(1+erf(x/sqrt 2)); swish x*sigmoid(x); softplus log(1+e^x); sign(NaN) is NaN. Wrapping integer arithmetic.
+/// Functions of one operand, in the order of elementwise_table.inc, which says what each computes and for which dtypes.
+/// Integer arithmetic wraps; round is to nearest even; gelu is the tanh form 0.5x(1+tanh(0.7978845608(x+0.044715x^3))),
+/// geluerf 0.5x(1+erf(x/sqrt 2)); sign(NaN) is NaN.
 enum class Unary : uint8_t {
-  identity,
-  abs,
-  negate,
-  sign,
-  square,
-  relu,
-  ceil,
-  floor,
-  round,
-  sqrt,
-  rsqrt,
-  reciprocal,
-  exp,
-  expm1,
-  log,
-  log1p,
-  log2,
-  sin,
-  cos,
-  tan,
-  asin,
-  acos,
-  atan,
-  sinh,
-  cosh,
-  tanh,
-  sigmoid,
-  gelu,
-  geluerf,
-  erf,
-  swish,
-  softplus,
-  bit_not,
-  logical_not,
-  isnan,
-  isinf,
-  isfinite,  // from logical_not on: the result is bool
+#define PXL_UNARY(NAME, ...) NAME,
+#include "runtime/kernels/elementwise_table.inc"
   count
 };
 
-/// Arithmetic on integers wraps; div truncates toward zero; floor_div rounds down; fmod has the sign of the dividend,
-/// mod that of the divisor; an integer divided by 0 gives 0 (fmod, mod: 0), the smallest integer by -1 wraps; a
-/// negative integer power is 1/x truncated; shifts by the width or more give 0 (or the sign). maximum, minimum
-/// propagate NaN. bool takes the comparisons, logical and bit ops, add (or), mul (and), maximum, minimum. The gradients
-/// take (g, x) with x the forward input where named _x, or (g, y) with y the forward output.
+/// Functions of two operands. Arithmetic on integers wraps; div truncates toward zero; floor_div rounds down; fmod has
+/// the sign of the dividend, mod that of the divisor; an integer divided by 0 gives 0 (fmod, mod: 0), the smallest
+/// integer by -1 wraps; a negative integer power is 1/x truncated; shifts by the width or more give 0 (or the sign).
+/// maximum and minimum propagate NaN. The gradients of relu, tanh and sigmoid take (g, y) with y the forward result,
+/// the others (g, x) with x the forward operand.
 enum class Binary : uint8_t {
-  add,
-  sub,
-  mul,
-  div,
-  floor_div,
-  fmod,
-  mod,
-  pow,
-  maximum,
-  minimum,
-  atan2,
-  bit_and,
-  bit_or,
-  bit_xor,
-  shift_left,
-  shift_right,  // integers and bool
-  relu_grad_y,
-  tanh_grad_y,
-  sigmoid_grad_y,
-  exp_grad_y,
-  sqrt_grad_y,  // floating
-  gelu_grad_x,
-  geluerf_grad_x,
-  swish_grad_x,
-  softplus_grad_x,
-  erf_grad_x,
-  abs_grad_x,
-  log_grad_x,
-  sin_grad_x,
-  cos_grad_x,
-  equal,
-  not_equal,
-  less,
-  less_equal,
-  greater,
-  greater_equal,  // from here on: the result is bool
-  logical_and,
-  logical_or,
-  logical_xor,  // operands count as x != 0
+#define PXL_BINARY(NAME, ...) NAME,
+#define PXL_DERIVATIVE(NAME, ...) NAME,
+#include "runtime/kernels/elementwise_table.inc"
   count
 };
 

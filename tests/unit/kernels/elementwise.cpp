@@ -34,11 +34,8 @@ const Case cases[] = {
     {Unary::expm1, [](double x) { return std::expm1(x); }, -20, 20},
     {Unary::log, [](double x) { return std::log(x); }, 1e-6, 1e4},
     {Unary::log1p, [](double x) { return std::log1p(x); }, -0.99, 50},
-    {Unary::log2, [](double x) { return std::log2(x); }, 1e-6, 1e4},
     {Unary::sin, [](double x) { return std::sin(x); }, -4e5, 4e5},
     {Unary::cos, [](double x) { return std::cos(x); }, -700, 700},
-    {Unary::tan, [](double x) { return std::tan(x); }, -1, 1},
-    {Unary::atan, [](double x) { return std::atan(x); }},
     {Unary::tanh, [](double x) { return std::tanh(x); }, -12, 12},
     {Unary::sigmoid, sigmoid, -80, 80},
     {Unary::gelu, gelu, -9, 9},
@@ -160,10 +157,9 @@ TEST_CASE("special values") {
   check(Unary::log1p, {not_a_number, inf, not_a_number, 0, -inf});
   check(Unary::isnan, {1, 0, 0, 0, 0});
   check(Unary::isinf, {0, 1, 1, 0, 0});
-  check(Unary::isfinite, {0, 0, 0, 1, 1});
   check(Unary::logical_not, {0, 0, 0, 1, 0});
   const std::vector<double> gradients = numbers(run(
-      binary_kernel(Binary::gelu_grad_x, DType::float32, {3}, {3}, {3}),
+      binary_kernel(Binary::gelu_grad, DType::float32, {3}, {3}, {3}),
       {make(DType::float32, {3}, {1, 1, 1}), make(DType::float32, {3}, {inf, -inf, 1e20})}, spec(DType::float32, {3})));
   CHECK(gradients == std::vector<double>{1, 0, 1});
 }
@@ -254,19 +250,17 @@ TEST_CASE("integer arithmetic neither traps nor overflows") {
   CHECK(one(Binary::floor_div, DType::float32, -7, 2) == -4);
   CHECK(one(Binary::fmod, DType::float32, -7, 3) == -1);
   CHECK(one(Binary::mod, DType::float32, -7, 3) == 2);
-  CHECK(one(Binary::logical_xor, DType::float32, 2, 0) == 1);
+  CHECK(one(Binary::logical_and, DType::float32, 2, 0) == 0);
   CHECK(std::isnan(one(Binary::maximum, DType::float32, not_a_number, 1)));
   CHECK(std::isnan(one(Binary::minimum, DType::float16, 1, not_a_number)));
 }
 
 TEST_CASE("gradients agree with differences") {
   const std::tuple<Binary, Unary, bool> pairs[] = {
-      {Binary::gelu_grad_x, Unary::gelu, false},      {Binary::geluerf_grad_x, Unary::geluerf, false},
-      {Binary::swish_grad_x, Unary::swish, false},    {Binary::softplus_grad_x, Unary::softplus, false},
-      {Binary::erf_grad_x, Unary::erf, false},        {Binary::sin_grad_x, Unary::sin, false},
-      {Binary::cos_grad_x, Unary::cos, false},        {Binary::tanh_grad_y, Unary::tanh, true},
-      {Binary::sigmoid_grad_y, Unary::sigmoid, true}, {Binary::exp_grad_y, Unary::exp, true},
-      {Binary::abs_grad_x, Unary::abs, false},        {Binary::relu_grad_y, Unary::relu, true}};
+      {Binary::gelu_grad, Unary::gelu, false},   {Binary::geluerf_grad, Unary::geluerf, false},
+      {Binary::swish_grad, Unary::swish, false}, {Binary::erf_grad, Unary::erf, false},
+      {Binary::tanh_grad, Unary::tanh, true},    {Binary::sigmoid_grad, Unary::sigmoid, true},
+      {Binary::relu_grad, Unary::relu, true}};
   for (const auto& entry : pairs) {
     const Binary gradient = std::get<0>(entry);
     const Unary forward = std::get<1>(entry);
