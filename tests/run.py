@@ -13,6 +13,7 @@ import doctests
 import documents
 import editors
 import explain
+import graphs
 import hostile
 import house
 import jupyter
@@ -43,6 +44,8 @@ KINDS = [
     ("mutants", lambda pxl, tally, options: mutants.call_tests(
         pxl.parent, 30 if options.all or options.sanitize else 5, tally.add)),
     ("mutants", lambda pxl, tally, options: mutants.edit_tests(pxl, 30 if options.all or options.sanitize else 5, tally.add)),
+    ("graphs", lambda pxl, tally, options: graphs.graph_tests(
+        pxl, 30 if options.all or options.sanitize else 5, tally.add, tally.skip)),
     ("oracle", lambda pxl, tally, options: against_torch.oracle_tests(pxl, TESTS / "oracle", tally.add, run)),
     ("repl", lambda pxl, tally, options: repl.repl_tests(pxl, tally, parallel)),
     ("bench", lambda pxl, tally, options: bench.bench_tests(pxl, tally.add, training.bench_data()[0])),

@@ -1,7 +1,7 @@
 // Rewrites of a plan's nodes that save work: what they see (transforms.hpp has their table). None changes a bit of any
 // result but one: a product of few rows by a transposed matrix adds its terms in another order when the transposition
-// is folded (kernels/skinny.hpp), so that its last bits may differ; and where a batch of products writes its results
-// transposed, the order of additions is the library's.
+// is folded (kernels/skinny.hpp), so that its last bits may differ; and where a batch of products reads strided
+// operands or writes its results transposed, the order of additions is the library's.
 #pragma once
 
 #include <deque>

@@ -85,8 +85,8 @@ struct Plan {
   std::map<const Stream*, int64_t> transfers;     ///< per run; of branches the larger number
 };
 
-/// What the planner may do beyond running each op as it stands: the transforms of transforms.hpp, by default all. All
-/// of it keeps results bit for bit.
+/// What the planner may do beyond running each op as it stands: the transforms of transforms.hpp, by default all.
+/// Results keep their bits but for the products that fold.hpp names.
 struct PlanOptions {
   uint32_t off = 0;                ///< bit i: row i of plan_transforms is left out
   std::vector<std::string> print;  ///< stages after which the plan is printed: names of transforms, "plan", "all"
