@@ -93,7 +93,7 @@ class Assembler {
     return false;
   }
 
-  Invocation invocation(const Node& node, const Item& item, size_t which) {
+  Invocation invocation(const Node& node, Item& item, size_t which) {
     const Op& op = *node.op;
     const Plan& callee = *node.callees[which];
     const auto& outputs = callee.graph->outputs();
@@ -116,8 +116,17 @@ class Assembler {
         call.after.push_back({call.out[i], call.in.back(), outputs[i]->spec.bytes()});
         continue;
       }
-      const bool copied = !direct && ((callee.input_modified[i] && (loop || !dies_here(item, slot))) ||
-                                      changed_elsewhere(node, item, slot));
+      const bool changed = !direct && changed_elsewhere(node, item, slot);
+      bool copied = !direct && callee.input_modified[i] && (loop || !dies_here(item, slot));
+      if (changed && loop) {
+        // Every iteration gets what the loop was given, not what an iteration has made of it under another name.
+        const int64_t bytes = op.inputs[slot]->spec.bytes();
+        const BufferId kept = temporary(bytes, item.position);
+        item.before.push_back({given, kept, bytes});
+        given = kept;
+      } else {
+        copied = copied || changed;
+      }
       if (copied) {
         const int64_t bytes = op.inputs[slot]->spec.bytes();
         const BufferId to = loop ? temporary(bytes, item.position) : room_for_copy(callee, call, i, item);
