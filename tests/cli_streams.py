@@ -2,7 +2,9 @@
 its own status, or 1 where its output was lost."""
 import itertools
 import os
+import signal
 import subprocess
+import time
 
 from cli_case import LIMIT, case, differ, holds
 
@@ -113,3 +115,20 @@ def standard_input_that_is_closed_is_an_error(cli):
     code, out, err = run(cli, ["-"], "", no_input=True)
     differ("status", code, 66)
     holds("errors", err, "cannot read standard input")
+
+
+@case
+def an_interrupt_tears_no_line_of_a_pipe(cli):
+    process = subprocess.Popen([str(cli.pxl), "repl", "--no-init"], cwd=cli.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=dict(os.environ, XDG_STATE_HOME=str(cli.folder)))
+    try:
+        process.stdin.write(b"print(1)\npri")
+        process.stdin.flush()
+        differ("first answer", process.stdout.readline(), b"1\n")
+        time.sleep(0.3)  # until it waits for the rest of the line
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        out, err = process.communicate(b"nt(2)\n", timeout=LIMIT)
+    finally:
+        process.kill()
+    differ("outcome", (process.returncode, out, err), (0, b"2\n", b""))

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "interpreter/repl/line_backend.hpp"
 #include "interpreter/tools/theme.hpp"
@@ -45,12 +46,17 @@ struct InterruptibleReads {
 LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
   write_out(prompt);
   flush_out();
-  line.clear();
+  // What an interrupt cut off of an input that is no terminal: a terminal forgets what was typed, a pipe does not.
+  static std::string begun;
+  line = std::exchange(begun, {});
   const InterruptibleReads guard;
   for (;;) {
     const int c = line_backend::next_byte(STDIN_FILENO);
     if (c == line_backend::other_signal) continue;
-    if (c == line_backend::interrupted) return LineEditor::Result::interrupted;
+    if (c == line_backend::interrupted) {
+      if (isatty(STDIN_FILENO) == 0) begun = line;
+      return LineEditor::Result::interrupted;
+    }
     if (c < 0) return line.empty() ? LineEditor::Result::end : LineEditor::Result::line;
     if (c == '\n') return LineEditor::Result::line;
     line += static_cast<char>(c);

@@ -19,7 +19,7 @@ class LineEditor {
 
   enum class Result : uint8_t { line, end, interrupted };
   /// One line (a pasted text may be several), without the newline. `prompt` may hold escapes. An interrupt gives up
-  /// the line.
+  /// the line on a terminal; of other input no byte is lost.
   Result read(const std::string& prompt, std::string& line);
 
   /// Called with the line and the cursor's byte offset when the user asks for completion.
