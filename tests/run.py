@@ -16,6 +16,7 @@ import explain
 import graphs
 import hostile
 import house
+import interrupts
 import jupyter
 import language
 import lsp
@@ -46,6 +47,7 @@ KINDS = [
     ("mutants", lambda pxl, tally, options: mutants.edit_tests(pxl, 30 if options.all or options.sanitize else 5, tally.add)),
     ("graphs", lambda pxl, tally, options: graphs.graph_tests(
         pxl, 30 if options.all or options.sanitize else 5, tally.add, tally.skip)),
+    ("interrupts", lambda pxl, tally, options: interrupts.interrupt_tests(pxl, 30 if options.all or options.sanitize else 5, tally.add)),
     ("oracle", lambda pxl, tally, options: against_torch.oracle_tests(pxl, TESTS / "oracle", tally.add, run)),
     ("repl", lambda pxl, tally, options: repl.repl_tests(pxl, tally, parallel)),
     ("bench", lambda pxl, tally, options: bench.bench_tests(pxl, tally.add, training.bench_data()[0])),
