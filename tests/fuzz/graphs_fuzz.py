@@ -185,7 +185,7 @@ def report(judge, seed, number):
     program = made(seed, number)
     problem = judge.problem(program)
     if not problem:
-        return f"program {number} of seed {seed}: wrong among others, right alone\n"
+        return f"program {number} of seed {seed}: nothing is wrong with it alone\n"
     program, problem = judge.smaller(program, problem)
     way = " ".join(f"{k}={v}" for k, v in problem[0].items())
     return f"program {number} of seed {seed}, {way}:\n{script([(0, program)])}\n{problem[1]}\n"
