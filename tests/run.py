@@ -19,6 +19,7 @@ import house
 import interrupts
 import jupyter
 import language
+import look
 import lsp
 import model
 import mutants
@@ -38,6 +39,7 @@ KINDS = [
     ("reference", lambda pxl, tally, options: language.reference_tests(pxl, tally)),
     ("examples", lambda pxl, tally, options: training.example_tests(pxl, tally, options.update)),
     ("cli", lambda pxl, tally, options: cli.cli_tests(pxl, tally.add, parallel)),
+    ("look", lambda pxl, tally, options: look.look_tests(pxl, tally.add, tally.skip, parallel)),
     ("explain", lambda pxl, tally, options: explain.explain_tests(pxl, tally.add, parallel)),
     ("hostile", lambda pxl, tally, options: hostile.hostile_tests(pxl, tally.add, parallel)),
     ("mutants", lambda pxl, tally, options: mutants.mutant_tests(

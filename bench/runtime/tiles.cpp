@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "interpreter/elaborate/interpreter.hpp"
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "runtime/tiles/estimate.hpp"
 
@@ -23,16 +23,12 @@ void schedule_on_tiles(benchmark::State& state, bool outline) {
                      {"network", "transformer"},
                      {"outline", outline ? "true" : "false"},
                      {"rounds", "1"}};
-  bool measured = false;
-  options.on_session = [&](const Ir& ir) {
-    if (measured) return;
-    measured = true;
-    size_t ops = 0;
-    for (auto _ : state) ops = tiles::estimate(ir.main(), {}).ops.size();
-    state.counters["ops"] = static_cast<double>(ops);
-  };
-  Interpreter(std::move(options)).run_file(parse_or_throw(add_source("layers.pxl", text.str())));
-  if (!measured) state.SkipWithError("no session was made");
+  Interpreter interpreter(std::move(options));
+  const CheckResult looked = check_file(interpreter, parse_or_throw(add_source("layers.pxl", text.str())), {});
+  if (looked.sessions.empty()) return state.SkipWithError("no session was made");
+  size_t ops = 0;
+  for (auto _ : state) ops = tiles::estimate(looked.sessions.front()->main(), {}).ops.size();
+  state.counters["ops"] = static_cast<double>(ops);
   state.SetComplexityN(state.range(0));
 }
 

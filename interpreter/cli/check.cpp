@@ -15,8 +15,7 @@ namespace {
 int check_one(const CommonFlags& flags, const Invocation& call, const std::string& path, bool json) {
   const Checked checked = check_source(path, call);
   for (const Diagnostic& d : checked.result.errors) report(Error(d));
-  if (!flags.quiet)
-    for (const std::string& what : checked.result.unchecked) print_err("{}: not checked: {}\n", path, what);
+  if (!flags.quiet) print_unchecked(path, checked.result);
   if (json) {
     Json programs = Json::array();
     for (const auto& ir : checked.result.irs) programs.push_back(ir->name());

@@ -24,6 +24,7 @@ std::string_view kind_name(ViewNode::Kind kind) {
 Json json_of(const Ir& ir, const std::vector<GraphView>& views) {
   Json graphs = Json::array();
   for (const GraphView& view : views) {
+    if (&view.graph->ir() != &ir) continue;
     Json nodes = Json::array(), edges = Json::array();
     for (const ViewNode& n : view.nodes) {
       Json node{{"id", n.id}, {"kind", kind_name(n.kind)}, {"label", n.labels}, {"scope", n.scope}, {"ops", n.names}};
@@ -59,22 +60,17 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
       throw Error(fmt::format("graph: --depth is a number of levels, not `{}`", given), {}, Fault::usage);
     depth = std::stoi(given);
   }
-  const Programs programs = programs_of(call.operands.front(), call);
-  if (programs.irs.size() > 1) {
-    std::vector<std::string> names;
-    for (const auto& ir : programs.irs) names.push_back(ir->name());
-    throw Error("graph: the file has several programs",
-                {fmt::format("choose one with --program: {}", fmt::join(names, ", "))}, Fault::usage);
-  }
-  const Ir& ir = *programs.irs.front();
+  const Programs programs = programs_of(common, call.operands.front(), call);
   std::vector<const Graph*> graphs;
-  for (const auto& graph : ir.graphs()) {
-    const std::string shown = graph->is_main() ? "main" : graph->id();
-    if (!call.has("--graph") || call.value("--graph") == shown) graphs.push_back(graph.get());
-  }
-  if (graphs.empty())
+  for (const auto& ir : programs.irs)
+    for (const auto& graph : ir->graphs()) {
+      const std::string shown = graph->is_main() ? "main" : graph->id();
+      if (!call.has("--graph") || call.value("--graph") == shown) graphs.push_back(graph.get());
+    }
+  if (graphs.empty() && call.has("--graph"))
     throw Error(fmt::format("graph: there is no graph `{}`", call.value("--graph")),
                 {"`pxl schedule FILE` shows the graphs"}, Fault::usage);
+  if (graphs.empty()) return exit_ok;
   // A program that reads wants all of it.
   const Detail everything{std::numeric_limits<int>::max(), 1};
   const Detail detail = format == "json" && depth < 0 ? everything : detail_for(graphs, depth);
@@ -82,9 +78,9 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
   for (const Graph* graph : graphs) views.push_back(view_of(*graph, detail));
   std::string text;
   if (format == "json") {
-    text = json_of(ir, views).dump() + "\n";
+    for (const auto& ir : programs.irs) text += json_of(*ir, views).dump() + "\n";
   } else {
-    text = dot_text(ir.name(), views);
+    text = dot_text(programs.irs.size() == 1 ? programs.irs.front()->name() : call.operands.front(), views);
     if (format != "dot") text = draw(text, format);
   }
   if (path == "-") {
@@ -109,7 +105,7 @@ constexpr Flag graph_flags[] = {
 const Command graph_command{
     "graph",
     "graph [-o PICTURE] [--program CALL] [--depth N] FILE",
-    "draw the graphs of a program",
+    "draw the graphs of a file's programs",
     run_graph,
     graph_flags,
     "One frame for each graph, with the number of its calls, and in it one for each module. Without --depth, modules\n"

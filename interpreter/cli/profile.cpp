@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "interpreter/cli/command.hpp"
+#include "interpreter/cli/program.hpp"
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
@@ -105,33 +105,36 @@ size_t top_of(const Invocation& call) {
   return std::stoul(text);
 }
 
-// Runs a script up to the end and plans each program for which it makes a session.
+// Looks at a script and plans each program for which it makes a session.
 std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::string& script, const ast::TreePtr& tree,
                                       const std::string& wanted, const std::vector<std::string>& script_options,
                                       const tiles::EstimateOptions& estimating) {
   InterpreterOptions options = interpreter_options(common);
   options.options = parse_options(script, scan_options(*tree), script_options);
   options.program_name = script;
-  std::vector<tiles::Report> reports;
-  std::vector<std::string> made;  // names of programs
+  options.out = options.err = [](std::string_view) {};
+  options.quiet = true;
   std::string source = script;
   for (const std::string& word : script_options) source += " " + word;
-  options.on_session = [&](const Ir& ir) {
-    if (std::find(made.begin(), made.end(), ir.name()) == made.end()) made.push_back(ir.name());
-    if (!wanted.empty() && ir.name() != wanted) return;
-    reports.push_back(tiles::estimate(ir.main(), estimating));
-    reports.back().source = source;
-  };
-  // What the script prints is not what was asked for.
-  options.out = [](std::string_view) {};
-  options.quiet = true;
   Interpreter interpreter(std::move(options));
   bind_tool_builtins(interpreter);
-  interpreter.run_file(tree);
-  if (made.empty()) throw Error(fmt::format("profile: {} makes no session, so there is no program to profile", script));
-  if (reports.empty())
+  const CheckResult looked = check_file(interpreter, tree, {});
+  if (!looked.errors.empty()) throw Error(looked.errors);
+  std::vector<tiles::Report> reports;
+  std::vector<std::string> made;  // names of programs
+  for (const auto& ir : looked.sessions) {
+    if (std::find(made.begin(), made.end(), ir->name()) == made.end()) made.push_back(ir->name());
+    if (!wanted.empty() && ir->name() != wanted) continue;
+    reports.push_back(tiles::estimate(ir->main(), estimating));
+    reports.back().source = source;
+  }
+  if (!common.quiet)
+    for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script, what);
+  if (!wanted.empty() && reports.empty())
     throw Error(fmt::format("profile: {} makes no session of a program {}", script, wanted),
-                {fmt::format("its programs: {}", fmt::join(made, ", "))});
+                {fmt::format("its programs: {}", fmt::join(made, ", "))}, Fault::usage);
+  if (reports.empty() && !common.quiet)
+    print_err("{}: no session is made, so there is no program to profile\n", script);
   return reports;
 }
 
@@ -209,9 +212,8 @@ const Command profile_command{
     "cycles and memory of a script's programs on an IPU",
     run_profile,
     profile_flags,
-    "Runs the script up to its sessions: each program for which one is made is planned on the machine's tiles, and "
-    "runs\n"
-    "give zeros at once. Prints totals, cycles by phase, the most expensive ops and the fullest tile, or what differs\n"
+    "Looks at the script without running it: each program for which it makes a session is planned on the machine's\n"
+    "tiles. Prints totals, cycles by phase, the most expensive ops and the fullest tile, or what differs\n"
     "from a second script: `pxl profile A.pxl --batch 8 --against B.pxl --batch 16`. `-o report.html` writes a page\n"
     "with all of it, `-o run.trace.json` a trace for chrome://tracing and Perfetto."};
 

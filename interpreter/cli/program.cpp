@@ -1,7 +1,10 @@
 #include "interpreter/cli/program.hpp"
 
+#include <fmt/format.h>
+
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl::cli {
@@ -32,17 +35,23 @@ Checked check_source(const std::string& path, const Invocation& call) {
   return out;
 }
 
-Programs programs_of(const std::string& path, const Invocation& call) {
+void print_unchecked(const std::string& path, const CheckResult& result) {
+  for (const std::string& what : result.unchecked) print_err("{}: not checked: {}\n", path, what);
+}
+
+Programs programs_of(const CommonFlags& common, const std::string& path, const Invocation& call) {
   Programs out{check_source(path, call), {}};
   CheckResult& result = out.checked.result;
   if (!result.errors.empty()) throw Error(std::move(result.errors));
   if (!call.has("--program")) {
     out.irs = result.irs;
-    if (out.irs.empty()) {
-      std::vector<std::string> notes = result.unchecked;
-      notes.push_back("--program \"NAME(ARGUMENT, ...)\" builds a program that needs arguments");
-      throw Error(path + ": no program is built", std::move(notes), Fault::usage);
-    }
+    if (common.quiet) return out;
+    // That a program needs arguments is worth a word where nothing else is shown.
+    for (const std::string& what : out.irs.empty() ? result.unchecked : result.unbuilt)
+      print_err("{}: {}\n", path, what);
+    if (out.irs.empty())
+      print_err("{}: no program is built{}\n", path,
+                result.unchecked.empty() ? "" : "; --program \"NAME(ARGUMENT, ...)\" builds one with given arguments");
     return out;
   }
   const std::string text = call.value("--program"), name = text.substr(0, text.find('('));

@@ -20,11 +20,15 @@ struct Checked {
 /// Checks a file as --program and --set ask. Throws where it does not parse.
 Checked check_source(const std::string& path, const Invocation& call);
 
+/// Writes to stderr what was not checked or not built, and why.
+void print_unchecked(const std::string& path, const CheckResult& result);
+
 struct Programs {
   Checked checked;
-  std::vector<std::shared_ptr<Ir>> irs;  ///< at least one; with --program just that
+  std::vector<std::shared_ptr<Ir>> irs;  ///< all that can be built; with --program just that
 };
-/// A file's programs, built. Throws what is wrong with the file, and a usage Error where there is no program.
-Programs programs_of(const std::string& path, const Invocation& call);
+/// A file's programs, built; what is not built is written to stderr, unless --quiet. Throws what is wrong with the
+/// file, and a usage Error where there is no program of a name that was asked for.
+Programs programs_of(const CommonFlags& common, const std::string& path, const Invocation& call);
 
 }  // namespace pxl::cli

@@ -65,7 +65,7 @@ void print_one(const Ir& ir, const Graph& graph, const Invocation& call, bool js
 int run_schedule(const CommonFlags& common, const std::vector<std::string>& arguments) {
   const Invocation call = parse_flags(schedule_command, arguments, 1);
   const bool json = use_json(common, call);
-  const Programs programs = programs_of(call.operands.front(), call);
+  const Programs programs = programs_of(common, call.operands.front(), call);
   std::vector<std::string> names;
   bool found = !call.has("--graph");
   for (const auto& ir : programs.irs) {

@@ -9,6 +9,7 @@
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -242,6 +243,7 @@ Value any_or_all(Interpreter& in, const Arguments& args, bool any) {
 Value isinstance(Interpreter&, const Arguments& args) {
   ArgReader a("isinstance", args, {"x", "type"});
   const Value v = a.value("x"), types = a.value("type");
+  if (is_unknown(v)) throw Unevaluated{};
   auto one = [&](const Value& t) {
     if (const std::string* s = t.as_string()) return v.type_name() == *s;
     if (auto* f = t.as<BuiltinObject>()) return v.type_name() == f->name;

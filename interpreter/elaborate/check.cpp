@@ -3,70 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "interpreter/elaborate/modules.hpp"
-#include "interpreter/elaborate/names_bound.hpp"
 #include "interpreter/elaborate/programs.hpp"
-#include "interpreter/elaborate/trees.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "runtime/graph/schedule.hpp"
 
 namespace pxl {
 namespace {
-
-constexpr int64_t most_steps = 200000;  ///< statements that one top-level statement may run in a check
-
-struct UnknownObject final : Object {
-  std::string type_name() const override { return "unknown value"; }
-  std::string repr(Interpreter&) override { return "<unknown>"; }
-};
-
-Value unknown() { return std::make_shared<UnknownObject>(); }
-
-// Values that a statement which was left out might have changed.
-bool can_change(const Value& v) {
-  return v.as<DictObject>() || v.as<TreeObject>() || v.as<ModuleInstance>() ||
-         (v.as<SequenceObject>() && !v.as<TupleObject>()) || v.as_array();
-}
-
-void forget_changed(const std::vector<std::string>& names, const ScopePtr& scope, std::set<const void*>& seen) {
-  for (const std::string& name : names) {
-    for (Scope* s = scope.get(); s; s = s->outer.get()) {
-      const Value* found = s->find_here(name);
-      if (!found) continue;
-      if (can_change(*found)) s->bind(name, unknown());
-      // What a function that is mentioned would have changed.
-      if (auto* f = found->as<FunctionObject>(); f && seen.insert(f->code).second)
-        forget_changed(names_in(*f->code), f->closure, seen);
-      break;
-    }
-  }
-}
-
-void forget(const ast::Stmt& s, Activation& a) {
-  const BoundNames names = names_of(s);
-  std::set<const void*> seen;
-  forget_changed(names.mentioned, a.scope, seen);
-  for (const std::string& name : names.bound) a.scope->bind(name, unknown());
-}
-
-/// Runs one statement; false where it was left out.
-bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow) {
-  Checking& c = *in.checking;
-  try {
-    flow = in.execute(s, a);
-    return true;
-  } catch (const Unevaluated&) {
-  } catch (const Error& e) {
-    if (c.expecting > 0) throw;
-    for (const Diagnostic& d : e.all()) c.errors.push_back(d);
-  } catch (const ExitRequest&) {
-  }
-  forget(s, a);
-  return false;
-}
 
 std::string program_call(const ProgramObject& p) { return p.code->function->name; }
 
@@ -81,33 +27,27 @@ bool all_default(const ProgramObject& p, std::string& missing) {
 
 }  // namespace
 
-void needs_known(const Value& v) {
-  if (v.as<UnknownObject>()) throw Unevaluated{};
-}
-
 void observe(const Checking& checking, const Span& name, const Value& value) {
-  if (checking.observe && !value.as<UnknownObject>()) checking.observe(name, value);
+  if (!checking.observe || (is_unknown(value) && !unknown_spec(value))) return;
+  try {
+    checking.observe(name, value);
+  } catch (const Unevaluated&) {
+    // A list or dict that holds an unknown.
+  }
 }
 
-Flow checked_block(Interpreter& in, const ast::Block& block, Activation& a) {
-  Checking& c = *in.checking;
-  bool left_out = false;
-  for (const ast::Stmt* s : block.statements) {
-    check_interrupt();
-    if (++c.steps > most_steps) {
-      c.exhausted = true;
-      throw Unevaluated{};
-    }
-    Flow flow = Flow::normal;
-    if (!attempt(in, *s, a, flow)) {
-      left_out = true;
-      // Where control goes from here is unknown.
-      if (names_of(*s).leaves || c.exhausted) throw Unevaluated{};
-    }
-    if (flow != Flow::normal) return flow;
-  }
-  if (left_out) throw Unevaluated{};
-  return Flow::normal;
+void note_unbuilt(Interpreter& in, const std::string& program, const std::string& why) {
+  std::vector<std::string>& notes = in.checking->unbuilt;
+  std::string note = fmt::format("program {} is not built: {} depends on the result of a run", program, why);
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
+}
+
+bool lacks_part_noted(Interpreter& in, const Ir& ir) {
+  const auto found = in.checking->incomplete.find(&ir);
+  if (found == in.checking->incomplete.end()) return false;
+  const Span& at = found->second;
+  note_unbuilt(in, ir.name(), at.file ? fmt::format("line {}", at.file->position(at.begin).line) : "it");
+  return true;
 }
 
 CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
@@ -125,18 +65,25 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
     check_interrupt();
     c.steps = 0;
     c.exhausted = false;
-    Flow flow = Flow::normal;
-    attempt(in, s, a, flow);
+    c.left = 0;
+    look_at_statement(in, s, a);
     if (c.exhausted)
       result.unchecked.push_back(
-          fmt::format("line {} takes more than {} steps", s.span.file->position(s.span.begin).line, most_steps));
+          fmt::format("line {} takes more than {} steps", s.span.file->position(s.span.begin).line, max_look_steps));
   };
   check_names(*tree, *in.prelude(), c.errors);
-  for (const ast::Stmt* s : tree->body->statements) run(*s);
+  try {
+    for (const ast::Stmt* s : tree->body->statements) run(*s);
+  } catch (const ExitRequest&) {
+    // The script ends here.
+  }
   for (const std::string& call : calls) {
     const ast::TreePtr text = parse_or_throw(add_source("<program>", call));
     in.keep(text);
-    for (const ast::Stmt* s : text->body->statements) run(*s);
+    try {
+      for (const ast::Stmt* s : text->body->statements) run(*s);
+    } catch (const ExitRequest&) {
+    }
   }
   auto built = [&](const std::string& name) {
     return std::any_of(c.irs.begin(), c.irs.end(), [&](const auto& ir) { return ir->name() == name; });
@@ -147,6 +94,9 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
     if (!p || p->closure != a.scope || built(program_call(*p))) continue;
     std::string missing;
     if (!all_default(*p, missing)) {
+      const std::string head = fmt::format("program {} is not built: ", program_call(*p));
+      if (std::any_of(c.unbuilt.begin(), c.unbuilt.end(), [&](const std::string& s) { return s.starts_with(head); }))
+        continue;
       result.unchecked.push_back(
           fmt::format("program {} is not built: `{}` has no default", program_call(*p), missing));
       continue;
@@ -155,15 +105,20 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
     try {
       Arguments none;
       none.span = p->code->span;
+      const size_t before = c.irs.size();
       p->call(in, std::move(none));
       // Programs that the file itself builds are judged where their sessions are made.
-      check_inplace_order(*c.irs.back());
+      if (c.irs.size() > before) check_inplace_order(*c.irs.back());
     } catch (const Unevaluated&) {
+    } catch (const ExitRequest&) {
     } catch (const Error& e) {
       for (const Diagnostic& d : e.all()) c.errors.push_back(d);
     }
   }
-  if (auto ir = in.implicit_ir(); ir && !ir->main().ops().empty()) c.irs.push_back(ir);
+  if (auto ir = in.implicit_ir(); ir && !ir->main().ops().empty() && !lacks_part_noted(in, *ir)) c.irs.push_back(ir);
+  result.unbuilt = c.unbuilt;
+  result.unchecked.insert(result.unchecked.begin(), c.unbuilt.begin(), c.unbuilt.end());
+  std::erase_if(c.sessions, [&](const auto& ir) { return c.incomplete.contains(ir.get()); });
   in.checking = nullptr;
   std::stable_sort(c.errors.begin(), c.errors.end(), [](const Diagnostic& x, const Diagnostic& y) {
     const bool same = x.span.file == y.span.file;
@@ -176,6 +131,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
     if (!seen) result.errors.push_back(std::move(d));
   }
   result.irs = std::move(c.irs);
+  result.sessions = std::move(c.sessions);
   return result;
 }
 

@@ -6,7 +6,9 @@
 #include <bit>
 #include <cmath>
 
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
@@ -14,21 +16,93 @@ namespace pxl {
 
 Value make_list(std::vector<Value> items) { return std::make_shared<ListObject>(std::move(items)); }
 Value make_tuple(std::vector<Value> items) { return std::make_shared<TupleObject>(std::move(items)); }
-Value make_method(Effects effects, std::string name, BuiltinObject::Body body, BuiltinObject::Body look) {
-  return std::make_shared<BuiltinObject>(effects, std::move(name), "", "", std::move(body), std::move(look));
+Value make_method(Effects effects, std::string name, BuiltinObject::Body body, InLook in_look) {
+  auto m = std::make_shared<BuiltinObject>(effects, std::move(name), "", "", std::move(body), in_look);
+  m->kind = BuiltinObject::Kind::method;
+  return m;
 }
 std::string BuiltinObject::repr(Interpreter&) { return "<function " + name + ">"; }
 
-Value BuiltinObject::refused(Interpreter& in, Arguments args) {
-  if (look) return look(in, std::move(args));
-  if (effects.within(Effect::prints)) return {};
-  throw Unevaluated{};
+Value BuiltinObject::call(Interpreter& in, Arguments args) {
+  if (in.checking) [[unlikely]]
+    return look_at_call(in, std::move(args));
+  return body(in, std::move(args));
+}
+
+namespace {
+
+// The arguments of a call that is passed over, against the signature: "save(path, array)".
+void check_arguments(const BuiltinObject& f, const Arguments& args) {
+  const size_t open = f.signature.find('('), close = f.signature.rfind(')');
+  if (open == f.signature.npos || close == f.signature.npos || f.signature.find("...") != f.signature.npos) return;
+  std::vector<std::string> names, required;
+  bool rest = false;
+  int depth = 0;
+  std::string one;
+  auto add = [&] {
+    one.erase(0, one.find_first_not_of(' '));
+    if (one.starts_with('*')) {
+      rest = true;
+    } else if (!one.empty()) {
+      names.push_back(one.substr(0, one.find_first_of(" =")));
+      if (one.find('=') == one.npos) required.push_back(names.back());
+    }
+    one.clear();
+  };
+  for (const char c : f.signature.substr(open + 1, close - open - 1)) {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (c == ',' && depth == 0)
+      add();
+    else
+      one += c;
+  }
+  add();
+  Arguments given = args;
+  if (rest) given.positional.clear();
+  const ArgReader a(f.name, given, names);
+  if (!rest)
+    for (const std::string& name : required) a.value(name);
+}
+
+}  // namespace
+
+Value BuiltinObject::look_at_call(Interpreter& in, Arguments args) {
+  Checking& c = *in.checking;
+  const bool permitted = permits(effects);
+  if (effects.has(Effect::runs_session)) ++c.runs;
+  if (!permitted && in_look == InLook::passed_over) {
+    if (!holds_unknown(args)) check_arguments(*this, args);
+    return effects.within(Effect::prints) ? Value() : unknown_value();
+  }
+  auto not_known = [&] {
+    for (const Value& v : args.positional) forget_changed_by(v);
+    for (const NamedArg& n : args.named) forget_changed_by(n.value);
+    if (kind != Kind::op) lacks_part_of(in, args);
+    return unknown_value();
+  };
+  if (kind == Kind::function && permitted) {
+    auto bare = [](const Value& v) { return is_unknown(v) && !unknown_spec(v); };
+    for (const Value& v : args.positional)
+      if (bare(v)) return not_known();
+    for (const NamedArg& n : args.named)
+      if (bare(n.value)) return not_known();
+  }
+  try {
+    return body(in, args);
+  } catch (const Unevaluated&) {
+    if (c.exhausted || kind == Kind::method) throw;
+  } catch (const Error&) {
+    if (!holds_unknown(args)) throw;
+    if (kind == Kind::method) throw Unevaluated{};
+  }
+  return not_known();
 }
 
 void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
-            BuiltinObject::Body body, BuiltinObject::Body look) {
-  Value f = std::make_shared<BuiltinObject>(effects, name, std::move(signature), std::move(doc), std::move(body),
-                                            std::move(look));
+            BuiltinObject::Body body, InLook in_look) {
+  Value f =
+      std::make_shared<BuiltinObject>(effects, name, std::move(signature), std::move(doc), std::move(body), in_look);
   scope.bind(name, std::move(f));
 }
 

@@ -141,6 +141,12 @@ struct ArrayObject final : Object {
   std::function<void()> state() override;
 };
 
+/// What a look does with a function of which it refuses the effects.
+enum class InLook : uint8_t {
+  passed_over,  ///< its arguments are checked against its signature, and its result is unknown (none if it only prints)
+  calls_body,   ///< it asks `permits` itself, and gives what is known of its result
+};
+
 /// A function written in C++. A look at a program calls it only where it permits all of its effects.
 struct BuiltinObject final : Object {
   using Body = std::function<Value(Interpreter&, Arguments)>;
@@ -149,29 +155,25 @@ struct BuiltinObject final : Object {
   std::string signature;  ///< "range(start, stop = none, step = 1)"
   std::string doc;
   Body body;
-  Body look;  ///< what a look that refuses the effects calls instead; may be empty
-  BuiltinObject(Effects e, std::string n, std::string s, std::string d, Body b, Body l = {})
-      : effects(e),
-        name(std::move(n)),
-        signature(std::move(s)),
-        doc(std::move(d)),
-        body(std::move(b)),
-        look(std::move(l)) {}
+  InLook in_look;
+  BuiltinObject(Effects e, std::string n, std::string s, std::string d, Body b, InLook l = InLook::passed_over)
+      : effects(e), name(std::move(n)), signature(std::move(s)), doc(std::move(d)), body(std::move(b)), in_look(l) {}
   std::string type_name() const override { return "function"; }
   std::string repr(Interpreter&) override;
   bool callable() const override { return true; }
-  Value call(Interpreter& in, Arguments args) override {
-    return permits(effects) ? body(in, std::move(args)) : refused(in, std::move(args));
-  }
+  Value call(Interpreter& in, Arguments args) override;
+
+  /// What unknown arguments mean in a look: an op goes on to the graph, a method may have changed its object.
+  enum class Kind : uint8_t { function, method, op } kind = Kind::function;
 
  private:
-  Value refused(Interpreter& in, Arguments args);
+  Value look_at_call(Interpreter& in, Arguments args);
 };
 
 Value make_list(std::vector<Value> items);
 Value make_tuple(std::vector<Value> items);
 /// A method bound to its object: effects, name and body.
-Value make_method(Effects effects, std::string name, BuiltinObject::Body body, BuiltinObject::Body look = {});
+Value make_method(Effects effects, std::string name, BuiltinObject::Body body, InLook in_look = InLook::passed_over);
 
 /// Reads arguments against a list of parameter names: what C++ functions use to accept names and defaults.
 /// Throws Error for unknown names (with a suggestion), missing and surplus ones, naming the function.

@@ -10,6 +10,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/io/npy.hpp"
 
@@ -168,6 +169,7 @@ Value draw(Interpreter& in, const Arguments& args, const char* name, const char*
   }
   const TensorSpec spec = given_spec(in, a, name, DType::float32);
   need_float(spec.dtype);
+  if (!permits(Effect::random)) return unknown_array(spec);
   return sample(in.random(), spec.dtype, spec.shape, x, y);
 }
 
@@ -187,7 +189,9 @@ Value randint(Interpreter& in, const Arguments& args) {
     return initialiser(in, "randint", args,
                        [fill](Interpreter& inner, const TensorSpec& s) { return fill(inner.random(), s); });
   }
-  return fill(in.random(), given_spec(in, a, "randint", DType::int32));
+  const TensorSpec spec = given_spec(in, a, "randint", DType::int32);
+  if (!permits(Effect::random)) return unknown_array(spec);
+  return fill(in.random(), spec);
 }
 
 // A file says by its suffix what is in it, and `save` knows one format.
@@ -230,32 +234,43 @@ void bind_data_builtins(Interpreter&, Scope& p) {
   define(p, no_effects, "linspace", "linspace(start, stop, num = 50, dtype = float32)",
          "Evenly spaced numbers, with both ends.", linspace);
   define(p, no_effects, "eye", "eye(n, m = none, dtype = float32)", "Ones on the diagonal.", eye);
-  define(p, Effect::random, "normal", "normal(mean = 0, std = 1, shape = none, dtype = float32)",
-         "Normal draws; without a shape an initialiser.", [](Interpreter& in, const Arguments& args) {
-           return draw(in, args, "normal", "mean", "std", 0, 1,
-                       [](Random& r, DType d, const Shape& s, double x, double y) { return r.normal(d, s, x, y); });
-         });
-  define(p, Effect::random, "truncated_normal", "truncated_normal(mean = 0, std = 1, shape = none, dtype = float32)",
-         "Normal draws within two deviations; without a shape an initialiser.",
-         [](Interpreter& in, const Arguments& args) {
-           return draw(
-               in, args, "truncated_normal", "mean", "std", 0, 1,
-               [](Random& r, DType d, const Shape& s, double x, double y) { return r.truncated_normal(d, s, x, y); });
-         });
-  define(p, Effect::random, "uniform", "uniform(low = 0, high = 1, shape = none, dtype = float32)",
-         "Uniform draws from [low, high); without a shape an initialiser.", [](Interpreter& in, const Arguments& args) {
-           return draw(in, args, "uniform", "low", "high", 0, 1,
-                       [](Random& r, DType d, const Shape& s, double x, double y) { return r.uniform(d, s, x, y); });
-         });
+  define(
+      p, Effect::random, "normal", "normal(mean = 0, std = 1, shape = none, dtype = float32)",
+      "Normal draws; without a shape an initialiser.",
+      [](Interpreter& in, const Arguments& args) {
+        return draw(in, args, "normal", "mean", "std", 0, 1,
+                    [](Random& r, DType d, const Shape& s, double x, double y) { return r.normal(d, s, x, y); });
+      },
+      InLook::calls_body);
+  define(
+      p, Effect::random, "truncated_normal", "truncated_normal(mean = 0, std = 1, shape = none, dtype = float32)",
+      "Normal draws within two deviations; without a shape an initialiser.",
+      [](Interpreter& in, const Arguments& args) {
+        return draw(
+            in, args, "truncated_normal", "mean", "std", 0, 1,
+            [](Random& r, DType d, const Shape& s, double x, double y) { return r.truncated_normal(d, s, x, y); });
+      },
+      InLook::calls_body);
+  define(
+      p, Effect::random, "uniform", "uniform(low = 0, high = 1, shape = none, dtype = float32)",
+      "Uniform draws from [low, high); without a shape an initialiser.",
+      [](Interpreter& in, const Arguments& args) {
+        return draw(in, args, "uniform", "low", "high", 0, 1,
+                    [](Random& r, DType d, const Shape& s, double x, double y) { return r.uniform(d, s, x, y); });
+      },
+      InLook::calls_body);
   define(p, Effect::random, "randint", "randint(low, high, shape = none, dtype = int32)",
-         "Uniform ints from [low, high); without a shape an initialiser.", randint);
-  define(p, Effect::random, "permutation", "permutation(n)", "The numbers 0..n-1 in random order.",
-         [](Interpreter& in, const Arguments& args) -> Value {
-           const int64_t n = ArgReader("permutation", args, {"n"}).integer("n");
-           if (n < 0 || n > (int64_t{1} << 31)) throw run_error("permutation: n is out of range");
-           const std::vector<int64_t> order = in.random().permutation(n);
-           return Array::from<int64_t>({n}, order).cast(DType::int32);
-         });
+         "Uniform ints from [low, high); without a shape an initialiser.", randint, InLook::calls_body);
+  define(
+      p, Effect::random, "permutation", "permutation(n)", "The numbers 0..n-1 in random order.",
+      [](Interpreter& in, const Arguments& args) -> Value {
+        const int64_t n = ArgReader("permutation", args, {"n"}).integer("n");
+        if (n < 0 || n > (int64_t{1} << 31)) throw run_error("permutation: n is out of range");
+        if (!permits(Effect::random)) return unknown_array(Shape{n}, DType::int32);
+        const std::vector<int64_t> order = in.random().permutation(n);
+        return Array::from<int64_t>({n}, order).cast(DType::int32);
+      },
+      InLook::calls_body);
   define(p, Effect::random, "random_seed", "random_seed(seed)", "Fixes every draw that follows.",
          [](Interpreter& in, const Arguments& args) -> Value {
            in.random().reseed(static_cast<uint64_t>(ArgReader("random_seed", args, {"seed"}).integer("seed")));

@@ -2,6 +2,7 @@
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -45,6 +46,7 @@ Value add_constant(Interpreter& in, Array data, const std::string& name) {
 
 Array host_data(Interpreter& in, const ArgReader& a, const char* where) {
   Value data = a.value("data");
+  if (const auto spec = unknown_spec(data)) return narrowed(Array(spec->dtype, spec->shape));
   if (as_tensor(data) || data.as_spec() || data.is_none())
     type_error(std::string(where) + " takes a number, a list or an array, got " + with_article(data.type_name()));
   if (data.as<InitialiserObject>())
@@ -158,7 +160,9 @@ void Interpreter::declare_variable(const ast::VariableStmt& s, Activation& a) {
   if (init.is_none())
     throw Error(what + " needs a value", {"write `" + what + ": float32[...] = 0`"}).as(codes::initial_value);
   Array data;
-  if (s.spec)
+  if (const auto spec = unknown_spec(init); spec && !s.spec)
+    data = narrowed(Array(spec->dtype, spec->shape));
+  else if (s.spec)
     data = initial_value(*this, init, to_spec(evaluate(*s.spec, a), "the spec of a variable"), what);
   else
     data = narrowed(to_array(init));

@@ -8,6 +8,7 @@
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/located.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "interpreter/elaborate/stdlib.hpp"
 #include "runtime/base/codes.hpp"
 
@@ -38,7 +39,7 @@ Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
       if (const Value* v = s->find_here(e.interned)) return *v;
     return *in.prelude()->find_here(e.interned);
   }
-  if (const Value* v = a.scope->find(e.interned)) return known(in, *v);
+  if (const Value* v = a.scope->find(e.interned)) return *v;
   refuse_name(in, e, a);
 }
 
@@ -244,7 +245,6 @@ Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
 Value member_value(Interpreter& in, const ast::MemberExpr& e, Activation& a) {
   const Value base = in.evaluate(*e.base, a);
   Value v = located(in, e.span, [&] { return in.member(base, e.name, e.name_span); });
-  known(in, v);
   return v;
 }
 
@@ -273,31 +273,61 @@ Value made_value(Interpreter& in, const ast::Expr& e, Activation& a) {
   }
 }
 
-}  // namespace
-
-Value Interpreter::evaluate(const ast::Expr& e, Activation& a) {
+inline __attribute__((always_inline)) Value by_kind(Interpreter& in, const ast::Expr& e, Activation& a) {
   switch (e.kind) {
     case ExprKind::none: return {};
     case ExprKind::boolean: return as<ast::BoolExpr>(e).value;
     case ExprKind::integer: return as<ast::IntExpr>(e).value;
     case ExprKind::floating: return as<ast::FloatExpr>(e).value;
-    case ExprKind::name: return name_value(*this, as<ast::NameExpr>(e), a);
-    case ExprKind::dict: return dict_value(*this, as<ast::DictExpr>(e), a);
+    case ExprKind::name: return name_value(in, as<ast::NameExpr>(e), a);
+    case ExprKind::dict: return dict_value(in, as<ast::DictExpr>(e), a);
     case ExprKind::comprehension:
-    case ExprKind::dict_comprehension: return comprehension(*this, as<ast::ComprehensionExpr>(e), a);
-    case ExprKind::unary: return unary_value(*this, as<ast::UnaryExpr>(e), a);
-    case ExprKind::chain: return chain_value(*this, as<ast::ChainExpr>(e), a);
-    case ExprKind::power: return power_value(*this, as<ast::PowerExpr>(e), a);
-    case ExprKind::compare: return compare_value(*this, as<ast::CompareExpr>(e), a);
-    case ExprKind::logical: return logical_value(*this, as<ast::LogicalExpr>(e), a);
-    case ExprKind::conditional: return conditional_value(*this, as<ast::ConditionalExpr>(e), a);
-    case ExprKind::lambda: return lambda_value(*this, as<ast::LambdaExpr>(e), a);
-    case ExprKind::call: return call_value(*this, as<ast::CallExpr>(e), a);
-    case ExprKind::index: return index_value(*this, as<ast::IndexExpr>(e), a);
-    case ExprKind::slice: return slice_value(*this, as<ast::SliceExpr>(e), a);
-    case ExprKind::member: return member_value(*this, as<ast::MemberExpr>(e), a);
-    default: return made_value(*this, e, a);
+    case ExprKind::dict_comprehension: return comprehension(in, as<ast::ComprehensionExpr>(e), a);
+    case ExprKind::unary: return unary_value(in, as<ast::UnaryExpr>(e), a);
+    case ExprKind::chain: return chain_value(in, as<ast::ChainExpr>(e), a);
+    case ExprKind::power: return power_value(in, as<ast::PowerExpr>(e), a);
+    case ExprKind::compare: return compare_value(in, as<ast::CompareExpr>(e), a);
+    case ExprKind::logical: return logical_value(in, as<ast::LogicalExpr>(e), a);
+    case ExprKind::conditional: return conditional_value(in, as<ast::ConditionalExpr>(e), a);
+    case ExprKind::lambda: return lambda_value(in, as<ast::LambdaExpr>(e), a);
+    case ExprKind::call: return call_value(in, as<ast::CallExpr>(e), a);
+    case ExprKind::index: return index_value(in, as<ast::IndexExpr>(e), a);
+    case ExprKind::slice: return slice_value(in, as<ast::SliceExpr>(e), a);
+    case ExprKind::member: return member_value(in, as<ast::MemberExpr>(e), a);
+    default: return made_value(in, e, a);
   }
+}
+
+// Does the operation itself change objects, or leave code out that would?
+bool may_change(const ast::Expr& e) {
+  switch (e.kind) {
+    case ExprKind::call:
+    case ExprKind::comprehension:
+    case ExprKind::dict_comprehension:
+    case ExprKind::logical:
+    case ExprKind::conditional: return true;
+    default: return false;
+  }
+}
+
+// What needs a value that only a run gives is unknown.
+Value look_at(Interpreter& in, const ast::Expr& e, Activation& a) {
+  try {
+    return as_known(by_kind(in, e, a));
+  } catch (const Unevaluated&) {
+    if (in.checking->exhausted) throw;
+    if (in.in_program()) lacks_part(in);
+  }
+  if (may_change(e)) forget_mentioned(e, a);
+  return unknown_value();
+}
+
+}  // namespace
+
+Value Interpreter::evaluate(const ast::Expr& e, Activation& a) {
+  if (checking) [[unlikely]]
+    return look_at(*this, e, a);
+  return by_kind(*this, e, a);
 }
 
 Arguments Interpreter::evaluate_arguments(const ast::CallExpr& call, Activation& a) {

@@ -5,6 +5,8 @@
 
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
+#include "interpreter/elaborate/names_bound.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
@@ -73,6 +75,32 @@ Value FunctionObject::call(Interpreter& in, Arguments args) {
   return in.run_function(*code, a);
 }
 
+namespace {
+
+// A function that a look cannot tell to have returned before its end has an unknown result.
+class LeavingScope {
+ public:
+  LeavingScope(Interpreter& in, Activation& a)
+      : checking_(in.checking), a_(a), outer_(in.checking ? in.checking->left : uint8_t{0}) {
+    if (checking_) checking_->left = 0;
+  }
+  ~LeavingScope() {
+    if (checking_) checking_->left = outer_;
+  }
+  void end() const {
+    if (checking_ && checking_->left) a_.result = unknown_value();
+  }
+  LeavingScope(const LeavingScope&) = delete;
+  LeavingScope& operator=(const LeavingScope&) = delete;
+
+ private:
+  Checking* checking_;
+  Activation& a_;
+  uint8_t outer_;
+};
+
+}  // namespace
+
 Value Interpreter::run_function(const ast::Function& f, Activation& a) {
   DepthGuard guard(*this);
   auto body = [&] {
@@ -81,10 +109,12 @@ Value Interpreter::run_function(const ast::Function& f, Activation& a) {
     else if (f.body)
       execute(*f.body, a);
   };
+  const LeavingScope leaving(*this, a);
   if (f.contexts.empty())
     body();
   else
     with_contexts(*this, f.contexts, a, body);
+  leaving.end();
   return std::move(a.result);
 }
 
@@ -194,8 +224,21 @@ class ParameterBinder {
     return in_.evaluate(*p.default_value, outside);
   }
 
+  // Sizes that a pattern would bind are unknown with the value.
+  void bind_unknown(const ast::Parameter& p) {
+    NameVisitor visitor;
+    visitor.name = [&](const ast::NameExpr& n) {
+      if (!scope_->find(n.interned)) scope_->bind(n.interned, unknown_value());
+    };
+    visitor.lambda = [](const ast::Function&) {};
+    visitor.target = [](const ast::Expr&) {};
+    visit_names(p.annotation, visitor);
+  }
+
   void bind(const ast::Parameter& p, Value v, const Span& place) {
-    if (p.annotation && !(p.default_value && v.is_none())) {
+    if (in_.checking && holds_unknown(v)) {
+      bind_unknown(p);
+    } else if (p.annotation && !(p.default_value && v.is_none())) {
       try {
         Activation a = activation(scope_);
         v = check_annotation(in_, what_, p, std::move(v), a);

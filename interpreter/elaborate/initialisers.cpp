@@ -5,6 +5,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graphs.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -47,9 +48,16 @@ double gain_of(const ArgReader& a) {
   return gain;
 }
 
+// The elements do not matter to a look.
+Array unknown_initial_value(const Value& init, const TensorSpec& spec, const std::string& what) {
+  if (const auto given = unknown_spec(init)) return fitted(Array(given->dtype, given->shape), spec, what);
+  return Array(spec.dtype, spec.shape);
+}
+
 }  // namespace
 
 Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, const std::string& what) {
+  if (in.checking && is_unknown(init)) return unknown_initial_value(init, spec, what);
   if (init.is_bool() || init.is_int()) return Array::full_int(spec.dtype, spec.shape, init.as_int());
   if (init.is_float()) {
     if (!is_floating(spec.dtype) && init.as_double() != std::floor(init.as_double()))
@@ -76,6 +84,7 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
       args.positional = {make_list(std::vector<Value>(spec.shape.begin(), spec.shape.end())), Value(spec.dtype)};
     }
     Value made = in.call(init, std::move(args));
+    if (in.checking && is_unknown(made)) return unknown_initial_value(made, spec, what);
     if (auto* i = made.as<InitialiserObject>()) return fitted(i->draw(in, spec), spec, what);
     if (!made.is_number() && !made.as_array() && !made.as<SequenceObject>())
       type_error(what + ": its initial function must give an array or a number, got " + made.type_name());

@@ -121,10 +121,9 @@ Value expect_error_context(std::string text);
 /// The text of `expect_error` if the value is its context.
 const std::string* expected_error(const Value& v);
 
-/// Registers a builtin: all that it does outside the program is among its effects. `look` is what a look that refuses
-/// them calls instead; without it the result is unknown there.
+/// Registers a builtin: all that it does outside the program is among its effects.
 void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
-            BuiltinObject::Body body, BuiltinObject::Body look = {});
+            BuiltinObject::Body body, InLook in_look = InLook::passed_over);
 
 /// Numbers of code points; the byte offset of code point `n`.
 int64_t code_points(std::string_view utf8);

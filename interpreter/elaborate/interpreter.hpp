@@ -54,8 +54,6 @@ struct InterpreterOptions {
   bool run_tests = false;                      ///< `test` blocks run
   std::map<std::string, std::string> options;  ///< values of the script's `option`s, from the command line
   std::string program_name;                    ///< for messages on options
-  /// If set, each session that is made is shown, and runs give zeros at once: for looking at programs.
-  std::function<void(const Ir&)> on_session;
 };
 
 class Interpreter {

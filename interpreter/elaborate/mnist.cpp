@@ -6,6 +6,7 @@
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "runtime/io/dataset.hpp"
 
 namespace pxl {
@@ -91,6 +92,39 @@ struct MnistObject final : Object {
   }
 };
 
+/// In a look: the numbers of images are unknown, and the specs of batches are known.
+struct UnreadSetObject final : Object {
+  std::string type_name() const override { return "dataset"; }
+  std::string repr(Interpreter&) override { return "<digits>"; }
+  std::vector<std::string> member_names() const override { return {"images", "labels", "batches"}; }
+  std::optional<int64_t> length(Interpreter&) override { throw Unevaluated{}; }
+  std::optional<Value> member(Interpreter&, std::string_view name) override {
+    if (name == "images" || name == "labels") return unknown_value();
+    if (name != "batches") return std::nullopt;
+    return make_method(no_effects, "batches", [](Interpreter&, const Arguments& args) -> Value {
+      ArgReader a("batches", args, {"size", "shuffle", "drop_last"});
+      const int64_t size = a.integer("size");
+      if (size < 1) throw run_error(fmt::format("batches: the size must be at least 1, not {}", size));
+      auto batches = std::make_shared<UnknownObject>();
+      if (a.boolean_or("drop_last", true))
+        batches->element =
+            make_tuple({unknown_array(Shape{size, 28, 28}, DType::float32), unknown_array(Shape{size}, DType::int32)});
+      return batches;
+    });
+  }
+};
+
+struct UnreadMnistObject final : Object {
+  std::string type_name() const override { return "dataset"; }
+  std::string repr(Interpreter&) override { return "<mnist>"; }
+  std::vector<std::string> member_names() const override { return {"train", "test", "source"}; }
+  std::optional<Value> member(Interpreter&, std::string_view name) override {
+    if (name == "train" || name == "test") return std::make_shared<UnreadSetObject>();
+    if (name == "source") return unknown_value();
+    return std::nullopt;
+  }
+};
+
 DigitSet limited(const DigitSet& set, int64_t most) {
   if (most >= set.labels.size()) return set;
   return {set.images.rows(0, most), set.labels.rows(0, most)};
@@ -102,7 +136,7 @@ Value mnist(Interpreter& in, const Arguments& args) {
   if (train < 1 || test < 1 || train > 10000000 || test > 10000000) {
     throw run_error("mnist: the sizes must be from 1 to 10000000");
   }
-  require_effect(Effect::reads_files);
+  if (!permits(Effect::reads_files)) return std::make_shared<UnreadMnistObject>();
   const Mnist data = load_mnist(train, test);
   auto o = std::make_shared<MnistObject>();
   o->source = data.source;
@@ -118,7 +152,8 @@ Value mnist(Interpreter& in, const Arguments& args) {
 void bind_mnist_builtin(Scope& p) {
   define(p, {Effect::reads_files, Effect::reads_environment, Effect::prints}, "mnist",
          "mnist(train = 60000, test = 10000)",
-         "The MNIST digits where their files are found, otherwise digits drawn by a built-in generator.", mnist, mnist);
+         "The MNIST digits where their files are found, otherwise digits drawn by a built-in generator.", mnist,
+         InLook::calls_body);
 }
 
 }  // namespace pxl

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -229,6 +230,10 @@ void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value va
     throw Error("`" + std::string(name) + "` is a method of " + code->name + ": it can't be assigned")
         .as(codes::assignment);
   in.remember(scope);  // a field may hold, through others, the module itself
+  if (forgets_changes && is_recorded()) {
+    scope->bind(name, unknown_value());
+    return;
+  }
   changing();
   scope->bind(name, std::move(value));
 }

@@ -8,6 +8,7 @@
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/graphs.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/ops/infer.hpp"
@@ -261,6 +262,10 @@ Value unwrap_host(Array result, bool as_number) {
 }
 
 Value Interpreter::call_op(const OpRow& row, Arguments args) {
+  if (checking && holds_unknown(args)) {
+    lacks_part_of(*this, args);
+    return unknown_value();
+  }
   const std::vector<std::optional<Value>> values = bind_row(row, args, frames);
   OperandWorld world;
   bool has_operands = false;
@@ -286,6 +291,8 @@ Value Interpreter::call_op(const OpRow& row, Arguments args) {
     }
     return result_of(std::move(outputs));
   }
+  // An op with an effect prints: computed at once it would do so now.
+  if (row.side_effect) require_effect(Effect::prints);
   if (checking && world.elements > most_checked_elements) throw Unevaluated{};
   EagerEmitter emitter;
   const OpArgs op_args = convert_all(Converter(*this, emitter, row, world), row, values);
@@ -307,13 +314,15 @@ Value op_by_name(Interpreter& in, std::string_view op, std::vector<Value> operan
 std::optional<Value> op_method(const Value& receiver, std::string_view name) {
   const OpRow* row = find_op(name);
   if (!row || !row->method) return std::nullopt;
-  return Value(std::make_shared<BuiltinObject>(no_effects, std::string(name), signature(*row), std::string(row->doc),
-                                               [receiver, row](Interpreter& in, Arguments args) {
-                                                 args.positional.insert(args.positional.begin(), receiver);
-                                                 if (!args.spans.empty())
-                                                   args.spans.insert(args.spans.begin(), args.span);
-                                                 return in.call_op(*row, std::move(args));
-                                               }));
+  auto method = std::make_shared<BuiltinObject>(no_effects, std::string(name), signature(*row), std::string(row->doc),
+                                                [receiver, row](Interpreter& in, Arguments args) {
+                                                  args.positional.insert(args.positional.begin(), receiver);
+                                                  if (!args.spans.empty())
+                                                    args.spans.insert(args.spans.begin(), args.span);
+                                                  return in.call_op(*row, std::move(args));
+                                                });
+  method->kind = BuiltinObject::Kind::op;
+  return Value(std::move(method));
 }
 
 Value Interpreter::tensor_member(const Value& receiver, std::string_view name, bool& found) {
@@ -335,9 +344,11 @@ std::vector<std::string> op_method_names() {
 void bind_op_builtins(Interpreter&, Scope& prelude) {
   for (const OpRow* row : op_table()) {
     if (row->path.empty()) continue;
-    Value f = std::make_shared<BuiltinObject>(
+    auto op = std::make_shared<BuiltinObject>(
         no_effects, std::string(row->name), signature(*row), std::string(row->doc),
         [row](Interpreter& in, Arguments args) { return in.call_op(*row, std::move(args)); });
+    op->kind = BuiltinObject::Kind::op;
+    const Value f(std::move(op));
     const std::string name(row->name);
     if (!prelude.find_here(name)) prelude.bind(name, f);
     Scope* at = &prelude;

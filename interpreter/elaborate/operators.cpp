@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/ops/arguments.hpp"
 
@@ -230,6 +231,10 @@ bool contains(Interpreter& in, const Value& container, const Value& item) {
 
 Value Interpreter::binary(BinaryOp op, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return number_binary(op, a, b);
+  if (checking && (is_unknown(a) || is_unknown(b))) {
+    if (as_tensor(a) || as_tensor(b) || in_program()) lacks_part(*this);
+    return unknown_value();
+  }
   const bool data_a = is_data(a), data_b = is_data(b);
   if (data_a || data_b) {
     const Value x = data_a ? a : operand(*this, a), y = data_b ? b : operand(*this, b);
@@ -250,6 +255,10 @@ Value Interpreter::binary(BinaryOp op, const Value& a, const Value& b) {
 }
 
 Value Interpreter::compare(CompareOp op, const Value& a, const Value& b) {
+  if (checking && (is_unknown(a) || is_unknown(b))) {
+    if (as_tensor(a) || as_tensor(b)) lacks_part(*this);
+    return unknown_value();
+  }
   switch (op) {
     case CompareOp::is: return identical(a, b);
     case CompareOp::is_not: return !identical(a, b);

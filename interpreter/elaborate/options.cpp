@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -123,7 +124,10 @@ void Interpreter::declare_option(const ast::OptionStmt& s, Activation& a) {
       }
     }
   } else {
-    if (checking) throw Unevaluated{};
+    if (checking) {
+      a.scope->bind(s.name, unknown_value());
+      return;
+    }
     Error e(fmt::format("option `{}` has no default and was not given", s.name),
             {fmt::format("give it on the command line: --{} {}", s.name, info.type)}, Fault::usage);
     e.as(codes::option);

@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -103,6 +104,20 @@ std::optional<Value> ProgramObject::member(Interpreter&, std::string_view name) 
   return std::nullopt;
 }
 
+namespace {
+
+// The first parameter that is given an unknown, or null.
+const std::string* unknown_parameter(const ast::Function& f, const Arguments& args) {
+  for (size_t i = 0; i < args.positional.size(); ++i)
+    if (holds_unknown(args.positional[i]) && !f.parameters.empty())
+      return &f.parameters[std::min(i, f.parameters.size() - 1)].name;
+  for (const NamedArg& n : args.named)
+    if (holds_unknown(n.value)) return &n.name;
+  return nullptr;
+}
+
+}  // namespace
+
 Value ProgramObject::call(Interpreter& in, Arguments args) {
   const ast::Function& f = *code->function;
   if (in.has_target() && in.targets().back().ir != in.implicit_ir())
@@ -112,6 +127,11 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
   if (in.has_target() && !in.targets().back().graph->is_main())
     throw Error("program " + f.name + " is called inside the build of " + in.targets().back().graph->id())
         .as(codes::program);
+  if (in.checking)
+    if (const std::string* unknown = unknown_parameter(f, args)) {
+      note_unbuilt(in, f.name, "its parameter `" + *unknown + "`");
+      return unknown_value();
+    }
   auto result = std::make_shared<IrObject>();
   result->ir = std::make_shared<Ir>(f.name);
   result->fields = std::make_shared<Scope>(closure);
@@ -135,7 +155,10 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
   for (const std::string& name : result->fields->names())
     if (std::find(ir_member_names().begin(), ir_member_names().end(), name) != ir_member_names().end())
       refuse_member_name(f, name);
-  if (in.checking) in.checking->irs.push_back(result->ir);
+  if (in.checking) {
+    if (lacks_part_noted(in, *result->ir)) return unknown_value();
+    in.checking->irs.push_back(result->ir);
+  }
   return result;
 }
 

@@ -57,7 +57,7 @@ struct ProgressObject final : Object {
   std::optional<Value> member(Interpreter&, std::string_view name) override {
     if (name != "status") return std::nullopt;
     auto self = std::static_pointer_cast<ProgressObject>(shared_from_this());
-    return make_method(no_effects, "status", [self](Interpreter&, const Arguments& args) -> Value {
+    return make_method(Effect::prints, "status", [self](Interpreter&, const Arguments& args) -> Value {
       self->status = ArgReader("status", args, {"text"}).string("text");
       self->show(false);
       return {};
@@ -122,7 +122,7 @@ struct ProgressObject final : Object {
   }
 
   void show(bool final) {
-    if (in.options().quiet || (!running && !final)) return;
+    if (!permits(Effect::prints) || in.options().quiet || (!running && !final)) return;
     const auto now = Clock::now();
     const auto pause = in.options().terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
     if (!final && now - last < pause) return;
@@ -148,12 +148,14 @@ struct ProgressObject final : Object {
 }  // namespace
 
 void bind_progress_builtin(Scope& p) {
-  define(p, {Effect::prints, Effect::time}, "progress", "progress(items, title = \"\")",
-         "Iterates and shows how far it got; `.status(text)` adds a note.",
-         [](Interpreter& in, const Arguments& args) -> Value {
-           ArgReader a("progress", args, {"items", "title"});
-           return std::make_shared<ProgressObject>(in, a.value("items"), a.string_or("title", ""));
-         });
+  define(
+      p, {Effect::prints, Effect::time}, "progress", "progress(items, title = \"\")",
+      "Iterates and shows how far it got; `.status(text)` adds a note.",
+      [](Interpreter& in, const Arguments& args) -> Value {
+        ArgReader a("progress", args, {"items", "title"});
+        return std::make_shared<ProgressObject>(in, a.value("items"), a.string_or("title", ""));
+      },
+      InLook::calls_body);
 }
 
 }  // namespace pxl

@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -53,6 +54,7 @@ bool Interpreter::truth(const Value& v) {
 }
 
 bool Interpreter::identical(const Value& a, const Value& b) {
+  if (checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
   if (a.is_object() != b.is_object()) return false;
   if (a.is_object()) {
     if (a.object() == b.object()) return true;
@@ -65,6 +67,7 @@ bool Interpreter::identical(const Value& a, const Value& b) {
 }
 
 bool Interpreter::equal(const Value& a, const Value& b) {
+  if (checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
   if (a.is_number() && b.is_number()) return number_order(a, b) == 0;
   // Arrays inside containers, and arrays in `in`: one truth, as numpy.array_equal.
   if (a.as_array() || b.as_array()) {

@@ -30,11 +30,13 @@ void SessionObject::detach() {
 }
 
 Value SessionObject::enter(Interpreter&) {
-  attach();
+  if (session) attach();
   return Value(shared_from_this());
 }
 
-void SessionObject::leave(Interpreter&, bool) { detach(); }
+void SessionObject::leave(Interpreter&, bool) {
+  if (session) detach();
+}
 
 Value SessionObject::run(Interpreter& in, const Arguments& args) {
   // Outside a `with` the run is one of its own.

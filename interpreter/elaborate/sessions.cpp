@@ -9,6 +9,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/estimates.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "interpreter/elaborate/programs.hpp"
 #include "interpreter/elaborate/run_watch.hpp"
@@ -194,12 +195,12 @@ Value s_outputs(Interpreter&, SessionObject& s, const Arguments& args) {
   return stream_values(s, s.session->outputs());
 }
 
-struct Row {
+struct SessionRow {
   std::string_view name;
   Effects effects;
   SessionMethod method;
 };
-constexpr Row rows[] = {
+constexpr SessionRow session_rows[] = {
     {"run", Effect::runs_session, s_run},
     {"get_tensor_data", no_effects, s_get_tensor_data},
     {"get_tensors_data", no_effects, s_get_tensors_data},
@@ -224,16 +225,18 @@ Value make_session(Interpreter& in, const Arguments& args) {
       throw Error("program " + ir->ir->name() +
                   " is still being built: make its session after the program has returned")
           .as(codes::session);
-  if (in.checking) check_inplace_order(*ir->ir);
-  require_effect(Effect::runs_session);
   auto s = std::make_shared<SessionObject>();
+  if (!permits(Effect::runs_session)) {
+    check_inplace_order(*ir->ir);
+    in.checking->sessions.push_back(ir->ir);
+  }
   s->ir = ir->ir;
   s->program = holder.is_none() ? a.value("ir") : holder;
   s->names = stream_names(*ir->ir, ir->fields.get());
-  s->session = std::make_unique<Session>(ir->ir, a.string_or("device", "ipu_model"));
+  s->device = a.string_or("device", "ipu_model");
+  if (permits(Effect::runs_session)) s->session = std::make_unique<Session>(ir->ir, s->device);
   s->estimating = estimate_options(a);
   s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
-  if (in.options().on_session) in.options().on_session(*ir->ir);
   return s;
 }
 
@@ -272,6 +275,7 @@ Value eval_tensor(Interpreter& in, Arguments args) {
   }
   auto* t = given.as<TensorObject>();
   if (!t) type_error("eval takes a tensor, got " + with_article(given.type_name()));
+  if (!permits(Effect::runs_session) && t->tensor->graph->is_main()) return unknown_array(t->tensor->spec);
   if (t->tensor->kind == TensorKind::variable || t->tensor->kind == TensorKind::constant) return Value(t->tensor->data);
   if (!t->tensor->graph->is_main())
     throw Error(
@@ -297,7 +301,7 @@ Value eval_tensor(Interpreter& in, Arguments args) {
 
 // ---- sessions
 
-std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() + " on " + session->device() + "]"; }
+std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() + " on " + device + "]"; }
 
 Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   StreamData data;
@@ -333,28 +337,79 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   auto result = std::make_shared<RunResultObject>();
   result->ir = ir;
   result->names = names;
-  if (!in.options().on_session) {
-    // The watch may be replaced by what runs.
-    const std::shared_ptr<RunWatch> watch = in.run_watch;
-    result->arrays = session->run(data, watch ? watch->begin(*this) : nullptr);
-    if (watch) watch->end(*this);
-    return result;
-  }
-  // Programs are only looked at: results have their shapes.
-  for (const Stream* s : session->outputs())
-    result->arrays.emplace(s, Array::zeros(s->spec().dtype, host_shape(*s, session->transfers(s))));
+  // The watch may be replaced by what runs.
+  const std::shared_ptr<RunWatch> watch = in.run_watch;
+  result->arrays = session->run(data, watch ? watch->begin(*this) : nullptr);
+  if (watch) watch->end(*this);
   return result;
 }
 
+namespace {
+
+/// The result of a run in a look: its streams are known, and nothing of its arrays.
+struct UnknownRunObject final : Object {
+  std::shared_ptr<const SessionObject::Names> names;
+  explicit UnknownRunObject(std::shared_ptr<const SessionObject::Names> n) : names(std::move(n)) {}
+  std::string type_name() const override { return "run result"; }
+  std::string repr(Interpreter&) override { throw Unevaluated{}; }
+  std::optional<int64_t> length(Interpreter&) override { throw Unevaluated{}; }
+  std::optional<Iterator> iterate(Interpreter&) override { throw Unevaluated{}; }
+  bool contains(Interpreter&, const Value&) override { throw Unevaluated{}; }
+  bool truth(Interpreter&) override { throw Unevaluated{}; }
+  std::optional<Value> member(Interpreter&, std::string_view name) override {
+    if (names->outputs.contains(std::string(name)) || name == "keys" || name == "values" || name == "items")
+      return unknown_value();
+    return std::nullopt;
+  }
+  std::vector<std::string> member_names() const override { return sorted_names(names->outputs); }
+  Value index(Interpreter&, const Value& key) override {
+    const std::string* name = key.as_string();
+    if (!name || names->outputs.contains(*name)) return unknown_value();
+    std::string hint = did_you_mean(*name, sorted_names(names->outputs));
+    throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
+  }
+};
+
+// The streams that a run is given, by name, and what it gives.
+Value look_at_run(SessionObject& s, const Arguments& args) {
+  for (const Value& given : args.positional)
+    if (auto* d = given.as<DictObject>())
+      for (const auto& [key, value] : d->items)
+        if (const std::string* name = key.as_string()) input_stream(s, *name);
+  for (const NamedArg& n : args.named) input_stream(s, n.name);
+  return std::make_shared<UnknownRunObject>(s.names);
+}
+
+/// A method of a session that was not made, for a look.
+Value look_at_method(SessionObject& s, const SessionRow& row, const Arguments& args) {
+  const std::string_view name = row.name;
+  if (name == "run") return look_at_run(s, args);
+  if (name == "get_tensor_data") {
+    ArgReader a(std::string(name), args, {"tensor"});
+    if (is_unknown(a.value("tensor"))) return unknown_value();
+    return unknown_array(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")->spec);
+  }
+  if (name == "write_variable_data" || name == "write_variables_data" || name == "save") return {};
+  return unknown_value();
+}
+
+}  // namespace
+
 std::optional<Value> SessionObject::member(Interpreter&, std::string_view name) {
-  for (const Row& row : rows) {
+  for (const SessionRow& row : session_rows) {
     if (row.name != name) continue;
     auto self = std::static_pointer_cast<SessionObject>(shared_from_this());
+    if (!session)
+      return make_method(
+          {Effect::runs_session}, std::string(name),
+          [self, &row](Interpreter&, const Arguments& args) { return look_at_method(*self, row, args); },
+          InLook::calls_body);
     return make_method(row.effects, std::string(name),
                        [self, m = row.method](Interpreter& in, Arguments args) { return m(in, *self, args); });
   }
   if (name == "ir") return program;
-  if (name == "device") return Value(session->device());
+  if (name == "device") return Value(device);
+  if (!session && (name == "is_attached" || name == "num_host_transfers")) return unknown_value();
   if (name == "is_attached") return Value(session->is_attached());
   if (name == "num_host_transfers") return Value(session->num_host_transfers());
   return std::nullopt;
@@ -362,7 +417,7 @@ std::optional<Value> SessionObject::member(Interpreter&, std::string_view name) 
 
 std::vector<std::string> SessionObject::member_names() const {
   std::vector<std::string> out;
-  for (const Row& row : rows) out.emplace_back(row.name);
+  for (const SessionRow& row : session_rows) out.emplace_back(row.name);
   out.insert(out.end(), {"ir", "device", "is_attached", "num_host_transfers"});
   return out;
 }
@@ -374,9 +429,9 @@ void bind_session_builtins(Scope& p) {
       "\"float32\", weights_to_host_on_exit = true)",
       "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
       "gives cycles and bytes of the machine's tiles).",
-      make_session, make_session);
+      make_session, InLook::calls_body);
   define(p, Effect::runs_session, "eval", "eval(t, stream = array, ...)",
-         "The value of a tensor of the main graph, by a throwaway session.", eval_tensor, eval_tensor);
+         "The value of a tensor of the main graph, by a throwaway session.", eval_tensor, InLook::calls_body);
 }
 
 }  // namespace pxl

@@ -11,8 +11,9 @@ namespace pxl {
 
 struct SessionObject final : Object {
   std::shared_ptr<Ir> ir;
-  Value program;  ///< the IrObject: its fields name streams
-  std::unique_ptr<Session> session;
+  Value program;                     ///< the IrObject: its fields name streams
+  std::unique_ptr<Session> session;  ///< null in a look
+  std::string device;
   tiles::EstimateOptions estimating;  ///< what its machine is taken to be
   /// Streams by the names that `run` and its results take: of the stream, and of the program's fields.
   struct Names {

@@ -3,6 +3,7 @@
 
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -19,6 +20,12 @@ const T& as(const ast::Stmt& s) {
 void unpack(Interpreter& in, const std::vector<ast::Expr*>& targets, const Span& span, const Value& value,
             Activation& a) {
   std::vector<Value> items;
+  if (in.checking && is_unknown(value)) {
+    for (const ast::Expr* t : targets)
+      in.assign(t->kind == ast::ExprKind::starred ? *static_cast<const ast::StarredExpr*>(t)->value : *t,
+                unknown_value(), a);
+    return;
+  }
   try {
     items = in.to_vector(value);
   } catch (Error& e) {
@@ -86,6 +93,7 @@ void assignment(Interpreter& in, const ast::AssignStmt& s, Activation& a) {
 }
 
 Flow if_statement(Interpreter& in, const ast::IfStmt& s, Activation& a) {
+  if (in.checking) return look_at_if(in, s, a);
   for (const auto& arm : s.arms) {
     if (condition(in, *arm.condition, a)) return in.execute(*arm.body, a);
   }
@@ -93,6 +101,7 @@ Flow if_statement(Interpreter& in, const ast::IfStmt& s, Activation& a) {
 }
 
 Flow for_statement(Interpreter& in, const ast::ForStmt& s, Activation& a) {
+  if (in.checking) return look_at_for(in, s, a);
   const Value iterable = in.evaluate(*s.iterable, a);
   Iterator it;
   auto guarded = [&](auto&& step) {
@@ -121,6 +130,7 @@ Flow for_statement(Interpreter& in, const ast::ForStmt& s, Activation& a) {
 }
 
 Flow while_statement(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
+  if (in.checking) return look_at_while(in, s, a);
   while (condition(in, *s.condition, a)) {
     check_interrupt();
     const Flow flow = in.execute(*s.body, a);
@@ -184,6 +194,16 @@ Flow with_statement(Interpreter& in, const ast::WithStmt& s, Activation& a) {
   return flow;
 }
 
+// An unknown subscript or element leaves the whole unknown.
+void look_at_element(Interpreter& in, const Value& base, const Value& key, Value value) {
+  const bool known = !holds_unknown(key) && !(base.as_array() && holds_unknown(value));
+  try {
+    if (known) return base.object()->set_index(in, key, std::move(value));
+  } catch (const Unevaluated&) {
+  }
+  base.object()->forget();
+}
+
 }  // namespace
 
 void Interpreter::assign(const ast::Expr& target, Value value, Activation& a) {
@@ -214,8 +234,9 @@ void Interpreter::assign(const ast::Expr& target, Value value, Activation& a) {
       for (const ast::Expr* e : i.subscripts) keys.push_back(evaluate(*e, a));
       here = target.span;
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
-      base.object()->set_index(*this, keys.size() == 1 && !i.trailing_comma ? keys[0] : make_tuple(keys),
-                               std::move(value));
+      const Value key = keys.size() == 1 && !i.trailing_comma ? keys[0] : make_tuple(keys);
+      if (checking) return look_at_element(*this, base, key, std::move(value));
+      base.object()->set_index(*this, key, std::move(value));
       return;
     }
     throw Error("cannot assign to this expression", {"a target is a name, a field, an element or a tuple of these"})
@@ -227,7 +248,7 @@ void Interpreter::assign(const ast::Expr& target, Value value, Activation& a) {
 }
 
 Flow Interpreter::execute(const ast::Block& block, Activation& a) {
-  if (checking) return checked_block(*this, block, a);
+  if (checking) return look_at_block(*this, block, a);
   for (const ast::Stmt* s : block.statements) {
     const Flow flow = execute(*s, a);
     if (flow != Flow::normal) return flow;

@@ -252,11 +252,11 @@ Value m_clear(Interpreter&, const TreePtr& t, const Arguments& args) {
   return {};
 }
 
-struct Row {
+struct TreeRow {
   std::string_view name;
   TreeMethod method;
 };
-constexpr Row rows[] = {
+constexpr TreeRow rows[] = {
     {"insert", m_insert},
     {"update", m_update},
     {"pop", m_pop},
@@ -279,7 +279,7 @@ constexpr Row rows[] = {
     {"remap", m_remap},
     {"clear", m_clear},
 };
-constexpr Row factory_rows[] = {{"init", m_init}, {"init_zero", m_init_zero}, {"init_undef", m_init_undef}};
+constexpr TreeRow factory_rows[] = {{"init", m_init}, {"init_zero", m_init_zero}, {"init_undef", m_init_undef}};
 
 /// `NamedTensors`, `NamedVariableFactories`, `DotTree` themselves.
 struct TreeClassObject final : Object {
@@ -318,10 +318,10 @@ std::optional<Value> TreeObject::member(Interpreter&, std::string_view name) {
     return make_method(no_effects, std::string(name),
                        [self, m](Interpreter& in, Arguments args) { return m(in, self, args); });
   };
-  for (const Row& row : rows)
+  for (const TreeRow& row : rows)
     if (row.name == name) return bound(row.method);
   if (kind == TreeKind::factories)
-    for (const Row& row : factory_rows)
+    for (const TreeRow& row : factory_rows)
       if (row.name == name) return bound(row.method);
   if (kind != TreeKind::factories && name == "tensors") return make_tuple(sorted_tensors());
   if (kind != TreeKind::factories && name == "named_tensors") return dict_of(*this);
@@ -333,7 +333,7 @@ std::optional<Value> TreeObject::member(Interpreter&, std::string_view name) {
 std::vector<std::string> TreeObject::member_names() const {
   std::vector<std::string> names;
   for (const auto& [k, v] : items) names.push_back(k);
-  for (const Row& row : rows) names.emplace_back(row.name);
+  for (const TreeRow& row : rows) names.emplace_back(row.name);
   if (kind == TreeKind::factories)
     names.insert(names.end(), {"init", "init_zero", "init_undef"});
   else

@@ -11,6 +11,8 @@ InputRecord* recorder = nullptr;
 
 void Object::record_state() {
   era_ = latest_era;
+  if (forgets_changes) return forget();
+  if (!recorder) return;
   std::function<void()> restore = state();
   ObjectPtr self = weak_from_this().lock();
   if (restore && self) recorder->objects_.push_back({std::move(self), std::move(restore)});

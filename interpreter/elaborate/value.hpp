@@ -179,6 +179,13 @@ class Object : public std::enable_shared_from_this<Object> {
   void changing() {
     if (era_ < recording_era) record_state();
   }
+  /// The state is unknown from now on: code changed it that may not run (look.hpp).
+  void forget() { forgotten_ = true; }
+  bool forgotten() const { return forgotten_; }
+  /// Whether a change now would be recorded.
+  bool is_recorded() const { return era_ < recording_era; }
+  /// Changes are not recorded to be taken back: what changes is forgotten.
+  static inline bool forgets_changes = false;
   /// Puts the present state back when called; nothing for objects that never change.
   virtual std::function<void()> state() { return {}; }
   /// The number of the input that is being recorded; 0 while none is.
@@ -189,6 +196,7 @@ class Object : public std::enable_shared_from_this<Object> {
  private:
   void record_state();
   uint64_t era_ = latest_era;
+  bool forgotten_ = false;
 };
 
 template <class T>

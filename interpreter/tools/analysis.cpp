@@ -5,6 +5,7 @@
 
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/graph_values.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -17,6 +18,7 @@ namespace {
 std::string hint_of(const Value& v, const Span& name) {
   if (auto* tensor = v.as<TensorObject>()) return text(tensor->tensor->spec);
   if (const Array* array = v.as_array()) return text(array->spec());
+  if (const auto spec = unknown_spec(v)) return text(*spec);
   if (auto* stream = v.as<StreamObject>()) {
     const std::string_view rest = name.file->text().substr(name.end);
     const size_t next = rest.find_first_not_of(" \t");

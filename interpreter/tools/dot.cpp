@@ -86,12 +86,15 @@ std::string dot_text(const std::string& title, const std::vector<GraphView>& vie
       "height=0.3];\n"
       "  edge [fontname=\"Helvetica\", fontsize=8, color=\"#5b6770\", fontcolor=\"#5b6770\", arrowsize=0.6];\n",
       dot_quoted(title));
+  const bool several = std::any_of(views.begin(), views.end(),
+                                   [&](const GraphView& v) { return &v.graph->ir() != &views.front().graph->ir(); });
   int clusters = 0;
   std::map<const Graph*, std::pair<int, size_t>> place;  // its cluster, and its view
   for (size_t g = 0; g < views.size(); ++g) {
     const GraphView& view = views[g];
     const size_t calls = view.graph->call_sites().size();
-    std::string name = view.graph->is_main() ? title : view.graph->id();
+    const std::string& program = several ? view.graph->ir().name() : title;
+    std::string name = view.graph->is_main() ? program : several ? program + ": " + view.graph->id() : view.graph->id();
     if (calls) name += fmt::format(", called {}", calls == 1 ? "once" : fmt::format("{} times", calls));
     place[view.graph] = {clusters, g};
     out += fmt::format(

@@ -48,7 +48,8 @@ Detail detail_for(const std::vector<const Graph*>& graphs, int depth = -1);
 /// The levels of modules in a graph.
 int levels_of(const Graph& graph);
 
-/// DOT, for graphviz: one cluster a graph, in it one a module. `title` names the picture and the main graph.
+/// DOT, for graphviz: one cluster a graph, in it one a module. `title` names the picture, and
+/// the main graph unless the graphs are of several programs.
 std::string dot_text(const std::string& title, const std::vector<GraphView>& views);
 /// A graph with those that it calls.
 std::string dot_text(const Graph& graph);

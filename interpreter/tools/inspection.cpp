@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "interpreter/elaborate/internal.hpp"
+#include "interpreter/elaborate/look.hpp"
 #include "interpreter/elaborate/modules.hpp"
 #include "interpreter/elaborate/programs.hpp"
 #include "interpreter/elaborate/sessions.hpp"
@@ -53,6 +54,7 @@ bool is_chain_literal(const ClassifiedToken& t, std::string_view token) {
 std::string type_text(Interpreter&, const Value& v) {
   if (const Tensor* t = as_tensor(v)) return "tensor " + text(t->spec);
   if (const Array* a = v.as_array()) return "array " + text(a->spec());
+  if (const auto spec = unknown_spec(v)) return "array " + text(*spec);
   if (auto* s = v.as<StreamObject>())
     return fmt::format("stream {} {}", s->stream->to_device ? "in" : "out", text(s->stream->spec()));
   if (auto* g = v.as<GraphObject>()) return "graph " + (g->graph->is_main() ? g->ir->name() : g->graph->id());
@@ -60,7 +62,7 @@ std::string type_text(Interpreter&, const Value& v) {
   if (auto* m = v.as<ModuleObject>()) return "module " + m->code->name;
   if (auto* p = v.as<ProgramObject>()) return "program " + p->code->function->name;
   if (auto* i = v.as<IrObject>()) return "ir " + i->ir->name();
-  if (auto* s = v.as<SessionObject>()) return fmt::format("session of {} on {}", s->ir->name(), s->session->device());
+  if (auto* s = v.as<SessionObject>()) return fmt::format("session of {} on {}", s->ir->name(), s->device);
   if (auto* s = v.as<SequenceObject>()) return fmt::format("{} of {}", s->type_name(), s->items.size());
   if (auto* d = v.as<DictObject>()) return fmt::format("dict of {}", d->items.size());
   if (auto* t = v.as<TreeObject>()) return fmt::format("{} of {}", t->type_name(), t->leaves().size());

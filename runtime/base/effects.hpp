@@ -42,8 +42,8 @@ class Effects {
 
 inline constexpr Effects no_effects = Effects::none();
 
-/// Effects that a look permits.
-inline constexpr Effects look_effects{Effect::time, Effect::random};
+/// Effects that a look permits: none. What a look reads, its own command reads before it: the file and its imports.
+inline constexpr Effects look_effects = no_effects;
 
 /// "reads files, prints"; "none".
 std::string text(Effects effects);
