@@ -142,6 +142,10 @@ class Pieces {
     const Piece &from = pieces_[static_cast<size_t>(a)], &to = pieces_[static_cast<size_t>(b)];
     if (a == b || to.external || from.bytes != to.bytes) return;
     if (from.external && !to.writes.empty()) return;
+    // The node changes that memory under another operand, which it got by reference: the view is of what it was.
+    if (!view.of_output)
+      for (int slot : node.modified)
+        if (slot != view.index && id_of(node.in[static_cast<size_t>(slot)]) == a) return;
     for (int k : from.writes)
       if (k > p && to.last >= k) return;
     for (int k : to.writes)

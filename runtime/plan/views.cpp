@@ -105,6 +105,7 @@ class Views {
       if (is_followed(t) && std::count(changed.begin(), changed.end(), of_.at(t)) == 0) changed.push_back(of_.at(t));
     }
     if (!changed.empty()) check_names(node, changed);
+    for (int id : changed) check_repeated(node, id);
     for (const Tensor*& t : node.in)
       if (t && is_followed(t)) t = name(t);
     const Op& op = *node.op;
@@ -264,6 +265,29 @@ class Views {
         error.locate(node.op->origin.span, node.op->origin.frames);
         throw error;
       }
+  }
+
+  /// Whether a join is among what the memory is a view of: only then may an element be in it twice.
+  bool joins(int id) const {
+    const Memory& memory = memory_[static_cast<size_t>(id)];
+    return memory.operands.size() > 1 ||
+           std::any_of(memory.operands.begin(), memory.operands.end(), [this](int operand) { return joins(operand); });
+  }
+
+  /// Refuses a change of a view that has, or goes through one that has, elements twice: writing the one back would undo
+  /// the other.
+  void check_repeated(const Node& node, int id) const {
+    if (!joins(id)) return;
+    for (int operand : memory_[static_cast<size_t>(id)].operands) check_repeated(node, operand);
+    std::vector<Place> all = places(id);
+    std::sort(all.begin(), all.end());
+    if (std::adjacent_find(all.begin(), all.end()) == all.end()) return;
+    Error error(fmt::format("`{}` changes `{}`, which has elements of one tensor twice", node.op->row->schedule,
+                            first_name(id)),
+                {"a join of a tensor with itself shares its memory: join copies, by `concat` in place of `concat_`"});
+    error.as(codes::in_place_order);
+    error.locate(node.op->origin.span, node.op->origin.frames);
+    throw error;
   }
 
   std::string first_name(int id) const {
