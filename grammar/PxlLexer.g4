@@ -11,9 +11,9 @@ tokens {
 
 AND: 'and'; OR: 'or'; NOT: 'not'; IF: 'if'; ELSE: 'else'; FOR: 'for'; IN: 'in'; IS: 'is'; WHILE: 'while'; BREAK: 'break';
 CONTINUE: 'continue'; RETURN: 'return'; DEF: 'def'; WITH: 'with'; AS: 'as'; FROM: 'from'; IMPORT: 'import';
-ASSERT: 'assert'; PASS: 'pass'; TRUE: 'true'; FALSE: 'false'; NONE: 'none'; MODULE: 'module';
+ASSERT: 'assert'; PASS: 'pass'; NONLOCAL: 'nonlocal'; TRUE: 'true'; FALSE: 'false'; NONE: 'none'; MODULE: 'module';
 // Reserved for later; each has a message of its own.
-LATER: 'try' | 'except' | 'raise' | 'lambda' | 'class' | 'let' | 'yield' | 'del' | 'global' | 'nonlocal' | 'elif'
+LATER: 'try' | 'except' | 'raise' | 'lambda' | 'class' | 'let' | 'yield' | 'del' | 'global' | 'elif'
      | 'async' | 'await' | 'match';
 
 FSTRING_OPEN: [fF] '"' -> pushMode(TEXT_DOUBLE);

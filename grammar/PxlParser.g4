@@ -11,7 +11,7 @@ block: BLOCK_OPEN statement? (NEWLINE statement?)* BLOCK_CLOSE;
 
 statement
   : simple | ifStatement | forStatement | whileStatement | withStatement | returnStatement | assertStatement
-  | importStatement | fromStatement | defStatement | outlinedStatement | moduleStatement | programStatement
+  | importStatement | fromStatement | nonlocalStatement | defStatement | outlinedStatement | moduleStatement | programStatement
   | buildStatement | paramStatement | streamStatement | variableStatement | constantStatement | optionStatement
   | testStatement | BREAK | CONTINUE | PASS
   ;
@@ -24,6 +24,7 @@ withStatement: WITH withItem (COMMA withItem)* block;
 withItem: expression (AS NAME)?;
 returnStatement: RETURN elements?;
 assertStatement: ASSERT expression (COMMA expression)?;
+nonlocalStatement: NONLOCAL NAME (COMMA NAME)*;
 importStatement: IMPORT path (AS NAME)?;
 fromStatement: FROM path IMPORT (importItems | LPAREN importItems RPAREN);
 importItems: importItem (COMMA importItem)* TRAILING_COMMA?;

@@ -279,11 +279,13 @@ GraphSource source_of(const Value& callee) {
   if (auto* f = callee.as<FunctionObject>()) {
     s.code = f->code;
     s.closure = f->closure;
+    s.defaults = f->defaults;
     s.title = f->qualified_name.empty() ? f->code->name : f->qualified_name;
     s.refs_only = f->code->outlined;
   } else if (auto* o = callee.as<OutlinedFunctionObject>()) {
     s.code = o->code;
     s.closure = o->closure;
+    s.defaults = o->defaults;
     s.title = o->code->name;
     s.refs_only = true;
   } else if (auto* m2 = callee.as<MethodObject>()) {
@@ -336,6 +338,7 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
     for (GivenArgument& g : given) maker.convert(g);
     Activation a;
     a.scope = std::make_shared<Scope>(source.closure);
+    a.scope->own = &source.code->own;
     if (source.self) {
       a.scope->bind("self", source.self);
       a.self = source.self;
@@ -345,7 +348,7 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
     std::vector<const ast::Parameter*> absent;
     for (const GivenArgument& g : given)
       if (g.values.empty() && !g.parameter->rest) absent.push_back(g.parameter);
-    in.bind_parameters(source.what, source.code->parameters, std::move(args), a.scope, source.closure);
+    in.bind_parameters(source.what, source.code->parameters, std::move(args), a.scope, source.closure, source.defaults);
     for (const ast::Parameter* p : absent) {  // defaults: specs among them are inputs as well
       const Value* v = a.scope->find_here(p->name);
       if (v && v->as_spec()) {

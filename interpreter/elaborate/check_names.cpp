@@ -3,8 +3,9 @@
 #include <unordered_set>
 
 #include "interpreter/elaborate/check.hpp"
-#include "interpreter/elaborate/names_bound.hpp"
+#include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/stdlib.hpp"
+#include "interpreter/syntax/names_bound.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -14,18 +15,23 @@ class NameChecker {
  public:
   NameChecker(const Scope& prelude, std::vector<Diagnostic>& errors) : prelude_(prelude), errors_(errors) {}
 
-  void file(const ast::Tree& tree) { body({}, {}, tree.body->statements, nullptr); }
+  void file(const ast::Tree& tree) {
+    early_.insert(tree.read_too_early.begin(), tree.read_too_early.end());
+    body({}, {}, tree.body->statements, nullptr);
+  }
 
  private:
   struct Level {
     std::unordered_set<std::string> names;
     const Level* outer;
+    const ast::OwnNames* own = nullptr;
+    bool instance = false;
   };
 
   // Statements with the names that are bound besides theirs.
   void body(const std::vector<std::string>& more, const std::vector<const ast::Expr*>& patterns,
-            const std::vector<ast::Stmt*>& statements, const Level* outer) {
-    Level level{{more.begin(), more.end()}, outer};
+            const std::vector<ast::Stmt*>& statements, const Level* outer, const ast::OwnNames* own = nullptr) {
+    Level level{{more.begin(), more.end()}, outer, own};
     NameVisitor binds = visitor_of_targets(level);
     binds.name = [&](const ast::NameExpr& n) { level.names.insert(n.name); };
     for (const ast::Expr* p : patterns) visit_names(p, binds);
@@ -71,7 +77,7 @@ class NameChecker {
       patterns.push_back(p.annotation);
       expression(p.default_value, level);
     }
-    Level inner{{names.begin(), names.end()}, &level};
+    Level inner{{names.begin(), names.end()}, &level, &f.own};
     NameVisitor binds = visitor_of_targets(inner);
     visit_names(f.result, binds);
     binds.name = [&](const ast::NameExpr& n) { inner.names.insert(n.name); };
@@ -79,7 +85,7 @@ class NameChecker {
     for (const ast::WithItem& w : f.contexts) expression(w.context, inner);
     expression(f.result, inner);
     static const std::vector<ast::Stmt*> none;
-    body(names, patterns, f.body ? f.body->statements : none, &level);
+    body(names, patterns, f.body ? f.body->statements : none, &level, &f.own);
   }
 
   // Code that is meant to fail.
@@ -99,12 +105,36 @@ class NameChecker {
       for (const ast::Stmt* inner : b->statements) statement(*inner, level);
     if (s.kind == ast::StmtKind::def) function(*static_cast<const ast::DefStmt&>(s).function, level, {});
     if (s.kind == ast::StmtKind::program) function(*static_cast<const ast::ProgramStmt&>(s).function, level, {});
-    if (s.kind == ast::StmtKind::test) body({}, {}, static_cast<const ast::TestStmt&>(s).body->statements, &level);
+    if (s.kind == ast::StmtKind::test) test(static_cast<const ast::TestStmt&>(s), level);
+    if (s.kind == ast::StmtKind::nonlocal) nonlocal(static_cast<const ast::NonlocalStmt&>(s), level);
     if (s.kind == ast::StmtKind::module) module(static_cast<const ast::ModuleStmt&>(s), level);
   }
 
+  void test(const ast::TestStmt& s, const Level& level) { body({}, {}, s.body->statements, &level, &s.own); }
+
+  OuterName outer_kind(const std::string& name, const Level& level) const {
+    for (const Level* l = level.outer; l; l = l->outer) {
+      // A body has its nonlocal names from outside.
+      if (!l->names.count(name) || (l->own && contains(l->own->nonlocals, name))) continue;
+      return l->instance ? OuterName::field : OuterName::name;
+    }
+    return prelude_.find(name) ? OuterName::builtin : OuterName::none;
+  }
+
+  void report(Error e, const Span& at) {
+    Diagnostic d = e.first();
+    d.span = at;
+    errors_.push_back(std::move(d));
+  }
+
+  void nonlocal(const ast::NonlocalStmt& s, const Level& level) {
+    for (const auto& item : s.items)
+      if (const OuterName outer = outer_kind(item.name.text(), level); outer != OuterName::name)
+        report(no_outer_name(item.name.text(), outer == OuterName::field), item.span);
+  }
+
   void module(const ast::ModuleStmt& m, const Level& level) {
-    Level inner{{"self"}, &level};
+    Level inner{{"self"}, &level, nullptr, true};
     NameVisitor binds = visitor_of_targets(inner);
     binds.name = [&](const ast::NameExpr& n) { inner.names.insert(n.name); };
     for (const ast::Parameter& p : m.parameters) {
@@ -120,6 +150,7 @@ class NameChecker {
   }
 
   void name(const ast::NameExpr& n, const Level& level) {
+    if (early_.erase(&n)) return report(read_too_early(n.name, outer_kind(n.name, level)), n.span);
     for (const Level* l = &level; l; l = l->outer)
       if (l->names.count(n.name)) return;
     if (prelude_.find(n.name)) return;
@@ -135,6 +166,7 @@ class NameChecker {
 
   const Scope& prelude_;
   std::vector<Diagnostic>& errors_;
+  std::unordered_set<const ast::NameExpr*> early_;
 };
 
 }  // namespace

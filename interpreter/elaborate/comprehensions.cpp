@@ -26,13 +26,21 @@ std::string fstring_text(Interpreter& in, const std::vector<ast::FPiece>& pieces
   return out;
 }
 
-// Targets live in a scope of their own, as in Python; it is one scope for all rounds.
+// Targets live in a scope of their own, as in Python. Where functions are made, each round of a clause has one, which
+// lies in that of the clause before.
 Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation& a) {
   Activation inner;
   inner.self = a.self;
   inner.build = a.build;
   inner.kind = a.kind;
-  inner.scope = std::make_shared<Scope>(a.scope);
+  static const std::vector<Name> own;
+  auto round_in = [](const ScopePtr& outer) {
+    ScopePtr scope = std::make_shared<Scope>(outer);
+    scope->round = &own;
+    return scope;
+  };
+  inner.scope = round_in(a.closure());
+  std::vector<ScopePtr> rounds(e.captures ? e.clauses.size() : 0);
   std::vector<Value> items;
   auto dict = e.key ? std::make_shared<DictObject>() : nullptr;
   // One iterator per clause, innermost last: a loop instead of a recursion over clauses.
@@ -57,6 +65,10 @@ Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation
     if (!v) {
       open.pop_back();
       continue;
+    }
+    if (e.captures) {
+      const size_t clause = open.size() - 1;
+      inner.scope = rounds[clause] = round_in(clause == 0 ? a.closure() : rounds[clause - 1]);
     }
     if (c.targets.size() == 1) {
       in.assign(*c.targets[0], std::move(*v), inner);

@@ -39,9 +39,46 @@ Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
       if (const Value* v = s->find_here(e.interned)) return *v;
     return *in.prelude()->find_here(e.interned);
   }
-  if (const Value* v = a.scope->find(e.interned)) return *v;
-  refuse_name(in, e, a);
+  if (!e.unsure) {
+    if (const Value* v = a.scope->find(e.interned)) return *v;
+    refuse_name(in, e, a);
+  }
+  const Scope* missing = nullptr;
+  if (const Value* v = a.scope->find_bound(e.interned, missing)) return *v;
+  if (!missing) refuse_name(in, e, a);
+  Error error = read_too_early(e.name, outer_kind(in, missing->outer.get(), e.interned));
+  error.locate(e.span, in.frames);
+  throw error;
 }
+
+}  // namespace
+
+OuterName outer_kind(const Interpreter& in, const Scope* from, Name name) {
+  for (const Scope* s = from; s; s = s->outer.get())
+    if (s->find_here(name))
+      return s->instance ? OuterName::field : s == in.prelude().get() ? OuterName::builtin : OuterName::name;
+  return OuterName::none;
+}
+
+Error read_too_early(const std::string& name, OuterName outer) {
+  std::vector<std::string> notes{"a name that a body binds anywhere is local to the whole body"};
+  switch (outer) {
+    case OuterName::name: notes.push_back("`nonlocal " + name + "` at its beginning means the one outside"); break;
+    case OuterName::field: notes.push_back("`self." + name + "` is the module's, to read and to bind"); break;
+    case OuterName::builtin: notes.push_back("`" + name + "` is also built in: give the local one another name"); break;
+    case OuterName::none: notes.emplace_back("bind it on every way to this place"); break;
+  }
+  return Error("`" + name + "` is read before this body binds it", std::move(notes)).as(codes::unbound_name);
+}
+
+Error no_outer_name(const std::string& name, bool is_field) {
+  return Error("nonlocal: there is no `" + name + "` outside of this body",
+               {is_field ? "`" + name + "` is a field of the module: write `self." + name + " = ...`"
+                         : "bind it in the file or in the function around first"})
+      .as(codes::unbound_name);
+}
+
+namespace {
 
 std::vector<Value> items_of(Interpreter& in, const std::vector<ast::Expr*>& list, Activation& a) {
   std::vector<Value> out;
@@ -199,9 +236,10 @@ Value conditional_value(Interpreter& in, const ast::ConditionalExpr& e, Activati
 Value lambda_value(Interpreter& in, const ast::LambdaExpr& e, Activation& a) {
   auto f = std::make_shared<FunctionObject>();
   f->code = e.function;
-  f->closure = a.scope;
+  f->closure = a.closure();
+  f->defaults = in.make_defaults(*e.function, a);
   f->qualified_name = "<lambda>";
-  in.remember(a.scope);
+  in.remember(f->closure);
   return f;
 }
 

@@ -6,7 +6,7 @@
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/look.hpp"
-#include "interpreter/elaborate/names_bound.hpp"
+#include "interpreter/syntax/names_bound.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
@@ -66,11 +66,12 @@ std::string FunctionObject::repr(Interpreter&) { return "<function " + qualified
 Value FunctionObject::call(Interpreter& in, Arguments args) {
   Activation a;
   a.scope = std::make_shared<Scope>(closure);
+  a.scope->own = &code->own;
   a.scope->reserve(code->parameters.size() + 2);  // and some that the body binds
   a.kind = Activation::Kind::function;
   a.self = self;
   if (!self.is_none()) a.scope->bind(self_name, self);
-  in.bind_parameters(qualified_name, code->parameters, std::move(args), a.scope, closure);
+  in.bind_parameters(qualified_name, code->parameters, std::move(args), a.scope, closure, defaults);
   const CallFrame frame(in, qualified_name, in.here);
   return in.run_function(*code, a);
 }
@@ -101,6 +102,13 @@ class LeavingScope {
 
 }  // namespace
 
+std::vector<Value> Interpreter::make_defaults(const ast::Function& f, Activation& a) {
+  std::vector<Value> out;
+  if (!f.makes_defaults) return out;
+  for (const ast::Parameter& p : f.parameters) out.push_back(p.default_value ? evaluate(*p.default_value, a) : Value());
+  return out;
+}
+
 Value Interpreter::run_function(const ast::Function& f, Activation& a) {
   DepthGuard guard(*this);
   auto body = [&] {
@@ -126,14 +134,16 @@ std::string counted(size_t n, const char* noun) { return fmt::format("{} {}{}", 
 class ParameterBinder {
  public:
   ParameterBinder(Interpreter& in, const std::string& what, const std::vector<ast::Parameter>& parameters,
-                  Arguments& args, const ScopePtr& scope, const ScopePtr& defaults_scope)
+                  Arguments& args, const ScopePtr& scope, const ScopePtr& defaults_scope,
+                  const std::vector<Value>& defaults)
       : in_(in),
         what_(what),
         parameters_(parameters),
         args_(args),
         span_(args.span ? args.span : in.here),
         scope_(scope),
-        defaults_scope_(defaults_scope) {
+        defaults_scope_(defaults_scope),
+        defaults_(defaults) {
     if (const Value* self = scope->find_here(self_name)) self_ = *self;
   }
 
@@ -217,9 +227,11 @@ class ParameterBinder {
     return a;
   }
 
-  // Defaults are evaluated at the call, in the scope of the definition; so a mutable default is fresh every time.
+  // Defaults of a def or lambda were evaluated where it was made. A method, a build, a program and a module's
+  // configuration have theirs evaluated at each call, in the scope of the definition.
   Value absent(const ast::Parameter& p) {
     if (p.rest) return make_list({});
+    if (!defaults_.empty()) return defaults_[static_cast<size_t>(&p - parameters_.data())];
     Activation outside = activation(defaults_scope_);
     return in_.evaluate(*p.default_value, outside);
   }
@@ -258,6 +270,7 @@ class ParameterBinder {
   Span span_;
   const ScopePtr& scope_;
   const ScopePtr& defaults_scope_;
+  const std::vector<Value>& defaults_;
   Value self_;  ///< the instance whose configuration annotations and defaults may read
   std::vector<std::optional<Value>> given_;
   std::vector<Span> places_;
@@ -266,8 +279,9 @@ class ParameterBinder {
 }  // namespace
 
 void Interpreter::bind_parameters(const std::string& what, const std::vector<ast::Parameter>& parameters,
-                                  Arguments args, const ScopePtr& scope, const ScopePtr& defaults_scope) {
-  ParameterBinder(*this, what, parameters, args, scope, defaults_scope).bind();
+                                  Arguments args, const ScopePtr& scope, const ScopePtr& defaults_scope,
+                                  const std::vector<Value>& defaults) {
+  ParameterBinder(*this, what, parameters, args, scope, defaults_scope, defaults).bind();
 }
 
 }  // namespace pxl

@@ -94,6 +94,42 @@ Value element_value(const Array& a, int64_t i);
 Value array_get(Interpreter& in, const Array& a, const Value& key);
 void array_set(Interpreter& in, Array& a, const Value& key, const Value& value);
 
+// ---- names (statements.cpp)
+/// Where `nonlocal name` binds for a body whose scope lies directly in `from`: the nearest body or file that binds the
+/// name. Null where there is none, or a module's instance has it.
+ScopePtr nonlocal_scope(const ScopePtr& from, Name name);
+/// Interpreter::bind; false where the name is nonlocal and nothing outside has it.
+bool bind_in_body(Activation& a, Name name, Value value);
+/// One round of a loop: where the loop makes functions, a scope for the names that the round owns.
+class Round {
+ public:
+  Round(const ast::ForStmt& s, Activation& a) : a_(a), outside_(a.round) {
+    if (!s.captures) return;
+    ScopePtr own = std::make_shared<Scope>(a.closure());
+    own->round = &s.round;
+    own->running = true;
+    a.round = std::move(own);
+  }
+  ~Round() {
+    if (a_.round != outside_) a_.round->running = false;
+    a_.round = std::move(outside_);
+  }
+  Round(const Round&) = delete;
+  Round& operator=(const Round&) = delete;
+
+ private:
+  Activation& a_;
+  ScopePtr outside_;
+};
+/// Before a scope other than the running body's changes: an input that is taken back restores it (undo.cpp).
+void record_change(const ScopePtr& scope);
+/// What has a name outside of a body.
+enum class OuterName : uint8_t { none, name, field, builtin };
+OuterName outer_kind(const Interpreter& in, const Scope* from, Name name);
+/// The errors of a name that its body binds after it is read, and of `nonlocal` without a name outside; no place yet.
+Error read_too_early(const std::string& name, OuterName outer);
+Error no_outer_name(const std::string& name, bool is_field);
+
 // ---- ops
 /// A host array or number as an operand of eager ops.
 Value unwrap_host(Array result, bool as_number);

@@ -29,8 +29,10 @@ struct GraphWorld;  // builds in progress, graphs that calls share, facts about 
 /// One running body.
 struct Activation {
   ScopePtr scope;
-  Value self;                         ///< the instance in a module's methods and build
-  std::shared_ptr<BuildState> build;  ///< where `param` declares; null outside a build
+  ScopePtr round = nullptr;  ///< in a loop that makes functions: the names of this round
+  const ScopePtr& closure() const { return round ? round : scope; }  ///< what a function made here sees
+  Value self;                                                        ///< the instance in a module's methods and build
+  std::shared_ptr<BuildState> build;                                 ///< where `param` declares; null outside a build
   enum class Kind : uint8_t { file, function, build, program, test } kind = Kind::function;
   Value result;  ///< set by return
 };
@@ -79,6 +81,10 @@ class Interpreter {
   Flow execute(const ast::Block& block, Activation& a);
   Flow execute(const ast::Stmt& s, Activation& a);
   void assign(const ast::Expr& target, Value value, Activation& a);
+  /// Binds a name as a statement of the body does: in it, outside of it after `nonlocal`, and in the running round.
+  void bind(Activation& a, Name name, Value value);
+  /// Defaults of a function that is made here, by parameter; empty where all are literals.
+  std::vector<Value> make_defaults(const ast::Function& f, Activation& a);
   Arguments evaluate_arguments(const ast::CallExpr& call, Activation& a);
 
   // ---- calls (functions.cpp)
@@ -88,7 +94,7 @@ class Interpreter {
   /// Binds arguments to parameters by position, name and default; checks annotations (types and shape patterns,
   /// binding their free dimensions as names); fills `scope`. `what` names the callee in messages.
   void bind_parameters(const std::string& what, const std::vector<ast::Parameter>& parameters, Arguments args,
-                       const ScopePtr& scope, const ScopePtr& defaults_scope);
+                       const ScopePtr& scope, const ScopePtr& defaults_scope, const std::vector<Value>& defaults = {});
   /// Runs a body in a prepared activation, inside its `with` contexts, and gives what it returned.
   Value run_function(const ast::Function& f, Activation& a);
 
@@ -206,6 +212,7 @@ class Interpreter {
 struct FunctionObject final : Object {
   const ast::Function* code = nullptr;
   ScopePtr closure;
+  std::vector<Value> defaults;  ///< as make_defaults gives them
   Value self;
   std::string qualified_name;  ///< "Linear.build", "train.loss", "<lambda>"
   std::string type_name() const override { return "function"; }

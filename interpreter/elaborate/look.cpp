@@ -7,8 +7,8 @@
 #include "interpreter/elaborate/graphs.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
-#include "interpreter/elaborate/names_bound.hpp"
 #include "interpreter/elaborate/trees.hpp"
+#include "interpreter/syntax/names_bound.hpp"
 
 namespace pxl {
 namespace {
@@ -51,6 +51,12 @@ bool can_change(const Value& v) {
          (v.as<SequenceObject>() && !v.as<TupleObject>()) || v.as_array();
 }
 
+// Names outside that a function binds.
+void forget_rebound(const ast::Function& code, const ScopePtr& closure) {
+  for (const Name name : code.own.rebinds)
+    if (const ScopePtr at = nonlocal_scope(closure, name)) at->bind(name, unknown_value());
+}
+
 void forget_changed(const std::vector<std::string>& names, const ScopePtr& scope, std::set<const void*>& seen) {
   for (const std::string& name : names) {
     for (Scope* s = scope.get(); s; s = s->outer.get()) {
@@ -58,8 +64,12 @@ void forget_changed(const std::vector<std::string>& names, const ScopePtr& scope
       if (!found) continue;
       if (can_change(*found)) found->object()->forget();
       // What a function that is mentioned would have changed.
-      if (auto* f = found->as<FunctionObject>(); f && seen.insert(f->code).second)
-        forget_changed(names_in(*f->code), f->closure, seen);
+      if (auto* f = found->as<FunctionObject>(); f && seen.insert(f->code).second) {
+        const ScopePtr closure = f->closure;
+        const ast::Function& code = *f->code;
+        forget_changed(names_in(code), closure, seen);
+        forget_rebound(code, closure);
+      }
       break;
     }
   }
@@ -298,14 +308,14 @@ UncertainScope::~UncertainScope() {
 }
 
 void forget_bound(const ast::Stmt& s, Activation& a) {
-  for (const std::string& name : names_of(s).bound) a.scope->bind(name, unknown_value());
+  for (const std::string& name : names_of(s).bound) bind_in_body(a, name, unknown_value());
 }
 
 void forget(const ast::Stmt& s, Activation& a) {
   const BoundNames names = names_of(s);
   std::set<const void*> seen;
   forget_changed(names.mentioned, a.scope, seen);
-  for (const std::string& name : names.bound) a.scope->bind(name, unknown_value());
+  for (const std::string& name : names.bound) bind_in_body(a, name, unknown_value());
 }
 
 void forget_mentioned(const ast::Expr& e, Activation& a) {
@@ -323,7 +333,9 @@ void forget_changed_by(const Value& function) {
   auto* f = function.as<FunctionObject>();
   if (!f) return;
   std::set<const void*> seen{f->code};
-  forget_changed(names_in(*f->code), f->closure, seen);
+  const ScopePtr closure = f->closure;
+  forget_changed(names_in(*f->code), closure, seen);
+  forget_rebound(*f->code, closure);
 }
 
 // ---- statements
@@ -445,6 +457,7 @@ Flow look_at_for(Interpreter& in, const ast::ForStmt& s, Activation& a) {
     } catch (const Unevaluated&) {
       if (in.checking->exhausted) throw;
       some_rounds(in, s, a, [&] {
+        const Round round(s, a);
         auto* u = iterable.as<UnknownObject>();
         assign_item(in, s, u && u->element ? *u->element : unknown_value(), a);
         return in.execute(*s.body, a);
@@ -452,6 +465,7 @@ Flow look_at_for(Interpreter& in, const ast::ForStmt& s, Activation& a) {
       break;
     }
     if (!v) break;
+    const Round round(s, a);
     assign_item(in, s, std::move(*v), a);
     const Flow flow = in.execute(*s.body, a);
     if (flow == Flow::break_loop) break;

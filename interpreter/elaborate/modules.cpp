@@ -62,6 +62,7 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
                       path ? relative_scopes(*path, caller ? caller->prefix : "") : std::vector<std::string>{});
     Activation a;
     a.scope = std::make_shared<Scope>(m->scope);
+    a.scope->own = &f.own;
     a.scope->bind("self", m);
     a.self = m;
     a.build = state;
@@ -89,8 +90,8 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
 void Interpreter::declare_module(const ast::ModuleStmt& s, Activation& a) {
   auto m = std::make_shared<ModuleObject>();
   m->code = &s;
-  m->closure = a.scope;
-  a.scope->bind(s.name, m);
+  m->closure = a.closure();
+  bind(a, s.name, m);
 }
 
 std::optional<Value> ModuleObject::member(Interpreter&, std::string_view name) {
@@ -103,6 +104,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   auto m = std::make_shared<ModuleInstance>();
   m->code = code;
   m->scope = std::make_shared<Scope>(closure);
+  m->scope->instance = true;
   bool has_cache = false;
   for (const ast::Parameter& p : code->parameters) {
     m->configuration.insert(p.name);
@@ -292,6 +294,7 @@ Value MethodObject::call(Interpreter& in, Arguments args) {
   }
   Activation a;
   a.scope = std::make_shared<Scope>(m->scope);
+  a.scope->own = &code->own;
   a.scope->bind("self", m);
   a.self = m;
   CallFrame frame(in, what, args.span);

@@ -62,6 +62,7 @@ struct MethodObject final : Object {
 struct OutlinedFunctionObject final : Object {
   const ast::Function* code = nullptr;
   ScopePtr closure;
+  std::vector<Value> defaults;
   std::string type_name() const override { return "function"; }
   std::string repr(Interpreter&) override { return "<outlined function " + code->name + ">"; }
   bool callable() const override { return true; }
@@ -124,6 +125,7 @@ struct GraphSource {
   std::string frame;  ///< "Linear.build, outlined as fc2 in Net.build"
   const ast::Function* code = nullptr;
   ScopePtr closure;
+  std::vector<Value> defaults;  ///< of a def, evaluated where it was made
   ModuleInstancePtr self;
   bool refs_only = false;  ///< in-place changes of arguments that are not `ref` are refused
 };

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "interpreter/elaborate/modules.hpp"
-#include "interpreter/elaborate/names_bound.hpp"
+#include "interpreter/syntax/names_bound.hpp"
 
 namespace pxl {
 namespace {
@@ -56,6 +56,9 @@ class NameCollector {
         // A tuple may hold elements and fields beside names that are bound.
         for (const ast::Expr* target : static_cast<const ast::AssignStmt&>(s).targets)
           if (target->kind != ast::ExprKind::name) expression(target);
+        break;
+      case ast::StmtKind::nonlocal:
+        for (const auto& item : static_cast<const ast::NonlocalStmt&>(s).items) names.push_back(item.name.text());
         break;
       case ast::StmtKind::def: functions_.push_back(static_cast<const ast::DefStmt&>(s).function); break;
       case ast::StmtKind::module: {

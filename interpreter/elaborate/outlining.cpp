@@ -97,9 +97,11 @@ class KeyWriter {
     } else if (auto* f = v.as<FunctionObject>()) {
       pointer('f', f->code);
       if (!f->self.is_none()) value(f->self);
+      for (const Value& given : f->defaults) value(given);
       captures(*f->code, f->closure);
     } else if (auto* of = v.as<OutlinedFunctionObject>()) {
       pointer('f', of->code);
+      for (const Value& given : of->defaults) value(given);
       captures(*of->code, of->closure);
     } else if (auto* method = v.as<MethodObject>()) {
       pointer('f', method->code);
@@ -199,7 +201,8 @@ Value Interpreter::outlined(const Value& v, const std::string& name) {
 Value Interpreter::outlined_function(const ast::Function& f, Activation& a) {
   auto o = std::make_shared<OutlinedFunctionObject>();
   o->code = &f;
-  o->closure = a.scope;
+  o->closure = a.closure();
+  o->defaults = make_defaults(f, a);
   return o;
 }
 
@@ -210,6 +213,7 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
     w.instance(*source.self);
   } else {
     w.captures(*source.code, source.closure);
+    for (const Value& given : source.defaults) w.value(given);
   }
   const Ir& ir = *in.target().ir;
   w.tag('u', ir.ipu ? std::to_string(*ir.ipu) : "-");

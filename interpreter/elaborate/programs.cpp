@@ -78,7 +78,7 @@ void Interpreter::declare_program(const ast::ProgramStmt& s, Activation& a) {
   auto p = std::make_shared<ProgramObject>();
   p->code = &s;
   p->closure = a.scope;
-  a.scope->bind(s.function->name, p);
+  bind(a, s.function->name, p);
 }
 
 BuildTarget& Interpreter::target() {
@@ -135,6 +135,7 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
   auto result = std::make_shared<IrObject>();
   result->ir = std::make_shared<Ir>(f.name);
   result->fields = std::make_shared<Scope>(closure);
+  result->fields->own = &f.own;
   for (const ast::Parameter& p : f.parameters)
     if (std::find(ir_member_names().begin(), ir_member_names().end(), p.name) != ir_member_names().end())
       refuse_member_name(f, p.name);

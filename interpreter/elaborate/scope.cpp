@@ -86,6 +86,17 @@ const Value* Scope::find(Name name) const {
   return nullptr;
 }
 
+const Value* Scope::find_bound(Name name, const Scope*& missing) const {
+  for (const Scope* s = this; s; s = s->outer.get()) {
+    if (const Value* v = s->find_here(name)) return v;
+    if (s->own && contains(s->own->locals, name)) {
+      missing = s;
+      return nullptr;
+    }
+  }
+  return nullptr;
+}
+
 void Scope::bind(Name name, Value value) {
   const size_t at = where(name);
   if (at < entries_.size()) {
@@ -145,6 +156,7 @@ void Interpreter::remember(const ScopePtr& scope) {
     captured_limit_ = std::max<size_t>(1024, captured_.size() * 2);
   }
   if (captured_.empty() || captured_.back().lock() != scope) captured_.push_back(scope);
+  if (scope->round && scope->outer) remember(scope->outer);
 }
 
 }  // namespace pxl

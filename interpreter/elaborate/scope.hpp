@@ -1,12 +1,14 @@
 // The names that code sees.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "interpreter/elaborate/value.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/name.hpp"
 
 namespace pxl {
@@ -20,6 +22,10 @@ class Scope {
     Value value;
   };
   std::shared_ptr<Scope> outer;
+  const ast::OwnNames* own = nullptr;        ///< of a running body
+  const std::vector<Name>* round = nullptr;  ///< of one round of a loop or comprehension: the names that it owns
+  bool running = false;                      ///< a round that has not ended: its names are the body's as well
+  bool instance = false;                     ///< configuration, fields and methods of a module
 
   explicit Scope(std::shared_ptr<Scope> o = nullptr) : outer(std::move(o)) {}
   Scope(const Scope&) = delete;
@@ -29,6 +35,8 @@ class Scope {
   /// The value of a name, or null; valid until a name is bound for the first time or erased.
   const Value* find_here(Name name) const;
   const Value* find(Name name) const;
+  /// As find, but null at the first body that binds the name and has not done so yet, which `missing` then is.
+  const Value* find_bound(Name name, const Scope*& missing) const;
   void bind(Name name, Value value);
   void erase(Name name);
   /// In order of first binding.
@@ -51,5 +59,9 @@ class Scope {
   unsigned bits_ = 0;            ///< the table has 2^bits_ places
 };
 using ScopePtr = std::shared_ptr<Scope>;
+
+inline bool contains(const std::vector<Name>& names, Name name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 }  // namespace pxl

@@ -119,6 +119,7 @@ Flow for_statement(Interpreter& in, const ast::ForStmt& s, Activation& a) {
     std::optional<Value> v;
     guarded([&] { v = it(); });
     if (!v) return Flow::normal;
+    const Round round(s, a);
     if (s.targets.size() == 1)
       in.assign(*s.targets[0], std::move(*v), a);
     else
@@ -140,18 +141,30 @@ Flow while_statement(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
   return Flow::normal;
 }
 
+[[noreturn]] void throw_no_outer(Interpreter& in, const Activation& a, Name name, const Span& at) {
+  Error e = no_outer_name(name.text(), outer_kind(in, a.scope->outer.get(), name) == OuterName::field);
+  e.locate(at, in.frames);
+  throw e;
+}
+
+void check_nonlocal(Interpreter& in, const ast::NonlocalStmt& s, const Activation& a) {
+  for (const auto& item : s.items)
+    if (!nonlocal_scope(a.scope->outer, item.name)) throw_no_outer(in, a, item.name, item.span);
+}
+
 void def_statement(Interpreter& in, const ast::DefStmt& s, Activation& a) {
   if (s.function->outlined) {
-    a.scope->bind(s.function->name, in.outlined_function(*s.function, a));
-    in.remember(a.scope);
+    in.bind(a, s.function->name, in.outlined_function(*s.function, a));
+    in.remember(a.closure());
     return;
   }
   auto f = std::make_shared<FunctionObject>();
   f->code = s.function;
-  f->closure = a.scope;
+  f->closure = a.closure();
+  f->defaults = in.make_defaults(*s.function, a);
   f->qualified_name = s.function->name;
-  in.remember(a.scope);
-  a.scope->bind(s.function->name, f);
+  in.remember(f->closure);
+  in.bind(a, s.function->name, f);
 }
 
 void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) {
@@ -160,7 +173,7 @@ void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) 
   for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
   Value module = std::make_shared<NamespaceObject>(full, scope);
   if (!s.as.empty()) {
-    a.scope->bind(s.as, module);
+    in.bind(a, s.as, module);
     return;
   }
   // `import lib.util` binds `lib`, a namespace that holds `util`; one that is there already is added to.
@@ -175,7 +188,7 @@ void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) 
     holder->bind(s.path[i], module);
     module = std::make_shared<NamespaceObject>(prefix, holder);
   }
-  a.scope->bind(s.path[0], module);
+  in.bind(a, s.path[0], module);
 }
 
 void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a) {
@@ -184,7 +197,7 @@ void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a
   for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
   const Value module = std::make_shared<NamespaceObject>(full, scope);
   for (const auto& item : s.items) {
-    a.scope->bind(item.as.empty() ? item.name : item.as, in.member(module, item.name, item.span));
+    in.bind(a, item.as.empty() ? item.name : item.as, in.member(module, item.name, item.span));
   }
 }
 
@@ -206,12 +219,57 @@ void look_at_element(Interpreter& in, const Value& base, const Value& key, Value
 
 }  // namespace
 
+ScopePtr nonlocal_scope(const ScopePtr& from, Name name) {
+  for (const ScopePtr* s = &from; *s && (*s)->outer; s = &(*s)->outer) {  // the prelude has nothing around it
+    const Scope& at = **s;
+    if (at.instance) {
+      if (at.find_here(name)) return nullptr;
+    } else if (at.find_here(name) || (at.own && contains(at.own->locals, name))) {
+      return *s;
+    }
+  }
+  return nullptr;
+}
+
+bool bind_in_body(Activation& a, Name name, Value value) {
+  if (a.scope->own && contains(a.scope->own->nonlocals, name)) {
+    ScopePtr at = nonlocal_scope(a.scope->outer, name);
+    if (!at) return false;
+    // Code that a look follows without knowing whether it runs leaves the name unknown.
+    if (Object::forgets_changes) value = unknown_value();
+    record_change(at);
+    at->bind(name, value);
+    if (!at->round || !at->running) return true;
+    // The body around a round that runs has the same names.
+    while (at->round) at = at->outer;
+    record_change(at);
+    at->bind(name, std::move(value));
+    return true;
+  }
+  for (Scope* r = a.round.get(); r && r->round; r = r->outer.get()) {
+    if (!contains(*r->round, name)) continue;
+    r->bind(name, value);
+    break;
+  }
+  a.scope->bind(name, std::move(value));
+  return true;
+}
+
+void Interpreter::bind(Activation& a, Name name, Value value) {
+  if (!bind_in_body(a, name, std::move(value))) throw_no_outer(*this, a, name, here);
+}
+
 void Interpreter::assign(const ast::Expr& target, Value value, Activation& a) {
   switch (target.kind) {
-    case ast::ExprKind::name:
+    case ast::ExprKind::name: {
+      const auto& n = static_cast<const ast::NameExpr&>(target);
       observed(*this, target.span, value);
-      a.scope->bind(static_cast<const ast::NameExpr&>(target).interned, std::move(value));
+      if (n.nonlocal || a.round)
+        bind(a, n.interned, std::move(value));
+      else
+        a.scope->bind(n.interned, std::move(value));
       return;
+    }
     case ast::ExprKind::tuple:
       return unpack(*this, static_cast<const ast::TupleExpr&>(target).items, target.span, value, a);
     case ast::ExprKind::list:
@@ -268,6 +326,7 @@ Flow Interpreter::execute(const ast::Stmt& s, Activation& a) {
       case StmtKind::break_: return Flow::break_loop;
       case StmtKind::continue_: return Flow::continue_loop;
       case StmtKind::pass: return Flow::normal;
+      case StmtKind::nonlocal: check_nonlocal(*this, as<ast::NonlocalStmt>(s), a); return Flow::normal;
       case StmtKind::return_: {
         const auto& r = as<ast::ReturnStmt>(s);
         a.result = r.value ? evaluate(*r.value, a) : Value();
@@ -280,7 +339,7 @@ Flow Interpreter::execute(const ast::Stmt& s, Activation& a) {
       case StmtKind::assert_: run_assert(*this, as<ast::AssertStmt>(s), a); return Flow::normal;
       case StmtKind::module:
         declare_module(as<ast::ModuleStmt>(s), a);
-        remember(a.scope);
+        remember(a.closure());
         return Flow::normal;
       case StmtKind::program: declare_program(as<ast::ProgramStmt>(s), a); return Flow::normal;
       case StmtKind::param: declare_param(as<ast::ParamStmt>(s), a); return Flow::normal;

@@ -33,6 +33,7 @@ void run_test(Interpreter& in, const ast::TestStmt& s, Activation& a) {
   if (!in.options().run_tests) return;
   Activation inner;
   inner.scope = std::make_shared<Scope>(a.scope);
+  inner.scope->own = &s.own;
   inner.kind = Activation::Kind::test;
   Interpreter::TestOutcome outcome{s.title, true, {}};
   try {

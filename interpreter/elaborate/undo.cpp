@@ -1,5 +1,6 @@
 #include "interpreter/elaborate/undo.hpp"
 
+#include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/modules.hpp"
 
 namespace pxl {
@@ -16,6 +17,16 @@ void Object::record_state() {
   std::function<void()> restore = state();
   ObjectPtr self = weak_from_this().lock();
   if (restore && self) recorder->objects_.push_back({std::move(self), std::move(restore)});
+}
+
+void record_change(const ScopePtr& scope) {
+  if (recorder) recorder->record(scope);
+}
+
+void InputRecord::record(const ScopePtr& scope) {
+  for (const auto& [saved, entries] : scopes_)
+    if (saved == scope) return;
+  scopes_.emplace_back(scope, scope->entries());
 }
 
 InputRecord::InputRecord(Interpreter& in)
@@ -56,6 +67,7 @@ void InputRecord::take_back() {
   stop();
   // Values of the input go first: they point into the graphs.
   for (const SavedObject& saved : objects_) saved.restore();
+  for (const auto& [scope, entries] : scopes_) scope->restore(entries);
   in_.file_scope_ = file_scope_;
   file_scope_->restore(names_);
   in_.imported_ = imported_;

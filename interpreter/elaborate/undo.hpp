@@ -1,6 +1,7 @@
 // Taking inputs of a session back. What an input changes is recorded while it runs: names of the file scope and the
-// graphs by a mark at its beginning, objects (lists, dicts, arrays, trees, modules) by their state before the first
-// change. The state of a session's variables is not part of it: a run that ended has happened (execute/session.hpp).
+// graphs by a mark at its beginning, objects (lists, dicts, arrays, trees, modules) and scopes that `nonlocal` reaches
+// by their state before the first change. The state of a session's variables is not part of it: a run that ended has
+// happened (execute/session.hpp).
 #pragma once
 
 #include <map>
@@ -24,6 +25,8 @@ class InputRecord {
   bool graphs_changed() const;
   /// Puts everything back as it was when the record began. Later records must have been taken back before.
   void take_back();
+  /// Keeps what a scope holds, before `nonlocal` changes it.
+  void record(const ScopePtr& scope);
 
  private:
   friend class Object;
@@ -44,6 +47,7 @@ class InputRecord {
     std::function<void()> restore;
   };
   std::vector<SavedObject> objects_;
+  std::vector<std::pair<ScopePtr, std::vector<Scope::Entry>>> scopes_;  ///< other than the file's, before a change
 };
 
 }  // namespace pxl

@@ -71,7 +71,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
         }
         const Value entered = v.object()->enter(in);
         open.emplace_back(v.object(), span);
-        if (!item.as.empty()) a.scope->bind(item.as, entered);
+        if (!item.as.empty()) in.bind(a, item.as, entered);
       } catch (Error& e) {
         e.locate(span, in.frames);
         throw;

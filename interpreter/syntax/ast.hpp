@@ -49,7 +49,8 @@ struct FPiece {
 };
 struct FStringExpr : Expr { std::vector<FPiece> pieces; explicit FStringExpr(Span s) : Expr(ExprKind::fstring, s) {} };
 
-struct NameExpr : Expr { std::string name; Name interned; explicit NameExpr(Span s) : Expr(ExprKind::name, s) {} };
+/// `unsure`: a body around binds the name and may not have done so yet; `nonlocal`: a target that is bound outside.
+struct NameExpr : Expr { std::string name; Name interned; bool unsure = false, nonlocal = false; explicit NameExpr(Span s) : Expr(ExprKind::name, s) {} };
 struct ListExpr : Expr { std::vector<Expr*> items; explicit ListExpr(Span s) : Expr(ExprKind::list, s) {} };
 struct TupleExpr : Expr { std::vector<Expr*> items; explicit TupleExpr(Span s) : Expr(ExprKind::tuple, s) {} };
 /// A null key marks `**mapping`.
@@ -68,6 +69,7 @@ struct ComprehensionExpr : Expr {
   Expr* key = nullptr;
   Expr* value = nullptr;
   std::vector<Clause> clauses;
+  bool captures = false;  ///< a function is made in a round
   ComprehensionExpr(ExprKind k, Span s) : Expr(k, s) {}
 };
 
@@ -134,6 +136,13 @@ struct Block;
 /// `with` clause items: `name(...)` with an optional `as` name.
 struct WithItem { Expr* context = nullptr; std::string as; Span as_span; };
 
+/// What the names of a body mean: of a function, a program or a test (resolve.cpp).
+struct OwnNames {
+  std::vector<Name> locals;     ///< that assignments, loops, `as`, imports and defs bind: never looked up outside
+  std::vector<Name> nonlocals;  ///< of `nonlocal`
+  std::vector<Name> rebinds;    ///< nonlocal names of this body and of functions in it that are bound outside of it
+};
+
 /// The shared part of `def`, `build` and lambdas.
 struct Function {
   std::string name;  ///< "build", or "<lambda>"
@@ -143,13 +152,15 @@ struct Function {
   Block* body = nullptr;   ///< statements, or
   Expr* result = nullptr;  ///< a lambda's expression
   bool outlined = false;
+  bool makes_defaults = false;  ///< a default is more than a literal
   std::string doc;
+  OwnNames own;
 };
 struct LambdaExpr : Expr { Function* function = nullptr; explicit LambdaExpr(Span s) : Expr(ExprKind::lambda, s) {} };
 
 enum class StmtKind : uint8_t {
   expression, assign, if_, for_, while_, break_, continue_, pass, return_, with, def, import, from_import, assert_,
-  module, program, param, stream, variable, constant, option, test
+  module, program, param, stream, variable, constant, option, test, nonlocal
 };
 
 struct Stmt {
@@ -179,7 +190,12 @@ struct IfStmt : Stmt {
   Block* else_body = nullptr;
   explicit IfStmt(Span s) : Stmt(StmtKind::if_, s) {}
 };
-struct ForStmt : Stmt { std::vector<Expr*> targets; Expr* iterable = nullptr; Block* body = nullptr; explicit ForStmt(Span s) : Stmt(StmtKind::for_, s) {} };
+/// `round`: names of which each round has a binding of its own for the functions that it makes, where `captures`.
+struct ForStmt : Stmt {
+  std::vector<Expr*> targets; Expr* iterable = nullptr; Block* body = nullptr;
+  bool captures = false; std::vector<Name> round;
+  explicit ForStmt(Span s) : Stmt(StmtKind::for_, s) {}
+};
 struct WhileStmt : Stmt { Expr* condition = nullptr; Block* body = nullptr; explicit WhileStmt(Span s) : Stmt(StmtKind::while_, s) {} };
 struct BreakStmt : Stmt { explicit BreakStmt(Span s) : Stmt(StmtKind::break_, s) {} };
 struct ContinueStmt : Stmt { explicit ContinueStmt(Span s) : Stmt(StmtKind::continue_, s) {} };
@@ -230,13 +246,21 @@ struct OptionStmt : Stmt {
   std::string name; Span name_span; Expr* type = nullptr; Expr* default_value = nullptr; std::string doc;
   explicit OptionStmt(Span s) : Stmt(StmtKind::option, s) {}
 };
-struct TestStmt : Stmt { std::string title; Block* body = nullptr; explicit TestStmt(Span s) : Stmt(StmtKind::test, s) {} };
+struct TestStmt : Stmt { std::string title; Block* body = nullptr; OwnNames own; explicit TestStmt(Span s) : Stmt(StmtKind::test, s) {} };
+
+/// `nonlocal a, b`.
+struct NonlocalStmt : Stmt {
+  struct Item { Name name; Span span; };
+  std::vector<Item> items;
+  explicit NonlocalStmt(Span s) : Stmt(StmtKind::nonlocal, s) {}
+};
 
 /// A parsed text. Owns its nodes.
 class Tree {
  public:
   const SourceFile* source = nullptr;
   Block* body = nullptr;
+  std::vector<const NameExpr*> read_too_early;  ///< reads of names that their body certainly has not bound yet
 
   template <class T, class... A> T* make(A&&... a) {
     auto node = std::make_shared<T>(std::forward<A>(a)...);

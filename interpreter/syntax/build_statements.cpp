@@ -29,6 +29,7 @@ Stmt* Builder::statement(const Node* node) {
     case ids::RuleAssertStatement: return assert_statement(n);
     case ids::RuleImportStatement: return import_statement(n);
     case ids::RuleFromStatement: return from_statement(n);
+    case ids::RuleNonlocalStatement: return nonlocal_statement(n);
     case ids::RuleDefStatement: return def_statement(n, false);
     case ids::RuleOutlinedStatement: return outlined_statement(n);
     case ids::RuleModuleStatement: return module_statement(n);
@@ -161,6 +162,13 @@ Stmt* Builder::import_statement(const Node* node) {
   auto* s = tree_.make<ImportStmt>(span(node));
   s->path = path(node->rule(ids::RulePath));
   if (const Node* as = node->token(ids::AS)) s->as = text(as->next);
+  return s;
+}
+
+Stmt* Builder::nonlocal_statement(const Node* node) {
+  auto* s = tree_.make<NonlocalStmt>(span(node));
+  for (const Node* n = node->child; n; n = n->next)
+    if (n->is(ids::NAME)) s->items.push_back({Name(text(n)), span(n)});
   return s;
 }
 

@@ -29,6 +29,7 @@ class Builder {
   ast::Stmt* assert_statement(const Node* node);
   ast::Stmt* import_statement(const Node* node);
   ast::Stmt* from_statement(const Node* node);
+  ast::Stmt* nonlocal_statement(const Node* node);
   ast::Stmt* def_statement(const Node* node, bool outlined);
   ast::Stmt* outlined_statement(const Node* node);
   ast::Stmt* module_statement(const Node* node);

@@ -66,6 +66,12 @@ class Checker {
       case StmtKind::pass:
       case StmtKind::import:
       case StmtKind::from_import: break;
+      case StmtKind::nonlocal:
+        if (p.body == Body::file || p.body == Body::module)
+          problem("`nonlocal` outside a function", head(s),
+                  p.body == Body::module ? "fields are bound with `=`; a method changes them through `self`"
+                                         : "a name of the file is bound with `=`");
+        break;
       case StmtKind::return_: {
         const auto& r = *static_cast<const ReturnStmt*>(s);
         if (p.body != Body::function && p.body != Body::build)

@@ -208,6 +208,7 @@ bool Layout::starts_statement(RawToken raw) const {
     case ids::FROM:
     case ids::ASSERT:
     case ids::PASS:
+    case ids::NONLOCAL:
     case ids::BREAK:
     case ids::CONTINUE:
     case ids::MODULE: break;

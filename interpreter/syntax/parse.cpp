@@ -9,6 +9,7 @@
 #include "interpreter/syntax/builder.hpp"
 #include "interpreter/syntax/checks.hpp"
 #include "interpreter/syntax/messages.hpp"
+#include "interpreter/syntax/resolve.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -107,6 +108,7 @@ ParseResult parse(const SourceFile& source) {
     tree->body = builder.statements(parsed.root);
     result.diagnostics = std::move(builder.problems);
     check(*tree, result.diagnostics);
+    if (result.diagnostics.empty()) resolve_names(*tree, result.diagnostics);
     if (result.diagnostics.empty()) result.tree = std::move(tree);
   } else if (result.diagnostics.empty()) {
     result.diagnostics.push_back(describe(list, parsed.errors.front()));

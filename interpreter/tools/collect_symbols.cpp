@@ -47,7 +47,7 @@ class Collector {
       : symbols_(symbols), occurrences_(occurrences) {}
 
   void run(const ast::Tree& tree) {
-    scopes_.push_back({-1, -1, {}});
+    scopes_.push_back({-1, -1, {}, nullptr});
     block(tree.body, 0);
     for (size_t i = 0; i < later_.size(); ++i) later_[i]();
     std::stable_sort(occurrences_.begin(), occurrences_.end(), [](const Occurrence& a, const Occurrence& b) {
@@ -66,19 +66,32 @@ class Collector {
     int outer;
     int owner;  ///< symbol
     std::map<std::string, int, std::less<>> names;
+    const ast::OwnNames* own = nullptr;
   };
 
   int find(int scope, std::string_view name) const {
-    for (int s = scope; s >= 0; s = scopes_[s].outer)
+    for (int s = scope; s >= 0; s = scopes_[s].outer) {
       if (auto it = scopes_[s].names.find(name); it != scopes_[s].names.end()) return it->second;
+      // What the body binds further down is not the name outside.
+      if (scopes_[s].own && has(scopes_[s].own->locals, name)) return -1;
+    }
     return -1;
   }
+  static bool has(const std::vector<Name>& names, std::string_view name) {
+    return std::any_of(names.begin(), names.end(), [&](Name n) { return n.text() == name; });
+  }
   int open(int outer, int owner) {
-    scopes_.push_back({outer, owner, {}});
+    scopes_.push_back({outer, owner, {}, nullptr});
     return static_cast<int>(scopes_.size()) - 1;
   }
   int declare(int scope, SymbolKind kind, const std::string& name, Span name_span, Span span, std::string detail = {},
               std::string doc = {}) {
+    if (scopes_[scope].own && has(scopes_[scope].own->nonlocals, name)) {
+      if (const int s = find(scopes_[scope].outer, name); s >= 0) {
+        occurrences_.push_back({name_span, s, true});
+        return s;
+      }
+    }
     auto [it, fresh] = scopes_[scope].names.try_emplace(name, static_cast<int>(symbols_.size()));
     if (fresh) {
       Symbol s;
@@ -157,6 +170,7 @@ class Collector {
     later_.push_back([this, &f, outer, owner] {
       const size_t before = unresolved_.size();
       const int scope = open(outer, owner);
+      scopes_[scope].own = &f.own;
       shape_names(f, scope);
       parameters(f.parameters, scope, scope);
       for (const ast::WithItem& item : f.contexts) with_item(item, scope);
@@ -263,6 +277,10 @@ class Collector {
       case ast::StmtKind::break_:
       case ast::StmtKind::continue_:
       case ast::StmtKind::pass: break;
+      case ast::StmtKind::nonlocal:
+        for (const auto& item : static_cast<const ast::NonlocalStmt&>(statement).items)
+          read(scope, item.name.text(), item.span);
+        break;
       case ast::StmtKind::return_: expression(static_cast<const ast::ReturnStmt&>(statement).value, scope); break;
       case ast::StmtKind::with: {
         const auto& s = static_cast<const ast::WithStmt&>(statement);
@@ -319,7 +337,11 @@ class Collector {
         t.container = scopes_[scope].owner;
         symbols_.push_back(t);
         const int owner = static_cast<int>(symbols_.size()) - 1;
-        later_.push_back([this, &s, scope, owner] { block(s.body, open(scope, owner)); });
+        later_.push_back([this, &s, scope, owner] {
+          const int body = open(scope, owner);
+          scopes_[body].own = &s.own;
+          block(s.body, body);
+        });
         break;
       }
     }

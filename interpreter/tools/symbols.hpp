@@ -50,7 +50,7 @@ struct Occurrence {
 };
 
 /// Names are looked up as docs/language.md says: a body is one scope; then the module's instance; then the file. A name
-/// that a body reads before it binds it is the outer one, where there is one.
+/// that a function binds anywhere is its own everywhere in it, unless it is `nonlocal`.
 class SymbolTable {
  public:
   explicit SymbolTable(const ast::Tree& tree);

@@ -54,6 +54,7 @@ constexpr Word words[] = {
     {"import", "`import nn`, `import blocks as b`: a file beside this one, or a module of the library"},
     {"assert", "`assert COND, \"why\"`"},
     {"pass", "does nothing"},
+    {"nonlocal", "`nonlocal best`: in a function, `best` is the one outside, also where the function binds it"},
     {"true", "the bool"},
     {"false", "the bool"},
     {"none", "no value"},

@@ -18,6 +18,7 @@ inline constexpr std::string_view assignment = "assignment";          ///< what 
 inline constexpr std::string_view twice = "twice";                    ///< a name that may be given once
 // ---- names and calls
 inline constexpr std::string_view unknown_name = "unknown-name";
+inline constexpr std::string_view unbound_name = "unbound-name";  ///< read before its body binds it
 inline constexpr std::string_view unknown_member = "unknown-member";
 inline constexpr std::string_view import = "import";
 inline constexpr std::string_view arguments = "arguments";            ///< too many, missing, unknown
@@ -58,7 +59,7 @@ inline constexpr std::string_view usage = "usage";
 inline constexpr std::string_view internal = "internal";
 
 inline constexpr std::array all = {
-    syntax, unclosed, other_language, misplaced, assignment, twice, unknown_name, unknown_member, import, arguments,
+    syntax, unclosed, other_language, misplaced, assignment, twice, unknown_name, unbound_name, unknown_member, import, arguments,
     annotation, type, value, index, key, shape, dtype, no_value_yet, other_graph, in_place, in_place_order, graph_inputs,
     bind, param, initial_value, gradient, outlined, program, complete, stream, session, not_finite, arithmetic, assertion,
     recursion, memory, file, write, option, usage, internal};

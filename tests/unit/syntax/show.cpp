@@ -193,6 +193,11 @@ std::string show(const Stmt* s) {
     case StmtKind::break_: return "break";
     case StmtKind::continue_: return "continue";
     case StmtKind::pass: return "pass";
+    case StmtKind::nonlocal: {
+      std::string out = "(nonlocal";
+      for (const auto& item : static_cast<const NonlocalStmt*>(s)->items) out += " " + item.name.text();
+      return out + ")";
+    }
     case StmtKind::return_: return "(return " + show(static_cast<const ReturnStmt*>(s)->value) + ")";
     case StmtKind::with:
       return "(" + contexts(static_cast<const WithStmt*>(s)->items).substr(1) + " " +

@@ -1,4 +1,4 @@
-#include "interpreter/elaborate/names_bound.hpp"
+#include "interpreter/syntax/names_bound.hpp"
 
 namespace pxl {
 
@@ -25,6 +25,8 @@ void push(Todo& todo, const std::vector<ast::FPiece>& list) {
     push(todo, p.format);
   }
 }
+
+}  // namespace
 
 void children(const ast::Expr& e, Todo& todo) {
   switch (e.kind) {
@@ -81,6 +83,8 @@ void children(const ast::Expr& e, Todo& todo) {
   }
 }
 
+namespace {
+
 bool only_binds(const ast::Expr& target) {
   return target.kind == ast::ExprKind::name || target.kind == ast::ExprKind::tuple ||
          target.kind == ast::ExprKind::list || target.kind == ast::ExprKind::starred;
@@ -91,6 +95,10 @@ void bind_targets(const std::vector<ast::Expr*>& targets, std::vector<std::strin
 }
 
 void collect(const ast::Stmt& s, BoundNames& out) {
+  auto declare = [&](const std::string& name) {
+    out.bound.push_back(name);
+    out.declared.push_back(name);
+  };
   switch (s.kind) {
     case ast::StmtKind::assign: bind_targets(as<ast::AssignStmt>(s).targets, out.bound); break;
     case ast::StmtKind::for_: bind_targets(as<ast::ForStmt>(s).targets, out.bound); break;
@@ -110,11 +118,11 @@ void collect(const ast::Stmt& s, BoundNames& out) {
       break;
     case ast::StmtKind::module: out.bound.push_back(as<ast::ModuleStmt>(s).name); break;
     case ast::StmtKind::program: out.bound.push_back(as<ast::ProgramStmt>(s).function->name); break;
-    case ast::StmtKind::param: out.bound.push_back(as<ast::ParamStmt>(s).name); break;
-    case ast::StmtKind::stream: out.bound.push_back(as<ast::StreamStmt>(s).name); break;
+    case ast::StmtKind::param: declare(as<ast::ParamStmt>(s).name); break;
+    case ast::StmtKind::stream: declare(as<ast::StreamStmt>(s).name); break;
     case ast::StmtKind::variable:
-    case ast::StmtKind::constant: out.bound.push_back(as<ast::VariableStmt>(s).name); break;
-    case ast::StmtKind::option: out.bound.push_back(as<ast::OptionStmt>(s).name); break;
+    case ast::StmtKind::constant: declare(as<ast::VariableStmt>(s).name); break;
+    case ast::StmtKind::option: declare(as<ast::OptionStmt>(s).name); break;
     case ast::StmtKind::return_:
     case ast::StmtKind::break_:
     case ast::StmtKind::continue_: out.leaves = true; break;

@@ -11,6 +11,7 @@ namespace pxl {
 
 struct BoundNames {
   std::vector<std::string> bound;      ///< that the statement, with its blocks, binds in the body that runs it
+  std::vector<std::string> declared;   ///< those of them that param, stream, variable, constant and option declare
   std::vector<std::string> mentioned;  ///< that it reads, with those that its lambdas read
   bool leaves = false;                 ///< it holds a return, break or continue
 };
@@ -19,6 +20,9 @@ BoundNames names_of(const ast::Stmt& s);
 
 /// The names that an assignment's target, a loop's or a comprehension's binds.
 void bound_by(const ast::Expr& target, std::vector<std::string>& out);
+
+/// The parts of an expression: operands, elements, iterables and conditions; not what a lambda holds.
+void children(const ast::Expr& e, std::vector<const ast::Expr*>& out);
 
 /// Calls back for each name in an expression, each lambda (not entered) and each comprehension's targets. Any depth.
 struct NameVisitor {

@@ -1,0 +1,361 @@
+#include "interpreter/syntax/resolve.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "interpreter/syntax/names_bound.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl::syntax {
+
+using namespace ast;
+
+namespace {
+
+using Names = std::set<std::string>;
+
+template <class T>
+T& as(Stmt& s) {
+  return static_cast<T&>(s);
+}
+
+/// A loop around the statement that is looked at.
+struct Loop {
+  Names bound, read_first;
+};
+
+struct Body {
+  Body* outer = nullptr;
+  OwnNames* own = nullptr;  ///< null for files and modules, whose names are looked up as they are there
+  Names parameters, locals, nonlocals, declared;
+  Names bound;   ///< that may be bound where the walk is
+  Names read;    ///< so far
+  Names before;  ///< bound so far, without the names of finished rounds
+  std::vector<Loop> loops;
+  Names rebinds;
+};
+
+bool literal(const Expr& e) {
+  switch (e.kind) {
+    case ExprKind::none:
+    case ExprKind::boolean:
+    case ExprKind::integer:
+    case ExprKind::floating:
+    case ExprKind::string: return true;
+    case ExprKind::unary: return literal(*static_cast<const UnaryExpr&>(e).operand);
+    default: return false;
+  }
+}
+
+void find_nonlocals(const std::vector<Stmt*>& statements, Names& out) {
+  for (const Stmt* s : statements) {
+    if (s->kind == StmtKind::nonlocal)
+      for (const auto& item : static_cast<const NonlocalStmt*>(s)->items) out.insert(item.name.text());
+    for (const Block* b : own_blocks(*s)) find_nonlocals(b->statements, out);
+  }
+}
+
+std::vector<Name> interned(const Names& names) { return {names.begin(), names.end()}; }
+
+/// Walks bodies in the order in which a first run goes through them. Recursion is bounded by the nesting that the
+/// parser lets through.
+class Resolver {
+ public:
+  Resolver(Tree& tree, std::vector<Diagnostic>& problems) : tree_(tree), problems_(problems) {}
+
+  void file() {
+    Body b;
+    block(*tree_.body, b);
+  }
+
+ private:
+  void problem(std::string message, Span at, std::string note) {
+    problems_.push_back(
+        {Severity::error, Fault::refused, std::move(message), at, {std::move(note)}, nullptr, codes::assignment});
+  }
+
+  void block(const Block& list, Body& b) {
+    for (Stmt* s : list.statements) statement(*s, b);
+  }
+
+  // ---- bodies
+
+  void function(Function& f, Body& outer) {
+    ++made_;
+    for (const Parameter& p : f.parameters) {
+      if (!p.default_value) continue;
+      read(p.default_value, outer);
+      f.makes_defaults = f.makes_defaults || !literal(*p.default_value);
+    }
+    Body b;
+    for (const Parameter& p : f.parameters) {
+      b.parameters.insert(p.name);
+      // Free extents of a shape pattern are bound with the parameters.
+      NameVisitor pattern{[&](const NameExpr& n) { b.bound.insert(n.name); }, [](const Function&) {},
+                          [](const Expr&) {}};
+      visit_names(p.annotation, pattern);
+    }
+    Names as;
+    for (const WithItem& w : f.contexts)
+      if (!w.as.empty()) as.insert(w.as);
+    static const std::vector<Stmt*> none;
+    begin(b, f.own, outer, f.body ? f.body->statements : none, as);
+    for (const WithItem& w : f.contexts) with_item(w, b);
+    // What a lambda or a def reads is read when it is called.
+    read(f.result, b);
+    if (f.body) block(*f.body, b);
+    end(b);
+  }
+
+  void begin(Body& b, OwnNames& own, Body& outer, const std::vector<Stmt*>& statements, const Names& more) {
+    b.outer = &outer;
+    b.own = &own;
+    find_nonlocals(statements, b.nonlocals);
+    b.locals = more;
+    for (const Stmt* s : statements) {
+      const BoundNames names = names_of(*s);
+      b.locals.insert(names.bound.begin(), names.bound.end());
+      b.declared.insert(names.declared.begin(), names.declared.end());
+    }
+    for (const Names* not_local : {&b.parameters, &b.nonlocals, &b.declared})
+      for (const std::string& name : *not_local) b.locals.erase(name);
+    b.bound.insert(b.parameters.begin(), b.parameters.end());
+    b.before = b.bound;
+    own.locals = interned(b.locals);
+    own.nonlocals = interned(b.nonlocals);
+    b.rebinds = b.nonlocals;
+  }
+
+  void end(Body& b) {
+    for (const std::string& name : b.rebinds)
+      if (!b.outer->locals.count(name) && !b.outer->parameters.count(name)) b.outer->rebinds.insert(name);
+    b.own->rebinds = interned(b.rebinds);
+  }
+
+  void module(ModuleStmt& m, Body& outer) {
+    ++made_;
+    Body b;
+    b.outer = &outer;
+    for (const Parameter& p : m.parameters) {
+      read(p.default_value, outer);
+      b.parameters.insert(p.name);
+    }
+    b.before = b.bound = b.parameters;
+    for (Stmt* s : m.fields) statement(*s, b);
+    for (Function* f : m.methods) function(*f, b);
+    if (m.build) function(*m.build, b);
+    outer.rebinds.insert(b.rebinds.begin(), b.rebinds.end());
+  }
+
+  // ---- names
+
+  void bind(const std::string& name, Body& b) {
+    b.bound.insert(name);
+    b.before.insert(name);
+    for (Loop& loop : b.loops) loop.bound.insert(name);
+  }
+
+  void bind_target(Expr& target, Body& b) {
+    switch (target.kind) {
+      case ExprKind::name: {
+        auto& n = static_cast<NameExpr&>(target);
+        n.nonlocal = b.nonlocals.count(n.name) != 0;
+        bind(n.name, b);
+        return;
+      }
+      case ExprKind::tuple:
+        for (Expr* e : static_cast<TupleExpr&>(target).items) bind_target(*e, b);
+        return;
+      case ExprKind::list:
+        for (Expr* e : static_cast<ListExpr&>(target).items) bind_target(*e, b);
+        return;
+      case ExprKind::starred: bind_target(*static_cast<StarredExpr&>(target).value, b); return;
+      default: read(&target, b);
+    }
+  }
+
+  void read_name(NameExpr& n, Body& b) {
+    if (shadowed(n.name)) return;
+    for (const Body* at = &b; at && !n.unsure; at = at->outer) n.unsure = at->own && at->locals.count(n.name) != 0;
+    b.read.insert(n.name);
+    for (Loop& loop : b.loops)
+      if (!loop.bound.count(n.name)) loop.read_first.insert(n.name);
+    if (b.own && b.locals.count(n.name) && !b.bound.count(n.name) && expected_ == 0) tree_.read_too_early.push_back(&n);
+  }
+
+  bool shadowed(const std::string& name) const {
+    return std::any_of(shadows_.begin(), shadows_.end(), [&](const Names& s) { return s.count(name) != 0; });
+  }
+
+  void read(const Expr* e, Body& b) {
+    if (!e) return;
+    switch (e->kind) {
+      case ExprKind::name: read_name(const_cast<NameExpr&>(static_cast<const NameExpr&>(*e)), b); return;
+      case ExprKind::lambda: function(*static_cast<const LambdaExpr*>(e)->function, b); return;
+      case ExprKind::comprehension:
+      case ExprKind::dict_comprehension:
+        comprehension(const_cast<ComprehensionExpr&>(static_cast<const ComprehensionExpr&>(*e)), b);
+        return;
+      default: break;
+    }
+    std::vector<const Expr*> parts;
+    children(*e, parts);
+    for (const Expr* part : parts) read(part, b);
+  }
+
+  void comprehension(ComprehensionExpr& e, Body& b) {
+    read(e.clauses.front().iterable, b);
+    const int before = made_;
+    std::vector<std::string> targets;
+    const size_t depth = shadows_.size();
+    for (size_t i = 0; i < e.clauses.size(); ++i) {
+      if (i > 0) read(e.clauses[i].iterable, b);
+      for (const Expr* t : e.clauses[i].targets) bound_by(*t, targets);
+      shadows_.resize(depth);
+      shadows_.emplace_back(targets.begin(), targets.end());
+      for (const Expr* c : e.clauses[i].conditions) read(c, b);
+    }
+    read(e.key, b);
+    read(e.value, b);
+    shadows_.resize(depth);
+    e.captures = made_ != before;
+  }
+
+  // ---- statements
+
+  void with_item(const WithItem& w, Body& b) {
+    read(w.context, b);
+    if (!w.as.empty()) bind(w.as, b);
+  }
+
+  static bool expects_error(const WithStmt& s) {
+    bool found = false;
+    NameVisitor v{[&](const NameExpr& n) { found |= n.name == "expect_error"; }, [](const Function&) {},
+                  [](const Expr&) {}};
+    for (const WithItem& w : s.items) visit_names(w.context, v);
+    return found;
+  }
+
+  void if_statement(IfStmt& s, Body& b) {
+    Names after = b.bound;
+    const Names before = b.bound;
+    for (auto& arm : s.arms) {
+      b.bound = before;
+      read(arm.condition, b);
+      block(*arm.body, b);
+      after.insert(b.bound.begin(), b.bound.end());
+    }
+    b.bound = before;
+    if (s.else_body) block(*s.else_body, b);
+    b.bound.insert(after.begin(), after.end());
+  }
+
+  void for_statement(ForStmt& s, Body& b) {
+    read(s.iterable, b);
+    const Names before = b.before;
+    const int functions = made_;
+    b.loops.emplace_back();
+    std::vector<std::string> targets;
+    for (Expr* t : s.targets) {
+      bound_by(*t, targets);
+      bind_target(*t, b);
+    }
+    block(*s.body, b);
+    const Loop loop = std::move(b.loops.back());
+    b.loops.pop_back();
+    s.captures = functions != made_;
+    Names round(targets.begin(), targets.end());
+    for (const std::string& name : loop.bound)
+      if (!loop.read_first.count(name) && !before.count(name)) round.insert(name);
+    for (const std::string& name : b.nonlocals) round.erase(name);
+    s.round = interned(round);
+    for (const std::string& name : round)
+      if (!before.count(name)) b.before.erase(name);
+  }
+
+  void nonlocal_statement(const NonlocalStmt& s, Body& b) {
+    if (!b.own) return;  // refused as misplaced
+    for (const auto& item : s.items) {
+      const std::string& name = item.name.text();
+      if (b.parameters.count(name))
+        problem(fmt::format("`{}` is a parameter here: it cannot be nonlocal", name), item.span,
+                "give the parameter another name");
+      else if (b.declared.count(name))
+        problem(fmt::format("`{}` is declared here: it cannot be nonlocal", name), item.span,
+                "give one of the two another name");
+      else if (b.bound.count(name) || b.read.count(name))
+        problem(fmt::format("`{}` is used before `nonlocal {}`", name, name), item.span,
+                "put `nonlocal` at the beginning of the body");
+    }
+  }
+
+  void statement(Stmt& s, Body& b) {
+    switch (s.kind) {
+      case StmtKind::assign: {
+        auto& a = as<AssignStmt>(s);
+        if (a.augmented) read(a.targets.front(), b);
+        read(a.value, b);
+        for (Expr* t : a.targets)
+          if (!a.augmented || t->kind == ExprKind::name) bind_target(*t, b);
+        return;
+      }
+      case StmtKind::if_: if_statement(as<IfStmt>(s), b); return;
+      case StmtKind::for_: for_statement(as<ForStmt>(s), b); return;
+      case StmtKind::while_:
+        read(as<WhileStmt>(s).condition, b);
+        block(*as<WhileStmt>(s).body, b);
+        return;
+      case StmtKind::with: {
+        auto& w = as<WithStmt>(s);
+        const bool expected = expects_error(w);
+        expected_ += expected;
+        for (const WithItem& item : w.items) with_item(item, b);
+        block(*w.body, b);
+        expected_ -= expected;
+        return;
+      }
+      case StmtKind::def: {
+        Function& f = *as<DefStmt>(s).function;
+        function(f, b);
+        bind(f.name, b);
+        return;
+      }
+      case StmtKind::program: {
+        Function& f = *as<ProgramStmt>(s).function;
+        function(f, b);
+        bind(f.name, b);
+        return;
+      }
+      case StmtKind::module:
+        module(as<ModuleStmt>(s), b);
+        bind(as<ModuleStmt>(s).name, b);
+        return;
+      case StmtKind::test: {
+        auto& t = as<TestStmt>(s);
+        Body inner;
+        begin(inner, t.own, b, t.body->statements, {});
+        block(*t.body, inner);
+        end(inner);
+        return;
+      }
+      case StmtKind::nonlocal: nonlocal_statement(as<NonlocalStmt>(s), b); return;
+      default:
+        own_expressions(s, [&](const Expr* e) { read(e, b); });
+        for (const std::string& name : names_of(s).bound) bind(name, b);
+    }
+  }
+
+  Tree& tree_;
+  std::vector<Diagnostic>& problems_;
+  std::vector<Names> shadows_;  ///< targets of the comprehensions around
+  int made_ = 0;                ///< functions and modules so far
+  int expected_ = 0;            ///< `with expect_error` around
+};
+
+}  // namespace
+
+void resolve_names(Tree& tree, std::vector<Diagnostic>& problems) { Resolver(tree, problems).file(); }
+
+}  // namespace pxl::syntax
