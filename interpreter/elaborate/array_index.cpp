@@ -351,7 +351,7 @@ void array_set(Interpreter& in, Array& a, const Value& key, const Value& value) 
     throw Error("a tensor cannot be stored in an array: its values exist only when a session runs")
         .as(codes::no_value_yet);
   const Plan plan = plan_for(in, a, key);
-  const Array given = in.to_array(value).cast(a.dtype());
+  const Array given = in.to_array(value, a.dtype(), "an element of the array");
   if (!broadcastable_to(given.shape(), plan.shape)) {
     throw run_error(fmt::format("cannot assign an array of shape {} to elements of shape {}",
                                 bracket_text(given.shape()), bracket_text(plan.shape)))

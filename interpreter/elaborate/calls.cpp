@@ -183,7 +183,7 @@ Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, cons
     type_error(what + " takes a tensor, a number or an array, got " + with_article(v.type_name()));
   if (v.is_float() && !is_floating(spec.dtype))
     type_error(what + " is " + text(spec) + ": a float can't become " + std::string(name(spec.dtype)));
-  Array a = in.to_array(v, spec.dtype);
+  Array a = in.to_array(v, spec.dtype, what);
   Graph& graph = *in.target().graph;
   stamp(in, graph.ir());
   return graph.add_constant(std::move(a), "t");

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/internal.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/tensor/exact.hpp"
 
 namespace pxl {
 
@@ -89,11 +89,37 @@ DType natural(const std::vector<Value>& numbers) {
 
 }  // namespace
 
-// Without a dtype, host data is of 32 bits as PopXL makes it: bools stay bools, ints are int32 (int64 where they do
-// not fit), floats float32.
-Array Interpreter::to_array(const Value& v, std::optional<DType> dtype) {
-  if (const Array* a = v.as_array()) return dtype ? a->cast(*dtype) : *a;
-  Leaves leaves(*this);
+namespace {
+
+/// One number as T: an implicit conversion refuses what T does not hold (exact.hpp), a cast drops fractions.
+template <class T>
+T converted(const Value& n, DType type, bool cast, std::string_view what) {
+  if (n.is_float()) {
+    double x = n.as_double();
+    if constexpr (std::is_same_v<T, bool>) {
+      if (cast) return x != 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      if (cast) x = std::trunc(x);
+    }
+    if (!(cast && std::is_floating_point_v<T>)&&!holds<T>(x)) refuse_value(x, type, what);
+    if constexpr (std::is_same_v<T, half>) return half(static_cast<float>(x));
+    return static_cast<T>(x);
+  }
+  const int64_t x = n.as_int();
+  if constexpr (std::is_same_v<T, bool>) {
+    if (cast) return x != 0;
+  }
+  if (!holds<T>(x)) refuse_value(x, type, what);
+  if constexpr (std::is_same_v<T, half>) return half(static_cast<float>(x));
+  return static_cast<T>(x);
+}
+
+/// `dtype` is that of the result: without one, host data is of 32 bits as PopXL makes it: bools stay bools, ints are
+/// int32 (int64 where they do not fit), floats float32.
+Array array_of(Interpreter& in, const Value& v, std::optional<DType> dtype, bool cast, std::string_view what) {
+  const auto convert = [&](const Array& a, DType type) { return cast ? a.cast(type) : convert_exactly(a, type, what); };
+  if (const Array* a = v.as_array()) return dtype ? convert(*a, *dtype) : *a;
+  Leaves leaves(in);
   leaves.read(v, 0);
   if (leaves.arrays.empty()) {
     const DType type = dtype ? *dtype : natural(leaves.numbers);
@@ -102,25 +128,8 @@ Array Interpreter::to_array(const Value& v, std::optional<DType> dtype) {
     with_type(type, [&](auto tag) {
       using T = typename decltype(tag)::type;
       T* to = out.mutable_data<T>();
-      for (size_t i = 0; i < leaves.numbers.size(); ++i) {
-        const Value& n = leaves.numbers[i];
-        if constexpr (std::is_same_v<T, bool>) {
-          to[i] = n.as_double() != 0;
-        } else if constexpr (std::is_integral_v<T>) {
-          const int64_t x = n.is_float() ? int_from_double(std::trunc(n.as_double())) : n.as_int();
-          const bool fits =
-              std::is_signed_v<T>
-                  ? (x >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
-                     x <= static_cast<int64_t>(std::min<uint64_t>(std::numeric_limits<T>::max(), INT64_MAX)))
-                  : (x >= 0 && static_cast<uint64_t>(x) <= static_cast<uint64_t>(std::numeric_limits<T>::max()));
-          if (!fits) throw run_error(fmt::format("{} does not fit {}", x, name(type)));
-          to[i] = static_cast<T>(x);
-        } else if constexpr (std::is_same_v<T, half>) {
-          to[i] = half(static_cast<float>(n.as_double()));
-        } else {
-          to[i] = static_cast<T>(n.as_double());
-        }
-      }
+      for (size_t i = 0; i < leaves.numbers.size(); ++i)
+        to[i] = converted<T>(leaves.numbers[i], type, cast || !dtype, what);
     });
     return out;
   }
@@ -133,12 +142,20 @@ Array Interpreter::to_array(const Value& v, std::optional<DType> dtype) {
   Array out(type, shape);
   std::byte* to = out.mutable_raw();
   for (const Array& a : leaves.arrays) {
-    const Array c = a.cast(type);
+    const Array c = convert(a, type);
     std::copy(c.raw(), c.raw() + c.bytes(), to);
     to += c.bytes();
   }
   return out;
 }
+
+}  // namespace
+
+Array Interpreter::to_array(const Value& v) { return array_of(*this, v, std::nullopt, true, {}); }
+Array Interpreter::to_array(const Value& v, DType dtype, std::string_view what) {
+  return array_of(*this, v, dtype, false, what);
+}
+Array Interpreter::cast_array(const Value& v, DType dtype) { return array_of(*this, v, dtype, true, {}); }
 
 TensorSpec Interpreter::to_spec(const Value& v, const char* what) {
   if (const TensorSpec* s = v.as_spec()) return *s;

@@ -13,6 +13,7 @@
 #include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/tensor/exact.hpp"
 
 namespace pxl {
 
@@ -65,7 +66,7 @@ Value array(Interpreter& in, const Arguments& args) {
   ArgReader a("array", args, {"values", "dtype"});
   std::optional<DType> dtype;
   if (a.has("dtype")) dtype = in.to_dtype(a.value("dtype"), "array");
-  const Array x = in.to_array(a.value("values"), dtype);
+  const Array x = dtype ? in.cast_array(a.value("values"), *dtype) : in.to_array(a.value("values"));
   return args.positional.empty() || !args.positional[0].as_array() ? x : x.clone();
 }
 
@@ -91,8 +92,7 @@ Value full(Interpreter& in, const Arguments& args) {
   const Array value = in.to_array(a.value("value"));
   if (value.rank() != 0) throw Error("full: the value must be one number");
   const TensorSpec spec = given_spec(in, a, "full", value.dtype());
-  if (is_floating(value.dtype())) return Array::full(spec.dtype, spec.shape, value.number(0));
-  return Array::full_int(spec.dtype, spec.shape, value.integer(0));
+  return Array::repeated(in.to_array(a.value("value"), spec.dtype, "full"), spec.shape);
 }
 
 Value arange(Interpreter& in, const Arguments& args) {
@@ -124,7 +124,7 @@ Value arange(Interpreter& in, const Arguments& args) {
                       : floats       ? DType::float32
                       : large        ? DType::int64
                                      : DType::int32;
-  return wide.cast(dtype);
+  return convert_exactly(wide, dtype, "arange");
 }
 
 Value linspace(Interpreter& in, const Arguments& args) {
@@ -139,7 +139,7 @@ Value linspace(Interpreter& in, const Arguments& args) {
             : i + 1 == n ? stop
                          : start + (stop - start) * static_cast<double>(i) / static_cast<double>(n - 1);
   }
-  return wide.cast(a.has("dtype") ? in.to_dtype(a.value("dtype"), "linspace") : DType::float32);
+  return convert_exactly(wide, a.has("dtype") ? in.to_dtype(a.value("dtype"), "linspace") : DType::float32, "linspace");
 }
 
 Value eye(Interpreter& in, const Arguments& args) {
@@ -183,7 +183,7 @@ Value randint(Interpreter& in, const Arguments& args) {
     Array out(DType::int64, spec.shape);
     auto* to = out.mutable_data<int64_t>();
     for (int64_t i = 0; i < out.size(); ++i) to[i] = low + random.below(high - low);
-    return out.cast(spec.dtype);
+    return convert_exactly(out, spec.dtype, "randint");
   };
   if (!a.has("shape")) {
     return initialiser(in, "randint", args,

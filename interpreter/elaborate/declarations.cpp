@@ -6,17 +6,18 @@
 #include "interpreter/elaborate/modules.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"
 
 namespace pxl {
 namespace {
 
 /// 64-bit host data becomes 32-bit, as every framework of this kind does.
-Array narrowed(Array a) {
+Array narrowed(Array a, std::string_view what) {
   switch (a.dtype()) {
-    case DType::float64: return a.cast(DType::float32);
-    case DType::int64: return a.cast(DType::int32);
-    case DType::uint64: return a.cast(DType::uint32);
+    case DType::float64: return convert_exactly(a, DType::float32, what);
+    case DType::int64: return convert_exactly(a, DType::int32, what);
+    case DType::uint64: return convert_exactly(a, DType::uint32, what);
     default: return a;
   }
 }
@@ -54,12 +55,13 @@ Array host_data(Interpreter& in, const ArgReader& a, const char* where) {
                "`: give it a shape");
   if (a.has("dtype")) {
     const DType dtype = in.to_dtype(a.value("dtype"), where);
-    Array array = in.to_array(data, is_float8(dtype) ? std::nullopt : std::optional(dtype));
-    if (!is_float8(dtype) || array.dtype() == dtype) return array;
+    if (!is_float8(dtype)) return in.to_array(data, dtype, where);
+    Array array = in.to_array(data);
+    if (array.dtype() == dtype) return array;
     return to_float8(array, dtype, a.integer_or("log2_scale", 0), float8_overflow(a));
   }
   Array array = in.to_array(data);
-  return a.boolean_or("downcast", true) ? narrowed(std::move(array)) : array;
+  return a.boolean_or("downcast", true) ? narrowed(std::move(array), where) : array;
 }
 
 Value make_stream(Interpreter& in, const Arguments& args, const char* where, bool to_device) {
@@ -134,7 +136,7 @@ void Interpreter::declare_stream(const ast::StreamStmt& s, Activation& a) {
     if (as_tensor(value))
       spec = as_tensor(value)->spec;
     else
-      spec = narrowed(to_array(value)).spec();
+      spec = narrowed(to_array(value), "stream out " + s.name).spec();
   }
   Stream* stream = nullptr;
   if (auto it = known.find(&s);
@@ -165,7 +167,7 @@ void Interpreter::declare_variable(const ast::VariableStmt& s, Activation& a) {
   else if (s.spec)
     data = initial_value(*this, init, to_spec(evaluate(*s.spec, a), "the spec of a variable"), what);
   else
-    data = narrowed(to_array(init));
+    data = narrowed(to_array(init), what);
   here = s.span;
   a.scope->bind(s.name,
                 constant ? add_constant(*this, std::move(data), s.name) : add_variable(*this, std::move(data), s.name));

@@ -178,7 +178,7 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Val
     const TensorSpec& spec = callee.outputs()[i]->spec;
     const std::string what = "backward: the gradient of output " + std::to_string(i);
     Value v = given[i];
-    if (v.is_number()) v = Value(Array::full(spec.dtype, spec.shape, v.as_double()));
+    if (v.is_number()) v = Value(Array::repeated(in.to_array(v, spec.dtype, what), spec.shape));
     Tensor* t = to_operand(in, v, spec, what);
     if (t->graph != in.target().graph)
       throw Error(what + ", `" + t->name + "`, is not in the graph that is being built").as(codes::other_graph);

@@ -7,16 +7,23 @@
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/look.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/tensor/exact.hpp"
 
 namespace pxl {
 namespace {
 
+/// Numbers and lists take the dtype of the spec at once, so that nothing is rounded on the way.
+Array host_array(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what) {
+  return v.as_array() || is_float8(spec.dtype) ? in.to_array(v) : in.to_array(v, spec.dtype, what);
+}
+
 Array fitted(Array a, const TensorSpec& spec, const std::string& what) {
-  if (a.rank() == 0 && !spec.shape.empty()) return Array::full(spec.dtype, spec.shape, a.number(0));
+  const auto in_dtype = [&] { return convert_exactly(a, spec.dtype, what, codes::initial_value); };
+  if (a.rank() == 0 && !spec.shape.empty()) return Array::repeated(in_dtype(), spec.shape);
   if (a.shape() != spec.shape)
     throw Error(what + " is " + text(spec) + ", but its initial value has shape " + bracket_text(a.shape()))
         .as(codes::initial_value);
-  return a.cast(spec.dtype);
+  return in_dtype();
 }
 
 /// Inputs and outputs that each element of a weight connects: [in, out] for matrices (x @ w), [out, in, ...] for
@@ -58,12 +65,9 @@ Array unknown_initial_value(const Value& init, const TensorSpec& spec, const std
 
 Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, const std::string& what) {
   if (in.checking && is_unknown(init)) return unknown_initial_value(init, spec, what);
-  if (init.is_bool() || init.is_int()) return Array::full_int(spec.dtype, spec.shape, init.as_int());
-  if (init.is_float()) {
-    if (!is_floating(spec.dtype) && init.as_double() != std::floor(init.as_double()))
-      throw Error(what + " is " + text(spec) + ": " + number_text(init.as_double()) + " is no whole number")
-          .as(codes::initial_value);
-    return Array::full(spec.dtype, spec.shape, init.as_double());
+  if (init.is_number()) {
+    if (is_float8(spec.dtype)) return Array::full(spec.dtype, spec.shape, init.as_double());  // 0 only
+    return Array::repeated(in.to_array(init, spec.dtype, what), spec.shape);
   }
   if (auto* i = init.as<InitialiserObject>()) {
     if (!in.checking) return fitted(i->draw(in, spec), spec, what);
@@ -88,12 +92,12 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
     if (auto* i = made.as<InitialiserObject>()) return fitted(i->draw(in, spec), spec, what);
     if (!made.is_number() && !made.as_array() && !made.as<SequenceObject>())
       type_error(what + ": its initial function must give an array or a number, got " + made.type_name());
-    return fitted(in.to_array(made), spec, what);
+    return fitted(host_array(in, made, spec, what), spec, what);
   }
   if (!init.as_array() && !init.as<SequenceObject>())
     type_error(what + " starts from a number, an array, an initialiser or a function, got " +
                with_article(init.type_name()));
-  return fitted(in.to_array(init), spec, what);
+  return fitted(host_array(in, init, spec, what), spec, what);
 }
 
 void bind_initialiser_builtins(Scope& p) {

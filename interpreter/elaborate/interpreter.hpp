@@ -122,8 +122,13 @@ class Interpreter {
   Value tensor_index(const Value& tensor, const Value& key);
 
   // ---- conversions (convert.cpp)
-  Array to_array(const Value& v, std::optional<DType> dtype = {});  ///< numbers, nested lists, arrays
-  TensorSpec to_spec(const Value& v, const char* what);             ///< a spec, or a tensor's or array's
+  /// An array of numbers, nested lists or arrays, of the dtype that they have by themselves.
+  Array to_array(const Value& v);
+  /// The same where something else says the dtype: refuses what the dtype does not hold (exact.hpp), as "WHAT: ...".
+  Array to_array(const Value& v, DType dtype, std::string_view what);
+  /// The explicit cast: drops fractions, and bits of arrays of ints.
+  Array cast_array(const Value& v, DType dtype);
+  TensorSpec to_spec(const Value& v, const char* what);  ///< a spec, or a tensor's or array's
   Shape to_shape(const Value& v, const char* what);
   DType to_dtype(const Value& v, const char* what);
 

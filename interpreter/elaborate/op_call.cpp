@@ -151,11 +151,15 @@ class Converter {
     return DType::int64;
   }
 
+  Array host_array(const Value& v, std::optional<DType> type) const {
+    return type ? in_.to_array(v, *type, row_.name) : in_.to_array(v);
+  }
+
   OpArg operand(const Param& p, const Value& v) const {
     if (v.is_bool() && !needs_floats(row_.infer)) return Attr(v.as_bool());
     if (v.is_number() && p.kind == ParamKind::number_or_tensor) return number(v);
     if (v.is_number() && plain_numbers() && p.kind != ParamKind::index) {
-      return Expr(at_, in_.to_array(v, wide()));
+      return Expr(at_, host_array(v, wide()));
     }
     if (v.is_number()) return number(v);
     return as_expr(p, v);
@@ -165,14 +169,14 @@ class Converter {
     if (Tensor* t = as_tensor(v)) return Expr(at_, t);
     if (const Array* a = v.as_array()) return Expr(at_, *a);
     if (v.is_number()) {
-      return Expr(at_, in_.to_array(v, wide()));
+      return Expr(at_, host_array(v, wide()));
     }
     if (v.as<SequenceObject>() || v.as<RangeObject>()) {
       if (mentions_tensor(v)) refuse(p, v, "one tensor");
       const bool only_bools = !world_.floats && is_bool_list(v);
       std::optional<DType> type = p.kind == ParamKind::index ? std::nullopt : wide();
       if (only_bools && !needs_floats(row_.infer)) type.reset();
-      return Expr(at_, in_.to_array(v, type));
+      return Expr(at_, host_array(v, type));
     }
     refuse(p, v, p.kind == ParamKind::index ? "a tensor or array of ints" : "a tensor, an array or a number");
   }

@@ -51,7 +51,7 @@ Array stream_data(Interpreter& in, const Value& v, const Stream& s) {
   if (as_tensor(v))
     type_error("session.run: stream `" + s.name() +
                "` takes an array, got a tensor, whose value exists only inside a run");
-  return in.to_array(v, s.spec().dtype);
+  return in.to_array(v, s.spec().dtype, "stream `" + s.name() + "`");
 }
 
 void give(StreamData& data, const Stream* s, Array a) {
@@ -76,7 +76,8 @@ void write(Interpreter& in, SessionObject& s, const Value& tensor, const Value& 
   if (!array && !data.is_number() && !data.as<SequenceObject>())
     type_error("write_variable_data takes an array or a number for `" + t->name + "`, got " +
                with_article(data.type_name()));
-  s.session->write_variable_data(t, array ? *array : in.to_array(data, t->spec.dtype));
+  s.session->write_variable_data(
+      t, array ? *array : in.to_array(data, t->spec.dtype, "write_variable_data: `" + t->name + "`"));
   s.weights_to_host(t);
 }
 

@@ -61,7 +61,7 @@ Value DTypeObject::call(Interpreter& in, Arguments args) {
   }
   // bool(x) is Python's on everything but arrays with axes.
   if (value == DType::boolean && (!v.as_array() || v.as_array()->rank() == 0)) return in.truth(v);
-  return in.to_array(v, value);
+  return in.cast_array(v, value);
 }
 
 std::string SpecObject::repr(Interpreter&) { return text(value); }

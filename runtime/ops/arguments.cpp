@@ -8,6 +8,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/tensor/exact.hpp"
 
 namespace pxl {
 
@@ -82,14 +83,7 @@ struct Resolver {
       refuse_fraction(fmt::format("an array of {}", name(array.dtype())));
     if (reference == DType::boolean && array.dtype() != DType::boolean)
       refuse_fraction(fmt::format("an array of {}", name(array.dtype())));
-    Array constant = array.cast(reference);
-    if (is_integer(reference) && is_integer(array.dtype()))
-      for (int64_t i = 0; i < array.size(); ++i)
-        if (constant.integer(i) != array.integer(i))
-          throw Error(fmt::format("{}: {} does not fit into {} like {}", row.name, array.integer(i), name(reference),
-                                  reference_label))
-              .as(codes::value);
-    return at.constant(std::move(constant));
+    return at.constant(convert_exactly(array, reference, row.name));
   }
 
   Expr constant_from(double value) const {
@@ -107,13 +101,10 @@ struct Resolver {
       if (!at.eager()) refuse_fraction(std::to_string(value));
       dtype = DType::int32;
     }
-    Array a = Array::full_int(dtype, {}, value);
-    if (a.integer(0) != value) {
-      if (!at.eager() || have_reference)
-        throw Error(fmt::format("{}: {} does not fit into {}", row.name, value, name(dtype))).as(codes::value);
-      a = Array::full_int(DType::int64, {}, value);
-    }
-    return at.constant(std::move(a));
+    const Array exact = Array::full_int(DType::int64, {}, value);
+    const bool fits = with_type(dtype, [&]<class T>(type_tag<T>) { return holds<T>(value); });
+    if (!fits && at.eager() && !have_reference) return at.constant(exact);
+    return at.constant(convert_exactly(exact, dtype, row.name));
   }
 
   Expr operand(const OpArg& arg) const {
@@ -134,9 +125,7 @@ struct Resolver {
     T* to = a.mutable_data<T>();
     for (size_t i = 0; i < values.size(); ++i) {
       if constexpr (std::is_integral_v<T>)
-        if (values[i] < std::numeric_limits<T>::min() || values[i] > std::numeric_limits<T>::max())
-          throw Error(fmt::format("{}: {} does not fit into {}", row.name, values[i], name(dtype_of<T>())))
-              .as(codes::value);
+        if (!holds<T>(values[i])) refuse_value(values[i], dtype_of<T>(), row.name);
       to[i] = static_cast<T>(values[i]);
     }
     return a;
@@ -161,12 +150,7 @@ struct Resolver {
       refuse("a tensor of integers", arg);
     }
     if (is_floating(a.dtype())) refuse("a tensor of integers", arg);
-    if (a.dtype() == DType::int64 || a.dtype() == DType::uint64) {
-      for (int64_t i = 0; i < a.size(); ++i)
-        if (a.integer(i) < std::numeric_limits<int32_t>::min() || a.integer(i) > std::numeric_limits<int32_t>::max())
-          throw Error(fmt::format("{}: {} does not fit into int32", row.name, a.integer(i))).as(codes::value);
-      a = a.cast(DType::int32);
-    }
+    if (a.dtype() == DType::int64 || a.dtype() == DType::uint64) a = convert_exactly(a, DType::int32, row.name);
     return at.constant(std::move(a));
   }
 

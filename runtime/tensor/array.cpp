@@ -17,6 +17,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"
 
 namespace pxl {
@@ -107,6 +108,10 @@ half convert<half, double>(double value) {
 template <class V>
 Array filled(DType dtype, Shape shape, V value) {
   if (is_float8(dtype) && value == V{}) return Array::zeros(dtype, std::move(shape));
+  with_type(dtype, [&]<class T>(type_tag<T>) {
+    if constexpr (std::is_integral_v<T>)
+      if (!holds<T>(value)) refuse_value(value, dtype, {});
+  });
   Array a(dtype, std::move(shape));
   constexpr int64_t piece = 1 << 22;  // between two looks at whether Ctrl-C was pressed
   with_type(dtype, [&]<class T>(type_tag<T>) {
@@ -144,6 +149,23 @@ Array Array::zeros(DType dtype, Shape shape) {
 
 Array Array::full(DType dtype, Shape shape, double value) { return filled(dtype, std::move(shape), value); }
 Array Array::full_int(DType dtype, Shape shape, int64_t value) { return filled(dtype, std::move(shape), value); }
+
+Array Array::repeated(const Array& scalar, Shape shape) {
+  if (scalar.size() != 1) throw std::logic_error("only one element can be repeated");
+  Array a(scalar.dtype(), std::move(shape));
+  const auto width = static_cast<int64_t>(size_of(a.dtype()));
+  std::byte* to = a.mutable_raw();
+  const int64_t first = std::min(width, a.bytes());
+  std::memcpy(to, scalar.raw(), static_cast<size_t>(first));
+  constexpr int64_t most = 1 << 24;  // bytes between two looks at whether Ctrl-C was pressed
+  for (int64_t done = first; done < a.bytes();) {
+    check_interrupt();
+    const int64_t n = std::min({done, a.bytes() - done, most});
+    std::memcpy(to + done, to, static_cast<size_t>(n));
+    done += n;
+  }
+  return a;
+}
 
 Array Array::wrap(DType dtype, Shape shape, std::shared_ptr<std::byte> data) {
   if (!data) throw std::logic_error("array around a null pointer");

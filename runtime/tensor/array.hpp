@@ -19,8 +19,11 @@ class Array {
   Array(DType dtype, Shape shape);
 
   static Array zeros(DType dtype, Shape shape);
+  /// Every element is `value`. Throws where the dtype does not hold it (exact.hpp).
   static Array full(DType dtype, Shape shape, double value);
   static Array full_int(DType dtype, Shape shape, int64_t value);
+  /// Every element is the one of `scalar`.
+  static Array repeated(const Array& scalar, Shape shape);
   template <class T>
   static Array scalar(T value) {
     Array a(dtype_of<T>(), {});
@@ -63,8 +66,9 @@ class Array {
   Array rows(int64_t begin, int64_t end) const;
   /// The same elements under another shape of equal size; shares the buffer.
   Array reshaped(Shape shape) const;
-  /// Converted element by element: to integers truncating toward zero, to bool by != 0, to float16 rounding to
-  /// nearest even. Returns *this where the dtype is the same already; throws Error where one is float8.
+  /// Explicit cast (implicit: convert_exactly), element by element: to integers truncating toward zero, to bool by !=
+  /// 0, to float16 rounding to nearest even. Returns *this where the dtype is the same already; throws Error where one
+  /// is float8.
   Array cast(DType dtype) const;
   /// A copy that shares nothing.
   Array clone() const;

@@ -1,0 +1,49 @@
+// Implicit conversion of host data: a value that the new dtype cannot hold is refused. Explicit casts are Array::cast.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/tensor/array.hpp"
+
+namespace pxl {
+
+/// Whether `To` holds `value` up to the rounding of floats: integers hold whole numbers in range, bool holds 0 and 1,
+/// floats hold what stays finite, infinities and NaN.
+template <class To, class From>
+bool holds(From value) {
+  if constexpr (std::is_same_v<From, half>) {
+    return holds<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value == From{0} || value == From{1};
+  } else if constexpr (std::is_same_v<From, bool>) {
+    return true;
+  } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
+    return std::in_range<To>(value);
+  } else if constexpr (std::is_integral_v<To>) {
+    // Both bounds are powers of two (or 0): exact in From. A NaN fails the comparisons.
+    const From low = static_cast<From>(std::numeric_limits<To>::min());
+    const From high = std::ldexp(From{1}, std::numeric_limits<To>::digits);
+    return value >= low && value < high && std::trunc(value) == value;
+  } else if constexpr (std::is_same_v<To, half>) {
+    return !(std::abs(static_cast<double>(value)) >= 65520.0) || std::isinf(static_cast<double>(value));
+  } else if constexpr (std::is_same_v<To, float> && std::is_same_v<From, double>) {
+    return !std::isinf(static_cast<float>(value)) || std::isinf(value);
+  } else {
+    return true;
+  }
+}
+
+/// `data` in another dtype. Throws Error (`code`) "WHAT: VALUE cannot become DTYPE: REASON" for the first element that
+/// the dtype does not hold; without the prefix if `what` is empty.
+Array convert_exactly(const Array& data, DType dtype, std::string_view what, std::string_view code = codes::value);
+
+/// The error of convert_exactly, of one number.
+[[noreturn]] void refuse_value(double value, DType dtype, std::string_view what, std::string_view code = codes::value);
+[[noreturn]] void refuse_value(int64_t value, DType dtype, std::string_view what, std::string_view code = codes::value);
+
+}  // namespace pxl
