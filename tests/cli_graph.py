@@ -107,6 +107,27 @@ def graph_draws_modules_and_called_graphs(cli):
 
 
 @case
+def programs_of_one_name_are_chosen_by_line(cli):
+    cli.write("two.pxl", "program p(n: int) {\n  stream out y = constant(zeros([n + 2]))\n}\na = p(1)\nb = p(2)\n"
+              "many = [p(n) for n in range(7, 9)]\n")
+    differ("all graphs", cli.run("graph", "two.pxl")[0], 0)
+    for label, shape in (("p:4", "(3,)"), ("p:5", "(4,)"), ("p:6#1", "(9,)"), ("p:6#2", "(10,)")):
+        code, out, err = cli.run("schedule", "--program", label, "two.pxl")
+        differ(label, (code, err), (0, ""))
+        holds(label, out, shape)
+        differ(f"graph of {label}", cli.run("graph", "--program", label, "two.pxl")[0], 0)
+    code, out, err = cli.run("schedule", "--program", "p", "two.pxl")
+    differ("all", (code, [line for line in out.splitlines() if line.startswith("Program")]),
+           (0, ["Program : p:4", "Program : p:5", "Program : p:6#1", "Program : p:6#2"]))
+    code, out, err = cli.run("schedule", "--program", "p:9", "two.pxl")
+    differ("no such line", code, 2)
+    holds("no such line", err, "no program `p:9` is built")
+    code, out, err = cli.run("schedule", "--program", "p(n = 30)", "two.pxl")
+    differ("a call", (code, err), (0, ""))
+    holds("a call", out, "(32,)")
+
+
+@case
 def large_graphs_stay_readable(cli):
     """2,000 ops, with and without modules: boxes stay few, nothing is lost, and graphviz is done in seconds."""
     flat = "".join(f"  y{i + 1} = tanh(y{i} * 2) + y{i // 2}\n" for i in range(700))

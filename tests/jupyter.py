@@ -18,7 +18,7 @@ class Protocol(jkt.KernelTests):
     language_name = "pxl"
     file_extension = ".pxl"
     code_hello_world = "print(\\"hello, world\\")"
-    code_execute_result = [{"code": "1 + 2", "result": "3"}, {"code": "x = 5\\nx * 2", "result": "10"}, {"code": "_", "result": "10"}]
+    code_execute_result = [{"code": "1 + 2", "result": "3"}, {"code": "x = 5\\nx * 2", "result": "10"}, {"code": "_", "result": "10"}, {"code": "7 # is it?", "result": "7"}]
     code_generate_error = "undefined_name + 1"
     completion_samples = [{"text": "isinst", "matches": {"isinstance"}}, {"text": "é = 1\\nenumer", "matches": {"enumerate"}}]
     complete_code_samples = ["x = 1", "def f(a) { return a }"]

@@ -52,6 +52,58 @@ def start_up_is_quick(pxl, home):
     assert min(taken) < 0.05, taken
 
 
+def top_level_program(pxl, home):
+    """A session takes the program `main` as it is; more may be added, and belongs to the next session."""
+    t = Terminal(pxl, home)
+    t.enter("variable W: float32[2] = [1, 2]")
+    t.enter("stream out y = W * 2")
+    t.enter("s = Session(main)")
+    same(t.enter("s.run()"), "y: [2. 4.]")
+    same(t.enter("eval(W * 3)"), "float32[2]\n[3. 6.]")
+    same(t.enter("s.run().y"), "float32[2]\n[2. 4.]")
+    t.enter("stream out z = W + 1")
+    shown = t.enter("s.run().y")
+    contains(shown, "session.run: an op of program main (from [7]:1 on) came after the session was made, and is not run",
+             "`Session(main)`", "[2. 4.]")
+    same(t.enter("s.run().y"), "float32[2]\n[2. 4.]")
+    contains(t.enter("s.run().z"), "the stream was added to the program after the session was made")
+    same(t.enter("Session(ir).run()"), "y: [2. 4.]\nz: [2. 3.]")
+    contains(t.enter("stream out y = W"), "stream out y: the name is declared twice in program main", "first declared at [2]:1:12")
+    same(t.enter(":undo"), "taken back: Session(ir).run()")
+    t.enter("variable W: float32[2] = 5")
+    same(t.enter("eval(W)"), "float32[2]\n[5. 5.]")
+    same(t.enter("q = 3 # is this a comment?"), "")
+    same(t.enter("q"), "3")
+    same(t.enter('"why?"'), "'why?'")
+    contains(t.enter("gelu?"), "gelu(")
+    contains(t.enter("?gelu"), "gelu(")
+    assert t.leave() == 0
+
+
+def eval_runs_what_is_needed(pxl, home):
+    t = Terminal(pxl, home)
+    t.enter("variable w: float32[2] = [1, 2]")
+    t.enter('print_tensor(w, "unrelated")')
+    t.enter("stream in x: float32[2]")
+    t.enter("h = host_load(x)")
+    before = t.enter(":schedule")
+    same(t.enter("eval(w)"), "float32[2]\n[1. 2.]")
+    t.enter("y = w * 3")
+    same(t.enter("eval(y)"), "float32[2]\n[3. 6.]")
+    same(t.enter(":eval y"), "float32[2]\n[3. 6.]")
+    t.enter('def step(a) { return a * 2, print_tensor(a, "inside") }')
+    t.enter("def body(a) { return step(a)[0] }")
+    same(t.enter("eval(repeat(ir.create_graph(body, float32[2]), 3, w))"), "float32[2]\n[ 8. 16.]")
+    contains(t.enter('eval(print_tensor(y, "wanted"))'), "wanted: [3.0 6.0]", "float32[2]\n[3. 6.]")
+    contains(t.enter("eval(h)"), "depends on the stream `x`", "eval(t, x = ...)")
+    same(t.enter("eval(h, x = [7, 8])"), "float32[2]\n[7. 8.]")
+    t.enter(":nancheck on")
+    contains(t.enter("eval(log(w - 2))"), "NaN")
+    t.enter(":nancheck off")
+    lacks(before, "HostStore")
+    assert t.leave() == 0
+
+
 def failed_input(pxl, home):
     t = Terminal(pxl, home)
     t.enter("variable w: float32[2] = 3")
@@ -272,7 +324,7 @@ def not_a_terminal(pxl, home):
     assert done.returncode == 0
 
 
-CASES = [values, start_up_is_quick, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
+CASES = [values, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
 
 
 def repl_tests(pxl, tally, parallel):

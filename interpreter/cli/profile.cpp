@@ -124,7 +124,7 @@ std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::stri
   std::vector<std::string> made;  // names of programs
   for (const auto& ir : looked.sessions) {
     if (std::find(made.begin(), made.end(), ir->name()) == made.end()) made.push_back(ir->name());
-    if (!wanted.empty() && ir->name() != wanted) continue;
+    if (!wanted.empty() && ir->name() != wanted && program_line(*ir) != wanted) continue;
     reports.push_back(tiles::estimate(ir->main(), estimating));
     reports.back().source = source;
   }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -35,16 +38,39 @@ Checked check_source(const std::string& path, const Invocation& call) {
   return out;
 }
 
+std::string program_line(const Ir& ir) {
+  const Span at = ir.called_at;
+  return at ? fmt::format("{}:{}", ir.name(), at.file->position(at.begin).line) : ir.name();
+}
+
+std::vector<std::string> program_labels(const std::vector<std::shared_ptr<Ir>>& irs) {
+  const auto several = [](const std::vector<std::string>& all, const std::string& label) {
+    return std::count(all.begin(), all.end(), label) > 1;
+  };
+  std::vector<std::string> names, lines, labels;
+  for (const auto& ir : irs) {
+    names.push_back(ir->name());
+    lines.push_back(program_line(*ir));
+  }
+  std::map<std::string, int> seen;
+  for (size_t i = 0; i < irs.size(); ++i)
+    labels.push_back(!several(names, names[i])   ? names[i]
+                     : !several(lines, lines[i]) ? lines[i]
+                                                 : fmt::format("{}#{}", lines[i], ++seen[lines[i]]));
+  return labels;
+}
+
 void print_unchecked(const std::string& path, const CheckResult& result) {
   for (const std::string& what : result.unchecked) print_err("{}: not checked: {}\n", path, what);
 }
 
 Programs programs_of(const CommonFlags& common, const std::string& path, const Invocation& call) {
-  Programs out{check_source(path, call), {}};
+  Programs out{check_source(path, call), {}, {}};
   CheckResult& result = out.checked.result;
   if (!result.errors.empty()) throw Error(std::move(result.errors));
   if (!call.has("--program")) {
     out.irs = result.irs;
+    out.labels = program_labels(out.irs);
     if (common.quiet) return out;
     // That a program needs arguments is worth a word where nothing else is shown.
     for (const std::string& what : out.irs.empty() ? result.unchecked : result.unbuilt)
@@ -55,10 +81,16 @@ Programs programs_of(const CommonFlags& common, const std::string& path, const I
     return out;
   }
   const std::string text = call.value("--program"), name = text.substr(0, text.find('('));
-  std::vector<std::string> names;
-  for (const auto& ir : result.irs) {
-    names.push_back(ir->name());
-    if (ir->name() == name) out.irs = {ir};
+  const std::vector<std::string> labels = program_labels(result.irs);
+  std::vector<std::string> names = labels;
+  for (size_t i = 0; i < result.irs.size(); ++i) {
+    const std::string& own = result.irs[i]->name();
+    names.push_back(own);
+    const bool of_line = labels[i].substr(0, labels[i].find('#')) == name;
+    if (own != name && labels[i] != name && !of_line) continue;
+    if (text != name) out.irs.clear(), out.labels.clear();  // the call is the last one of its name
+    out.irs.push_back(result.irs[i]);
+    out.labels.push_back(labels[i]);
   }
   if (out.irs.empty()) {
     const std::string hint = did_you_mean(name, names);

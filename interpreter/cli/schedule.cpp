@@ -68,8 +68,9 @@ int run_schedule(const CommonFlags& common, const std::vector<std::string>& argu
   const Programs programs = programs_of(common, call.operands.front(), call);
   std::vector<std::string> names;
   bool found = !call.has("--graph");
-  for (const auto& ir : programs.irs) {
-    if (!json && programs.irs.size() > 1) print_out("Program : {}\n", ir->name());
+  for (size_t i = 0; i < programs.irs.size(); ++i) {
+    const auto& ir = programs.irs[i];
+    if (!json && programs.irs.size() > 1) print_out("Program : {}\n", programs.labels[i]);
     Planner planner;
     for (const auto& graph : ir->graphs()) {
       const std::string shown = graph->is_main() ? "main" : graph->id();

@@ -37,6 +37,10 @@ void Interpreter::forget_dropped(Ir& ir) {
   std::erase_if(known.shared, [&](const auto& e) { return !graphs.count(e.second.graph); });
   std::erase_if(known.graphs, [&](const auto& e) { return !graphs.count(e.first); });
   std::erase_if(known.streams, [&](const auto& e) { return !streams.count(e.second); });
+  std::set<const Tensor*> tensors;
+  for (const auto& g : ir.graphs())
+    for (const auto& t : g->tensors()) tensors.insert(t.get());
+  std::erase_if(known.declared, [&](const auto& d) { return !tensors.count(d.tensor); });
 }
 
 BuildScope::BuildScope(Interpreter& in, std::shared_ptr<BuildState> state) : in_(in) {

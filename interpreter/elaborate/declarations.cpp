@@ -1,4 +1,6 @@
 // `stream`, `variable` and `constant`: the statements and the functions, and host_load and host_store.
+#include <fmt/format.h>
+
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/check.hpp"
 #include "interpreter/elaborate/internal.hpp"
@@ -13,14 +15,15 @@ namespace pxl {
 namespace {
 
 /// 64-bit host data becomes 32-bit, as every framework of this kind does.
-Array narrowed(Array a, std::string_view what) {
-  switch (a.dtype()) {
-    case DType::float64: return convert_exactly(a, DType::float32, what);
-    case DType::int64: return convert_exactly(a, DType::int32, what);
-    case DType::uint64: return convert_exactly(a, DType::uint32, what);
-    default: return a;
+DType narrowed(DType dtype) {
+  switch (dtype) {
+    case DType::float64: return DType::float32;
+    case DType::int64: return DType::int32;
+    case DType::uint64: return DType::uint32;
+    default: return dtype;
   }
 }
+Array narrowed(Array a, std::string_view what) { return convert_exactly(a, narrowed(a.dtype()), what); }
 
 void refuse_options(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a, const char* what) {
   for (const ast::Argument& option : options) {
@@ -47,7 +50,8 @@ Value add_constant(Interpreter& in, Array data, const std::string& name) {
 
 Array host_data(Interpreter& in, const ArgReader& a, const char* where) {
   Value data = a.value("data");
-  if (const auto spec = unknown_spec(data)) return narrowed(Array(spec->dtype, spec->shape));
+  if (const auto spec = unknown_spec(data))
+    return Array(a.has("dtype") ? in.to_dtype(a.value("dtype"), where) : narrowed(spec->dtype), spec->shape);
   if (as_tensor(data) || data.as_spec() || data.is_none())
     type_error(std::string(where) + " takes a number, a list or an array, got " + with_article(data.type_name()));
   if (data.as<InitialiserObject>())
@@ -62,6 +66,23 @@ Array host_data(Interpreter& in, const ArgReader& a, const char* where) {
   }
   Array array = in.to_array(data);
   return a.boolean_or("downcast", true) ? narrowed(std::move(array), where) : array;
+}
+
+/// Refuses a second declaration of a name: of streams in one program, since runs give and take data by name; of
+/// variables and constants in one body. In the REPL a later input may declare a variable anew.
+void declare_once(Interpreter& in, const std::shared_ptr<Ir>& ir, const ast::Stmt& s, const std::string& name,
+                  Span place, bool stream, const char* what) {
+  const FramePtr& body = in.frames;
+  for (const auto& d : in.world().of(ir).declared) {
+    if (d.name != name || d.statement == &s) continue;
+    if (!(stream && d.stream) && (d.body != body || d.place.file != place.file)) continue;
+    Error e(std::string(what) + " " + name + ": the name is declared twice in program " + ir->name(),
+            {"first declared at " + place_text(d.place),
+             stream && d.stream ? "choose another name; `host_store(" + name + ", t)` stores again to the first one"
+                                : "choose another name"});
+    e.as(codes::twice).locate(place, in.frames);
+    throw e;
+  }
 }
 
 Value make_stream(Interpreter& in, const Arguments& args, const char* where, bool to_device) {
@@ -115,6 +136,12 @@ void store(Interpreter& in, Stream& stream, const Value& v) {
 
 }  // namespace
 
+std::string place_text(Span span) {
+  if (!span) return {};
+  const Position at = span.file->position(span.begin);
+  return fmt::format("{}:{}:{}", span.file->name(), at.line, at.column);
+}
+
 void Interpreter::declare_stream(const ast::StreamStmt& s, Activation& a) {
   here = s.span;
   BuildTarget at = target();
@@ -138,14 +165,21 @@ void Interpreter::declare_stream(const ast::StreamStmt& s, Activation& a) {
     else
       spec = narrowed(to_array(value), "stream out " + s.name).spec();
   }
+  const std::string what = s.is_input ? "stream in" : "stream out";
   Stream* stream = nullptr;
-  if (auto it = known.find(&s);
-      it != known.end() && it->second->spec().shape == spec->shape && it->second->spec().dtype == spec->dtype)
+  if (auto it = known.find(&s); it != known.end()) {
     stream = it->second;
-  if (!stream) {
+    if (stream->spec().shape != spec->shape || stream->spec().dtype != spec->dtype)
+      throw Error(what + " " + s.name + " is reached again with another spec: " + text(stream->spec()) + " before, " +
+                      text(*spec) + " now",
+                  {"a stream has one spec: declare a stream for each"})
+          .as(codes::stream);
+  } else {
+    declare_once(*this, at.ir, s, s.name, s.name_span, true, what.c_str());
     stamp(*this, *at.ir);
     stream = &at.ir->add_stream(*spec, s.name, s.is_input);
     known[&s] = stream;
+    world().of(at.ir).declared.push_back({&s, stream->handle, true, s.name, s.name_span, frames});
   }
   const Value object = std::make_shared<StreamObject>(at.ir, stream);
   observed(*this, s.name_span, object);
@@ -163,14 +197,18 @@ void Interpreter::declare_variable(const ast::VariableStmt& s, Activation& a) {
     throw Error(what + " needs a value", {"write `" + what + ": float32[...] = 0`"}).as(codes::initial_value);
   Array data;
   if (const auto spec = unknown_spec(init); spec && !s.spec)
-    data = narrowed(Array(spec->dtype, spec->shape));
+    data = Array(narrowed(spec->dtype), spec->shape);
   else if (s.spec)
     data = initial_value(*this, init, to_spec(evaluate(*s.spec, a), "the spec of a variable"), what);
   else
     data = narrowed(to_array(init), what);
   here = s.span;
-  a.scope->bind(s.name,
-                constant ? add_constant(*this, std::move(data), s.name) : add_variable(*this, std::move(data), s.name));
+  const std::shared_ptr<Ir> ir = target().ir;
+  declare_once(*this, ir, s, s.name, s.name_span, false, constant ? "constant" : "variable");
+  const Value made =
+      constant ? add_constant(*this, std::move(data), s.name) : add_variable(*this, std::move(data), s.name);
+  world().of(ir).declared.push_back({&s, as_tensor(made), false, s.name, s.name_span, frames});
+  a.scope->bind(s.name, made);
 }
 
 void bind_declaration_builtins(Scope& p) {

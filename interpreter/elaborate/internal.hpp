@@ -15,6 +15,9 @@
 
 namespace pxl {
 
+/// "mnist.pxl:31:11": where a span begins; empty for a null span.
+std::string place_text(Span span);
+
 /// Counts nested calls and looks at the machine stack that is left: throws "recursion too deep" while there is
 /// still room to report it. One lives in every call, and in every recursive walk over values.
 struct DepthGuard {

@@ -159,6 +159,8 @@ class Interpreter {
   /// The Ir behind `ir`.
   std::shared_ptr<Ir> current_ir();
   std::shared_ptr<Ir> implicit_ir() const { return implicit_ir_; }
+  /// The same, made where there is none yet.
+  std::shared_ptr<Ir> top_level_ir();
   /// The builds and caches of the graph world (modules.hpp); made on first use.
   GraphWorld& world();
   /// After Ir::rollback: forgets what is known of graphs and streams that are gone.

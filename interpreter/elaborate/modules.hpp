@@ -89,11 +89,11 @@ struct BuildRoot {
 
 /// One running body of a build.
 struct BuildState {
-  std::shared_ptr<BuildRoot> root;  ///< null in a program's body: no params there
-  std::string prefix;               ///< "", "fc1."
-  bool named = true;                ///< false for an instance that no field reaches
-  std::string what;                 ///< "Linear.build"
-  std::set<std::string> declared;   ///< by `param` in this call
+  std::shared_ptr<BuildRoot> root;       ///< null in a program's body: no params there
+  std::string prefix;                    ///< "", "fc1."
+  bool named = true;                     ///< false for an instance that no field reaches
+  std::string what;                      ///< "Linear.build"
+  std::map<std::string, Span> declared;  ///< by `param` in this call, and where
 };
 
 /// The graph world of one interpreter.
@@ -111,6 +111,16 @@ struct GraphWorld {
     std::unordered_map<std::string, Shared> shared;  ///< outlined and cached graphs by key
     std::unordered_map<const Graph*, GraphFacts> graphs;
     std::map<const ast::Stmt*, Stream*> streams;  ///< of `stream` statements
+    /// A tensor or stream that a statement declared, and the body in which it did.
+    struct Declared {
+      const ast::Stmt* statement = nullptr;
+      const Tensor* tensor = nullptr;  ///< of a stream its handle
+      bool stream = false;
+      std::string name;
+      Span place;
+      FramePtr body;
+    };
+    std::vector<Declared> declared;
   };
   std::unordered_map<const Ir*, PerIr> irs;
 

@@ -33,8 +33,12 @@ void Interpreter::declare_param(const ast::ParamStmt& s, Activation& a) {
                 {"hold the module in a field of the module that calls it"})
         .as(codes::param);
   std::string key = state->prefix + s.name;
-  if (!state->declared.insert(s.name).second)
-    throw Error("param `" + s.name + "` occurs twice in " + state->what).as(codes::param);
+  if (const auto [first, fresh] = state->declared.emplace(s.name, s.name_span); !fresh) {
+    Error e("param `" + s.name + "` occurs twice in " + state->what,
+            {"first declared at " + place_text(first->second)});
+    e.as(codes::param).locate(s.name_span, frames);
+    throw e;
+  }
   TensorSpec spec = to_spec(evaluate(*s.spec, a), "the spec of a param");
   for (const ast::Argument& option : s.options) {
     if (option.kind != ast::Argument::named || option.name != "replica_grouping") {

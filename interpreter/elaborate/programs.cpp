@@ -89,12 +89,22 @@ BuildTarget& Interpreter::target() {
         .as(codes::program);
   if (targets_.empty()) {
     implicit_ir_ = std::make_shared<Ir>("main");
+    implicit_ir_->open_ended = true;
     push_target(BuildTarget{implicit_ir_, &implicit_ir_->main()});
   }
   return targets_.back();
 }
 
 std::shared_ptr<Ir> Interpreter::current_ir() { return target().ir; }
+
+std::shared_ptr<Ir> Interpreter::top_level_ir() {
+  if (!implicit_ir_ && targets_.empty()) target();
+  if (!implicit_ir_)
+    throw Error("nothing has been added to the program `main` of the top level",
+                {"ops, variables and streams at the top level of the script go to it"})
+        .as(codes::program);
+  return implicit_ir_;
+}
 
 std::string ProgramObject::repr(Interpreter&) { return "<program " + code->function->name + ">"; }
 
@@ -134,6 +144,7 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
     }
   auto result = std::make_shared<IrObject>();
   result->ir = std::make_shared<Ir>(f.name);
+  result->ir->called_at = args.span;
   result->fields = std::make_shared<Scope>(closure);
   result->fields->own = &f.own;
   for (const ast::Parameter& p : f.parameters)
@@ -181,10 +192,12 @@ const std::vector<std::string>& ir_member_names() {
 
 namespace {
 
-/// `ir` of the prelude: whatever Ir is being built.
+/// `ir` of the prelude: whatever Ir is being built; `main`: that of the top level.
 struct CurrentIrObject final : Object {
+  const bool top_level;
+  explicit CurrentIrObject(bool top) : top_level(top) {}
   std::string type_name() const override { return "ir"; }
-  static Value now(Interpreter& in) { return ir_value(in, in.current_ir()); }
+  Value now(Interpreter& in) const { return ir_value(in, top_level ? in.top_level_ir() : in.current_ir()); }
   std::string repr(Interpreter& in) override { return now(in).object()->repr(in); }
   std::optional<Value> member(Interpreter& in, std::string_view name) override {
     return now(in).object()->member(in, name);
@@ -215,8 +228,8 @@ Value ir_value(Interpreter& in, const std::shared_ptr<Ir>& ir) {
 
 IrObject* to_ir(Interpreter& in, const Value& v, const char* where, Value& holder) {
   if (auto* ir = v.as<IrObject>()) return ir;
-  if (v.as<CurrentIrObject>()) {
-    holder = CurrentIrObject::now(in);
+  if (auto* current = v.as<CurrentIrObject>()) {
+    holder = current->now(in);
     return holder.as<IrObject>();
   }
   if (auto* p = v.as<ProgramObject>())
@@ -323,6 +336,9 @@ std::optional<std::string> IrObject::hash_key() const {
   return "r" + std::to_string(reinterpret_cast<uintptr_t>(ir.get()));
 }
 
-void bind_ir_builtin(Scope& prelude) { prelude.bind("ir", std::make_shared<CurrentIrObject>()); }
+void bind_ir_builtin(Scope& prelude) {
+  prelude.bind("ir", std::make_shared<CurrentIrObject>(false));
+  prelude.bind("main", std::make_shared<CurrentIrObject>(true));
+}
 
 }  // namespace pxl

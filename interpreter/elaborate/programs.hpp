@@ -35,7 +35,7 @@ const std::vector<std::string>& ir_member_names();
 Value ir_value(Interpreter& in, const std::shared_ptr<Ir>& ir);
 /// The Ir of a value: an IrObject, or `ir` itself; throws naming `where` for others.
 IrObject* to_ir(Interpreter& in, const Value& v, const char* where, Value& holder);
-/// `ir` as every file sees it: the Ir that is being built.
+/// `ir` as every file sees it: the Ir that is being built; and `main`, the Ir of the top level.
 void bind_ir_builtin(Scope& prelude);
 
 }  // namespace pxl

@@ -16,6 +16,25 @@ std::vector<std::string> sorted_names(const std::unordered_map<std::string, cons
   return out;
 }
 
+namespace {
+
+Error ambiguous_output(const std::string& name) {
+  return run_error("`" + name + "` names two streams: one was declared under this name, another is bound to it",
+                   {"index by the stream: out[ir." + name + "] is the one that is bound"})
+      .as(codes::key);
+}
+
+}  // namespace
+
+std::vector<std::string> RunResultObject::later(std::string_view name) const {
+  if (!names->outputs.count(std::string(name)))
+    for (const auto& s : ir->streams())
+      if (!s->to_device && s->name() == name)
+        return {"the stream was added to the program after the session was made: make a new one, `Session(" +
+                ir->name() + ")`"};
+  return {};
+}
+
 std::string RunResultObject::repr(Interpreter& in) {
   std::string out = "{";
   for (const auto& owned : ir->streams()) {
@@ -29,9 +48,12 @@ std::string RunResultObject::repr(Interpreter& in) {
 std::optional<Value> RunResultObject::member(Interpreter&, std::string_view name) {
   auto named = names->outputs.find(std::string(name));
   if (named != names->outputs.end()) {
+    if (!named->second) throw ambiguous_output(std::string(name));
     auto it = arrays.find(named->second);
     if (it != arrays.end()) return Value(it->second);
   }
+  if (std::vector<std::string> notes = later(name); !notes.empty())
+    throw run_error("the run gave nothing named `" + std::string(name) + "`", std::move(notes)).as(codes::key);
   if (name == "keys" || name == "values" || name == "items") {
     auto self = std::static_pointer_cast<RunResultObject>(shared_from_this());
     return make_method(no_effects, std::string(name), [self, what = name[0]](Interpreter&, Arguments args) -> Value {
@@ -70,10 +92,12 @@ Value RunResultObject::index(Interpreter&, const Value& key) {
   }
   if (const std::string* name = key.as_string()) {
     auto named = names->outputs.find(*name);
+    if (named != names->outputs.end() && !named->second) throw ambiguous_output(*name);
     if (named != names->outputs.end())
       if (auto it = arrays.find(named->second); it != arrays.end()) return Value(it->second);
     std::string hint = did_you_mean(*name, sorted_names(names->outputs));
-    throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
+    throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint), later(*name))
+        .as(codes::key);
   }
   type_error("the result of a run is indexed by stream or name, got " + with_article(key.type_name()));
 }

@@ -12,6 +12,8 @@ class RunWatch {
   virtual ~RunWatch() = default;
   /// Before a run: who observes its ops, or null for a run at full speed.
   virtual RunObserver* begin(SessionObject& session) = 0;
+  /// Before one tensor is evaluated: the same, of what it needs.
+  virtual RunObserver* evaluation() = 0;
   /// After a run that came to its end.
   virtual void end(SessionObject& session) = 0;
 };

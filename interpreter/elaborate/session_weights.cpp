@@ -12,8 +12,7 @@ void SessionObject::weights_to_host(const Tensor* only) {
     return;
   }
   host_weights_.clear();
-  for (const auto& t : ir->main().tensors())
-    if (t->kind == TensorKind::variable) host_weights_.emplace_back(t.get(), session->get_tensor_data(t.get()));
+  for (const Tensor* t : session->variables()) host_weights_.emplace_back(t, session->get_tensor_data(t));
 }
 
 void SessionObject::attach() {

@@ -15,6 +15,7 @@
 #include "interpreter/elaborate/run_watch.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/execute/evaluate.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/schedule.hpp"
 
@@ -26,23 +27,46 @@ std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Sco
   for (const auto& s : ir.streams()) (s->to_device ? names->inputs : names->outputs)[s->name()] = s.get();
   if (fields)
     for (const auto& [name, v] : fields->entries())
-      if (auto* s = v.as<StreamObject>(); s && s->ir.get() == &ir)
-        (s->stream->to_device ? names->inputs : names->outputs)[name.text()] = s->stream;
+      if (auto* s = v.as<StreamObject>(); s && s->ir.get() == &ir) {
+        auto& known = s->stream->to_device ? names->inputs : names->outputs;
+        const auto [entry, fresh] = known.emplace(name.text(), s->stream);
+        if (!fresh && entry->second != s->stream) entry->second = nullptr;
+      }
   return names;
+}
+
+Error ambiguous_name(const std::string& name) {
+  return run_error("`" + name + "` names two streams: one was declared under this name, another is bound to it",
+                   {"use the stream itself: ir." + name + " is the one that is bound"})
+      .as(codes::stream);
+}
+
+/// The note of an error about a stream that the session does not have.
+std::vector<std::string> later_stream(const Ir& ir, const SessionObject::Names& names, const std::string& name) {
+  for (const auto& s : ir.streams())
+    if (s->name() == name && !names.inputs.count(name) && !names.outputs.count(name))
+      return {"the stream was added to the program after the session was made: make a new one, `Session(" + ir.name() +
+              ")`"};
+  return {};
 }
 
 const Stream* input_stream(const SessionObject& s, const std::string& name) {
   auto it = s.names->inputs.find(name);
-  if (it != s.names->inputs.end()) return it->second;
+  if (it != s.names->inputs.end()) {
+    if (!it->second) throw ambiguous_name(name);
+    return it->second;
+  }
   std::vector<std::string> all = sorted_names(s.names->inputs);
   std::string hint = did_you_mean(name, all);
   if (s.names->outputs.count(name))
     throw run_error("session.run: stream `" + name + "` goes out of the device: nothing can be given for it")
         .as(codes::stream);
-  throw run_error(
-      "session.run: program " + s.ir->name() + " has no input stream `" + name + "`" +
-          (hint.empty() ? "" : "; " + hint),
-      {"its input streams: " + (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", ")))})
+  std::vector<std::string> notes = later_stream(*s.ir, *s.names, name);
+  notes.push_back("its input streams: " +
+                  (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", "))));
+  throw run_error("session.run: program " + s.ir->name() + " has no input stream `" + name + "`" +
+                      (hint.empty() ? "" : "; " + hint),
+                  std::move(notes))
       .as(codes::stream);
 }
 
@@ -81,20 +105,6 @@ void write(Interpreter& in, SessionObject& s, const Value& tensor, const Value& 
   s.weights_to_host(t);
 }
 
-void say_what_did_not_match(Interpreter& in, const char* what, const Session::LoadReport& r) {
-  auto line = [&](const std::vector<std::string>& list, const char* why) {
-    if (list.empty()) return;
-    // An optimiser's state can be hundreds of names; the dict that the caller gets has them all.
-    const size_t shown = list.size() <= 6 ? list.size() : 4;
-    const std::string more = shown < list.size() ? fmt::format(", and {} more", list.size() - shown) : "";
-    in.notice(fmt::format("{}: {} {}: {}{}\n", what, list.size(), why,
-                          fmt::join(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more));
-  };
-  line(r.missing_there, "variables of this session are not in the source");
-  line(r.missing_here, "variables of the source are not in this session");
-  line(r.mismatched, "variables differ in shape or dtype");
-}
-
 Value report_value(const Session::LoadReport& r) {
   auto d = std::make_shared<DictObject>();
   auto put = [&](const char* name, const std::vector<std::string>& list) {
@@ -102,9 +112,9 @@ Value report_value(const Session::LoadReport& r) {
     d->put(Value(name), make_list(std::move(items)));
   };
   put("loaded", r.loaded);
-  put("missing_here", r.missing_here);
-  put("missing_there", r.missing_there);
+  put("missing", r.missing);
   put("mismatched", r.mismatched);
+  put("unused", r.unused);
   return d;
 }
 
@@ -145,24 +155,20 @@ Value s_write_variables_data(Interpreter& in, SessionObject& s, const Arguments&
   for (const auto& [t, data] : d->items) write(in, s, t, data);
   return {};
 }
-Value s_load_from_session(Interpreter& in, SessionObject& s, const Arguments& args) {
+Value s_load_from_session(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("load_from_session", args, {"other"});
   auto* other = a.value("other").as<SessionObject>();
   if (!other) type_error("load_from_session takes a session, got " + with_article(a.value("other").type_name()));
-  Session::LoadReport r = s.session->load_from(*other->session);
-  say_what_did_not_match(in, "load_from_session", r);
-  return report_value(r);
+  return report_value(s.session->load_from(*other->session));
 }
 Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("save", args, {"path"});
   s.session->save(a.string("path"));
   return {};
 }
-Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("restore", args, {"path"});
-  Session::LoadReport r = s.session->restore(a.string("path"));
-  say_what_did_not_match(in, "restore", r);
-  return report_value(r);
+Value s_restore(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("restore", args, {"path", "strict"});
+  return report_value(s.session->restore(a.string("path"), a.boolean_or("strict", true)));
 }
 Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("report", args, {});
@@ -176,6 +182,10 @@ Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
   d->put(Value("device"), Value(s.session->device()));
   d->put(Value("num_host_transfers"), Value(s.session->num_host_transfers()));
   d->put(Value("memory"), Value(memory));
+  if (s.has_grown())
+    throw run_error("report: program " + s.ir->name() + " was added to after the session was made",
+                    {"make a new session: `Session(" + s.ir->name() + ")`"})
+        .as(codes::session);
   if (s.session->device() == "ipu_model")
     d->put(Value("ipu"), estimate_value(tiles::estimate(s.ir->main(), s.estimating)));
   return d;
@@ -207,9 +217,9 @@ constexpr SessionRow session_rows[] = {
     {"get_tensors_data", no_effects, s_get_tensors_data},
     {"write_variable_data", no_effects, s_write_variable_data},
     {"write_variables_data", no_effects, s_write_variables_data},
-    {"load_from_session", Effect::prints, s_load_from_session},
+    {"load_from_session", no_effects, s_load_from_session},
     {"save", Effect::writes_files, s_save},
-    {"restore", {Effect::reads_files, Effect::prints}, s_restore},
+    {"restore", Effect::reads_files, s_restore},
     {"report", no_effects, s_report},
     {"expected_inputs", no_effects, s_expected_inputs},
     {"outputs", no_effects, s_outputs},
@@ -238,64 +248,60 @@ Value make_session(Interpreter& in, const Arguments& args) {
   if (permits(Effect::runs_session)) s->session = std::make_unique<Session>(ir->ir, s->device);
   s->estimating = estimate_options(a);
   s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
+  if (ir->ir->open_ended) s->made_at = ir->ir->mark();
   return s;
 }
 
-/// Lets an Ir be run aside from its program, and puts it back as it was.
-struct Aside {
-  Interpreter& in;
-  std::shared_ptr<Ir> ir;
-  std::shared_ptr<const Ir::Mark> mark;
-  bool frozen;
-  Aside(Interpreter& i, std::shared_ptr<Ir> r) : in(i), ir(std::move(r)), mark(ir->mark()), frozen(ir->frozen) {
-    ir->frozen = false;
-  }
-  ~Aside() {
-    ir->rollback(*mark);
-    ir->frozen = frozen;
-    in.forget_dropped(*ir);
-  }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
-};
-
-/// `eval(t, stream = array, ...)`: the value of a tensor, by a session that is thrown away.
-Value eval_tensor(Interpreter& in, Arguments args) {
-  if (args.positional.size() != 1)
-    throw Error("eval takes one tensor, and an array for each input stream by name").as(codes::arguments);
-  Value given = args.positional[0];
+/// `eval(t, stream = array, ...)`: the value of a tensor, computed aside from its program.
+Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedArg>& streams) {
   if (given.is_number() || given.as_array()) return given;
   if (auto* list = given.as<SequenceObject>()) {
     std::vector<Value> out;
-    for (const Value& item : list->items) {
-      Arguments one = args;
-      one.positional[0] = item;
-      out.push_back(in.call(*in.prelude()->find_here("eval"), std::move(one)));
-    }
+    for (const Value& item : list->items) out.push_back(eval_tensor(in, item, streams));
     return given.as<TupleObject>() ? make_tuple(std::move(out)) : make_list(std::move(out));
   }
+  if (is_unknown(given)) return unknown_value();
   auto* t = given.as<TensorObject>();
   if (!t) type_error("eval takes a tensor, got " + with_article(given.type_name()));
   if (!permits(Effect::runs_session) && t->tensor->graph->is_main()) return unknown_array(t->tensor->spec);
-  if (t->tensor->kind == TensorKind::variable || t->tensor->kind == TensorKind::constant) return Value(t->tensor->data);
-  if (!t->tensor->graph->is_main())
-    throw Error(
-        "`" + t->tensor->name + "` belongs to " + t->tensor->graph->id() + ", and has a value only in its calls",
-        {"eval works on tensors of the main graph"})
+  const Tensor& tensor = *t->tensor;
+  if (tensor.kind == TensorKind::variable || tensor.kind == TensorKind::constant) return Value(tensor.data);
+  if (!tensor.graph->is_main())
+    throw Error("`" + tensor.name + "` belongs to " + tensor.graph->id() + ", and has a value only in its calls",
+                {"eval works on tensors of the main graph"})
         .as(codes::session);
   require_effect(Effect::runs_session);
-  Aside aside(in, t->ir);
-  SessionObject s;
-  s.ir = t->ir;
-  Stream& out = s.ir->add_stream(t->tensor->spec, "eval", false);
-  s.ir->main().add_host_store(out, t->tensor);
-  s.names = stream_names(*s.ir, t->ir == in.implicit_ir() ? in.file_scope().get() : nullptr);
-  s.session = std::make_unique<Session>(s.ir, "cpu");
-  Arguments streams;
-  streams.named = std::move(args.named);
-  Value result = s.run(in, streams);
-  Value array = Value(result.as<RunResultObject>()->arrays.at(&out));
-  return array;
+  const Value program = ir_value(in, t->ir);
+  const std::shared_ptr<const SessionObject::Names> names = stream_names(*t->ir, program.as<IrObject>()->fields.get());
+  StreamData data;
+  for (const NamedArg& n : streams) {
+    const auto found = names->inputs.find(n.name);
+    if (found == names->inputs.end()) {
+      const std::vector<std::string> all = sorted_names(names->inputs);
+      const std::string hint = did_you_mean(n.name, all);
+      throw Error(
+          "eval: program " + t->ir->name() + " has no input stream `" + n.name + "`" +
+              (hint.empty() ? "" : "; " + hint),
+          {"its input streams: " + (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", ")))})
+          .as(codes::stream);
+    }
+    if (!found->second) throw ambiguous_name(n.name);
+    give(data, found->second, stream_data(in, n.value, *found->second));
+  }
+  // The watch may be replaced by what runs.
+  const std::shared_ptr<RunWatch> watch = in.run_watch;
+  try {
+    return evaluate(tensor, data, watch ? watch->evaluation() : nullptr);
+  } catch (Error& e) {
+    if (e.first().message.starts_with("stream `")) e.first().message = "eval: " + e.first().message;
+    throw;
+  }
+}
+
+Value eval_call(Interpreter& in, Arguments args) {
+  if (args.positional.size() != 1)
+    throw Error("eval takes one tensor, and an array for each input stream by name").as(codes::arguments);
+  return eval_tensor(in, args.positional[0], args.named);
 }
 
 }  // namespace
@@ -334,6 +340,19 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   for (const NamedArg& n : args.named) {
     const Stream* s = input_stream(*this, n.name);
     give(data, s, stream_data(in, n.value, *s));
+  }
+  if (!said_grown_ && made_at) {
+    const std::vector<const Op*> added = session->added_later();
+    if (!added.empty()) {
+      said_grown_ = true;
+      const Span at = added.front()->origin.span;
+      in.notice(
+          fmt::format("session.run: {} of program {}{} came after the session was made, and {} not run; "
+                      "`Session({})` makes one that has {}, `load_from_session` copies the variables\n",
+                      added.size() == 1 ? "an op" : fmt::format("{} ops", added.size()), ir->name(),
+                      at ? fmt::format(" (from {}:{} on)", at.file->name(), at.file->position(at.begin).line) : "",
+                      added.size() == 1 ? "is" : "are", ir->name(), added.size() == 1 ? "it" : "them"));
+    }
   }
   auto result = std::make_shared<RunResultObject>();
   result->ir = ir;
@@ -416,6 +435,8 @@ std::optional<Value> SessionObject::member(Interpreter&, std::string_view name) 
   return std::nullopt;
 }
 
+bool SessionObject::has_grown() const { return made_at && ir->changed_since(*made_at); }
+
 std::vector<std::string> SessionObject::member_names() const {
   std::vector<std::string> out;
   for (const SessionRow& row : session_rows) out.emplace_back(row.name);
@@ -432,7 +453,9 @@ void bind_session_builtins(Scope& p) {
       "gives cycles and bytes of the machine's tiles).",
       make_session, InLook::calls_body);
   define(p, Effect::runs_session, "eval", "eval(t, stream = array, ...)",
-         "The value of a tensor of the main graph, by a throwaway session.", eval_tensor, InLook::calls_body);
+         "The value of a tensor of the main graph, from the initial values of variables: what it needs runs, and "
+         "nothing else.",
+         eval_call, InLook::calls_body);
 }
 
 }  // namespace pxl

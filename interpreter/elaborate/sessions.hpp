@@ -16,10 +16,13 @@ struct SessionObject final : Object {
   std::string device;
   tiles::EstimateOptions estimating;  ///< what its machine is taken to be
   /// Streams by the names that `run` and its results take: of the stream, and of the program's fields.
+  /// A name that is a stream's own and is bound to another one has no stream here.
   struct Names {
     std::unordered_map<std::string, const Stream*> inputs, outputs;
   };
   std::shared_ptr<const Names> names;
+  std::shared_ptr<const Ir::Mark> made_at;  ///< of an open-ended program: what it was when the session was made
+  bool has_grown() const;                   ///< something was added to the program since
 
   std::string type_name() const override { return "session"; }
   std::string repr(Interpreter& in) override;  ///< Session[train on ipu_model]
@@ -43,6 +46,7 @@ struct SessionObject final : Object {
   void attach();
   void detach();
   std::vector<std::pair<const Tensor*, Array>> host_weights_;
+  bool said_grown_ = false;
 };
 
 /// What a run gave: arrays by attribute, name or stream.
@@ -61,6 +65,10 @@ struct RunResultObject final : Object {
   std::optional<Iterator> iterate(Interpreter&) override;  ///< the streams, as a dict's keys
   bool contains(Interpreter&, const Value& item) override;
   bool truth(Interpreter&) override { return !arrays.empty(); }
+
+ private:
+  /// The note of an error about a stream that came after the session.
+  std::vector<std::string> later(std::string_view name) const;
 };
 
 /// The names of streams, sorted (run_result.cpp).

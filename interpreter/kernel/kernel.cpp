@@ -7,6 +7,7 @@
 
 #include "interpreter/kernel/positions.hpp"
 #include "interpreter/kernel/rich.hpp"
+#include "interpreter/tools/help.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 
@@ -30,22 +31,12 @@ EngineOptions options(std::function<void(std::string_view)> out, std::function<v
 
 // Help asked with a question mark, as in the prompt: "gelu?" and "?gelu". Empty for other texts.
 std::string asked_name(std::string_view code) {
-  const auto strip = [](std::string_view s) {
-    while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front()))) s.remove_prefix(1);
-    while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back()))) s.remove_suffix(1);
-    return s;
-  };
-  code = strip(code);
-  if (code.starts_with('?'))
-    code = strip(code.substr(1));
-  else if (code.ends_with('?'))
-    code = strip(code.substr(0, code.size() - 1));
-  else
-    return {};
-  for (const char c : code)
+  const std::optional<std::string> asked = question(code);
+  if (!asked) return {};
+  for (const char c : *asked)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.' && static_cast<unsigned char>(c) < 0x80)
       return {};
-  return std::string(code);
+  return *asked;
 }
 
 // xeus 2.4 swaps the name and the text of its own helper's errors.

@@ -63,19 +63,6 @@ std::string without_prompts(const std::string& text) {
   return out;
 }
 
-/// The name asked for by `?NAME` or `NAME?`; nothing where the text is no question.
-std::optional<std::string> question(std::string_view text) {
-  text = trimmed(text);
-  if (text.empty() || text.find('\n') != text.npos) return std::nullopt;
-  if (text.front() == '?')
-    text = trimmed(text.substr(1));
-  else if (text.back() == '?')
-    text = trimmed(text.substr(0, text.size() - 1));
-  else
-    return std::nullopt;
-  return std::string(text);
-}
-
 }  // namespace
 
 Repl::Repl(const ReplOptions& options)

@@ -121,9 +121,14 @@ RunObserver* Debugger::begin(SessionObject& session) {
   return nan_ || pauses || inside ? observer_.get() : nullptr;
 }
 
+RunObserver* Debugger::evaluation() {
+  observer_->due.clear();
+  return nan_ || (pause && (stepping || !breakpoints.empty())) ? observer_.get() : nullptr;
+}
+
 void Debugger::end(SessionObject& session) {
   if (!observer_->due.empty())
-    for (const Tensor* t : session.ir->variables())
+    for (const Tensor* t : session.session->variables())
       if (observer_->due.count(t)) in_.write("  " + described(*t, session.session->get_tensor_data(t)) + "\n");
   observer_->due.clear();
 }

@@ -38,6 +38,7 @@ class Debugger final : public RunWatch {
   void watch_nothing();
 
   RunObserver* begin(SessionObject& session) override;
+  RunObserver* evaluation() override;
   void end(SessionObject& session) override;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/stdlib.hpp"
+#include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/doc_page.hpp"
 #include "runtime/base/suggest.hpp"
@@ -235,6 +236,22 @@ std::vector<std::string> help_names(Interpreter& in) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
+}
+
+std::optional<std::string> question(std::string_view text) {
+  const auto trim = [](std::string_view t) {
+    const size_t from = t.find_first_not_of(" \t\r\n");
+    return from == t.npos ? std::string_view() : t.substr(from, t.find_last_not_of(" \t\r\n") - from + 1);
+  };
+  text = trim(text);
+  if (text.empty() || text.find('\n') != text.npos) return std::nullopt;
+  if (text.front() == '?') return std::string(trim(text.substr(1)));
+  if (text.back() != '?') return std::nullopt;
+  const std::vector<ClassifiedToken> tokens = classify_tokens(SourceFile("<question>", std::string(text)));
+  if (tokens.empty() || tokens.back().kind == TokenClass::comment || tokens.back().kind == TokenClass::documentation ||
+      tokens.back().kind == TokenClass::string)
+    return std::nullopt;
+  return std::string(trim(text.substr(0, text.size() - 1)));
 }
 
 Inspection help(Interpreter& in, std::string_view asked) {

@@ -1,6 +1,7 @@
 // Help on names: every text comes from where the thing is declared (an op's row, a builtin's or a module's doc).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,10 @@ namespace pxl {
 /// Help on a name, dotted or not: one of the session, an op (bare or by path), a builtin, a reserved or declaring
 /// word, a module of the library or a declaration in one. Not found: `found` is false, and the text suggests.
 Inspection help(Interpreter& in, std::string_view name);
+
+/// The name asked for by `?NAME` or `NAME?`, empty for a single `?`; nothing where the text is no question: a `?` at
+/// the end of a comment asks nothing.
+std::optional<std::string> question(std::string_view text);
 
 /// Help on an op: signature, doc, formula, parameters, example with its result, gradient graph, in-place form.
 std::string op_help(Interpreter& in, const OpRow& row);

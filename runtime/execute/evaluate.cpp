@@ -2,15 +2,17 @@
 #include "runtime/execute/evaluate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/execute/program.hpp"
+#include "runtime/graph/schedule.hpp"
 
 namespace pxl {
 
-Array evaluate(const Tensor& tensor) {
+Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* observer) {
   if (tensor.kind == TensorKind::variable || tensor.kind == TensorKind::constant) return tensor.data;
   if (tensor.kind == TensorKind::stream)
     throw Error(fmt::format("the stream `{}` has data only while a session runs", tensor.name),
@@ -22,14 +24,20 @@ Array evaluate(const Tensor& tensor) {
         {"call the graph and evaluate the result"})
         .as(codes::session);
 
-  Planner planner;
+  check_inplace_order(tensor);
+  Planner planner(observer ? PlanOptions::reference() : PlanOptions::from_environment());
   const Plan plan = planner.plan_tensor(tensor);
+  std::vector<std::string> missing;
   for (const auto& stream : tensor.graph->ir().streams())
-    if (stream->to_device && plan.transfers.count(stream.get()))
-      throw Error(fmt::format("`{}` depends on the stream `{}`, which has data only while a session runs", tensor.name,
-                              stream->name()),
-                  {"store the tensor to a stream and use session.run(...)"})
-          .as(codes::stream);
+    if (stream->to_device && plan.transfers.count(stream.get()) && !inputs.count(stream.get()))
+      missing.push_back(stream->name());
+  if (!missing.empty())
+    throw Error(
+        fmt::format("`{}` depends on the stream{} `{}`, which {} data only while a session runs", tensor.name,
+                    missing.size() == 1 ? "" : "s", fmt::join(missing, "`, `"), missing.size() == 1 ? "has" : "have"),
+        {fmt::format("give the data: eval(t, {} = ...)", fmt::join(missing, " = ..., ")),
+         "or store the tensor to a stream and use session.run(...)"})
+        .as(codes::stream);
 
   std::map<const Tensor*, Array> copies;
   for (const Item& item : plan.items)
@@ -40,15 +48,19 @@ Array evaluate(const Tensor& tensor) {
     }
   const auto memory = [&](const Tensor* variable) -> std::byte* {
     const auto copy = copies.find(variable);
-    // What nobody changes is read where it is.
+    // A variable that nothing changes is read in place.
     return copy != copies.end() ? copy->second.mutable_raw() : const_cast<std::byte*>(variable->data.raw());
   };
   Array result(tensor.spec.dtype, tensor.spec.shape);
   Program program(plan, memory, {result.mutable_raw()});
-  std::vector<Array> discarded;
+  if (observer) program.observe(observer);
+  std::vector<Array> samples;
   for (StreamPort& port : program.ports()) {
-    discarded.emplace_back(DType::uint8, Shape{port.per_run, port.sample_bytes});
-    port.next = discarded.back().mutable_raw();
+    const auto given = inputs.find(port.stream);
+    samples.push_back(port.stream->to_device && port.per_run > 0 && given != inputs.end()
+                          ? prepare_input(*port.stream, port.per_run, given->second)
+                          : Array(DType::uint8, Shape{port.per_run, port.sample_bytes}));
+    port.next = const_cast<std::byte*>(samples.back().raw());  // ports of inputs are only read
   }
   program.run([] { return true; });
   return result;

@@ -2,6 +2,7 @@
 #include "runtime/execute/session.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -135,12 +136,24 @@ void check_transfers(const Ir& ir, const Plan& plan) {
   }
 }
 
+Error later_variable(const Tensor& variable) {
+  return Error(fmt::format("the variable `{}` was added to the program after the session was made", variable.name),
+               {"a session takes the program as it is: make a new one"})
+      .as(codes::session);
+}
+
 bool& profiling_asked() {
   static bool asked = [] {
     const char* value = std::getenv("PXL_PROFILE");
     return value && std::string_view(value) == "on";
   }();
   return asked;
+}
+
+int latest_id(const Graph& graph) {
+  int latest = 0;
+  for (const auto& op : graph.ops()) latest = std::max(latest, op->id);
+  return latest;
 }
 
 bool has_branch(const Planner& planner) {
@@ -161,9 +174,10 @@ struct Session::State {
         program(plan, [this](const Tensor* v) { return variables.at(v); }),
         undo(variables, program),
         clear_outputs(has_branch(planner)),
-        input_count(streams(true).size()) {
+        input_count(streams(true).size()),
+        last_op(latest_id(ir->main())) {
     check_transfers(*ir, plan);
-    ir->frozen = true;
+    if (!ir->open_ended) ir->frozen = true;
   }
 
   bool uses(const Stream* stream) const {
@@ -179,7 +193,8 @@ struct Session::State {
   void check_names(const StreamData& inputs) const;
   void execute();
   void execute_observed();
-  LoadReport load(const std::vector<NamedArray>& source);
+  LoadReport compare(const std::vector<NamedArray>& source) const;
+  void load(const std::vector<NamedArray>& source, const LoadReport& report);
 
   std::shared_ptr<Ir> ir;
   std::string device;
@@ -190,11 +205,12 @@ struct Session::State {
   Undo undo;
   bool clear_outputs;  ///< a store in an untaken branch leaves its sample as it was
   size_t input_count;  ///< streams that a run loads
+  int last_op;         ///< id of the last op of the main graph that belongs to the session
   int attached = 0;
   /// The same graph planned op by op, for observed runs; made at the first.
   struct Observed {
     explicit Observed(State& s)
-        : plan(planner.plan(s.ir->main())),
+        : plan(planner.plan(s.ir->main(), s.last_op)),
           program(plan, [&s](const Tensor* v) { return s.variables.at(v); }),
           undo(s.variables, program) {}
     Planner planner{PlanOptions::reference()};
@@ -351,6 +367,7 @@ Array Session::get_tensor_data(const Tensor* tensor) const {
         .as(codes::other_graph);
   if (state_->variables.has(tensor)) return state_->variables.read(tensor);
   if (tensor->kind == TensorKind::constant) return tensor->data.clone();
+  if (tensor->kind == TensorKind::variable) throw later_variable(*tensor);
   throw Error(
       fmt::format("`{}` is neither a variable nor a constant, so a session does not keep its value", tensor->id),
       {"store it to a stream, or copy it to a variable"})
@@ -358,6 +375,9 @@ Array Session::get_tensor_data(const Tensor* tensor) const {
 }
 
 void Session::write_variable_data(const Tensor* tensor, const Array& value) {
+  if (tensor && tensor->kind == TensorKind::variable && tensor->graph && &tensor->graph->ir() == state_->ir.get() &&
+      !state_->variables.has(tensor))
+    throw later_variable(*tensor);
   if (!tensor || !state_->variables.has(tensor))
     throw Error(fmt::format("`{}` is not a variable of the session's program", tensor ? tensor->name : "none"))
         .as(codes::session);
@@ -368,7 +388,7 @@ void Session::write_variable_data(const Tensor* tensor, const Array& value) {
   state_->variables.write(tensor, value);
 }
 
-Session::LoadReport Session::State::load(const std::vector<NamedArray>& source) {
+Session::LoadReport Session::State::compare(const std::vector<NamedArray>& source) const {
   LoadReport report;
   std::map<std::string, const Tensor*> here;
   for (const Tensor* v : variables.all()) here[v->name] = v;
@@ -377,26 +397,43 @@ Session::LoadReport Session::State::load(const std::vector<NamedArray>& source) 
     there.insert(from.name);
     const auto found = here.find(from.name);
     if (found == here.end()) {
-      report.missing_here.push_back(from.name);
+      report.unused.push_back(from.name);
       continue;
     }
     const TensorSpec& spec = found->second->spec;
-    if (spec.shape != from.data.shape() || spec.dtype != from.data.dtype()) {
+    if (spec.shape != from.data.shape() || spec.dtype != from.data.dtype())
       report.mismatched.push_back(fmt::format("{}: {} here, {} there", from.name, text(spec), text(from.data.spec())));
-      continue;
-    }
-    variables.write(found->second, from.data);
-    report.loaded.push_back(from.name);
+    else
+      report.loaded.push_back(from.name);
   }
   for (const Tensor* v : variables.all())
-    if (!there.count(v->name)) report.missing_there.push_back(v->name);
+    if (!there.count(v->name)) report.missing.push_back(v->name);
   return report;
+}
+
+void Session::State::load(const std::vector<NamedArray>& source, const LoadReport& report) {
+  const std::unordered_set<std::string> wanted(report.loaded.begin(), report.loaded.end());
+  std::map<std::string, const Tensor*> here;
+  for (const Tensor* v : variables.all()) here[v->name] = v;
+  for (const NamedArray& from : source)
+    if (wanted.count(from.name)) variables.write(here.at(from.name), from.data);
 }
 
 Session::LoadReport Session::load_from(const Session& other) {
   std::vector<NamedArray> source;
   for (const Tensor* v : other.state_->variables.all()) source.push_back({v->name, other.state_->variables.read(v)});
-  return state_->load(source);
+  LoadReport report = state_->compare(source);
+  if (!report.mismatched.empty())
+    throw run_error("load_from_session: variables differ in shape or dtype", report.mismatched).as(codes::session);
+  if (report.loaded.empty())
+    throw run_error(
+        "load_from_session: the sessions have no variable in common",
+        {fmt::format("here: {}", report.missing.empty() ? "none" : fmt::format("{}", fmt::join(report.missing, ", "))),
+         fmt::format("there: {}", report.unused.empty() ? "none" : fmt::format("{}", fmt::join(report.unused, ", "))),
+         "variables are found by name: `facts.init(\"prefix\")` and name_scope name them"})
+        .as(codes::session);
+  state_->load(source, report);
+  return report;
 }
 
 void Session::save(const std::string& path) const {
@@ -405,7 +442,53 @@ void Session::save(const std::string& path) const {
   write_checkpoint(path, arrays);
 }
 
-Session::LoadReport Session::restore(const std::string& path) { return state_->load(read_checkpoint(path)); }
+Session::LoadReport Session::restore(const std::string& path, bool strict) {
+  const std::vector<NamedArray> source = read_checkpoint(path);
+  LoadReport report = state_->compare(source);
+  if (strict && !(report.missing.empty() && report.mismatched.empty())) {
+    std::vector<std::string> notes;
+    if (!report.missing.empty())
+      notes.push_back(fmt::format("missing in the file: {}", fmt::join(report.missing, ", ")));
+    for (const std::string& m : report.mismatched) notes.push_back("another shape or dtype: " + m);
+    if (!report.unused.empty()) notes.push_back(fmt::format("unused in the file: {}", fmt::join(report.unused, ", ")));
+    notes.push_back("`restore(path, strict = false)` restores what fits, and returns what does not");
+    const size_t all = report.missing.size() + report.mismatched.size();
+    throw run_error(fmt::format("restore: {} does not have {} of the {} variables of program {}", path, all,
+                                state_->variables.all().size(), state_->ir->name()),
+                    std::move(notes))
+        .as(codes::session);
+  }
+  state_->load(source, report);
+  return report;
+}
+
+const std::vector<Tensor*>& Session::variables() const { return state_->variables.all(); }
+
+namespace {
+
+bool has_effect(const Op& op, std::unordered_set<const Graph*>& seen) {
+  if (op.row->side_effect || op.row->role == Role::host_load || op.row->role == Role::host_store) return true;
+  for (size_t slot = 0; slot < op.inputs.size(); ++slot)
+    if (op.inputs[slot] && op.modifies(slot)) return true;
+  for (const Graph* callee : op.called)
+    if (seen.insert(callee).second)
+      for (const auto& inner : callee->ops())
+        if (has_effect(*inner, seen)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<const Op*> Session::added_later() const {
+  std::vector<const Op*> added;
+  const auto& ops = state_->ir->main().ops();
+  for (size_t k = ops.size(); k > 0 && ops[k - 1]->id > state_->last_op; --k) {
+    std::unordered_set<const Graph*> seen;
+    if (has_effect(*ops[k - 1], seen)) added.push_back(ops[k - 1].get());
+  }
+  std::reverse(added.begin(), added.end());
+  return added;
+}
 
 Session::MemoryUse Session::memory() const {
   MemoryUse use;

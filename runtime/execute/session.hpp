@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "runtime/execute/observe.hpp"
+#include "runtime/execute/streams.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
-using StreamData = std::map<const Stream*, Array>;
-
 class Session {
  public:
-  /// Checks in-place order, verifies, plans, freezes the Ir. `device` is "cpu" or "ipu_model"; others throw with a
+  /// Checks in-place order, verifies, plans, freezes the Ir unless it is open-ended: what is added to one later is no
+  /// part of this session. `device` is "cpu" or "ipu_model"; others throw with a
   /// suggestion. Throws where the main graph has no op, where replication is asked for, and where a stream is not
   /// transferred `ir->num_host_transfers` times (if that is set); the Ir is then as it was. Several sessions may own
   /// one Ir, each with its own state.
@@ -58,18 +58,26 @@ class Session {
   /// Checks shape and dtype (numbers are converted by the caller).
   void write_variable_data(const Tensor* tensor, const Array& value);
 
-  /// Names of variables: copied; in the source but not in this session; in this session but not in the source; in
-  /// both with another shape or dtype ("w: float32[2] here, float32[3] there").
+  /// Variables of the session, in order of creation.
+  const std::vector<Tensor*>& variables() const;
+  /// Ops with effects (stores, loads, prints, updates) that came to the main graph after the session was made.
+  std::vector<const Op*> added_later() const;
+
+  /// Names of variables: copied; of this session but not in the source; in both with another shape or dtype
+  /// ("w: float32[2] here, float32[3] there"); in the source but not of this session.
   struct LoadReport {
-    std::vector<std::string> loaded, missing_here, missing_there, mismatched;
+    std::vector<std::string> loaded, missing, mismatched, unused;
   };
-  /// Copies variables of the same name, shape and dtype.
+  /// Copies the variables that both sessions have. Throws, and changes nothing, where they have none in common or one
+  /// of a name has another shape or dtype.
   LoadReport load_from(const Session& other);
 
   /// Checkpoint: every variable by name, in the safetensors format. Written to a temporary file and renamed, so never
-  /// half-written. A file that cannot be read or is damaged changes no variable.
+  /// half-written. A file that cannot be read or is damaged changes no variable. A strict restore throws, and changes
+  /// nothing, where a variable of the session is missing in the file or has another shape or dtype there; otherwise
+  /// what fits is copied. Entries that the session does not use are passed over in both cases.
   void save(const std::string& path) const;
-  LoadReport restore(const std::string& path);
+  LoadReport restore(const std::string& path, bool strict = true);
 
   /// Times runs and kernels from now on; `profile` gives the table so far (see Profile::text).
   void start_profiling();

@@ -1,9 +1,14 @@
 // Host data of streams: accepted shapes, and conversions that lose nothing unexpected.
 #pragma once
 
+#include <map>
+
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
+
+/// Host data by stream.
+using StreamData = std::map<const Stream*, Array>;
 
 /// The shape of a stream's data in a run: [transfers, *shape], without the first axis for one transfer.
 Shape host_shape(const Stream& stream, int64_t transfers);

@@ -71,7 +71,17 @@ class Ancestors {
   throw Error(std::move(d)).as(codes::in_place_order);
 }
 
-void check(const Graph& graph) {
+bool is_used(const Graph& graph, const MemoryPair& pair, const std::vector<bool>& needed) {
+  if (!pair.first_changes) return needed[pair.first];
+  if (needed[pair.second]) return true;
+  const Op& second = *graph.ops()[pair.second];
+  for (size_t slot = 0; slot < second.inputs.size(); ++slot)
+    if (second.inputs[slot] && second.modifies(slot)) return needed[pair.first];
+  return false;
+}
+
+/// `needed`: the ops, by index, whose use of memory counts; null means all.
+void check(const Graph& graph, const std::vector<bool>* needed = nullptr) {
   std::vector<MemoryPair> pairs = memory_pairs(graph, MemoryGroups(graph), false);
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const MemoryPair& a, const MemoryPair& b) { return a.second < b.second; });
@@ -82,15 +92,16 @@ void check(const Graph& graph) {
       oldest = std::min(oldest, pairs[end].first);
     ancestors.search(pairs[i].second, oldest);
     for (; i < end; ++i)
-      if (!ancestors.found(pairs[i].first)) refuse(graph, pairs[i]);
+      if (!ancestors.found(pairs[i].first) && (!needed || is_used(graph, pairs[i], *needed))) refuse(graph, pairs[i]);
   }
 }
 
 }  // namespace
 
-void check_inplace_order(const Ir& ir) {
+namespace {
+
+void check_all(std::vector<const Graph*> open) {
   std::unordered_set<const Graph*> seen;
-  std::vector<const Graph*> open{&ir.main()};
   while (!open.empty()) {
     const Graph* graph = open.back();
     open.pop_back();
@@ -98,6 +109,36 @@ void check_inplace_order(const Ir& ir) {
     check(*graph);
     for (const Graph* callee : graph->called_graphs()) open.push_back(callee);
   }
+}
+
+}  // namespace
+
+void check_inplace_order(const Ir& ir) { check_all({&ir.main()}); }
+
+void check_inplace_order(const Tensor& tensor) {
+  if (!tensor.producer) return;
+  const Graph& graph = *tensor.graph;
+  const auto& ops = graph.ops();
+  const MemoryGroups groups(graph);
+  const auto decides = [&](const Op& op) {
+    if (&op == tensor.producer) return true;
+    for (size_t slot = 0; slot < op.inputs.size(); ++slot)
+      if (op.inputs[slot] && op.modifies(slot) && groups.group(op.inputs[slot]) == groups.group(&tensor)) return true;
+    return false;
+  };
+  Ancestors ancestors(graph);
+  std::vector<bool> needed(ops.size());
+  for (size_t k = ops.size(); k-- > 0;) {
+    if (needed[k] || !decides(*ops[k])) continue;
+    ancestors.search(k, 0);
+    for (size_t before = 0; before < k; ++before) needed[before] = needed[before] || ancestors.found(before);
+    needed[k] = true;
+  }
+  std::vector<const Graph*> called;
+  for (size_t k = 0; k < ops.size(); ++k)
+    if (needed[k]) called.insert(called.end(), ops[k]->called.begin(), ops[k]->called.end());
+  check(graph, &needed);
+  check_all(std::move(called));
 }
 
 }  // namespace pxl

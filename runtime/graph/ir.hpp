@@ -56,11 +56,12 @@ std::string text(const Tensor& tensor);
 
 /// A host stream. It lives in the main graph and may be created anywhere.
 struct Stream {
-  Tensor* handle = nullptr;  ///< kind stream; gives name and spec
+  Tensor* handle = nullptr;  ///< kind stream; gives the spec
+  std::string label;         ///< as declared; unique among the streams of the Ir, whatever tensors are called
   bool to_device = true;
   bool used = false;  ///< some op loads from it or stores to it
   const TensorSpec& spec() const { return handle->spec; }
-  const std::string& name() const { return handle->name; }
+  const std::string& name() const { return label; }
 };
 
 struct Op {
@@ -220,7 +221,7 @@ class Ir {
   /// A graph with the name of one of another Ir, which takes no number here.
   Graph& create_graph_like(const Graph& other);
 
-  /// A stream of the main graph; the name is made unique.
+  /// A stream of the main graph; the name is made unique among the streams.
   Stream& add_stream(TensorSpec spec, const std::string& name, bool to_device);
   const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
   Stream* stream_of(const Tensor* handle) const;
@@ -233,6 +234,8 @@ class Ir {
   int replication_factor = 1;
   std::optional<int64_t> num_host_transfers;  ///< unset: the number of loads
   bool frozen = false;                        ///< a session owns it: nothing more may be added
+  bool open_ended = false;                    ///< sessions take it as it is, and more may be added for later ones
+  Span called_at;                             ///< where the script called the program
 
   // State of the program that is building this Ir: what the next op is given.
   Origin origin;

@@ -19,5 +19,8 @@ std::string print_schedule(const Graph& graph);
 /// Throws "Inplacing ambiguity detected ..." where an in-place update and another use of the same memory are
 /// not ordered by data or constraints, in any graph reachable from the main graph.
 void check_inplace_order(const Ir& ir);
+/// The same for the ops from which data or constraints lead to the tensor or to a change of its memory, and the graphs
+/// that they call.
+void check_inplace_order(const Tensor& tensor);
 
 }  // namespace pxl

@@ -39,6 +39,11 @@ Stream& Ir::add_stream(TensorSpec spec, const std::string& name, bool to_device)
   // Streams are the program's interface: their names carry no scopes.
   stream->handle = main().new_tensor(TensorKind::stream, std::move(spec), plain, false);
   stream->to_device = to_device;
+  const auto taken = [&](const std::string& label) {
+    return std::any_of(streams_.begin(), streams_.end(), [&](const auto& s) { return s->label == label; });
+  };
+  stream->label = taken(plain) ? stream->handle->name : plain;
+  while (taken(stream->label)) stream->label = fmt::format("{}__t{}", plain, next_suffix());
   streams_.push_back(std::move(stream));
   return *streams_.back();
 }

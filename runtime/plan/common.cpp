@@ -32,7 +32,7 @@ class Merger {
     for (int p = 0; p < static_cast<int>(c_.nodes.size()); ++p) visit(p);
     // What only merged nodes read.
     std::erase_if(c_.nodes, [](const Node& node) { return !node.op; });
-    drop_dead_nodes(c_.nodes, c_.outputs, c_.keep_effects);
+    drop_dead_nodes(c_.nodes, c_.outputs, c_.keep);
   }
 
  private:

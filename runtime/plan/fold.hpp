@@ -15,7 +15,7 @@ struct FoldContext {
   std::vector<Node>& nodes;
   const Aliases& aliases;
   const std::vector<const Tensor*>& outputs;
-  bool keep_effects;                                              ///< see drop_dead_nodes
+  Keep keep;                                                      ///< see drop_dead_nodes
   std::deque<Tensor>& constants;                                  ///< takes the tensors that rewrites make
   std::unordered_map<const Tensor*, int> producer;                ///< position of the node that makes a tensor
   std::unordered_map<const Tensor*, std::vector<int>> consumers;  ///< positions, a node once per slot

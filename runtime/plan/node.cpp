@@ -173,18 +173,34 @@ bool Aliases::written_between(const Tensor* tensor, int after, int before) const
   return next != all.end() && *next < before;
 }
 
-void drop_dead_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, bool keep_effects) {
+namespace {
+
+template <class F>
+void for_each_loaded(const Node& node, F&& f) {
+  if (node.op->row->role == Role::host_load) f(node.op->stream);
+  for (const Plan* callee : node.callees)
+    for (const auto& [stream, n] : callee->transfers)
+      if (stream->to_device) f(stream);
+}
+
+}  // namespace
+
+void drop_dead_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep) {
   const Aliases aliases(nodes);
   std::unordered_set<const Tensor*> needed;  // roots
   for (const Tensor* t : outputs) needed.insert(aliases.root(t));
+  std::unordered_set<const Stream*> streams;  // a needed load gets its sample only after the loads before it
   const auto wanted = [&](const Node& node) {
-    if (keep_effects && node.effect) return true;
+    if (keep == Keep::all && node.effect) return true;
+    bool loads = false;
+    for_each_loaded(node, [&](const Stream* s) { loads = loads || keep == Keep::state || streams.count(s); });
+    if (loads) return true;
     for (const Tensor* t : node.out)
       if (needed.count(aliases.root(t))) return true;
     for (int slot : node.modified) {
       const Tensor* root = aliases.root(node.in[static_cast<size_t>(slot)]);
       if (needed.count(root)) return true;
-      if (keep_effects && (root->kind == TensorKind::variable || root->kind == TensorKind::input)) return true;
+      if (keep != Keep::results && (root->kind == TensorKind::variable || root->kind == TensorKind::input)) return true;
     }
     return false;
   };
@@ -194,6 +210,7 @@ void drop_dead_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>&
     if (!wanted(node)) continue;
     for (const Tensor* t : node.in)
       if (t) needed.insert(aliases.root(t));
+    for_each_loaded(node, [&](const Stream* s) { streams.insert(s); });
     kept.push_back(std::move(node));
   }
   std::reverse(kept.begin(), kept.end());

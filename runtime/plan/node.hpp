@@ -85,8 +85,14 @@ class Aliases {
   std::unordered_map<const Tensor*, std::vector<int>> writes_;  ///< by root, ascending
 };
 
-/// Drops nodes whose results nobody reads. With `keep_effects`, nodes with effects and those that change variables or
-/// inputs stay; without, only what `outputs` need, in-place updates of their ancestors included.
-void drop_dead_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, bool keep_effects);
+/// What is run besides the nodes whose results are needed.
+enum class Keep : uint8_t {
+  results,  ///< loads before a needed one of the same stream; changes of memory that is needed
+  state,    ///< all loads, and all changes of variables and inputs; neither stores nor prints
+  all,      ///< whatever has an effect
+};
+
+/// Dead code elimination.
+void drop_dead_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep);
 
 }  // namespace pxl

@@ -214,7 +214,7 @@ struct Planner::Request {
   const Graph& graph;
   std::vector<Op*> order;
   std::vector<const Tensor*> inputs, outputs;
-  bool keep_effects = true;
+  Keep keep = Keep::all;
 };
 
 Plan Planner::make(const Request& request) {
@@ -229,7 +229,8 @@ Plan Planner::make(const Request& request) {
   resolve_views(nodes, outputs, *flat);
   plan.flat = std::move(flat);
   plan.constants = std::make_shared<std::deque<Tensor>>();
-  transform_nodes(nodes, outputs, request.keep_effects, *plan.constants, options_);
+  if (request.keep != Keep::all) drop_dead_nodes(nodes, outputs, request.keep);
+  transform_nodes(nodes, outputs, request.keep, *plan.constants, options_);
 
   Storage storage = assign_storage(nodes, request.inputs, outputs);
   plan.buffers = std::move(storage.buffers);
@@ -281,7 +282,7 @@ Plan Planner::make(const Request& request) {
   return plan;
 }
 
-const Plan& Planner::plan(const Graph& graph) {
+const Plan& Planner::plan(const Graph& graph, int last_op) {
   const auto found = plans_.find(&graph);
   if (found != plans_.end()) return *found->second;
   if (depth_ >= max_call_depth)
@@ -293,7 +294,8 @@ const Plan& Planner::plan(const Graph& graph) {
     int& depth;
     ~Leave() { --depth; }
   } leave{depth_};
-  Request request{graph, schedule_order(graph), {}, {}, true};
+  Request request{graph, schedule_order(graph), {}, {}, callees_};
+  std::erase_if(request.order, [&](const Op* op) { return op->id > last_op; });
   request.inputs.assign(graph.inputs().begin(), graph.inputs().end());
   request.outputs.assign(graph.outputs().begin(), graph.outputs().end());
   auto made = std::make_unique<Plan>(make(request));
@@ -302,10 +304,8 @@ const Plan& Planner::plan(const Graph& graph) {
 
 Plan Planner::plan_tensor(const Tensor& tensor) {
   const Graph& graph = *tensor.graph;
-  Request request{graph, schedule_order(graph), {}, {&tensor}, false};
-  const auto last = std::find(request.order.begin(), request.order.end(), tensor.producer);
-  if (last != request.order.end()) request.order.erase(last + 1, request.order.end());
-  return make(request);
+  callees_ = Keep::state;
+  return make({graph, schedule_order(graph), {}, {&tensor}, Keep::results});
 }
 
 std::vector<const Plan*> Planner::plans() const {

@@ -2,6 +2,7 @@
 // per graph; call sites of one graph share it. Pointers are resolved later (execute/program.hpp).
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -107,9 +108,12 @@ class Planner {
  public:
   explicit Planner(PlanOptions options = PlanOptions::from_environment()) : options_(options) {}
 
-  /// The plan of a graph, made when first asked for. Lives as long as the planner.
-  const Plan& plan(const Graph& graph);
-  /// A plan of the main graph that gives the value of one of its results as output 0 and runs nothing else.
+  /// The plan of a graph, made when first asked for. Lives as long as the planner. Ops with ids after `last_op` are
+  /// left out: they came to the graph later.
+  const Plan& plan(const Graph& graph, int last_op = std::numeric_limits<int>::max());
+  /// A plan of the main graph that gives the value that one of its results has after the last op as output 0. It stores
+  /// and prints nothing that the result does not need, and neither do the graphs that it calls. For a planner that has
+  /// planned nothing else.
   Plan plan_tensor(const Tensor& tensor);
   /// Plans made so far.
   std::vector<const Plan*> plans() const;
@@ -119,6 +123,7 @@ class Planner {
   Plan make(const Request& request);
   std::map<const Graph*, std::unique_ptr<Plan>> plans_;
   PlanOptions options_;
+  Keep callees_ = Keep::all;
   int depth_ = 0;
 };
 

@@ -15,7 +15,7 @@ namespace pxl {
 
 namespace {
 
-void drop(FoldContext& context) { drop_dead_nodes(context.nodes, context.outputs, context.keep_effects); }
+void drop(FoldContext& context) { drop_dead_nodes(context.nodes, context.outputs, context.keep); }
 
 constexpr PlanTransform table[] = {
     {"flatten", "calls become the ops of what they call", nullptr, false},
@@ -114,13 +114,13 @@ bool is_pure(const Node& node) {
          node.alias < 0 && !node.kernel && !node.product && !node.out.empty();
 }
 
-void transform_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, bool keep_effects,
+void transform_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep,
                      std::deque<Tensor>& constants, const PlanOptions& options) {
   for (const PlanTransform& transform : table) {
     if (!options.allows(transform.name)) continue;
     if (transform.apply) {
       const Aliases aliases(nodes);
-      FoldContext context{nodes, aliases, outputs, keep_effects, constants, {}, {}, {}};
+      FoldContext context{nodes, aliases, outputs, keep, constants, {}, {}, {}};
       for (const Tensor* t : outputs) context.is_output[t] = true;
       for (size_t p = 0; p < nodes.size(); ++p) {
         for (const Tensor* t : nodes[p].out) context.producer[t] = static_cast<int>(p);

@@ -20,8 +20,8 @@ std::span<const PlanTransform> plan_transforms();
 size_t transform_index(std::string_view name);
 
 /// Applies every transform that the options allow, printing the nodes after those that the options name.
-/// `constants` takes the tensors that transforms make; nodes point at them. `keep_effects`: see drop_dead_nodes.
-void transform_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, bool keep_effects,
+/// `constants` takes the tensors that transforms make; nodes point at them. `keep`: see drop_dead_nodes.
+void transform_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep,
                      std::deque<Tensor>& constants, const PlanOptions& options);
 
 /// Pure nodes whose operands are constants run now, where the results are not larger than 64 KiB or the operands.

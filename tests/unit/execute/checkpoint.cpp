@@ -106,12 +106,21 @@ TEST_CASE("a session saves and restores by name and reports what differs") {
   Session three(other.ir, "cpu");
   report = three.load_from(one);
   CHECK(report.loaded == std::vector<std::string>{"a"});
-  CHECK(report.missing_here == std::vector<std::string>{"b"});
-  CHECK(report.missing_there == std::vector<std::string>{"c"});
+  CHECK(report.unused == std::vector<std::string>{"b"});
+  CHECK(report.missing == std::vector<std::string>{"c"});
+  CHECK_CONTAINS(message_of([&] { three.restore(file.path); }), "does not have 1 of the 2 variables");
+  report = three.restore(file.path, false);
+  CHECK(report.missing == std::vector<std::string>{"c"});
+  CHECK(report.unused == std::vector<std::string>{"b"});
 
+  // A strict restore and a copy change nothing where they refuse.
   Session four(bigger.ir, "cpu");
-  report = four.restore(file.path);
+  CHECK_CONTAINS(message_of([&] { four.restore(file.path); }), "does not have 1 of the 2 variables");
+  CHECK_CONTAINS(message_of([&] { four.load_from(one); }), "variables differ in shape or dtype");
+  CHECK(identical(four.get_tensor_data(bigger.a), bigger.a->data));
+  report = four.restore(file.path, false);
   CHECK(report.mismatched == std::vector<std::string>{"b: float32[2] here, float32[1] there"});
+  CHECK(identical(four.get_tensor_data(bigger.a), floats({2}, {7, 8})));
 
   file.write(file.read().substr(0, 40));
   CHECK_THROWS_AS(two.restore(file.path), Error);

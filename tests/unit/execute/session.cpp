@@ -239,11 +239,22 @@ TEST_CASE("evaluate runs the ancestors of one tensor on copies") {
   CHECK(identical(evaluate(*updated), floats({2}, {2, 3})));
   CHECK(identical(evaluate(*after), floats({2}, {4, 6})));
   CHECK(identical(v->data, floats({2}, {1, 2})));
-  CHECK(identical(evaluate(*y), floats({2}, {11, 12})));
-  CHECK_CONTAINS(message_of([&] {
-                   evaluate(*op("mul", {p.w, g.add_host_load(*p.x, "x")->outputs[0]}));
-                 }),
-                 "depends on the stream `x`");
+  CHECK_CONTAINS(message_of([&] { evaluate(*y); }), "Inplacing ambiguity detected");
+  Tensor* loaded = op("mul", {op.constant(floats({2}, {2, 2})), g.add_host_load(*p.x, "x")->outputs[0]});
+  CHECK_CONTAINS(message_of([&] { evaluate(*loaded); }), "depends on the stream `x`");
+  Tensor *first_load = nullptr, *second_load = nullptr;
+  {
+    InSequence order(g, InSequence::Mode::yes);
+    first_load = g.add_host_load(*p.x, "x")->outputs[0];
+    second_load = g.add_host_load(*p.x, "x")->outputs[0];
+  }
+  const size_t ops = g.ops().size();
+  Tensor* of_first = op("mul", {first_load, first_load});
+  Tensor* of_second = op("mul", {second_load, second_load});
+  CHECK(identical(evaluate(*of_first, {{p.x, floats({3, 2}, {1, 1, 1, 1, 2, 3})}}), floats({2}, {4, 9})));
+  CHECK_CONTAINS(message_of([&] { evaluate(*of_second, {{p.x, floats({2}, {1, 2})}}); }), "expected float32[4, 2]");
+  CHECK(identical(evaluate(*of_second, {{p.x, floats({4, 2}, {1, 1, 1, 1, 1, 1, 5, 6})}}), floats({2}, {25, 36})));
+  CHECK(g.ops().size() == ops + 2);
   CHECK_CONTAINS(message_of([&] { evaluate(*p.x->handle); }), "stream `x`");
   Graph& sub = p.ir->create_graph("f");
   CHECK_CONTAINS(message_of([&] { evaluate(*sub.add_input({{2}, DType::float32, {}}, "a")); }), "no value");
