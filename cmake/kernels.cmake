@@ -1,9 +1,6 @@
-# The evaluator's number-crunching libraries. xtensor is included by one header only (runtime/tensor/xtensor.hpp).
-find_package(xtensor REQUIRED)
-find_package(xsimd REQUIRED)
+# The kernels' number-crunching libraries.
 find_package(BLAS REQUIRED)
 target_link_libraries(pxl_kernels PUBLIC Threads::Threads PRIVATE ${BLAS_LIBRARIES})
-target_include_directories(pxl_kernels SYSTEM PRIVATE ${xtensor_INCLUDE_DIRS})
 
 # Large float32 products; without it BLAS does them.
 find_path(ONEDNN_INCLUDE oneapi/dnnl/dnnl.h)

@@ -19,6 +19,7 @@ namespace pxl {
 class Emitter;
 class GradContext;
 class Expr;
+class ReferenceContext;
 struct OpArgs;
 
 /// What a parameter takes. The first group are operands: each has an input slot, numbered in parameter order.
@@ -109,6 +110,7 @@ enum class Pattern : uint8_t { elementwise, reduction, product, movement, other 
 
 using InferFn = std::vector<TensorSpec> (*)(const OpSite&);
 using KernelFn = Kernel (*)(const OpSite&);
+using DefinitionFn = void (*)(ReferenceContext&);
 using GradFn = void (*)(GradContext&);
 using ExpandFn = std::vector<Expr> (*)(Emitter&, const OpArgs&);
 /// How the outputs' elements lie in memory where those of input 0 lie as given.
@@ -132,13 +134,14 @@ struct OpRow {
   std::string_view formula = {};
   std::string_view example = {};  ///< a pxl expression over arrays; run by the op tests
   std::span<const Param> params = {};
-  InferFn infer = nullptr;  ///< null only for composites and control ops
-  KernelFn kernel = nullptr;
-  GradFn gradient = nullptr;    ///< null: no gradient, an error when one is asked for through it
-  ExpandFn expand = nullptr;    ///< composites only
-  FlopsFn flops = nullptr;      ///< null: one per output element
-  LayoutFn layout = nullptr;    ///< of ops that only move elements of input 0; `view` says the same of others
-  ProductFn product = nullptr;  ///< of ops that are a matrix product of inputs 0 and 1
+  InferFn infer = nullptr;            ///< null only for composites and control ops
+  DefinitionFn definition = nullptr;  ///< what it computes, in xtensor (ops/definitions.hpp)
+  KernelFn kernel = nullptr;          ///< the same, fast; null: the definition runs
+  GradFn gradient = nullptr;          ///< null: no gradient, an error when one is asked for through it
+  ExpandFn expand = nullptr;          ///< composites only
+  FlopsFn flops = nullptr;            ///< null: one per output element
+  LayoutFn layout = nullptr;          ///< of ops that only move elements of input 0; `view` says the same of others
+  ProductFn product = nullptr;        ///< of ops that are a matrix product of inputs 0 and 1
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
   uint32_t modifies = 0;          ///< bit i: input slot i is changed in place

@@ -29,13 +29,6 @@ const int64_t* read_indices(const std::byte* data, DType dtype, int64_t n) {
   return buffer;
 }
 
-[[noreturn]] void out_of_range(int64_t index, int64_t position, int64_t axis, int64_t extent) {
-  throw run_error("index " + std::to_string(index) + " is out of range for axis " + std::to_string(axis) +
-                      " of extent " + std::to_string(extent),
-                  {"it is element " + std::to_string(position) + " of the indices (counted row by row)"})
-      .as(codes::index);
-}
-
 /// data [batches, outer, extent, inner], indices [batches, count], gathered [batches, outer, count, inner].
 struct Gather {
   int64_t batches = 1, outer = 1, extent = 1, inner = 1, count = 1, axis = 0;
@@ -68,7 +61,7 @@ struct Gather {
         for (int64_t j = 0; j < count; ++j) {
           const int64_t i = at[b * count + j], row = b * outer + o;
           const bool bad = i < 0 || i >= extent;
-          if (bad && !ignore) out_of_range(i, b * count + j, axis, extent);
+          if (!ignore) check_index(i, b * count + j, axis, extent);
           f(bad ? -1 : (row * extent + i) * inner, (row * count + j) * inner);
         }
       }
@@ -113,7 +106,7 @@ struct Elements {
     for_each_run<1>(walk, [&](const auto& offset, int64_t n) {
       for (int64_t i = 0; i < n; ++i, ++position) {
         const int64_t j = at[position];
-        if (j < 0 || j >= extent) out_of_range(j, position, axis, extent);
+        check_index(j, position, axis, extent);
         f(offset[0] + i * walk.inner_stride(0) + j * stride, position);
       }
     });
@@ -125,6 +118,14 @@ void copy_through(const Buffers& b, size_t bytes) {
 }
 
 }  // namespace
+
+void check_index(int64_t index, int64_t position, int64_t axis, int64_t extent) {
+  if (index < 0 || index >= extent)
+    throw run_error("index " + std::to_string(index) + " is out of range for axis " + std::to_string(axis) +
+                        " of extent " + std::to_string(extent),
+                    {"it is element " + std::to_string(position) + " of the indices (counted row by row)"})
+        .as(codes::index);
+}
 
 Shape gather_shape(const Shape& data, const Shape& indices, int64_t axis, int64_t batch) {
   const int64_t a = normalise_axis(axis, static_cast<int64_t>(data.size()));
@@ -240,7 +241,7 @@ struct Reduce {
     for_each_run<2>(walk, [&](const auto& offset, int64_t n) {
       for (int64_t i = 0; i < n; ++i, ++position) {
         const int64_t p = offset[1] + i * walk.inner_stride(1), j = at[p];
-        if (j < 0 || j >= extent) out_of_range(j, p, axis, extent);
+        check_index(j, p, axis, extent);
         f(offset[0] + i * walk.inner_stride(0) + j * stride, position);
       }
     });

@@ -9,6 +9,9 @@
 
 namespace pxl {
 
+/// Throws that run-time Error unless 0 <= index < extent; `position` counts the indices row by row.
+void check_index(int64_t index, int64_t position, int64_t axis, int64_t extent);
+
 /// numpy.take: data.shape[:axis] + indices.shape[batch:] + data.shape[axis+1:]. The first `batch` axes are shared by
 /// data and indices (grouped gather; batch <= axis).
 Shape gather_shape(const Shape& data, const Shape& indices, int64_t axis, int64_t batch = 0);

@@ -38,12 +38,8 @@ struct Loss {
     for (int64_t r = 0; r < rows; ++r) {
       if (options.ignore_index && at[r] == *options.ignore_index) {
         at[r] = -1;
-      } else if (at[r] < 0 || at[r] >= classes) {
-        throw run_error(
-            "label " + std::to_string(at[r]) + " is out of range for " + std::to_string(classes) + " classes",
-            {"it is label " + std::to_string(r) + "; labels are 0 to " + std::to_string(classes - 1) +
-             (options.ignore_index ? ", or ignore_index" : "")});
       } else {
+        check_label(at[r], r, classes, options.ignore_index.has_value());
         ++used;
       }
     }
@@ -103,6 +99,13 @@ C at_least(C p, C eps) {
 }  // keeps NaN
 
 }  // namespace
+
+void check_label(int64_t label, int64_t row, int64_t classes, bool may_be_ignored) {
+  if (label < 0 || label >= classes)
+    throw run_error("label " + std::to_string(label) + " is out of range for " + std::to_string(classes) + " classes",
+                    {"it is label " + std::to_string(row) + "; labels are 0 to " + std::to_string(classes - 1) +
+                     (may_be_ignored ? ", or ignore_index" : "")});
+}
 
 LossReduction loss_reduction(std::string_view reduction) {
   if (reduction == "none") return LossReduction::none;

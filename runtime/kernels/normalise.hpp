@@ -34,6 +34,9 @@ enum class LossReduction : uint8_t { none, sum, mean };
 /// "none", "sum", "mean"; throws Error "not a valid reduction 'foo'; choose from mean, sum, none".
 LossReduction loss_reduction(std::string_view name);
 
+/// Throws a run-time Error unless 0 <= label < classes; `row` counts the labels, of which some value `may_be_ignored`.
+void check_label(int64_t label, int64_t row, int64_t classes, bool may_be_ignored);
+
 struct NllOptions {
   LossReduction reduction = LossReduction::mean;
   std::optional<int64_t> ignore_index = {};

@@ -1,5 +1,4 @@
-// Random kernels over Philox. A stream is a key (the seed tensor) and a tag in the counter, which keeps different uses
-// of one seed apart.
+// Random kernels over Philox, keyed by the seed tensor.
 #include "runtime/kernels/random.hpp"
 
 #include <algorithm>
@@ -15,22 +14,15 @@
 namespace pxl {
 namespace {
 
-enum class Stream : uint32_t { uniform = 1, normal = 2, mask = 3, seed = 4 };
-
 using Key = std::array<uint32_t, 2>;
 Key key_of(const Buffers& b, size_t slot) { return {b.input<uint32_t>(slot)[0], b.input<uint32_t>(slot)[1]}; }
 
-std::array<uint32_t, 4> draw(Key key, Stream stream, uint64_t block) {
-  return philox4x32(
-      {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), static_cast<uint32_t>(stream), 0}, key);
-}
-
 /// Fills by f(four words, element number, four results); results beyond n are dropped.
 template <class C, class F>
-void fill_by_four(Key key, Stream stream, C* out, int64_t begin, int64_t n, F&& f) {
+void fill_by_four(Key key, RandomStream stream, C* out, int64_t begin, int64_t n, F&& f) {
   for (int64_t i = 0; i < n; i += 4) {
     C values[4];
-    f(draw(key, stream, static_cast<uint64_t>(begin + i) / 4), values);
+    f(random_words(key, stream, static_cast<uint64_t>(begin + i) / 4), values);
     for (int64_t l = 0; l < std::min<int64_t>(4, n - i); ++l) out[i + l] = values[l];
   }
 }
@@ -63,7 +55,7 @@ constexpr size_t lanes = 16;
 
 /// The words of `lanes` blocks in a row, words[w][l] being word w of block `first` + l: philox4x32 side by side, so
 /// that the rounds are vector code.
-void draw_lanes(Key key, Stream stream, uint64_t first, uint32_t (&words)[4][lanes]) {
+void draw_lanes(Key key, RandomStream stream, uint64_t first, uint32_t (&words)[4][lanes]) {
   constexpr uint64_t m0 = 0xD2511F53, m1 = 0xCD9E8D57;
   constexpr uint32_t w0 = 0x9E3779B9, w1 = 0xBB67AE85;
   for (size_t l = 0; l < lanes; ++l) {
@@ -91,7 +83,7 @@ void mask_bits(Key key, double p, bool* keep, int64_t begin, int64_t n) {
   const int64_t skipped = begin % 4;  // of the first block's words
   for (int64_t i = -skipped; i < n; i += step) {
     uint32_t words[4][lanes];
-    draw_lanes(key, Stream::mask, static_cast<uint64_t>(begin + i) / 4, words);
+    draw_lanes(key, RandomStream::mask, static_cast<uint64_t>(begin + i) / 4, words);
     const int64_t m = std::min(step, n - i);
     for (int64_t j = i < 0 ? skipped : 0; j < m; ++j) keep[i + j] = words[j & 3][j >> 2] >= threshold;
   }
@@ -114,7 +106,7 @@ Kernel random_uniform_kernel(const TensorSpec& out, double low, double high) {
       const T limit = static_cast<T>(static_cast<C>(high));
       for (int64_t i = 0; i < n; i += block_size) {
         const int64_t m = std::min(block_size, n - i);
-        fill_by_four(key, Stream::uniform, buffer, i, m, [&](const std::array<uint32_t, 4>& words, C* values) {
+        fill_by_four(key, RandomStream::uniform, buffer, i, m, [&](const std::array<uint32_t, 4>& words, C* values) {
           unit(words, values);
           for (int l = 0; l < 4; ++l) values[l] = static_cast<C>(low) + static_cast<C>(high - low) * values[l];
         });
@@ -137,7 +129,7 @@ Kernel random_normal_kernel(const TensorSpec& out, double mean, double std) {
       C buffer[block_size];
       for (int64_t i = 0; i < n; i += block_size) {
         const int64_t m = std::min(block_size, n - i);
-        fill_by_four(key, Stream::normal, buffer, i, m, [&](const std::array<uint32_t, 4>& words, C* values) {
+        fill_by_four(key, RandomStream::normal, buffer, i, m, [&](const std::array<uint32_t, 4>& words, C* values) {
           for (size_t l = 0; l < 4; l += 2) {
             const double u = (static_cast<double>(words[l]) + 1.0) * 0x1p-32;
             const double angle = static_cast<double>(words[l + 1]) * (0x1p-32 * 6.283185307179586);
@@ -198,7 +190,7 @@ Kernel shaped_dropout_kernel(const TensorSpec& x, const Shape& mask, double p) {
 
 Kernel modify_seed_kernel(uint32_t modifier) {
   return [modifier](const Buffers& b) {
-    const auto words = draw(key_of(b, 0), Stream::seed, modifier);
+    const auto words = random_words(key_of(b, 0), RandomStream::seed, modifier);
     std::copy_n(words.begin(), 2, b.output<uint32_t>(0));
   };
 }

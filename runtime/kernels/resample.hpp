@@ -31,6 +31,9 @@ Kernel interpolate_kernel(DType dtype, const Shape& shape, const std::vector<Axi
 /// in: g (of the result's shape); out: dx [shape].
 Kernel interpolate_grad_kernel(DType dtype, const Shape& shape, const std::vector<AxisTaps>& axes);
 
+/// Throws a run-time Error unless a region's image is one of `batch`.
+void check_region(int64_t image, int64_t region, int64_t batch);
+
 /// Averages over the cells of a grid laid over each region. Source: He et al., Mask R-CNN, section 3, without the shift
 /// by half a pixel.
 struct RoiAlign {

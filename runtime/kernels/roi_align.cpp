@@ -88,11 +88,7 @@ int64_t image_of(const RoiAlign& r, const Buffers& b, int64_t roi) {
 /// The first phase, of one unit, which may throw: the images of all regions exist.
 Phase check(const RoiAlign& r) {
   return {1, 1, [r](const Buffers& b, int64_t, int64_t) {
-            for (int64_t i = 0; i < r.rois; ++i)
-              if (const int64_t image = image_of(r, b, i); image < 0 || image >= r.batch)
-                throw run_error(fmt::format("roi_align: batch index {} of region {} is out of range for a batch of {}",
-                                            image, i, r.batch))
-                    .as(codes::index);
+            for (int64_t i = 0; i < r.rois; ++i) check_region(image_of(r, b, i), i, r.batch);
           }};
 }
 
@@ -154,6 +150,13 @@ int64_t data_size(const RoiAlign& r) { return r.batch * r.channels * r.height * 
 int64_t result_size(const RoiAlign& r) { return r.rois * r.channels * r.out[0] * r.out[1]; }
 
 }  // namespace
+
+void check_region(int64_t image, int64_t region, int64_t batch) {
+  if (image < 0 || image >= batch)
+    throw run_error(
+        fmt::format("roi_align: batch index {} of region {} is out of range for a batch of {}", image, region, batch))
+        .as(codes::index);
+}
 
 Kernel roi_align_kernel(DType dtype, const RoiAlign& r) {
   if (dtype == DType::float64) return forward<double>(r);

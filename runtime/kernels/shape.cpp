@@ -76,12 +76,7 @@ struct Dynamic {
     for (size_t j = 0; j < axes.size(); ++j) {
       int64_t start = 0;
       convert(index, data + j * size_of(index), DType::int64, reinterpret_cast<std::byte*>(&start), 1);
-      if (start < 0 || start > last[j]) {
-        throw run_error(
-            "dynamic index " + std::to_string(start) + " is out of range on axis " + std::to_string(axes[j]),
-            {"the window fits from 0 to " + std::to_string(last[j])})
-            .as(codes::index);
-      }
+      check_dynamic_start(start, axes[j], last[j]);
       at += start * strides[j];
     }
     return at;
@@ -281,6 +276,13 @@ Kernel roll_kernel(const TensorSpec& in, int64_t shift, int64_t axis) {
       std::memcpy(y + head, x, row - head);
     }
   };
+}
+
+void check_dynamic_start(int64_t start, int64_t axis, int64_t last) {
+  if (start < 0 || start > last)
+    throw run_error("dynamic index " + std::to_string(start) + " is out of range on axis " + std::to_string(axis),
+                    {"the window fits from 0 to " + std::to_string(last)})
+        .as(codes::index);
 }
 
 Kernel dynamic_slice_kernel(const TensorSpec& t, const TensorSpec& index, const std::vector<int64_t>& axes,

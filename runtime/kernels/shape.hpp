@@ -35,6 +35,8 @@ Kernel flip_kernel(const TensorSpec& in, const std::vector<int64_t>& axes);
 /// Rolled by `shift` along `axis`, as numpy.roll.
 Kernel roll_kernel(const TensorSpec& in, int64_t shift, int64_t axis);
 
+/// Throws a run-time Error unless a window that fits from 0 to `last` may begin at `start`.
+void check_dynamic_start(int64_t start, int64_t axis, int64_t last);
 /// in: t, index (int32/uint32/int64/uint64, one per entry of `axes`). out: t with extent sizes[j] at axes[j], from
 /// index[j]. Throws a run-time Error where the window leaves t.
 Kernel dynamic_slice_kernel(const TensorSpec& t, const TensorSpec& index, const std::vector<int64_t>& axes,

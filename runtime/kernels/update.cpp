@@ -11,6 +11,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/chain.hpp"
+#include "runtime/kernels/index.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/kernels/scratch.hpp"
 #include "runtime/kernels/strided.hpp"
@@ -241,13 +242,7 @@ Kernel sparse_accumulate_kernel(const TensorSpec& t, const TensorSpec& x, const 
     const Number scale(a.dtype, factor);
     int64_t* rows = scratch<int64_t, 7>(static_cast<size_t>(count));
     convert(index, b.in[2], DType::int64, reinterpret_cast<std::byte*>(rows), count);
-    for (int64_t j = 0; j < count; ++j) {
-      if (rows[j] < 0 || rows[j] >= extent) {
-        throw run_error("index " + std::to_string(rows[j]) + " is out of range for axis " + std::to_string(at) +
-                        " of extent " + std::to_string(extent))
-            .as(codes::index);
-      }
-    }
+    for (int64_t j = 0; j < count; ++j) check_index(rows[j], j, at, extent);
     if (bytes != 0 && b.out[0] != b.in[0]) std::memmove(b.out[0], b.in[0], bytes);
     Block buffer;
     for (int64_t o = 0; o < outer; ++o) {

@@ -28,15 +28,7 @@ Kernel exact_division(const OpSite& s) {
   if (!is_integer(dtype)) return pairwise<f>(s);
   const int64_t divisors = s.out[0].size() == 0 ? 0 : s.input(1).size();
   return Kernel([plain = pairwise<f>(s), dtype, divisors](const Buffers& b) {
-    with_type(dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      if constexpr (std::is_integral_v<T>) {
-        const T* divisor = reinterpret_cast<const T*>(b.in[1]);
-        if (std::find(divisor, divisor + divisors, T{}) != divisor + divisors)
-          throw run_error(fmt::format("division by zero in `{}` of ints", f == Binary::mod ? "%" : "//"))
-              .as(codes::arithmetic);
-      }
-    });
+    check_divisors(dtype, b.in[1], divisors, f == Binary::mod ? "%" : "//");
     plain(b);
   });
 }
@@ -111,6 +103,7 @@ constexpr OpRow add_row = {.name = "add",
                            .example = "add(array([[1.0, 2.0], [3.0, 4.0]]), array([10.0, 20.0]))",
                            .params = binary_params,
                            .infer = infer_broadcast,
+                           .definition = reference::add,
                            .kernel = pairwise<Binary::add>,
                            .gradient =
                                [](GradContext& c) {
@@ -135,6 +128,7 @@ constexpr OpRow arithmetic_table[] = {
      .example = "sub(array([5.0, 7.0]), array([1.0, 2.0]))",
      .params = binary_params,
      .infer = infer_broadcast,
+     .definition = reference::sub,
      .kernel = pairwise<Binary::sub>,
      .gradient =
          [](GradContext& c) {
@@ -154,6 +148,7 @@ constexpr OpRow arithmetic_table[] = {
      .example = "mul(array([5.0, 7.0]), array([1.0, 2.0]))",
      .params = binary_params,
      .infer = infer_broadcast,
+     .definition = reference::mul,
      .kernel = pairwise<Binary::mul>,
      .gradient =
          [](GradContext& c) {
@@ -174,6 +169,7 @@ constexpr OpRow arithmetic_table[] = {
      .example = "div(array([5.0, 7.0]), array([2.0, 4.0]))",
      .params = binary_params,
      .infer = infer_broadcast,
+     .definition = reference::div,
      .kernel = pairwise<Binary::div>,
      .gradient =
          [](GradContext& c) {
@@ -195,6 +191,7 @@ constexpr OpRow arithmetic_table[] = {
      .example = "floor_div(array([7, -7]), array([2, 2]))",
      .params = binary_params,
      .infer = infer_broadcast,
+     .definition = reference::floor_div,
      .kernel = exact_division<Binary::floor_div>,
      .gradient =
          [](GradContext& c) {
@@ -213,6 +210,7 @@ constexpr OpRow arithmetic_table[] = {
      .example = "fmod(array([7.0, -7.0]), array([3.0, 3.0]))",
      .params = binary_params,
      .infer = infer_broadcast,
+     .definition = reference::fmod,
      .kernel = pairwise<Binary::fmod>,
      .gradient =
          [](GradContext& c) {
@@ -233,6 +231,7 @@ constexpr OpRow arithmetic_table[] = {
      .example = "mod(array([7.0, -7.0]), array([3.0, 3.0]))",
      .params = binary_params,
      .infer = infer_broadcast,
+     .definition = reference::mod,
      .kernel = exact_division<Binary::mod>,
      .gradient =
          [](GradContext& c) {
@@ -251,6 +250,7 @@ constexpr OpRow arithmetic_table[] = {
      .example = "pow(array([1.0, 2.0, 3.0]), 2)",
      .params = pow_params,
      .infer = infer_broadcast,
+     .definition = reference::pow,
      .kernel = pairwise<Binary::pow>,
      .gradient = pow_gradient,
      .pattern = Pattern::elementwise,
@@ -266,6 +266,7 @@ constexpr OpRow arithmetic_table[] = {
      .example = "maximum(array([1.0, 5.0]), array([3.0, 2.0]))",
      .params = list_params,
      .infer = infer_broadcast,
+     .definition = reference::maximum,
      .kernel = folded<Binary::maximum>,
      .gradient = extremum_gradient,
      .flops = folded_flops,
@@ -281,6 +282,7 @@ constexpr OpRow arithmetic_table[] = {
      .example = "minimum(array([1.0, 5.0]), array([3.0, 2.0]))",
      .params = list_params,
      .infer = infer_broadcast,
+     .definition = reference::minimum,
      .kernel = folded<Binary::minimum>,
      .gradient = extremum_gradient,
      .flops = folded_flops,
@@ -294,6 +296,7 @@ constexpr OpRow arithmetic_table[] = {
      .formula = "t1 + t2 + ...",
      .params = list_params,
      .infer = infer_broadcast,
+     .definition = reference::sum_n,
      .kernel = folded<Binary::add>,
      .gradient =
          [](GradContext& c) {
@@ -308,6 +311,18 @@ constexpr OpRow arithmetic_table[] = {
 static_assert(all_complete(arithmetic_table));
 
 }  // namespace
+
+void check_divisors(DType dtype, const std::byte* divisors, int64_t n, std::string_view op) {
+  if (!is_integer(dtype)) return;
+  with_type(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T>) {
+      const T* divisor = reinterpret_cast<const T*>(divisors);
+      if (std::find(divisor, divisor + n, T{}) != divisor + n)
+        throw run_error(fmt::format("division by zero in `{}` of ints", op)).as(codes::arithmetic);
+    }
+  });
+}
 
 std::span<const OpRow> arithmetic_rows() { return arithmetic_table; }
 

@@ -107,6 +107,7 @@ constexpr OpRow batch_norm_table[] = {
            check_channel_parameters(s, 1, 4, s.input(0).shape[1]);
            return std::vector<TensorSpec>{s.input(0)};
          },
+     .definition = reference::batch_norm_inference,
      .kernel = [](const OpSite& s) { return batch_norm_kernel(s.input(0), s.input(1).dtype, s.number("epsilon")); },
      .gradient = batch_norm_gradient,
      .flops = [](const OpSite& s) { return 4 * s.out[0].size(); },

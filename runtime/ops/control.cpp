@@ -78,7 +78,12 @@ constexpr OpRow control_table[] = {
                refuse(s, fmt::format("init_type must be zero or undef, not {}", *type));
            return std::vector<TensorSpec>{spec};
          },
-     .kernel = [](const OpSite& s) { return fill_kernel(s.out[0].dtype, 0.0, s.out[0].size()); },
+     .definition = reference::init,
+     .kernel =
+         [](const OpSite& s) {
+           const DType dtype = s.out[0].dtype;  // 0 has one pattern in both formats of float8
+           return fill_kernel(is_float8(dtype) ? DType::uint8 : dtype, 0.0, s.out[0].size());
+         },
      .flops = [](const OpSite&) { return int64_t{0}; },
      .pattern = Pattern::movement,
      .tiles = tile_fill},

@@ -150,6 +150,7 @@ constexpr OpRow conv_row = {
     .example = "conv(array([[[1.0, 2.0, 3.0, 4.0]]]), array([[[1.0, -1.0]]]))",
     .params = conv_params,
     .infer = infer_conv,
+    .definition = reference::conv,
     .kernel = [](const OpSite& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c); },
     .gradient = conv_gradient,
     .flops = [](const OpSite& s) { return conv_flops(resolve_conv(s).c); },
@@ -169,6 +170,7 @@ constexpr OpRow transpose_row = {
     .example = "conv_transpose(array([[[1.0, 2.0, 3.0]]]), array([[[1.0, -1.0]]]), stride = 2)",
     .params = transpose_params,
     .infer = [](const OpSite& s) { return data_spec(s, resolve_transpose(s)); },
+    .definition = reference::conv_transpose,
     .kernel = [](const OpSite& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_transpose(s).c); },
     .gradient = transpose_gradient,
     .flops = [](const OpSite& s) { return conv_flops(resolve_transpose(s).c); },
@@ -208,6 +210,7 @@ constexpr OpRow convolution_table[] = {
      .doc = "The gradient of a convolution for its data.",
      .params = data_grad_params,
      .infer = [](const OpSite& s) { return data_spec(s, resolve_data_grad(s)); },
+     .definition = reference::conv_data_grad,
      .kernel = [](const OpSite& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_data_grad(s).c); },
      .gradient =
          [](GradContext& c) {
@@ -230,6 +233,7 @@ constexpr OpRow convolution_table[] = {
            prefixed(s, [&] { return element_count(out.shape); });
            return std::vector<TensorSpec>{out};
          },
+     .definition = reference::conv_weights_grad,
      .kernel =
          [](const OpSite& s) { return convolution_weights_grad_kernel(s.input(0).dtype, resolve_weights_grad(s).c); },
      .gradient =

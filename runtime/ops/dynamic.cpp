@@ -94,6 +94,7 @@ constexpr OpRow dynamic_update_row = {
     .example = "dynamic_update(array([1.0, 2.0, 3.0]), array([1]), array([9.0]), [0], [1])",
     .params = dynamic_update_params,
     .infer = infer_dynamic_update,
+    .definition = reference::dynamic_update,
     .kernel = dynamic_update,
     .gradient = dynamic_update_gradient,
     .pattern = Pattern::movement,
@@ -110,6 +111,7 @@ constexpr OpRow dynamic_table[] = {
      .example = "dynamic_slice(array([1.0, 2.0, 3.0]), array([1]), [0], [2])",
      .params = dynamic_slice_params,
      .infer = infer_dynamic_slice,
+     .definition = reference::dynamic_slice,
      .kernel =
          [](const OpSite& s) {
            return dynamic_slice_kernel(s.input(0), s.input(1), wrapped(s.integers("axes"), rank_of(s.input(0))),
@@ -133,6 +135,7 @@ constexpr OpRow dynamic_table[] = {
          [](const OpSite& s) {
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
+     .definition = reference::dynamic_slice_grad,
      .kernel =
          [](const OpSite& s) {
            return dynamic_slice_grad_kernel(s.input(0), s.input(1), s.integers("axes"), s.out[0].shape);

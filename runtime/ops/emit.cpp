@@ -8,6 +8,7 @@
 #include "runtime/base/subnormals.hpp"
 #include "runtime/kernels/pieces.hpp"
 #include "runtime/ops/arguments.hpp"
+#include "runtime/ops/definitions.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -94,7 +95,8 @@ std::vector<Expr> GraphEmitter::make(const OpRow& row, std::vector<Expr> operand
 Expr EagerEmitter::constant(Array value, std::string_view) { return Expr(*this, std::move(value)); }
 
 std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
-  if (!row.kernel) throw Error(fmt::format("{} works on tensors of a graph, not on arrays", row.name)).as(codes::type);
+  if (!row.definition)
+    throw Error(fmt::format("{} works on tensors of a graph, not on arrays", row.name)).as(codes::type);
 
   std::vector<Array> in(operands.size());
   for (size_t i = 0; i < operands.size(); ++i)
@@ -123,7 +125,7 @@ std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operand
   OpSite site{.row = row, .in = specs, .attrs = attrs};
   const std::vector<TensorSpec> out_specs = row.infer(site);
   site.out = out_specs;
-  const Kernel kernel = row.kernel(site);
+  const Kernel kernel = kernel_of(site);
 
   std::vector<std::byte*> changed(in.size(), nullptr);
   for (size_t i = 0; i < in.size(); ++i)

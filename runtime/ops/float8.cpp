@@ -81,6 +81,7 @@ constexpr OpRow float8_ops_table[] = {
      .example = "pow2scale_cast_to_fp8(array([0.1, 1.0, -3.3], float16), 2, float8_143)",
      .params = to_params,
      .infer = infer_to,
+     .definition = reference::pow2scale_cast_to_fp8,
      .kernel =
          [](const OpSite& s) {
            return cast_to_float8_kernel(s.out[0].dtype, s.out[0].size(), overflow_of(s.boolean("nan_on_overflow")));
@@ -96,6 +97,7 @@ constexpr OpRow float8_ops_table[] = {
      .example = "pow2scale_cast_from_fp8(pow2scale_cast_to_fp8(array([0.1, 1.0, -3.3], float16), 2, float8_143), -2)",
      .params = from_params,
      .infer = infer_from,
+     .definition = reference::pow2scale_cast_from_fp8,
      .kernel = [](const OpSite& s) { return cast_from_float8_kernel(s.input(0).dtype, s.out[0].size()); },
      .pattern = Pattern::elementwise,
      .tiles = tile_cast},
@@ -114,6 +116,7 @@ constexpr OpRow float8_ops_table[] = {
            float8_attr(s, "dtype");
            return std::vector<TensorSpec>{{{}, DType::int32, {}}};
          },
+     .definition = reference::fp8_amax_scale,
      .kernel = [](const OpSite& s) { return amax_scale_kernel(s.input(0).dtype, s.dtype("dtype"), s.input(0).size()); },
      .pattern = Pattern::reduction,
      .tiles = tile_reduction},
@@ -133,6 +136,7 @@ constexpr OpRow float8_ops_table[] = {
            check_float8_product(s);
            return infer_product(s, DType::float16);
          },
+     .definition = reference::matmul_pow2scaled,
      .kernel = [](const OpSite& s) { return matmul_float8_kernel(s.input(0), s.input(1), s.out[0]); },
      .flops = matmul_flops,
      .pattern = Pattern::product,

@@ -24,6 +24,7 @@ constexpr OpRow detach_row = {.name = "detach",
                               .example = "detach(array([1.0, 2.0]))",
                               .params = unary_params,
                               .infer = infer_same,
+                              .definition = reference::identity,
                               .kernel = copy,
                               .gradient = [](GradContext&) {},
                               .pattern = Pattern::elementwise,
@@ -56,6 +57,7 @@ constexpr OpRow identity_table[] = {
      .example = "identity(array([1.0, 2.0]))",
      .params = identity_params,
      .infer = infer_same,
+     .definition = reference::identity,
      .kernel = copy,
      .gradient =
          [](GradContext& c) {
@@ -89,6 +91,7 @@ constexpr OpRow identity_table[] = {
            }
            return std::vector<TensorSpec>{spec};
          },
+     .definition = reference::cast,
      .kernel = [](const OpSite& s) { return cast_kernel(s.input(0).dtype, s.dtype("data_type"), s.input(0).size()); },
      .gradient =
          [](GradContext& c) {

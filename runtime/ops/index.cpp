@@ -92,6 +92,7 @@ constexpr OpRow gather_row = {.name = "gather",
                               .example = "gather(array([10.0, 20.0, 30.0]), array([2, 0]))",
                               .params = gather_params,
                               .infer = infer_gather,
+                              .definition = reference::gather,
                               .kernel = gather,
                               .gradient = gather_gradient,
                               .pattern = Pattern::movement,
@@ -113,6 +114,7 @@ constexpr OpRow grouped_gather_row() {
   OpRow row = gather_row;
   row.name = "groupedgather";
   row.path = "ops.groupedgather";
+  row.definition = reference::groupedgather;
   row.doc = "A gather for each group, the leading axis of both operands.";
   row.example = "groupedgather(array([[1.0, 2.0], [3.0, 4.0]]), array([[1], [0]]), group_size = 2)";
   row.params = grouped_params;
@@ -134,6 +136,7 @@ constexpr OpRow index_table[] = {
            check_no_float8(s, 0);
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
+     .definition = reference::gather_grad,
      .kernel =
          [](const OpSite& s) {
            return scatter_add_kernel(s.out[0], s.input(1), s.integer("axis"), s.boolean("zero_OOR"),
@@ -171,6 +174,7 @@ constexpr OpRow index_table[] = {
            prefixed(s, [&] { return element_count(shape); });
            return std::vector<TensorSpec>{{shape, s.input(1).dtype, {}}};
          },
+     .definition = reference::onehot,
      .kernel =
          [](const OpSite& s) {
            return onehot_kernel(s.input(0), s.integer("num_classes"), s.input(1).dtype,
@@ -196,6 +200,7 @@ constexpr OpRow index_table[] = {
            check_no_float8(s, 0);
            return std::vector<TensorSpec>{{{2}, s.input(0).dtype, {}}};
          },
+     .definition = reference::onehot_grad,
      .kernel =
          [](const OpSite& s) {
            return onehot_grad_kernel(s.input(1), s.integer("num_classes"), s.input(0).dtype, s.integer("axis"));

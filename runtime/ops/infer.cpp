@@ -182,6 +182,11 @@ std::vector<TensorSpec> infer_bits(const OpSite& site) {
   return out;
 }
 
+std::vector<TensorSpec> infer_shift(const OpSite& site) {
+  for (size_t i = 0; i < site.in.size(); ++i) check_integers(site, i);
+  return infer_bits(site);
+}
+
 std::vector<TensorSpec> infer_logical(const OpSite& site) {
   for (size_t i = 0; i < site.in.size(); ++i)
     if (site.input(i).dtype != DType::boolean)
@@ -297,7 +302,7 @@ std::vector<TensorSpec> infer_softmax(const OpSite& site) {
 
 bool needs_one_dtype(InferFn infer) {
   return infer == infer_broadcast || infer == infer_compare || infer == infer_select || infer == infer_matmul ||
-         infer == infer_concat || infer == infer_bits;
+         infer == infer_concat || infer == infer_bits || infer == infer_shift;
 }
 
 bool needs_floats(InferFn infer) {

@@ -47,6 +47,7 @@ std::vector<TensorSpec> infer_predicate(const OpSite& site);      ///< bool, the
 std::vector<TensorSpec> infer_broadcast(const OpSite& site);      ///< operands of one numeric dtype, broadcast
 std::vector<TensorSpec> infer_compare(const OpSite& site);        ///< bool, operands of one dtype, broadcast
 std::vector<TensorSpec> infer_bits(const OpSite& site);           ///< integers or bools of one dtype, broadcast
+std::vector<TensorSpec> infer_shift(const OpSite& site);          ///< the same, integers only
 std::vector<TensorSpec> infer_logical(const OpSite& site);        ///< bool operands, broadcast
 std::vector<TensorSpec> infer_select(const OpSite& site);         ///< condition, lhs, rhs
 std::vector<TensorSpec> infer_into_first(const OpSite& site);     ///< the others broadcast to the first, one dtype

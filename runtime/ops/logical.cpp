@@ -24,55 +24,61 @@ constexpr Param where_params[] = {{"condition", ParamKind::index, no_default, "w
                                   {"lhs", ParamKind::tensor},
                                   {"rhs", ParamKind::tensor}};
 
-constexpr OpRow comparison(const RowText& text, KernelFn kernel) {
+constexpr OpRow comparison(const RowText& text, DefinitionFn definition, KernelFn kernel) {
   OpRow row = described(
-      text, binary_params, infer_compare, kernel, [](GradContext&) {}, Pattern::elementwise, tile_compare);
+      text, binary_params, infer_compare, definition, kernel, [](GradContext&) {}, Pattern::elementwise, tile_compare);
   row.inplace_ok = true;
   return row;
 }
 
-constexpr OpRow predicate(const RowText& text, KernelFn kernel) {
-  OpRow row = comparison(text, kernel);
+constexpr OpRow predicate(const RowText& text, DefinitionFn definition, KernelFn kernel) {
+  OpRow row = comparison(text, definition, kernel);
   row.params = unary_params;
   row.infer = infer_predicate;
   return row;
 }
 
 // The op behind a logical composite: bool operands only.
-constexpr OpRow gate(const RowText& text, std::span<const Param> params, KernelFn kernel) {
-  OpRow row = comparison(text, kernel);
+constexpr OpRow gate(const RowText& text, std::span<const Param> params, DefinitionFn definition, KernelFn kernel) {
+  OpRow row = comparison(text, definition, kernel);
   row.params = params;
   row.infer = infer_logical;
   return row;
 }
 
-constexpr OpRow bits(const RowText& text, KernelFn kernel) {
-  OpRow row = comparison(text, kernel);
+constexpr OpRow bits(const RowText& text, DefinitionFn definition, KernelFn kernel) {
+  OpRow row = comparison(text, definition, kernel);
   row.infer = infer_bits;
   row.gradient = nullptr;
+  return row;
+}
+
+constexpr OpRow shift(const RowText& text, DefinitionFn definition, KernelFn kernel) {
+  OpRow row = bits(text, definition, kernel);
+  row.infer = infer_shift;
   return row;
 }
 
 constexpr OpRow logical_table[] = {
     comparison({"equal", "ops.equal", "Equal", "equal_out", "Whether elements are equal.", "lhs == rhs",
                 "equal(array([1, 2]), array([1, 3]))", "Equal"},
-               pairwise<Binary::equal>),
+               reference::equal, pairwise<Binary::equal>),
     comparison({"not_equal", "ops.not_equal", "NotEqual", "not_equal_out", "Whether elements differ.", "lhs != rhs",
                 "not_equal(array([1, 2]), array([1, 3]))"},
-               pairwise<Binary::not_equal>),
+               reference::not_equal, pairwise<Binary::not_equal>),
     comparison({"less", "ops.less", "Less", "less_out", "Whether lhs is below rhs.", "lhs < rhs",
                 "less(array([1, 2]), array([2, 2]))", "Less"},
-               pairwise<Binary::less>),
+               reference::less, pairwise<Binary::less>),
     comparison({"less_equal", "ops.less_equal", "LessEqual", "less_equal_out", "Whether lhs is not above rhs.",
                 "lhs <= rhs", "less_equal(array([1, 2]), array([1, 1]))", "LessOrEqual"},
-               pairwise<Binary::less_equal>),
+               reference::less_equal, pairwise<Binary::less_equal>),
     comparison({"greater", "ops.greater", "Greater", "greater_out", "Whether lhs is above rhs.", "lhs > rhs",
                 "greater(array([1, 2]), array([1, 1]))", "Greater"},
-               pairwise<Binary::greater>),
+               reference::greater, pairwise<Binary::greater>),
     comparison(
         {"greater_equal", "ops.greater_equal", "GreaterEqual", "greater_equal_out", "Whether lhs is not below rhs.",
          "lhs >= rhs", "greater_equal(array([1, 2]), array([2, 2]))", "GreaterOrEqual"},
-        pairwise<Binary::greater_equal>),
+        reference::greater_equal, pairwise<Binary::greater_equal>),
     predicate({"isnan",
                "ops.isnan",
                "IsNaN",
@@ -81,7 +87,7 @@ constexpr OpRow logical_table[] = {
                {},
                "isnan(array([1.0, 0.0]))",
                "IsNaN"},
-              unary<Unary::isnan>),
+              reference::isnan, unary<Unary::isnan>),
     predicate({"isinf",
                "ops.isinf",
                "IsInf",
@@ -90,7 +96,7 @@ constexpr OpRow logical_table[] = {
                {},
                "isinf(array([1.0, 0.0]))",
                "IsInf"},
-              unary<Unary::isinf>),
+              reference::isinf, unary<Unary::isinf>),
     {.name = "isfinite",
      .path = "ops.isfinite",
      .doc = "Whether elements are neither infinite nor not a number.",
@@ -150,20 +156,20 @@ constexpr OpRow logical_table[] = {
 
     bits({"bitwise_and", "ops.bitwise_and", "BitwiseAnd", "bitwise_and_out", "The bits that both operands have.",
           "lhs & rhs", "bitwise_and(array([6, 5]), array([3, 4]))"},
-         pairwise<Binary::bit_and>),
+         reference::and_, pairwise<Binary::bit_and>),
     bits({"bitwise_or", "ops.bitwise_or", "BitwiseOr", "bitwise_or_out", "The bits that either operand has.",
           "lhs | rhs", "bitwise_or(array([6, 5]), array([3, 4]))"},
-         pairwise<Binary::bit_or>),
+         reference::or_, pairwise<Binary::bit_or>),
     bits({"bitwise_xor", "ops.bitwise_xor", "BitwiseXor", "bitwise_xor_out", "The bits that one of the operands has.",
           "lhs ^ rhs", "bitwise_xor(array([6, 5]), array([3, 4]))"},
-         pairwise<Binary::bit_xor>),
-    bits({"shift_left", "ops.shift_left", "ShiftLeft", "shift_left_out", "The bits moved towards higher places.",
-          "lhs << rhs", "shift_left(array([1, 3]), array([2, 1]))"},
-         pairwise<Binary::shift_left>),
-    bits({"shift_right", "ops.shift_right", "ShiftRight", "shift_right_out",
-          "The bits moved towards lower places; the sign stays.", "lhs >> rhs",
-          "shift_right(array([8, -8]), array([2, 1]))"},
-         pairwise<Binary::shift_right>),
+         reference::bitwise_xor, pairwise<Binary::bit_xor>),
+    shift({"shift_left", "ops.shift_left", "ShiftLeft", "shift_left_out", "The bits moved towards higher places.",
+           "lhs << rhs", "shift_left(array([1, 3]), array([2, 1]))"},
+          reference::shift_left, pairwise<Binary::shift_left>),
+    shift({"shift_right", "ops.shift_right", "ShiftRight", "shift_right_out",
+           "The bits moved towards lower places; the sign stays.", "lhs >> rhs",
+           "shift_right(array([8, -8]), array([2, 1]))"},
+          reference::shift_right, pairwise<Binary::shift_right>),
     {.name = "bitwise_not",
      .path = "ops.bitwise_not",
      .doc = "All bits the other way round.",
@@ -183,15 +189,19 @@ constexpr OpRow logical_table[] = {
          },
      .role = Role::composite},
 
-    gate({"and", {}, "And", "and_out", "Both operands.", {}, {}, "And"}, binary_params, pairwise<Binary::logical_and>),
-    gate({"or", {}, "Or", "or_out", "Either operand.", {}, {}, "Or"}, binary_params, pairwise<Binary::logical_or>),
-    gate({"not", {}, "Not", "not_out", "The opposite.", {}, {}, "Not"}, unary_params, unary<Unary::logical_not>),
+    gate({"and", {}, "And", "and_out", "Both operands.", {}, {}, "And"}, binary_params, reference::and_,
+         pairwise<Binary::logical_and>),
+    gate({"or", {}, "Or", "or_out", "Either operand.", {}, {}, "Or"}, binary_params, reference::or_,
+         pairwise<Binary::logical_or>),
+    gate({"not", {}, "Not", "not_out", "The opposite.", {}, {}, "Not"}, unary_params, reference::not_,
+         unary<Unary::logical_not>),
     {.name = "select",
      .schedule = "Where",
      .output = "where_out",
      .doc = "Elements of lhs where the condition holds, of rhs elsewhere.",
      .params = where_params,
      .infer = infer_select,
+     .definition = reference::select,
      .kernel =
          [](const OpSite& s) {
            return where_kernel(s.input(1).dtype, s.input(0).shape, s.input(1).shape, s.input(2).shape, s.out[0].shape);

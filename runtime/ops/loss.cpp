@@ -112,6 +112,7 @@ constexpr OpRow loss_table[] = {
      .example = "nll_loss(array([[0.1, 0.9], [0.8, 0.2]]), array([1, 0]))",
      .params = nll_params,
      .infer = [](const OpSite& s) { return std::vector<TensorSpec>{loss_spec(s, 0)}; },
+     .definition = reference::nll_loss,
      .kernel =
          [](const OpSite& s) { return nll_loss_kernel(s.input(0), s.input(1), options(s, s.boolean("log_prob"))); },
      .gradient =
@@ -140,6 +141,7 @@ constexpr OpRow loss_table[] = {
                     codes::dtype);
            return std::vector<TensorSpec>{s.input(1)};
          },
+     .definition = reference::nll_grad,
      .kernel =
          [](const OpSite& s) {
            return nll_loss_grad_kernel(s.input(1), s.input(2), options(s, s.boolean("log_prob")));
@@ -167,6 +169,7 @@ constexpr OpRow loss_table[] = {
            check_scalar_if_tensor(s, "loss_grad");
            return std::vector<TensorSpec>{loss_spec(s, 0), s.input(0)};
          },
+     .definition = reference::nll_loss_with_softmax_grad_direct,
      .kernel =
          [](const OpSite& s) {
            return nll_loss_with_softmax_grad_kernel(s.input(0), s.input(1), s.input(2).dtype, options(s, false));

@@ -68,6 +68,7 @@ constexpr OpRow matmul_table[] = {
      .example = "matmul(array([[1.0, 2.0], [3.0, 4.0]]), array([[1.0, -1.0], [2.0, 0.0]]))",
      .params = matmul_params,
      .infer = infer_matmul,
+     .definition = reference::matmul,
      .kernel = [](const OpSite& s) { return matmul_kernel(s.input(0), false, s.input(1), false, s.out[0]); },
      .gradient = matmul_gradient,
      .flops = matmul_flops,

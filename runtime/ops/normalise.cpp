@@ -66,7 +66,7 @@ std::vector<TensorSpec> infer_layer(const OpSite& s) {
 }
 
 std::vector<TensorSpec> infer_norm_grad(const OpSite& s) {
-  for (size_t i = 0; i < s.in.size(); ++i) check_no_float8(s, i);
+  for (size_t i = 0; i < s.in.size(); ++i) check_floating(s, i);
   return {s.input(1), s.input(2), s.input(2)};
 }
 
@@ -151,6 +151,7 @@ constexpr OpRow normalise_table[] = {
      .example = "softmax(array([1.0, 2.0, 3.0]), axis = -1)",
      .params = softmax_params,
      .infer = infer_softmax,
+     .definition = reference::softmax,
      .kernel = [](const OpSite& s) { return softmax_kernel(s.input(0), axis_in(s, 0)); },
      .gradient =
          [](GradContext& c) {
@@ -168,6 +169,7 @@ constexpr OpRow normalise_table[] = {
      .doc = "y (g - sum(g y)) along an axis, y being the forward output.",
      .params = softmax_grad_params,
      .infer = infer_gradient_pair,
+     .definition = reference::softmax_grad,
      .kernel = [](const OpSite& s) { return softmax_grad_kernel(s.input(1), axis_in(s, 1)); },
      .gradient = softmax_grad_gradient,
      .flops = softmax_flops,
@@ -182,6 +184,7 @@ constexpr OpRow normalise_table[] = {
      .example = "log_softmax(array([1.0, 2.0, 3.0]), axis = -1)",
      .params = softmax_params,
      .infer = infer_softmax,
+     .definition = reference::log_softmax,
      .kernel = [](const OpSite& s) { return log_softmax_kernel(s.input(0), axis_in(s, 0)); },
      .gradient =
          [](GradContext& c) {
@@ -198,6 +201,7 @@ constexpr OpRow normalise_table[] = {
      .doc = "g - e^y sum(g) along an axis, y being the forward output.",
      .params = softmax_grad_params,
      .infer = infer_gradient_pair,
+     .definition = reference::log_softmax_grad,
      .kernel = [](const OpSite& s) { return log_softmax_grad_kernel(s.input(1), axis_in(s, 1)); },
      .gradient = log_softmax_grad_gradient,
      .flops = softmax_flops,
@@ -235,6 +239,7 @@ constexpr OpRow normalise_table[] = {
      .doc = "Group normalisation with its statistics, float32 [N * groups].",
      .params = group_params,
      .infer = infer_group,
+     .definition = reference::group_normalization,
      .kernel =
          [](const OpSite& s) {
            return group_norm_kernel(s.input(0), s.input(1).dtype, s.integer("num_groups"), s.number("eps"));
@@ -249,6 +254,7 @@ constexpr OpRow normalise_table[] = {
      .doc = "The gradients of group normalisation for data, weight and bias.",
      .params = group_grad_params,
      .infer = infer_norm_grad,
+     .definition = reference::group_normalization_grad,
      .kernel =
          [](const OpSite& s) { return group_norm_grad_kernel(s.input(1), s.input(2).dtype, s.integer("num_groups")); },
      .gradient = [](GradContext& c) { norm_grad_gradient(c, c.site().integer("num_groups")); },
@@ -261,6 +267,7 @@ constexpr OpRow normalise_table[] = {
      .doc = "Layer normalisation with its statistics, float32 [rows].",
      .params = layer_params,
      .infer = infer_layer,
+     .definition = reference::layer_normalization,
      .kernel = [](const OpSite& s) { return layer_norm_kernel(s.input(0), s.input(1).dtype, s.number("eps")); },
      .gradient = [](GradContext& c) { norm_gradient(c, "layer_normalization_grad", false); },
      .flops = norm_flops,
@@ -272,6 +279,7 @@ constexpr OpRow normalise_table[] = {
      .doc = "The gradients of layer normalisation for data, weight and bias.",
      .params = layer_grad_params,
      .infer = infer_norm_grad,
+     .definition = reference::layer_normalization_grad,
      .kernel = [](const OpSite& s) { return layer_norm_grad_kernel(s.input(1), s.input(2).dtype); },
      .gradient = [](GradContext& c) { norm_grad_gradient(c, 0); },
      .flops = norm_flops,

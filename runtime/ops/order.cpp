@@ -27,6 +27,7 @@ constexpr OpRow order_table[] = {
            TensorSpec spec{s.input(0).shape, s.input(0).dtype, {}};
            return std::vector<TensorSpec>{spec, {spec.shape, DType::int32, {}}};
          },
+     .definition = reference::sort,
      .kernel = [](const OpSite& s) { return sort_kernel(s.input(0), axis_in(s), s.boolean("descending")); },
      .gradient =
          [](GradContext& c) {

@@ -4,6 +4,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/print.hpp"
 #include "runtime/kernels/shape.hpp"
+#include "runtime/ops/print_format.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -59,31 +60,6 @@ std::vector<Expr> expand_ipu_copy(Emitter& at, const Expr& t, int64_t destinatio
 
 constexpr Kernel (*copy)(const OpSite&) = [](const OpSite& s) { return copy_kernel(s.input(0)); };
 
-FloatFormat float_format(const OpSite& s) {
-  const std::string& name = s.string("float_format");
-  if (name == "auto") return FloatFormat::automatic;
-  if (name == "fixed") return FloatFormat::fixed;
-  if (name == "scientific") return FloatFormat::scientific;
-  if (name == "none") return FloatFormat::none;
-  refuse(s, fmt::format("float_format must be auto, fixed, scientific or none, not {}", name));
-}
-
-PrintFormat print_format(const OpSite& s) {
-  PrintFormat f;
-  f.title = s.string("title");
-  f.threshold = s.integer("summarise_threshold");
-  f.edge_items = s.integer("edge_items");
-  f.line_width = s.integer("max_line_width");
-  f.digits = s.integer("digits");
-  f.floats = float_format(s);
-  f.separator = s.string("separator");
-  f.open = s.string("open_bracket");
-  f.close = s.string("close_bracket");
-  if (f.threshold < 0 || f.edge_items < 0 || f.line_width < 1) refuse(s, "sizes must not be negative");
-  if (f.digits < 0 || f.digits > 100) refuse(s, fmt::format("digits must be in 0..100, got {}", f.digits));
-  return f;
-}
-
 constexpr OpRow placement_table[] = {
     {.name = "ipu_copy",
      .path = "ops.ipu_copy",
@@ -112,6 +88,7 @@ constexpr OpRow placement_table[] = {
      .doc = "A copy on the IPU of the op.",
      .params = place_params,
      .infer = infer_same,
+     .definition = reference::identity,
      .kernel = copy,
      .gradient =
          [](GradContext& c) {
@@ -130,6 +107,7 @@ constexpr OpRow placement_table[] = {
      .example = "io_tile_copy(array([1.0, 2.0]))",
      .params = unary_params,
      .infer = infer_same,
+     .definition = reference::identity,
      .kernel = copy,
      .gradient =
          [](GradContext& c) {
@@ -160,6 +138,7 @@ constexpr OpRow placement_table[] = {
            print_format(s);
            return infer_same(s);
          },
+     .definition = reference::print,
      .kernel = [](const OpSite& s) { return print_kernel(s.input(0), print_format(s), s.boolean("print_self")); },
      .gradient =
          [](GradContext& c) {

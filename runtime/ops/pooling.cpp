@@ -50,25 +50,6 @@ constexpr Param average_grad_params[] = {
     g_param,        {"shape", ParamKind::shape}, kernel_param,   stride_param, padding_param, out_pads_param,
     dilation_param, in_dilations_param,          auto_pad_param, ceil_param,   count_param};
 
-// The pool over data of this shape.
-Pool resolve_pool(const OpSite& s, const Shape& data) {
-  const Shape spatial(data.begin() + 2, data.end());
-  const size_t rank = spatial.size();
-  const auto axes = sliding_windows(s, spatial, per_axis(s, "kernel_size", rank, 1, 1),
-                                    {.in_dilation = "in_dilations", .pad_type = "auto_pad", .ceil_mode = "ceil_mode"});
-  Pool p{.planes = data[0] * data[1], .axes = window_axes(axes)};
-  const Ints pads = paddings(s, "out_pads", rank);
-  const bool average = s.row.name.starts_with("average");
-  p.count_padding = average && s.boolean("count_include_pad");
-  const Ints padding = s.string("auto_pad") == "not_set" ? paddings(s, "padding", rank) : resolved_padding(axes);
-  for (size_t i = 0; i < rank; ++i) {
-    p.behind[3 - rank + i] = padding[rank + i];
-    p.out_before[3 - rank + i] = pads[i];
-    p.out_behind[3 - rank + i] = pads[rank + i];
-  }
-  return p;
-}
-
 TensorSpec pooled_spec(const OpSite& s, const Shape& data, DType dtype) {
   const Pool p = resolve_pool(s, data);
   TensorSpec out{{data[0], data[1]}, dtype, {}};
@@ -158,6 +139,7 @@ constexpr OpRow pooling_table[] = {
            check_storage_order(s);
            return infer_pool(s);
          },
+     .definition = reference::max_pool,
      .kernel = [](const OpSite& s) { return max_pool_kernel(s.input(0).dtype, resolve_pool(s, s.input(0).shape)); },
      .gradient =
          [](GradContext& c) {
@@ -172,6 +154,7 @@ constexpr OpRow pooling_table[] = {
      .doc = "g added to where the windows of x have their first maxima.",
      .params = max_grad_params,
      .infer = infer_max_grad,
+     .definition = reference::max_pool_grad,
      .kernel =
          [](const OpSite& s) { return max_pool_grad_kernel(s.input(0).dtype, resolve_pool(s, s.input(1).shape)); },
      .gradient =
@@ -187,6 +170,7 @@ constexpr OpRow pooling_table[] = {
      .doc = "The elements of g where the windows of x have their first maxima.",
      .params = max_grad_params,
      .infer = infer_pick,
+     .definition = reference::max_pool_pick,
      .kernel =
          [](const OpSite& s) { return max_pool_pick_kernel(s.input(0).dtype, resolve_pool(s, s.input(1).shape)); },
      .gradient =
@@ -205,6 +189,7 @@ constexpr OpRow pooling_table[] = {
      .example = "average_pool(array([[[1.0, 3.0, 2.0, 4.0]]]), 2, stride = 2)",
      .params = average_params,
      .infer = infer_pool,
+     .definition = reference::average_pool,
      .kernel = [](const OpSite& s) { return average_pool_kernel(s.input(0).dtype, resolve_pool(s, s.input(0).shape)); },
      .gradient =
          [](GradContext& c) {
@@ -219,6 +204,7 @@ constexpr OpRow pooling_table[] = {
      .doc = "g shared among the elements of each window.",
      .params = average_grad_params,
      .infer = infer_average_grad,
+     .definition = reference::average_pool_grad,
      .kernel =
          [](const OpSite& s) {
            return average_pool_grad_kernel(s.input(0).dtype, resolve_pool(s, s.integers("shape")));

@@ -66,6 +66,7 @@ constexpr OpRow dropout_row = {
     .example = "dropout(array([1.0, 2.0, 3.0]), array([1, 2], uint32), 0.5)",
     .params = dropout_params,
     .infer = [](const OpSite& s) { return dropped(s, s.number("p")); },
+    .definition = reference::dropout,
     .kernel = [](const OpSite& s) { return dropout_kernel(s.input(0), s.number("p")); },
     .gradient =
         [](GradContext& c) {
@@ -94,6 +95,7 @@ constexpr OpRow shaped_row = {
                    codes::shape);
           return dropped(s, s.number("ratio"));
         },
+    .definition = reference::shaped_dropout,
     .kernel = [](const OpSite& s) { return shaped_dropout_kernel(s.input(0), s.integers("shape"), s.number("ratio")); },
     .gradient =
         [](GradContext& c) {
@@ -126,6 +128,7 @@ constexpr OpRow random_table[] = {
      .example = "random_uniform(array([1, 2], uint32), [3])",
      .params = uniform_params,
      .infer = infer_random,
+     .definition = reference::random_uniform,
      .kernel = [](const OpSite& s) { return random_uniform_kernel(s.out[0], s.number("low"), s.number("high")); },
      .pattern = Pattern::other,
      .tiles = tile_random},
@@ -137,6 +140,7 @@ constexpr OpRow random_table[] = {
      .example = "random_normal(array([1, 2], uint32), [3])",
      .params = normal_params,
      .infer = infer_random,
+     .definition = reference::random_normal,
      .kernel = [](const OpSite& s) { return random_normal_kernel(s.out[0], s.number("mean"), s.number("std")); },
      .pattern = Pattern::other,
      .tiles = tile_random},
@@ -156,6 +160,7 @@ constexpr OpRow random_table[] = {
              refuse(s, "the modifier must be a uint32 scalar", codes::shape);
            return std::vector<TensorSpec>{s.input(0)};
          },
+     .definition = reference::modify_random_seed,
      .kernel = [](const OpSite&) { return modify_seed_kernel(); },
      .pattern = Pattern::other,
      .tiles = tile_fill},

@@ -171,8 +171,8 @@ std::vector<TensorSpec> infer_topk(const OpSite& s) {
   return {spec, {spec.shape, DType::int32, {}}};
 }
 
-constexpr OpRow reduce(const RowText& text, InferFn infer, KernelFn kernel, GradFn gradient) {
-  OpRow row = described(text, reduce_params, infer, kernel, gradient, Pattern::reduction, tile_reduction);
+constexpr OpRow reduce(const RowText& text, InferFn infer, DefinitionFn definition, KernelFn kernel, GradFn gradient) {
+  OpRow row = described(text, reduce_params, infer, definition, kernel, gradient, Pattern::reduction, tile_reduction);
   row.flops = input_flops;
   row.method = true;
   return row;
@@ -181,13 +181,13 @@ constexpr OpRow reduce(const RowText& text, InferFn infer, KernelFn kernel, Grad
 constexpr OpRow reduce_table[] = {
     reduce({"sum", "ops.sum", "ReduceSum", "sum_out", "The sum over axes.", "sum t",
             "sum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSum"},
-           infer_reduce, reduction<Reduction::sum>,
+           infer_reduce, reference::sum, reduction<Reduction::sum>,
            [](GradContext& c) {
              if (c.wants(0)) c.set(0, full(c, c.dy()));
            }),
     reduce({"mean", "ops.mean", "ReduceMean", "mean_out", "The mean over axes.", "sum t / n",
             "mean(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMean"},
-           infer_reduce_float, reduction<Reduction::mean>,
+           infer_reduce_float, reference::mean, reduction<Reduction::mean>,
            [](GradContext& c) {
              if (!c.wants(0)) return;
              const int64_t n = c.in_spec(0).size() / std::max<int64_t>(1, c.out_spec().size());
@@ -196,23 +196,23 @@ constexpr OpRow reduce_table[] = {
     reduce({"max", "ops.max", "ReduceMax", "max_out",
             "The largest element over axes. Tied elements share the gradient equally.", "max t",
             "max(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMax"},
-           infer_nonempty_reduce, reduction<Reduction::max>, extremum_gradient),
+           infer_nonempty_reduce, reference::max, reduction<Reduction::max>, extremum_gradient),
     reduce({"min", "ops.min", "ReduceMin", "min_out",
             "The smallest element over axes. Tied elements share the gradient equally.", "min t",
             "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMin"},
-           infer_nonempty_reduce, reduction<Reduction::min>, extremum_gradient),
+           infer_nonempty_reduce, reference::min, reduction<Reduction::min>, extremum_gradient),
     reduce({"prod", "ops.prod", "ReduceProd", "prod_out", "The product over axes.", "product t",
             "prod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceProd"},
-           infer_reduce, reduction<Reduction::prod>, prod_gradient),
+           infer_reduce, reference::prod, reduction<Reduction::prod>, prod_gradient),
     reduce({"l1", "ops.l1", "ReduceL1", "l1_out", "The sum of absolute values over axes.", "sum |t|",
             "l1(array([[1.0, -2.0], [3.0, 4.0]]), axis = 0)", "ReduceL1"},
-           infer_reduce, reduction<Reduction::l1>,
+           infer_reduce, reference::l1, reduction<Reduction::l1>,
            [](GradContext& c) {
              if (c.wants(0)) c.set(0, c.emitter().one("sign", {c.in(0)}) * spread(c, c.dy()));
            }),
     reduce({"l2", "ops.l2", "ReduceL2", "l2_out", "The Euclidean norm over axes.", "sqrt(sum t^2)",
             "l2(array([[3.0, 1.0], [4.0, 1.0]]), axis = 0)", "ReduceL2"},
-           infer_reduce_float, reduction<Reduction::l2>,
+           infer_reduce_float, reference::l2, reduction<Reduction::l2>,
            [](GradContext& c) {
              if (!c.wants(0)) return;
              // At the origin, where the norm has a corner, the gradient is 0.
@@ -221,20 +221,20 @@ constexpr OpRow reduce_table[] = {
            }),
     reduce({"sumsquare", "ops.sumsquare", "ReduceSumSquare", "sumsquare_out", "The sum of squares over axes.",
             "sum t^2", "sumsquare(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSumSquare"},
-           infer_reduce, reduction<Reduction::sumsquare>,
+           infer_reduce, reference::sumsquare, reduction<Reduction::sumsquare>,
            [](GradContext& c) {
              if (c.wants(0)) c.set(0, c.in(0) * spread(c, c.dy() * 2.0));
            }),
     reduce({"logsum", "ops.logsum", "ReduceLogSum", "logsum_out", "The logarithm of the sum over axes.", "ln sum t",
             "logsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSum"},
-           infer_reduce_float, reduction<Reduction::logsum>,
+           infer_reduce_float, reference::logsum, reduction<Reduction::logsum>,
            [](GradContext& c) {
              if (c.wants(0)) c.set(0, full(c, c.dy() / c.emitter().one("exp", {c.out()})));
            }),
     reduce({"logsumexp", "ops.logsumexp", "ReduceLogSumExp", "logsumexp_out",
             "The logarithm of the sum of exponentials over axes, without overflow.", "ln sum e^t",
             "logsumexp(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSumExp"},
-           infer_reduce_float, reduction<Reduction::logsumexp>,
+           infer_reduce_float, reference::logsumexp, reduction<Reduction::logsumexp>,
            [](GradContext& c) {
              if (c.wants(0)) c.set(0, c.emitter().one("exp", {c.in(0) - spread(c, c.out())}) * spread(c, c.dy()));
            }),
@@ -255,6 +255,7 @@ constexpr OpRow reduce_table[] = {
      .doc = "The lower median and its index among the reduced elements.",
      .params = reduce_params,
      .infer = infer_median,
+     .definition = reference::median_indices,
      .kernel = [](const OpSite& s) { return median_kernel(s.input(0), axes_of(s, "axis", rank_of(s.input(0)))); },
      .gradient = median_gradient,
      .flops = input_flops,
@@ -268,6 +269,7 @@ constexpr OpRow reduce_table[] = {
      .example = "argmax(array([[1.0, 5.0, 2.0], [7.0, 0.0, 7.0]]), axis = -1)",
      .params = arg_params,
      .infer = infer_arg,
+     .definition = reference::argmax,
      .kernel = [](const OpSite& s) { return arg_kernel(true, s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
      .flops = input_flops,
      .pattern = Pattern::reduction,
@@ -282,6 +284,7 @@ constexpr OpRow reduce_table[] = {
      .example = "argmin(array([[1.0, 5.0, 2.0], [7.0, 0.0, 7.0]]), axis = -1)",
      .params = arg_params,
      .infer = infer_arg,
+     .definition = reference::argmin,
      .kernel = [](const OpSite& s) { return arg_kernel(false, s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
      .flops = input_flops,
      .pattern = Pattern::reduction,
@@ -296,6 +299,7 @@ constexpr OpRow reduce_table[] = {
      .example = "cumsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)",
      .params = cumsum_params,
      .infer = infer_cumsum,
+     .definition = reference::cumsum,
      .kernel = running_sum<false>,
      .gradient = [](GradContext& c) { running_sum_gradient(c, "cumsum_grad"); },
      .pattern = Pattern::other,
@@ -307,6 +311,7 @@ constexpr OpRow reduce_table[] = {
      .doc = "The gradient of cumsum: the running sum the other way.",
      .params = cumsum_params,
      .infer = infer_cumsum,
+     .definition = reference::cumsum_grad,
      .kernel = running_sum<true>,
      .gradient = [](GradContext& c) { running_sum_gradient(c, "cumsum"); },
      .pattern = Pattern::other,
@@ -319,6 +324,7 @@ constexpr OpRow reduce_table[] = {
      .example = "topk(array([3.0, 1.0, 2.0]), 2, axis = 0)",
      .params = topk_params,
      .infer = infer_topk,
+     .definition = reference::topk,
      .kernel =
          [](const OpSite& s) {
            return topk_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0))), s.integer("k"),
@@ -344,6 +350,7 @@ constexpr OpRow reduce_table[] = {
              if (!(levels[i - 1] < levels[i])) refuse(s, "the levels must increase");
            return std::vector<TensorSpec>{{{static_cast<int64_t>(levels.size()) + 1}, DType::uint32, {}}};
          },
+     .definition = reference::histogram,
      .kernel =
          [](const OpSite& s) {
            return histogram_kernel(s.input(0), std::get<std::vector<double>>(s.attr("levels")),
@@ -365,6 +372,7 @@ constexpr OpRow reduce_table[] = {
            check_floating(s, 0);
            return std::vector<TensorSpec>{{{}, DType::float32, {}}};
          },
+     .definition = reference::lamb_square,
      .kernel = [](const OpSite& s) { return lamb_square_kernel(s.input(0)); },
      .flops = input_flops,
      .pattern = Pattern::reduction,

@@ -125,6 +125,7 @@ constexpr OpRow resample_table[] = {
            check_floating(s, 0);
            return std::vector<TensorSpec>{resampled_spec(s, s.input(0).shape, s.input(0).dtype)};
          },
+     .definition = reference::interpolate,
      .kernel =
          [](const OpSite& s) {
            return interpolate_kernel(s.input(0).dtype, s.input(0).shape, resolve_axes(s, s.input(0).shape));
@@ -153,6 +154,7 @@ constexpr OpRow resample_table[] = {
            check_shape(s, 0, resampled_spec(s, s.integers("shape"), s.input(0).dtype).shape);
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
+     .definition = reference::interpolate_grad,
      .kernel =
          [](const OpSite& s) {
            return interpolate_grad_kernel(s.input(0).dtype, s.integers("shape"), resolve_axes(s, s.integers("shape")));
@@ -184,6 +186,7 @@ constexpr OpRow resample_table[] = {
            prefixed(s, [&] { return element_count(shape); });
            return std::vector<TensorSpec>{{shape, s.input(0).dtype, {}}};
          },
+     .definition = reference::roi_align,
      .kernel =
          [](const OpSite& s) {
            return roi_align_kernel(s.input(0).dtype, resolve_roi(s, s.input(0).shape, s.input(0).dtype));
@@ -212,6 +215,7 @@ constexpr OpRow resample_table[] = {
            check_shape(s, 0, {r.rois, r.channels, r.out[0], r.out[1]});
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
+     .definition = reference::roi_align_grad,
      .kernel =
          [](const OpSite& s) {
            return roi_align_grad_kernel(s.input(0).dtype, resolve_roi(s, s.integers("shape"), s.input(0).dtype));

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "runtime/graph/op.hpp"
+#include "runtime/ops/definitions.hpp"
 #include "runtime/ops/emit.hpp"
 #include "runtime/ops/infer.hpp"
 
@@ -19,8 +20,8 @@ struct RowText {
 };
 
 /// A row of one kernel with these texts, on the parameters given.
-constexpr OpRow described(const RowText& text, std::span<const Param> params, InferFn infer, KernelFn kernel,
-                          GradFn gradient, Pattern pattern, TileMap tiles) {
+constexpr OpRow described(const RowText& text, std::span<const Param> params, InferFn infer, DefinitionFn definition,
+                          KernelFn kernel, GradFn gradient, Pattern pattern, TileMap tiles) {
   OpRow row{};
   row.name = text.name;
   row.path = text.path;
@@ -32,6 +33,7 @@ constexpr OpRow described(const RowText& text, std::span<const Param> params, In
   row.onnx = text.onnx;
   row.params = params;
   row.infer = infer;
+  row.definition = definition;
   row.kernel = kernel;
   row.gradient = gradient;
   row.pattern = pattern;
@@ -104,10 +106,11 @@ constexpr bool is_control(Role role) { return role != Role::compute && role != R
 constexpr bool is_complete(const OpRow& row) {
   if (row.name.empty() || row.doc.empty()) return false;
   if (row.role == Role::composite)
-    return row.schedule.empty() && row.expand && !row.kernel && !row.path.empty() && !row.example.empty();
+    return row.schedule.empty() && row.expand && !row.kernel && !row.definition && !row.path.empty() &&
+           !row.example.empty();
   if (row.schedule.empty() || row.expand || row.tiles.family == TileFamily::unset) return false;
-  if (is_control(row.role)) return !row.kernel;
-  if (!row.infer || !row.kernel || row.output.empty()) return false;
+  if (is_control(row.role)) return !row.kernel && !row.definition;
+  if (!row.infer || !row.definition || row.output.empty()) return false;
   if (row.alias >= 0 && row.inplace_ok) return false;
   if (row.modifies && row.gradient) return false;
   // The underscore promises the operand's memory: a result of its own would be silently another tensor.

@@ -166,6 +166,7 @@ constexpr OpRow take_along_row = {.name = "take_along",
                                         check_along(s, axis_of(s, "axis", rank_of(s.input(0))));
                                         return std::vector<TensorSpec>{{s.input(1).shape, s.input(0).dtype, {}}};
                                       },
+                                  .definition = reference::take_along,
                                   .kernel =
                                       [](const OpSite& s) {
                                         return take_along_kernel(s.input(0), s.input(1),
@@ -196,6 +197,7 @@ constexpr OpRow scatter_table[] = {
      .example = "scatter(zeros([3]), array([2, 0]), array([5.0, 6.0]))",
      .params = scatter_params,
      .infer = infer_scatter,
+     .definition = reference::scatter,
      .kernel =
          [](const OpSite& s) {
            return scatter_kernel(s.input(0), s.input(1), axis_of(s, "axis", rank_of(s.input(0))));
@@ -216,6 +218,7 @@ constexpr OpRow scatter_table[] = {
      .doc = "t with zeros at the indices.",
      .params = along_params,
      .infer = infer_scatter,
+     .definition = reference::scatter_zero,
      .kernel =
          [](const OpSite& s) {
            return scatter_zero_kernel(s.input(0), s.input(1), axis_of(s, "axis", rank_of(s.input(0))));
@@ -238,6 +241,7 @@ constexpr OpRow scatter_table[] = {
      .example = "scatter_reduce(array([1.0, 2.0, 3.0]), array([1, 0, 1]), \"sum\", axis_size = 3)",
      .params = scatter_reduce_params,
      .infer = infer_scatter_reduce,
+     .definition = reference::scatter_reduce,
      .kernel = scatter_reduce,
      .gradient = scatter_reduce_gradient,
      .flops = [](const OpSite& s) { return s.input(0).size(); },
@@ -251,6 +255,7 @@ constexpr OpRow scatter_table[] = {
          [](const OpSite& s) {
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
+     .definition = reference::scatter_reduce_grad,
      .kernel =
          [](const OpSite& s) {
            const int64_t axis = s.integer("axis");

@@ -108,6 +108,7 @@ constexpr OpRow reshape_row = {.name = "reshape",
                                .example = "reshape(array([[1.0, 2.0], [3.0, 4.0]]), [-1])",
                                .params = reshape_params,
                                .infer = infer_reshape,
+                               .definition = reference::identity,
                                .kernel = copy_first,
                                .gradient = reshape_gradient,
                                .pattern = Pattern::movement,
@@ -126,6 +127,7 @@ constexpr OpRow transpose_row = {
     .example = "transpose(array([[1.0, 2.0], [3.0, 4.0]]))",
     .params = transpose_params,
     .infer = infer_transpose,
+    .definition = reference::transpose,
     .kernel = [](const OpSite& s) { return transpose_kernel(s.input(0), permutation_of(s)); },
     .gradient = transpose_gradient,
     .layout = [](const OpSite& s, const Layout& at) { return std::vector<Layout>{permuted(at, permutation_of(s))}; },
@@ -261,6 +263,7 @@ constexpr OpRow shape_table[] = {
            check_broadcastable(s, 0, shape);
            return std::vector<TensorSpec>{{shape, s.input(0).dtype, {}}};
          },
+     .definition = reference::broadcast_to,
      .kernel = [](const OpSite& s) { return broadcast_to_kernel(s.input(0).dtype, s.input(0).shape, s.out[0].shape); },
      .gradient =
          [](GradContext& c) {

@@ -183,6 +183,7 @@ constexpr OpRow slice_window_row = {.name = "slice_window",
                                     .doc = "A start, a step and a size for each axis.",
                                     .params = window_params,
                                     .infer = infer_window,
+                                    .definition = reference::slice_window,
                                     .kernel =
                                         [](const OpSite& s) {
                                           return slice_kernel(s.input(0), s.integers("starts"), s.integers("steps"),
@@ -214,6 +215,7 @@ constexpr OpRow subsample_row = {.name = "subsample",
                                  .example = "subsample(array([1.0, 2.0, 3.0, 4.0]), [2])",
                                  .params = subsample_params,
                                  .infer = infer_subsample,
+                                 .definition = reference::subsample,
                                  .kernel =
                                      [](const OpSite& s) {
                                        return slice_kernel(s.input(0), Ints(s.input(0).shape.size(), 0),
@@ -268,6 +270,7 @@ constexpr OpRow slice_table[] = {
      .doc = "Zeros of shape `sizes` with t at the places that a slice took.",
      .params = window_params,
      .infer = infer_window,
+     .definition = reference::slice_grad,
      .kernel =
          [](const OpSite& s) {
            return slice_grad_kernel(s.input(0), s.integers("starts"), s.integers("steps"), s.out[0].shape);
@@ -310,6 +313,7 @@ constexpr OpRow slice_table[] = {
      .example = "pad(array([1.0, 2.0]), [1, 2])",
      .params = pad_params,
      .infer = infer_pad,
+     .definition = reference::pad,
      .kernel =
          [](const OpSite& s) {
            const Ints padding = s.integers("padding"), before = before_of(s);
@@ -340,6 +344,7 @@ constexpr OpRow slice_table[] = {
            axes_of(s, "axes", rank_of(s.input(0)));
            return infer_same(s);
          },
+     .definition = reference::flip,
      .kernel = [](const OpSite& s) { return flip_kernel(s.input(0), axes_of(s, "axes", rank_of(s.input(0)))); },
      .gradient =
          [](GradContext& c) {
@@ -359,6 +364,7 @@ constexpr OpRow slice_table[] = {
            axis_of(s, "axis", rank_of(s.input(0)));
            return infer_same(s);
          },
+     .definition = reference::roll,
      .kernel =
          [](const OpSite& s) {
            return roll_kernel(s.input(0), s.integer("shift"), axis_of(s, "axis", rank_of(s.input(0))));

@@ -93,7 +93,8 @@ Kernel accumulate(const OpSite& s) {
 }
 
 constexpr OpRow accumulator(std::string_view name, std::string_view path, std::string_view doc,
-                            std::string_view formula, std::span<const Param> params, KernelFn kernel) {
+                            std::string_view formula, std::span<const Param> params, DefinitionFn definition,
+                            KernelFn kernel) {
   OpRow row{};
   row.name = name;
   row.path = path;
@@ -103,6 +104,7 @@ constexpr OpRow accumulator(std::string_view name, std::string_view path, std::s
   row.formula = formula;
   row.params = params;
   row.infer = infer_accumulate;
+  row.definition = definition;
   row.kernel = kernel;
   row.flops = [](const OpSite& s) { return 3 * s.out[0].size(); };
   row.pattern = Pattern::elementwise;
@@ -113,8 +115,8 @@ constexpr OpRow accumulator(std::string_view name, std::string_view path, std::s
 }
 
 constexpr OpRow scaler(std::string_view name, std::string_view path, std::string_view doc, std::string_view formula,
-                       std::span<const Param> params, InferFn infer, KernelFn kernel) {
-  OpRow row = accumulator(name, path, doc, formula, params, kernel);
+                       std::span<const Param> params, InferFn infer, DefinitionFn definition, KernelFn kernel) {
+  OpRow row = accumulator(name, path, doc, formula, params, definition, kernel);
   row.schedule = "AccumulatorScale";
   row.output = "accumulator_scale_out";
   row.infer = infer;
@@ -160,6 +162,7 @@ constexpr OpRow scaled_add_row = {
     .example = "scaled_add(array([1.0, 2.0]), array([10.0, 20.0]), b = 0.5)",
     .params = scaled_params,
     .infer = infer_scaled_add,
+    .definition = reference::scaled_add,
     .kernel =
         [](const OpSite& s) {
           return scaled_add_kernel(s.input(0), s.input(1), factor(s, "a", 1.0), factor(s, "b", 1.0));
@@ -226,18 +229,18 @@ constexpr OpRow update_table[] = {
     scaled_add_row,
     in_place_form(scaled_add_row, {"scaled_add_", "ops.scaled_add_", "ScaledAddLhsInplace", "scaled_add__{0}"}),
     accumulator("accumulate_", "ops.var_updates.accumulate_", "Adds to an accumulator, in its dtype.", "t + f X",
-                accumulate_params, accumulate<Accumulate::add_scaled>),
+                accumulate_params, reference::accumulate_, accumulate<Accumulate::add_scaled>),
     accumulator("accumulate_square_", "ops.var_updates.accumulate_square_", "Adds squares to an accumulator.",
-                "t + f X^2", square_params, accumulate<Accumulate::add_square>),
+                "t + f X^2", square_params, reference::accumulate_square_, accumulate<Accumulate::add_square>),
     accumulator("accumulate_mean_", "ops.var_updates.accumulate_mean_",
                 "A running mean: `step` values were averaged before.", "t step / (step + 1) + X / (step + 1)",
-                mean_params, accumulate<Accumulate::mean>),
+                mean_params, reference::accumulate_mean_, accumulate<Accumulate::mean>),
     accumulator("accumulate_moving_average_", "ops.var_updates.accumulate_moving_average_",
                 "An exponential moving average.", "f t + (1 - f) X", average_params,
-                accumulate<Accumulate::moving_average>),
+                reference::accumulate_moving_average_, accumulate<Accumulate::moving_average>),
     accumulator("accumulate_moving_average_square_", "ops.var_updates.accumulate_moving_average_square_",
                 "An exponential moving average of squares.", "f t + (1 - f) X^2", average_params,
-                accumulate<Accumulate::moving_average_square>),
+                reference::accumulate_moving_average_square_, accumulate<Accumulate::moving_average_square>),
     scaler(
         "accumulator_scale_", "ops.var_updates.accumulator_scale_", "Scales an accumulator.", "f t", scale_params,
         [](const OpSite& s) {
@@ -245,9 +248,11 @@ constexpr OpRow update_table[] = {
           check_factor(s, "f");
           return infer_same(s);
         },
+        reference::accumulator_scale_,
         [](const OpSite& s) { return accumulator_scale_kernel(s.input(0), factor(s, "f", 1.0)); }),
     scaler("accumulator_zero_", "ops.var_updates.accumulator_zero_", "Sets an accumulator to 0.", "0", unary_params,
-           infer_same_float, [](const OpSite& s) { return accumulator_scale_kernel(s.input(0), Scalar::of(0.0)); }),
+           infer_same_float, reference::accumulator_zero_,
+           [](const OpSite& s) { return accumulator_scale_kernel(s.input(0), Scalar::of(0.0)); }),
     {.name = "sparse_accumulate_",
      .path = "ops.var_updates.sparse_accumulate_",
      .schedule = "PopartSparseAccumulate",
@@ -269,6 +274,7 @@ constexpr OpRow update_table[] = {
            check_shape(s, 1, slices);
            return std::vector<TensorSpec>{t};
          },
+     .definition = reference::sparse_accumulate_,
      .kernel =
          [](const OpSite& s) {
            return sparse_accumulate_kernel(s.input(0), s.input(1), s.input(2),
@@ -292,6 +298,7 @@ constexpr OpRow update_table[] = {
            check_shape(s, 1, s.input(0).shape);
            return infer_same(s);
          },
+     .definition = reference::copy_var_update_,
      .kernel = [](const OpSite& s) { return copy_var_update_kernel(s.input(0)); },
      .pattern = Pattern::movement,
      .modifies = 1,
@@ -330,6 +337,7 @@ constexpr OpRow update_table[] = {
      .doc = "The op of adam_updater, lamb_updater and adamax_updater.",
      .params = updater_params,
      .infer = infer_updater,
+     .definition = reference::adam_update,
      .kernel = updater,
      .flops = [](const OpSite& s) { return 8 * s.out[0].size(); },
      .pattern = Pattern::elementwise,
@@ -351,6 +359,7 @@ constexpr OpRow update_table[] = {
            for (std::string_view param : {"learning_rate", "max_weight_norm"}) check_factor(s, param);
            return infer_same(s);
          },
+     .definition = reference::adam_var_update,
      .kernel =
          [](const OpSite& s) {
            return adam_var_update_kernel(s.input(0), s.input(1), s.input(2).dtype, s.input(3).dtype,

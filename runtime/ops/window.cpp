@@ -117,4 +117,23 @@ std::vector<int64_t> resolved_padding(const std::vector<WindowAxis>& axes) {
   return padding;
 }
 
+Pool resolve_pool(const OpSite& s, const Shape& data) {
+  const Shape spatial(data.begin() + 2, data.end());
+  const size_t rank = spatial.size();
+  const auto axes = sliding_windows(s, spatial, per_axis(s, "kernel_size", rank, 1, 1),
+                                    {.in_dilation = "in_dilations", .pad_type = "auto_pad", .ceil_mode = "ceil_mode"});
+  Pool p{.planes = data[0] * data[1], .axes = window_axes(axes)};
+  const std::vector<int64_t> pads = paddings(s, "out_pads", rank);
+  const bool average = s.row.name.starts_with("average");
+  p.count_padding = average && s.boolean("count_include_pad");
+  const std::vector<int64_t> padding =
+      s.string("auto_pad") == "not_set" ? paddings(s, "padding", rank) : resolved_padding(axes);
+  for (size_t i = 0; i < rank; ++i) {
+    p.behind[3 - rank + i] = padding[rank + i];
+    p.out_before[3 - rank + i] = pads[i];
+    p.out_behind[3 - rank + i] = pads[rank + i];
+  }
+  return p;
+}
+
 }  // namespace pxl

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/graph/op.hpp"
+#include "runtime/kernels/pooling.hpp"
 #include "runtime/kernels/window.hpp"
 
 namespace pxl {
@@ -30,5 +31,8 @@ WindowAxes window_axes(const std::vector<WindowAxis>& axes);
 /// Padding of the resolved windows: begins, then ends (the ends that make the windows fit exactly, where more is
 /// given).
 std::vector<int64_t> resolved_padding(const std::vector<WindowAxis>& axes);
+
+/// The windows of max_pool, average_pool and their gradients over data of this shape.
+Pool resolve_pool(const OpSite& s, const Shape& data);
 
 }  // namespace pxl

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "runtime/ops/definitions.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
@@ -113,7 +114,7 @@ void lower_call(Node& node, const Op& op) {
 
 Kernel make_kernel(const Op& op) {
   const SiteStorage storage(op);
-  return op.row->kernel(storage.site);
+  return kernel_of(storage.site);
 }
 
 Node lower(const Op& op, std::vector<const Plan*> callees) {

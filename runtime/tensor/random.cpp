@@ -25,6 +25,11 @@ std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<uint32_
   return c;
 }
 
+std::array<uint32_t, 4> random_words(std::array<uint32_t, 2> key, RandomStream stream, uint64_t block) {
+  return philox4x32(
+      {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), static_cast<uint32_t>(stream), 0}, key);
+}
+
 void Random::reseed(uint64_t seed) {
   key_ = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
   counter_ = 0;

@@ -12,6 +12,11 @@ namespace pxl {
 /// Four 32-bit outputs for one 128-bit counter under a 64-bit key.
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
+/// Uses of one seed, kept apart by a tag in the counter.
+enum class RandomStream : uint32_t { uniform = 1, normal = 2, mask = 3, seed = 4 };
+/// The four words of a block of a stream: element i of a random op has word i % 4 of block i / 4.
+std::array<uint32_t, 4> random_words(std::array<uint32_t, 2> key, RandomStream stream, uint64_t block);
+
 /// The host's generator: draws of `normal(...)`, `uniform(...)`, shuffles. One 64-bit seed fixes every draw.
 class Random {
  public:

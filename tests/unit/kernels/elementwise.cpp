@@ -10,7 +10,7 @@ using namespace pxl::test;
 namespace {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-double gelu(double x) { return x * sigmoid(2 * 0.7978845608 * (x + 0.044715 * x * x * x)); }
+double gelu(double x) { return x * sigmoid(2 * 0.7978845608028654 * (x + 0.044715 * x * x * x)); }
 double gelu_erf(double x) { return x * 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 struct Case {

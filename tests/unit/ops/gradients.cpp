@@ -35,104 +35,108 @@ double weight(size_t output, int64_t i) {
 
 }  // namespace
 
+// By kernels, and by the definitions: of the value, of the gradient graph and of the differences.
 TEST_CASE("gradients agree with finite differences") {
-  std::set<std::string_view> checked;
-  for (const OpRow* row : op_table()) {
-    if (row->role != Role::compute && row->role != Role::composite) continue;
-    if (row->modifies || by_definition_other(row->name)) continue;
-    if (row->role == Role::compute && !row->gradient) continue;
-    CAPTURE(row->name);
-    const Sample sample = sample_for(*row, DType::float64);
-
-    Ir ir;
-    Graph& g = ir.create_graph("f");
-    GraphEmitter at(g);
-    std::vector<Tensor*> inputs;
-    std::vector<Array> given;
-    std::vector<Expr> outputs;
-    try {
-      outputs = at.emit(*row, arguments(*row, sample, [&](Array a) {
-        inputs.push_back(g.add_input(a.spec(), "x"));
-        given.push_back(a);
-        return at.of(inputs.back());
-      }));
-      std::vector<Tensor*> provided, required;
-      bool all_differentiable = true;
-      for (const Expr& e : outputs)
-        if (is_floating(e.dtype())) {
-          g.add_output(e.tensor());
-          provided.push_back(e.tensor());
-        }
-      for (const auto& op : g.ops()) all_differentiable = all_differentiable && op->row->gradient;
-      // Statistics of the norms and indices carry no gradient of their own.
-      if (row->name.find("normalization") != std::string_view::npos) provided.resize(1);
-      if (provided.empty() || !all_differentiable) continue;
-      for (size_t i = 0; i < inputs.size(); ++i)
-        if (is_floating(inputs[i]->spec.dtype) && given[i].dtype() == DType::float64) required.push_back(inputs[i]);
-      if (required.empty()) continue;
-
-      const auto value = [&](const std::vector<Array>& x) {
-        Values v;
-        for (size_t i = 0; i < x.size(); ++i) v[inputs[i]] = x[i];
-        v = run_graph(g, std::move(v));
-        double total = 0;
-        for (size_t o = 0; o < provided.size(); ++o)
-          for (int64_t i = 0; i < v.at(provided[o]).size(); ++i) total += weight(o, i) * v.at(provided[o]).number(i);
-        return total;
-      };
-
-      const GradGraphInfoPtr info = autodiff(g, provided, required);
-      verify(ir);
-      for (const auto& op : g.ops()) checked.insert(op->row->name);
-      Values forward;
-      for (size_t i = 0; i < inputs.size(); ++i) forward[inputs[i]] = given[i];
-      forward = run_graph(g, std::move(forward));
-      Values backward;
-      size_t dy = 0;
-      for (size_t i = 0; i < info->expected_inputs.size(); ++i) {
-        const ExpectedConnection& c = info->expected_inputs[i];
-        Tensor* in = info->graph->inputs()[i];
-        if (c.type == ConnectionType::fwd) {
-          backward[in] = forward.at(c.fwd_tensor);
-        } else {
-          Array a(DType::float64, in->spec.shape);
-          for (int64_t k = 0; k < a.size(); ++k) a.mutable_data<double>()[k] = weight(dy, k);
-          backward[in] = a.cast(in->spec.dtype);
-          ++dy;
-        }
-      }
-      backward = run_graph(*info->graph, std::move(backward));
-
-      for (size_t r = 0; r < required.size(); ++r) {
-        const Array gradient = backward.at(info->graph->outputs()[r]);
-        size_t slot = 0;
-        while (inputs[slot] != required[r]) ++slot;
-        // float32 inside the op (casts, norms with float32 statistics) limits what differences can show.
-        bool narrow = false;
-        for (const auto& op : g.ops())
-          for (const Tensor* t : op->outputs) narrow = narrow || t->spec.dtype == DType::float32;
-        const double h = narrow ? 1e-2 : 1e-5, tolerance = narrow ? 2e-3 : 1e-6;
-        for (int64_t i = 0; i < gradient.size(); ++i) {
-          std::vector<Array> low = given, high = given;
-          low[slot].mutable_data<double>()[i] -= h;
-          high[slot].mutable_data<double>()[i] += h;
-          const double expected = (value(high) - value(low)) / (2 * h);
-          CAPTURE(slot);
-          CAPTURE(i);
-          CHECK(std::abs(gradient.number(i) - expected) <= tolerance * std::max(1.0, std::abs(expected)));
-        }
-      }
-    } catch (const Error& e) {
-      FAIL_CHECK(std::string(e.what()));
-    }
-  }
-  // No row with a gradient may slip through for want of a sample that reaches it.
-  for (const OpRow* row : op_table())
-    if (row->role == Role::compute && row->gradient && !row->modifies && !by_definition_other(row->name) &&
-        !is_step(*row)) {
+  for (Kernel (*by)(const OpSite&) : {kernel_of, definition_kernel}) {
+    CAPTURE(by == definition_kernel);
+    std::set<std::string_view> checked;
+    for (const OpRow* row : op_table()) {
+      if (row->role != Role::compute && row->role != Role::composite) continue;
+      if (row->modifies || by_definition_other(row->name)) continue;
+      if (row->role == Role::compute && !row->gradient) continue;
       CAPTURE(row->name);
-      CHECK(checked.count(row->name) == 1);
+      const Sample sample = sample_for(*row, DType::float64);
+
+      Ir ir;
+      Graph& g = ir.create_graph("f");
+      GraphEmitter at(g);
+      std::vector<Tensor*> inputs;
+      std::vector<Array> given;
+      std::vector<Expr> outputs;
+      try {
+        outputs = at.emit(*row, arguments(*row, sample, [&](Array a) {
+          inputs.push_back(g.add_input(a.spec(), "x"));
+          given.push_back(a);
+          return at.of(inputs.back());
+        }));
+        std::vector<Tensor*> provided, required;
+        bool all_differentiable = true;
+        for (const Expr& e : outputs)
+          if (is_floating(e.dtype())) {
+            g.add_output(e.tensor());
+            provided.push_back(e.tensor());
+          }
+        for (const auto& op : g.ops()) all_differentiable = all_differentiable && op->row->gradient;
+        // Statistics of the norms and indices carry no gradient of their own.
+        if (row->name.find("normalization") != std::string_view::npos) provided.resize(1);
+        if (provided.empty() || !all_differentiable) continue;
+        for (size_t i = 0; i < inputs.size(); ++i)
+          if (is_floating(inputs[i]->spec.dtype) && given[i].dtype() == DType::float64) required.push_back(inputs[i]);
+        if (required.empty()) continue;
+
+        const auto value = [&](const std::vector<Array>& x) {
+          Values v;
+          for (size_t i = 0; i < x.size(); ++i) v[inputs[i]] = x[i];
+          v = run_graph(g, std::move(v), by);
+          double total = 0;
+          for (size_t o = 0; o < provided.size(); ++o)
+            for (int64_t i = 0; i < v.at(provided[o]).size(); ++i) total += weight(o, i) * v.at(provided[o]).number(i);
+          return total;
+        };
+
+        const GradGraphInfoPtr info = autodiff(g, provided, required);
+        verify(ir);
+        for (const auto& op : g.ops()) checked.insert(op->row->name);
+        Values forward;
+        for (size_t i = 0; i < inputs.size(); ++i) forward[inputs[i]] = given[i];
+        forward = run_graph(g, std::move(forward), by);
+        Values backward;
+        size_t dy = 0;
+        for (size_t i = 0; i < info->expected_inputs.size(); ++i) {
+          const ExpectedConnection& c = info->expected_inputs[i];
+          Tensor* in = info->graph->inputs()[i];
+          if (c.type == ConnectionType::fwd) {
+            backward[in] = forward.at(c.fwd_tensor);
+          } else {
+            Array a(DType::float64, in->spec.shape);
+            for (int64_t k = 0; k < a.size(); ++k) a.mutable_data<double>()[k] = weight(dy, k);
+            backward[in] = a.cast(in->spec.dtype);
+            ++dy;
+          }
+        }
+        backward = run_graph(*info->graph, std::move(backward), by);
+
+        for (size_t r = 0; r < required.size(); ++r) {
+          const Array gradient = backward.at(info->graph->outputs()[r]);
+          size_t slot = 0;
+          while (inputs[slot] != required[r]) ++slot;
+          // float32 inside the op (casts, norms with float32 statistics) limits what differences can show.
+          bool narrow = false;
+          for (const auto& op : g.ops())
+            for (const Tensor* t : op->outputs) narrow = narrow || t->spec.dtype == DType::float32;
+          const double h = narrow ? 1e-2 : 1e-5, tolerance = narrow ? 2e-3 : 1e-6;
+          for (int64_t i = 0; i < gradient.size(); ++i) {
+            std::vector<Array> low = given, high = given;
+            low[slot].mutable_data<double>()[i] -= h;
+            high[slot].mutable_data<double>()[i] += h;
+            const double expected = (value(high) - value(low)) / (2 * h);
+            CAPTURE(slot);
+            CAPTURE(i);
+            CHECK(std::abs(gradient.number(i) - expected) <= tolerance * std::max(1.0, std::abs(expected)));
+          }
+        }
+      } catch (const Error& e) {
+        FAIL_CHECK(std::string(e.what()));
+      }
     }
+    // No row with a gradient may slip through for want of a sample that reaches it.
+    for (const OpRow* row : op_table())
+      if (row->role == Role::compute && row->gradient && !row->modifies && !by_definition_other(row->name) &&
+          !is_step(*row)) {
+        CAPTURE(row->name);
+        CHECK(checked.count(row->name) == 1);
+      }
+  }
 }
 
 TEST_CASE("second derivatives of the norms agree with finite differences") {

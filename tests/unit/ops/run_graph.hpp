@@ -6,6 +6,7 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/verify.hpp"
+#include "runtime/ops/definitions.hpp"
 #include "runtime/ops/emit.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -13,13 +14,13 @@ namespace pxl::test {
 
 using Values = std::map<const Tensor*, Array>;
 
-/// Computes every tensor of `graph` from the values of its inputs. Compute ops only.
-inline Values run_graph(const Graph& graph, Values values) {
+/// Computes every tensor of `graph` from the values of its inputs, by kernels or by definitions. Compute ops only.
+inline Values run_graph(const Graph& graph, Values values, Kernel (*by)(const OpSite&) = kernel_of) {
   for (const auto& t : graph.tensors())
     if (t->kind == TensorKind::constant || t->kind == TensorKind::variable) values[t.get()] = t->data;
   for (const Op* op : schedule_order(graph)) {
     SiteStorage storage(*op);
-    const Kernel kernel = op->row->kernel(storage.site);
+    const Kernel kernel = by(storage.site);
     std::vector<Array> in(op->inputs.size()), out;
     std::vector<const std::byte*> from(op->inputs.size(), nullptr);
     std::vector<std::byte*> to;

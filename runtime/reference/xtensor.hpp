@@ -1,22 +1,18 @@
-// The only header that includes xtensor: with SIMD on, and with what version 0.24 lacks under C++20.
+// The only header that includes xtensor, with what version 0.24 lacks under C++20. Only files of this layer include it:
+// it costs seconds.
 //
-// Two traps for those who write expressions. A lazy reduction with keep_dims broadcasts wrongly inside a larger
-// expression: evaluate every reduction (xt::eval, or xt::evaluation_strategy::immediate) before using it. And include
-// this from few .cpp files: it costs seconds.
+// A trap for those who write expressions: a lazy reduction with keep_dims broadcasts wrongly inside a larger
+// expression. The reductions of context.hpp are evaluated.
 #pragma once
-
-#ifndef XTENSOR_USE_XSIMD
-#define XTENSOR_USE_XSIMD
-#endif
 
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xarray.hpp>
 #include <xtensor/xbuilder.hpp>
 #include <xtensor/xeval.hpp>
+#include <xtensor/xmanipulation.hpp>
 #include <xtensor/xmath.hpp>
 #include <xtensor/xnoalias.hpp>
 #include <xtensor/xstrided_view.hpp>
-#include <xtensor/xtensor.hpp>
 #include <xtensor/xview.hpp>
 
 #include <span>

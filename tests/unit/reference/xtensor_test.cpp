@@ -1,5 +1,5 @@
-// Regression tests of runtime/tensor/xtensor.hpp: evaluation keeps the rank, and reductions broadcast.
-#include "runtime/tensor/xtensor.hpp"
+// Regression tests of runtime/reference/xtensor.hpp: evaluation keeps the rank, and reductions broadcast.
+#include "runtime/reference/xtensor.hpp"
 
 #include <doctest/doctest.h>
 

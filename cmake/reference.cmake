@@ -1,0 +1,14 @@
+# Definitions in xtensor. Rows of runtime/ops name them and they use what rows are made of: the two libraries need each
+# other, which CMake allows of static ones.
+find_package(xtensor REQUIRED)
+find_path(XTENSOR_BLAS_INCLUDE xtensor-blas/xlinalg.hpp REQUIRED)
+find_package(BLAS REQUIRED)
+pxl_layer(pxl_reference FOLDERS runtime/reference LINKS pxl_kernels)
+target_include_directories(pxl_reference SYSTEM PRIVATE ${xtensor_INCLUDE_DIRS} ${XTENSOR_BLAS_INCLUDE})
+target_link_libraries(pxl_reference PUBLIC pxl_graph PRIVATE ${BLAS_LIBRARIES})
+target_link_libraries(pxl_graph PUBLIC pxl_reference)
+# -fwrapv: integers wrap, as tensors of them do. Definitions are for reading; more optimisation costs minutes.
+target_compile_options(pxl_reference PRIVATE -fwrapv -O1)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(pxl_reference PRIVATE -fno-new-ttp-matching)
+endif()

@@ -1,0 +1,162 @@
+// Arithmetic, comparisons, logic and choice, with broadcasting.
+#include <cmath>
+
+#include "runtime/ops/definitions.hpp"
+#include "runtime/ops/pairwise.hpp"
+#include "runtime/reference/context.hpp"
+
+namespace pxl::reference {
+
+namespace {
+
+// The operands of a variadic op, folded from the left.
+template <class Step>
+void fold(ReferenceContext& c, Step step) {
+  const auto all = [&](auto read) {
+    auto total = read(0);
+    for (size_t i = 1; i < c.operands(); ++i) {
+      const auto next = read(i);
+      const decltype(total) both = step(total, next);
+      total = both;
+    }
+    c.out(0, total);
+  };
+  if (is_floating(c.dtype(0)))
+    all([&](size_t i) { return c.real(i); });
+  else if (c.dtype(0) == DType::uint64)
+    all([&](size_t i) { return c.natural(i); });
+  else
+    all([&](size_t i) { return c.whole(i); });
+}
+
+// Towards zero; by 0, which integers can be divided by, 0.
+template <class T>
+T quotient(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>)
+    return x / y;
+  else if constexpr (std::is_signed_v<T>)
+    return y == 0 ? 0 : y == -1 ? -x : x / y;
+  else
+    return y == 0 ? 0 : x / y;
+}
+template <class T>
+T remainder_rounded_down(T x, T y) {
+  const T m = remainder(x, y);
+  return m != 0 && (m < 0) != (y < 0) ? m + y : m;
+}
+template <class T>
+T quotient_rounded_down(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (y == 0) return x / y;
+    return std::rint((x - remainder_rounded_down(x, y)) / y);
+  } else {
+    return quotient(x, y) - (remainder_rounded_down(x, y) == remainder(x, y) ? 0 : 1);
+  }
+}
+// Integers have no quotient by 0, where there is something to divide.
+void check_quotient(const ReferenceContext& c, std::string_view op) {
+  const int64_t n = element_count(c.out_shape()) == 0 ? 0 : element_count(c.shape(1));
+  check_divisors(c.dtype(1), c.buffers().in[1], n, op);
+}
+
+// An integer to a negative power is what is left of the fraction.
+template <class T>
+T power(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::pow(x, y);
+  } else {
+    if (y < 0) return x == 1 ? 1 : x == T(-1) ? (y % 2 == 0 ? 1 : -1) : 0;
+    T result = 1;
+    for (; y > 0; y /= 2, x *= x)
+      if (y % 2 == 1) result *= x;
+    return result;
+  }
+}
+
+}  // namespace
+
+void add(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return x + y; });
+}
+void sub(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return x - y; });
+}
+void mul(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return x * y; });
+}
+void div(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return each([](auto a, auto b) { return quotient(a, b); }, x, y); });
+}
+void floor_div(ReferenceContext& c) {
+  check_quotient(c, "//");
+  c.numbers([](const auto& x, const auto& y) {
+    return each([](auto a, auto b) { return quotient_rounded_down(a, b); }, x, y);
+  });
+}
+void fmod(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return each([](auto a, auto b) { return remainder(a, b); }, x, y); });
+}
+void mod(ReferenceContext& c) {
+  check_quotient(c, "%");
+  c.numbers([](const auto& x, const auto& y) {
+    return each([](auto a, auto b) { return remainder_rounded_down(a, b); }, x, y);
+  });
+}
+void pow(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return each([](auto a, auto b) { return power(a, b); }, x, y); });
+}
+void maximum(ReferenceContext& c) {
+  fold(c, [](const auto& x, const auto& y) { return each([](auto a, auto b) { return larger(a, b); }, x, y); });
+}
+void minimum(ReferenceContext& c) {
+  fold(c, [](const auto& x, const auto& y) { return each([](auto a, auto b) { return smaller(a, b); }, x, y); });
+}
+void sum_n(ReferenceContext& c) {
+  fold(c, [](const auto& x, const auto& y) { return x + y; });
+}
+
+void equal(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return xt::equal(x, y); });
+}
+void not_equal(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return xt::not_equal(x, y); });
+}
+void less(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return x < y; });
+}
+void less_equal(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return x <= y; });
+}
+void greater(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return x > y; });
+}
+void greater_equal(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) { return x >= y; });
+}
+void isnan(ReferenceContext& c) { c.out(0, xt::isnan(c.real(0))); }
+void isinf(ReferenceContext& c) { c.out(0, xt::isinf(c.real(0))); }
+
+void and_(ReferenceContext& c) { c.out(0, c.whole(0) & c.whole(1)); }
+void or_(ReferenceContext& c) { c.out(0, c.whole(0) | c.whole(1)); }
+void not_(ReferenceContext& c) { c.out(0, 1 - c.whole(0)); }
+void bitwise_xor(ReferenceContext& c) { c.out(0, c.whole(0) ^ c.whole(1)); }
+// By as many places as there are, or more, nothing is left; of a negative number, its sign.
+void shift_left(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) {
+    return each([](auto a, auto b) { return static_cast<uint64_t>(b) < 64 ? a << b : 0; }, xt::cast<int64_t>(x),
+                xt::cast<int64_t>(y));
+  });
+}
+void shift_right(ReferenceContext& c) {
+  c.numbers([](const auto& x, const auto& y) {
+    using T = typename std::decay_t<decltype(x)>::value_type;
+    return each([](auto a, auto b) { return static_cast<uint64_t>(b) < 64 ? a >> b
+                                            : a < 0                       ? T(-1)
+                                                                          : T(0); },
+                xt::cast<std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>(x), xt::cast<int64_t>(y));
+  });
+}
+
+void select(ReferenceContext& c) { c.move(0, xt::where(xt::not_equal(c.whole(0), 0), c.pattern(1), c.pattern(2))); }
+
+}  // namespace pxl::reference

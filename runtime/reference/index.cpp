@@ -1,0 +1,174 @@
+// Ops that read or write where an index tensor says. An index out of range is an error, where nothing else is asked
+// for.
+#include "runtime/kernels/index.hpp"
+
+#include <limits>
+
+#include "runtime/ops/definitions.hpp"
+#include "runtime/reference/context.hpp"
+
+namespace pxl::reference {
+
+namespace {
+
+int64_t checked(const Wholes& indices, int64_t position, size_t axis, int64_t extent) {
+  check_index(indices.data()[position], position, static_cast<int64_t>(axis), extent);
+  return indices.data()[position];
+}
+
+// f(position in t, position in the gathered tensor) for the elements that a gather takes: the first `batch` axes are
+// those of both, the indices' others take the place of `axis`. Indices out of range give no call where they may be.
+template <class F>
+void each_gathered(const Wholes& indices, const Shape& t, size_t axis, size_t batch, bool may_be_out, F f) {
+  const Shape at_indices = shape_of(indices);
+  Shape gathered(t.begin(), t.begin() + static_cast<ptrdiff_t>(axis));
+  gathered.insert(gathered.end(), at_indices.begin() + static_cast<ptrdiff_t>(batch), at_indices.end());
+  gathered.insert(gathered.end(), t.begin() + static_cast<ptrdiff_t>(axis) + 1, t.end());
+  const size_t own = at_indices.size() - batch;
+  for (Place p(gathered); p; p.next()) {
+    Shape which(p.at().begin(), p.at().begin() + static_cast<ptrdiff_t>(batch)), from;
+    which.insert(which.end(), p.at().begin() + static_cast<ptrdiff_t>(axis),
+                 p.at().begin() + static_cast<ptrdiff_t>(axis + own));
+    const int64_t position = offset(which, at_indices), index = indices.data()[position];
+    if (may_be_out && (index < 0 || index >= t[axis])) continue;
+    for (size_t i = 0; i < t.size(); ++i)
+      from.push_back(i < axis ? p[i] : i == axis ? checked(indices, position, axis, t[axis]) : p[i + own - 1]);
+    f(offset(from, t), p.index());
+  }
+}
+
+void gather_along(ReferenceContext& c, size_t axis, size_t batch) {
+  const Patterns t = c.pattern(0);
+  Patterns y = Patterns::from_shape(extents(c.out_shape()));
+  y.fill(0);
+  each_gathered(c.whole(1), c.shape(0), axis, batch, c.boolean("zero_OOR"),
+                [&](int64_t from, int64_t to) { y.data()[to] = t.data()[from]; });
+  c.move(0, y);
+}
+
+// f(element of t, element of the indices) where there is an index for each element.
+template <class F>
+void each_along(const ReferenceContext& c, F f) {
+  const Wholes indices = c.whole(1);
+  const size_t axis = c.axis("axis");
+  for (Place p(c.shape(1)); p; p.next()) {
+    Shape at = p.at();
+    at[axis] = checked(indices, p.index(), axis, c.shape(0)[axis]);
+    f(offset(at, c.shape(0)), p.index());
+  }
+}
+
+// f(element of the reduced tensor, element of the data): the index of an element, or of its slice along the axis.
+template <class F>
+void each_reduced(const ReferenceContext& c, const Shape& data, const Shape& reduced, size_t axis, F f) {
+  const Wholes indices = c.whole(1);
+  const bool by_slice = c.shape(1) != data;
+  for (Place p(data); p; p.next()) {
+    Shape at = p.at();
+    at[axis] = checked(indices, by_slice ? p[axis] : p.index(), axis, reduced[axis]);
+    f(offset(at, reduced), p.index());
+  }
+}
+
+// Where the classes lie in a shape that has them at `axis`.
+Shape without(Shape at, size_t axis) {
+  at.erase(at.begin() + static_cast<ptrdiff_t>(axis));
+  return at;
+}
+
+}  // namespace
+
+void gather(ReferenceContext& c) { gather_along(c, c.axis("axis"), 0); }
+void groupedgather(ReferenceContext& c) {
+  gather_along(c, static_cast<size_t>(normalise_axis(c.integer("axis"), rank_of(c.site().input(0)) - 1)) + 1, 1);
+}
+void gather_grad(ReferenceContext& c) {
+  if (c.site().out[0].size() == 0) return;
+  const auto add_up = [&](const auto& g) {
+    std::decay_t<decltype(g)> y = xt::zeros<typename std::decay_t<decltype(g)>::value_type>(extents(c.out_shape()));
+    each_gathered(c.whole(1), c.out_shape(), static_cast<size_t>(c.integer("axis")),
+                  static_cast<size_t>(c.integer("batch")), c.boolean("zero_OOR"),
+                  [&](int64_t to, int64_t from) { y.data()[to] += g.data()[from]; });
+    c.out(0, y);
+  };
+  is_floating(c.dtype(0)) ? add_up(c.real(0)) : add_up(c.whole(0));
+}
+
+void onehot(ReferenceContext& c) {
+  const auto axis = static_cast<size_t>(normalise_axis(c.integer("axis"), rank_of(c.site().out[0])));
+  const Wholes labels = c.whole(0);
+  const Patterns off_on = c.pattern(1);
+  Patterns y = Patterns::from_shape(extents(c.out_shape()));
+  for (Place p(c.out_shape()); p; p.next())
+    y.data()[p.index()] = off_on(labels.data()[offset(without(p.at(), axis), c.shape(0))] == p[axis] ? 1 : 0);
+  c.move(0, y);
+}
+void onehot_grad(ReferenceContext& c) {
+  const auto axis = static_cast<size_t>(c.integer("axis"));
+  const Wholes labels = c.whole(1);
+  const Reals g = c.real(0);
+  Reals sums = xt::zeros<double>({size_t{2}});
+  for (Place p(c.shape(0)); p; p.next())
+    sums(labels.data()[offset(without(p.at(), axis), c.shape(1))] == p[axis] ? 1 : 0) += g.data()[p.index()];
+  c.out(0, sums);
+}
+
+void take_along(ReferenceContext& c) {
+  const Patterns t = c.pattern(0);
+  Patterns y = Patterns::from_shape(extents(c.out_shape()));
+  each_along(c, [&](int64_t from, int64_t to) { y.data()[to] = t.data()[from]; });
+  c.move(0, y);
+}
+void scatter(ReferenceContext& c) {
+  Patterns y = c.pattern(0);
+  const Patterns values = c.pattern(2);
+  each_along(c, [&](int64_t to, int64_t from) { y.data()[to] = values.data()[from]; });
+  c.move(0, y);
+}
+void scatter_zero(ReferenceContext& c) {
+  Patterns y = c.pattern(0);
+  each_along(c, [&](int64_t to, int64_t) { y.data()[to] = 0; });
+  c.move(0, y);
+}
+
+void scatter_reduce(ReferenceContext& c) {
+  const std::string& reduction = c.string("reduction");
+  const size_t axis = c.axis("axis");
+  const auto reduce = [&](const auto& data, auto initial) {
+    using T = typename std::decay_t<decltype(data)>::value_type;
+    // Where nothing is written: 0, or what every number of the dtype is above, or below.
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const double start = reduction == "max" ? -infinity : reduction == "min" ? infinity : 0;
+    std::decay_t<decltype(data)> y = std::decay_t<decltype(data)>::from_shape(extents(c.out_shape()));
+    y.fill(start == 0 ? T(0) : c.extreme<T>(start > 0));
+    if (c.has(2)) y = initial();
+    each_reduced(c, c.shape(0), c.out_shape(), axis, [&](int64_t to, int64_t from) {
+      T& element = y.data()[to];
+      const T value = data.data()[from];
+      if (reduction == "sum")
+        element += value;
+      else if (reduction == "max")
+        element = larger(element, value);
+      else if (reduction == "min")
+        element = smaller(element, value);
+      else
+        element = value;
+    });
+    c.out(0, y);
+  };
+  if (is_floating(c.dtype(0)))
+    reduce(c.real(0), [&] { return c.real(2); });
+  else if (c.dtype(0) == DType::uint64)
+    reduce(c.natural(0), [&] { return c.natural(2); });
+  else
+    reduce(c.whole(0), [&] { return c.whole(2); });
+}
+void scatter_reduce_grad(ReferenceContext& c) {
+  const Patterns g = c.pattern(0);
+  Patterns y = Patterns::from_shape(extents(c.out_shape()));
+  each_reduced(c, c.out_shape(), c.shape(0), static_cast<size_t>(c.integer("axis")),
+               [&](int64_t from, int64_t to) { y.data()[to] = g.data()[from]; });
+  c.move(0, y);
+}
+
+}  // namespace pxl::reference

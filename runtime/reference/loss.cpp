@@ -1,0 +1,100 @@
+// Negative log likelihood of labels under probabilities, and its gradients.
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/kernels/normalise.hpp"
+#include "runtime/ops/definitions.hpp"
+#include "runtime/reference/context.hpp"
+
+namespace pxl::reference {
+
+namespace {
+
+// The rows that count: labels, with -1 where a row is ignored.
+struct Labels {
+  std::vector<int64_t> at;
+  bool some_ignored = false;  ///< whether the op was told of a label to ignore
+  int64_t classes = 0, used = 0;
+  std::string reduction;
+
+  Labels(const ReferenceContext& c, size_t slot, const Shape& probs)
+      : some_ignored(!c.is_none("ignore_index")), classes(probs.back()), reduction(c.string("reduction")) {
+    const Wholes given = c.whole(slot);
+    for (int64_t label : given) {
+      const bool ignored = some_ignored && label == c.integers("ignore_index")[0];
+      if (!ignored) check_label(label, static_cast<int64_t>(at.size()), classes, some_ignored);
+      at.push_back(ignored ? -1 : label);
+      used += !ignored;
+    }
+  }
+  /// What a mean divides by.
+  double count() const {
+    return static_cast<double>(some_ignored ? std::max<int64_t>(used, 1) : static_cast<int64_t>(at.size()));
+  }
+  /// f(row, label) for the rows that count.
+  template <class F>
+  void each(F f) const {
+    for (size_t r = 0; r < at.size(); ++r)
+      if (at[r] >= 0) f(static_cast<int64_t>(r), at[r]);
+  }
+  /// The result of losses by row.
+  void give(ReferenceContext& c, const Reals& losses) const {
+    if (reduction == "none")
+      c.out(0, Reals(xt::reshape_view(losses, extents(c.out_shape()))));
+    else
+      c.out(0, Reals(sum_of(losses, {0})() / (reduction == "mean" ? count() : 1.0)));
+  }
+};
+
+Reals by_row(const Labels& labels) { return xt::zeros<double>({labels.at.size()}); }
+
+// The least probability that is told from 0.
+double least(DType dtype, double other) { return dtype == DType::float16 ? 6.104e-5 : other; }
+
+double at_least(double p, double floor) { return p < floor ? floor : p; }  // keeps NaN
+
+}  // namespace
+
+void nll_loss(ReferenceContext& c) {
+  const Reals probs = c.real(0);
+  const Labels labels(c, 1, c.shape(0));
+  Reals losses = by_row(labels);
+  labels.each([&](int64_t row, int64_t label) {
+    const double p = probs.data()[row * labels.classes + label];
+    losses(row) = c.boolean("log_prob") ? -p : -std::log(at_least(p, least(c.dtype(0), 1e-7)));
+  });
+  labels.give(c, losses);
+}
+
+void nll_grad(ReferenceContext& c) {
+  const Reals g = c.real(0), probs = c.real(1);
+  const Labels labels(c, 2, c.shape(1));
+  const double share = labels.reduction == "mean" ? labels.count() : 1;
+  Reals dx = xt::zeros<double>(extents(c.out_shape()));
+  labels.each([&](int64_t row, int64_t label) {
+    const double p = probs.data()[row * labels.classes + label];
+    dx.data()[row * labels.classes + label] = -g.data()[labels.reduction == "none" ? row : 0] / share /
+                                              (c.boolean("log_prob") ? 1.0 : at_least(p, least(c.dtype(1), 1e-10)));
+  });
+  c.out(0, dx);
+}
+
+// The loss is not scaled by loss_grad. A mean divides the gradient by the first extent of the probabilities, or by the
+// number of rows that count where some may be ignored.
+void nll_loss_with_softmax_grad_direct(ReferenceContext& c) {
+  const Reals probs = c.real(0);
+  const Labels labels(c, 1, c.shape(0));
+  double scale = c.real(2).data()[0];
+  if (labels.reduction == "mean")
+    scale /= labels.some_ignored ? labels.count() : c.shape(0).size() > 1 ? static_cast<double>(c.shape(0)[0]) : 1.0;
+  Reals losses = by_row(labels), dx = xt::zeros<double>(extents(c.shape(0)));
+  labels.each([&](int64_t row, int64_t label) {
+    losses(row) = -std::log(probs.data()[row * labels.classes + label] + 1e-7);
+    for (int64_t i = row * labels.classes; i < (row + 1) * labels.classes; ++i) dx.data()[i] = probs.data()[i] * scale;
+    dx.data()[row * labels.classes + label] = (probs.data()[row * labels.classes + label] - 1.0) * scale;
+  });
+  labels.give(c, losses);
+  c.out(1, dx);
+}
+
+}  // namespace pxl::reference

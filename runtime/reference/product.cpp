@@ -1,0 +1,94 @@
+// Matrix products, and casts of float8.
+#include <algorithm>
+#include <cmath>
+
+#include <xtensor-blas/xlinalg.hpp>
+
+#include "runtime/kernels/float8.hpp"
+#include "runtime/ops/definitions.hpp"
+#include "runtime/reference/context.hpp"
+
+namespace pxl::reference {
+
+namespace {
+
+// The matrices of a batch: a vector counts as one row on the left and one column on the right.
+template <class T>
+xt::xarray<T> as_matrices(const xt::xarray<T>& x, bool left) {
+  if (x.dimension() > 1) return x;
+  const size_t n = x.size();
+  return xt::reshape_view(x, left ? Extents{1, n} : Extents{n, 1});
+}
+
+// Product number `batch` of matrices whose leading axes broadcast.
+template <class T, class Dot>
+xt::xarray<T> product(const xt::xarray<T>& lhs, const xt::xarray<T>& rhs, const Shape& out, Dot dot) {
+  const xt::xarray<T> a = as_matrices(lhs, true), b = as_matrices(rhs, false);
+  const Shape a_shape = shape_of(a), b_shape = shape_of(b);
+  const Shape batch = broadcast(Shape(a_shape.begin(), a_shape.end() - 2), Shape(b_shape.begin(), b_shape.end() - 2));
+  const int64_t m = a_shape.end()[-2], k = a_shape.back(), n = b_shape.back();
+  const auto with_batch = [&](int64_t rows, int64_t columns) {
+    Shape shape = batch;
+    shape.insert(shape.end(), {rows, columns});
+    return extents(shape);
+  };
+  const xt::xarray<T> all_a = xt::broadcast(a, with_batch(m, k)), all_b = xt::broadcast(b, with_batch(k, n));
+  xt::xarray<T> y = xt::zeros<T>(with_batch(m, n));
+  for (int64_t i = 0; i < element_count(batch) && m * k * n > 0; ++i)
+    dot(all_a.data() + i * m * k, all_b.data() + i * k * n, y.data() + i * m * n, m, k, n);
+  return xt::reshape_view(y, extents(out));
+}
+
+Reals real_product(const Reals& lhs, const Reals& rhs, const Shape& out) {
+  return product(lhs, rhs, out, [](const double* a, const double* b, double* y, int64_t m, int64_t k, int64_t n) {
+    const Shape of_a{m, k}, of_b{k, n}, of_y{m, n};
+    as_xtensor(y, of_y) = xt::linalg::dot(as_xtensor(a, of_a), as_xtensor(b, of_b));
+  });
+}
+
+double scale_of(const ReferenceContext& c, size_t slot) {
+  const int64_t log2_scale = c.whole(slot).data()[0];
+  check_log2_scale(log2_scale);
+  return std::ldexp(1.0, static_cast<int>(log2_scale));
+}
+
+}  // namespace
+
+void matmul(ReferenceContext& c) {
+  if (is_floating(c.dtype(0))) {
+    c.out(0, real_product(c.real(0), c.real(1), c.out_shape()));
+    return;
+  }
+  c.out(0, product(c.whole(0), c.whole(1), c.out_shape(),
+                   [](const int64_t* a, const int64_t* b, int64_t* y, int64_t m, int64_t k, int64_t n) {
+                     for (int64_t i = 0; i < m; ++i)
+                       for (int64_t j = 0; j < n; ++j)
+                         for (int64_t l = 0; l < k; ++l) y[i * n + j] += a[i * k + l] * b[l * n + j];
+                   }));
+}
+
+void matmul_pow2scaled(ReferenceContext& c) {
+  c.out(0, real_product(c.real(0), c.real(1), c.out_shape()) * scale_of(c, 2));
+}
+
+void pow2scale_cast_to_fp8(ReferenceContext& c) {
+  const double most = static_cast<double>(float8_max(c.out_dtype()));
+  Reals x = c.real(0) * scale_of(c, 1);
+  // What rounds to more than the largest value becomes NaN where nothing else is asked for.
+  if (!c.boolean("nan_on_overflow"))
+    x = each([=](double v) { return v != v ? v : std::clamp(v, -most, most); }, Reals(x));
+  c.out(0, x);
+}
+void pow2scale_cast_from_fp8(ReferenceContext& c) { c.out(0, c.real(0) * scale_of(c, 1)); }
+
+void fp8_amax_scale(ReferenceContext& c) {
+  const double largest = largest_of(Reals(xt::abs(c.real(0))), c.all_axes(0))();
+  double scale = 0;
+  if (largest > 0 && std::isfinite(largest)) {
+    const double most = static_cast<double>(float8_max(c.site().dtype("dtype")));
+    for (scale = 31; scale > -32 && std::ldexp(largest, static_cast<int>(scale)) > most;) --scale;
+  }
+  c.out(0, Reals(scale));
+}
+
+}  // namespace pxl::reference

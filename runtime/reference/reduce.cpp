@@ -1,0 +1,89 @@
+// Reductions over axes, and running sums. Each reduction is evaluated before it is used (xtensor.hpp says why).
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/ops/definitions.hpp"
+#include "runtime/reference/context.hpp"
+
+namespace pxl::reference {
+
+namespace {
+
+// f(x, axes, keep), in the type that the dtype is computed in.
+template <class F>
+void reduction(ReferenceContext& c, F f) {
+  const std::vector<int64_t> axes = c.axes("axis");
+  const bool keep = c.boolean("keepdims");
+  c.numbers([&](const auto& x) { return f(x, axes, keep); });
+}
+
+Reals squared(const Reals& x) { return x * x; }
+
+// Sums of the elements up to each one of an axis, or from it on.
+void running_sum(ReferenceContext& c, bool reverse) {
+  const size_t axis = c.axis("axis");
+  const bool exclusive = c.boolean("exclusive");
+  c.numbers([&](const auto& x) {
+    const Shape shape = shape_of(x);
+    std::decay_t<decltype(x)> y = xt::zeros_like(x);
+    for (Place p(shape); p; p.next()) {
+      Shape from = p.at();
+      for (int64_t i = p[axis] + (exclusive ? (reverse ? 1 : -1) : 0); i >= 0 && i < shape[axis];
+           i += reverse ? 1 : -1) {
+        from[axis] = i;
+        y.data()[p.index()] += x.data()[offset(from, shape)];
+      }
+    }
+    return y;
+  });
+}
+
+}  // namespace
+
+void sum(ReferenceContext& c) {
+  reduction(c, [](const auto& x, const auto& axes, bool keep) { return sum_of(x, axes, keep); });
+}
+void mean(ReferenceContext& c) {
+  const Reals total = sum_of(c.real(0), c.axes("axis"), c.boolean("keepdims"));
+  const double all = static_cast<double>(element_count(c.shape(0))), left = static_cast<double>(total.size());
+  c.out(0, total / (all / left));
+}
+void max(ReferenceContext& c) {
+  reduction(c, [](const auto& x, const auto& axes, bool keep) { return largest_of(x, axes, keep); });
+}
+void min(ReferenceContext& c) {
+  reduction(c, [](const auto& x, const auto& axes, bool keep) { return smallest_of(x, axes, keep); });
+}
+void prod(ReferenceContext& c) {
+  reduction(c, [](const auto& x, const auto& axes, bool keep) { return product_of(x, axes, keep); });
+}
+void l1(ReferenceContext& c) {
+  reduction(c, [](const auto& x, const auto& axes, bool keep) {
+    const std::decay_t<decltype(x)> size = each([](auto v) { return v < 0 ? static_cast<decltype(v)>(-v) : v; }, x);
+    return sum_of(size, axes, keep);
+  });
+}
+void l2(ReferenceContext& c) { c.out(0, xt::sqrt(sum_of(squared(c.real(0)), c.axes("axis"), c.boolean("keepdims")))); }
+void sumsquare(ReferenceContext& c) {
+  reduction(c, [](const auto& x, const auto& axes, bool keep) {
+    const std::decay_t<decltype(x)> square = x * x;
+    return sum_of(square, axes, keep);
+  });
+}
+void logsum(ReferenceContext& c) { c.out(0, xt::log(sum_of(c.real(0), c.axes("axis"), c.boolean("keepdims")))); }
+// The largest element is taken out, so that nothing overflows.
+void logsumexp(ReferenceContext& c) {
+  const Reals x = c.real(0);
+  const std::vector<int64_t> axes = c.axes("axis");
+  const Reals top = each([](double v) { return std::isfinite(v) ? v : 0.0; }, largest_of(x, axes, true));
+  const Reals total = top + xt::log(sum_of(Reals(xt::exp(x - top)), axes, true));
+  c.out(0, Reals(xt::reshape_view(total, extents(c.out_shape()))));
+}
+void lamb_square(ReferenceContext& c) {
+  const Reals x = c.real(0);
+  c.out(0, Reals(xt::sum(x * x)()));
+}
+void cumsum(ReferenceContext& c) { running_sum(c, c.boolean("reverse")); }
+void cumsum_grad(ReferenceContext& c) { running_sum(c, !c.boolean("reverse")); }
+
+}  // namespace pxl::reference

@@ -1,0 +1,168 @@
+// Convolutions and pools: sums, maxima and averages over windows.
+#include <algorithm>
+#include <limits>
+
+#include "runtime/ops/convolution_shape.hpp"
+#include "runtime/ops/definitions.hpp"
+#include "runtime/ops/float8.hpp"
+#include "runtime/ops/window.hpp"
+#include "runtime/reference/context.hpp"
+#include "runtime/tensor/float8.hpp"
+
+namespace pxl::reference {
+
+namespace {
+
+// Element k of window o, counted in the operand; nothing for padding and for what lies between dilated elements.
+int64_t element(const WindowAxis& a, int64_t o, int64_t k) {
+  const int64_t place = a.place(o, k);
+  if (place < 0 || place % a.in_dilation != 0 || place / a.in_dilation >= a.in) return -1;
+  return place / a.in_dilation;
+}
+
+// f(window, kernel element, element of the operand): row-major offsets in a plane, for all that is not padding, windows
+// and their elements in order.
+template <class F>
+void each_element(const WindowAxes& w, F f) {
+  for (Place o({w[0].out, w[1].out, w[2].out}); o; o.next())
+    for (Place k({w[0].kernel, w[1].kernel, w[2].kernel}); k; k.next()) {
+      int64_t place[3];
+      for (size_t i = 0; i < 3; ++i) place[i] = element(w[i], o[i], k[i]);
+      if (std::min({place[0], place[1], place[2]}) < 0) continue;
+      f(o.index(), k.index(), (place[0] * w[1].in + place[1]) * w[2].in + place[2]);
+    }
+}
+
+// f(element of x [batch, groups cin, in...], of the weight [groups cout, cin, kernel...], of y [batch, groups cout,
+// out...]) for every product of a convolution.
+template <class F>
+void each_product(const Convolution& c, F f) {
+  each_element(c.axes, [&](int64_t o, int64_t k, int64_t i) {
+    for (int64_t n = 0; n < c.batch; ++n)
+      for (int64_t out = 0; out < c.groups * c.cout; ++out)
+        for (int64_t in = 0; in < c.cin; ++in)
+          f((n * c.groups * c.cin + out / c.cout * c.cin + in) * input_size(c.axes) + i,
+            (out * c.cin + in) * kernel_size(c.axes) + k, (n * c.groups * c.cout + out) * output_size(c.axes) + o);
+  });
+}
+
+// Of rows with a scale, 2 to its power.
+double scale_of(const ReferenceContext& c) {
+  if (c.site().row.params[2].name != log2_scale_param.name) return 1;
+  const int64_t log2_scale = c.whole(2).data()[0];
+  check_log2_scale(log2_scale);
+  return std::ldexp(1.0, static_cast<int>(log2_scale));
+}
+
+Reals empty_result(const ReferenceContext& c) { return xt::zeros<double>(extents(c.out_shape())); }
+
+void data_grad(ReferenceContext& c, const Convolution& convolution) {
+  const Reals g = c.real(0), weight = c.real(1);
+  Reals dx = empty_result(c);
+  each_product(convolution, [&](int64_t x, int64_t w, int64_t y) { dx.data()[x] += g.data()[y] * weight.data()[w]; });
+  c.out(0, dx * scale_of(c));
+}
+
+// Where window o of plane `plane` lies among the results, which may have zeros around them.
+int64_t result(const Pool& p, int64_t plane, int64_t o) {
+  const int64_t h = p.axes[1].out, w = p.axes[2].out;
+  const Shape at{plane, p.out_before[0] + o / (h * w), p.out_before[1] + o / w % h, p.out_before[2] + o % w};
+  return offset(at, {p.planes, p.out_extent(0), p.out_extent(1), p.out_extent(2)});
+}
+
+// f(window among the results, element of its first maximum, or -1 where there is none) for all windows.
+template <class F>
+void each_maximum(const Pool& p, const Reals& x, F f) {
+  for (int64_t plane = 0; plane < p.planes; ++plane) {
+    std::vector<int64_t> best(static_cast<size_t>(output_size(p.axes)), -1);
+    each_element(p.axes, [&](int64_t o, int64_t, int64_t i) {
+      const int64_t at = plane * input_size(p.axes) + i;
+      int64_t& now = best[static_cast<size_t>(o)];
+      if (now < 0) {
+        now = at;
+      } else {
+        const double value = x.data()[at], top = x.data()[now];
+        if (value > top || (value != value && top == top)) now = at;
+      }
+    });
+    for (size_t o = 0; o < best.size(); ++o) f(result(p, plane, static_cast<int64_t>(o)), best[o]);
+  }
+}
+
+// f(window among the results, element, share of it) for all that is not padding.
+template <class F>
+void each_share(const Pool& p, F f) {
+  const auto count = [&](size_t axis, int64_t o) {
+    const WindowAxis& a = p.axes[axis];
+    const int64_t end = a.in_dilation * (a.in - 1) + 1 + p.behind[axis];
+    int64_t n = 0;
+    for (int64_t k = 0; k < a.kernel; ++k) n += p.count_padding ? a.place(o, k) < end : element(a, o, k) >= 0;
+    return static_cast<double>(n);
+  };
+  const int64_t h = p.axes[1].out, w = p.axes[2].out;
+  for (int64_t plane = 0; plane < p.planes; ++plane)
+    each_element(p.axes, [&](int64_t o, int64_t, int64_t i) {
+      f(result(p, plane, o), plane * input_size(p.axes) + i,
+        1.0 / (count(0, o / (h * w)) * count(1, o / w % h) * count(2, o % w)));
+    });
+}
+
+}  // namespace
+
+void conv(ReferenceContext& c) {
+  const Reals t = c.real(0), weight = c.real(1);
+  Reals out = empty_result(c);
+  each_product(resolve_conv(c.site()).c,
+               [&](int64_t x, int64_t w, int64_t y) { out.data()[y] += t.data()[x] * weight.data()[w]; });
+  c.out(0, out * scale_of(c));
+}
+void conv_data_grad(ReferenceContext& c) { data_grad(c, resolve_data_grad(c.site()).c); }
+void conv_transpose(ReferenceContext& c) { data_grad(c, resolve_transpose(c.site()).c); }
+void conv_weights_grad(ReferenceContext& c) {
+  const Reals g = c.real(0), t = c.real(1);
+  Reals dw = empty_result(c);
+  each_product(resolve_weights_grad(c.site()).c,
+               [&](int64_t x, int64_t w, int64_t y) { dw.data()[w] += g.data()[y] * t.data()[x]; });
+  c.out(0, dw);
+}
+
+// -inf for a window of padding, 0 around the windows.
+void max_pool(ReferenceContext& c) {
+  const Reals x = c.real(0);
+  Reals y = empty_result(c);
+  each_maximum(resolve_pool(c.site(), c.shape(0)), x, [&](int64_t window, int64_t best) {
+    y.data()[window] = best < 0 ? -std::numeric_limits<double>::infinity() : x.data()[best];
+  });
+  c.out(0, y);
+}
+void max_pool_pick(ReferenceContext& c) {
+  const Reals t = c.real(0);
+  Reals y = empty_result(c);
+  each_maximum(resolve_pool(c.site(), c.shape(1)), c.real(1),
+               [&](int64_t window, int64_t best) { y.data()[window] = best < 0 ? 0 : t.data()[best]; });
+  c.out(0, y);
+}
+void max_pool_grad(ReferenceContext& c) {
+  const Reals g = c.real(0);
+  Reals dx = empty_result(c);
+  each_maximum(resolve_pool(c.site(), c.shape(1)), c.real(1), [&](int64_t window, int64_t best) {
+    if (best >= 0) dx.data()[best] += g.data()[window];
+  });
+  c.out(0, dx);
+}
+void average_pool(ReferenceContext& c) {
+  const Reals x = c.real(0);
+  Reals y = empty_result(c);
+  each_share(resolve_pool(c.site(), c.shape(0)),
+             [&](int64_t window, int64_t i, double share) { y.data()[window] += x.data()[i] * share; });
+  c.out(0, y);
+}
+void average_pool_grad(ReferenceContext& c) {
+  const Reals g = c.real(0);
+  Reals dx = empty_result(c);
+  each_share(resolve_pool(c.site(), c.integers("shape")),
+             [&](int64_t window, int64_t i, double share) { dx.data()[i] += g.data()[window] * share; });
+  c.out(0, dx);
+}
+
+}  // namespace pxl::reference

@@ -1,0 +1,298 @@
+// See oracle.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "oracle.hpp"
+#include "runtime/base/subnormals.hpp"
+#include "runtime/tensor/print.hpp"
+
+namespace pxl::test {
+
+namespace {
+
+/// How far a kernel's result may be from the definition's, rounded.
+struct Tolerance {
+  double ulps = 0;      ///< of each result
+  double of_scale = 0;  ///< of the largest result or product of operands, in units of the dtype's precision
+  bool infinite_times_zero = false;  ///< infinities and NaN need not agree
+  bool of_operands = false;          ///< factors are float32, and each step is rounded to a dtype of the operands
+};
+
+// Elementwise functions by polynomials, whose error the definitions bound; a sum's error is of its terms, not of
+// itself.
+constexpr std::pair<std::string_view, Tolerance> tolerances[] = {
+    // Both round once.
+    {"add", {}},
+    {"sub", {}},
+    {"mul", {}},
+    {"div", {}},
+    {"abs", {}},
+    {"negate", {}},
+    {"relu", {}},
+    {"sign", {}},
+    {"ceil", {}},
+    {"floor", {}},
+    {"round", {}},
+    {"sqrt", {}},
+    {"square", {}},
+    {"clip", {}},
+    {"maximum", {}},
+    {"minimum", {}},
+    {"max", {}},
+    {"min", {}},
+    {"select", {}},
+    {"sort", {}},
+    {"topk", {}},
+    {"median_indices", {}},
+    {"identity", {}},
+    {"max_pool", {}},
+    {"max_pool_pick", {}},
+    {"clip_grad", {}},
+    {"sum_n", {4, 4}},
+    {"relu_grad", {}},
+    {"fmod", {}},
+    {"print", {}},
+    // Tails that are much smaller than the operand.
+    {"geluerf", {8, 0.01}},
+    {"geluerf_", {8, 0.01}},
+    {"gelu", {8, 0.01}},
+    {"gelu_", {8, 0.01}},
+    // Differences from 1; an infinite gradient times a derivative that is 0 in float32.
+    {"tanh_grad", {4, 4}},
+    {"sigmoid_grad", {4, 4}},
+    {"gelu_grad", {4, 4, true}},
+    {"geluerf_grad", {4, 4, true}},
+    // Padding and weights of 0 count in kernels; the definitions leave them out.
+    {"conv", {2, 4, true}},
+    {"conv_pow2scaled", {2, 4, true}},
+    {"conv_data_grad", {2, 4, true}},
+    {"conv_weights_grad", {2, 4, true}},
+    {"conv_transpose", {2, 4, true}},
+    {"conv_transpose_pow2scaled", {2, 4, true}},
+    {"interpolate", {2, 64, true}},
+    {"interpolate_grad", {2, 64, true}},
+    {"roi_align", {2, 4, true}},
+    {"roi_align_grad", {2, 4, true}},
+    {"log_softmax_grad", {2, 4, true}},
+    // Statistics are rounded to float32, of rows that vary little.
+    {"layer_normalization", {4, 64}},
+    {"group_normalization", {4, 64}},
+    // Every step of an update is rounded to a dtype of its operands.
+    {"scaled_add", {4, 4, false, true}},
+    {"scaled_add_", {4, 4, false, true}},
+    {"accumulate_", {4, 4, false, true}},
+    {"accumulate_square_", {4, 4, true, true}},
+    {"accumulate_mean_", {4, 4, false, true}},
+    {"accumulate_moving_average_", {4, 4, false, true}},
+    {"accumulate_moving_average_square_", {4, 4, true, true}},
+    {"sparse_accumulate_", {4, 4, false, true}},
+    {"adam_update", {16, 16, true, true}},
+    {"adam_var_update", {4, 4, true, true}},
+    {"swish_grad", {4, 4, true}},
+    {"erf_grad", {4, 4, true}},
+};
+
+Tolerance tolerance_of(const OpRow& row) {
+  for (const auto& [name, t] : tolerances)
+    if (name == row.name) return t;
+  if (row.pattern == Pattern::movement) return {};
+  if (row.pattern == Pattern::elementwise) return {4, 0};
+  return {2, 4};
+}
+
+double precision(DType dtype) {
+  if (dtype == DType::float16) return 0x1p-10;
+  if (dtype == DType::float32) return 0x1p-23;
+  if (dtype == DType::float64) return 0x1p-52;
+  return dtype == DType::float8_143 ? 0x1p-3 : 0x1p-2;
+}
+double smallest(DType dtype) {
+  if (dtype == DType::float16) return 0x1p-24;   // subnormals are kept
+  if (dtype == DType::float32) return 0x1p-119;  // factors of results flush to 0
+  return 0x1p-1022;
+}
+
+double at(const Array& a, int64_t i) {
+  return is_float8(a.dtype()) ? static_cast<double>(float8_value(a.dtype(), static_cast<uint8_t>(a.raw()[i])))
+                              : a.number(i);
+}
+double largest(const Array& a) {
+  double most = 0;
+  for (int64_t i = 0; i < a.size(); ++i)
+    if (const double v = std::fabs(at(a, i)); std::isfinite(v)) most = std::max(most, v);
+  return most;
+}
+
+/// What bounds the error of a result beside itself.
+struct Operands {
+  double scale = 1;       ///< the product of their largest elements
+  double coarsest = 0;    ///< precision of the least precise one
+  bool infinite = false;  ///< some element is NaN, infinite, or such that its exponential or square is
+};
+
+std::string difference(const OpRow& row, std::string_view what, const Array& kernel, const Array& definition,
+                       const Operands& operands) {
+  const DType dtype = kernel.dtype();
+  const Tolerance t = tolerance_of(row);
+  const double scale = std::max(operands.scale, largest(definition));
+  const double unit =
+      t.of_operands ? std::max({operands.coarsest, precision(dtype), precision(DType::float32)}) : precision(dtype);
+  const bool bits = row.pattern == Pattern::movement || (!is_floating(dtype) && !is_float8(dtype));
+  for (int64_t i = 0; i < kernel.size(); ++i) {
+    bool same = false;
+    if (bits) {
+      const size_t width = size_of(dtype);
+      same = std::memcmp(kernel.raw() + static_cast<size_t>(i) * width,
+                         definition.raw() + static_cast<size_t>(i) * width, width) == 0;
+    } else {
+      const double k = at(kernel, i), d = at(definition, i);
+      if (std::isnan(k) || std::isnan(d) || std::isinf(k) || std::isinf(d))
+        same = (std::isnan(k) && std::isnan(d)) || k == d ||
+               (t.infinite_times_zero && operands.infinite && !std::isfinite(k));
+      else
+        same =
+            std::fabs(k - d) <= (std::max(std::fabs(d), smallest(dtype) / unit) * t.ulps + scale * t.of_scale) * unit;
+    }
+    if (!same)
+      return fmt::format("{} of {}, element {}: kernel {}, definition {}", what, text(kernel.spec()), i,
+                         number_text(at(kernel, i)), number_text(at(definition, i)));
+  }
+  return {};
+}
+
+struct Outcome {
+  std::vector<Array> out, in;
+  std::string error = {};
+};
+
+// Outputs that alias an operand are that operand's memory where `in_place`.
+Outcome run(const Kernel& kernel, const OpSite& site, const std::vector<Array>& given, bool in_place) {
+  Outcome o;
+  std::vector<const std::byte*> from;
+  std::vector<std::byte*> to;
+  for (const Array& a : given) o.in.push_back(a.clone());
+  for (size_t i = 0; i < given.size(); ++i) from.push_back(site.has(i) ? o.in[i].mutable_raw() : nullptr);
+  for (const TensorSpec& spec : site.out) {
+    o.out.push_back(Array::zeros(spec.dtype, spec.shape));
+    std::memset(o.out.back().mutable_raw(), 0x5a, static_cast<size_t>(o.out.back().bytes()));
+    to.push_back(o.out.back().mutable_raw());
+  }
+  if (in_place) to[0] = const_cast<std::byte*>(from[0]);
+  const FlushSubnormals flush;
+  try {
+    kernel(Buffers{from.data(), to.data()});
+  } catch (const Error& e) {
+    o.error = e.first().message;
+    for (const std::string& note : e.first().notes) o.error += "; " + note;
+  } catch (const std::exception& e) {
+    o.error = fmt::format("an exception: {}", e.what());
+  }
+  if (in_place)
+    o.out[0] =
+        Array::wrap(site.out[0].dtype, site.out[0].shape, {o.in[0].mutable_raw(), [keep = o.in[0]](std::byte*) {}});
+  return o;
+}
+
+std::string described(const Sample& sample, const Attributes& attrs) {
+  std::string all;
+  for (const auto& a : sample.operands)
+    if (a) all += fmt::format("{} {}; ", text(a->spec()), to_text(*a));
+  for (const Attr& a : attrs) {
+    if (const auto* i = std::get_if<int64_t>(&a)) all += fmt::format("{}, ", *i);
+    if (const auto* d = std::get_if<double>(&a)) all += fmt::format("{}, ", *d);
+    if (const auto* b = std::get_if<bool>(&a)) all += fmt::format("{}, ", *b);
+    if (const auto* s = std::get_if<std::string>(&a)) all += *s + ", ";
+    if (const auto* l = std::get_if<std::vector<int64_t>>(&a)) all += bracket_text(*l) + ", ";
+    if (const auto* l = std::get_if<std::vector<double>>(&a)) all += fmt::format("[{}], ", fmt::join(*l, " "));
+    if (const auto* t = std::get_if<DType>(&a)) all += fmt::format("{}, ", name(*t));
+  }
+  return all;
+}
+
+}  // namespace
+
+Verdict compare(const OpRow& row, const Sample& sample) {
+  Verdict v;
+  // The op in a graph: defaults filled in, specs inferred, as a program has it.
+  Ir ir;
+  Graph& g = ir.create_graph("f");
+  GraphEmitter emitter(g);
+  try {
+    OpArgs args;
+    if (!is_variadic(row)) {
+      args = arguments(row, sample, [&](const Array& a) { return emitter.of(g.add_input(a.spec(), "x")); });
+    } else {
+      std::vector<Expr> all;
+      for (const auto& a : sample.operands)
+        if (a) all.push_back(emitter.of(g.add_input(a->spec(), "x")));
+      args.values.assign(row.params.size(), {});
+      args.values[0] = all;
+      for (const auto& [name, attr] : sample.attrs) args.values[param_index(row, name)] = attr;
+    }
+    emitter.emit(row, std::move(args));
+  } catch (const Error&) {
+    return v;
+  }
+  const Op& op = *g.ops().back();
+  // Operands that are cast first are those of another op.
+  for (const Tensor* t : op.inputs)
+    if (t && t->producer) return v;
+  v.taken = true;
+  const SiteStorage storage(op);
+  const OpSite& site = storage.site;
+  v.attrs = op.attrs;
+  std::vector<Array> given(op.inputs.size());
+  size_t next = 0;
+  for (size_t i = 0; i < given.size(); ++i)
+    if (op.inputs[i]) {
+      while (!sample.operands[next]) ++next;
+      given[i] = *sample.operands[next++];
+    }
+
+  Operands operands;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!op.inputs[i] || is_integer(given[i].dtype())) continue;
+    operands.scale *= std::max(1.0, largest(given[i]));
+    operands.coarsest = std::max(operands.coarsest, precision(given[i].dtype()));
+    for (int64_t e = 0; e < given[i].size(); ++e)
+      operands.infinite = operands.infinite || !(std::fabs(at(given[i], e)) < 80);
+  }
+  // Sums of float64 are of float64: their error grows with the terms.
+  if (!given.empty() && op.inputs[0] && op.outputs[0]->spec.dtype == DType::float64 &&
+      row.pattern != Pattern::elementwise)
+    operands.scale *= 1 + static_cast<double>(given[0].size()) / 16;
+  const Outcome definition = run(definition_kernel(site), site, given, false);
+  const auto check = [&](bool in_place) {
+    Kernel fast;
+    try {
+      fast = kernel_of(site);
+    } catch (const Error& e) {
+      v.difference = fmt::format("inference takes the operands, the kernel does not: {}", e.what());
+      return;
+    }
+    const Outcome kernel = run(fast, site, given, in_place);
+    if (kernel.error != definition.error) {
+      v.difference = fmt::format("errors: kernel `{}`, definition `{}`", kernel.error, definition.error);
+      return;
+    }
+    if (!kernel.error.empty()) return;
+    for (size_t i = 0; i < kernel.out.size() && v.difference.empty(); ++i)
+      v.difference = difference(row, fmt::format("result {}", i), kernel.out[i], definition.out[i], operands);
+    for (size_t i = 0; i < given.size() && v.difference.empty(); ++i)
+      if (op.inputs[i] && !(in_place && i == 0))
+        v.difference = difference(row, fmt::format("operand {}", i), kernel.in[i], definition.in[i], {0, 0});
+    if (!v.difference.empty() && in_place) v.difference += ", in place";
+  };
+  check(false);
+  const bool can = row.inplace_ok && site.in.size() > 0 && site.has(0) && site.input(0).dtype == site.out[0].dtype &&
+                   site.input(0).shape == site.out[0].shape;
+  if (v.difference.empty() && ((row.alias == 0 && row.modifies != 0) || can)) check(true);
+  if (!v.difference.empty()) v.difference += "\n    " + described(sample, op.attrs);
+  return v;
+}
+
+}  // namespace pxl::test

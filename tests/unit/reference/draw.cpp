@@ -1,0 +1,611 @@
+// See draw.hpp: the rows whose operands depend on each other or on attributes.
+#include "draw.hpp"
+
+#include "runtime/ops/window.hpp"
+
+namespace pxl::test {
+
+namespace {
+
+using Family = std::function<Sample(Draw&)>;
+
+// Two operands of one dtype that broadcast against each other.
+Sample pair(Draw& d) {
+  const Shape whole = d.shape();
+  Shape a = d.coin() ? whole : d.narrower(whole), b = d.coin() ? whole : d.narrower(whole);
+  return {{d.values(a), d.values(b)}};
+}
+Sample pair_into_first(Draw& d) {
+  const Shape whole = d.shape();
+  return {{d.values(whole), d.values(d.coin() ? whole : d.narrower(whole))}};
+}
+Sample bools(Draw& d) {
+  const Shape whole = d.shape();
+  return {{d.values(whole), d.values(d.narrower(whole))}};
+}
+Sample along_axis(Draw& d) {
+  const Shape s = d.shape(1);
+  return {{d.values(s)}, {{"axis", d.axis(s.size())}}};
+}
+Sample pair_along_axis(Draw& d) {
+  const Shape s = d.shape(1);
+  return {{d.values(s), d.values(s)}, {{"axis", d.axis(s.size())}}};
+}
+Sample product(Draw& d, bool scaled) {
+  const int64_t m = d.extent(), k = d.extent(), n = d.extent();
+  const Shape batch = d.shape(0, 2);
+  Shape a = d.narrower(batch), b = d.narrower(batch);
+  if (!a.empty() || d.below(4) != 0) a.push_back(m);
+  if (!b.empty() || d.below(4) != 0) b.insert(b.end(), {k, n});
+  a.push_back(k);
+  if (b.empty()) b = {k};
+  const auto other = [&] { return scaled && d.coin() ? DType::float8_152 : d.dtype; };
+  Sample s{{d.values(d.dtype, a), d.values(other(), b)}};
+  if (scaled) s.operands.emplace_back(array<int32_t>({}, {static_cast<int32_t>(d.between(-4, 4))}));
+  return s;
+}
+
+// Rows of a window: a start, a step and a size an axis, all within `s`.
+void window(Draw& d, const Shape& s, Ints& starts, Ints& steps, Shape& sizes) {
+  for (int64_t extent : s) {
+    const int64_t step = extent == 0 ? 1 : d.one_of<int64_t>({1, 1, -1, 2, -3});
+    const int64_t most = extent == 0 ? 0 : (extent - 1) / std::abs(step) + 1, size = d.below(most + 1);
+    const int64_t reach = size == 0 ? 0 : (size - 1) * std::abs(step);
+    const int64_t low = extent == 0 ? 0 : d.below(extent - reach);
+    starts.push_back(step > 0 || size == 0 ? (size == 0 ? 0 : low) : low + reach);
+    steps.push_back(step);
+    sizes.push_back(size);
+  }
+}
+
+Sample dynamic(Draw& d, bool update, bool gradient) {
+  const Shape whole = d.shape(1);
+  Shape part = whole;
+  Ints axes, sizes;
+  Array index(DType::int64, {0});
+  std::vector<int64_t> starts;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    if (d.coin()) continue;
+    part[i] = d.below(whole[i] + 1);
+    axes.push_back(static_cast<int64_t>(i) - (d.coin() && !gradient ? static_cast<int64_t>(whole.size()) : 0));
+    sizes.push_back(part[i]);
+    starts.push_back(d.below(20) == 0 ? d.between(-1, whole[i] + 1) : d.below(whole[i] - part[i] + 1));
+  }
+  index = Array::from<int64_t>({static_cast<int64_t>(starts.size())}, starts)
+              .cast(d.one_of<DType>({DType::int32, DType::int64, DType::uint32}));
+  if (gradient) return {{d.values(part), index}, {{"axes", axes}, {"shape", whole}}};
+  Sample s{{d.values(whole), index}, {{"axes", axes}, {"sizes", sizes}}};
+  if (update) s.operands.emplace_back(d.values(part));
+  return s;
+}
+
+struct Windows {
+  Shape data{}, kernel{};
+  std::map<std::string, Attr> attrs{};
+};
+// Data of one to three spatial axes with windows on it.
+Windows windows(Draw& d, bool explicit_) {
+  Windows w;
+  const auto rank = static_cast<size_t>(d.between(1, 3));
+  Ints stride, dilation, padding;
+  for (size_t i = 0; i < rank; ++i) {
+    w.data.push_back(d.between(1, rank == 3 ? 4 : 9));
+    w.kernel.push_back(d.between(1, 3));
+    stride.push_back(d.between(1, 3));
+    dilation.push_back(d.between(1, 2));
+  }
+  for (size_t i = 0; i < 2 * rank; ++i) padding.push_back(d.below(3));
+  if (explicit_ || d.coin()) w.attrs["stride"] = stride;
+  if (explicit_ || d.coin()) w.attrs["dilation"] = dilation;
+  if (explicit_ || d.coin()) w.attrs["padding"] = padding;
+  return w;
+}
+
+Shape behind(Shape leading, const Shape& spatial) {
+  leading.insert(leading.end(), spatial.begin(), spatial.end());
+  return leading;
+}
+
+std::string pad_type(Draw& d, Windows& w) {
+  const std::string type = d.one_of<std::string>({"not_set", "not_set", "same_upper", "same_lower", "valid"});
+  if (type != "not_set") w.attrs.erase("padding");
+  return type;
+}
+
+Sample convolution(Draw& d, bool transposed, bool scaled) {
+  Windows w = windows(d, false);
+  const int64_t groups = d.between(1, 2), cin = d.between(1, 3), cout = d.between(1, 3), batch = d.between(1, 2);
+  w.attrs["groups"] = groups;
+  w.attrs["pad_type"] = pad_type(d, w);
+  if (transposed && d.coin()) w.attrs["output_padding"] = Ints(w.data.size(), 1);
+  if (transposed && d.below(4) == 0) w.attrs["output_shape"] = Ints(w.data.size(), d.between(4, 9));
+  Sample s{{d.values(behind({batch, groups * (transposed ? cout : cin)}, w.data)),
+            d.values(scaled && d.coin() ? DType::float8_152 : d.dtype, behind({groups * cout, cin}, w.kernel))},
+           w.attrs};
+  if (scaled) s.operands.emplace_back(array<int32_t>({}, {static_cast<int32_t>(d.between(-4, 4))}));
+  return s;
+}
+
+// The spec that a row infers for a sample, to make gradients of its shape; nothing where it refuses.
+std::optional<Shape> inferred(std::string_view name, const Sample& s) {
+  try {
+    const OpRow& row = get_op(name);
+    Ir ir;
+    GraphEmitter at(ir.main());
+    return at.emit(row, arguments(row, s, [&](Array a) { return at.constant(std::move(a)); })).at(0).shape();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+Sample convolution_gradient(Draw& d, bool of_data) {
+  Windows w = windows(d, true);
+  const int64_t groups = d.between(1, 2), cin = d.between(1, 3), cout = d.between(1, 3), batch = d.between(1, 2);
+  w.attrs["groups"] = groups;
+  const Shape data = behind({batch, groups * cin}, w.data), weight = behind({groups * cout, cin}, w.kernel);
+  const auto y =
+      inferred("conv", {{Array::zeros(DType::float32, data), Array::zeros(DType::float32, weight)}, w.attrs});
+  w.attrs[of_data ? "shape" : "kernel"] = of_data ? w.data : w.kernel;
+  return {{d.values(y.value_or(data)), d.values(of_data ? weight : data)}, w.attrs};
+}
+
+Windows pool_windows(Draw& d) {
+  Windows w = windows(d, false);
+  w.attrs["kernel_size"] = w.kernel;
+  w.attrs["auto_pad"] = pad_type(d, w);
+  w.attrs["ceil_mode"] = d.coin();
+  if (d.below(3) == 0) w.attrs["in_dilations"] = Ints(w.data.size(), 2);
+  if (d.below(3) == 0) w.attrs["out_pads"] = Ints(2 * w.data.size(), 1);
+  return w;
+}
+Sample pool(Draw& d, bool average) {
+  Windows w = pool_windows(d);
+  if (average)
+    w.attrs["count_include_pad"] = d.coin();
+  else
+    w.attrs["storage_order"] = d.one_of<std::string>({"row", "column"});
+  return {{d.values(behind({d.between(1, 2), d.between(1, 2)}, w.data))}, w.attrs};
+}
+Sample pool_gradient(Draw& d, bool pick) {
+  const Windows w = pool_windows(d);
+  const Array x = d.values(behind({d.between(1, 2), 2}, w.data));
+  const auto y = inferred("max_pool", {{Array::zeros(DType::float32, x.shape())}, w.attrs});
+  return {{d.values(pick ? x.shape() : y.value_or(x.shape())), x}, w.attrs};
+}
+Sample average_gradient(Draw& d) {
+  Windows w = pool_windows(d);
+  w.attrs["count_include_pad"] = d.coin();
+  const Shape x = behind({2, 1}, w.data);
+  const auto y = inferred("average_pool", {{Array::zeros(DType::float32, x)}, w.attrs});
+  w.attrs["shape"] = x;
+  return {{d.values(y.value_or(x))}, w.attrs};
+}
+
+std::map<std::string, Attr> interpolation(Draw& d, size_t rank) {
+  std::vector<double> scales;
+  for (size_t i = 0; i < rank; ++i) scales.push_back(d.one_of<double>({1, 1, 2, 1.5, 0.6, 3}));
+  std::map<std::string, Attr> attrs{
+      {"mode", d.one_of<std::string>({"nearest", "linear", "cubic"})},
+      {"nearest_mode", d.one_of<std::string>({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})},
+      {"coordinate_transformation_mode", d.one_of<std::string>({"half_pixel", "pytorch_half_pixel", "align_corners",
+                                                                "asymmetric", "tf_crop_and_resize"})}};
+  if (d.below(8) != 0) attrs["scale_factor"] = scales;
+  return attrs;
+}
+Sample interpolation_gradient(Draw& d) {
+  const Shape x = d.shape(1, 3);
+  auto attrs = interpolation(d, x.size());
+  const auto y = inferred("interpolate", {{Array::zeros(DType::float32, x)}, attrs});
+  attrs["shape"] = x;
+  return {{d.values(y.value_or(x))}, attrs};
+}
+Sample regions(Draw& d, bool gradient) {
+  const Shape data{d.between(1, 3), d.between(1, 2), d.between(1, 6), d.between(1, 6)};
+  const int64_t n = d.between(0, 3);
+  const Ints out{d.between(1, 3), d.between(1, 3)};
+  Array rois(DType::float64, {n, 4});
+  for (int64_t i = 0; i < 4 * n; ++i) rois.mutable_data<double>()[i] = i % 4 < 2 ? d.uniform(-2, 3) : d.uniform(2, 9);
+  Sample s{{gradient ? d.values({n, data[1], out[0], out[1]}) : d.values(data),
+            is_floating(d.dtype) ? rois.cast(d.dtype) : rois, d.indices({n}, data[0])},
+           {{"output_size", out}, {"spatial_scale", d.one_of<double>({1.0, 0.5})}, {"sampling_ratio", d.below(4)}}};
+  if (gradient) s.attrs["shape"] = data;
+  return s;
+}
+
+Sample gathered(Draw& d, bool grouped) {
+  const Shape t = d.shape(grouped ? 2 : 1, 3), own = d.shape(0, 2);
+  const int64_t axis = d.axis(t.size() - (grouped ? 1 : 0));
+  const auto real = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(t.size()) : axis + (grouped ? 1 : 0));
+  Sample s{{d.values(t), d.indices(grouped ? behind({t[0]}, own) : own, t[real])},
+           {{"axis", axis}, {"zero_OOR", d.coin()}}};
+  if (grouped) s.attrs["group_size"] = t[0];
+  return s;
+}
+Sample gather_gradient(Draw& d) {
+  const bool grouped = d.coin();
+  Sample forward = gathered(d, grouped);
+  const Shape t = forward.operands[0]->shape();
+  int64_t axis = std::get<int64_t>(forward.attrs.at("axis"));
+  axis = axis < 0 ? axis + static_cast<int64_t>(t.size()) : axis + (grouped ? 1 : 0);
+  const Shape& of_indices = forward.operands[1]->shape();
+  Shape g(t.begin(), t.begin() + axis);
+  g.insert(g.end(), of_indices.begin() + (grouped ? 1 : 0), of_indices.end());
+  g.insert(g.end(), t.begin() + axis + 1, t.end());
+  return {{d.values(g), forward.operands[1]},
+          {{"shape", t}, {"axis", axis}, {"zero_OOR", forward.attrs.at("zero_OOR")}, {"batch", int64_t{grouped}}}};
+}
+Sample elements_along(Draw& d, bool with_values) {
+  const Shape t = d.shape(1, 3);
+  const int64_t axis = d.axis(t.size());
+  Shape of_indices = t;
+  for (size_t i = 0; i < t.size(); ++i) of_indices[i] = d.below(t[i] + 1);
+  of_indices[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(t.size()) : axis)] = d.extent();
+  Sample s{{d.values(t), d.indices(of_indices, d.at(t, axis))}, {{"axis", axis}}};
+  if (with_values) s.operands.emplace_back(d.values(of_indices));
+  return s;
+}
+Sample scatter_reduced(Draw& d, bool gradient) {
+  const Shape data = d.shape(1, 3);
+  const int64_t axis = gradient ? d.below(static_cast<int64_t>(data.size())) : d.axis(data.size()),
+                size = d.between(1, 6);
+  const bool by_slice = d.coin();
+  Shape reduced = data;
+  reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(data.size()) : axis)] = size;
+  const Array indices = d.indices(by_slice ? Shape{d.at(data, axis)} : data, size);
+  if (gradient) return {{d.values(reduced), indices}, {{"shape", data}, {"axis", axis}}};
+  Sample s{{d.values(data), indices},
+           {{"axis", axis}, {"reduction", d.one_of<std::string>({"sum", "min", "max", "none"})}}};
+  if (!by_slice) s.attrs["enable_index_broadcast"] = d.coin();
+  if (d.coin()) d.operand(s, "initial_values") = d.values(reduced);
+  if (!d.operand(s, "initial_values") || d.coin()) s.attrs["axis_size"] = size;
+  return s;
+}
+
+Sample labelled(Draw& d, std::function<Sample(const Array&, const Array&)> make) {
+  const Shape rows = d.shape(0, 2);
+  const int64_t classes = d.between(1, 6);
+  Array probs = d.positive(DType::float64, behind(rows, {classes}));
+  if (d.below(5) == 0) probs = d.values(DType::float64, probs.shape());
+  if (is_floating(d.dtype)) probs = probs.cast(d.dtype);
+  Sample s = make(probs, d.indices(rows, classes));
+  s.attrs["reduction"] = d.one_of<std::string>({"mean", "sum", "none"});
+  if (d.coin()) s.attrs["ignore_index"] = d.below(classes + 1);
+  return s;
+}
+
+Sample normalised(Draw& d, bool grouped, bool gradient) {
+  const int64_t groups = d.between(1, 3), channels = grouped ? groups * d.between(1, 3) : d.some();
+  const Shape x = grouped ? behind({d.some(), channels}, d.shape(0, 2)) : behind(d.shape(0, 2), {channels});
+  const DType of_weight = d.coin() && is_floating(d.dtype) ? d.floating() : d.dtype;
+  Sample s;
+  if (!gradient) {
+    s = {{d.values(x), d.values(of_weight, {channels}), d.values(of_weight, {channels})},
+         {{"eps", d.one_of<double>({1e-5, 1e-2})}}};
+  } else {
+    const int64_t rows = grouped ? x[0] * groups : element_count(Shape(x.begin(), x.end() - 1));
+    s = {{d.values(x), d.values(x), d.values(of_weight, {channels}), d.values(DType::float32, {rows}),
+          d.positive(DType::float32, {rows})}};
+  }
+  if (grouped) s.attrs["num_groups"] = groups;
+  return s;
+}
+
+Sample random(Draw& d) {
+  Sample s{{d.seed()}, {{"shape", d.shape()}, {"dtype", d.dtype}}};
+  if (d.coin()) s.attrs[d.row.name == "random_uniform" ? "low" : "mean"] = d.uniform(-3, 0);
+  if (d.coin()) s.attrs[d.row.name == "random_uniform" ? "high" : "std"] = d.one_of<double>({0.0, 0.5, 2.0});
+  return s;
+}
+
+Sample accumulation(Draw& d, const char* param, bool may_be_none) {
+  const Shape t = d.shape();
+  Sample s{{d.values(t), d.values(is_floating(d.dtype) ? d.floating() : d.dtype, d.coin() ? t : d.narrower(t))}};
+  if (!may_be_none || d.coin()) d.factor(s, param, d.one_of<double>({0.0, 1.0, 0.75, 3.0}));
+  return s;
+}
+
+Sample adam(Draw& d) {
+  const Shape t = d.shape();
+  Sample s;
+  s.operands.resize(d.row.params.size());
+  d.operand(s, "acc_first_order") = d.values(t);
+  d.operand(s, "acc_second_order") = d.positive(d.floating(), t);
+  if (d.coin()) {
+    d.operand(s, "weight") = d.values(is_floating(d.dtype) ? d.floating() : d.dtype, t);
+    d.factor(s, "weight_decay", d.one_of<double>({0.0, 0.1}));
+  }
+  if (d.coin()) {
+    d.operand(s, "time_step") =
+        Array::full(d.coin() ? DType::float32 : DType::float16, {}, static_cast<double>(d.below(50)));
+    d.factor(s, "beta1", 0.9);
+    d.factor(s, "beta2", 0.75);
+  }
+  if (d.coin()) d.factor(s, "epsilon", 1e-3);
+  s.attrs["adamax"] = d.coin();
+  return s;
+}
+
+}  // namespace
+
+const std::map<std::string_view, Draw::Family>& Draw::families() {
+  static const std::map<std::string_view, Family> all = [] {
+    std::map<std::string_view, Family> m;
+    for (const char* name :
+         {"add", "sub", "mul", "div", "floor_div", "fmod", "mod", "pow", "equal", "not_equal", "less", "less_equal",
+          "greater", "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right"})
+      m[name] = pair;
+    m["add_"] = pair_into_first;
+    m["and"] = m["or"] = bools;
+    for (const char* name : {"softmax", "log_softmax", "argmax", "argmin", "cumsum", "cumsum_grad", "sort"})
+      m[name] = [](Draw& d) {
+        Sample s = along_axis(d);
+        for (const Param& p : d.row.params)
+          if (p.kind == ParamKind::boolean) s.attrs[std::string(p.name)] = d.coin();
+        return s;
+      };
+    m["softmax_grad"] = m["log_softmax_grad"] = pair_along_axis;
+    m["maximum"] = m["minimum"] = m["sum_n"] = [](Draw& d) {
+      Sample s;
+      const Shape whole = d.shape();
+      for (int64_t n = d.between(1, 4); n > 0; --n)
+        s.operands.emplace_back(d.values(d.coin() ? whole : d.narrower(whole)));
+      return s;
+    };
+    m["concat"] = m["concat_"] = [](Draw& d) {
+      Sample s;
+      Shape shape = d.shape(1);
+      const int64_t axis = d.axis(shape.size());
+      for (int64_t n = d.between(1, 3); n > 0; --n) {
+        shape[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis)] = d.extent();
+        s.operands.emplace_back(d.values(shape));
+      }
+      s.attrs["axis"] = axis;
+      return s;
+    };
+    m["select"] = [](Draw& d) {
+      const Shape whole = d.shape();
+      return Sample{{d.values(DType::boolean, d.narrower(whole)), d.values(d.narrower(whole)), d.values(whole)}};
+    };
+    m["cast"] = [](Draw& d) {
+      const auto rows = dtype_table();
+      return Sample{{d.values(d.shape())}, {{"data_type", rows[static_cast<size_t>(d.below(12))].dtype}}};
+    };
+    m["clip"] = [](Draw& d) {
+      Sample s{{d.values(d.shape())}};
+      if (d.coin()) s.attrs["min"] = d.one_of<double>({-2.5, 0, -1});
+      if (d.coin()) s.attrs["max"] = d.one_of<double>({0.5, 3, 1});
+      return s;
+    };
+    m["clip_grad"] = [](Draw& d) {
+      const Shape s = d.shape();
+      return Sample{{d.values(s), d.values(s)}, {{"min", d.uniform(-2, 0)}, {"max", d.uniform(0, 2)}}};
+    };
+    m["increment_mod"] = m["increment_mod_"] = [](Draw& d) {
+      return Sample{{d.values(d.shape())},
+                    {{"increment", d.one_of<double>({1, 2, 5})}, {"modulus", d.one_of<double>({3, 7, 0})}}};
+    };
+    m["reshape"] = m["reshape_"] = [](Draw& d) {
+      const Shape s = d.shape();
+      const Ints to =
+          element_count(s) > 0 && d.coin() ? Ints{-1, d.one_of(Ints(s.empty() ? Ints{1} : s))} : Ints{element_count(s)};
+      return Sample{{d.values(s)}, {{"shape", to}}};
+    };
+    m["transpose"] = m["transpose_"] = [](Draw& d) {
+      const Shape s = d.shape();
+      Sample sample{{d.values(s)}};
+      Ints permutation;
+      for (size_t i = 0; i < s.size(); ++i) permutation.push_back(static_cast<int64_t>(i));
+      std::shuffle(permutation.begin(), permutation.end(), d.rng);
+      if (d.below(4) != 0) sample.attrs["permutation"] = permutation;
+      return sample;
+    };
+    m["broadcast_to"] = [](Draw& d) {
+      const Shape s = d.shape();
+      return Sample{{d.values(d.narrower(s))}, {{"shape", s}}};
+    };
+    m["slice_window"] = m["slice_window_"] = [](Draw& d) {
+      const Shape s = d.shape();
+      Ints starts, steps;
+      Shape sizes;
+      window(d, s, starts, steps, sizes);
+      return Sample{{d.values(s)}, {{"starts", starts}, {"steps", steps}, {"sizes", sizes}}};
+    };
+    m["slice_grad"] = [](Draw& d) {
+      const Shape s = d.shape();
+      Ints starts, steps;
+      Shape sizes;
+      window(d, s, starts, steps, sizes);
+      return Sample{{d.values(sizes)}, {{"starts", starts}, {"steps", steps}, {"sizes", s}}};
+    };
+    m["subsample"] = m["subsample_"] = [](Draw& d) {
+      const Shape s = d.shape();
+      Ints strides;
+      for (int64_t n = d.below(static_cast<int64_t>(s.size()) + 1); n > 0; --n) strides.push_back(d.between(1, 4));
+      return Sample{{d.values(s)}, {{"strides", strides}}};
+    };
+    m["pad"] = [](Draw& d) {
+      const Shape s = d.shape();
+      Ints padding;
+      for (size_t i = 0; i < 2 * s.size(); ++i) padding.push_back(d.below(3));
+      return Sample{{d.values(s)}, {{"padding", padding}, {"value", d.one_of<double>({0.0, 1.0, -2.5})}}};
+    };
+    m["roll"] = [](Draw& d) {
+      Sample s = along_axis(d);
+      s.attrs["shift"] = d.one_of<int64_t>({0, 1, -1, 5, -13, std::numeric_limits<int64_t>::min()});
+      return s;
+    };
+    m["split"] = [](Draw& d) {
+      Shape s = d.shape(1);
+      const int64_t axis = d.axis(s.size()), parts = d.between(1, 3);
+      int64_t& extent = s[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(s.size()) : axis)];
+      if (d.coin()) {
+        extent *= parts;
+        return Sample{{d.values(s)}, {{"splits", parts}, {"axis", axis}}};
+      }
+      Ints sizes;
+      extent = 0;
+      for (int64_t i = 0; i < parts; ++i) extent += sizes.emplace_back(d.extent());
+      return Sample{{d.values(s)}, {{"splits", sizes}, {"axis", axis}}};
+    };
+    m["matmul"] = [](Draw& d) {
+      Sample s = product(d, false);
+      if (d.below(3) == 0)
+        s.attrs["output_type"] = is_floating(d.dtype) ? d.floating() : d.one_of<DType>({DType::int64, DType::int16});
+      return s;
+    };
+    m["matmul_pow2scaled"] = [](Draw& d) { return product(d, true); };
+    m["pow2scale_cast_to_fp8"] = [](Draw& d) {
+      return Sample{{d.values(d.shape()), array<int32_t>({}, {static_cast<int32_t>(d.between(-12, 12))})},
+                    {{"data_type", d.coin() ? DType::float8_143 : DType::float8_152}, {"nan_on_overflow", d.coin()}}};
+    };
+    m["pow2scale_cast_from_fp8"] = [](Draw& d) {
+      return Sample{{d.values(d.shape()), array<int32_t>({}, {static_cast<int32_t>(d.between(-32, 32))})}};
+    };
+    m["fp8_amax_scale"] = [](Draw& d) {
+      return Sample{{d.values(d.shape())}, {{"dtype", d.coin() ? DType::float8_143 : DType::float8_152}}};
+    };
+    m["topk"] = [](Draw& d) {
+      const Shape s = d.shape(1);
+      const int64_t axis = d.axis(s.size());
+      return Sample{{d.values(s)}, {{"axis", axis}, {"k", d.below(d.at(s, axis) + 1)}, {"largest", d.coin()}}};
+    };
+    m["histogram"] = [](Draw& d) {
+      return Sample{{d.values(d.shape())},
+                    {{"levels", d.coin() ? std::vector<double>{-1, 0, 2.5} : std::vector<double>{1}},
+                     {"absolute_of_input", d.coin()}}};
+    };
+    m["gather"] = m["tied_gather"] = [](Draw& d) { return gathered(d, false); };
+    m["groupedgather"] = [](Draw& d) { return gathered(d, true); };
+    m["gather_grad"] = gather_gradient;
+    m["onehot"] = [](Draw& d) {
+      const Shape s = d.shape(0, 3);
+      const int64_t classes = d.between(1, 5);
+      return Sample{{d.indices(s, classes), {}, d.values({2})},
+                    {{"num_classes", classes}, {"axis", d.axis(s.size() + 1)}}};
+    };
+    m["onehot_grad"] = [](Draw& d) {
+      const Shape s = d.shape(0, 3);
+      const int64_t classes = d.between(1, 5), axis = d.below(static_cast<int64_t>(s.size()) + 1);
+      Shape g = s;
+      g.insert(g.begin() + axis, classes);
+      return Sample{{d.values(g), d.indices(s, classes)}, {{"num_classes", classes}, {"axis", axis}}};
+    };
+    m["scatter"] = [](Draw& d) { return elements_along(d, true); };
+    m["scatter_zero"] = m["take_along"] = m["scatter_update_grad"] = [](Draw& d) { return elements_along(d, false); };
+    m["scatter_reduce"] = [](Draw& d) { return scatter_reduced(d, false); };
+    m["scatter_reduce_grad"] = [](Draw& d) { return scatter_reduced(d, true); };
+    m["dynamic_slice"] = [](Draw& d) { return dynamic(d, false, false); };
+    m["dynamic_slice_grad"] = [](Draw& d) { return dynamic(d, false, true); };
+    m["dynamic_update"] = m["dynamic_update_"] = [](Draw& d) { return dynamic(d, true, false); };
+    m["conv"] = [](Draw& d) { return convolution(d, false, false); };
+    m["conv_pow2scaled"] = [](Draw& d) { return convolution(d, false, true); };
+    m["conv_transpose"] = [](Draw& d) { return convolution(d, true, false); };
+    m["conv_transpose_pow2scaled"] = [](Draw& d) { return convolution(d, true, true); };
+    m["conv_data_grad"] = [](Draw& d) { return convolution_gradient(d, true); };
+    m["conv_weights_grad"] = [](Draw& d) { return convolution_gradient(d, false); };
+    m["max_pool"] = [](Draw& d) { return pool(d, false); };
+    m["average_pool"] = [](Draw& d) { return pool(d, true); };
+    m["max_pool_grad"] = [](Draw& d) { return pool_gradient(d, false); };
+    m["max_pool_pick"] = [](Draw& d) { return pool_gradient(d, true); };
+    m["average_pool_grad"] = average_gradient;
+    m["interpolate"] = [](Draw& d) {
+      const Shape s = d.shape(1, 3);
+      return Sample{{d.values(s)}, interpolation(d, s.size())};
+    };
+    m["interpolate_grad"] = interpolation_gradient;
+    m["roi_align"] = [](Draw& d) { return regions(d, false); };
+    m["roi_align_grad"] = [](Draw& d) { return regions(d, true); };
+    m["group_normalization"] = [](Draw& d) { return normalised(d, true, false); };
+    m["group_normalization_grad"] = [](Draw& d) { return normalised(d, true, true); };
+    m["layer_normalization"] = [](Draw& d) { return normalised(d, false, false); };
+    m["layer_normalization_grad"] = [](Draw& d) { return normalised(d, false, true); };
+    m["batch_norm_inference"] = [](Draw& d) {
+      const int64_t channels = d.some();
+      const DType of = d.coin() && is_floating(d.dtype) ? d.floating() : d.dtype;
+      const auto p = [&] { return d.values(of, {channels}); };
+      return Sample{{d.values(behind({d.some(), channels}, d.shape(0, 2))), p(), p(), p(),
+                     d.positive(is_floating(of) ? of : DType::float32, {channels})},
+                    {{"epsilon", d.one_of<double>({1e-5, 1e-2})}}};
+    };
+    m["nll_loss"] = [](Draw& d) {
+      return labelled(d, [&](const Array& p, const Array& l) { return Sample{{p, l}, {{"log_prob", d.coin()}}}; });
+    };
+    m["nll_grad"] = [](Draw& d) {
+      Sample s = labelled(d, [&](const Array& p, const Array& l) {
+        return Sample{{{}, p, l}, {{"log_prob", d.coin()}}};
+      });
+      const bool each = std::get<std::string>(s.attrs.at("reduction")) == "none";
+      s.operands[0] =
+          d.values(is_floating(d.dtype) ? d.dtype : DType::float64, each ? s.operands[2]->shape() : Shape{});
+      return s;
+    };
+    m["nll_loss_with_softmax_grad_direct"] = [](Draw& d) {
+      return labelled(d, [&](const Array& p, const Array& l) { return Sample{{p, l, d.number(d.uniform(0.5, 3))}}; });
+    };
+    m["random_uniform"] = m["random_normal"] = random;
+    m["dropout"] = m["dropout_grad"] = [](Draw& d) {
+      return Sample{{d.values(d.shape()), d.seed()}, {{"p", d.one_of<double>({0.0, 0.3, 0.5, 1.0})}}};
+    };
+    m["shaped_dropout"] = m["shaped_dropout_grad"] = [](Draw& d) {
+      const Shape s = d.shape();
+      return Sample{{d.values(s), d.seed()}, {{"shape", d.narrower(s)}, {"ratio", d.one_of<double>({0.0, 0.3, 1.0})}}};
+    };
+    m["modify_random_seed"] = [](Draw& d) {
+      return Sample{{d.seed(), array<uint32_t>({}, {static_cast<uint32_t>(d.rng())})}};
+    };
+    m["scaled_add"] = m["scaled_add_"] = [](Draw& d) {
+      const Shape s = d.shape();
+      Sample sample{{d.values(s), d.values(is_floating(d.dtype) ? d.floating() : d.dtype, s)}};
+      if (d.coin()) d.factor(sample, "a", d.one_of<double>({1.0, 0.5, -2}));
+      if (d.coin()) d.factor(sample, "b", d.one_of<double>({1.0, 0.25, -3}));
+      return sample;
+    };
+    m["accumulate_"] = [](Draw& d) { return accumulation(d, "f", true); };
+    m["accumulate_square_"] = [](Draw& d) { return accumulation(d, "f", false); };
+    m["accumulate_moving_average_"] =
+        m["accumulate_moving_average_square_"] = [](Draw& d) { return accumulation(d, "f", false); };
+    m["accumulate_mean_"] = [](Draw& d) { return accumulation(d, "step", false); };
+    m["accumulator_scale_"] = [](Draw& d) {
+      Sample s{{d.values(d.shape())}};
+      d.factor(s, "f", d.one_of<double>({0.0, 1.0, -0.5}));
+      return s;
+    };
+    m["sparse_accumulate_"] = [](Draw& d) {
+      const Shape t = d.shape(1, 3), own = d.shape(0, 2);
+      const int64_t axis = d.below(static_cast<int64_t>(t.size()));
+      Shape x(t.begin(), t.begin() + axis);
+      x.insert(x.end(), own.begin(), own.end());
+      x.insert(x.end(), t.begin() + axis + 1, t.end());
+      Sample s{{d.values(t), d.values(is_floating(d.dtype) ? d.floating() : d.dtype, x),
+                d.indices(own, t[static_cast<size_t>(axis)])},
+               {{"axis", axis}}};
+      if (d.coin()) d.factor(s, "f", d.one_of<double>({1.0, 0.5}));
+      return s;
+    };
+    m["copy_var_update_"] = [](Draw& d) {
+      const Shape s = d.shape();
+      return Sample{{d.values(s), d.values(s)}};
+    };
+    m["adam_update"] = adam;
+    m["adam_var_update"] = [](Draw& d) {
+      const Shape s = d.shape();
+      Sample sample{{d.values(s), d.values(s), d.number(d.one_of<double>({0.0, 2.0, 9.0})),
+                     d.number(d.one_of<double>({0.0, 4.0}))}};
+      if (d.coin()) d.factor(sample, "learning_rate", 0.1);
+      if (d.coin()) d.factor(sample, "max_weight_norm", 2.5);
+      return sample;
+    };
+    m["print"] = [](Draw& d) {
+      return Sample{{d.values(d.shape())}, {{"title", std::string("t")}, {"print_self", false}}};
+    };
+    m["ipu_copy_to"] = [](Draw& d) { return Sample{{d.values(d.shape())}, {{"destination", d.below(4)}}}; };
+    m["init"] = [](Draw& d) {
+      return Sample{
+          {}, {{"shape", d.shape()}, {"dtype", d.dtype}, {"init_type", d.one_of<std::string>({"zero", "undef"})}}};
+    };
+    return m;
+  }();
+  return all;
+}
+
+}  // namespace pxl::test
