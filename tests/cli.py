@@ -150,6 +150,18 @@ def nancheck_stops_a_run(cli):
 
 
 @case
+def engines_run_sessions(cli):
+    cli.write("a.pxl", "program p {\n  variable w: float32[2] = 1\n  stream out y = exp(w)\n}\n"
+                       "s = Session(p())\nprint(s.engine, s.run().y)\n")
+    for words, engine in (((), "planned"), (("--engine", "reference"), "reference"), (("run", "--engine", "reference"), "reference")):
+        differ(f"by {words}", cli.run(*words, "a.pxl")[:2], (0, f"{engine} [2.7182817 2.7182817]\n"))
+    code, _, err = cli.run("--engine", "planed", "a.pxl")
+    differ("status of an unknown engine", code != 0, True)
+    holds("message", err, 'unknown engine "planed"')
+    holds("hint", err, "planned")
+
+
+@case
 def a_chart_names_its_axes(cli):
     cli.write("a.pxl", 'plot([1, 4, 9], x_label = "step", y_label = "loss")\n')
     code, out, err = cli.run("a.pxl")

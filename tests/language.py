@@ -8,6 +8,7 @@ Expectations in a .pxl file:
   # exit: N                  the exit status (default: 0, or 65 where an error is expected)
   # args: ...                arguments of the script
   # run: test                use `pxl test`
+  # engine: planned          what is printed shows how kernels round: not of the kind "reference"
   # skip: REASON
 """
 import difflib
@@ -19,7 +20,11 @@ from harness import ROOT, TESTS, parallel, run
 
 EXPECT = re.compile(r"#\s*expect: ?(.*)$")
 EXPECT_ERROR = re.compile(r"#\s*expect error(?: line (\d+)| at (\d+):(\d+))?: ?(.*)$")
-DIRECTIVE = re.compile(r"#\s*(exit|args|run|skip): ?(.*)$")
+DIRECTIVE = re.compile(r"#\s*(exit|args|run|skip|engine): ?(.*)$")
+
+
+def engine():
+    return os.environ.get("PXL_ENGINE", "planned")
 
 
 def lang_test(pxl, path):
@@ -32,6 +37,8 @@ def lang_test(pxl, path):
             expected.append(m.group(1).rstrip())
         elif m := DIRECTIVE.match(line.strip()):
             directives[m.group(1)] = m.group(2).strip()
+    if directives.get("engine", engine()) != engine():
+        return ("skip", f"of the engine {directives['engine']}")
     if "skip" in directives:
         return ("skip", directives["skip"])
     if not expected and not errors and "exit" not in directives and directives.get("run") != "test":
@@ -85,14 +92,17 @@ def golden(pxl, path, expected_path, update, args=(), env=None, timeout=120):
 
 def golden_tests(pxl, tally, update):
     for path in sorted((TESTS / "golden").glob("*.pxl")):
+        if engine() != "planned" and "# engine: planned" in path.read_text():
+            tally.skip(f"golden/{path.name}", "of the engine planned")
+            continue
         tally.add(f"golden/{path.name}", golden(pxl, path, path.with_suffix(".expected"), update))
 
 
 def reference_tests(pxl, tally):
-    """The language's tests on the reference path, where plans run op by op."""
-    os.environ["PXL_FUSE"] = "off"
+    """The language's tests by definitions, without plans."""
+    os.environ["PXL_ENGINE"] = "reference"
     try:
         lang_tests(pxl, tally)
         golden_tests(pxl, tally, False)
     finally:
-        del os.environ["PXL_FUSE"]
+        del os.environ["PXL_ENGINE"]

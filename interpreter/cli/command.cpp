@@ -62,6 +62,7 @@ constexpr Flag global_flags[] = {
     {"-i", "FILE ...", "run the files, then read on from the terminal: `pxl repl`"},
     {"--quiet", "", "no progress, no notices"},
     {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
+    {"--engine", "NAME", "before FILE: the engine of sessions that name none, planned or reference"},
     {"--nancheck", "", "before FILE: runs stop at the op that first makes a NaN or an infinity"},
     json_flag,
     {"--version", "", "the version, and what edits lines"},
@@ -81,6 +82,7 @@ constexpr ExitRow exits[] = {
 constexpr std::pair<std::string_view, std::string_view> environment[] = {
     {"NO_COLOR", "No colours in messages."},
     {"PXL_DATA", "The folder with the files of MNIST; `built-in` draws digits instead."},
+    {"PXL_ENGINE", "The engine of sessions that name none: `planned` or `reference`."},
     {"PXL_FUSE", "`off`: plans run op by op."},
     {"PXL_NANCHECK", "`on`: runs stop at the op that first makes a NaN or an infinity."},
     {"PXL_PROFILE", "`on`: sessions print where their time went when they end."},
@@ -178,7 +180,11 @@ void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments)
       flags.profile = true;
     else if (arguments.front() == "--nancheck")
       flags.nancheck = true;
-    else if (arguments.front() == "--json")
+    else if (arguments.front() == "--engine") {
+      if (arguments.size() < 2) throw Error("--engine takes a name", {"`--engine reference`"}, Fault::usage);
+      flags.engine = arguments[1];
+      arguments.erase(arguments.begin());
+    } else if (arguments.front() == "--json")
       flags.json = use_json({.json = true});
     else
       return;

@@ -26,9 +26,10 @@ enum ExitStatus : int {
 /// Flags that every subcommand takes.
 struct CommonFlags {
   bool quiet = false;
-  bool profile = false;   ///< sessions print where their time went
-  bool nancheck = false;  ///< runs stop at the first NaN or infinity
-  bool json = false;      ///< standard output is for programs (json.hpp)
+  bool profile = false;     ///< sessions print where their time went
+  std::string engine = {};  ///< of sessions that name none; empty: the default
+  bool nancheck = false;    ///< runs stop at the first NaN or infinity
+  bool json = false;        ///< standard output is for programs (json.hpp)
 };
 
 /// Takes the flags at the beginning off the arguments.

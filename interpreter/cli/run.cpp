@@ -8,6 +8,7 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "runtime/base/standard_streams.hpp"
+#include "runtime/execute/engine.hpp"
 #include "runtime/execute/session.hpp"
 
 namespace pxl::cli {
@@ -32,6 +33,7 @@ namespace {
 
 int run_source(const CommonFlags& common, const std::vector<std::string>& arguments) {
   if (common.profile) Session::profile_all();
+  if (!common.engine.empty()) set_default_engine(common.engine);
   if (arguments.empty())
     throw Error("run: which file?", {fmt::format("usage: pxl {}", run_command.usage)}, Fault::usage);
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
@@ -123,6 +125,7 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
 
 constexpr Flag run_flags[] = {
     {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
+    {"--engine", "NAME", "before FILE: the engine of sessions that name none, planned or reference"},
     {"--nancheck", "", "before FILE: runs stop at the op that first makes a NaN or an infinity"},
     {"--json", "", "before FILE: one JSON object a line on standard output (docs/json.md)"},
 };
@@ -130,7 +133,7 @@ constexpr Flag test_flags[] = {json_flag};
 
 }  // namespace
 
-const Command run_command{"run", "run [--profile] [--nancheck] [--json] FILE [--OPTION VALUE ...]",
+const Command run_command{"run", "run [--profile] [--engine NAME] [--nancheck] [--json] FILE [--OPTION VALUE ...]",
                           "run a script; `pxl FILE` is the same", run_script, run_flags};
 const Command test_command{
     "test",    "test FILE ...", "run the `test` blocks of scripts",

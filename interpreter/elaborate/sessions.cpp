@@ -15,6 +15,7 @@
 #include "interpreter/elaborate/run_watch.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/execute/engine.hpp"
 #include "runtime/execute/evaluate.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/schedule.hpp"
@@ -225,10 +226,11 @@ constexpr SessionRow session_rows[] = {
     {"outputs", no_effects, s_outputs},
 };
 
-/// `Session(ir, device = "ipu_model", machine = "bow", ...)`
+/// `Session(ir, device = "ipu_model", machine = "bow", ..., engine = "planned")`
 Value make_session(Interpreter& in, const Arguments& args) {
-  ArgReader a("Session", args,
-              {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit"});
+  ArgReader a(
+      "Session", args,
+      {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit", "engine"});
   Value holder;
   IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
   for (const BuildTarget& t : in.targets())
@@ -245,7 +247,8 @@ Value make_session(Interpreter& in, const Arguments& args) {
   s->program = holder.is_none() ? a.value("ir") : holder;
   s->names = stream_names(*ir->ir, ir->fields.get());
   s->device = a.string_or("device", "ipu_model");
-  if (permits(Effect::runs_session)) s->session = std::make_unique<Session>(ir->ir, s->device);
+  s->engine = find_engine(a.string_or("engine", default_engine())).name;
+  if (permits(Effect::runs_session)) s->session = std::make_unique<Session>(ir->ir, s->device, s->engine);
   s->estimating = estimate_options(a);
   s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
   if (ir->ir->open_ended) s->made_at = ir->ir->mark();
@@ -429,6 +432,7 @@ std::optional<Value> SessionObject::member(Interpreter&, std::string_view name) 
   }
   if (name == "ir") return program;
   if (name == "device") return Value(device);
+  if (name == "engine") return Value(engine);
   if (!session && (name == "is_attached" || name == "num_host_transfers")) return unknown_value();
   if (name == "is_attached") return Value(session->is_attached());
   if (name == "num_host_transfers") return Value(session->num_host_transfers());
@@ -440,7 +444,7 @@ bool SessionObject::has_grown() const { return made_at && ir->changed_since(*mad
 std::vector<std::string> SessionObject::member_names() const {
   std::vector<std::string> out;
   for (const SessionRow& row : session_rows) out.emplace_back(row.name);
-  out.insert(out.end(), {"ir", "device", "is_attached", "num_host_transfers"});
+  out.insert(out.end(), {"ir", "device", "engine", "is_attached", "num_host_transfers"});
   return out;
 }
 
@@ -448,9 +452,11 @@ void bind_session_builtins(Scope& p) {
   define(
       p, Effect::runs_session, "Session",
       "Session(ir, device = \"ipu_model\", machine = \"bow\", available_memory_proportion = 0.6, partials = "
-      "\"float32\", weights_to_host_on_exit = true)",
+      "\"float32\", weights_to_host_on_exit = true, engine = \"planned\")",
       "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
-      "gives cycles and bytes of the machine's tiles).",
+      "gives cycles and bytes of the machine's tiles). Engines are \"planned\" and \"reference\", which runs op by op "
+      "by "
+      "definitions; `--engine` says which one runs where none is named.",
       make_session, InLook::calls_body);
   define(p, Effect::runs_session, "eval", "eval(t, stream = array, ...)",
          "The value of a tensor of the main graph, from the initial values of variables: what it needs runs, and "

@@ -14,6 +14,7 @@ struct SessionObject final : Object {
   Value program;                     ///< the IrObject: its fields name streams
   std::unique_ptr<Session> session;  ///< null in a look
   std::string device;
+  std::string engine;                 ///< what runs it: a row of the table of engines
   tiles::EstimateOptions estimating;  ///< what its machine is taken to be
   /// Streams by the names that `run` and its results take: of the stream, and of the program's fields.
   /// A name that is a stream's own and is bound to another one has no stream here.

@@ -8,6 +8,7 @@
 #include "interpreter/tools/statistics.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/execute/engine.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -65,6 +66,16 @@ void prepare(Repl& repl) {
 }
 
 }  // namespace
+
+void command_engine(Repl& repl, std::string_view arguments) {
+  try {
+    if (!arguments.empty()) set_default_engine(std::string(arguments));
+  } catch (const Error& e) {
+    return repl.complain(fmt::format("{}; {}", e.what(), e.first().notes.back()));
+  }
+  for (const EngineRow& row : engine_table())
+    repl.print(fmt::format("{} {:9}  {}", row.name == default_engine() ? "*" : " ", row.name, row.doc));
+}
 
 void command_nancheck(Repl& repl, std::string_view arguments) {
   Debugger& d = debugger_of(repl.engine().interpreter());

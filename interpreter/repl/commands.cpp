@@ -197,6 +197,8 @@ constexpr ReplCommand table[] = {
      time},
     {"nancheck", "[on|off]", "stops a run at the op that first makes a NaN or an infinity", Argument::on_off,
      command_nancheck},
+    {"engine", "[NAME]", "what runs sessions that name no engine: planned, or reference, by definitions",
+     Argument::none, command_engine},
     {"step", "INPUT", "runs an input op by op, with operands and results", Argument::expression, command_step},
     {"break", "[OP|clear]", "stops runs at an op: `MatMul.104`, `matmul`", Argument::none, command_break},
     {"load", "FILE", "runs a file in this session", Argument::program_file, load},

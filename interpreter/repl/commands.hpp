@@ -33,7 +33,8 @@ void command_grad(Repl&, std::string_view);
 void command_dot(Repl&, std::string_view);
 void command_memory(Repl&, std::string_view);
 void command_tiles(Repl&, std::string_view);
-void command_nancheck(Repl&, std::string_view);  // command_debug.cpp
+void command_engine(Repl&, std::string_view);  // command_debug.cpp
+void command_nancheck(Repl&, std::string_view);
 void command_step(Repl&, std::string_view);
 void command_break(Repl&, std::string_view);
 

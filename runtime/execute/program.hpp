@@ -7,22 +7,13 @@
 
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/subnormals.hpp"
+#include "runtime/execute/engine.hpp"
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/profile.hpp"
 #include "runtime/kernels/pieces.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
-
-/// Where a stream's next sample comes from or goes to.
-struct StreamPort {
-  const Stream* stream = nullptr;
-  std::byte* next = nullptr;
-  int64_t sample_bytes = 0;
-  int64_t per_run = 0;  ///< samples
-  /// Operands of kernels that read the one sample of a run where it lies, by index; empty where it is copied.
-  std::vector<size_t> readers;
-};
 
 struct RunStep {
   enum class Kind : uint8_t {
@@ -61,8 +52,7 @@ void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptibl
 
 class Program {
  public:
-  /// The memory of a variable.
-  using Memory = std::function<std::byte*(const Tensor*)>;
+  using Memory = VariableMemory;
   /// `outputs` are where the plan's outputs go. The plan and what it was planned from must outlive the program.
   /// Throws where flattening the calls gives more steps than a program may have.
   Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs = {});

@@ -8,13 +8,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <unordered_set>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/checkpoint.hpp"
-#include "runtime/execute/program.hpp"
+#include "runtime/execute/engine.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/verify.hpp"
@@ -77,7 +78,8 @@ class Variables {
 /// The state of the variables before the first update of a run.
 class Undo {
  public:
-  Undo(Variables& variables, const Program& program) : variables_(variables), changed_(program.changed_variables()) {}
+  Undo(Variables& variables, const ExecutionEngine& engine)
+      : variables_(variables), changed_(engine.changed_variables()) {}
 
   void take() {
     initial_ = variables_.initial();
@@ -122,14 +124,13 @@ const Ir& checked(const std::shared_ptr<Ir>& ir, const std::string& device) {
   return *ir;
 }
 
-void check_transfers(const Ir& ir, const Plan& plan) {
+void check_transfers(const Ir& ir, const ExecutionEngine& engine) {
   if (!ir.num_host_transfers) return;
-  for (const auto& stream : ir.streams()) {
-    const auto found = plan.transfers.find(stream.get());
-    if (found == plan.transfers.end() || found->second == *ir.num_host_transfers) continue;
-    throw Error(fmt::format("the stream `{}` is {} {} in a run, but num_host_transfers is {}", stream->name(),
-                            stream->to_device ? "loaded" : "stored",
-                            found->second == 1 ? std::string("once") : fmt::format("{} times", found->second),
+  for (const StreamPort& port : engine.ports()) {
+    if (port.per_run == *ir.num_host_transfers) continue;
+    throw Error(fmt::format("the stream `{}` is {} {} in a run, but num_host_transfers is {}", port.stream->name(),
+                            port.stream->to_device ? "loaded" : "stored",
+                            port.per_run == 1 ? std::string("once") : fmt::format("{} times", port.per_run),
                             *ir.num_host_transfers),
                 {"without num_host_transfers the number of loads and stores counts"})
         .as(codes::stream);
@@ -156,33 +157,28 @@ int latest_id(const Graph& graph) {
   return latest;
 }
 
-bool has_branch(const Planner& planner) {
-  for (const Plan* plan : planner.plans())
-    for (const Item& item : plan->items)
-      if (item.kind == Item::Kind::branch) return true;
-  return false;
-}
-
 }  // namespace
 
 struct Session::State {
-  State(std::shared_ptr<Ir> the_ir, std::string the_device)
+  State(std::shared_ptr<Ir> the_ir, std::string the_device, const std::string& engine_name)
       : ir(std::move(the_ir)),
         device(std::move(the_device)),
-        plan(planner.plan(checked(ir, device).main())),
-        variables(*ir),
-        program(plan, [this](const Tensor* v) { return variables.at(v); }),
-        undo(variables, program),
-        clear_outputs(has_branch(planner)),
+        engine_row(find_engine(engine_name.empty() ? default_engine() : engine_name)),
+        variables(checked(ir, device)),
+        engine(engine_row.make(*ir, [this](const Tensor* v) { return variables.at(v); })),
+        undo(variables, *engine),
+        clear_outputs(engine->may_skip_stores()),
         input_count(streams(true).size()),
         last_op(latest_id(ir->main())) {
-    check_transfers(*ir, plan);
+    check_transfers(*ir, *engine);
     if (!ir->open_ended) ir->frozen = true;
   }
 
-  bool uses(const Stream* stream) const {
-    const auto found = plan.transfers.find(stream);
-    return found != plan.transfers.end() && found->second > 0;
+  bool uses(const Stream* stream) const { return transfers(stream) > 0; }
+  int64_t transfers(const Stream* stream) const {
+    for (const StreamPort& port : engine->ports())
+      if (port.stream == stream) return port.per_run;
+    return 0;
   }
   std::vector<const Stream*> streams(bool to_device) const {
     std::vector<const Stream*> all;
@@ -192,68 +188,53 @@ struct Session::State {
   }
   void check_names(const StreamData& inputs) const;
   void execute();
-  void execute_observed();
+  void execute_observed(ExecutionEngine& observed);
   LoadReport compare(const std::vector<NamedArray>& source) const;
   void load(const std::vector<NamedArray>& source, const LoadReport& report);
 
   std::shared_ptr<Ir> ir;
   std::string device;
-  Planner planner;
-  const Plan& plan;
+  const EngineRow& engine_row;
   Variables variables;
-  Program program;
+  std::unique_ptr<ExecutionEngine> engine;
   Undo undo;
   bool clear_outputs;  ///< a store in an untaken branch leaves its sample as it was
   size_t input_count;  ///< streams that a run loads
   int last_op;         ///< id of the last op of the main graph that belongs to the session
   int attached = 0;
-  /// The same graph planned op by op, for observed runs; made at the first.
-  struct Observed {
-    explicit Observed(State& s)
-        : plan(planner.plan(s.ir->main(), s.last_op)),
-          program(plan, [&s](const Tensor* v) { return s.variables.at(v); }),
-          undo(s.variables, program) {}
-    Planner planner{PlanOptions::reference()};
-    const Plan& plan;
-    Program program;
-    Undo undo;
-  };
-  std::unique_ptr<Observed> observed;
   double tail_seconds = -1.0;  ///< of the last run, from the first update to the end; negative before any
 };
 
-Session::Session(std::shared_ptr<Ir> ir, std::string device)
-    : state_(std::make_unique<State>(std::move(ir), std::move(device))) {
+Session::Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine)
+    : state_(std::make_unique<State>(std::move(ir), std::move(device), engine)) {
   if (profiling_asked()) start_profiling();
 }
 Session::~Session() {
-  if (profiling_asked() && state_->program.profile().on()) write_err(profile());
+  const Profile* times = state_->engine->times();
+  if (profiling_asked() && times && times->on()) write_err(profile());
 }
 
 void Session::profile_all() { profiling_asked() = true; }
-void Session::start_profiling() { state_->program.profile().start(state_->program.steps().size()); }
-std::string Session::profile() const {
-  return state_->program.profile().text(state_->ir->name(), state_->program.steps());
-}
+void Session::start_profiling() { state_->engine->start_profiling(); }
+std::string Session::profile() const { return state_->engine->profile(); }
 
 Ir& Session::ir() const { return *state_->ir; }
 const std::string& Session::device() const { return state_->device; }
+std::string_view Session::engine() const { return state_->engine_row.name; }
 std::vector<const Stream*> Session::expected_inputs() const { return state_->streams(true); }
 std::vector<const Stream*> Session::outputs() const { return state_->streams(false); }
 
 int64_t Session::num_host_transfers() const {
   int64_t most = 1;
-  for (const auto& [stream, n] : state_->plan.transfers) most = std::max(most, n);
+  for (const StreamPort& port : state_->engine->ports()) most = std::max(most, port.per_run);
   return most;
 }
 
-int64_t Session::transfers(const Stream* stream) const {
-  return state_->uses(stream) ? state_->plan.transfers.at(stream) : 0;
-}
+int64_t Session::transfers(const Stream* stream) const { return state_->transfers(stream); }
 
 void Session::State::check_names(const StreamData& inputs) const {
   const auto fits = [&](const StreamPort& port) { return !port.stream->to_device || inputs.count(port.stream) > 0; };
-  if (inputs.size() == input_count && std::all_of(program.ports().begin(), program.ports().end(), fits)) return;
+  if (inputs.size() == input_count && std::all_of(engine->ports().begin(), engine->ports().end(), fits)) return;
   std::vector<std::string> missing, unexpected, known, notes;
   for (const Stream* stream : streams(true)) {
     known.push_back(stream->name());
@@ -286,9 +267,9 @@ void Session::State::execute() {
   bool committed = false, can_undo = false;
   Clock::time_point start;
   try {
-    program.run([&] {
+    engine->run([&] {
       committed = true;
-      if (tail_seconds < 0 || tail_seconds > short_tail || program.fallible_after_commit()) {
+      if (tail_seconds < 0 || tail_seconds > short_tail || engine->fallible_after_commit()) {
         undo.take();
         can_undo = true;
       }
@@ -306,32 +287,31 @@ void Session::State::execute() {
   if (committed) tail_seconds = std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void Session::State::execute_observed() {
+void Session::State::execute_observed(ExecutionEngine& observed) {
   bool committed = false;
+  Undo before(variables, observed);
   try {
-    observed->program.run([&] {
-      observed->undo.take();
+    observed.run([&] {
+      before.take();
       committed = true;
       return true;
     });
   } catch (...) {
-    if (committed) observed->undo.restore();
+    if (committed) before.restore();
     throw;
   }
+  if (committed) variables.note_run();
 }
 
 std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserver* observer) {
   State& s = *state_;
-  if (observer) {
-    if (!s.observed) s.observed = std::make_unique<State::Observed>(s);
-    s.observed->program.observe(observer);
-  }
-  Program& program = observer ? s.observed->program : s.program;
-  const Profile::Run timed(s.program.profile());
+  ExecutionEngine& engine = observer ? s.engine->observed(observer) : *s.engine;
+  std::optional<Profile::Run> timed;
+  if (Profile* times = s.engine->times()) timed.emplace(*times);
   s.check_names(inputs);
   std::vector<Array> feeds;
   std::map<const Stream*, Array> results;
-  for (StreamPort& port : program.ports()) {
+  for (StreamPort& port : engine.ports()) {
     if (port.per_run == 0) continue;
     if (port.stream->to_device) {
       const Array& given = inputs.at(port.stream);
@@ -348,7 +328,7 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
     }
   }
   if (observer)
-    s.execute_observed();
+    s.execute_observed(engine);
   else
     s.execute();
   return results;
@@ -493,16 +473,11 @@ std::vector<const Op*> Session::added_later() const {
 Session::MemoryUse Session::memory() const {
   MemoryUse use;
   use.variables = state_->variables.bytes();
-  use.arena = state_->plan.arena_bytes;
-  for (const Plan* plan : state_->planner.plans()) use.constants += plan->constant_bytes;
+  use.arena = state_->engine->arena_bytes();
+  use.constants = state_->engine->constant_bytes();
   return use;
 }
 
-std::string Session::print_plans() const {
-  std::string text = print_plan(state_->plan);
-  for (const Plan* plan : state_->planner.plans())
-    if (plan != &state_->plan) text += print_plan(*plan);
-  return text;
-}
+std::string Session::print_plans() const { return state_->engine->plans(); }
 
 }  // namespace pxl

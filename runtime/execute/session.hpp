@@ -19,13 +19,15 @@ class Session {
   /// suggestion. Throws where the main graph has no op, where replication is asked for, and where a stream is not
   /// transferred `ir->num_host_transfers` times (if that is set); the Ir is then as it was. Several sessions may own
   /// one Ir, each with its own state.
-  Session(std::shared_ptr<Ir> ir, std::string device);
+  /// `engine` is a row of the table of engines (engine.hpp); empty: the default.
+  Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   Ir& ir() const;
   const std::string& device() const;
+  std::string_view engine() const;
 
   /// One run. Inputs have the shape [transfers, replicas, *stream shape] with ones dropped, or folded over the first
   /// axis ([transfers * shape[0], ...]); converted to the stream's dtype where that is safe (convert_safely). A stream
@@ -37,8 +39,8 @@ class Session {
   /// that may fail (reads of indices), and where what follows the first update took more than 20 ms last time.
   /// Otherwise an interrupt that arrives after the first update waits for the end of the run, that short time.
   ///
-  /// With an observer the run goes op by op on the reference path (the same bits, much slower), and whatever ends it
-  /// leaves the variables as they were.
+  /// With an observer the run goes op by op (the same bits, much slower), and whatever ends it leaves the variables as
+  /// they were.
   std::map<const Stream*, Array> run(const StreamData& inputs, RunObserver* observer = nullptr);
   std::vector<const Stream*> expected_inputs() const;
   std::vector<const Stream*> outputs() const;

@@ -1,0 +1,47 @@
+// The table of engines.
+#include "runtime/execute/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/execute/engines.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr EngineRow engines[] = {
+    {"planned", "plans the program, fuses what runs together, and runs kernels on all threads", make_planned_engine},
+    {"reference", "runs op by op, each by its definition, in float64", make_reference_engine},
+};
+
+std::string& chosen() {
+  static std::string name = [] {
+    const char* value = std::getenv("PXL_ENGINE");
+    return std::string(value && *value ? value : engines[0].name.data());
+  }();
+  return name;
+}
+
+}  // namespace
+
+std::span<const EngineRow> engine_table() { return engines; }
+
+const EngineRow& find_engine(const std::string& name) {
+  std::vector<std::string> names;
+  for (const EngineRow& row : engines) {
+    if (row.name == name) return row;
+    names.emplace_back(row.name);
+  }
+  std::vector<std::string> notes = {fmt::format("engines are {}", fmt::join(names, ", "))};
+  if (std::string hint = did_you_mean(name, names); !hint.empty()) notes.insert(notes.begin(), hint);
+  throw Error(fmt::format("unknown engine \"{}\"", name), std::move(notes)).as(codes::session);
+}
+
+const std::string& default_engine() { return chosen(); }
+void set_default_engine(const std::string& name) { chosen() = find_engine(name).name; }
+
+}  // namespace pxl

@@ -1,0 +1,80 @@
+// Engines: what runs a program. A session owns the variables and feeds the streams; an engine computes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/execute/observe.hpp"
+#include "runtime/execute/profile.hpp"
+#include "runtime/graph/ir.hpp"
+
+namespace pxl {
+
+/// Where a stream's next sample comes from or goes to.
+struct StreamPort {
+  const Stream* stream = nullptr;
+  std::byte* next = nullptr;
+  int64_t sample_bytes = 0;
+  int64_t per_run = 0;  ///< samples
+  /// Operands of kernels that read the one sample of a run where it lies, by index; empty where it is copied.
+  std::vector<size_t> readers;
+};
+
+/// The memory of a variable. It stays where it is while an engine lives; an engine for several replicas is given one
+/// for each set of variables.
+using VariableMemory = std::function<std::byte*(const Tensor*)>;
+
+/// Runs one program, as it is when the engine is made: what an open-ended Ir gets later is not part of it. Owns
+/// whatever it derives from the Ir, which outlives it.
+class ExecutionEngine {
+ public:
+  virtual ~ExecutionEngine() = default;
+  ExecutionEngine() = default;
+  ExecutionEngine(const ExecutionEngine&) = delete;
+  ExecutionEngine& operator=(const ExecutionEngine&) = delete;
+
+  /// The streams that a run uses; a run begins at each port's `next`.
+  virtual std::vector<StreamPort>& ports() = 0;
+  const std::vector<StreamPort>& ports() const { return const_cast<ExecutionEngine*>(this)->ports(); }
+  /// One run. Interrupts are honoured by throwing Interrupted. `commit` is called once, before the first change of a
+  /// variable, and says whether interrupts still are honoured from there on. An Error becomes a failure while running,
+  /// at the op's place.
+  virtual void run(const std::function<bool()>& commit) = 0;
+  /// The variables that a run may change, and whether it may fail after it began to.
+  virtual const std::vector<const Tensor*>& changed_variables() const = 0;
+  virtual bool fallible_after_commit() const = 0;
+  /// Whether an output's sample may be left as it was: a store in a branch that is not taken.
+  virtual bool may_skip_stores() const = 0;
+
+  /// An engine of the same program that shows each op to an observer; this one, where it can.
+  virtual ExecutionEngine& observed(RunObserver* observer) = 0;
+
+  // What is known of a run beside its results; empty and 0 where nothing is.
+  virtual void start_profiling() {}
+  virtual Profile* times() { return nullptr; }
+  virtual std::string profile() const { return {}; }
+  virtual std::string plans() const { return {}; }
+  virtual int64_t constant_bytes() const { return 0; }
+  virtual int64_t arena_bytes() const { return 0; }
+};
+
+struct EngineRow {
+  std::string_view name, doc;
+  std::unique_ptr<ExecutionEngine> (*make)(const Ir& ir, const VariableMemory& variable);
+};
+
+/// The table: the first row is the default.
+std::span<const EngineRow> engine_table();
+/// Throws an Error that names the engines, with a suggestion.
+const EngineRow& find_engine(const std::string& name);
+
+/// The engine of sessions that name none: "planned", or what PXL_ENGINE in the environment, `--engine` or the REPL
+/// says.
+const std::string& default_engine();
+void set_default_engine(const std::string& name);
+
+}  // namespace pxl
