@@ -25,7 +25,7 @@ def layering():
     problems = []
     for index, layer in enumerate(LAYERS):
         allowed = [l for l in LAYERS[:index + 1] if l not in APART.get(layer, [])]
-        for path in sorted((ROOT / layer).glob("*.[ch]pp")):
+        for path in sorted((ROOT / layer).rglob("*.[ch]pp")):
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 m = re.match(r'#include "((?:runtime|interpreter)/\w+)/', line)
                 if m and m.group(1) not in allowed:
@@ -89,6 +89,23 @@ def tidy_test(database):
     return "\n".join(problems) or None
 
 
+# A pass of the planner is a row of the table, a file with a function of its name, and a row of the docs, in one order.
+PASS = re.compile(r"^PXL_(?:LOWERING_)?PASS\((\w+),", re.M)
+
+
+def passes():
+    rows = PASS.findall((ROOT / "runtime/plan/passes.inc").read_text())
+    documented = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/performance.md").read_text().partition("| pass |")[2].partition("\n\n")[0], re.M)
+    files = {p.stem: p.read_text() for p in (ROOT / "runtime/plan/passes").glob("*.cpp")}
+    problems = [f"runtime/plan/passes/{name}.cpp: no row in passes.inc" for name in sorted(set(files) - set(rows))]
+    for name in rows:
+        if not re.search(rf"^(void|FlattenedGraph) {name}\(", files.get(name, ""), re.M):
+            problems.append(f"passes.inc: `{name}` is not defined in runtime/plan/passes/{name}.cpp")
+    if documented != rows:
+        problems.append(f"docs/performance.md: expected the rows {', '.join(rows)}, got {', '.join(documented)}")
+    return "\n".join(problems) or None
+
+
 def leftovers():
     problems = []
     for path in tracked("*.cpp", "*.hpp", "*.inc", "*.pxl", "*.py", "*.cmake", "*.g4"):
@@ -104,6 +121,7 @@ def house_tests(tally, kinds):
     tally.add("house: data flows one way", layering())
     tally.add("house: one place writes to the standard streams", standard_streams())
     tally.add("house: files are saved in one way", files_are_saved_in_one_way())
+    tally.add("house: passes are files and documented", passes())
     tally.add("house: formatting", formatting())
     tally.add("house: nothing left over", leftovers())
     tally.add("house: docs/coverage.md", coverage.check())

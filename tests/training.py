@@ -114,13 +114,13 @@ WAYS = [("one thread", {"PXL_THREADS": "1"}), ("one thread again", {"PXL_THREADS
 
 def repeat_tests(pxl, tally):
     """The same program and seed give the same bits, again, with any number of threads, fused or not."""
-    # The binary names its transforms where it is asked to leave out one that it has not.
+    # The binary names its passes if it is asked to leave out an unknown one.
     _, _, err = run([str(pxl), "-e", "program p { stream out y = ones([2]) + 1 }\nSession(p())"], env={"PXL_TRANSFORMS": "-?"})
-    found = re.search(r"there are (.*)", err)
-    tally.add("repeat: names of the transforms", None if found else f"not named in\n{err}")
+    found = re.search(r"known: (.*)", err)
+    tally.add("repeat: names of the passes", None if found else f"not named in\n{err}")
     # A product by a stored transposed matrix adds its terms in another order (docs/performance.md).
-    transforms = [t for t in found.group(1).split(", ") if t != "transpose"] if found else []
-    ways = WAYS + [(f"without {t}", {"PXL_TRANSFORMS": f"-{t}"}) for t in transforms]
+    passes = [t for t in found.group(1).split(", ") if t != "absorb_transposes"] if found else []
+    ways = WAYS + [(f"without {t}", {"PXL_TRANSFORMS": f"-{t}"}) for t in passes]
     for path in sorted((TESTS / "repeat").glob("*.pxl")):
         first = None
         for way, env in ways:

@@ -24,8 +24,8 @@ class PlannedEngine : public ExecutionEngine {
   bool fallible_after_commit() const override { return program_.fallible_after_commit(); }
   bool may_skip_stores() const override {
     for (const Plan* plan : planner_.plans())
-      for (const Item& item : plan->items)
-        if (item.kind == Item::Kind::branch) return true;
+      for (const Instruction& instruction : plan->instructions)
+        if (instruction.kind == Instruction::Kind::branch) return true;
     return false;
   }
 

@@ -40,10 +40,10 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
         .as(codes::stream);
 
   std::map<const Tensor*, Array> copies;
-  for (const Item& item : plan.items)
-    for (size_t slot = 0; slot < item.in.size(); ++slot) {
-      if (!item.modified[slot]) continue;
-      const Buffer& buffer = plan.buffers[static_cast<size_t>(item.in[slot])];
+  for (const Instruction& instruction : plan.instructions)
+    for (size_t slot = 0; slot < instruction.in.size(); ++slot) {
+      if (!instruction.modified[slot]) continue;
+      const Buffer& buffer = plan.buffers[static_cast<size_t>(instruction.in[slot])];
       if (buffer.kind == Buffer::Kind::variable) copies.emplace(buffer.tensor, buffer.tensor->data.clone());
     }
   const auto memory = [&](const Tensor* variable) -> std::byte* {

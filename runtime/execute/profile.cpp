@@ -25,7 +25,7 @@ std::string Profile::text(const std::string& name, const std::vector<RunStep>& s
     if (kernels_[i].runs == 0) continue;
     order.push_back(i);
     in_kernels += kernels_[i].seconds;
-    flops += static_cast<double>(steps[i].item->flops) * static_cast<double>(kernels_[i].runs);
+    flops += static_cast<double>(steps[i].instruction->flops) * static_cast<double>(kernels_[i].runs);
     bytes += static_cast<double>(steps[i].touched) * static_cast<double>(kernels_[i].runs);
   }
   std::stable_sort(order.begin(), order.end(),
@@ -37,12 +37,13 @@ std::string Profile::text(const std::string& name, const std::vector<RunStep>& s
                   runs_ == 1 ? "" : "s", loop, "share", "us/run", "runs", "GF/s", "GB/s", "kernel");
   for (size_t i : order) {
     const Timing& t = kernels_[i];
-    const Item& item = *steps[i].item;
+    const Instruction& instruction = *steps[i].instruction;
     const double once = t.seconds / static_cast<double>(t.runs);
-    out += fmt::format("{:6.1f}% {:11.2f} {:9} {:>8} {:>8}  {}{}\n", share(t.seconds), once * 1e6, t.runs,
-                       rate(static_cast<double>(item.flops), once), rate(static_cast<double>(steps[i].touched), once),
-                       item.note.empty() ? fmt::format("{}", item.op->row->name) : item.note.substr(1),
-                       steps[i].divided ? "" : " (one thread)");
+    out += fmt::format(
+        "{:6.1f}% {:11.2f} {:9} {:>8} {:>8}  {}{}\n", share(t.seconds), once * 1e6, t.runs,
+        rate(static_cast<double>(instruction.flops), once), rate(static_cast<double>(steps[i].touched), once),
+        instruction.note.empty() ? fmt::format("{}", instruction.op->row->name) : instruction.note.substr(1),
+        steps[i].divided ? "" : " (one thread)");
   }
   out += fmt::format("{:6.1f}% {:11.2f} {:9} {:>8} {:>8}  total of {} kernel{}\n", share(in_kernels),
                      in_kernels / runs * 1e6, runs_, rate(flops, in_kernels), rate(bytes, in_kernels), order.size(),

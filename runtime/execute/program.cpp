@@ -74,9 +74,9 @@ class Program::Builder {
       main_ = &frame.plan;
       direct_ = direct_loads(frame.plan);
     }
-    add_copies(frame, frame.plan.prologue, nullptr);
-    for (const Item& item : frame.plan.items) add(frame, item);
-    add_copies(frame, frame.plan.epilogue, nullptr);
+    add_copies(frame, frame.plan.entry_copies, nullptr);
+    for (const Instruction& instruction : frame.plan.instructions) add(frame, instruction);
+    add_copies(frame, frame.plan.exit_copies, nullptr);
   }
 
   void finish() {
@@ -105,18 +105,19 @@ class Program::Builder {
     const auto exclude_copies = [&](const std::vector<Copy>& copies) {
       for (const Copy& copy : copies) exclude({copy.from, copy.to});
     };
-    exclude_copies(plan.prologue);
-    exclude_copies(plan.epilogue);
-    for (const Item& item : plan.items) {
-      exclude_copies(item.before);
-      exclude_copies(item.after);
-      if (item.kind == Item::Kind::load && plan.transfers.at(item.stream) == 1 && found.insert(item.out[0]).second)
+    exclude_copies(plan.entry_copies);
+    exclude_copies(plan.exit_copies);
+    for (const Instruction& instruction : plan.instructions) {
+      exclude_copies(instruction.before);
+      exclude_copies(instruction.after);
+      if (instruction.kind == Instruction::Kind::load && plan.transfers.at(instruction.stream) == 1 &&
+          found.insert(instruction.out[0]).second)
         continue;
-      exclude(item.out);
-      if (item.kind != Item::Kind::kernel) exclude(item.in);
-      for (size_t slot = 0; slot < item.in.size(); ++slot)
-        if (item.modified[slot]) excluded.insert(item.in[slot]);
-      for (const Invocation& call : item.invocations) {
+      exclude(instruction.out);
+      if (instruction.kind != Instruction::Kind::kernel) exclude(instruction.in);
+      for (size_t slot = 0; slot < instruction.in.size(); ++slot)
+        if (instruction.modified[slot]) excluded.insert(instruction.in[slot]);
+      for (const PlanCall& call : instruction.calls) {
         exclude(call.in);
         exclude(call.out);
         exclude_copies(call.before);
@@ -176,29 +177,29 @@ class Program::Builder {
     }
   }
 
-  void add_kernel(const Frame& frame, const Item& item) {
+  void add_kernel(const Frame& frame, const Instruction& instruction) {
     const size_t first = program_.pointers_.size();
     bool changes = false;
-    for (size_t slot = 0; slot < item.in.size(); ++slot) {
-      if (&frame.plan == main_ && direct_.count(item.in[slot]) > 0)
-        program_.ports_[port_of_.at(item.in[slot])].readers.push_back(program_.pointers_.size());
-      program_.pointers_.push_back(pointer(frame, item.in[slot]));
-      if (item.modified[slot]) changes = note_change(program_.pointers_.back()) || changes;
+    for (size_t slot = 0; slot < instruction.in.size(); ++slot) {
+      if (&frame.plan == main_ && direct_.count(instruction.in[slot]) > 0)
+        program_.ports_[port_of_.at(instruction.in[slot])].readers.push_back(program_.pointers_.size());
+      program_.pointers_.push_back(pointer(frame, instruction.in[slot]));
+      if (instruction.modified[slot]) changes = note_change(program_.pointers_.back()) || changes;
     }
     const size_t outputs = program_.pointers_.size();
-    for (BufferId id : item.out) program_.pointers_.push_back(pointer(frame, id));
-    RunStep& step = push(RunStep::Kind::kernel, item.op);
-    step.kernel = &item.kernel;
-    step.item = &item;
-    std::set<BufferId> touched(item.in.begin(), item.in.end());
-    touched.insert(item.out.begin(), item.out.end());
+    for (BufferId id : instruction.out) program_.pointers_.push_back(pointer(frame, id));
+    RunStep& step = push(RunStep::Kind::kernel, instruction.op);
+    step.kernel = &instruction.kernel;
+    step.instruction = &instruction;
+    std::set<BufferId> touched(instruction.in.begin(), instruction.in.end());
+    touched.insert(instruction.out.begin(), instruction.out.end());
     for (BufferId id : touched)
       if (id >= 0) step.touched += frame.plan.buffers[static_cast<size_t>(id)].bytes;
     step.target = first;
     step.outputs = outputs;
     step.changes_variable = changes;
-    step.fallible = may_fail(*item.op);
-    step.divided = worth_dividing(item.kernel);
+    step.fallible = may_fail(*instruction.op);
+    step.divided = worth_dividing(instruction.kernel);
   }
 
   size_t port(const Stream* stream) {
@@ -208,71 +209,71 @@ class Program::Builder {
     return program_.ports_.size() - 1;
   }
 
-  void add_call(const Frame& frame, const Item& item, const Invocation& call) {
-    add_copies(frame, call.before, item.op);
+  void add_call(const Frame& frame, const Instruction& instruction, const PlanCall& call) {
+    add_copies(frame, call.before, instruction.op);
     std::vector<std::byte*> in, out;
     for (BufferId id : call.in) in.push_back(pointer(frame, id));
     for (BufferId id : call.out) out.push_back(pointer(frame, id));
     add(Frame{*call.callee, in, out, pointer(frame, call.frame)});
-    add_copies(frame, call.after, item.op);
+    add_copies(frame, call.after, instruction.op);
   }
 
-  void add(const Frame& frame, const Item& item) {
-    switch (item.kind) {
-      case Item::Kind::kernel: add_kernel(frame, item); break;
-      case Item::Kind::load: {
-        std::byte* to = pointer(frame, item.out[0]);
-        const size_t index = port(item.stream);
-        if (&frame.plan == main_ && direct_.count(item.out[0]) > 0) {
-          port_of_[item.out[0]] = index;
+  void add(const Frame& frame, const Instruction& instruction) {
+    switch (instruction.kind) {
+      case Instruction::Kind::kernel: add_kernel(frame, instruction); break;
+      case Instruction::Kind::load: {
+        std::byte* to = pointer(frame, instruction.out[0]);
+        const size_t index = port(instruction.stream);
+        if (&frame.plan == main_ && direct_.count(instruction.out[0]) > 0) {
+          port_of_[instruction.out[0]] = index;
           break;
         }
-        RunStep& step = push(RunStep::Kind::load, item.op);
+        RunStep& step = push(RunStep::Kind::load, instruction.op);
         step.to = to;
         step.port = index;
         step.bytes = program_.ports_[index].sample_bytes;
         break;
       }
-      case Item::Kind::store: {
-        const std::byte* from = pointer(frame, item.in[0]);
-        const size_t index = port(item.stream);
-        RunStep& step = push(RunStep::Kind::store, item.op);
+      case Instruction::Kind::store: {
+        const std::byte* from = pointer(frame, instruction.in[0]);
+        const size_t index = port(instruction.stream);
+        RunStep& step = push(RunStep::Kind::store, instruction.op);
         step.from = from;
         step.port = index;
         step.bytes = program_.ports_[index].sample_bytes;
         break;
       }
-      case Item::Kind::call: add_call(frame, item, item.invocations[0]); break;
-      case Item::Kind::loop: add_loop(frame, item); break;
-      case Item::Kind::branch: add_branch(frame, item); break;
+      case Instruction::Kind::call: add_call(frame, instruction, instruction.calls[0]); break;
+      case Instruction::Kind::loop: add_loop(frame, instruction); break;
+      case Instruction::Kind::branch: add_branch(frame, instruction); break;
     }
   }
 
-  void add_loop(const Frame& frame, const Item& item) {
-    add_copies(frame, item.before, item.op);
-    if (item.repeats > 0) {
+  void add_loop(const Frame& frame, const Instruction& instruction) {
+    add_copies(frame, instruction.before, instruction.op);
+    if (instruction.repeats > 0) {
       const size_t counter = program_.counters_.size();
       program_.counters_.push_back(0);
-      push(RunStep::Kind::loop, item.op).port = counter;
+      push(RunStep::Kind::loop, instruction.op).port = counter;
       const size_t body = program_.steps_.size();
-      add_call(frame, item, item.invocations[0]);
-      RunStep& step = push(RunStep::Kind::repeat, item.op);
+      add_call(frame, instruction, instruction.calls[0]);
+      RunStep& step = push(RunStep::Kind::repeat, instruction.op);
       step.port = counter;
       step.target = body;
-      step.bytes = item.repeats;
+      step.bytes = instruction.repeats;
     }
-    add_copies(frame, item.after, item.op);
+    add_copies(frame, instruction.after, instruction.op);
   }
 
-  void add_branch(const Frame& frame, const Item& item) {
-    const std::byte* condition = pointer(frame, item.in[0]);
+  void add_branch(const Frame& frame, const Instruction& instruction) {
+    const std::byte* condition = pointer(frame, instruction.in[0]);
     const size_t branch = program_.steps_.size();
-    push(RunStep::Kind::branch, item.op).from = condition;
-    add_call(frame, item, item.invocations[0]);
+    push(RunStep::Kind::branch, instruction.op).from = condition;
+    add_call(frame, instruction, instruction.calls[0]);
     const size_t jump = program_.steps_.size();
-    push(RunStep::Kind::jump, item.op);
+    push(RunStep::Kind::jump, instruction.op);
     program_.steps_[branch].target = program_.steps_.size();
-    add_call(frame, item, item.invocations[1]);
+    add_call(frame, instruction, instruction.calls[1]);
     program_.steps_[jump].target = program_.steps_.size();
   }
 

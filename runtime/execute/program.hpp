@@ -31,9 +31,9 @@ struct RunStep {
   bool fallible = false;  ///< may throw on its operands' values
   bool divided = false;   ///< its phases are shared out among the team's threads
   const Kernel* kernel = nullptr;
-  const Item* item = nullptr;  ///< of kernels
-  int64_t touched = 0;         ///< bytes of its operands and results
-  const Op* op = nullptr;      ///< for messages
+  const Instruction* instruction = nullptr;  ///< of kernels
+  int64_t touched = 0;                       ///< bytes of its operands and results
+  const Op* op = nullptr;                    ///< for messages
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
   int64_t bytes = 0;

@@ -2,20 +2,19 @@
 #include "runtime/plan/node.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "runtime/ops/definitions.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
 
-size_t first_call_slot(const Op& op, size_t which) {
+size_t callee_operand_begin(const Op& op, size_t which) {
   if (op.row->role != Role::branch) return 0;
   return which == 0 ? 1 : 1 + op.called[0]->inputs().size();
 }
 
-bool passed_directly(const Op& op, size_t which, size_t input) {
-  const size_t slot = first_call_slot(op, which) + input;
+bool is_by_reference(const Op& op, size_t which, size_t input) {
+  const size_t slot = callee_operand_begin(op, which) + input;
   return op.called[which]->inputs()[input]->by_ref || (slot < op.input_modified.size() && op.input_modified[slot]);
 }
 
@@ -82,12 +81,12 @@ void lower_call(Node& node, const Op& op) {
   const Role role = op.row->role;
   for (size_t which = 0; which < op.called.size(); ++which) {
     const Plan& callee = *node.callees[which];
-    const size_t first = first_call_slot(op, which);
+    const size_t first = callee_operand_begin(op, which);
     node.effect = node.effect || callee.effects;
     for (size_t i = 0; i < callee.input_modified.size(); ++i) {
       // A carried by-ref input of a loop is assigned at the end of each iteration.
       const bool carried = role == Role::loop && i < op.outputs.size();
-      if (passed_directly(op, which, i) && (callee.input_modified[i] || carried))
+      if (is_by_reference(op, which, i) && (callee.input_modified[i] || carried))
         node.modified.push_back(static_cast<int>(first + i));
     }
   }
@@ -96,17 +95,17 @@ void lower_call(Node& node, const Op& op) {
     for (size_t j = 0; j < op.outputs.size(); ++j) {
       const OutputSource& source = callee.sources[j];
       const int out = static_cast<int>(j);
-      if (source.kind == OutputSource::Kind::output) node.views.push_back({out, true, source.index});
+      if (source.kind == OutputSource::Kind::output) node.output_aliases.push_back({out, true, source.index});
       if (source.kind != OutputSource::Kind::input) continue;
       const auto input = static_cast<size_t>(source.index);
-      if (passed_directly(op, 0, input) || !callee.input_modified[input])
-        node.views.push_back({out, false, source.index});
+      if (is_by_reference(op, 0, input) || !callee.input_modified[input])
+        node.output_aliases.push_back({out, false, source.index});
       else
-        node.reuse.push_back({out, source.index});
+        node.in_place_candidates.push_back({out, source.index});
     }
   } else if (role == Role::loop) {
     for (size_t j = 0; j < op.outputs.size(); ++j)
-      if (!passed_directly(op, 0, j)) node.reuse.push_back({static_cast<int>(j), static_cast<int>(j)});
+      if (!is_by_reference(op, 0, j)) node.in_place_candidates.push_back({static_cast<int>(j), static_cast<int>(j)});
   }
 }
 
@@ -143,9 +142,9 @@ Node lower(const Op& op, std::vector<const Plan*> callees) {
   }
   if (node.alias >= 0) return node;
   if (is_plain_copy(op))
-    node.views.push_back({0, false, 0});
+    node.output_aliases.push_back({0, false, 0});
   else if (op.row->inplace_ok && op.row->role == Role::compute)
-    node.reuse.push_back({0, 0});
+    node.in_place_candidates.push_back({0, 0});
   return node;
 }
 
@@ -174,48 +173,27 @@ bool Aliases::written_between(const Tensor* tensor, int after, int before) const
   return next != all.end() && *next < before;
 }
 
-namespace {
-
-template <class F>
-void for_each_loaded(const Node& node, F&& f) {
-  if (node.op->row->role == Role::host_load) f(node.op->stream);
-  for (const Plan* callee : node.callees)
-    for (const auto& [stream, n] : callee->transfers)
-      if (stream->to_device) f(stream);
+bool is_pure(const Node& node) {
+  return node.op->row->role == Role::compute && !node.effect && node.callees.empty() && node.modified.empty() &&
+         node.alias < 0 && !node.kernel && !node.product && !node.out.empty();
 }
 
-}  // namespace
-
-void drop_dead_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep) {
-  const Aliases aliases(nodes);
-  std::unordered_set<const Tensor*> needed;  // roots
-  for (const Tensor* t : outputs) needed.insert(aliases.root(t));
-  std::unordered_set<const Stream*> streams;  // a needed load gets its sample only after the loads before it
-  const auto wanted = [&](const Node& node) {
-    if (keep == Keep::all && node.effect) return true;
-    bool loads = false;
-    for_each_loaded(node, [&](const Stream* s) { loads = loads || keep == Keep::state || streams.count(s); });
-    if (loads) return true;
-    for (const Tensor* t : node.out)
-      if (needed.count(aliases.root(t))) return true;
-    for (int slot : node.modified) {
-      const Tensor* root = aliases.root(node.in[static_cast<size_t>(slot)]);
-      if (needed.count(root)) return true;
-      if (keep != Keep::results && (root->kind == TensorKind::variable || root->kind == TensorKind::input)) return true;
-    }
-    return false;
-  };
-  std::vector<Node> kept;
-  for (size_t p = nodes.size(); p-- > 0;) {
-    Node& node = nodes[p];
-    if (!wanted(node)) continue;
-    for (const Tensor* t : node.in)
-      if (t) needed.insert(aliases.root(t));
-    for_each_loaded(node, [&](const Stream* s) { streams.insert(s); });
-    kept.push_back(std::move(node));
+bool has_dependency(const Aliases& aliases, const Node& later, const Node& earlier) {
+  if (later.effect && earlier.effect) return true;
+  for (const Tensor* t : later.in) {
+    if (!t) continue;
+    if (std::find(earlier.out.begin(), earlier.out.end(), t) != earlier.out.end()) return true;
+    for (int slot : earlier.modified)
+      if (aliases.root(earlier.in[static_cast<size_t>(slot)]) == aliases.root(t)) return true;
   }
-  std::reverse(kept.begin(), kept.end());
-  nodes = std::move(kept);
+  for (int slot : later.modified) {
+    const Tensor* changed = aliases.root(later.in[static_cast<size_t>(slot)]);
+    for (const Tensor* t : earlier.in)
+      if (t && aliases.root(t) == changed) return true;
+    for (const Tensor* t : earlier.out)
+      if (aliases.root(t) == changed) return true;
+  }
+  return false;
 }
 
 }  // namespace pxl

@@ -1,5 +1,6 @@
-// The planner's working form of a graph: its ops in order, with what storage and kernels need to know of each, so
-// that rewrites (fold.hpp) may merge ops without touching the graph.
+// The planner's intermediate representation: the ops of a graph in execution order, each with what storage assignment
+// and kernels need to know. Passes (passes.hpp) rewrite nodes and leave the graph untouched. verify_nodes.hpp lists the
+// invariants.
 #pragma once
 
 #include <memory>
@@ -15,69 +16,73 @@ namespace pxl {
 
 struct Plan;
 
-/// An output whose value is that of an operand (or of an earlier output) and which may therefore be its memory
-/// wherever no write can tell the two apart.
-struct ViewOf {
+/// An output with the value of an operand, or of an earlier output of the same node. Storage assignment lets both share
+/// memory unless a later write could be observed.
+struct OutputAlias {
   int out = 0;
-  bool of_output = false;  ///< `index` is an output of the same node, else an input slot
+  bool of_output = false;  ///< `index` is an output of the same node, otherwise an input slot
   int index = 0;
 };
 
-/// An output that may be written over an operand that nobody needs any more.
-struct Reuse {
+/// Output `out` may take the memory of operand `slot` if that operand is dead afterwards.
+struct InPlaceCandidate {
   int out = 0, slot = 0;
 };
 
 struct Node {
-  const Op* op = nullptr;         ///< the op, or the last one of those that a rewrite merged
-  std::vector<const Tensor*> in;  ///< by slot; null where absent or not read
+  const Op* op = nullptr;         ///< the op; of a fused node its last op
+  std::vector<const Tensor*> in;  ///< by slot; null for operands that are absent or not read
   std::vector<const Tensor*> out;
-  std::vector<int> modified;  ///< slots whose memory the node changes
-  int alias = -1;             ///< out[0] is in[alias]'s memory, always
-  bool strided_view = false;  ///< out[0] is operands' memory in another order or in part; resolve_views leaves none
-  std::vector<ViewOf> views;
-  std::vector<Reuse> reuse;
-  std::vector<const Plan*> callees;   ///< control ops, parallel to op->called
-  bool effect = false;                ///< must run even if nobody reads its outputs
-  std::optional<MatmulPlan> product;  ///< a float32 product of in[0] and in[1], transpositions folded
-  std::shared_ptr<const ProductUse>
-      use;            ///< of a float32 product whose kernel is made: how it is done, its results used
-  int64_t flops = 0;  ///< of a joined node
-  Kernel kernel;      ///< set by a rewrite; otherwise the row's
-  std::string note;   ///< what a rewrite did, for print_plan
+  std::vector<int> modified;  ///< slots whose memory the node writes
+  int alias = -1;             ///< slot whose memory out[0] is by definition; -1 for none
+  bool strided_view = false;  ///< out[0] is a strided or partial view of operands; resolve_views removes these
+  std::vector<OutputAlias> output_aliases;
+  std::vector<InPlaceCandidate> in_place_candidates;
+  std::vector<const Plan*> callees;       ///< of control ops, parallel to op->called
+  bool effect = false;                    ///< has side effects: is live even if its outputs are unused
+  std::optional<MatmulPlan> product;      ///< the float32 GEMM of in[0] and in[1], transpositions folded
+  std::shared_ptr<const ProductUse> use;  ///< the GEMM call inside `kernel`, with its epilogue
+  int64_t flops = 0;                      ///< of fused nodes; otherwise 0, and the op says it
+  Kernel kernel;                          ///< set by passes; empty for the kernel of the op's row
+  std::string note;                       ///< what passes did, for print_plan
 };
 
-/// Slot in which the inputs of called graph `which` begin: conditions and counters come first, and the inputs of an
-/// else branch follow those of the then branch.
-size_t first_call_slot(const Op& op, size_t which);
-/// Whether the callee works on the caller's memory of that slot: by-ref inputs and those marked as modified.
-bool passed_directly(const Op& op, size_t which, size_t input);
-/// How often a loop op runs its body; 1 for other ops.
+/// First slot of the operands of called graph `which`. Conditions precede them; an else branch's operands follow the
+/// then branch's.
+size_t callee_operand_begin(const Op& op, size_t which);
+/// Whether the callee works on the caller's memory of this input: it is by reference or marked as modified.
+bool is_by_reference(const Op& op, size_t which, size_t input);
+/// Iterations of a loop op; 1 for other ops.
 int64_t repeat_count(const Op& op);
 
-/// Of a view (is_view): which elements of which operands it is. Empty where it has no elements.
+/// The elements of the operands that a view (is_view) consists of. Empty if it has no elements.
 std::vector<ViewPart> view_parts(const Op& op);
 /// Whether output 0 has the bytes of input 0: reshapes, identities, and transpositions that move unit axes only.
 bool is_plain_copy(const Op& op);
-/// How output `j` lies in the memory of input 0, which lies as `operand`; nothing where the op does more than move
-/// elements, or where no strides say it.
+/// The layout of output `j` within the memory of input 0, whose layout is `operand`; nullopt if the op does more than
+/// move elements, or if no strides describe the result.
 std::optional<Layout> layout_of(const Op& op, size_t j, const Layout& operand);
-/// Whether running the op may fail on its operands' values: it reads indices.
+/// Whether the op may fail on its operands' values: it reads indices.
 bool may_fail(const Op& op);
+/// Whether a node is a function of its operands' values and attributes, and writes nothing else. Random ops are pure:
+/// their seed is an operand.
+bool is_pure(const Node& node);
 
 /// The kernel of an op's row.
 Kernel make_kernel(const Op& op);
 
+/// The node of an op. `callees` are the plans of the graphs that it calls.
 Node lower(const Op& op, std::vector<const Plan*> callees);
 
-/// Memory that ops share by definition (OpRow::alias), as opposed to what the planner decides to share.
+/// Memory that ops share by definition (OpRow::alias), as opposed to what storage assignment decides to share.
 class Aliases {
  public:
   explicit Aliases(const std::vector<Node>& nodes);
-  /// The tensor whose memory this is.
+  /// The tensor that owns the memory.
   const Tensor* root(const Tensor* tensor) const;
-  /// Whether a node at a position in (after, before) changes the tensor's memory.
+  /// Whether a node at a position in the open interval (after, before) writes the tensor's memory.
   bool written_between(const Tensor* tensor, int after, int before) const;
+  /// Positions of the nodes that write the tensor's memory, ascending.
   const std::vector<int>& writes(const Tensor* tensor) const;
 
  private:
@@ -85,14 +90,18 @@ class Aliases {
   std::unordered_map<const Tensor*, std::vector<int>> writes_;  ///< by root, ascending
 };
 
-/// What is run besides the nodes whose results are needed.
+/// Whether `later` must run after `earlier`: a read after write, write after read or write after write, or both have
+/// side effects.
+bool has_dependency(const Aliases& aliases, const Node& later, const Node& earlier);
+
+/// What is live besides the nodes whose results are used.
 enum class Keep : uint8_t {
-  results,  ///< loads before a needed one of the same stream; changes of memory that is needed
-  state,    ///< all loads, and all changes of variables and inputs; neither stores nor prints
-  all,      ///< whatever has an effect
+  results,  ///< loads that precede a live load of the same stream; writes to live memory
+  state,    ///< all loads, and all writes to variables and inputs; neither stores nor prints
+  all,      ///< every node with side effects
 };
 
-/// Dead code elimination.
-void drop_dead_nodes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep);
+/// Removes dead nodes.
+void eliminate_dead_code(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep);
 
 }  // namespace pxl

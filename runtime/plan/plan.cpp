@@ -10,8 +10,8 @@
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/plan/arena.hpp"
+#include "runtime/plan/passes.hpp"
 #include "runtime/plan/storage.hpp"
-#include "runtime/plan/transforms.hpp"
 #include "runtime/plan/views.hpp"
 #include "runtime/transform/flops.hpp"
 
@@ -20,7 +20,7 @@ namespace pxl {
 namespace {
 
 constexpr int max_call_depth = 500;
-constexpr int64_t max_flat_ops = 200'000;
+constexpr int64_t max_flattened_ops = 200'000;
 constexpr int64_t saturated = int64_t{1} << 48;
 
 int64_t product(int64_t a, int64_t b) { return a != 0 && b > saturated / a ? saturated : a * b; }
@@ -31,42 +31,42 @@ class Assembler {
   explicit Assembler(Plan& plan) : plan_(plan) {}
 
   void add(Node& node, int p) {
-    Item item;
-    item.op = node.op;
-    item.position = p;
-    item.note = node.note;
-    item.stream = node.op->stream;
-    for (const Tensor* t : node.in) item.in.push_back(t ? plan_.buffer_of.at(t) : -1);
-    for (const Tensor* t : node.out) item.out.push_back(plan_.buffer_of.at(t));
-    item.modified.assign(node.in.size(), false);
-    for (int slot : node.modified) item.modified[static_cast<size_t>(slot)] = true;
+    Instruction instruction;
+    instruction.op = node.op;
+    instruction.position = p;
+    instruction.note = node.note;
+    instruction.stream = node.op->stream;
+    for (const Tensor* t : node.in) instruction.in.push_back(t ? plan_.buffer_of.at(t) : -1);
+    for (const Tensor* t : node.out) instruction.out.push_back(plan_.buffer_of.at(t));
+    instruction.modified.assign(node.in.size(), false);
+    for (int slot : node.modified) instruction.modified[static_cast<size_t>(slot)] = true;
     plan_.effects = plan_.effects || node.effect;
     switch (node.op->row->role) {
       case Role::host_load:
-        item.kind = Item::Kind::load;
-        plan_.transfers[item.stream] += 1;
+        instruction.kind = Instruction::Kind::load;
+        plan_.transfers[instruction.stream] += 1;
         break;
       case Role::host_store:
-        item.kind = Item::Kind::store;
-        plan_.transfers[item.stream] += 1;
+        instruction.kind = Instruction::Kind::store;
+        plan_.transfers[instruction.stream] += 1;
         break;
       case Role::call:
-        item.kind = Item::Kind::call;
-        item.invocations.push_back(invocation(node, item, 0));
+        instruction.kind = Instruction::Kind::call;
+        instruction.calls.push_back(plan_call(node, instruction, 0));
         add_transfers(*node.callees[0], 1);
         break;
-      case Role::loop: add_loop(node, item); break;
-      case Role::branch: add_branch(node, item); break;
+      case Role::loop: add_loop(node, instruction); break;
+      case Role::branch: add_branch(node, instruction); break;
       case Role::compute:
       case Role::composite:
         // A view that shares its source's memory has nothing to do.
-        if (!node.kernel && is_plain_copy(*node.op) && item.in[0] == item.out[0]) return;
-        item.flops = node.flops > 0 ? node.flops : flops_of(*node.op);
-        item.kernel = node.kernel ? std::move(node.kernel) : make_kernel(*node.op);
+        if (!node.kernel && is_plain_copy(*node.op) && instruction.in[0] == instruction.out[0]) return;
+        instruction.flops = node.flops > 0 ? node.flops : flops_of(*node.op);
+        instruction.kernel = node.kernel ? std::move(node.kernel) : make_kernel(*node.op);
         break;
     }
-    plan_.step_count = std::min(saturated, plan_.step_count + steps(item));
-    plan_.items.push_back(std::move(item));
+    plan_.step_count = std::min(saturated, plan_.step_count + steps(instruction));
+    plan_.instructions.push_back(std::move(instruction));
   }
 
  private:
@@ -79,68 +79,69 @@ class Assembler {
   }
 
   /// Whether the operand's memory is nobody's after the node, so that a callee may change it.
-  bool dies_here(const Item& item, size_t slot) const {
-    const Buffer& buffer = plan_.buffers[static_cast<size_t>(item.in[slot])];
-    if (buffer.kind != Buffer::Kind::arena || buffer.last != item.position) return false;
-    return std::count(item.in.begin(), item.in.end(), item.in[slot]) == 1 &&
-           std::count(item.out.begin(), item.out.end(), item.in[slot]) == 0;
+  bool dies_here(const Instruction& instruction, size_t slot) const {
+    const Buffer& buffer = plan_.buffers[static_cast<size_t>(instruction.in[slot])];
+    if (buffer.kind != Buffer::Kind::arena || buffer.last != instruction.position) return false;
+    return std::count(instruction.in.begin(), instruction.in.end(), instruction.in[slot]) == 1 &&
+           std::count(instruction.out.begin(), instruction.out.end(), instruction.in[slot]) == 0;
   }
 
   /// Whether the callee changes this memory through another of its inputs.
-  bool changed_elsewhere(const Node& node, const Item& item, size_t slot) const {
+  bool changed_elsewhere(const Node& node, const Instruction& instruction, size_t slot) const {
     for (int other : node.modified)
-      if (static_cast<size_t>(other) != slot && item.in[static_cast<size_t>(other)] == item.in[slot]) return true;
+      if (static_cast<size_t>(other) != slot && instruction.in[static_cast<size_t>(other)] == instruction.in[slot])
+        return true;
     return false;
   }
 
-  Invocation invocation(const Node& node, Item& item, size_t which) {
+  PlanCall plan_call(const Node& node, Instruction& instruction, size_t which) {
     const Op& op = *node.op;
     const Plan& callee = *node.callees[which];
     const auto& outputs = callee.graph->outputs();
-    Invocation call;
+    PlanCall call;
     call.callee = &callee;
     const bool loop = op.row->role == Role::loop;
     for (size_t j = 0; j < outputs.size(); ++j) {
-      const bool wanted = j < item.out.size() && !loop;
-      call.out.push_back(wanted ? item.out[j] : temporary(outputs[j]->spec.bytes(), item.position));
+      const bool wanted = j < instruction.out.size() && !loop;
+      call.out.push_back(wanted ? instruction.out[j] : temporary(outputs[j]->spec.bytes(), instruction.position));
     }
-    const size_t first = first_call_slot(op, which);
+    const size_t first = callee_operand_begin(op, which);
     for (size_t i = 0; i < callee.input_modified.size(); ++i) {
       const size_t slot = first + i;
-      BufferId given = item.in[slot];
-      const bool carried = loop && i < item.out.size();
-      const bool direct = passed_directly(op, which, i);
+      BufferId given = instruction.in[slot];
+      const bool carried = loop && i < instruction.out.size();
+      const bool direct = is_by_reference(op, which, i);
       if (carried) {
         // The state of the loop: the result's memory, or the caller's where the input is by reference.
-        call.in.push_back(direct ? given : item.out[i]);
+        call.in.push_back(direct ? given : instruction.out[i]);
         call.after.push_back({call.out[i], call.in.back(), outputs[i]->spec.bytes()});
         continue;
       }
-      const bool changed = !direct && changed_elsewhere(node, item, slot);
-      bool copied = !direct && callee.input_modified[i] && (loop || !dies_here(item, slot));
+      const bool changed = !direct && changed_elsewhere(node, instruction, slot);
+      bool copied = !direct && callee.input_modified[i] && (loop || !dies_here(instruction, slot));
       if (changed && loop) {
         // Every iteration gets what the loop was given, not what an iteration has made of it under another name.
         const int64_t bytes = op.inputs[slot]->spec.bytes();
-        const BufferId kept = temporary(bytes, item.position);
-        item.before.push_back({given, kept, bytes});
+        const BufferId kept = temporary(bytes, instruction.position);
+        instruction.before.push_back({given, kept, bytes});
         given = kept;
       } else {
         copied = copied || changed;
       }
       if (copied) {
         const int64_t bytes = op.inputs[slot]->spec.bytes();
-        const BufferId to = loop ? temporary(bytes, item.position) : room_for_copy(callee, call, i, item);
+        const BufferId to = loop ? temporary(bytes, instruction.position) : room_for_copy(callee, call, i, instruction);
         call.before.push_back({given, to, bytes});
         given = to;
       }
       call.in.push_back(given);
     }
-    if (callee.arena_bytes > 0) call.frame = temporary(callee.arena_bytes, item.position);
+    if (callee.arena_bytes > 0) call.frame = temporary(callee.arena_bytes, instruction.position);
     return call;
   }
 
   /// A changed input that is returned may be copied to the output's memory, where it must end up anyway.
-  BufferId room_for_copy(const Plan& callee, const Invocation& call, size_t input, const Item& item) {
+  BufferId room_for_copy(const Plan& callee, const PlanCall& call, size_t input, const Instruction& instruction) {
     if (callee.input_modified[input])
       for (size_t j = 0; j < callee.sources.size(); ++j) {
         const OutputSource& source = callee.sources[j];
@@ -149,32 +150,33 @@ class Assembler {
         const bool shared = std::count(call.out.begin(), call.out.end(), out) > 1;
         // Operands that share the output's memory are still to be read, unless it is this very one.
         bool read = false;
-        for (size_t slot = 0; slot < item.in.size(); ++slot) read = read || (item.in[slot] == out && slot != input);
+        for (size_t slot = 0; slot < instruction.in.size(); ++slot)
+          read = read || (instruction.in[slot] == out && slot != input);
         if (!shared && !read) return out;
       }
-    return temporary(callee.graph->inputs()[input]->spec.bytes(), item.position);
+    return temporary(callee.graph->inputs()[input]->spec.bytes(), instruction.position);
   }
 
-  void add_loop(const Node& node, Item& item) {
-    item.kind = Item::Kind::loop;
-    item.repeats = repeat_count(*node.op);
-    Invocation body = invocation(node, item, 0);
-    for (size_t i = 0; i < item.out.size(); ++i) {
+  void add_loop(const Node& node, Instruction& instruction) {
+    instruction.kind = Instruction::Kind::loop;
+    instruction.repeats = repeat_count(*node.op);
+    PlanCall body = plan_call(node, instruction, 0);
+    for (size_t i = 0; i < instruction.out.size(); ++i) {
       const int64_t bytes = node.out[i]->spec.bytes();
-      if (passed_directly(*node.op, 0, i))
-        item.after.push_back({item.in[i], item.out[i], bytes});
+      if (is_by_reference(*node.op, 0, i))
+        instruction.after.push_back({instruction.in[i], instruction.out[i], bytes});
       else
-        item.before.push_back({item.in[i], item.out[i], bytes});
+        instruction.before.push_back({instruction.in[i], instruction.out[i], bytes});
     }
-    item.invocations.push_back(std::move(body));
-    add_transfers(*node.callees[0], item.repeats);
+    instruction.calls.push_back(std::move(body));
+    add_transfers(*node.callees[0], instruction.repeats);
   }
 
-  void add_branch(const Node& node, Item& item) {
-    item.kind = Item::Kind::branch;
+  void add_branch(const Node& node, Instruction& instruction) {
+    instruction.kind = Instruction::Kind::branch;
     std::map<const Stream*, int64_t> most;
     for (size_t which = 0; which < 2; ++which) {
-      item.invocations.push_back(invocation(node, item, which));
+      instruction.calls.push_back(plan_call(node, instruction, which));
       for (const auto& [stream, n] : node.callees[which]->transfers) most[stream] = std::max(most[stream], n);
     }
     for (const auto& [stream, n] : most) plan_.transfers[stream] = std::min(saturated, plan_.transfers[stream] + n);
@@ -185,9 +187,9 @@ class Assembler {
       plan_.transfers[stream] = std::min(saturated, plan_.transfers[stream] + product(n, times));
   }
 
-  static int64_t steps(const Item& item) {
-    int64_t n = 1 + static_cast<int64_t>(item.before.size() + item.after.size());
-    for (const Invocation& call : item.invocations)
+  static int64_t steps(const Instruction& instruction) {
+    int64_t n = 1 + static_cast<int64_t>(instruction.before.size() + instruction.after.size());
+    for (const PlanCall& call : instruction.calls)
       n += 2 + static_cast<int64_t>(call.before.size() + call.after.size()) + call.callee->step_count;
     return n;
   }
@@ -221,16 +223,16 @@ Plan Planner::make(const Request& request) {
   Plan plan;
   plan.graph = &request.graph;
   std::vector<const Tensor*> outputs = request.outputs;
-  const bool all = options_.allows("flatten") && flat_size(request.graph) <= max_flat_ops;
-  auto flat = std::make_shared<Flat>(flatten(
+  const bool all = options_.allows("flatten_calls") && flattened_size(request.graph) <= max_flattened_ops;
+  auto flat = std::make_shared<FlattenedGraph>(flatten_calls(
       request.order, [this](const Graph& g) { return &this->plan(g); }, all));
   std::vector<Node> nodes = std::move(flat->nodes);
   for (const Tensor*& t : outputs) t = flat->of(t);
   resolve_views(nodes, outputs, *flat);
   plan.flat = std::move(flat);
   plan.constants = std::make_shared<std::deque<Tensor>>();
-  if (request.keep != Keep::all) drop_dead_nodes(nodes, outputs, request.keep);
-  transform_nodes(nodes, outputs, request.keep, *plan.constants, options_);
+  if (request.keep != Keep::all) eliminate_dead_code(nodes, outputs, request.keep);
+  run_passes(nodes, outputs, request.keep, *plan.constants, options_);
 
   Storage storage = assign_storage(nodes, request.inputs, outputs);
   plan.buffers = std::move(storage.buffers);
@@ -250,7 +252,7 @@ Plan Planner::make(const Request& request) {
   };
   for (const auto& [constant, buffer] : storage.changed_constants) {
     const int64_t bytes = constant->spec.bytes();
-    plan.prologue.push_back({external(Buffer::Kind::constant, -1, constant, bytes), buffer, bytes});
+    plan.entry_copies.push_back({external(Buffer::Kind::constant, -1, constant, bytes), buffer, bytes});
     plan.constant_bytes += bytes;
   }
   Assembler assembler(plan);
@@ -272,11 +274,11 @@ Plan Planner::make(const Request& request) {
     plan.sources.push_back(source);
     if (!own) {
       const int64_t bytes = tensor->spec.bytes();
-      plan.epilogue.push_back(
+      plan.exit_copies.push_back(
           {found->second, external(Buffer::Kind::output, static_cast<int>(j), tensor, bytes), bytes});
     }
   }
-  plan.step_count += static_cast<int64_t>(plan.prologue.size() + plan.epilogue.size());
+  plan.step_count += static_cast<int64_t>(plan.entry_copies.size() + plan.exit_copies.size());
   place_in_arena(plan);
   if (options_.prints("plan")) write_err(print_plan(plan));
   return plan;

@@ -7,8 +7,8 @@
 #include <memory>
 #include <unordered_map>
 
-#include "runtime/plan/flatten.hpp"
 #include "runtime/plan/node.hpp"
+#include "runtime/plan/passes/flatten_calls.hpp"
 
 namespace pxl {
 
@@ -36,7 +36,7 @@ struct Copy {
 };
 
 /// One called graph of a control op. `in` and `out` are parallel to the callee's inputs and outputs.
-struct Invocation {
+struct PlanCall {
   const Plan* callee = nullptr;
   std::vector<BufferId> in, out;
   std::vector<Copy> before;  ///< values of inputs that the callee changes and the caller must not see changed
@@ -44,7 +44,7 @@ struct Invocation {
   BufferId frame = -1;       ///< holds the callee's arena
 };
 
-struct Item {
+struct Instruction {
   enum class Kind : uint8_t { kernel, load, store, call, loop, branch };
   Kind kind = Kind::kernel;
   const Op* op = nullptr;
@@ -53,10 +53,10 @@ struct Item {
   int64_t flops = 0;  ///< of one run, of kernels
   Kernel kernel;
   std::vector<BufferId> in, out;
-  std::vector<bool> modified;           ///< by slot
-  std::vector<Copy> before;             ///< loops: initial values of what is carried; once
-  std::vector<Invocation> invocations;  ///< one, or then and else
-  std::vector<Copy> after;              ///< once, behind a loop
+  std::vector<bool> modified;   ///< by slot
+  std::vector<Copy> before;     ///< loops: initial values of what is carried; once
+  std::vector<PlanCall> calls;  ///< one, or then and else
+  std::vector<Copy> after;      ///< once, behind a loop
   int64_t repeats = 1;
   const Stream* stream = nullptr;
 };
@@ -71,17 +71,17 @@ struct Plan {
   const Graph* graph = nullptr;
   std::vector<Buffer> buffers;
   std::unordered_map<const Tensor*, BufferId> buffer_of;
-  std::vector<Copy> prologue;  ///< constants that the graph changes, copied afresh for each run
-  std::vector<Item> items;
+  std::vector<Copy> entry_copies;  ///< constants that the graph changes, copied afresh for each run
+  std::vector<Instruction> instructions;
   std::vector<Copy>
-      epilogue;  ///< outputs that are inputs, constants or other outputs; nothing where both are one memory
+      exit_copies;  ///< outputs that are inputs, constants or other outputs; nothing where both are one memory
   std::vector<bool> input_modified;  ///< by input
   std::vector<OutputSource> sources;
   int64_t arena_bytes = 0;                        ///< frames of called graphs included
   int64_t constant_bytes = 0;                     ///< of this graph alone
   int64_t step_count = 0;                         ///< with calls flattened; saturates
   bool effects = false;                           ///< loads, stores, prints, here or in called graphs
-  std::shared_ptr<const Flat> flat;               ///< keeps the planner's own tensors and ops
+  std::shared_ptr<const FlattenedGraph> flat;     ///< keeps the planner's own tensors and ops
   std::shared_ptr<std::deque<Tensor>> constants;  ///< those that transforms made
   std::map<const Stream*, int64_t> transfers;     ///< per run; of branches the larger number
 };
@@ -93,8 +93,8 @@ struct PlanOptions {
   std::vector<std::string> print;  ///< stages after which the plan is printed: names of transforms, "plan", "all"
 
   /// Throw Error where there is no transform of that name.
-  bool allows(std::string_view transform) const;
-  PlanOptions& without(std::string_view transform);
+  bool allows(std::string_view pass) const;
+  PlanOptions& without(std::string_view pass);
   bool prints(std::string_view stage) const;
 
   /// Op by op, calls as calls, for comparison.

@@ -64,21 +64,21 @@ std::string print_plan(const Plan& plan) {
     if (buffer.tensor) text += fmt::format("  {}", buffer.tensor->name);
     text += '\n';
   }
-  add_copies(text, plan.prologue, "  ");
-  for (const Item& item : plan.items) {
-    add_copies(text, item.before, "  ");
-    text += fmt::format("  {}: {}.{}", item.position, item.op->row->schedule, item.op->id);
-    if (item.kind == Item::Kind::loop) text += fmt::format(" {} times", item.repeats);
-    text += fmt::format(" ({}) -> ({}){}\n", list(item.in), list(item.out), item.note);
-    for (const Invocation& call : item.invocations) {
+  add_copies(text, plan.entry_copies, "  ");
+  for (const Instruction& instruction : plan.instructions) {
+    add_copies(text, instruction.before, "  ");
+    text += fmt::format("  {}: {}.{}", instruction.position, instruction.op->row->schedule, instruction.op->id);
+    if (instruction.kind == Instruction::Kind::loop) text += fmt::format(" {} times", instruction.repeats);
+    text += fmt::format(" ({}) -> ({}){}\n", list(instruction.in), list(instruction.out), instruction.note);
+    for (const PlanCall& call : instruction.calls) {
       add_copies(text, call.before, "      ");
       text += fmt::format("      {} ({}) -> ({})", call.callee->graph->id(), list(call.in), list(call.out));
       text += call.frame >= 0 ? fmt::format(" in b{}\n", call.frame) : std::string("\n");
       add_copies(text, call.after, "      ");
     }
-    add_copies(text, item.after, "  ");
+    add_copies(text, instruction.after, "  ");
   }
-  add_copies(text, plan.epilogue, "  ");
+  add_copies(text, plan.exit_copies, "  ");
   return text;
 }
 

@@ -31,7 +31,7 @@ struct Memory {
 
 class Views {
  public:
-  Views(std::vector<Node>& nodes, Flat& flat) : flat_(flat), nodes_(nodes) {
+  Views(std::vector<Node>& nodes, FlattenedGraph& flat) : flat_(flat), nodes_(nodes) {
     for (const Node& node : nodes_) collect(node);
     written_.assign(memory_.size(), false);
     viewed_.assign(memory_.size(), false);
@@ -247,9 +247,9 @@ class Views {
   void check_names(const Node& node, const std::vector<int>& changed) const {
     std::vector<int> held = changed;
     for (size_t which = 0; which < node.callees.size(); ++which) {
-      const size_t first = first_call_slot(*node.op, which);
+      const size_t first = callee_operand_begin(*node.op, which);
       for (size_t i = 0; i < node.callees[which]->input_modified.size(); ++i)
-        if (passed_directly(*node.op, which, i)) {
+        if (is_by_reference(*node.op, which, i)) {
           const int id = of_.at(node.in[first + i]);
           if (std::count(held.begin(), held.end(), id) == 0) held.push_back(id);
         }
@@ -295,7 +295,7 @@ class Views {
     return memory.view ? memory.view->outputs[0]->name : memory.names[0]->name;
   }
 
-  Flat& flat_;
+  FlattenedGraph& flat_;
   std::vector<Node>& nodes_;
   std::vector<Node> made_;
   std::vector<Memory> memory_;
@@ -306,7 +306,7 @@ class Views {
 
 }  // namespace
 
-void resolve_views(std::vector<Node>& nodes, std::vector<const Tensor*>& outputs, Flat& flat) {
+void resolve_views(std::vector<Node>& nodes, std::vector<const Tensor*>& outputs, FlattenedGraph& flat) {
   if (std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.strided_view; }))
     Views(nodes, flat).run(outputs);
 }

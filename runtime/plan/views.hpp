@@ -3,7 +3,7 @@
 // strided views. Out: nodes of which none is; what shares memory behaves as if there were that memory alone.
 #pragma once
 
-#include "runtime/plan/flatten.hpp"
+#include "runtime/plan/passes/flatten_calls.hpp"
 
 namespace pxl {
 
@@ -13,6 +13,6 @@ namespace pxl {
 /// tensors and ops that are made.
 /// Throws Error where a node that stays whole (an iteration of a loop, an op that changes two operands) has the same
 /// memory under two names and changes it.
-void resolve_views(std::vector<Node>& nodes, std::vector<const Tensor*>& outputs, Flat& flat);
+void resolve_views(std::vector<Node>& nodes, std::vector<const Tensor*>& outputs, FlattenedGraph& flat);
 
 }  // namespace pxl

@@ -16,6 +16,7 @@ import argparse
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,12 +34,11 @@ from graph_meaning import expected
 from graph_text import functions_of, program_text, script
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TRANSFORMS = ["flatten", "drop", "fold", "cse", "transpose", "layout", "slope", "aliases", "hoist", "fuse", "pair",
-              "alongside"]
+PASSES = re.findall(r"^PXL_(?:LOWERING_)?PASS\((\w+)", (ROOT / "runtime/plan/passes.inc").read_text(), re.M)
 # The first is what the others are compared with.
 WAYS = [{"PXL_THREADS": "1"}, {"PXL_FUSE": "off", "PXL_THREADS": "1"}, {"PXL_THREADS": "2"}, {"PXL_THREADS": "3"},
         {"PXL_FUSE": "off", "PXL_THREADS": "3"},
-        *({"PXL_TRANSFORMS": f"-{name}", "PXL_THREADS": "2"} for name in TRANSFORMS)]
+        *({"PXL_TRANSFORMS": f"-{name}", "PXL_THREADS": "2"} for name in PASSES)]
 BATCH = 12  # programs a process
 
 

@@ -1,20 +1,20 @@
 // Which nodes run together. One pass in order: a node joins the group that made one of its operands where either it can
 // move up to the group's place or the group can move down to its own; a group runs at one place.
-#include "runtime/plan/fuse.hpp"
+#include "runtime/plan/passes.hpp"
 
 #include <algorithm>
 #include <unordered_set>
 
 #include "runtime/kernels/product.hpp"
-#include "runtime/plan/group.hpp"
+#include "runtime/plan/fused_kernel.hpp"
 
 namespace pxl {
 
 namespace {
 
-constexpr size_t most_members = 16;
-constexpr size_t most_operands = 12;  // of one member
-constexpr int farthest = 256;         // nodes between a member and its group
+constexpr size_t max_fused_ops = 16;
+constexpr size_t max_member_operands = 12;  // of one member
+constexpr int max_fusion_distance = 256;    // nodes between a member and its group
 
 struct Candidate {
   bool gives = false, takes = false;
@@ -29,7 +29,7 @@ struct Members {
 
 class Fuser {
  public:
-  explicit Fuser(FoldContext& context) : c_(context), nodes_(context.nodes), group_(nodes_.size(), -1) {}
+  explicit Fuser(PassContext& context) : c_(context), nodes_(context.nodes), group_(nodes_.size(), -1) {}
 
   void run() {
     for (size_t p = 0; p < nodes_.size(); ++p) candidates_.push_back(inspect(nodes_[p]));
@@ -58,7 +58,7 @@ class Fuser {
     }
     c.elements = n.out[0]->spec.size();
     c.gives = n.product.has_value() || n.kernel.gives_elements();
-    c.takes = n.kernel.takes_elements() && n.in.size() <= most_operands;
+    c.takes = n.kernel.takes_elements() && n.in.size() <= max_member_operands;
     if (c.elements == 0) c.gives = c.takes = false;
     for (const Tensor* t : n.out)
       if (t->spec.size() != c.elements) c.gives = c.takes = false;
@@ -92,8 +92,8 @@ class Fuser {
 
   bool try_join(int index, int p) {
     Members& g = groups_[static_cast<size_t>(index)];
-    if (g.elements != candidates_[static_cast<size_t>(p)].elements || g.nodes.size() >= most_members) return false;
-    if (p - g.place > farthest || !compatible(g, node(p))) return false;
+    if (g.elements != candidates_[static_cast<size_t>(p)].elements || g.nodes.size() >= max_fused_ops) return false;
+    if (p - g.place > max_fusion_distance || !compatible(g, node(p))) return false;
     if (can_move_up(g, p)) {
       // The group stays where it is.
     } else if (can_move_down(g, p)) {
@@ -154,12 +154,12 @@ class Fuser {
   }
 
   bool can_move_up(const Members& g, int p) {
-    return none_between(g, p, [&](const Node& between) { return must_follow(c_.aliases, node(p), between); });
+    return none_between(g, p, [&](const Node& between) { return has_dependency(c_.aliases, node(p), between); });
   }
   bool can_move_down(const Members& g, int p) {
     return none_between(g, p, [&](const Node& between) {
       for (int m : g.nodes)
-        if (must_follow(c_.aliases, between, node(m))) return true;
+        if (has_dependency(c_.aliases, between, node(m))) return true;
       return false;
     });
   }
@@ -198,7 +198,7 @@ class Fuser {
                        [&](int q) { return group_[static_cast<size_t>(q)] != index; });
   }
 
-  FoldContext& c_;
+  PassContext& c_;
   std::vector<Node>& nodes_;
   std::vector<Candidate> candidates_;
   std::vector<int> group_;  ///< by node; -1 for none
@@ -208,24 +208,6 @@ class Fuser {
 
 }  // namespace
 
-bool must_follow(const Aliases& aliases, const Node& later, const Node& earlier) {
-  if (later.effect && earlier.effect) return true;
-  for (const Tensor* t : later.in) {
-    if (!t) continue;
-    if (std::find(earlier.out.begin(), earlier.out.end(), t) != earlier.out.end()) return true;
-    for (int slot : earlier.modified)
-      if (aliases.root(earlier.in[static_cast<size_t>(slot)]) == aliases.root(t)) return true;
-  }
-  for (int slot : later.modified) {
-    const Tensor* changed = aliases.root(later.in[static_cast<size_t>(slot)]);
-    for (const Tensor* t : earlier.in)
-      if (t && aliases.root(t) == changed) return true;
-    for (const Tensor* t : earlier.out)
-      if (aliases.root(t) == changed) return true;
-  }
-  return false;
-}
-
-void fuse_groups(FoldContext& context) { Fuser(context).run(); }
+void fuse_elementwise(PassContext& context) { Fuser(context).run(); }
 
 }  // namespace pxl

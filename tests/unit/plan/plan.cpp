@@ -6,9 +6,9 @@
 #include "runtime/execute/program.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/plan/arena.hpp"
+#include "runtime/plan/passes.hpp"
 #include "runtime/plan/plan.hpp"
-#include "runtime/plan/transforms.hpp"
-#include "support.hpp"
+#include "tests/unit/execute/support.hpp"
 
 using namespace pxl;
 
@@ -194,15 +194,15 @@ TEST_CASE("elementwise chains run in place, views cost nothing") {
     t = op("relu", {op("reshape", {t}, {{"shape", std::vector<int64_t>{i % 2 ? 64 : 4096, i % 2 ? 64 : 1}}})});
   g.add_output(op("add", {t, t}));
   PlanOptions only_flat = PlanOptions::reference();
-  only_flat.off &= ~(1U << transform_index("flatten"));
+  only_flat.off &= ~(1U << pass_index("flatten_calls"));
   Planner planner(only_flat);
   const Plan& plan = planner.plan(g);
-  CHECK(plan.items.size() == 7);
+  CHECK(plan.instructions.size() == 7);
   CHECK(plan.arena_bytes <= 64 * 64 * 4);
   CHECK_CONTAINS(print_plan(plan), "Plan : f_subgraph(0)");
   // Fused, they are one item that passes over the data once.
   Planner fusing(PlanOptions{});
-  CHECK(fusing.plan(g).items.size() < plan.items.size());
+  CHECK(fusing.plan(g).instructions.size() < plan.instructions.size());
   check_disjoint(fusing.plan(g));
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("transpositions that only products read are folded") {
     Tensor* bt = op("transpose", {b}, {{"permutation", swap}});
     g.add_output(op("matmul", {at, bt}));
     Planner planner;
-    CHECK(planner.plan(g).items.size() == 1);
+    CHECK(planner.plan(g).instructions.size() == 1);
     CHECK_CONTAINS(print_plan(planner.plan(g)), "lhs transposed rhs transposed");
     const std::vector<Array> inputs = {counting(as), counting(bs, -7)};
     CHECK(identical(planned(ir, g, inputs)[0], naive(g, inputs)[0]));
@@ -238,7 +238,7 @@ TEST_CASE("transpositions that only products read are folded") {
   g.add_output(op("matmul", {bt, b}));
   g.add_output(op("relu", {bt}));
   Planner planner;
-  CHECK(planner.plan(g).items.size() == 6);
+  CHECK(planner.plan(g).instructions.size() == 6);
 }
 
 TEST_CASE("work that nobody reads is left out, loads overwrite without clearing first") {
@@ -250,5 +250,5 @@ TEST_CASE("work that nobody reads is left out, loads overwrite without clearing 
   op("tanh", {x});
   store(*ir, op("relu", {x}));
   Planner planner;
-  CHECK(planner.plan(g).items.size() == 3);
+  CHECK(planner.plan(g).instructions.size() == 3);
 }

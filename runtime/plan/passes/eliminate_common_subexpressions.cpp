@@ -3,7 +3,7 @@
 #include <bit>
 #include <map>
 
-#include "runtime/plan/transforms.hpp"
+#include "runtime/plan/passes.hpp"
 
 namespace pxl {
 
@@ -26,13 +26,13 @@ bool same(const Attr& a, const Attr& b) {
 
 class Merger {
  public:
-  explicit Merger(FoldContext& context) : c_(context) {}
+  explicit Merger(PassContext& context) : c_(context) {}
 
   void run() {
     for (int p = 0; p < static_cast<int>(c_.nodes.size()); ++p) visit(p);
     // What only merged nodes read.
     std::erase_if(c_.nodes, [](const Node& node) { return !node.op; });
-    drop_dead_nodes(c_.nodes, c_.outputs, c_.keep);
+    eliminate_dead_code(c_.nodes, c_.outputs, c_.keep);
   }
 
  private:
@@ -112,7 +112,7 @@ class Merger {
     all.push_back({p, n.op, std::move(values), n.in, n.out});
   }
 
-  FoldContext& c_;
+  PassContext& c_;
   std::unordered_map<const Tensor*, const Tensor*> value_;
   std::unordered_map<const Tensor*, const Tensor*> stands_for_;
   std::map<std::tuple<DType, Shape, std::string>, const Tensor*> constants_;
@@ -122,6 +122,6 @@ class Merger {
 
 }  // namespace
 
-void merge_common(FoldContext& context) { Merger(context).run(); }
+void eliminate_common_subexpressions(PassContext& context) { Merger(context).run(); }
 
 }  // namespace pxl

@@ -1,7 +1,7 @@
 // See group.hpp. Operands of a member are tensors of the caller (slots and outputs of the joined node) or blocks of
 // scratch memory that hold elements [begin, end) of a result nobody else reads. A kernel is given such a block as if it
 // were the part of a whole tensor: the pointer it gets is that of the block, less `begin` elements.
-#include "runtime/plan/group.hpp"
+#include "runtime/plan/fused_kernel.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t block_elements = 1024;
 
-struct Ref {
+struct MemberOperand {
   enum class Kind : uint8_t { none, input, output, block } kind = Kind::none;
   int index = -1;
   int64_t width = 0;  ///< bytes of an element, of blocks
@@ -25,7 +25,7 @@ struct Ref {
 
 struct Member {
   Kernel kernel;
-  std::vector<Ref> in, out;
+  std::vector<MemberOperand> in, out;
 };
 
 constexpr size_t max_refs = 48;
@@ -37,7 +37,7 @@ std::byte* back(std::byte* block, int64_t bytes) {
 }
 
 /// An operand read element by element as the blocks go by.
-struct Streamed {
+struct PrefetchedOperand {
   int input = -1;
   int64_t width = 0;  ///< bytes of an element
 };
@@ -52,39 +52,41 @@ inline void fetch(const std::byte* begin, const std::byte* end) {
 struct Chain {
   size_t first = 0;
   ChainMatch match;
-  std::array<Ref, most_registers> registers;
+  std::array<MemberOperand, most_registers> registers;
 };
 
 class Group {
  public:
   std::vector<Member> members;
   std::vector<Chain> chains;  ///< in order
-  std::vector<Streamed> streams;
+  std::vector<PrefetchedOperand> streams;
   int64_t elements = 0;
-  int blocks = 0;      ///< scratch blocks in use
-  int64_t widest = 1;  ///< bytes of an element
-  Ref result;          ///< of a product: where the members find it
+  int blocks = 0;        ///< scratch blocks in use
+  int64_t widest = 1;    ///< bytes of an element
+  MemberOperand result;  ///< of a product: where the members find it
 
   /// The constants of a chain that is given no elements; false where its members have to run one by one.
   bool constants(const Buffers& b, const Chain& chain, float* to) const {
-    const auto pointer = [&](const Ref& r) -> std::byte* {
-      return r.kind == Ref::Kind::input ? const_cast<std::byte*>(b.in[r.index]) : nullptr;
+    const auto pointer = [&](const MemberOperand& r) -> std::byte* {
+      return r.kind == MemberOperand::Kind::input ? const_cast<std::byte*>(b.in[r.index]) : nullptr;
     };
     return constants_of(chain, pointer, to);
   }
 
   void run(const Buffers& b, int64_t begin, int64_t end, std::byte* values, size_t first) const {
     const auto stride = static_cast<size_t>((end - begin) * widest + 63) & ~size_t{63};
-    const bool given = values && result.kind == Ref::Kind::block;  // the product's result is a block nobody else has
+    const bool given =
+        values && result.kind == MemberOperand::Kind::block;  // the product's result is a block nobody else has
     std::byte* memory =
         blocks == (given ? 1 : 0) ? nullptr : scratch<std::byte, 10>(stride * static_cast<size_t>(blocks) + 64);
     memory += (64 - reinterpret_cast<uintptr_t>(memory) % 64) % 64;
-    const auto pointer = [&](const Ref& r) -> std::byte* {
+    const auto pointer = [&](const MemberOperand& r) -> std::byte* {
       switch (r.kind) {
-        case Ref::Kind::none: return nullptr;
-        case Ref::Kind::input: return const_cast<std::byte*>(b.in[r.index]);  // changed only by in-place members
-        case Ref::Kind::output: return b.out[r.index];
-        case Ref::Kind::block: break;
+        case MemberOperand::Kind::none: return nullptr;
+        case MemberOperand::Kind::input:
+          return const_cast<std::byte*>(b.in[r.index]);  // changed only by in-place members
+        case MemberOperand::Kind::output: return b.out[r.index];
+        case MemberOperand::Kind::block: break;
       }
       if (given && r.index == result.index) return back(values, begin * r.width);
       return back(memory + static_cast<size_t>(r.index) * stride, begin * r.width);
@@ -109,7 +111,7 @@ class Group {
       if (ahead <= 0) return;
       const int64_t from = count == steps ? 0 : ahead * step / steps;
       const int64_t to = count == steps ? ahead : ahead * (step + count) / steps;
-      for (const Streamed& s : streams) {
+      for (const PrefetchedOperand& s : streams) {
         const std::byte* next = b.in[s.input] + end * s.width;
         fetch(next + from * s.width, next + to * s.width);
       }
@@ -140,7 +142,8 @@ class Group {
                             const Member& m = self->members[i];
                             Pointers in{}, out{};
                             for (size_t k = 0; k < m.in.size(); ++k) {
-                              if (m.in[k].kind == Ref::Kind::input) in[k] = const_cast<std::byte*>(b.in[m.in[k].index]);
+                              if (m.in[k].kind == MemberOperand::Kind::input)
+                                in[k] = const_cast<std::byte*>(b.in[m.in[k].index]);
                             }
                             m.kernel.phases()[p].part({in.data(), out.data()}, begin, end);
                           }});
@@ -191,33 +194,33 @@ class Joiner {
     joined_.op = nodes_.back()->op;
     joined_.note = " " + name_;
     const bool half = head.out[0]->spec.dtype == DType::float16;
-    joined_.kernel = product ? after_product(*head.product, half, work) : elementwise(elements, work);
+    joined_.kernel = product ? build_epilogue(*head.product, half, work) : elementwise(elements, work);
     return std::move(joined_);
   }
 
  private:
   /// `elements` is what a member that runs by element takes of an operand as large.
-  Ref operand(const Tensor* tensor, int64_t elements = 0) {
+  MemberOperand operand(const Tensor* tensor, int64_t elements = 0) {
     if (!tensor) return {};
     const auto found = refs_.find(tensor);
     if (found != refs_.end()) return found->second;
-    const Ref ref{Ref::Kind::input, static_cast<int>(joined_.in.size()), 0};
+    const MemberOperand ref{MemberOperand::Kind::input, static_cast<int>(joined_.in.size()), 0};
     joined_.in.push_back(tensor);
     if (elements > 0 && tensor->spec.size() == elements)
       group_->streams.push_back({ref.index, static_cast<int64_t>(size_of(tensor->spec.dtype))});
     return refs_[tensor] = ref;
   }
 
-  Ref result(const Node& node, size_t j) {
+  MemberOperand result(const Node& node, size_t j) {
     const Tensor* tensor = node.out[j];
     if (j == 0 && node.alias >= 0) return refs_[tensor] = operand(node.in[static_cast<size_t>(node.alias)]);
-    Ref ref;
+    MemberOperand ref;
     if (needed_.count(tensor)) {
-      ref = {Ref::Kind::output, static_cast<int>(joined_.out.size()), 0};
+      ref = {MemberOperand::Kind::output, static_cast<int>(joined_.out.size()), 0};
       joined_.out.push_back(tensor);
     } else {
       const auto width = static_cast<int64_t>(size_of(tensor->spec.dtype));
-      ref = {Ref::Kind::block, group_->blocks++, width};
+      ref = {MemberOperand::Kind::block, group_->blocks++, width};
       group_->widest = std::max(group_->widest, width);
     }
     return refs_[tensor] = ref;
@@ -225,9 +228,9 @@ class Joiner {
 
   void find_chains(size_t first) {
     const std::vector<Member>& members = group_->members;
-    std::vector<Ref> places;
-    const auto place = [&](const Ref& ref) {
-      const auto same = [&](const Ref& r) { return r.kind == ref.kind && r.index == ref.index; };
+    std::vector<MemberOperand> places;
+    const auto place = [&](const MemberOperand& ref) {
+      const auto same = [&](const MemberOperand& r) { return r.kind == ref.kind && r.index == ref.index; };
       const auto at = std::find_if(places.begin(), places.end(), same) - places.begin();
       if (at == static_cast<std::ptrdiff_t>(places.size())) places.push_back(ref);
       return static_cast<int>(at);
@@ -239,10 +242,10 @@ class Joiner {
       if (!site.step) continue;
       for (int slot : site.step->operands) site.operands.push_back(place(members[i].in[static_cast<size_t>(slot)]));
       site.result = place(members[i].out[0]);
-      site.passing = members[i].out[0].kind == Ref::Kind::block;
+      site.passing = members[i].out[0].kind == MemberOperand::Kind::block;
       for (size_t j = i + 2; j < members.size(); ++j)
-        for (const Ref& r : members[j].in)
-          if (r.kind != Ref::Kind::none && place(r) == site.result) site.passing = false;
+        for (const MemberOperand& r : members[j].in)
+          if (r.kind != MemberOperand::Kind::none && place(r) == site.result) site.passing = false;
     }
     for (size_t i = first; i < members.size(); ++i) {
       ChainMatch match = match_chain(std::span(sites).subspan(i));
@@ -258,8 +261,8 @@ class Joiner {
   }
 
   void change(const Tensor* tensor) {
-    const Ref ref = refs_.at(tensor);
-    if (ref.kind != Ref::Kind::input) return;
+    const MemberOperand ref = refs_.at(tensor);
+    if (ref.kind != MemberOperand::Kind::input) return;
     if (std::find(joined_.modified.begin(), joined_.modified.end(), ref.index) == joined_.modified.end())
       joined_.modified.push_back(ref.index);
   }
@@ -271,11 +274,11 @@ class Joiner {
     const auto& registers = chains[0].registers;
     ProductChain chain;
     chain.slots.fill(-1);
-    const Ref& x = registers[0];
-    if (x.kind != Ref::Kind::block || x.index != group_->result.index) return {};
+    const MemberOperand& x = registers[0];
+    if (x.kind != MemberOperand::Kind::block || x.index != group_->result.index) return {};
     for (size_t r = 1; r < registers.size(); ++r) {
-      if (registers[r].kind == Ref::Kind::none) continue;
-      if (registers[r].kind != Ref::Kind::input) return {};
+      if (registers[r].kind == MemberOperand::Kind::none) continue;
+      if (registers[r].kind != MemberOperand::Kind::input) return {};
       chain.slots[r] = registers[r].index;
     }
     chain.kind = chains[0].match.kind;
@@ -297,20 +300,20 @@ class Joiner {
     return Kernel::divisible(std::move(phases), work);
   }
 
-  Kernel after_product(const MatmulPlan& plan, bool half, double work) {
+  Kernel build_epilogue(const MatmulPlan& plan, bool half, double work) {
     ProductOptions options;
     options.half = half;
     const Member& head = group_->members[0];
     options.a = static_cast<size_t>(head.in[0].index);
     options.b = static_cast<size_t>(head.in[1].index);
     group_->result = head.out[0];
-    const bool stored = head.out[0].kind == Ref::Kind::output;
+    const bool stored = head.out[0].kind == MemberOperand::Kind::output;
     options.out = stored ? head.out[0].index : -1;
     // One scaled addition in place of a product that nobody else reads: the product does it in registers.
     const Member& last = group_->members.back();
     if (group_->members.size() == 2 && !half && !stored && last.kernel.scale_added() &&
-        last.out[0].kind == Ref::Kind::input && last.in[0].index == last.out[0].index &&
-        last.in[1].kind == Ref::Kind::block) {
+        last.out[0].kind == MemberOperand::Kind::input && last.in[0].index == last.out[0].index &&
+        last.in[1].kind == MemberOperand::Kind::block) {
       options.add_to = last.in[0].index;
       options.alpha = *last.kernel.scale_added();
       joined_.use = std::make_shared<const ProductUse>(ProductUse{plan, options});
@@ -332,7 +335,7 @@ class Joiner {
   const std::vector<const Node*>& nodes_;
   const std::unordered_map<const Tensor*, bool>& needed_;
   std::shared_ptr<Group> group_ = std::make_shared<Group>();
-  std::unordered_map<const Tensor*, Ref> refs_;
+  std::unordered_map<const Tensor*, MemberOperand> refs_;
   Node joined_;
   std::string name_;
 };

@@ -1,35 +1,35 @@
-// Transforms of plans: the table, folding of constants, common subexpressions.
-#include "runtime/plan/transforms.hpp"
+// The table of passes, constant folding, common subexpressions.
+#include "runtime/plan/passes.hpp"
 
 #include <cmath>
 #include <set>
 
-#include "support.hpp"
+#include "tests/unit/execute/support.hpp"
 
 using namespace pxl;
 
 namespace {
 
 /// Ops that stay separate, so that they can be counted.
-PlanOptions counted() { return PlanOptions().without("fuse"); }
+PlanOptions counted() { return PlanOptions().without("fuse_elementwise"); }
 
-size_t items(const Graph& g, const PlanOptions& options) { return Planner(options).plan(g).items.size(); }
+size_t instructions(const Graph& g, const PlanOptions& options) { return Planner(options).plan(g).instructions.size(); }
 
 TensorSpec spec(Shape shape) { return {std::move(shape), DType::float32, {}}; }
 
 }  // namespace
 
-TEST_CASE("the table of transforms") {
+TEST_CASE("the table of passes") {
   std::set<std::string_view> names;
-  for (const PlanTransform& t : plan_transforms()) {
+  for (const PlanPass& t : plan_passes()) {
     CHECK(names.insert(t.name).second);
     CHECK(!t.doc.empty());
-    CHECK(plan_transforms()[transform_index(t.name)].name == t.name);
+    CHECK(plan_passes()[pass_index(t.name)].name == t.name);
     CHECK(PlanOptions().allows(t.name));
     CHECK(!PlanOptions().without(t.name).allows(t.name));
     CHECK(PlanOptions::reference().allows(t.name) == t.reference);
   }
-  CHECK_THROWS_WITH_AS(transform_index("cs"), "there is no transform `cs`", Error);
+  CHECK_THROWS_WITH_AS(pass_index("cs"), "unknown pass `cs`", Error);
 }
 
 TEST_CASE("ops on constants run while planning") {
@@ -43,8 +43,8 @@ TEST_CASE("ops on constants run while planning") {
   };
   Ir ir;
   Graph& g = build(ir);
-  CHECK(items(g, counted()) == 2);
-  CHECK(items(g, counted().without("fold")) == 4);
+  CHECK(instructions(g, counted()) == 2);
+  CHECK(instructions(g, counted().without("fold_constants")) == 4);
   // The values are those of the kernels.
   const auto shared = std::make_shared<Ir>();
   build(*shared);
@@ -60,7 +60,7 @@ TEST_CASE("what would be large is not folded") {
   Tensor* one = op.constant(floats({}, {1}));
   Tensor* wide = op("broadcast_to", {one}, {{"shape", std::vector<int64_t>{512, 512}}});
   store(ir, op("exp", {wide}));
-  CHECK(items(g, counted()) == 3);
+  CHECK(instructions(g, counted()) == 3);
 }
 
 TEST_CASE("an op that repeats an earlier one is merged while its result is in memory") {
@@ -71,8 +71,8 @@ TEST_CASE("an op that repeats an earlier one is merged while its result is in me
   Tensor* a = op("exp", {op("add", {x, op.constant(floats({}, {1}))})});
   Tensor* b = op("exp", {op("add", {x, op.constant(floats({}, {1}))})});
   g.add_output(op("mul", {a, b}));
-  CHECK(items(g, counted()) == 3);
-  CHECK(items(g, counted().without("cse")) == 5);
+  CHECK(instructions(g, counted()) == 3);
+  CHECK(instructions(g, counted().without("eliminate_common_subexpressions")) == 5);
 }
 
 TEST_CASE("results that nobody needs any more are computed again") {
@@ -84,7 +84,7 @@ TEST_CASE("results that nobody needs any more are computed again") {
   Tensor* first = op("sum", {op("exp", {x})});
   Tensor* again = op("exp", {op("mul", {op("exp", {x}), first})});
   g.add_output(again);
-  CHECK(items(g, counted()) == items(g, counted().without("cse")));
+  CHECK(instructions(g, counted()) == instructions(g, counted().without("eliminate_common_subexpressions")));
 }
 
 TEST_CASE("writes and attributes tell ops apart") {
@@ -102,5 +102,5 @@ TEST_CASE("writes and attributes tell ops apart") {
   };
   Tensor* same = op("add", {uniform(1.0), uniform(1.0)});
   store(ir, op("add", {same, uniform(2.0)}), "random");
-  CHECK(items(g, counted().without("cse")) == items(g, counted()) + 1);
+  CHECK(instructions(g, counted().without("eliminate_common_subexpressions")) == instructions(g, counted()) + 1);
 }

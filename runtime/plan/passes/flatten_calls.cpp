@@ -1,5 +1,5 @@
 // See flatten.hpp. A call is replaced by lowering the callee's ops under a substitution of tensors.
-#include "runtime/plan/flatten.hpp"
+#include "runtime/plan/passes/flatten_calls.hpp"
 
 #include <algorithm>
 #include <unordered_set>
@@ -25,7 +25,7 @@ struct Callee {
 
 class Flattener {
  public:
-  Flattener(Flat& flat, const std::function<const Plan*(const Graph&)>& plan_of, bool all)
+  Flattener(FlattenedGraph& flat, const std::function<const Plan*(const Graph&)>& plan_of, bool all)
       : flat_(flat), plan_of_(plan_of), all_(all) {}
 
   void run(const std::vector<Op*>& order, Substitution& known, bool top) {
@@ -105,7 +105,7 @@ class Flattener {
     std::unordered_map<const Tensor*, bool> given;  // by memory: whether it is changed
     bool shared = false;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!passed_directly(op, 0, i)) continue;
+      if (!is_by_reference(op, 0, i)) continue;
       const bool changed = callee(*op.called[0]).input_modified[i];
       const auto [at, fresh] = given.emplace(root(look_up(outer, op.inputs[i])), changed);
       shared = shared || (!fresh && (changed || at->second));
@@ -121,11 +121,11 @@ class Flattener {
     std::unordered_set<const Tensor*> changed_outside;  // what the callee changes of the caller's
     const auto& inputs = graph.inputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (passed_directly(op, 0, i) && c.input_modified[i]) changed_outside.insert(root(look_up(outer, op.inputs[i])));
+      if (is_by_reference(op, 0, i) && c.input_modified[i]) changed_outside.insert(root(look_up(outer, op.inputs[i])));
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Tensor* given = look_up(outer, op.inputs[i]);
-      const bool direct = passed_directly(op, 0, i);
+      const bool direct = is_by_reference(op, 0, i);
       const bool protect = !direct && (c.input_modified[i] || changed_outside.count(root(given)) > 0);
       inner[inputs[i]] = protect ? copy(given, op) : given;
     }
@@ -166,7 +166,7 @@ class Flattener {
     return tensor;
   }
 
-  Flat& flat_;
+  FlattenedGraph& flat_;
   const std::function<const Plan*(const Graph&)>& plan_of_;
   bool all_;
   std::unordered_map<const Graph*, Callee> callees_;
@@ -174,13 +174,13 @@ class Flattener {
   size_t rooted_ = 0;
 };
 
-int64_t flat_size(const Graph& graph, std::unordered_map<const Graph*, int64_t>& known) {
+int64_t flattened_size(const Graph& graph, std::unordered_map<const Graph*, int64_t>& known) {
   const auto found = known.find(&graph);
   if (found != known.end()) return found->second;
   int64_t size = 0;
   for (const auto& op : graph.ops()) {
     size += 1;
-    if (op->row->role == Role::call) size += flat_size(*op->called[0], known);
+    if (op->row->role == Role::call) size += flattened_size(*op->called[0], known);
     size = std::min(size, saturated);
   }
   known[&graph] = size;
@@ -189,14 +189,15 @@ int64_t flat_size(const Graph& graph, std::unordered_map<const Graph*, int64_t>&
 
 }  // namespace
 
-int64_t flat_size(const Graph& graph) {
+int64_t flattened_size(const Graph& graph) {
   std::unordered_map<const Graph*, int64_t> known;
-  return flat_size(graph, known);
+  return flattened_size(graph, known);
 }
 
-Flat flatten(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of, bool all) {
-  Flat flat;
-  Flattener(flat, plan_of, all).run(order, flat.stands_for, true);
+FlattenedGraph flatten_calls(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of,
+                             bool all) {
+  FlattenedGraph flat;
+  Flattener(flat, plan_of, all).run(order, flat.replacement, true);
   return flat;
 }
 

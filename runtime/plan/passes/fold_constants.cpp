@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/subnormals.hpp"
-#include "runtime/plan/transforms.hpp"
+#include "runtime/plan/passes.hpp"
 
 namespace pxl {
 
@@ -31,7 +31,7 @@ std::vector<Array> results_of(const Node& node) {
 
 }  // namespace
 
-void fold_constants(FoldContext& context) {
+void fold_constants(PassContext& context) {
   std::unordered_map<const Tensor*, const Tensor*> folded;
   const auto never_changed = [&](const Tensor* t) { return context.aliases.writes(t).empty(); };
   for (Node& node : context.nodes) {

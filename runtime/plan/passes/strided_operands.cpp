@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/product.hpp"
-#include "runtime/plan/fold.hpp"
+#include "runtime/plan/passes.hpp"
 
 namespace pxl {
 namespace {
@@ -18,7 +18,7 @@ bool is_movement(const Node& node) {
 
 class Layouts {
  public:
-  explicit Layouts(FoldContext& context)
+  explicit Layouts(PassContext& context)
       : c_(context), nodes_(context.nodes), free_(nodes_.size(), false), is_product_(nodes_.size(), false) {}
 
   void run() {
@@ -189,7 +189,7 @@ class Layouts {
     for (int p : absorbed) node(p).op = nullptr;
   }
 
-  FoldContext& c_;
+  PassContext& c_;
   std::vector<Node>& nodes_;
   std::vector<bool> free_;        ///< movements that nobody needs
   std::vector<bool> is_product_;  ///< of products_
@@ -198,6 +198,6 @@ class Layouts {
 
 }  // namespace
 
-void lay_out_products(FoldContext& context) { Layouts(context).run(); }
+void strided_operands(PassContext& context) { Layouts(context).run(); }
 
 }  // namespace pxl

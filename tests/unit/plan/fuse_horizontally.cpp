@@ -46,7 +46,7 @@ TEST_CASE("the update of a bias is divided together with the update of the weigh
     layer.update_bias();
     layer.update_weights();
     CHECK(layer.together());
-    CHECK(!layer.together(PlanOptions().without("alongside")));
+    CHECK(!layer.together(PlanOptions().without("fuse_horizontally")));
     layer.check_same_bits();
   }
 }

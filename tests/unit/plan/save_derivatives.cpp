@@ -29,10 +29,10 @@ TEST_CASE("an activation computes its slope where its gradient is the last to re
     layer.give(layer.op(function.second, {layer.g, layer.h}));
     CHECK(layer.with_slope());
     CHECK_CONTAINS(layer.plan(), "by slope");
-    CHECK(layer.plan(PlanOptions().without("slope")).find("slope") == std::string::npos);
-    for (const PlanOptions& options : {PlanOptions(), PlanOptions().without("fuse")})
-      CHECK(layer.arena(options) <= layer.arena(PlanOptions(options).without("slope")));
-    layer.check_same_bits("-slope");
+    CHECK(layer.plan(PlanOptions().without("save_derivatives")).find("slope") == std::string::npos);
+    for (const PlanOptions& options : {PlanOptions(), PlanOptions().without("fuse_elementwise")})
+      CHECK(layer.arena(options) <= layer.arena(PlanOptions(options).without("save_derivatives")));
+    layer.check_same_bits("-save_derivatives");
   }
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("the operand stays where others read it, or where nobody asks for the 
     layer.give(layer.op("gelu_grad", {layer.g, layer.h}));
     layer.give(layer.op("exp", {layer.h}));
     CHECK(!layer.with_slope());
-    layer.check_same_bits("-slope");
+    layer.check_same_bits("-save_derivatives");
   }
   SUBCASE("it is a result") {
     Layer layer;
@@ -51,14 +51,14 @@ TEST_CASE("the operand stays where others read it, or where nobody asks for the 
     layer.give(layer.op("gelu_grad", {layer.g, layer.h}));
     layer.give(layer.h);
     CHECK(!layer.with_slope());
-    layer.check_same_bits("-slope");
+    layer.check_same_bits("-save_derivatives");
   }
   SUBCASE("the gradient is another function's") {
     Layer layer;
     layer.give(layer.op("gelu", {layer.h}));
     layer.give(layer.op("swish_grad", {layer.g, layer.h}));
     CHECK(!layer.with_slope());
-    layer.check_same_bits("-slope");
+    layer.check_same_bits("-save_derivatives");
   }
   SUBCASE("no gradient") {
     Layer layer;
@@ -70,7 +70,7 @@ TEST_CASE("the operand stays where others read it, or where nobody asks for the 
     layer.give(layer.op("gelu", {layer.h}));
     layer.give(layer.op("gelu_grad", {layer.h, layer.h}));
     CHECK(!layer.with_slope());
-    layer.check_same_bits("-slope");
+    layer.check_same_bits("-save_derivatives");
   }
 }
 
@@ -80,5 +80,5 @@ TEST_CASE("several gradients share one slope") {
   layer.give(layer.op("gelu_grad", {layer.g, layer.h}));
   layer.give(layer.op("gelu_grad", {layer.op("negate", {layer.g}), layer.h}));
   CHECK(layer.with_slope());
-  layer.check_same_bits("-slope");
+  layer.check_same_bits("-save_derivatives");
 }

@@ -1,5 +1,5 @@
 // Transposed operands of matrix products.
-#include "runtime/plan/fold.hpp"
+#include "runtime/plan/passes.hpp"
 
 #include <numeric>
 
@@ -25,7 +25,7 @@ bool swaps_last_axes(const Op& op) {
 bool is_product(const Node& node) { return node.op && node.op->row->product && node.in.size() == 2 && !node.kernel; }
 
 /// Whether every reader of the node's output is a product that can read the operand as it is stored.
-bool only_products_read(const FoldContext& context, int position) {
+bool only_products_read(const PassContext& context, int position) {
   const Node& node = context.nodes[static_cast<size_t>(position)];
   const Tensor* result = node.out[0];
   if (context.wanted_outside(result) || context.aliases.root(result) != result) return false;
@@ -40,7 +40,7 @@ bool only_products_read(const FoldContext& context, int position) {
 
 }  // namespace
 
-void fold_transposes(FoldContext& context) {
+void absorb_transposes(PassContext& context) {
   const auto foldable = [&](const Tensor* operand) -> const Node* {
     const auto made = context.producer.find(operand);
     if (made == context.producer.end()) return nullptr;

@@ -43,9 +43,9 @@ TEST_CASE("attention moves no element") {
   CHECK(a.count("Split") == 0);
   CHECK(a.count("strided operands") >= 1);
   CHECK(a.count("and result") >= 1);
-  CHECK(a.count("Transpose", PlanOptions().without("layout")) >= 4);
-  CHECK(a.arena({}) <= a.arena(PlanOptions().without("layout")));
-  a.check_same_bits("-layout");
+  CHECK(a.count("Transpose", PlanOptions().without("strided_operands")) >= 4);
+  CHECK(a.arena({}) <= a.arena(PlanOptions().without("strided_operands")));
+  a.check_same_bits("-strided_operands");
 }
 
 TEST_CASE("what somebody else reads stays") {
@@ -56,7 +56,7 @@ TEST_CASE("what somebody else reads stays") {
     a.give(a.op("exp", {qkv[1]}));
     a.give(a.op("exp", {qkv[2]}));
     CHECK(a.count("Split") >= 1);
-    a.check_same_bits("-layout");
+    a.check_same_bits("-strided_operands");
   }
   SUBCASE("a result and its transposition") {
     Attention a;
@@ -66,7 +66,7 @@ TEST_CASE("what somebody else reads stays") {
     a.give(a.op("exp", {a.transpose(scores, {0, 2, 1, 3})}));
     a.give(a.op("exp", {qkv[2]}));
     CHECK(a.count("and result") == 0);
-    a.check_same_bits("-layout");
+    a.check_same_bits("-strided_operands");
   }
   SUBCASE("a source that changes in between") {
     Attention a;
@@ -76,7 +76,7 @@ TEST_CASE("what somebody else reads stays") {
     a.give(a.op("matmul", {qkv[0], a.transpose(qkv[1], {0, 1, 3, 2})}));
     a.give(a.op("exp", {qkv[2]}));
     CHECK(a.count("Split") >= 1);
-    a.check_same_bits("-layout");
+    a.check_same_bits("-strided_operands");
   }
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("transposed results") {
       a.transpose(a.op("matmul", {a.op("matmul", {qkv[0], a.transpose(qkv[1], {0, 1, 3, 2})}), qkv[2]}), {0, 1, 3, 2});
   a.give(a.op("exp", {a.transpose(turned, {0, 2, 1, 3})}));
   CHECK(a.count("Transpose") == 0);
-  const auto with = a.results(""), without = a.results("-layout");
+  const auto with = a.results(""), without = a.results("-strided_operands");
   for (int64_t i = 0; i < with[0].size(); ++i)
     CHECK(with[0].number(i) == doctest::Approx(without[0].number(i)).epsilon(1e-6));
 }

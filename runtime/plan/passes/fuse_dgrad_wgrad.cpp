@@ -2,18 +2,18 @@
 #include <algorithm>
 
 #include "runtime/kernels/product.hpp"
-#include "runtime/plan/fuse.hpp"
+#include "runtime/plan/passes.hpp"
 #include "runtime/transform/flops.hpp"
 
 namespace pxl {
 
 namespace {
 
-constexpr int farthest = 256;  // nodes between the two
+constexpr int max_pairing_distance = 256;  // nodes between the two
 
 class Pairer {
  public:
-  explicit Pairer(FoldContext& context) : c_(context), nodes_(context.nodes) {}
+  explicit Pairer(PassContext& context) : c_(context), nodes_(context.nodes) {}
 
   void run() {
     for (int p = 0; p < static_cast<int>(nodes_.size()); ++p) {
@@ -21,7 +21,7 @@ class Pairer {
       const auto readers = c_.consumers.find(node(p).in[node(p).use->options.a]);
       if (readers == c_.consumers.end()) continue;
       for (int q : readers->second)
-        if (q > p && q - p <= farthest && eligible(q) && fit(node(p), node(q)) && merge(p, q)) break;
+        if (q > p && q - p <= max_pairing_distance && eligible(q) && fit(node(p), node(q)) && merge(p, q)) break;
     }
   }
 
@@ -31,7 +31,8 @@ class Pairer {
 
   bool eligible(int p) {
     const Node& n = node(p);
-    return n.op && n.use && n.alias < 0 && n.views.empty() && n.reuse.empty() && n.callees.empty() && !n.effect;
+    return n.op && n.use && n.alias < 0 && n.output_aliases.empty() && n.in_place_candidates.empty() &&
+           n.callees.empty() && !n.effect;
   }
 
   bool fit(const Node& dx, const Node& dw) const {
@@ -60,8 +61,8 @@ class Pairer {
     bool up = true, down = true;
     for (int between = p + 1; between < q && (up || down); ++between) {
       if (!node(between).op) continue;
-      up = up && !must_follow(c_.aliases, node(q), node(between));
-      down = down && !must_follow(c_.aliases, node(between), node(p));
+      up = up && !has_dependency(c_.aliases, node(q), node(between));
+      down = down && !has_dependency(c_.aliases, node(between), node(p));
     }
     if (!up && !down) return false;
     Node pair = joined(node(p), node(q));
@@ -103,12 +104,12 @@ class Pairer {
     return n;
   }
 
-  FoldContext& c_;
+  PassContext& c_;
   std::vector<Node>& nodes_;
 };
 
 }  // namespace
 
-void pair_products(FoldContext& context) { Pairer(context).run(); }
+void fuse_dgrad_wgrad(PassContext& context) { Pairer(context).run(); }
 
 }  // namespace pxl

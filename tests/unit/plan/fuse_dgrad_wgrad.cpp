@@ -58,7 +58,7 @@ TEST_CASE("the gradient of a layer's input and the update of its weights are one
         layer.give(layer.op("tanh", {dx}));
         // One row has no transposition to fold: moving its axes moves no element.
         CHECK(layer.paired() == (m > 1));
-        CHECK(!layer.paired(PlanOptions().without("pair")));
+        CHECK(!layer.paired(PlanOptions().without("fuse_dgrad_wgrad")));
         layer.check_same_bits();
       }
     }

@@ -2,23 +2,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/plan/fuse.hpp"
+#include "runtime/plan/passes.hpp"
 
 namespace pxl {
 
-void forget_aliases(FoldContext& context) {
-  std::unordered_map<const Tensor*, const Tensor*> name;
-  for (Node& node : context.nodes) {
-    for (const Tensor*& t : node.in) {
-      const auto found = name.find(t);
-      if (found != name.end()) t = found->second;
-    }
-    if (node.alias >= 0 && !context.wanted_outside(node.out[0]))
-      name[node.out[0]] = node.in[static_cast<size_t>(node.alias)];
-  }
-}
-
-void hoist_updates(FoldContext& context) {
+void schedule_updates_early(PassContext& context) {
   // The key of a node is its place, or for an update the place of the last node it must follow; sorting by key, with
   // the order as it was among equals, moves each update right behind that node.
   std::vector<Node>& nodes = context.nodes;

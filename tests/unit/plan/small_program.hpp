@@ -1,8 +1,8 @@
-// A program of a few ops, run and planned with and without some of the plan's transforms.
+// A program of a few ops, run and planned with and without some of the plan's passes.
 #pragma once
 
 #include "runtime/plan/plan.hpp"
-#include "support.hpp"
+#include "tests/unit/execute/support.hpp"
 
 namespace pxl {
 
@@ -23,9 +23,9 @@ struct SmallProgram {
   void give(Tensor* t) { out.push_back(&store(*ir, t)); }
   std::string plan(const PlanOptions& options = {}) const { return print_plan(Planner(options).plan(ir->main())); }
   int64_t arena(const PlanOptions& options) const { return Planner(options).plan(ir->main()).arena_bytes; }
-  /// What one run gives; `transforms` as PXL_TRANSFORMS has them.
-  std::vector<Array> results(const char* transforms) const {
-    setenv("PXL_TRANSFORMS", transforms, 1);
+  /// What one run gives; `passes` as PXL_TRANSFORMS has them.
+  std::vector<Array> results(const char* passes) const {
+    setenv("PXL_TRANSFORMS", passes, 1);
     Session s(ir, "cpu");
     unsetenv("PXL_TRANSFORMS");
     const auto outputs = s.run({});
@@ -36,8 +36,8 @@ struct SmallProgram {
   void check_same_bits(const char* without) const {
     REQUIRE(!out.empty());
     const auto with = results("");
-    for (const char* transforms : {without, "-fuse"}) {
-      const auto other = results(transforms);
+    for (const char* passes : {without, "-fuse_elementwise"}) {
+      const auto other = results(passes);
       for (size_t i = 0; i < with.size(); ++i) CHECK(identical(with[i], other[i]));
     }
   }

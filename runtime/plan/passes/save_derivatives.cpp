@@ -3,7 +3,7 @@
 
 #include "runtime/kernels/chain.hpp"
 #include "runtime/kernels/slope.hpp"
-#include "runtime/plan/fuse.hpp"
+#include "runtime/plan/passes.hpp"
 
 namespace pxl {
 
@@ -11,7 +11,7 @@ namespace {
 
 class Sloper {
  public:
-  explicit Sloper(FoldContext& context) : c_(context), nodes_(context.nodes) {}
+  explicit Sloper(PassContext& context) : c_(context), nodes_(context.nodes) {}
 
   void run() {
     for (size_t p = 0; p < nodes_.size(); ++p)
@@ -56,7 +56,7 @@ class Sloper {
     const Tensor* made = &c_.constants.back();
     node.out.push_back(made);
     node.kernel = slope_kernel(static_cast<Unary>(function), x->spec.size());
-    node.reuse.push_back({1, 0});
+    node.in_place_candidates.push_back({1, 0});
     node.note += " with slope";
     for (Node* gradient : gradients) {
       gradient->in[1] = made;
@@ -65,12 +65,12 @@ class Sloper {
     }
   }
 
-  FoldContext& c_;
+  PassContext& c_;
   std::vector<Node>& nodes_;
 };
 
 }  // namespace
 
-void compute_slopes(FoldContext& context) { Sloper(context).run(); }
+void save_derivatives(PassContext& context) { Sloper(context).run(); }
 
 }  // namespace pxl

@@ -1,7 +1,7 @@
 // Fused plans against op-by-op ones: the same bits, fewer passes.
-#include "runtime/plan/flatten.hpp"
+#include "runtime/plan/passes/flatten_calls.hpp"
 #include "runtime/plan/plan.hpp"
-#include "support.hpp"
+#include "tests/unit/execute/support.hpp"
 
 using namespace pxl;
 

@@ -1,6 +1,6 @@
 // A small update beside the large step that follows it: it waits for nobody and nobody waits for it.
 #include "runtime/kernels/pieces.hpp"
-#include "runtime/plan/fuse.hpp"
+#include "runtime/plan/passes.hpp"
 #include "runtime/transform/flops.hpp"
 
 namespace pxl {
@@ -9,7 +9,7 @@ namespace {
 
 // An update that is worth dividing goes with a step that takes so many times as long: it then matters little that it is
 // divided as suits that one, and calling the threads together once more would.
-constexpr double much_longer = 8;
+constexpr double min_host_cost_ratio = 8;
 
 /// One all of whose results are changed operands.
 bool is_update(const Node& n) { return n.kernel && !n.kernel.phases().empty() && n.out.empty() && !n.modified.empty(); }
@@ -21,8 +21,8 @@ bool is_divided(const Node& n) {
 }
 
 bool is_plain(const Node& n) {
-  return n.op && n.alias < 0 && n.views.empty() && n.reuse.empty() && n.callees.empty() && !n.effect &&
-         !may_fail(*n.op);
+  return n.op && n.alias < 0 && n.output_aliases.empty() && n.in_place_candidates.empty() && n.callees.empty() &&
+         !n.effect && !may_fail(*n.op);
 }
 
 std::string name(const Node& n) { return n.note.empty() ? std::string(n.op->row->name) : n.note.substr(1); }
@@ -70,13 +70,14 @@ Node joined(const Node& small, Node large) {
 
 }  // namespace
 
-void run_alongside(FoldContext& context) {
+void fuse_horizontally(PassContext& context) {
   std::vector<Node>& nodes = context.nodes;
   for (size_t p = nodes.size(); p-- > 1;) {
     Node &small = nodes[p - 1], &large = nodes[p];
     if (!is_plain(small) || !is_plain(large) || !is_update(small) || !is_divided(large)) continue;
-    if (small.kernel.work() >= divided_from && small.kernel.work() * much_longer > large.kernel.work()) continue;
-    if (must_follow(context.aliases, large, small)) continue;
+    if (small.kernel.work() >= divided_from && small.kernel.work() * min_host_cost_ratio > large.kernel.work())
+      continue;
+    if (has_dependency(context.aliases, large, small)) continue;
     small = joined(small, std::move(large));
     large = Node();
   }

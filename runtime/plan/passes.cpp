@@ -1,0 +1,118 @@
+// The table of passes, and the options that select them.
+#include "runtime/plan/passes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr PlanPass table[] = {
+#define PXL_PASS(name, reference, doc) {#name, doc, name, reference},
+#define PXL_LOWERING_PASS(name, reference, doc) {#name, doc, nullptr, reference},
+#include "runtime/plan/passes.inc"
+#undef PXL_PASS
+#undef PXL_LOWERING_PASS
+};
+static_assert(std::size(table) <= 32, "PlanOptions::off has a bit for each");
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const PlanPass& t : table) names.emplace_back(t.name);
+  return names;
+}
+
+std::vector<std::string> words(std::string_view list) {
+  std::vector<std::string> out;
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    if (comma > 0) out.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return out;
+}
+
+Error usage(std::string message, const std::string& name, std::vector<std::string> names) {
+  std::vector<std::string> notes = {fmt::format("known: {}", fmt::join(names, ", "))};
+  if (std::string hint = did_you_mean(name, names); !hint.empty()) notes.insert(notes.begin(), hint);
+  return Error(std::move(message), std::move(notes), Fault::usage);
+}
+
+}  // namespace
+
+std::span<const PlanPass> plan_passes() { return table; }
+
+size_t pass_index(std::string_view name) {
+  for (size_t i = 0; i < std::size(table); ++i)
+    if (table[i].name == name) return i;
+  throw usage(fmt::format("unknown pass `{}`", name), std::string(name), all_names());
+}
+
+bool PlanOptions::allows(std::string_view pass) const { return (off >> pass_index(pass) & 1U) == 0; }
+
+PlanOptions& PlanOptions::without(std::string_view pass) {
+  off |= 1U << pass_index(pass);
+  return *this;
+}
+
+PlanOptions PlanOptions::reference() {
+  PlanOptions options;
+  for (const PlanPass& t : table)
+    if (!t.reference) options.without(t.name);
+  return options;
+}
+
+PlanOptions PlanOptions::from_environment() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string_view(value ? value : "");
+  };
+  PlanOptions options = variable("PXL_FUSE") == "off" ? reference() : PlanOptions();
+  for (const std::string& word : words(variable("PXL_TRANSFORMS"))) {
+    if (word[0] != '-')
+      throw usage(fmt::format("PXL_TRANSFORMS: expected passes to leave out, such as -fold_constants, got `{}`", word),
+                  word, all_names());
+    options.without(std::string_view(word).substr(1));
+  }
+  options.print = words(variable("PXL_PRINT"));
+  for (const std::string& stage : options.print) {
+    std::vector<std::string> stages = all_names();
+    stages.insert(stages.end(), {"plan", "all"});
+    if (std::find(stages.begin(), stages.end(), stage) == stages.end())
+      throw usage(fmt::format("PXL_PRINT: unknown stage `{}`", stage), stage, stages);
+  }
+  return options;
+}
+
+bool PlanOptions::prints(std::string_view stage) const {
+  return std::any_of(print.begin(), print.end(), [&](const std::string& s) { return s == stage || s == "all"; });
+}
+
+void run_passes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep,
+                std::deque<Tensor>& constants, const PlanOptions& options) {
+  for (const PlanPass& pass : table) {
+    if (!options.allows(pass.name)) continue;
+    if (pass.apply) {
+      const Aliases aliases(nodes);
+      PassContext context{nodes, aliases, outputs, keep, constants, {}, {}, {}};
+      for (const Tensor* t : outputs) context.is_output[t] = true;
+      for (size_t p = 0; p < nodes.size(); ++p) {
+        for (const Tensor* t : nodes[p].out) context.producer[t] = static_cast<int>(p);
+        for (const Tensor* t : nodes[p].in)
+          if (t) context.consumers[t].push_back(static_cast<int>(p));
+      }
+      pass.apply(context);
+      std::erase_if(nodes, [](const Node& node) { return !node.op; });
+    }
+    if (options.prints(pass.name)) print_err("after {}:\n{}", pass.name, print_nodes(nodes));
+  }
+}
+
+}  // namespace pxl
