@@ -8,7 +8,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
-#include "runtime/base/team.hpp"
+#include "runtime/base/thread_pool.hpp"
 
 namespace pxl {
 
@@ -17,13 +17,13 @@ constexpr int64_t max_steps = 4'000'000;  // of about 120 bytes each
 }  // namespace
 
 bool worth_dividing(const Kernel& kernel) {
-  return !kernel.phases().empty() && kernel.work() >= divided_from && team().size() > 1;
+  return !kernel.phases().empty() && kernel.cost_ns() >= min_parallel_ns && thread_pool().size() > 1;
 }
 
 namespace {
 
 // Begin and end are multiples of the phase's grain, as a thread's share is: pieces change no bits.
-void run_in_pieces(const Phase& phase, const Buffers& buffers, const Share& share, int64_t piece) {
+void run_in_pieces(const Phase& phase, const Buffers& buffers, const ChunkRange& share, int64_t piece) {
   for (int64_t at = share.begin; at < share.end && !interrupt_requested(); at += piece)
     phase.part(buffers, at, std::min(at + piece, share.end));
 }
@@ -31,14 +31,14 @@ void run_in_pieces(const Phase& phase, const Buffers& buffers, const Share& shar
 }  // namespace
 
 void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible) {
-  const bool pieces = interruptible && kernel.work() > long_work;
-  Team& workers = team();
+  const bool pieces = interruptible && kernel.cost_ns() > max_uninterruptible_ns;
+  ThreadPool& workers = thread_pool();
   for (const Phase& phase : kernel.phases()) {
-    if (phase.units <= phase.grain) {
-      phase.part(buffers, 0, phase.units);
+    if (phase.iterations <= phase.grain) {
+      phase.part(buffers, 0, phase.iterations);
       continue;
     }
-    const int64_t piece = pieces ? piece_of(kernel, phase) : phase.units;
+    const int64_t piece = pieces ? interrupt_chunk(kernel, phase) : phase.iterations;
     // One pointer is captured, so that the function object needs no allocation.
     const struct {
       const Phase& phase;
@@ -48,7 +48,7 @@ void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptibl
       bool pieces;
     } job{phase, buffers, piece, workers.size(), pieces};
     workers.run([&job](int thread) {
-      const Share share = share_of(job.phase.units, thread, job.threads, job.phase.grain);
+      const ChunkRange share = chunk_range(job.phase.iterations, thread, job.threads, job.phase.grain);
       if (job.pieces)
         run_in_pieces(job.phase, job.buffers, share, job.piece);
       else if (share.begin < share.end)

@@ -10,7 +10,7 @@
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/profile.hpp"
-#include "runtime/kernels/pieces.hpp"
+#include "runtime/kernels/interruptible.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
@@ -119,7 +119,8 @@ void Program::run(Commit&& commit) {
         case RunStep::Kind::kernel:
           if (profile_.on())
             run_timed(at);
-          else if (step.divided || (polls && step.kernel->work() > long_work && !step.kernel->phases().empty()))
+          else if (step.divided ||
+                   (polls && step.kernel->cost_ns() > max_uninterruptible_ns && !step.kernel->phases().empty()))
             run_divided(*step.kernel, step.buffers, polls);
           else
             (*step.kernel)(step.buffers);

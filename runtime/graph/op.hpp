@@ -122,7 +122,7 @@ struct ViewPart {
   Layout operand, result;
 };
 using ViewFn = std::vector<ViewPart> (*)(const OpSite&);
-using ProductFn = MatmulPlan (*)(const OpSite&);
+using ProductFn = GemmShape (*)(const OpSite&);
 using FlopsFn = int64_t (*)(const OpSite&);
 
 struct OpRow {

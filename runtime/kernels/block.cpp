@@ -55,7 +55,7 @@ BinaryBlock binary_block(Binary op, DType dtype) {
   const int c = column(dtype);
   return c < 0 ? integer_binary_block(op, dtype) : variant().table->binary[static_cast<int>(op)][c];
 }
-SlopeBlock slope_block(Unary op) { return variant().table->slopes[static_cast<int>(op)]; }
+ValueAndDerivativeFn value_and_derivative_block(Unary op) { return variant().table->derivatives[static_cast<int>(op)]; }
 const BulkFunctions& bulk() { return variant().table->bulk; }
 std::string_view instruction_set() { return variant().name; }
 

@@ -19,22 +19,22 @@ struct BinaryBlock {
 };
 
 /// y[i] = f(x[i]), slope[i] = f'(x[i]); either may be x.
-using SlopeBlock = void (*)(const float* x, float* y, float* slope, int64_t n);
+using ValueAndDerivativeFn = void (*)(const float* x, float* y, float* derivative, int64_t n);
 
 /// Null where the dtype is not taken.
 UnaryBlock unary_block(Unary op, DType dtype);
 BinaryBlock binary_block(Binary op, DType dtype);
-/// Null for functions without one (slope.hpp).
-SlopeBlock slope_block(Unary op);
+/// Null for functions without one (value_and_derivative.hpp).
+ValueAndDerivativeFn value_and_derivative_block(Unary op);
 
 /// Elements of a block: 1024 float32 are 4 KiB, so that a chain of several fits the first-level cache.
 inline constexpr int64_t block_size = 1024;
 
 /// Columns that are worked on side by side: a kilobyte of float32 a row.
-inline constexpr int64_t columns_at_once = 256;
+inline constexpr int64_t column_block = 256;
 
 /// Rows that a sum over rows adds up in registers.
-inline constexpr int64_t rows_summed_at_once = 16;
+inline constexpr int64_t column_sum_row_block = 16;
 
 /// Rows of n contiguous elements: `rows` of them one after another, or one. `out` may be an operand.
 template <class T>
@@ -49,7 +49,7 @@ struct RowFunctions {
   /// sums: of g weight, and of g weight (x - mean) inverse.
   void (*normalise_sums)(const T* g, const T* x, const T* weight, double mean, double inverse, int64_t n, double* sums);
   /// out[i] = inverse * (g[i] * weight[i] - average - (x[i] - mean) * inverse * slope).
-  void (*normalise_grad)(const T* g, const T* x, const T* weight, T mean, T inverse, T average, T slope, T* out,
+  void (*normalise_grad)(const T* g, const T* x, const T* weight, T mean, T inverse, T average, T projection, T* out,
                          int64_t n);
   /// dweight[i] += g[i] * (x[i] - mean) * inverse, dbias[i] += g[i].
   void (*normalise_columns)(const T* g, const T* x, double mean, double inverse, double* dweight, double* dbias,
@@ -61,17 +61,17 @@ struct RowFunctions {
   /// acc[i] *= x[i].
   void (*multiply_to)(double* acc, const T* x, int64_t n);
   /// out[i] = the sum of `rows` elements x[i], `stride` apart, in their order, divided by `divisor`. `acc` is room for
-  /// n numbers where there are more than rows_summed_at_once.
+  /// n numbers where there are more than column_sum_row_block.
   void (*sum_rows)(const T* x, int64_t rows, int64_t stride, double divisor, double* acc, T* out, int64_t n);
 
   // One channel of a normalisation: weight and bias are numbers.
   void (*normalise_channel)(const T* x, T mean, T inverse, T weight, T bias, T* out, int64_t n);
   /// sums: of g, and of g (x - mean) inverse.
   void (*channel_sums)(const T* g, const T* x, double mean, double inverse, int64_t n, double* sums);
-  void (*normalise_channel_grad)(const T* g, const T* x, T weight, T mean, T inverse, T average, T slope, T* out,
+  void (*normalise_channel_grad)(const T* g, const T* x, T weight, T mean, T inverse, T average, T projection, T* out,
                                  int64_t n);
 
-  // The softmax functions along columns: `width` of them side by side, at most columns_at_once, whose n elements are
+  // The softmax functions along columns: `width` of them side by side, at most column_block, whose n elements are
   // `stride` apart. A column's bits depend on nothing but the column.
   void (*softmax_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
   void (*log_softmax_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
@@ -79,8 +79,8 @@ struct RowFunctions {
   void (*log_softmax_grad_columns)(const T* g, const T* y, T* out, int64_t n, int64_t width, int64_t stride);
 };
 
-/// Updates in one loop: the rows of chain.hpp, where the operands are described.
-struct UpdateChains {
+/// Updates in one loop: the rows of fused_update.hpp, where the operands are described.
+struct FusedUpdateKernels {
   void (*adam)(float* const* registers, const float* constants, int64_t n);
   void (*adam_decay)(float* const* registers, const float* constants, int64_t n);
   void (*momentum)(float* const* registers, const float* constants, int64_t n);
@@ -114,16 +114,16 @@ struct BulkFunctions {
   double (*deviation32)(const float* x, double mean, int64_t n);
   double (*deviation64)(const double* x, double mean, int64_t n);
   // Updates in one pass; out may be any operand.
-  /// out[i] = of_old * old[i] + of_x * x[i], three roundings.
-  void (*blend32)(const float* old, float of_old, const float* x, float of_x, float* out, int64_t n);
-  /// out[i] = of_old * old[i] + of_x * (x[i] * x[i]), four roundings.
-  void (*blend_square32)(const float* old, float of_old, const float* x, float of_x, float* out, int64_t n);
+  /// out[i] = beta * old[i] + alpha * x[i], three roundings.
+  void (*blend32)(const float* old, float beta, const float* x, float alpha, float* out, int64_t n);
+  /// out[i] = beta * old[i] + alpha * (x[i] * x[i]), four roundings.
+  void (*blend_square32)(const float* old, float beta, const float* x, float alpha, float* out, int64_t n);
   /// out[i] = (m[i] * scale_m) / (sqrt(v[i] * scale_v) + epsilon).
   void (*adam32)(const float* m, float scale_m, const float* v, float scale_v, float epsilon, float* out, int64_t n);
   /// The same, + w[i] * decay.
   void (*adam_decay32)(const float* m, float scale_m, const float* v, float scale_v, float epsilon, const float* w,
                        float decay, float* out, int64_t n);
-  UpdateChains chains;
+  FusedUpdateKernels updates;
   RowFunctions<float> rows32;
   RowFunctions<double> rows64;
 };

@@ -8,7 +8,7 @@ namespace pxl {
 struct BlockTable {
   UnaryBlock unary[static_cast<int>(Unary::count)][3] = {};  ///< float32, float64, float16
   BinaryBlock binary[static_cast<int>(Binary::count)][3] = {};
-  SlopeBlock slopes[static_cast<int>(Unary::count)] = {};
+  ValueAndDerivativeFn derivatives[static_cast<int>(Unary::count)] = {};
   BulkFunctions bulk = {};
 };
 

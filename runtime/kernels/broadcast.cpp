@@ -22,34 +22,34 @@ Shape broadcast_strides(const Shape& from, const Shape& to) {
   return strides;
 }
 
-Walk make_walk(const Shape& extents, const std::vector<Shape>& strides) {
-  Walk walk;
-  walk.strides.resize(strides.size());
+LoopNest make_loop_nest(const Shape& extents, const std::vector<Shape>& strides) {
+  LoopNest nest;
+  nest.strides.resize(strides.size());
   for (size_t d = 0; d < extents.size(); ++d) {
     if (extents[d] == 1) continue;
-    bool merge = !walk.extents.empty();
+    bool merge = !nest.extents.empty();
     for (size_t k = 0; merge && k < strides.size(); ++k) {
-      merge = walk.strides[k].back() == strides[k][d] * extents[d];
+      merge = nest.strides[k].back() == strides[k][d] * extents[d];
     }
     if (merge) {
-      walk.extents.back() *= extents[d];
-      for (size_t k = 0; k < strides.size(); ++k) walk.strides[k].back() = strides[k][d];
+      nest.extents.back() *= extents[d];
+      for (size_t k = 0; k < strides.size(); ++k) nest.strides[k].back() = strides[k][d];
     } else {
-      walk.extents.push_back(extents[d]);
-      for (size_t k = 0; k < strides.size(); ++k) walk.strides[k].push_back(strides[k][d]);
+      nest.extents.push_back(extents[d]);
+      for (size_t k = 0; k < strides.size(); ++k) nest.strides[k].push_back(strides[k][d]);
     }
   }
-  if (walk.extents.empty()) {
-    walk.extents.push_back(1);
-    for (Shape& s : walk.strides) s.push_back(0);
+  if (nest.extents.empty()) {
+    nest.extents.push_back(1);
+    for (Shape& s : nest.strides) s.push_back(0);
   }
-  return walk;
+  return nest;
 }
 
-Walk broadcast_walk(const std::vector<Shape>& operands, const Shape& out) {
+LoopNest broadcast_loop_nest(const std::vector<Shape>& operands, const Shape& out) {
   std::vector<Shape> strides;
   for (const Shape& s : operands) strides.push_back(broadcast_strides(s, out));
-  return make_walk(out, strides);
+  return make_loop_nest(out, strides);
 }
 
 }  // namespace pxl

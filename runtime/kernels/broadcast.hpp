@@ -13,7 +13,7 @@ namespace pxl {
 Shape broadcast_strides(const Shape& from, const Shape& to);
 
 /// Merged extents, outermost first, and each operand's strides. Never empty: a scalar is one extent of 1.
-struct Walk {
+struct LoopNest {
   Shape extents;
   std::vector<Shape> strides;
 
@@ -22,20 +22,20 @@ struct Walk {
   int64_t size() const { return element_count(extents); }
 };
 /// `strides[k]` has one entry per extent. Drops extents of 1 and merges neighbours.
-Walk make_walk(const Shape& extents, const std::vector<Shape>& strides);
-Walk broadcast_walk(const std::vector<Shape>& operands, const Shape& out);
+LoopNest make_loop_nest(const Shape& extents, const std::vector<Shape>& strides);
+LoopNest broadcast_loop_nest(const std::vector<Shape>& operands, const Shape& out);
 
 /// Calls f(offsets, n) for each innermost run with the outermost index in [begin, end): offsets[k] of operand k in
 /// elements, and n elements of each run. A walk of one extent is one run.
 template <size_t operands, class F>
-void for_each_run(const Walk& walk, int64_t begin, int64_t end, F&& f) {
+void for_each_run(const LoopNest& nest, int64_t begin, int64_t end, F&& f) {
   std::array<int64_t, operands> offset{};
-  const size_t outer = walk.extents.size() - 1;
+  const size_t outer = nest.extents.size() - 1;
   if (begin >= end) return;
-  for (int64_t extent : walk.extents) {
+  for (int64_t extent : nest.extents) {
     if (extent == 0) return;
   }
-  for (size_t k = 0; k < operands; ++k) offset[k] = begin * walk.strides[k][0];
+  for (size_t k = 0; k < operands; ++k) offset[k] = begin * nest.strides[k][0];
   if (outer == 0) {
     f(offset, end - begin);
     return;
@@ -49,22 +49,22 @@ void for_each_run(const Walk& walk, int64_t begin, int64_t end, F&& f) {
   }
   at[0] = begin;
   while (true) {
-    f(offset, walk.inner());
+    f(offset, nest.inner());
     size_t d = outer;
     while (d > 0) {
       --d;
-      for (size_t k = 0; k < operands; ++k) offset[k] += walk.strides[k][d];
-      if (++at[d] < (d == 0 ? end : walk.extents[d])) break;
+      for (size_t k = 0; k < operands; ++k) offset[k] += nest.strides[k][d];
+      if (++at[d] < (d == 0 ? end : nest.extents[d])) break;
       if (d == 0) return;
-      for (size_t k = 0; k < operands; ++k) offset[k] -= walk.strides[k][d] * walk.extents[d];
+      for (size_t k = 0; k < operands; ++k) offset[k] -= nest.strides[k][d] * nest.extents[d];
       at[d] = 0;
     }
   }
 }
 
 template <size_t operands, class F>
-void for_each_run(const Walk& walk, F&& f) {
-  for_each_run<operands>(walk, 0, walk.extents[0], f);
+void for_each_run(const LoopNest& nest, F&& f) {
+  for_each_run<operands>(nest, 0, nest.extents[0], f);
 }
 
 }  // namespace pxl

@@ -83,7 +83,7 @@ void write_number(DType dtype, std::byte* data, int64_t i, double value) {
 }
 
 Kernel cast_kernel(DType from, DType to, int64_t n) {
-  return Kernel::by_element(n, 0.3 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
+  return Kernel::elementwise(n, 0.3 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
     convert(from, b.in[0] + begin * static_cast<int64_t>(size_of(from)), to,
             b.out[0] + begin * static_cast<int64_t>(size_of(to)), end - begin);
   });

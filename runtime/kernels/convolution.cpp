@@ -32,7 +32,7 @@ struct Tiling {
     rows = c.axes[0].out * c.axes[1].out;
     direct = true;
     for (const WindowAxis& a : c.axes)
-      direct = direct && a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out;
+      direct = direct && a.kernel == 1 && a.stride == 1 && a.padding_before == 0 && a.in == a.out;
     if (windows == 0 || c.batch == 0) return;
     const int64_t columns = std::max<int64_t>(good_columns, tile_elements / std::max<int64_t>(1, depth));
     rows_per_tile = std::clamp<int64_t>(columns / last.out, 1, rows);
@@ -152,14 +152,14 @@ void add_back(const Convolution& c, const Tile& tile, const T* columns, int64_t 
 
 /// Channels [0, cout) of group g of y, as a matrix whose columns are those of the tile.
 template <class T>
-struct Rows {
+struct Im2colRows {
   T* data;
   int64_t stride;
 };
 
 // A tile of one sample lies in y as a matrix; one of several samples does not.
 template <class T>
-Rows<T> in_place(const Convolution& c, const Tiling& t, const Tile& tile, T* y, int64_t g) {
+Im2colRows<T> in_place(const Convolution& c, const Tiling& t, const Tile& tile, T* y, int64_t g) {
   return {y + (tile.sample * c.groups + g) * c.cout * t.windows + tile.row * c.axes[2].out, t.windows};
 }
 
@@ -182,7 +182,7 @@ void scatter_rows(const Convolution& c, const Tiling& t, const Tile& tile, const
 
 /// The gradient of y in the tile as a matrix, in place where it is one.
 template <class T>
-Rows<const T> gradient_rows(const Convolution& c, const Tiling& t, const Tile& tile, const T* dy, int64_t g) {
+Im2colRows<const T> gradient_rows(const Convolution& c, const Tiling& t, const Tile& tile, const T* dy, int64_t g) {
   if (tile.samples == 1) return in_place(c, t, tile, dy, g);
   T* matrix = scratch<T, 21>(static_cast<size_t>(c.cout * tile.columns));
   gather_rows(c, t, tile, dy, g, matrix);
@@ -191,8 +191,8 @@ Rows<const T> gradient_rows(const Convolution& c, const Tiling& t, const Tile& t
 
 /// The columns of channels [c0, c1), laid out where they do not lie in memory as they are.
 template <class T>
-Rows<const T> columns_of(const Convolution& c, const Tiling& t, const Tile& tile, const T* x, int64_t g, int64_t c0,
-                         int64_t c1) {
+Im2colRows<const T> columns_of(const Convolution& c, const Tiling& t, const Tile& tile, const T* x, int64_t g,
+                               int64_t c0, int64_t c1) {
   const int64_t plane = input_size(c.axes);
   if (t.direct && tile.samples == 1)
     return {x + ((tile.sample * c.groups + g) * c.cin + c0) * plane + tile.row * c.axes[2].out, plane};
@@ -218,17 +218,18 @@ template <class T>
 Kernel forward(const Convolution& c) {
   const int64_t depth = c.cin * kernel_size(c.axes);
   const int64_t size = c.batch * c.groups * c.cout * output_size(c.axes);
-  if (size == 0 || depth == 0) return Kernel::divisible({zero<T>(size)}, static_cast<double>(size));
+  if (size == 0 || depth == 0) return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
   const Tiling t(c, depth);
-  return Kernel::divisible(t.tiles * c.groups, 1, convolution_ns(c), [=](const Buffers& b, int64_t begin, int64_t end) {
+  return Kernel::parallel(t.tiles * c.groups, 1, convolution_ns(c), [=](const Buffers& b, int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {
       const Tile tile = tile_at(c, t, u / c.groups);
       const int64_t g = u % c.groups;
       const T* weight = b.input<T>(1) + g * c.cout * depth;
-      const Rows<const T> columns = columns_of(c, t, tile, b.input<T>(0), g, 0, c.cin);
+      const Im2colRows<const T> columns = columns_of(c, t, tile, b.input<T>(0), g, 0, c.cin);
       const bool whole = tile.samples == 1;
-      const Rows<T> y = whole ? in_place(c, t, tile, b.output<T>(0), g)
-                              : Rows<T>{scratch<T, 21>(static_cast<size_t>(c.cout * tile.columns)), tile.columns};
+      const Im2colRows<T> y =
+          whole ? in_place(c, t, tile, b.output<T>(0), g)
+                : Im2colRows<T>{scratch<T, 21>(static_cast<size_t>(c.cout * tile.columns)), tile.columns};
       gemm_one_thread(false, false, c.cout, tile.columns, depth, weight, depth, columns.data, columns.stride, y.data,
                       y.stride);
       if (!whole) scatter_rows<T>(c, t, tile, y.data, g, b.output<T>(0));
@@ -241,7 +242,7 @@ Kernel data_gradient(const Convolution& c) {
   const int64_t kernel = kernel_size(c.axes), plane = input_size(c.axes);
   const int64_t size = c.batch * c.groups * c.cin * plane;
   if (size == 0 || c.cout == 0 || output_size(c.axes) == 0 || kernel == 0)
-    return Kernel::divisible({zero<T>(size)}, static_cast<double>(size));
+    return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
   // A unit owns some channels of a sample (or some samples): windows of all its rows add to them, one tile after the
   // other.
   const int64_t windows = output_size(c.axes);
@@ -251,7 +252,7 @@ Kernel data_gradient(const Convolution& c) {
   const Tiling t(c, channels * kernel);
   const int64_t sample_units = (c.batch + t.samples_per_tile - 1) / t.samples_per_tile;
   const int64_t depth = c.cin * kernel;
-  return Kernel::divisible(
+  return Kernel::parallel(
       sample_units * c.groups * blocks, 1, convolution_ns(c), [=](const Buffers& b, int64_t begin, int64_t end) {
         for (int64_t u = begin; u < end; ++u) {
           const int64_t block = u % blocks, g = u / blocks % c.groups, unit = u / blocks / c.groups;
@@ -266,10 +267,11 @@ Kernel data_gradient(const Convolution& c) {
             }
           for (int64_t i = 0; i < t.tiles_per_sample; ++i) {
             const Tile tile = tile_at(c, t, unit * t.tiles_per_sample + i);
-            const Rows<const T> dy = gradient_rows(c, t, tile, b.input<T>(0), g);
-            const Rows<T> columns =
-                direct ? Rows<T>{dx + ((first * c.groups + g) * c.cin + c0) * plane + tile.row * c.axes[2].out, plane}
-                       : Rows<T>{scratch<T, 20>(static_cast<size_t>(deep * tile.columns)), tile.columns};
+            const Im2colRows<const T> dy = gradient_rows(c, t, tile, b.input<T>(0), g);
+            const Im2colRows<T> columns =
+                direct ? Im2colRows<T>{dx + ((first * c.groups + g) * c.cin + c0) * plane + tile.row * c.axes[2].out,
+                                       plane}
+                       : Im2colRows<T>{scratch<T, 20>(static_cast<size_t>(deep * tile.columns)), tile.columns};
             gemm_one_thread(true, false, deep, tile.columns, c.cout, b.input<T>(1) + g * c.cout * depth + c0 * kernel,
                             depth, dy.data, dy.stride, columns.data, columns.stride);
             if (!direct) add_back<T>(c, tile, columns.data, g, c0, c1, dx);
@@ -282,7 +284,7 @@ template <class T>
 Kernel weights_gradient(const Convolution& c) {
   const int64_t depth = c.cin * kernel_size(c.axes), per_group = c.cout * depth, size = c.groups * per_group;
   if (size == 0 || c.batch == 0 || output_size(c.axes) == 0)
-    return Kernel::divisible({zero<T>(size)}, static_cast<double>(size));
+    return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
   const Tiling t(c, depth);
   const int64_t parts = std::min(t.tiles, most_parts);
   // One copy for all copies of the kernel: a program runs its steps one after the other.
@@ -295,8 +297,8 @@ Kernel weights_gradient(const Convolution& c) {
                         const int64_t first = t.tiles * part / parts, last = t.tiles * (part + 1) / parts;
                         for (int64_t i = first; i < last; ++i) {
                           const Tile tile = tile_at(c, t, i);
-                          const Rows<const T> columns = columns_of(c, t, tile, b.input<T>(1), g, 0, c.cin);
-                          const Rows<const T> dy = gradient_rows(c, t, tile, b.input<T>(0), g);
+                          const Im2colRows<const T> columns = columns_of(c, t, tile, b.input<T>(1), g, 0, c.cin);
+                          const Im2colRows<const T> dy = gradient_rows(c, t, tile, b.input<T>(0), g);
                           T* to = i == first ? sums : scratch<T, 22>(static_cast<size_t>(per_group));
                           gemm_one_thread(false, true, c.cout, depth, tile.columns, dy.data, dy.stride, columns.data,
                                           columns.stride, to, depth);
@@ -313,7 +315,7 @@ Kernel weights_gradient(const Convolution& c) {
                         for (int64_t p = 1; p < parts; ++p)
                           for (int64_t i = begin; i < end; ++i) to[i] += from[p * size + i];
                       }});
-  return Kernel::divisible(std::move(phases), convolution_ns(c));
+  return Kernel::parallel(std::move(phases), convolution_ns(c));
 }
 
 int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * input_size(c.axes); }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/kernels/kernel.hpp"
-#include "runtime/kernels/window.hpp"
+#include "runtime/kernels/window_axis.hpp"
 #include "runtime/tensor/shape.hpp"
 
 namespace pxl {

@@ -8,8 +8,8 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
-#include "runtime/kernels/chain.hpp"
-#include "runtime/kernels/slope.hpp"
+#include "runtime/kernels/fused_update.hpp"
+#include "runtime/kernels/value_and_derivative.hpp"
 
 namespace pxl {
 namespace {
@@ -61,13 +61,13 @@ BinaryFn form_of(const BinaryBlock& fns, int64_t step_a, int64_t step_b) {
 }
 
 /// Elements [begin, end) of a two-dimensional walk of `inner` columns whose operands step by rows and columns.
-struct Rows {
+struct BroadcastRows {
   int64_t inner;
   int64_t outer_stride[2];
   int64_t inner_stride[2];
 };
-void run_rows(const Rows& r, const BinaryFn fn, const std::byte* a, const std::byte* b, std::byte* out, size_t width,
-              size_t out_width, int64_t begin, int64_t end) {
+void run_rows(const BroadcastRows& r, const BinaryFn fn, const std::byte* a, const std::byte* b, std::byte* out,
+              size_t width, size_t out_width, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end;) {
     const int64_t row = i / r.inner, column = i % r.inner;
     const int64_t n = std::min(r.inner - column, end - i);
@@ -80,12 +80,12 @@ void run_rows(const Rows& r, const BinaryFn fn, const std::byte* a, const std::b
 }
 
 /// Runs fns over the walk; operand element size `width`, result element size `out_width`.
-void run_binary(const Walk& walk, const BinaryBlock& fns, const std::byte* a, const std::byte* b, std::byte* out,
+void run_binary(const LoopNest& nest, const BinaryBlock& fns, const std::byte* a, const std::byte* b, std::byte* out,
                 size_t width, size_t out_width) {
-  const BinaryFn fn = form_of(fns, walk.inner_stride(0), walk.inner_stride(1));
+  const BinaryFn fn = form_of(fns, nest.inner_stride(0), nest.inner_stride(1));
   // Where neither steps, the run is one element repeated: compute it once and copy.
-  const bool constant = walk.inner_stride(0) == 0 && walk.inner_stride(1) == 0;
-  for_each_run<2>(walk, [&](const auto& offset, int64_t n) {
+  const bool constant = nest.inner_stride(0) == 0 && nest.inner_stride(1) == 0;
+  for_each_run<2>(nest, [&](const auto& offset, int64_t n) {
     const std::byte* x = a + static_cast<size_t>(offset[0]) * width;
     const std::byte* y = b + static_cast<size_t>(offset[1]) * width;
     fn(x, y, out, constant ? 1 : n);
@@ -106,14 +106,14 @@ void select_run(const bool* c, int64_t sc, const T* a, int64_t sa, const T* b, i
 }
 
 template <class T>
-Kernel where_of(Walk walk) {
-  return [walk = std::move(walk)](const Buffers& buffers) {
+Kernel where_of(LoopNest nest) {
+  return [nest = std::move(nest)](const Buffers& buffers) {
     const bool* c = buffers.input<bool>(0);
     const T* a = buffers.input<T>(1);
     const T* b = buffers.input<T>(2);
     T* out = buffers.output<T>(0);
-    for_each_run<3>(walk, [&](const auto& at, int64_t n) {
-      select_run(c + at[0], walk.inner_stride(0), a + at[1], walk.inner_stride(1), b + at[2], walk.inner_stride(2), out,
+    for_each_run<3>(nest, [&](const auto& at, int64_t n) {
+      select_run(c + at[0], nest.inner_stride(0), a + at[1], nest.inner_stride(1), b + at[2], nest.inner_stride(2), out,
                  n);
       out += n;
     });
@@ -134,46 +134,47 @@ Kernel unary_kernel(Unary op, DType in, int64_t n) {
   if (n == 0) return [](const Buffers&) {};
   const int64_t width = static_cast<int64_t>(size_of(in)),
                 out_width = static_cast<int64_t>(size_of(result_dtype(op, in)));
-  Kernel kernel = Kernel::by_element(n, info(op).cost_ns * static_cast<double>(n),
-                                     [=](const Buffers& b, int64_t begin, int64_t end) {
-                                       if (begin < end)
-                                         fn(b.in[0] + begin * width, b.out[0] + begin * out_width, end - begin);
-                                     });
-  if (in == DType::float32 && has_slope(op)) kernel.computes({StepKind::function, {0}, {}, static_cast<int>(op)});
+  Kernel kernel = Kernel::elementwise(n, info(op).cost_ns * static_cast<double>(n),
+                                      [=](const Buffers& b, int64_t begin, int64_t end) {
+                                        if (begin < end)
+                                          fn(b.in[0] + begin * width, b.out[0] + begin * out_width, end - begin);
+                                      });
+  if (in == DType::float32 && has_derivative(op))
+    kernel.set_update_op({UpdateOpKind::function, {0}, {}, static_cast<int>(op)});
   return kernel;
 }
 
 Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out) {
   const BinaryBlock fns = need_binary(op, in);
-  Walk walk = broadcast_walk({a, b}, out);
+  LoopNest nest = broadcast_loop_nest({a, b}, out);
   const size_t width = size_of(in), out_width = size_of(result_dtype(op, in));
-  if (walk.size() == 0) return [](const Buffers&) {};
-  if (walk.extents.size() == 1 && (walk.inner_stride(0) != 0 || walk.inner_stride(1) != 0)) {
-    const BinaryFn fn = form_of(fns, walk.inner_stride(0), walk.inner_stride(1));
-    const size_t step_a = walk.inner_stride(0) != 0 ? width : 0, step_b = walk.inner_stride(1) != 0 ? width : 0;
-    const int64_t n = walk.inner();
-    Kernel kernel = Kernel::by_element(
+  if (nest.size() == 0) return [](const Buffers&) {};
+  if (nest.extents.size() == 1 && (nest.inner_stride(0) != 0 || nest.inner_stride(1) != 0)) {
+    const BinaryFn fn = form_of(fns, nest.inner_stride(0), nest.inner_stride(1));
+    const size_t step_a = nest.inner_stride(0) != 0 ? width : 0, step_b = nest.inner_stride(1) != 0 ? width : 0;
+    const int64_t n = nest.inner();
+    Kernel kernel = Kernel::elementwise(
         n, info(op).cost_ns * static_cast<double>(n), [=](const Buffers& x, int64_t begin, int64_t end) {
           const auto at = static_cast<size_t>(begin);
           if (begin < end) fn(x.in[0] + at * step_a, x.in[1] + at * step_b, x.out[0] + at * out_width, end - begin);
         });
-    const std::optional<Unary> function = slope_of(op);
+    const std::optional<Unary> function = derivative_of(op);
     if (function && in == DType::float32 && step_a != 0 && step_b != 0)
-      kernel.computes({StepKind::slope, {0, 1}, {}, static_cast<int>(*function)});
+      kernel.set_update_op({UpdateOpKind::derivative, {0, 1}, {}, static_cast<int>(*function)});
     return kernel;
   }
-  if (walk.extents.size() == 2 && (walk.inner_stride(0) != 0 || walk.inner_stride(1) != 0)) {
-    const BinaryFn fn = form_of(fns, walk.inner_stride(0), walk.inner_stride(1));
-    const Rows rows{
-        walk.inner(), {walk.strides[0][0], walk.strides[1][0]}, {walk.inner_stride(0), walk.inner_stride(1)}};
-    const int64_t n = walk.size();
-    return Kernel::by_element(n, info(op).cost_ns * static_cast<double>(n),
-                              [=](const Buffers& x, int64_t begin, int64_t end) {
-                                run_rows(rows, fn, x.in[0], x.in[1], x.out[0], width, out_width, begin, end);
-                              });
+  if (nest.extents.size() == 2 && (nest.inner_stride(0) != 0 || nest.inner_stride(1) != 0)) {
+    const BinaryFn fn = form_of(fns, nest.inner_stride(0), nest.inner_stride(1));
+    const BroadcastRows rows{
+        nest.inner(), {nest.strides[0][0], nest.strides[1][0]}, {nest.inner_stride(0), nest.inner_stride(1)}};
+    const int64_t n = nest.size();
+    return Kernel::elementwise(n, info(op).cost_ns * static_cast<double>(n),
+                               [=](const Buffers& x, int64_t begin, int64_t end) {
+                                 run_rows(rows, fn, x.in[0], x.in[1], x.out[0], width, out_width, begin, end);
+                               });
   }
-  return [walk = std::move(walk), fns, width, out_width](const Buffers& x) {
-    run_binary(walk, fns, x.in[0], x.in[1], x.out[0], width, out_width);
+  return [nest = std::move(nest), fns, width, out_width](const Buffers& x) {
+    run_binary(nest, fns, x.in[0], x.in[1], x.out[0], width, out_width);
   };
 }
 
@@ -184,13 +185,13 @@ Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_firs
   const BinaryFn fn = scalar_first ? fns.sv : fns.vs;
   const int64_t width = static_cast<int64_t>(size_of(in)),
                 out_width = static_cast<int64_t>(size_of(result_dtype(op, in)));
-  return Kernel::by_element(n, info(op).cost_ns * static_cast<double>(n),
-                            [=](const Buffers& b, int64_t begin, int64_t end) {
-                              if (begin >= end) return;
-                              const std::byte* x = b.in[0] + begin * width;
-                              fn(scalar_first ? element.bytes : x, scalar_first ? x : element.bytes,
-                                 b.out[0] + begin * out_width, end - begin);
-                            });
+  return Kernel::elementwise(n, info(op).cost_ns * static_cast<double>(n),
+                             [=](const Buffers& b, int64_t begin, int64_t end) {
+                               if (begin >= end) return;
+                               const std::byte* x = b.in[0] + begin * width;
+                               fn(scalar_first ? element.bytes : x, scalar_first ? x : element.bytes,
+                                  b.out[0] + begin * out_width, end - begin);
+                             });
 }
 
 Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, const Shape& out) {
@@ -199,12 +200,12 @@ Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, con
   const size_t width = size_of(dtype);
   if (element_count(out) == 0) return [](const Buffers&) {};
   if (inputs.size() == 1) {
-    Walk walk = broadcast_walk({inputs[0], inputs[0]}, out);
-    return [walk = std::move(walk), width](const Buffers& b) {
+    LoopNest nest = broadcast_loop_nest({inputs[0], inputs[0]}, out);
+    return [nest = std::move(nest), width](const Buffers& b) {
       std::byte* to = b.out[0];
-      for_each_run<1>(walk, [&](const auto& at, int64_t n) {
+      for_each_run<1>(nest, [&](const auto& at, int64_t n) {
         const std::byte* from = b.in[0] + static_cast<size_t>(at[0]) * width;
-        if (walk.inner_stride(0) == 1) {
+        if (nest.inner_stride(0) == 1) {
           std::memmove(to, from, static_cast<size_t>(n) * width);
         } else {
           for (int64_t i = 0; i < n; ++i) std::memcpy(to + static_cast<size_t>(i) * width, from, width);
@@ -213,8 +214,8 @@ Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, con
       });
     };
   }
-  std::vector<Walk> walks{broadcast_walk({inputs[0], inputs[1]}, out)};
-  for (size_t i = 2; i < inputs.size(); ++i) walks.push_back(broadcast_walk({out, inputs[i]}, out));
+  std::vector<LoopNest> walks{broadcast_loop_nest({inputs[0], inputs[1]}, out)};
+  for (size_t i = 2; i < inputs.size(); ++i) walks.push_back(broadcast_loop_nest({out, inputs[i]}, out));
   return [walks = std::move(walks), fns, width](const Buffers& b) {
     run_binary(walks[0], fns, b.in[0], b.in[1], b.out[0], width, width);
     for (size_t i = 1; i < walks.size(); ++i) run_binary(walks[i], fns, b.out[0], b.in[i + 1], b.out[0], width, width);
@@ -222,12 +223,12 @@ Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, con
 }
 
 Kernel where_kernel(DType dtype, const Shape& condition, const Shape& a, const Shape& b, const Shape& out) {
-  Walk walk = broadcast_walk({condition, a, b}, out);
+  LoopNest nest = broadcast_loop_nest({condition, a, b}, out);
   switch (size_of(dtype)) {
-    case 1: return where_of<uint8_t>(std::move(walk));
-    case 2: return where_of<uint16_t>(std::move(walk));
-    case 4: return where_of<uint32_t>(std::move(walk));
-    default: return where_of<uint64_t>(std::move(walk));
+    case 1: return where_of<uint8_t>(std::move(nest));
+    case 2: return where_of<uint16_t>(std::move(nest));
+    case 4: return where_of<uint32_t>(std::move(nest));
+    default: return where_of<uint64_t>(std::move(nest));
   }
 }
 

@@ -55,7 +55,7 @@ Kernel cast_to_float8_kernel(DType to, int64_t n, Float8Overflow overflow) {
                      to_float8(to, b.input<half>(0) + begin, b.output<uint8_t>(0) + begin, end - begin,
                                *b.input<int32_t>(1), overflow);
                    }};
-  return Kernel::divisible({check, cast}, static_cast<double>(n));
+  return Kernel::parallel({check, cast}, static_cast<double>(n));
 }
 
 Kernel cast_from_float8_kernel(DType from, int64_t n) {
@@ -69,7 +69,7 @@ Kernel cast_from_float8_kernel(DType from, int64_t n) {
                      half* y = b.output<half>(0);
                      for (int64_t i = begin; i < end; ++i) y[i] = (*table)[x[i]];
                    }};
-  return Kernel::divisible({look_up, cast}, static_cast<double>(n));
+  return Kernel::parallel({look_up, cast}, static_cast<double>(n));
 }
 
 Kernel amax_scale_kernel(DType dtype, DType to, int64_t n) {
@@ -83,7 +83,7 @@ Kernel amax_scale_kernel(DType dtype, DType to, int64_t n) {
   const Phase join{1, 1, [=](const Buffers& b, int64_t, int64_t) {
                      *b.output<int32_t>(0) = amax_scale(largest(most->data(), parts), to);
                    }};
-  return Kernel::divisible({find, join}, static_cast<double>(n) * 0.3);
+  return Kernel::parallel({find, join}, static_cast<double>(n) * 0.3);
 }
 
 }  // namespace pxl

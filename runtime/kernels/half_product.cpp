@@ -16,7 +16,7 @@ constexpr int64_t most_packed = int64_t{1} << 23;
 // Tiles of rows of a part: enough that the right operand need not come from afar often, few enough to divide.
 constexpr int64_t part_tiles = 4;
 // Matrices of a batch from which on each part lays out its right operand itself.
-constexpr int64_t many_matrices = 8;
+constexpr int64_t min_batch_parallel = 8;
 
 /// Where right operands are laid out anew: one buffer for all kernels that a thread makes, since a program runs its
 /// steps one after the other.
@@ -28,22 +28,22 @@ std::shared_ptr<std::vector<float>> packing_buffer(int64_t n) {
 
 /// What the parts of a product share.
 struct Parts {
-  MatmulPlan p;
+  GemmShape p;
   ProductOptions o;
   int64_t per_matrix = 1;
   std::vector<int64_t> at_a, at_b;  ///< offsets of the operands' matrices
 
-  StoredMatrix left(const Buffers& b, int64_t i) const {
-    return StoredMatrix{b.in[o.a], p.ta ? p.m : p.k, true}.at(0, at_a[static_cast<size_t>(i)]);
+  MatrixView left(const Buffers& b, int64_t i) const {
+    return MatrixView{b.in[o.a], p.ta ? p.m : p.k, true}.at(0, at_a[static_cast<size_t>(i)]);
   }
-  StoredMatrix right(const Buffers& b, int64_t i) const {
-    return StoredMatrix{b.in[o.b], p.tb ? p.k : p.n, true}.at(0, at_b[static_cast<size_t>(i)]);
+  MatrixView right(const Buffers& b, int64_t i) const {
+    return MatrixView{b.in[o.b], p.tb ? p.k : p.n, true}.at(0, at_b[static_cast<size_t>(i)]);
   }
 
   /// Strips [first, last) of columns [column, column + columns) of matrix i.
   void pack(const Buffers& b, int64_t i, int64_t column, int64_t columns, int64_t first, int64_t last,
             float* to) const {
-    const StoredMatrix from = right(b, i);
+    const MatrixView from = right(b, i);
     packed().pack({p.tb ? from.at(column, 0) : from.at(0, column), p.tb, p.k, columns, first, last, to});
   }
 
@@ -51,7 +51,7 @@ struct Parts {
   void multiply(const Buffers& b, int64_t i, int64_t u, int64_t column, int64_t columns, const float* packed_b) const {
     const int64_t r0 = p.m * u / per_matrix, r1 = p.m * (u + 1) / per_matrix;
     float* sums = scratch<float, 9>(static_cast<size_t>((r1 - r0) * columns));
-    const StoredMatrix a = left(b, i);
+    const MatrixView a = left(b, i);
     packed().multiply({p.ta ? a.at(0, r0) : a.at(r0, 0), p.ta, r1 - r0, columns, p.k, packed_b, sums, columns});
     // Whole rows lie one after the other, parts of rows do not.
     const int64_t runs = columns == p.n ? 1 : r1 - r0, length = (r1 - r0) * columns / runs;
@@ -61,19 +61,19 @@ struct Parts {
   /// n elements of the result from `first` on, to where they belong.
   void round(const Buffers& b, const float* sums, int64_t first, int64_t n) const {
     uint16_t* stored = o.out >= 0 ? b.output<uint16_t>(static_cast<size_t>(o.out)) + first : nullptr;
-    for (int64_t i = 0; i < n; i += take_block) {
-      const int64_t count = std::min(take_block, n - i);
-      uint16_t* to = stored ? stored + i : scratch<uint16_t, 11>(static_cast<size_t>(take_block));
+    for (int64_t i = 0; i < n; i += epilogue_block) {
+      const int64_t count = std::min(epilogue_block, n - i);
+      uint16_t* to = stored ? stored + i : scratch<uint16_t, 11>(static_cast<size_t>(epilogue_block));
       bulk().float_to_half(sums + i, to, count);
-      if (o.take) o.take(b, reinterpret_cast<std::byte*>(to), first + i, first + i + count);
+      if (o.epilogue) o.epilogue(b, reinterpret_cast<std::byte*>(to), first + i, first + i + count);
     }
   }
 };
 
 /// Each part lays out its right operand itself.
-Kernel many(const std::shared_ptr<const Parts>& parts, double work) {
+Kernel many(const std::shared_ptr<const Parts>& parts, double cost_ns) {
   const auto run = [parts](const Buffers& b, int64_t begin, int64_t end) {
-    const MatmulPlan& p = parts->p;
+    const GemmShape& p = parts->p;
     float* right = scratch<float, 8>(static_cast<size_t>(packed().packed_size(p.n, p.k)));
     int64_t laid_out = -1;
     for (int64_t unit = begin; unit < end; ++unit) {
@@ -83,12 +83,12 @@ Kernel many(const std::shared_ptr<const Parts>& parts, double work) {
       parts->multiply(b, i, unit % parts->per_matrix, 0, p.n, right);
     }
   };
-  return Kernel::divisible(std::ssize(parts->at_a) * parts->per_matrix, 1, work, run);
+  return Kernel::parallel(std::ssize(parts->at_a) * parts->per_matrix, 1, cost_ns, run);
 }
 
 /// The threads lay a right operand out together, as many columns of it as the buffer holds, then share it.
-Kernel few(const std::shared_ptr<const Parts>& parts, int64_t most_columns, double work) {
-  const MatmulPlan& p = parts->p;
+Kernel few(const std::shared_ptr<const Parts>& parts, int64_t most_columns, double cost_ns) {
+  const GemmShape& p = parts->p;
   const auto buffer = packing_buffer(packed().packed_size(std::min(p.n, most_columns), p.k));
   std::vector<Phase> phases;
   for (int64_t i = 0; i < std::ssize(parts->at_a); ++i) {
@@ -103,33 +103,33 @@ Kernel few(const std::shared_ptr<const Parts>& parts, int64_t most_columns, doub
                         }});
     }
   }
-  return Kernel::divisible(std::move(phases), work);
+  return Kernel::parallel(std::move(phases), cost_ns);
 }
 
 }  // namespace
 
-Kernel half_product_kernel(const MatmulPlan& p, const ProductOptions& o) {
+Kernel half_product_kernel(const GemmShape& p, const ProductOptions& o) {
   const auto parts = std::make_shared<Parts>(Parts{p, o, 1, {}, {}});
-  const Walk walk = make_walk(p.batch, {p.a_strides, p.b_strides});
-  for_each_run<2>(walk, [&](const auto& at, int64_t count) {
+  const LoopNest nest = make_loop_nest(p.batch, {p.a_strides, p.b_strides});
+  for_each_run<2>(nest, [&](const auto& at, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
-      parts->at_a.push_back(at[0] + i * walk.inner_stride(0));
-      parts->at_b.push_back(at[1] + i * walk.inner_stride(1));
+      parts->at_a.push_back(at[0] + i * nest.inner_stride(0));
+      parts->at_b.push_back(at[1] + i * nest.inner_stride(1));
     }
   });
   // Nanoseconds at 50 GF/s, a microsecond for a product's beginning.
-  const double work = 0.04 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
+  const double cost_ns = 0.04 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
   const auto matrices = std::ssize(parts->at_a);
-  const int64_t tiles = (p.m + packed().tile_rows - 1) / packed().tile_rows;
-  const int64_t strip = packed().strip_columns;
+  const int64_t tiles = (p.m + packed().mr - 1) / packed().mr;
+  const int64_t strip = packed().nr;
   const int64_t most_columns = std::max<int64_t>(1, most_packed / (p.k * strip)) * strip;
-  if (matrices >= many_matrices && most_columns >= p.n) {
+  if (matrices >= min_batch_parallel && most_columns >= p.n) {
     parts->per_matrix = std::max<int64_t>(1, tiles / (4 * part_tiles));
-    return many(parts, work * static_cast<double>(matrices) + 1000);
+    return many(parts, cost_ns * static_cast<double>(matrices) + 1000);
   }
   parts->per_matrix = (tiles + part_tiles - 1) / part_tiles;
   if (tiles > 1) parts->per_matrix += parts->per_matrix % 2;
-  return few(parts, most_columns, work * static_cast<double>(matrices) + 1000);
+  return few(parts, most_columns, cost_ns * static_cast<double>(matrices) + 1000);
 }
 
 }  // namespace pxl

@@ -8,6 +8,6 @@ namespace pxl {
 
 /// As product_kernel, of float16 operands; k and the result are not empty. The bits of the results depend neither on
 /// the number of threads nor on what is folded in.
-Kernel half_product_kernel(const MatmulPlan& plan, const ProductOptions& options);
+Kernel half_product_kernel(const GemmShape& plan, const ProductOptions& options);
 
 }  // namespace pxl

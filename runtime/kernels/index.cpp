@@ -71,7 +71,7 @@ struct Gather {
 
 /// ScatterElements and its kin: one index per element.
 struct Elements {
-  Walk walk;  ///< over the indices' shape; operand 0: offset in t without the axis
+  LoopNest nest;  ///< over the indices' shape; operand 0: offset in t without the axis
   int64_t axis = 0, extent = 0, stride = 0, count = 0;
   DType index;
 
@@ -96,18 +96,18 @@ struct Elements {
     stride = strides[a];
     strides[a] = 0;
     count = indices.size();
-    walk = make_walk(indices.shape, {strides});
+    nest = make_loop_nest(indices.shape, {strides});
   }
   /// f(element offset in t, position among the indices)
   template <class F>
   void each(const std::byte* data, F&& f) const {
     const int64_t* at = read_indices(data, index, count);
     int64_t position = 0;
-    for_each_run<1>(walk, [&](const auto& offset, int64_t n) {
+    for_each_run<1>(nest, [&](const auto& offset, int64_t n) {
       for (int64_t i = 0; i < n; ++i, ++position) {
         const int64_t j = at[position];
         check_index(j, position, axis, extent);
-        f(offset[0] + i * walk.inner_stride(0) + j * stride, position);
+        f(offset[0] + i * nest.inner_stride(0) + j * stride, position);
       }
     });
   }
@@ -206,7 +206,7 @@ namespace {
 
 /// Walk over data's elements: operand 0 the offset in the reduced tensor without its axis, 1 the offset of the index.
 struct Reduce {
-  Walk walk;
+  LoopNest nest;
   int64_t axis = 0, extent = 0, stride = 0, data_size = 0, out_size = 0, index_count = 0;
   DType index;
 
@@ -231,18 +231,18 @@ struct Reduce {
     data_size = element_count(data);
     out_size = element_count(out);
     index_count = indices.size();
-    walk = make_walk(data, {out_strides, index_strides});
+    nest = make_loop_nest(data, {out_strides, index_strides});
   }
   /// f(offset in the reduced tensor, offset in data)
   template <class F>
   void each(const std::byte* data, F&& f) const {
     const int64_t* at = read_indices(data, index, index_count);
     int64_t position = 0;
-    for_each_run<2>(walk, [&](const auto& offset, int64_t n) {
+    for_each_run<2>(nest, [&](const auto& offset, int64_t n) {
       for (int64_t i = 0; i < n; ++i, ++position) {
-        const int64_t p = offset[1] + i * walk.inner_stride(1), j = at[p];
+        const int64_t p = offset[1] + i * nest.inner_stride(1), j = at[p];
         check_index(j, p, axis, extent);
-        f(offset[0] + i * walk.inner_stride(0) + j * stride, position);
+        f(offset[0] + i * nest.inner_stride(0) + j * stride, position);
       }
     });
   }

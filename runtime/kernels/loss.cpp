@@ -4,7 +4,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/lines.hpp"
+#include "runtime/kernels/axis_slices.hpp"
 #include "runtime/kernels/normalise.hpp"
 #include "runtime/kernels/scratch.hpp"
 
@@ -66,7 +66,7 @@ struct Loss {
     std::vector<Phase> phases;
     phases.push_back({1, 1, [check](const Buffers& b, int64_t, int64_t) { check(b); }});
     phases.push_back({rows, std::max<int64_t>(1, 1024 / std::max<int64_t>(classes, 1)), fill});
-    return Kernel::divisible(std::move(phases), 0.5 * static_cast<double>(rows * classes));
+    return Kernel::parallel(std::move(phases), 0.5 * static_cast<double>(rows * classes));
   }
   /// What a mean divides by.
   double count(int64_t used) const {

@@ -30,7 +30,7 @@ void use_one_thread() {
   static_cast<void>(done);
 }
 
-void gemm(const MatmulPlan& p, float alpha, const float* a, const float* b, float beta, float* c) {
+void gemm(const GemmShape& p, float alpha, const float* a, const float* b, float beta, float* c) {
   const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
   if (n == 1) {
     cblas_sgemv(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.ta ? k : m, p.ta ? m : k, alpha, a, p.ta ? m : k, b,
@@ -43,13 +43,13 @@ void gemm(const MatmulPlan& p, float alpha, const float* a, const float* b, floa
                 p.ta ? m : k, b, p.tb ? k : n, beta, c, n);
   }
 }
-void gemm(const MatmulPlan& p, double alpha, const double* a, const double* b, double beta, double* c) {
+void gemm(const GemmShape& p, double alpha, const double* a, const double* b, double beta, double* c) {
   const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
   cblas_dgemm(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.tb ? CblasTrans : CblasNoTrans, m, n, k, alpha, a,
               p.ta ? m : k, b, p.tb ? k : n, beta, c, n);
 }
 /// Integers, wrapping.
-void gemm(const MatmulPlan& p, int64_t alpha, const int64_t* a, const int64_t* b, int64_t beta, int64_t* c) {
+void gemm(const GemmShape& p, int64_t alpha, const int64_t* a, const int64_t* b, int64_t beta, int64_t* c) {
   const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
@@ -71,10 +71,10 @@ const T* operand(const std::byte* data, DType dtype, int64_t n, T* buffer) {
 }
 
 template <class T>
-Kernel product(MatmulPlan plan, const TensorSpec& a, const TensorSpec& b, DType out, double alpha, double beta) {
-  Walk walk = make_walk(plan.batch, {plan.a_strides, plan.b_strides});
+Kernel product(GemmShape plan, const TensorSpec& a, const TensorSpec& b, DType out, double alpha, double beta) {
+  LoopNest nest = make_loop_nest(plan.batch, {plan.a_strides, plan.b_strides});
   const int64_t a_size = a.size(), b_size = b.size(), out_size = element_count(plan.out);
-  return [=, plan = std::move(plan), walk = std::move(walk), a_dtype = a.dtype,
+  return [=, plan = std::move(plan), nest = std::move(nest), a_dtype = a.dtype,
           b_dtype = b.dtype](const Buffers& buffers) {
     if (out_size == 0) return;
     constexpr DType dtype = dtype_of<T>();
@@ -88,9 +88,9 @@ Kernel product(MatmulPlan plan, const TensorSpec& a, const TensorSpec& b, DType 
       for (int64_t i = 0; i < out_size; ++i) z[i] = beta != 0 ? static_cast<T>(keep * z[i]) : T(0);
     } else {
       T* c = z;
-      for_each_run<2>(walk, [&](const auto& at, int64_t n) {
+      for_each_run<2>(nest, [&](const auto& at, int64_t n) {
         for (int64_t i = 0; i < n; ++i, c += plan.m * plan.n) {
-          gemm(plan, scale, x + at[0] + i * walk.inner_stride(0), y + at[1] + i * walk.inner_stride(1), keep, c);
+          gemm(plan, scale, x + at[0] + i * nest.inner_stride(0), y + at[1] + i * nest.inner_stride(1), keep, c);
         }
       });
     }
@@ -100,14 +100,14 @@ Kernel product(MatmulPlan plan, const TensorSpec& a, const TensorSpec& b, DType 
 
 }  // namespace
 
-MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb) {
+GemmShape gemm_shape(const Shape& a, bool ta, const Shape& b, bool tb) {
   if (a.empty() || b.empty()) {
     throw Error(std::string("a matrix product takes no scalars: the ") + (a.empty() ? "left" : "right") +
                     " operand has shape []",
                 {"use * to scale"})
         .as(codes::shape);
   }
-  MatmulPlan p;
+  GemmShape p;
   const size_t ra = a.size(), rb = b.size();
   p.ta = ta && ra >= 2;
   p.tb = tb && rb >= 2;
@@ -150,13 +150,13 @@ MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb) {
 
 Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb, const TensorSpec& out, double alpha,
                      double beta) {
-  MatmulPlan plan = matmul_plan(a.shape, ta, b.shape, tb);
+  GemmShape plan = gemm_shape(a.shape, ta, b.shape, tb);
   if (plan.out != out.shape)
     throw Error("a matrix product of shape " + bracket_text(plan.out) + " into " + bracket_text(out.shape))
         .as(codes::shape);
   ProductOptions options;
   options.half = out.dtype == DType::float16;
-  if (alpha == 1.0 && beta == 0.0 && product_takes(a, b, out, plan)) return product_kernel(plan, options);
+  if (alpha == 1.0 && beta == 0.0 && product_supports(a, b, out, plan)) return product_kernel(plan, options);
   use_one_thread();
   const auto all_half = a.dtype == DType::float16 && b.dtype == DType::float16 && out.dtype == DType::float16;
   if (all_half && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0)
@@ -179,7 +179,7 @@ Kernel matmul_float8_kernel(const TensorSpec& a, const TensorSpec& b, const Tens
   Kernel product = matmul_kernel(x, false, y, false, z);
   if (product.phases().empty())
     product =
-        Kernel::divisible(1, 1, 0, [whole = product](const Buffers& buffers, int64_t, int64_t) { whole(buffers); });
+        Kernel::parallel(1, 1, 0, [whole = product](const Buffers& buffers, int64_t, int64_t) { whole(buffers); });
   return through_float(product, {{a.size(), a.dtype}, {b.size(), b.dtype}}, out.size(), 2, 2);
 }
 

@@ -7,7 +7,7 @@
 namespace pxl {
 
 /// The shapes of a product, resolved. Batches that share one operand are merged into rows where possible.
-struct MatmulPlan {
+struct GemmShape {
   int64_t m = 1, n = 1, k = 1;  ///< of one product: [m, k] @ [k, n]
   bool ta = false, tb = false;  ///< the stored matrix is [k, m], [n, k]
   Shape batch;                  ///< batch extents of the result
@@ -22,8 +22,8 @@ struct MatmulPlan {
 
 /// `ta`, `tb` swap the last two axes of an operand of rank 2 or more (no effect on rank 1). Throws Error for scalars,
 /// unequal inner extents, batches that do not broadcast.
-MatmulPlan matmul_plan(const Shape& a, bool ta, const Shape& b, bool tb);
-inline Shape matmul_shape(const Shape& a, bool ta, const Shape& b, bool tb) { return matmul_plan(a, ta, b, tb).out; }
+GemmShape gemm_shape(const Shape& a, bool ta, const Shape& b, bool tb);
+inline Shape matmul_shape(const Shape& a, bool ta, const Shape& b, bool tb) { return gemm_shape(a, ta, b, tb).out; }
 
 /// in: a, b, and where beta is not 0, C (slot 2, of out's spec; may be the output's memory); out = alpha a@b + beta C.
 /// Operands and `out` are floating or integer; where dtypes differ, operands are converted to the widest floating one.

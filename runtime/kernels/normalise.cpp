@@ -6,7 +6,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/lines.hpp"
+#include "runtime/kernels/axis_slices.hpp"
 #include "runtime/kernels/scratch.hpp"
 
 namespace pxl {
@@ -58,7 +58,7 @@ int64_t row_grain(const Groups& g) { return std::max<int64_t>(1, least_elements 
 
 /// Parameters by channel as parameters by element of all groups' rows, one after another.
 template <class C, int slot>
-const C* by_element(const C* parameter, const Groups& g) {
+const C* elementwise(const C* parameter, const Groups& g) {
   if (g.spatial == 1) return parameter;
   C* wide = scratch<C, slot>(static_cast<size_t>(g.all_channels() * g.spatial));
   for (int64_t c = 0; c < g.all_channels(); ++c)
@@ -79,13 +79,13 @@ Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups 
   return with_floating(what, x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    const double work = 3 * normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
-    return Kernel::divisible(
-        groups.rows(), row_grain(groups), work, [groups, weight, eps](const Buffers& b, int64_t begin, int64_t end) {
+    const double cost_ns = 3 * normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
+    return Kernel::parallel(
+        groups.rows(), row_grain(groups), cost_ns, [groups, weight, eps](const Buffers& b, int64_t begin, int64_t end) {
           const int64_t n = groups.row();
           const C* w = parameters<C, 2>(b.in[1], weight, groups.all_channels());
           const C* bias = parameters<C, 3>(b.in[2], weight, groups.all_channels());
-          if (!groups.by_channel()) w = by_element<C, 4>(w, groups), bias = by_element<C, 5>(bias, groups);
+          if (!groups.by_channel()) w = elementwise<C, 4>(w, groups), bias = elementwise<C, 5>(bias, groups);
           C* from = scratch<C, 0>(static_cast<size_t>(n));
           for (int64_t r = begin; r < end; ++r) {
             const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
@@ -117,7 +117,7 @@ template <class T>
 void data_gradient(const Groups& groups, DType weight, const Buffers& b, int64_t begin, int64_t end) {
   using C = compute_type<T>;
   const int64_t n = groups.row();
-  const C* w = by_element<C, 4>(parameters<C, 2>(b.in[2], weight, groups.all_channels()), groups);
+  const C* w = elementwise<C, 4>(parameters<C, 2>(b.in[2], weight, groups.all_channels()), groups);
   C* first_buffer = scratch<C, 0>(static_cast<size_t>(n));
   C* second_buffer = scratch<C, 3>(static_cast<size_t>(n));
   for (int64_t r = begin; r < end; ++r) {
@@ -187,7 +187,7 @@ void channel_gradients(const Groups& groups, DType weight, const Buffers& b, int
 /// Where channels are long, the sums over each of them serve all three gradients: of the data while the row is in
 /// cache, of the parameters after all samples, whose sums are kept.
 template <class T>
-Kernel backward_by_channel(DType weight, Groups groups, double work) {
+Kernel backward_by_channel(DType weight, Groups groups, double cost_ns) {
   using C = compute_type<T>;
   // Of g and of g xhat, by sample and channel. One copy for all copies of the kernel: a program runs its steps one
   // after the other.
@@ -202,20 +202,20 @@ Kernel backward_by_channel(DType weight, Groups groups, double work) {
       const float mean = b.input<float>(3)[r], inverse = b.input<float>(4)[r];
       const C* scale = w + r % groups.groups * groups.channels;
       double* sums = kept->data() + 2 * r * groups.channels;
-      double average = 0, slope = 0;
+      double average = 0, projection = 0;
       for (int64_t c = 0; c < groups.channels; ++c) {
         double* own = sums + 2 * c;
         row_functions<C>().channel_sums(g + c * length, x + c * length, static_cast<double>(mean),
                                         static_cast<double>(inverse), length, own);
         average += own[0] * static_cast<double>(scale[c]);
-        slope += own[1] * static_cast<double>(scale[c]);
+        projection += own[1] * static_cast<double>(scale[c]);
       }
       if (!b.out[0]) continue;
       C* to = result_line<T>(b.output<T>(0) + r * n, n);
       for (int64_t c = 0; c < groups.channels; ++c)
         row_functions<C>().normalise_channel_grad(
             g + c * length, x + c * length, scale[c], static_cast<C>(mean), static_cast<C>(inverse),
-            static_cast<C>(average / static_cast<double>(n)), static_cast<C>(slope / static_cast<double>(n)),
+            static_cast<C>(average / static_cast<double>(n)), static_cast<C>(projection / static_cast<double>(n)),
             to + c * length, length);
       store_line<T>(to, b.output<T>(0) + r * n, 1, n);
     }
@@ -231,14 +231,14 @@ Kernel backward_by_channel(DType weight, Groups groups, double work) {
     give_channels(dw, weight, b.out[1], begin, end);
     give_channels(db, weight, b.out[2], begin, end);
   };
-  return Kernel::divisible({{groups.rows(), row_grain(groups), rows}, {groups.all_channels(), 16, channels}}, work);
+  return Kernel::parallel({{groups.rows(), row_grain(groups), rows}, {groups.all_channels(), 16, channels}}, cost_ns);
 }
 
 Kernel backward(std::string_view what, const TensorSpec& x, DType weight, Groups groups) {
   return with_floating(what, x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    const double work = 5 * normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
-    if (groups.by_channel()) return backward_by_channel<T>(weight, groups, work);
+    const double cost_ns = 5 * normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
+    if (groups.by_channel()) return backward_by_channel<T>(weight, groups, cost_ns);
     std::vector<Phase> phases;
     phases.push_back({groups.rows(), row_grain(groups), [groups, weight](const Buffers& b, int64_t begin, int64_t end) {
                         if (b.out[0]) data_gradient<T>(groups, weight, b, begin, end);
@@ -246,7 +246,7 @@ Kernel backward(std::string_view what, const TensorSpec& x, DType weight, Groups
     phases.push_back({groups.all_channels(), 16, [groups, weight](const Buffers& b, int64_t begin, int64_t end) {
                         if (b.out[1] || b.out[2]) channel_gradients<T>(groups, weight, b, begin, end);
                       }});
-    return Kernel::divisible(std::move(phases), work);
+    return Kernel::parallel(std::move(phases), cost_ns);
   });
 }
 
@@ -270,7 +270,7 @@ Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
   return with_floating("batch_norm", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    const double work = normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
+    const double cost_ns = normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
     const int64_t grain = std::max<int64_t>(1, least_elements / std::max<int64_t>(groups.spatial, 1));
     const auto part = [groups, parameter, eps](const Buffers& b, int64_t begin, int64_t end) {
       const int64_t channels = groups.channels, n = groups.spatial;
@@ -279,15 +279,15 @@ Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
       for (int64_t r = begin; r < end; ++r) {
         const int64_t c = r % channels;
         const double inverse = 1.0 / std::sqrt(read_number(parameter, b.in[4], c) + eps);
-        const C slope = static_cast<C>(inverse * read_number(parameter, b.in[1], c));
+        const C projection = static_cast<C>(inverse * read_number(parameter, b.in[1], c));
         const C mean = static_cast<C>(read_number(parameter, b.in[3], c)),
                 bias = static_cast<C>(read_number(parameter, b.in[2], c));
         const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
-        for (int64_t i = 0; i < n; ++i) to[i] = (line[i] - mean) * slope + bias;
+        for (int64_t i = 0; i < n; ++i) to[i] = (line[i] - mean) * projection + bias;
         store_line<T>(to, b.output<T>(0) + r * n, 1, n);
       }
     };
-    return Kernel::divisible(groups.samples * groups.channels, grain, work, part);
+    return Kernel::parallel(groups.samples * groups.channels, grain, cost_ns, part);
   });
 }
 

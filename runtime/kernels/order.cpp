@@ -31,9 +31,9 @@ bool before(K a, K b) {
 }
 
 /// A tensor seen as [outer, extent, inner] around one axis.
-struct Lines {
+struct AxisSlices {
   int64_t outer = 1, extent = 1, inner = 1;
-  Lines(const Shape& shape, int64_t axis) {
+  AxisSlices(const Shape& shape, int64_t axis) {
     const size_t a = static_cast<size_t>(normalise_axis(axis, static_cast<int64_t>(shape.size())));
     for (size_t i = 0; i < shape.size(); ++i) (i < a ? outer : i == a ? extent : inner) *= shape[i];
   }
@@ -52,32 +52,32 @@ void check_index_range(int64_t extent) {
 }
 
 // So many are kept sorted while a line is gone through once; more are sorted.
-constexpr int64_t most_kept = 32;
+constexpr int64_t max_insertion_k = 32;
 
 /// The best k of each line, best first; of equal elements the first.
 template <class T>
-Kernel ordered(Lines lines, int64_t k, bool descending) {
+Kernel ordered(AxisSlices slices, int64_t k, bool descending) {
   struct Item {
     key_of<T> key;
     int32_t index;
   };
-  const double lg = std::log2(static_cast<double>(lines.extent) + 2);
-  const double each = static_cast<double>(lines.extent) * (k <= most_kept ? 2.0 : 4.0 * lg);
-  const int64_t count = lines.outer * lines.inner;
-  return Kernel::divisible(
+  const double lg = std::log2(static_cast<double>(slices.extent) + 2);
+  const double each = static_cast<double>(slices.extent) * (k <= max_insertion_k ? 2.0 : 4.0 * lg);
+  const int64_t count = slices.outer * slices.inner;
+  return Kernel::parallel(
       count, 1, each * static_cast<double>(count), [=](const Buffers& b, int64_t begin, int64_t end) {
         const auto better = [descending](key_of<T> p, key_of<T> q) { return descending ? before(q, p) : before(p, q); };
         const auto less = [&](const Item& p, const Item& q) {
           return better(p.key, q.key) || (!better(q.key, p.key) && p.index < q.index);
         };
-        const bool few = k <= most_kept && k < lines.extent;
-        Item* items = scratch<Item>(static_cast<size_t>(few ? k : lines.extent));
+        const bool few = k <= max_insertion_k && k < slices.extent;
+        Item* items = scratch<Item>(static_cast<size_t>(few ? k : slices.extent));
         for (int64_t line = begin; line < end; ++line) {
-          const int64_t o = line / lines.inner, i = line % lines.inner;
-          const T* x = b.input<T>(0) + o * lines.extent * lines.inner + i;
+          const int64_t o = line / slices.inner, i = line % slices.inner;
+          const T* x = b.input<T>(0) + o * slices.extent * slices.inner + i;
           int64_t kept = 0;
-          for (int64_t j = 0; j < lines.extent && k > 0; ++j) {
-            const Item item{key(x[j * lines.inner]), static_cast<int32_t>(j)};
+          for (int64_t j = 0; j < slices.extent && k > 0; ++j) {
+            const Item item{key(x[j * slices.inner]), static_cast<int32_t>(j)};
             if (!few) {
               items[kept++] = item;
               continue;
@@ -88,15 +88,15 @@ Kernel ordered(Lines lines, int64_t k, bool descending) {
             items[place] = item;
           }
           if (!few) {
-            if (k < lines.extent)
+            if (k < slices.extent)
               std::partial_sort(items, items + std::min(k, kept), items + kept, less);
             else
               std::sort(items, items + kept, less);
           }
-          const int64_t to = o * k * lines.inner + i;
+          const int64_t to = o * k * slices.inner + i;
           for (int64_t j = 0; j < k; ++j) {
-            b.output<T>(0)[to + j * lines.inner] = x[items[j].index * lines.inner];
-            if (b.out[1]) b.output<int32_t>(1)[to + j * lines.inner] = items[j].index;
+            b.output<T>(0)[to + j * slices.inner] = x[items[j].index * slices.inner];
+            if (b.out[1]) b.output<int32_t>(1)[to + j * slices.inner] = items[j].index;
           }
         }
       });
@@ -157,23 +157,23 @@ Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
 }
 
 Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
-  const Lines lines(in.shape, axis);
-  check_index_range(lines.extent);
-  if (lines.extent == 0 && lines.outer * lines.inner > 0) {
+  const AxisSlices slices(in.shape, axis);
+  check_index_range(slices.extent);
+  if (slices.extent == 0 && slices.outer * slices.inner > 0) {
     throw Error(std::string(largest ? "argmax" : "argmin") + " over an axis of no elements (shape " +
                 bracket_text(in.shape) + ")")
         .as(codes::shape);
   }
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return [lines, largest](const Buffers& b) {
+    return [slices, largest](const Buffers& b) {
       const T* x = b.input<T>(0);
       int32_t* out = b.output<int32_t>(0);
-      lines.each(1, [&](int64_t from, int64_t to) {
+      slices.each(1, [&](int64_t from, int64_t to) {
         auto best = key(x[from]);
         int32_t index = 0;
-        for (int64_t i = 1; i < lines.extent && best == best; ++i) {
-          const auto v = key(x[from + i * lines.inner]);
+        for (int64_t i = 1; i < slices.extent && best == best; ++i) {
+          const auto v = key(x[from + i * slices.inner]);
           if (v != v || (largest ? v > best : v < best)) {
             best = v;
             index = static_cast<int32_t>(i);
@@ -186,7 +186,7 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
 }
 
 Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool reverse) {
-  const Lines lines(in.shape, axis);
+  const AxisSlices slices(in.shape, axis);
   if (in.dtype == DType::boolean)
     throw Error("cumsum is not defined for bool", {"cast to int32 first"}).as(codes::dtype);
   return with_type(in.dtype, [&](auto tag) -> Kernel {
@@ -196,10 +196,10 @@ Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool re
       T* out = b.output<T>(0);
       // Floats add up in float64; integers wrap, unsigned.
       using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
-      lines.each(lines.extent, [&](int64_t from, int64_t) {
+      slices.each(slices.extent, [&](int64_t from, int64_t) {
         Sum sum = 0;
-        for (int64_t i = 0; i < lines.extent; ++i) {
-          const int64_t at = from + (reverse ? lines.extent - 1 - i : i) * lines.inner;
+        for (int64_t i = 0; i < slices.extent; ++i) {
+          const int64_t at = from + (reverse ? slices.extent - 1 - i : i) * slices.inner;
           const Sum next = sum + static_cast<Sum>(key(x[at]));
           const Sum value = exclusive ? sum : next;
           if constexpr (std::is_same_v<T, half>)
@@ -214,19 +214,19 @@ Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool re
 }
 
 Kernel topk_kernel(const TensorSpec& in, int64_t axis, int64_t k, bool largest) {
-  const Lines lines(in.shape, axis);
-  check_index_range(lines.extent);
-  if (k < 0 || k > lines.extent) {
-    throw Error("top " + std::to_string(k) + " of an axis of " + std::to_string(lines.extent) + " elements")
+  const AxisSlices slices(in.shape, axis);
+  check_index_range(slices.extent);
+  if (k < 0 || k > slices.extent) {
+    throw Error("top " + std::to_string(k) + " of an axis of " + std::to_string(slices.extent) + " elements")
         .as(codes::shape);
   }
   return with_type(in.dtype,
-                   [&](auto tag) -> Kernel { return ordered<typename decltype(tag)::type>(lines, k, largest); });
+                   [&](auto tag) -> Kernel { return ordered<typename decltype(tag)::type>(slices, k, largest); });
 }
 
 Kernel sort_kernel(const TensorSpec& in, int64_t axis, bool descending) {
-  const Lines lines(in.shape, axis);
-  return topk_kernel(in, axis, lines.extent, descending);
+  const AxisSlices slices(in.shape, axis);
+  return topk_kernel(in, axis, slices.extent, descending);
 }
 
 Kernel histogram_kernel(const TensorSpec& in, const std::vector<double>& levels, bool absolute) {

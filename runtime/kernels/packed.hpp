@@ -12,29 +12,29 @@
 namespace pxl {
 
 /// A row-major matrix [rows, columns] as it lies in memory; rows are `stride` elements apart.
-struct StoredMatrix {
+struct MatrixView {
   const std::byte* data = nullptr;
   int64_t stride = 0;
   bool half = false;
 
   /// The part that begins at (row, column).
-  StoredMatrix at(int64_t row, int64_t column) const {
+  MatrixView at(int64_t row, int64_t column) const {
     return {data + (row * stride + column) * (half ? 2 : 4), stride, half};
   }
 };
 
-/// Strips [first, last) of the right operand [k, n], or [n, k] with `transposed`. Strip s is k rows of strip_columns
-/// floats at `to` + s * k * strip_columns; columns beyond n are 0.
-struct PackStrips {
-  StoredMatrix from;
+/// Strips [first, last) of the right operand [k, n], or [n, k] with `transposed`. Strip s is k rows of nr
+/// floats at `to` + s * k * nr; columns beyond n are 0.
+struct PackB {
+  MatrixView from;
   bool transposed = false;
   int64_t k = 0, n = 0, first = 0, last = 0;
   float* to = nullptr;
 };
 
 /// out[m, n] = a @ b for the packed b; a is [m, k], or [k, m] with `transposed`.
-struct PackedRows {
-  StoredMatrix a;
+struct PackedGemm {
+  MatrixView a;
   bool transposed = false;
   int64_t m = 0, n = 0, k = 0;
   const float* b = nullptr;
@@ -43,12 +43,12 @@ struct PackedRows {
 };
 
 struct PackedFunctions {
-  int64_t tile_rows, strip_columns;  ///< of one set of registers
-  void (*pack)(const PackStrips&);
-  void (*multiply)(const PackedRows&);
+  int64_t mr, nr;  ///< of one set of registers
+  void (*pack)(const PackB&);
+  void (*multiply)(const PackedGemm&);
 
-  int64_t strips(int64_t n) const { return (n + strip_columns - 1) / strip_columns; }
-  int64_t packed_size(int64_t n, int64_t k) const { return strips(n) * strip_columns * k; }
+  int64_t strips(int64_t n) const { return (n + nr - 1) / nr; }
+  int64_t packed_size(int64_t n, int64_t k) const { return strips(n) * nr * k; }
 };
 
 const PackedFunctions& packed();

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/kernels/lines.hpp"
+#include "runtime/kernels/axis_slices.hpp"
 #include "runtime/kernels/scratch.hpp"
 
 namespace pxl {
@@ -18,7 +18,9 @@ template <class F>
 void each_row(const Pool& p, F&& f) {
   for (int64_t od = 0; od < p.axes[0].out; ++od)
     for (int64_t oh = 0; oh < p.axes[1].out; ++oh)
-      f(((p.out_before[0] + od) * p.out_extent(1) + p.out_before[1] + oh) * p.out_extent(2) + p.out_before[2], od, oh);
+      f(((p.out_padding_before[0] + od) * p.out_extent(1) + p.out_padding_before[1] + oh) * p.out_extent(2) +
+            p.out_padding_before[2],
+        od, oh);
 }
 
 /// Where element k of window o lies in the undilated input, or -1.
@@ -86,9 +88,9 @@ void each_element(const WindowAxis& w, const Steps& steps, F&& f) {
 /// A kernel over planes: f(plane), where inputs and output are of the computing type.
 template <class F>
 Kernel by_plane(const Pool& p, F&& f) {
-  const double work = static_cast<double>(p.planes) * static_cast<double>(output_size(p.axes)) *
-                      (1.0 + static_cast<double>(kernel_size(p.axes)));
-  return Kernel::divisible(p.planes, 1, work, [=](const Buffers& b, int64_t begin, int64_t end) {
+  const double cost_ns = static_cast<double>(p.planes) * static_cast<double>(output_size(p.axes)) *
+                         (1.0 + static_cast<double>(kernel_size(p.axes)));
+  return Kernel::parallel(p.planes, 1, cost_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) f(b, plane);
   });
 }
@@ -243,8 +245,8 @@ Kernel max_pool_grad_kernel(DType dtype, const Pool& p) {
 namespace {
 
 /// How many elements each window has along one axis: without padding, or with what lies within `behind`.
-std::vector<int64_t> counts(const WindowAxis& a, bool with_padding, int64_t behind) {
-  const int64_t end = a.in_dilation * (a.in - 1) + 1 + behind;
+std::vector<int64_t> counts(const WindowAxis& a, bool with_padding, int64_t padding_after) {
+  const int64_t end = a.in_dilation * (a.in - 1) + 1 + padding_after;
   std::vector<int64_t> n(static_cast<size_t>(a.out), 0);
   for (int64_t o = 0; o < a.out; ++o)
     for (int64_t k = 0; k < a.kernel; ++k)
@@ -255,7 +257,7 @@ std::vector<int64_t> counts(const WindowAxis& a, bool with_padding, int64_t behi
 /// 1 over the number of elements of each window, 0 where there are none.
 template <class C>
 std::vector<C> window_weights(const Pool& p) {
-  const auto along = [&](size_t axis) { return counts(p.axes[axis], p.count_padding, p.behind[axis]); };
+  const auto along = [&](size_t axis) { return counts(p.axes[axis], p.count_padding, p.padding_after[axis]); };
   const auto d = along(0), h = along(1), w = along(2);
   std::vector<C> weights;
   weights.reserve(static_cast<size_t>(output_size(p.axes)));

@@ -4,19 +4,20 @@
 #pragma once
 
 #include "runtime/kernels/kernel.hpp"
-#include "runtime/kernels/window.hpp"
+#include "runtime/kernels/window_axis.hpp"
 #include "runtime/tensor/shape.hpp"
 
 namespace pxl {
 
-/// x [planes, in...], y [planes, out... + pads]: `out_before` and `out_behind` zeros lie around the windows' results.
+/// x [planes, in...], y [planes, out... + pads]: `out_padding_before` and `out_padding_after` zeros lie around the
+/// windows' results.
 struct Pool {
   int64_t planes = 1;
   WindowAxes axes = {};
-  std::array<int64_t, 3> out_before = {}, out_behind = {};
-  std::array<int64_t, 3> behind = {};  ///< padding behind each axis; what lies beyond it never counts
-  bool count_padding = false;          ///< averages divide by the window's extent, padding included
-  int64_t out_extent(size_t axis) const { return out_before[axis] + axes[axis].out + out_behind[axis]; }
+  std::array<int64_t, 3> out_padding_before = {}, out_padding_after = {};
+  std::array<int64_t, 3> padding_after = {};  ///< padding behind each axis; what lies beyond it never counts
+  bool count_padding = false;                 ///< averages divide by the window's extent, padding included
+  int64_t out_extent(size_t axis) const { return out_padding_before[axis] + axes[axis].out + out_padding_after[axis]; }
   int64_t out_size() const { return out_extent(0) * out_extent(1) * out_extent(2); }
 };
 

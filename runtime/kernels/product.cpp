@@ -17,38 +17,38 @@ namespace {
 // Elements of a panel of the result: it stays in the second-level cache until what follows the product has used it.
 constexpr int64_t panel_elements = 1 << 17;
 // Rows of a panel. A library lays operands out anew for each, so that small ones cost.
-constexpr int64_t least_rows = 64, most_rows = 256;
+constexpr int64_t min_panel_rows = 64, max_panel_rows = 256;
 // Terms of a panel, some milliseconds: so long does Ctrl-C wait. What is longer is divided by columns as well.
-constexpr double most_terms = 1 << 28;
+constexpr double max_panel_macs = 1 << 28;
 // Matrices of a batch from which on these need not be divided.
-constexpr int64_t many_matrices = 8;
+constexpr int64_t min_batch_parallel = 8;
 // Rows of weights whose columns of the result are handed on at once.
-constexpr int64_t pair_rows = 256;
+constexpr int64_t dgrad_wgrad_row_block = 256;
 
 // Multiplications below which dividing and folding cannot pay.
-constexpr int64_t smallest_work = 1024;
+constexpr int64_t min_parallel_macs = 1024;
 
-double product_ns(const MatmulPlan& p) { return static_cast<double>(2 * p.m * p.n) * static_cast<double>(p.k) / 100.0; }
+double product_ns(const GemmShape& p) { return static_cast<double>(2 * p.m * p.n) * static_cast<double>(p.k) / 100.0; }
 
 /// Memory of a kernel's own, one copy for all copies of the kernel: a program runs its steps one after the other.
 using Own = std::shared_ptr<std::vector<float>>;
 Own own(int64_t n) { return std::make_shared<std::vector<float>>(static_cast<size_t>(n)); }
 
-void take_in_blocks(const TakeElements& take, const Buffers& b, float* values, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; i += take_block)
-    take(b, reinterpret_cast<std::byte*>(values + (i - begin)), i, std::min(i + take_block, end));
+void run_epilogue(const Epilogue& epilogue, const Buffers& b, float* values, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i += epilogue_block)
+    epilogue(b, reinterpret_cast<std::byte*>(values + (i - begin)), i, std::min(i + epilogue_block, end));
 }
 
 /// The columns [begin, end) of values[m, n]: all of them are one run.
-void take_columns(const TakeElements& take, const Buffers& b, float* values, int64_t m, int64_t n, int64_t begin,
-                  int64_t end) {
-  if (end - begin == n) return take_in_blocks(take, b, values, 0, m * n);
+void run_epilogue_on_columns(const Epilogue& epilogue, const Buffers& b, float* values, int64_t m, int64_t n,
+                             int64_t begin, int64_t end) {
+  if (end - begin == n) return run_epilogue(epilogue, b, values, 0, m * n);
   for (int64_t i = 0; i < m; ++i)
-    take(b, reinterpret_cast<std::byte*>(values + i * n + begin), i * n + begin, i * n + end);
+    epilogue(b, reinterpret_cast<std::byte*>(values + i * n + begin), i * n + begin, i * n + end);
 }
 
 /// x[m, k] @ w[k, n]: the sum over k in slices, each over whole rows of w, then the slices together.
-Kernel few_rows(const MatmulPlan& p, const ProductOptions& o) {
+Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   const int64_t slices = k >= 2048 ? 4 : k >= 256 ? 2 : 1;
   const int64_t size = skinny_panels_size(m, n);
@@ -83,19 +83,19 @@ Kernel few_rows(const MatmulPlan& p, const ProductOptions& o) {
                       float* to = result ? result->data() : b.output<float>(static_cast<size_t>(o.out));
                       if (begin >= end) return;
                       skinny().join({partial->data(), slices, size, m, n, begin, end, to});
-                      if (o.take) take_columns(o.take, b, to, m, n, begin, end);
+                      if (o.epilogue) run_epilogue_on_columns(o.epilogue, b, to, m, n, begin, end);
                     }});
-  return Kernel::divisible(std::move(phases), product_ns(p));
+  return Kernel::parallel(std::move(phases), product_ns(p));
 }
 
 /// dy[m, k] @ w[n, k]^T: each row of w gives a column of the result.
-Kernel few_rows_transposed(const MatmulPlan& p, const ProductOptions& o) {
+Kernel skinny_m_transposed(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   const Own result = o.out >= 0 ? nullptr : own(m * n);
-  return Kernel::divisible(n, 16, product_ns(p), [=](const Buffers& b, int64_t begin, int64_t end) {
+  return Kernel::parallel(n, 16, product_ns(p), [=](const Buffers& b, int64_t begin, int64_t end) {
     float* to = result ? result->data() : b.output<float>(static_cast<size_t>(o.out));
-    for (int64_t r = begin; r < end; r += pair_rows) {
-      const int64_t last = std::min(r + pair_rows, end);
+    for (int64_t r = begin; r < end; r += dgrad_wgrad_row_block) {
+      const int64_t last = std::min(r + dgrad_wgrad_row_block, end);
       SkinnyBackward f;
       f.w = b.input<float>(o.b);
       f.ldw = k;
@@ -108,7 +108,7 @@ Kernel few_rows_transposed(const MatmulPlan& p, const ProductOptions& o) {
       f.dx = to;
       f.lddx = n;
       skinny().backward(f);
-      if (o.take) take_columns(o.take, b, to, m, n, r, last);
+      if (o.epilogue) run_epilogue_on_columns(o.epilogue, b, to, m, n, r, last);
     }
   });
 }
@@ -126,12 +126,12 @@ class GradientUse {
       f.ldu = n_;
       f.alpha = options.alpha;
       f.add = true;
-    } else if (options.chain.kind != ChainKind::none && options.chain.constants(buffers, constants_.data())) {
-      std::transform(options.chain.slots.begin(), options.chain.slots.end(), registers_.begin(), at);
-      f.chain = {options.chain.kind, registers_.data(), constants_.data()};
+    } else if (options.update.kind != FusedUpdateKind::none && options.update.constants(buffers, constants_.data())) {
+      std::transform(options.update.slots.begin(), options.update.slots.end(), registers_.begin(), at);
+      f.update = {options.update.kind, registers_.data(), constants_.data()};
     } else {
       f.sink = [](void* self, int64_t row, int64_t rows, float* g) {
-        static_cast<const GradientUse*>(self)->hand_on(row, rows, g);
+        static_cast<const GradientUse*>(self)->run_epilogue(row, rows, g);
       };
       f.context = this;
       f.scratch = scratch<float, 9>(static_cast<size_t>(std::max(2 * n_, skinny_sink_elements)));
@@ -141,21 +141,21 @@ class GradientUse {
   GradientUse& operator=(const GradientUse&) = delete;
 
  private:
-  void hand_on(int64_t row, int64_t rows, float* g) const {
-    options_.take(buffers_, reinterpret_cast<std::byte*>(g), row * n_, (row + rows) * n_);
+  void run_epilogue(int64_t row, int64_t rows, float* g) const {
+    options_.epilogue(buffers_, reinterpret_cast<std::byte*>(g), row * n_, (row + rows) * n_);
   }
 
   const ProductOptions& options_;
   const Buffers& buffers_;
   int64_t n_;
-  std::array<float*, most_registers> registers_{};
-  ChainConstants constants_{};
+  std::array<float*, max_registers> registers_{};
+  FusedUpdateConstants constants_{};
 };
 
 /// x[k, m]^T @ dy[k, n], k small: one or two rows of the result at a time, the update of a weight matrix folded in.
-Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
+Kernel skinny_k(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
-  return Kernel::divisible(m, 2, product_ns(p), [=](const Buffers& b, int64_t begin, int64_t end) {
+  return Kernel::parallel(m, 2, product_ns(p), [=](const Buffers& b, int64_t begin, int64_t end) {
     SkinnyBackward f;
     f.x = b.input<float>(o.a);
     f.ldx = m;
@@ -173,17 +173,17 @@ Kernel few_terms(const MatmulPlan& p, const ProductOptions& o) {
     f.u = b.output<float>(static_cast<size_t>(o.out));
     f.ldu = n;
     const int64_t rows =
-        o.take ? std::max<int64_t>(2, take_block / std::max<int64_t>(n, 1) & ~int64_t{1}) : end - begin;
+        o.epilogue ? std::max<int64_t>(2, epilogue_block / std::max<int64_t>(n, 1) & ~int64_t{1}) : end - begin;
     for (int64_t r = begin; r < end; r += rows) {
       f.k0 = r;
       f.k1 = std::min(r + rows, end);
       skinny().backward(f);
-      if (o.take) take_in_blocks(o.take, b, f.u + f.k0 * n, f.k0 * n, f.k1 * n);
+      if (o.epilogue) run_epilogue(o.epilogue, b, f.u + f.k0 * n, f.k0 * n, f.k1 * n);
     }
   });
 }
 
-/// dy[m, n] @ w[k, n]^T and x[m, k]^T @ dy[m, n], the second of which changes w: see product_pair_kernel.
+/// dy[m, n] @ w[k, n]^T and x[m, k]^T @ dy[m, n], the second of which changes w: see dgrad_wgrad_kernel.
 struct Pair {
   ProductOptions dx, dw;
   size_t dw_in, dw_out;  ///< where the operands and results of dw begin
@@ -205,53 +205,54 @@ struct Pair {
     f.dx = to;
     f.lddx = k;
     const GradientUse use(dw, update, f);
-    for (int64_t r = begin; r < end; r += pair_rows) {
+    for (int64_t r = begin; r < end; r += dgrad_wgrad_row_block) {
       f.k0 = r;
-      f.k1 = std::min(r + pair_rows, end);
+      f.k1 = std::min(r + dgrad_wgrad_row_block, end);
       skinny().backward(f);
-      if (dx.take) take_columns(dx.take, b, to, m, k, r, f.k1);
+      if (dx.epilogue) run_epilogue_on_columns(dx.epilogue, b, to, m, k, r, f.k1);
     }
   }
 };
 
 /// Panels of each of so many matrices [m, n].
 int64_t panels_of(int64_t m, int64_t n, int64_t matrices) {
-  const int64_t least = matrices >= many_matrices || m < least_rows / 2 ? 1 : 2;
-  const int64_t rows = std::clamp(panel_elements / n, least_rows, most_rows);
+  const int64_t least = matrices >= min_batch_parallel || m < min_panel_rows / 2 ? 1 : 2;
+  const int64_t rows = std::clamp(panel_elements / n, min_panel_rows, max_panel_rows);
   return std::max(least, (m + rows / 2) / rows);
 }
 
 /// What becomes of `n` elements from `first` on.
-void hand_on(const ProductOptions& o, const Buffers& b, float* from, int64_t first, int64_t n) {
+void run_epilogue(const ProductOptions& o, const Buffers& b, float* from, int64_t first, int64_t n) {
   if (o.add_to >= 0) {
     float* c = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to))) + first;  // changed in place
     for (int64_t i = 0; i < n; ++i) {
       const float scaled = o.alpha * from[i];
       c[i] = c[i] + scaled;
     }
-  } else if (o.take) {
-    take_in_blocks(o.take, b, from, first, first + n);
+  } else if (o.epilogue) {
+    run_epilogue(o.epilogue, b, from, first, first + n);
   }
 }
 
 /// Everything else in float32: panels of rows, and the matrices of a batch, by a library.
-Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
+Kernel panels(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   std::vector<int64_t> at_a, at_b, at_c;  // offsets of the matrices
   Shape dense = strides_of(p.batch);
   for (int64_t& stride : dense) stride *= m * n;
-  const Walk walk = make_walk(p.batch, {p.a_strides, p.b_strides, p.c_strides.empty() ? dense : p.c_strides});
-  for_each_run<3>(walk, [&](const auto& at, int64_t count) {
+  const LoopNest nest = make_loop_nest(p.batch, {p.a_strides, p.b_strides, p.c_strides.empty() ? dense : p.c_strides});
+  for_each_run<3>(nest, [&](const auto& at, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
-      at_a.push_back(p.a_offset + at[0] + i * walk.inner_stride(0));
-      at_b.push_back(p.b_offset + at[1] + i * walk.inner_stride(1));
-      at_c.push_back(at[2] + i * walk.inner_stride(2));
+      at_a.push_back(p.a_offset + at[0] + i * nest.inner_stride(0));
+      at_b.push_back(p.b_offset + at[1] + i * nest.inner_stride(1));
+      at_c.push_back(at[2] + i * nest.inner_stride(2));
     }
   });
   const auto matrices = std::ssize(at_a);
   const int64_t down = panels_of(m, n, matrices);
   const double longest = static_cast<double>((m + down - 1) / down * n) * static_cast<double>(k);
-  const auto across = static_cast<int64_t>(std::clamp(longest / most_terms, 1.0, static_cast<double>((n + 63) / 64)));
+  const auto across =
+      static_cast<int64_t>(std::clamp(longest / max_panel_macs, 1.0, static_cast<double>((n + 63) / 64)));
   const bool ta = p.ta, tb = p.tb;
   const int64_t lda = p.lda, ldb = p.ldb, ldc = p.ldc;
   const auto panel = [=](const Buffers& b, int64_t matrix, int64_t row, int64_t column) {
@@ -266,48 +267,48 @@ Kernel panels(const MatmulPlan& p, const ProductOptions& o) {
     gemm_one_thread(ta, tb, rows, columns, k, x, lda, y, ldb, to, ldo);
     // Whole rows lie one after the other, parts of rows do not.
     const int64_t runs = columns == n ? 1 : rows, length = rows * columns / runs;
-    for (int64_t r = 0; r < runs; ++r) hand_on(o, b, to + r * ldo, first + r * n, length);
+    for (int64_t r = 0; r < runs; ++r) run_epilogue(o, b, to + r * ldo, first + r * n, length);
   };
-  return Kernel::divisible(matrices * down * across, 1, product_ns(p) * static_cast<double>(matrices),
-                           [=](const Buffers& b, int64_t begin, int64_t end) {
-                             for (int64_t u = begin; u < end; ++u)
-                               panel(b, u / across / down, u / across % down, u % across);
-                           });
+  return Kernel::parallel(matrices * down * across, 1, product_ns(p) * static_cast<double>(matrices),
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
+                            for (int64_t u = begin; u < end; ++u)
+                              panel(b, u / across / down, u / across % down, u % across);
+                          });
 }
 
 }  // namespace
 
-bool product_takes(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const MatmulPlan& plan) {
+bool product_supports(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const GemmShape& plan) {
   const auto all = [&](DType d) { return a.dtype == d && b.dtype == d && out.dtype == d; };
   return (all(DType::float32) || all(DType::float16)) && a.shape.size() >= 2 && b.shape.size() >= 2 && plan.m > 0 &&
-         plan.m * plan.n * plan.k >= smallest_work && element_count(plan.batch) > 0 &&
+         plan.m * plan.n * plan.k >= min_parallel_macs && element_count(plan.batch) > 0 &&
          element_count(plan.batch) <= (1 << 20);
 }
 
-Kernel product_kernel(const MatmulPlan& p, ProductOptions o) {
+Kernel product_kernel(const GemmShape& p, ProductOptions o) {
   if (o.half) return half_product_kernel(p, o);
   const bool one = p.batch.empty();
-  if (one && p.m <= skinny_rows && !p.ta && !p.tb && o.add_to < 0) return few_rows(p, o);
-  if (one && p.m <= skinny_rows && !p.ta && p.tb && o.add_to < 0) return few_rows_transposed(p, o);
-  if (one && p.k <= skinny_rows && p.ta && !p.tb && p.m > skinny_rows) return few_terms(p, o);
+  if (one && p.m <= max_skinny_dim && !p.ta && !p.tb && o.add_to < 0) return skinny_m(p, o);
+  if (one && p.m <= max_skinny_dim && !p.ta && p.tb && o.add_to < 0) return skinny_m_transposed(p, o);
+  if (one && p.k <= max_skinny_dim && p.ta && !p.tb && p.m > max_skinny_dim) return skinny_k(p, o);
   return panels(p, o);
 }
 
-bool product_pairs(const ProductUse& dx, const ProductUse& dw) {
-  const MatmulPlan &a = dx.plan, &b = dw.plan;
+bool can_fuse_dgrad_wgrad(const GemmCall& dx, const GemmCall& dw) {
+  const GemmShape &a = dx.plan, &b = dw.plan;
   const bool shapes = a.batch.empty() && b.batch.empty() && !a.ta && a.tb && b.ta && !b.tb && a.m == b.k &&
-                      a.n == b.m && a.k == b.n && a.m <= skinny_rows && b.m > skinny_rows;
+                      a.n == b.m && a.k == b.n && a.m <= max_skinny_dim && b.m > max_skinny_dim;
   return shapes && !dx.options.half && !dw.options.half && dx.options.add_to < 0 &&
          (dw.options.add_to >= 0 || dw.options.out < 0);
 }
 
-Kernel product_pair_kernel(const ProductUse& dx, const ProductUse& dw, size_t dw_in, size_t dw_out) {
-  const MatmulPlan& p = dx.plan;
+Kernel dgrad_wgrad_kernel(const GemmCall& dx, const GemmCall& dw, size_t dw_in, size_t dw_out) {
+  const GemmShape& p = dx.plan;
   const Pair pair{dx.options, dw.options, dw_in, dw_out, p.m, p.k, p.n};
-  return Kernel::divisible(p.n, 16, product_ns(p) + product_ns(dw.plan),
-                           [pair](const Buffers& b, int64_t begin, int64_t end) {
-                             if (begin < end) pair.part(b, begin, end);
-                           });
+  return Kernel::parallel(p.n, 16, product_ns(p) + product_ns(dw.plan),
+                          [pair](const Buffers& b, int64_t begin, int64_t end) {
+                            if (begin < end) pair.part(b, begin, end);
+                          });
 }
 
 }  // namespace pxl

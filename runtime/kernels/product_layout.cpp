@@ -34,11 +34,11 @@ std::optional<Stored> stored(const Layout& at, bool transposed, const Shape& bat
 
 }  // namespace
 
-std::optional<MatmulPlan> with_operands(const MatmulPlan& plan, const Layout& a, const Layout& b) {
+std::optional<GemmShape> with_operands(const GemmShape& plan, const Layout& a, const Layout& b) {
   if (plan.batch.empty()) return std::nullopt;
   const std::optional<Stored> left = stored(a, plan.ta, plan.batch), right = stored(b, plan.tb, plan.batch);
   if (!left || !right) return std::nullopt;
-  MatmulPlan p = plan;
+  GemmShape p = plan;
   p.ta = left->transposed;
   p.tb = right->transposed;
   p.lda = left->ld;
@@ -50,13 +50,13 @@ std::optional<MatmulPlan> with_operands(const MatmulPlan& plan, const Layout& a,
   return p;
 }
 
-std::optional<ResultPlan> with_result(const MatmulPlan& plan, const Layout& result) {
+std::optional<StridedOutputGemm> with_result(const GemmShape& plan, const Layout& result) {
   const size_t rank = result.shape.size();
   if (plan.batch.empty() || rank != plan.batch.size() + 2 || result.offset != 0) return std::nullopt;
   const int64_t row = result.strides[rank - 2], column = result.strides[rank - 1];
-  ResultPlan r{plan, column != 1};
+  StridedOutputGemm r{plan, column != 1};
   if (column != 1 && row != 1) return std::nullopt;
-  MatmulPlan& p = r.plan;
+  GemmShape& p = r.plan;
   if (r.swapped) {
     std::swap(p.m, p.n);
     std::swap(p.ta, p.tb);

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/lines.hpp"
+#include "runtime/kernels/axis_slices.hpp"
 #include "runtime/kernels/scratch.hpp"
 #include "runtime/kernels/strided.hpp"
 #include "runtime/tensor/random.hpp"
@@ -149,8 +149,8 @@ Kernel dropout_kernel(const TensorSpec& x, double p) {
   return with_floating("dropout", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    const double work = 1.5 * static_cast<double>(x.size());
-    return Kernel::by_element(x.size(), work, [p](const Buffers& b, int64_t begin, int64_t end) {
+    const double cost_ns = 1.5 * static_cast<double>(x.size());
+    return Kernel::elementwise(x.size(), cost_ns, [p](const Buffers& b, int64_t begin, int64_t end) {
       const Key key = key_of(b, 1);
       const C scale = static_cast<C>(1.0 / (1.0 - p));
       bool keep[block_size];
@@ -171,13 +171,13 @@ Kernel shaped_dropout_kernel(const TensorSpec& x, const Shape& mask, double p) {
   return with_floating("shaped_dropout", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return [p, walk = broadcast_walk({x.shape, mask}, x.shape), count = element_count(mask)](const Buffers& b) {
+    return [p, nest = broadcast_loop_nest({x.shape, mask}, x.shape), count = element_count(mask)](const Buffers& b) {
       uint8_t* space = scratch<uint8_t>(static_cast<size_t>(count));
       bool* keep = reinterpret_cast<bool*>(space);
       mask_bits(key_of(b, 1), p, keep, 0, count);
       const C scale = static_cast<C>(1.0 / (1.0 - p));
-      const int64_t step = walk.inner_stride(1);
-      for_each_run<2>(walk, [&](const auto& at, int64_t n) {
+      const int64_t step = nest.inner_stride(1);
+      for_each_run<2>(nest, [&](const auto& at, int64_t n) {
         const T* line = b.input<T>(0) + at[0];
         T* to = b.output<T>(0) + at[0];
         for (int64_t i = 0; i < n; ++i) {

@@ -11,7 +11,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/base/team.hpp"
+#include "runtime/base/thread_pool.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/scratch.hpp"
@@ -110,29 +110,29 @@ double identity_of(Reduction op) {
   return op == Reduction::max ? -infinity : op == Reduction::min ? infinity : op == Reduction::prod ? 1.0 : 0.0;
 }
 
-struct Plan {
-  Walk walk;  ///< operand 0: the input, 1: the accumulators
+struct ReductionLoop {
+  LoopNest nest;  ///< operand 0: the input, 1: the accumulators
   int64_t out_size = 0;
   int64_t count = 0;  ///< elements per result
   int kept = -1;      ///< the outermost extent of the walk that is not reduced; -1 where all are
 
   /// The part of the walk with indices [begin, end) of the kept extent: its results lie side by side.
-  Plan part(int64_t begin, int64_t end) const {
-    Plan p = *this;
+  ReductionLoop part(int64_t begin, int64_t end) const {
+    ReductionLoop p = *this;
     const auto k = static_cast<size_t>(kept);
-    p.walk.extents[k] = end - begin;
-    p.out_size = (end - begin) * walk.strides[1][k];
+    p.nest.extents[k] = end - begin;
+    p.out_size = (end - begin) * nest.strides[1][k];
     return p;
   }
-  int64_t input_offset(int64_t begin) const { return begin * walk.strides[0][static_cast<size_t>(kept)]; }
-  int64_t output_offset(int64_t begin) const { return begin * walk.strides[1][static_cast<size_t>(kept)]; }
+  int64_t input_offset(int64_t begin) const { return begin * nest.strides[0][static_cast<size_t>(kept)]; }
+  int64_t output_offset(int64_t begin) const { return begin * nest.strides[1][static_cast<size_t>(kept)]; }
 };
 
 template <class T>
-void accumulate(Reduction op, const Plan& plan, const std::byte* in, double* acc, const double* shift) {
+void accumulate(Reduction op, const ReductionLoop& plan, const std::byte* in, double* acc, const double* shift) {
   std::fill(acc, acc + plan.out_size, identity_of(op));
-  const bool across = plan.walk.inner_stride(1) != 0;
-  for_each_run<2>(plan.walk, [&](const auto& at, int64_t n) {
+  const bool across = plan.nest.inner_stride(1) != 0;
+  for_each_run<2>(plan.nest, [&](const auto& at, int64_t n) {
     const auto run = [&](const auto* x, int64_t to, int64_t m) {
       if (across)
         reduce_across(op, acc + to, x, m, shift ? shift + to : nullptr);
@@ -156,7 +156,7 @@ constexpr double reduce_element_ns = 0.15;  // an element, measured with AVX2
 
 /// The results of a plan, from `in` to `out`.
 template <class T>
-void reduce_floating(Reduction op, const Plan& plan, DType out_type, const std::byte* in, std::byte* out) {
+void reduce_floating(Reduction op, const ReductionLoop& plan, DType out_type, const std::byte* in, std::byte* out) {
   const size_t size = static_cast<size_t>(plan.out_size);
   double* acc = scratch<double, 0>(size);
   if (op == Reduction::logsumexp) {
@@ -180,16 +180,16 @@ void reduce_floating(Reduction op, const Plan& plan, DType out_type, const std::
 /// Everything to one result: the pieces, whose number follows from the size alone, are reduced side by side and then
 /// put together in their order.
 template <class T>
-Kernel reduce_all(Reduction op, const Plan& plan, DType out) {
+Kernel reduce_all(Reduction op, const ReductionLoop& plan, DType out) {
   constexpr int64_t most = 64, piece_size = 4096;
   const int64_t n = plan.count, pieces = std::min(most, n / piece_size);
   const auto partial = std::make_shared<std::array<double, most>>();
   std::vector<Phase> phases;
   phases.push_back({pieces, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                       for (int64_t p = begin; p < end; ++p) {
-                        const Share share = share_of(n, static_cast<int>(p), static_cast<int>(pieces));
-                        Plan part = plan;
-                        part.walk.extents.back() = share.end - share.begin;
+                        const ChunkRange share = chunk_range(n, static_cast<int>(p), static_cast<int>(pieces));
+                        ReductionLoop part = plan;
+                        part.nest.extents.back() = share.end - share.begin;
                         accumulate<T>(op, part, b.in[0] + share.begin * static_cast<int64_t>(sizeof(T)),
                                       partial->data() + p, nullptr);
                       }
@@ -208,51 +208,51 @@ Kernel reduce_all(Reduction op, const Plan& plan, DType out) {
                       if (op == Reduction::logsum) total = std::log(total);
                       convert(DType::float64, reinterpret_cast<const std::byte*>(&total), out, b.out[0], 1);
                     }});
-  return Kernel::divisible(std::move(phases), reduce_element_ns * static_cast<double>(n));
+  return Kernel::parallel(std::move(phases), reduce_element_ns * static_cast<double>(n));
 }
 
 /// Sums or means over rows, as the gradient of a bias is one: each result's sum in a register.
 template <class T>
-Kernel sum_over_rows(const Plan& plan, double divisor) {
-  const int64_t rows = plan.walk.extents[0], n = plan.walk.extents[1];
-  return Kernel::giving_elements(n, 64, reduce_element_ns * static_cast<double>(rows * n),
-                                 [rows, n, divisor](const Buffers& b, int64_t begin, int64_t end) {
-                                   const auto size = static_cast<size_t>(end - begin);
-                                   double* acc = rows > rows_summed_at_once ? scratch<double, 0>(size) : nullptr;
-                                   row_functions<T>().sum_rows(b.input<T>(0) + begin, rows, n, divisor, acc,
-                                                               b.output<T>(0) + begin, end - begin);
-                                 });
+Kernel sum_over_rows(const ReductionLoop& plan, double divisor) {
+  const int64_t rows = plan.nest.extents[0], n = plan.nest.extents[1];
+  return Kernel::element_producer(n, 64, reduce_element_ns * static_cast<double>(rows * n),
+                                  [rows, n, divisor](const Buffers& b, int64_t begin, int64_t end) {
+                                    const auto size = static_cast<size_t>(end - begin);
+                                    double* acc = rows > column_sum_row_block ? scratch<double, 0>(size) : nullptr;
+                                    row_functions<T>().sum_rows(b.input<T>(0) + begin, rows, n, divisor, acc,
+                                                                b.output<T>(0) + begin, end - begin);
+                                  });
 }
 
 template <class T>
-Kernel floating(Reduction op, Plan plan, DType out) {
+Kernel floating(Reduction op, ReductionLoop plan, DType out) {
   if constexpr (!std::is_same_v<T, half>) {
-    const bool rows = plan.walk.extents.size() == 2 && plan.kept == 1 && plan.out_size > 0 && plan.count > 0;
+    const bool rows = plan.nest.extents.size() == 2 && plan.kept == 1 && plan.out_size > 0 && plan.count > 0;
     if (rows && out == dtype_of<T>() && (op == Reduction::sum || op == Reduction::mean))
       return sum_over_rows<T>(plan, op == Reduction::mean ? static_cast<double>(plan.count) : 1.0);
   }
-  if (plan.out_size == 1 && plan.walk.extents.size() == 1 && plan.count >= 16384 && op != Reduction::logsumexp)
+  if (plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && op != Reduction::logsumexp)
     return reduce_all<T>(op, plan, out);
   if (plan.kept < 0 || plan.out_size == 0) {
     return
         [op, plan = std::move(plan), out](const Buffers& b) { reduce_floating<T>(op, plan, out, b.in[0], b.out[0]); };
   }
   const auto kept = static_cast<size_t>(plan.kept);
-  const int64_t units = plan.walk.extents[kept], width = plan.walk.strides[1][kept];
-  const double work = reduce_element_ns * static_cast<double>(plan.out_size * plan.count);
-  const auto part = [op, plan, out, units](const Buffers& b, int64_t begin, int64_t end) {
-    if (begin == 0 && end == units) return reduce_floating<T>(op, plan, out, b.in[0], b.out[0]);
+  const int64_t iterations = plan.nest.extents[kept], width = plan.nest.strides[1][kept];
+  const double cost_ns = reduce_element_ns * static_cast<double>(plan.out_size * plan.count);
+  const auto part = [op, plan, out, iterations](const Buffers& b, int64_t begin, int64_t end) {
+    if (begin == 0 && end == iterations) return reduce_floating<T>(op, plan, out, b.in[0], b.out[0]);
     reduce_floating<T>(op, plan.part(begin, end), out, b.in[0] + plan.input_offset(begin) * int64_t{sizeof(T)},
                        b.out[0] + plan.output_offset(begin) * static_cast<int64_t>(size_of(out)));
   };
   // Where a unit is one result, ops by element may follow block by block.
-  if (width == 1) return Kernel::giving_elements(units, 64, work, part);
-  return Kernel::divisible(units, 1, work, part);
+  if (width == 1) return Kernel::element_producer(iterations, 64, cost_ns, part);
+  return Kernel::parallel(iterations, 1, cost_ns, part);
 }
 
 /// Integers and bool, in 64 bits: sums and products wrap, done unsigned.
 template <class T>
-Kernel integral(Reduction op, Plan plan, DType out) {
+Kernel integral(Reduction op, ReductionLoop plan, DType out) {
   using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
   return [op, plan = std::move(plan), out](const Buffers& b) {
     const size_t size = static_cast<size_t>(plan.out_size);
@@ -263,7 +263,7 @@ Kernel integral(Reduction op, Plan plan, DType out) {
                                                : Wide(0);
     std::fill(acc, acc + size, first);
     const T* in = b.input<T>(0);
-    const int64_t step = plan.walk.inner_stride(1);
+    const int64_t step = plan.nest.inner_stride(1);
     const auto combine = [op](Wide a, Wide v) {
       const uint64_t ua = static_cast<uint64_t>(a), uv = static_cast<uint64_t>(v);
       switch (op) {
@@ -275,7 +275,7 @@ Kernel integral(Reduction op, Plan plan, DType out) {
         default: return static_cast<Wide>(ua + uv);
       }
     };
-    for_each_run<2>(plan.walk, [&](const auto& at, int64_t n) {
+    for_each_run<2>(plan.nest, [&](const auto& at, int64_t n) {
       for (int64_t i = 0; i < n; ++i) {
         Wide& a = acc[at[1] + i * step];
         a = combine(a, static_cast<Wide>(in[at[0] + i]));
@@ -327,9 +327,9 @@ Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64
   for (size_t i = 0; i < reduced.size(); ++i) {
     if (reduced[i] || in.shape[i] == 1) out_strides[i] = 0;
   }
-  Plan plan{make_walk(in.shape, {strides_of(in.shape), out_strides}), element_count(kept), 0, -1};
-  for (size_t d = 0; d < plan.walk.extents.size() && plan.kept < 0; ++d)
-    if (plan.walk.strides[1][d] != 0) plan.kept = static_cast<int>(d);
+  ReductionLoop plan{make_loop_nest(in.shape, {strides_of(in.shape), out_strides}), element_count(kept), 0, -1};
+  for (size_t d = 0; d < plan.nest.extents.size() && plan.kept < 0; ++d)
+    if (plan.nest.strides[1][d] != 0) plan.kept = static_cast<int>(d);
   plan.count = 1;
   for (size_t i = 0; i < reduced.size(); ++i) plan.count *= reduced[i] ? in.shape[i] : 1;
   if (plan.count == 0 && plan.out_size > 0 && (op == Reduction::max || op == Reduction::min)) {

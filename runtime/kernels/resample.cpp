@@ -82,10 +82,10 @@ void scatter_row(const AxisTaps& a, const std::vector<T>& weight, int64_t inner,
 template <class T>
 Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
   std::vector<Phase> phases;
-  double work = 0;
+  double cost_ns = 0;
   if (axes.empty()) {
     const int64_t n = element_count(shape);
-    return Kernel::divisible(n, 1024, static_cast<double>(n), [](const Buffers& b, int64_t begin, int64_t end) {
+    return Kernel::parallel(n, 1024, static_cast<double>(n), [](const Buffers& b, int64_t begin, int64_t end) {
       std::copy(b.input<T>(0) + begin, b.input<T>(0) + end, b.output<T>(0) + begin);
     });
   }
@@ -103,7 +103,7 @@ Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
     const Span span(shapes[i], a.axis);
     const int64_t outer = span.outer, inner = span.inner;
     std::vector<T> weight(a.weight.begin(), a.weight.end());
-    work += static_cast<double>(a.out * a.taps) * static_cast<double>(outer * inner);
+    cost_ns += static_cast<double>(a.out * a.taps) * static_cast<double>(outer * inner);
     phases.push_back({outer, 1, [=, weight = std::move(weight)](const Buffers& b, int64_t begin, int64_t end) {
                         // Data before the axis, and behind it: the ends are the kernel's operands.
                         const auto own = [&](size_t k) { return (*between)[k].data(); };
@@ -120,7 +120,7 @@ Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
                         }
                       }});
   }
-  return Kernel::divisible(std::move(phases), work);
+  return Kernel::parallel(std::move(phases), cost_ns);
 }
 
 Kernel resample_any(DType dtype, const Shape& shape, const std::vector<AxisTaps>& axes, bool backward) {

@@ -116,7 +116,7 @@ Kernel forward(const RoiAlign& r) {
                     }
               }
             }};
-  return Kernel::divisible({check(r), std::move(all)}, roi_ns(r));
+  return Kernel::parallel({check(r), std::move(all)}, roi_ns(r));
 }
 
 // A unit owns a channel of all images: regions add to it in their order.
@@ -143,7 +143,7 @@ Kernel backward(const RoiAlign& r) {
                 }
               }
             }};
-  return Kernel::divisible({check(r), std::move(all)}, roi_ns(r));
+  return Kernel::parallel({check(r), std::move(all)}, roi_ns(r));
 }
 
 int64_t data_size(const RoiAlign& r) { return r.batch * r.channels * r.height * r.width; }

@@ -55,13 +55,13 @@ Window window(std::string_view what, const Shape& shape, const std::vector<int64
 
 /// A copy from in[0], `from` bytes into it, to out[0].
 Kernel copying(StridedCopy copy, size_t from = 0) {
-  return Kernel::divisible(
-      copy.units(), copy.grain(), copy.work(),
+  return Kernel::parallel(
+      copy.iterations(), copy.grain(), copy.cost_ns(),
       [copy, from](const Buffers& b, int64_t begin, int64_t end) { copy.part(b.in[0] + from, b.out[0], begin, end); });
 }
 
 /// Nanoseconds for rows of so many bytes at 10 GB/s.
-double copy_work(size_t rows, size_t bytes) { return 0.1 * static_cast<double>(rows) * static_cast<double>(bytes); }
+double copy_cost_ns(size_t rows, size_t bytes) { return 0.1 * static_cast<double>(rows) * static_cast<double>(bytes); }
 
 std::vector<int64_t> ones(size_t n) { return std::vector<int64_t>(n, 1); }
 
@@ -154,8 +154,8 @@ Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& start
 Kernel write_back_kernel(DType dtype, const Layout& from, const Layout& to) {
   const size_t width = size_of(dtype);
   const StridedCopy copy(width, to.shape, from.strides, to.strides);
-  return Kernel::divisible(
-      copy.units(), copy.grain(), copy.work(),
+  return Kernel::parallel(
+      copy.iterations(), copy.grain(), copy.cost_ns(),
       [copy, in = static_cast<size_t>(from.offset) * width, out = static_cast<size_t>(to.offset) * width](
           const Buffers& b, int64_t begin, int64_t end) { copy.part(b.in[1] + in, b.out[0] + out, begin, end); });
 }
@@ -212,7 +212,7 @@ Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis) {
         std::memcpy(b.out[0] + r * total + at, b.in[i] + r * bytes[i], bytes[i]);
     }
   };
-  return Kernel::divisible(static_cast<int64_t>(rows), 1, copy_work(rows, total), part);
+  return Kernel::parallel(static_cast<int64_t>(rows), 1, copy_cost_ns(rows, total), part);
 }
 
 Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int64_t axis) {
@@ -244,7 +244,7 @@ Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int
         std::memcpy(b.out[i] + r * bytes[i], b.in[0] + r * total + at, bytes[i]);
     }
   };
-  return Kernel::divisible(static_cast<int64_t>(rows), 1, copy_work(rows, total), part);
+  return Kernel::parallel(static_cast<int64_t>(rows), 1, copy_cost_ns(rows, total), part);
 }
 
 Kernel broadcast_to_kernel(DType dtype, const Shape& from, const Shape& to) {

@@ -9,12 +9,12 @@
 
 #include <cstdint>
 
-#include "runtime/kernels/chain.hpp"
+#include "runtime/kernels/fused_update.hpp"
 
 namespace pxl {
 
 /// Rows up to which these are used: the accumulators of half as many fit the registers at once.
-inline constexpr int64_t skinny_rows = 16;
+inline constexpr int64_t max_skinny_dim = 16;
 
 /// Columns that lie together in what `forward` gives.
 inline constexpr int64_t skinny_panel = 64;
@@ -25,7 +25,7 @@ constexpr int64_t skinny_panels_size(int64_t m, int64_t n) {
 
 /// x[m, k0:k1] @ w[k0:k1, n] as panels: element (i, j) goes to out[j / skinny_panel][i][j % skinny_panel]; columns from
 /// n up to a whole panel hold what they like. x and w are row-major, `ld*` the distances of rows in elements;
-/// m <= skinny_rows.
+/// m <= max_skinny_dim.
 struct SkinnyForward {
   const float* x = nullptr;
   int64_t ldx = 0;
@@ -41,7 +41,7 @@ struct SkinnyForward {
 ///   chain(g)                              where it is one: its registers [k, n] change, dense; g is register 0
 ///   sink(context, k, rows, g)             where sink is not null: g is rows * n, dense, valid during the call
 /// At most one of these three. u or a register of the chain may be w, and the sink may change w's rows k to k + rows:
-/// dx sees the old ones. m <= skinny_rows.
+/// dx sees the old ones. m <= max_skinny_dim.
 struct SkinnyBackward {
   const float* x = nullptr;
   int64_t ldx = 0;
@@ -57,10 +57,10 @@ struct SkinnyBackward {
   float alpha = 1;
   bool add = false;
   struct {
-    ChainKind kind = ChainKind::none;
+    FusedUpdateKind kind = FusedUpdateKind::none;
     float* const* registers = nullptr;  ///< at row 0, column 0
-    const float* constants = nullptr;   ///< ChainConstants
-  } chain;
+    const float* constants = nullptr;   ///< FusedUpdateConstants
+  } update;
   void (*sink)(void* context, int64_t k, int64_t rows, float* g) = nullptr;
   void* context = nullptr;
   float* scratch = nullptr;  ///< of the sink: at least max(2 * n, sink_elements) floats

@@ -3,7 +3,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/kernels/lines.hpp"
+#include "runtime/kernels/axis_slices.hpp"
 #include "runtime/kernels/normalise.hpp"
 #include "runtime/kernels/scratch.hpp"
 
@@ -35,7 +35,7 @@ struct Axis {
     const int64_t lines_side_by_side = inner >= 64 ? 64 : 1;
     return std::max(lines_side_by_side, least_elements / std::max<int64_t>(extent, 1));
   }
-  double work() const { return nanoseconds * static_cast<double>(lines()) * static_cast<double>(extent); }
+  double cost_ns() const { return nanoseconds * static_cast<double>(lines()) * static_cast<double>(extent); }
 };
 
 /// The functions of an op: on contiguous rows, and on columns side by side.
@@ -57,7 +57,7 @@ constexpr int64_t least_inner = 8;
 template <class F>
 void for_columns(const Axis& axis, int64_t begin, int64_t end, F f) {
   for (int64_t l = begin; l < end;) {
-    const int64_t width = std::min({end - l, axis.inner - l % axis.inner, columns_at_once});
+    const int64_t width = std::min({end - l, axis.inner - l % axis.inner, column_block});
     f(axis.start(l), width);
     l += width;
   }
@@ -76,79 +76,79 @@ void store_columns(const float* from, half* x, int64_t n, int64_t width, int64_t
 
 template <class T, class C = compute_type<T>>
 Kernel along(const Axis& axis, OneOperand<C> f) {
-  return Kernel::divisible(axis.lines(), axis.grain(), axis.work(),
-                           [axis, f](const Buffers& b, int64_t begin, int64_t end) {
-                             const int64_t n = axis.extent;
-                             const T* x = b.input<T>(0);
-                             T* out = b.output<T>(0);
-                             if (axis.inner >= least_inner) {
-                               for_columns(axis, begin, end, [&](int64_t at, int64_t width) {
-                                 if constexpr (std::is_same_v<T, C>) {
-                                   f.columns(x + at, out + at, n, width, axis.inner);
-                                 } else {
-                                   C* wide = scratch<C, 0>(static_cast<size_t>(n * width));
-                                   load_columns(x + at, n, width, axis.inner, wide);
-                                   f.columns(wide, wide, n, width, width);
-                                   store_columns(wide, out + at, n, width, axis.inner);
-                                 }
-                               });
-                               return;
-                             }
-                             if constexpr (std::is_same_v<T, C>) {
-                               if (axis.inner == 1) {
-                                 f.rows(x + begin * n, out + begin * n, end - begin, n);
-                                 return;
-                               }
-                             }
-                             C* from = scratch<C, 0>(static_cast<size_t>(n));
-                             C* to = scratch<C, 1>(static_cast<size_t>(n));
-                             for (int64_t l = begin; l < end; ++l) {
-                               const int64_t at = axis.start(l);
-                               f.rows(load_line(x + at, axis.inner, n, from), to, 1, n);
-                               store_line<T>(to, out + at, axis.inner, n);
-                             }
-                           });
+  return Kernel::parallel(axis.lines(), axis.grain(), axis.cost_ns(),
+                          [axis, f](const Buffers& b, int64_t begin, int64_t end) {
+                            const int64_t n = axis.extent;
+                            const T* x = b.input<T>(0);
+                            T* out = b.output<T>(0);
+                            if (axis.inner >= least_inner) {
+                              for_columns(axis, begin, end, [&](int64_t at, int64_t width) {
+                                if constexpr (std::is_same_v<T, C>) {
+                                  f.columns(x + at, out + at, n, width, axis.inner);
+                                } else {
+                                  C* wide = scratch<C, 0>(static_cast<size_t>(n * width));
+                                  load_columns(x + at, n, width, axis.inner, wide);
+                                  f.columns(wide, wide, n, width, width);
+                                  store_columns(wide, out + at, n, width, axis.inner);
+                                }
+                              });
+                              return;
+                            }
+                            if constexpr (std::is_same_v<T, C>) {
+                              if (axis.inner == 1) {
+                                f.rows(x + begin * n, out + begin * n, end - begin, n);
+                                return;
+                              }
+                            }
+                            C* from = scratch<C, 0>(static_cast<size_t>(n));
+                            C* to = scratch<C, 1>(static_cast<size_t>(n));
+                            for (int64_t l = begin; l < end; ++l) {
+                              const int64_t at = axis.start(l);
+                              f.rows(load_line(x + at, axis.inner, n, from), to, 1, n);
+                              store_line<T>(to, out + at, axis.inner, n);
+                            }
+                          });
 }
 
 template <class T, class C = compute_type<T>>
 Kernel along_two(const Axis& axis, TwoOperands<C> f) {
-  return Kernel::divisible(axis.lines(), axis.grain(), axis.work(),
-                           [axis, f](const Buffers& b, int64_t begin, int64_t end) {
-                             const int64_t n = axis.extent;
-                             const T *dy = b.input<T>(0), *forward = b.input<T>(1);
-                             T* out = b.output<T>(0);
-                             if (axis.inner >= least_inner) {
-                               for_columns(axis, begin, end, [&](int64_t at, int64_t width) {
-                                 if constexpr (std::is_same_v<T, C>) {
-                                   f.columns(dy + at, forward + at, out + at, n, width, axis.inner);
-                                 } else {
-                                   const auto size = static_cast<size_t>(n * width);
-                                   C *g = scratch<C, 0>(size), *y = scratch<C, 1>(size);
-                                   load_columns(dy + at, n, width, axis.inner, g);
-                                   load_columns(forward + at, n, width, axis.inner, y);
-                                   f.columns(g, y, g, n, width, width);
-                                   store_columns(g, out + at, n, width, axis.inner);
-                                 }
-                               });
-                               return;
-                             }
-                             if constexpr (std::is_same_v<T, C>) {
-                               if (axis.inner == 1) {
-                                 f.rows(dy + begin * n, forward + begin * n, out + begin * n, end - begin, n);
-                                 return;
-                               }
-                             }
-                             C* first = scratch<C, 0>(static_cast<size_t>(n));
-                             C* second = scratch<C, 1>(static_cast<size_t>(n));
-                             C* to = scratch<C, 2>(static_cast<size_t>(n));
-                             for (int64_t l = begin; l < end; ++l) {
-                               const int64_t at = axis.start(l);
-                               const C* g = load_line(dy + at, axis.inner, n, first);
-                               const C* y = load_line(forward + at, axis.inner, n, second);
-                               f.rows(g, y, to, 1, n);
-                               store_line<T>(to, out + at, axis.inner, n);
-                             }
-                           });
+  return Kernel::parallel(axis.lines(), axis.grain(), axis.cost_ns(),
+                          [axis, f](const Buffers& b, int64_t begin, int64_t end) {
+                            const int64_t n = axis.extent;
+                            const T *dy = b.input<T>(0), *forward = b.input<T>(1);
+                            T* out = b.output<T>(0);
+                            if (axis.inner >= least_inner) {
+                              for_columns(axis, begin, end, [&](int64_t at, int64_t width) {
+                                if constexpr (std::is_same_v<T, C>) {
+                                  f.columns(dy + at, forward + at, out + at, n, width, axis.inner);
+                                } else {
+                                  const auto size = static_cast<size_t>(n * width);
+                                  C *g = scratch<C, 0>(size), *y = scratch<C, 1>(size);
+                                  load_columns(dy + at, n, width, axis.inner, g);
+                                  load_columns(forward + at, n, width, axis.inner, y);
+                                  f.columns(g, y, g, n, width, width);
+                                  store_columns(g, out + at, n, width, axis.inner);
+                                }
+                              });
+                              return;
+                            }
+                            if constexpr (std::is_same_v<T, C>) {
+                              if (axis.inner == 1) {
+                                f.rows(dy + begin * n, forward + begin * n, out + begin * n, end - begin, n);
+                                return;
+                              }
+                            }
+                            C* first = scratch<C, 0>(static_cast<size_t>(n));
+                            C* second = scratch<C, 1>(static_cast<size_t>(n));
+                            C* to = scratch<C, 2>(static_cast<size_t>(n));
+                            for (int64_t l = begin; l < end; ++l) {
+                              const int64_t at = axis.start(l);
+                              const C* g = load_line(dy + at, axis.inner, n, first);
+                              const C* y = load_line(forward + at, axis.inner, n, second);
+                              f.rows(g, y, to, 1, n);
+                              store_line<T>(to, out + at, axis.inner, n);
+                            }
+                          });
 }
 
 template <class T>

@@ -12,20 +12,20 @@ class StridedCopy {
   /// Strides in elements of `width` bytes, one per extent; negative and (for the input) zero ones are fine.
   StridedCopy(size_t width, const Shape& extents, const Shape& in_strides, const Shape& out_strides);
   /// `in` and `out` point at the element with all indices 0. The two must not overlap.
-  void operator()(const std::byte* in, std::byte* out) const { part(in, out, 0, units()); }
+  void operator()(const std::byte* in, std::byte* out) const { part(in, out, 0, iterations()); }
 
   /// Units [begin, end) of it; they may run at the same time as others.
   void part(const std::byte* in, std::byte* out, int64_t begin, int64_t end) const;
-  int64_t units() const { return by_block() ? along_ : walk_.extents[0]; }
+  int64_t iterations() const { return by_block() ? along_ : nest_.extents[0]; }
   /// Of units that are single elements; rows are large enough one by one.
-  int64_t grain() const { return walk_.extents.size() == 1 ? 64 : 1; }
+  int64_t grain() const { return nest_.extents.size() == 1 ? 64 : 1; }
   /// Nanoseconds of one core: 10 GB/s along rows, a nanosecond an element where one side jumps.
-  double work() const;
+  double cost_ns() const;
 
  private:
-  bool by_block() const { return blocked_ && walk_.extents.size() == 1; }
+  bool by_block() const { return blocked_ && nest_.extents.size() == 1; }
 
-  Walk walk_;  ///< operand 0: in, 1: out; without the dimension split off below
+  LoopNest nest_;  ///< operand 0: in, 1: out; without the dimension split off below
   size_t width_;
   bool blocked_ = false;          ///< a transposition: the inner extent jumps in the input, another runs along it
   int64_t along_ = 1, step_ = 0;  ///< that other extent, and its stride in the output

@@ -43,7 +43,7 @@ Kernel through_float(const Kernel& inner, const std::vector<NarrowOperand>& in, 
   wide->out.resize(static_cast<size_t>(out));
   total = std::max(total, in.size());
   std::vector<Phase> phases;
-  double work = inner.work();
+  double cost_ns = inner.cost_ns();
   // The scale goes into the first operand's values: powers of two commute with every rounding of the sums, and float32
   // has room for the largest and the smallest product of float8 values with any scale.
   if (log2_scale)
@@ -51,7 +51,7 @@ Kernel through_float(const Kernel& inner, const std::vector<NarrowOperand>& in, 
                         wide->tables[0] = float8_table(dtype, read_log2_scale(b, slot));
                       }});
   for (size_t i = 0; i < in.size(); ++i) {
-    work += static_cast<double>(in[i].size) * 0.3;
+    cost_ns += static_cast<double>(in[i].size) * 0.3;
     if (is_float8(in[i].dtype))
       phases.push_back({in[i].size, 1024, [wide, i](const Buffers& b, int64_t begin, int64_t end) {
                           const uint8_t* from = b.input<uint8_t>(i);
@@ -64,14 +64,15 @@ Kernel through_float(const Kernel& inner, const std::vector<NarrowOperand>& in, 
                         }});
   }
   for (const Phase& phase : inner.phases())
-    phases.push_back({phase.units, phase.grain, [=, part = phase.part](const Buffers& b, int64_t begin, int64_t end) {
-                        Inner own(*wide, b, total);
-                        part(own.buffers(), begin, end);
-                      }});
+    phases.push_back(
+        {phase.iterations, phase.grain, [=, part = phase.part](const Buffers& b, int64_t begin, int64_t end) {
+           Inner own(*wide, b, total);
+           part(own.buffers(), begin, end);
+         }});
   phases.push_back({out, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
                       bulk().float_to_half(wide->out.data() + begin, b.output<uint16_t>(0) + begin, end - begin);
                     }});
-  return Kernel::divisible(std::move(phases), work + static_cast<double>(out) * 0.3);
+  return Kernel::parallel(std::move(phases), cost_ns + static_cast<double>(out) * 0.3);
 }
 
 }  // namespace pxl

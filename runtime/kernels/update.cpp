@@ -10,7 +10,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
-#include "runtime/kernels/chain.hpp"
+#include "runtime/kernels/fused_update.hpp"
 #include "runtime/kernels/index.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/kernels/scratch.hpp"
@@ -82,7 +82,7 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
   const Spread spread(x, t.shape);
   // What t and x, or its square, are multiplied by.
   struct Factors {
-    double of_t, of_x;
+    double beta, alpha;
   };
   const auto factors = [op](double factor) -> Factors {
     switch (op) {
@@ -100,14 +100,14 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
                         const Buffers& b, const std::byte* from, int64_t begin, int64_t end) {
     const double factor = op == Accumulate::add ? 1.0 : f.read(b);
     const auto both = factors(factor);
-    const double of_t = both.of_t, of_x = both.of_x;
+    const double beta = both.beta, alpha = both.alpha;
     if (a.dtype == DType::float32 && x_dtype == DType::float32 && !(op == Accumulate::mean && factor == 0)) {
       const auto blend = square ? bulk().blend_square32 : bulk().blend32;
-      blend(b.input<float>(0) + begin, static_cast<float>(of_t), reinterpret_cast<const float*>(from) + begin,
-            static_cast<float>(of_x), b.output<float>(0) + begin, end - begin);
+      blend(b.input<float>(0) + begin, static_cast<float>(beta), reinterpret_cast<const float*>(from) + begin,
+            static_cast<float>(alpha), b.output<float>(0) + begin, end - begin);
       return;
     }
-    const Number scale_t(a.dtype, of_t), scale_x(a.dtype, of_x);
+    const Number scale_t(a.dtype, beta), scale_x(a.dtype, alpha);
     Block buffer;
     for_blocks(begin, end, [&](int64_t i, int64_t m) {
       const std::byte* old = b.in[0] + i * a.width;
@@ -119,7 +119,7 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
       }
       if (square) a.mul.vv(buffer, buffer, buffer, m);
       if (op != Accumulate::add) a.mul.vs(buffer, scale_x.bytes, buffer, m);
-      if (of_t != 1.0) {
+      if (beta != 1.0) {
         a.mul.vs(old, scale_t.bytes, out, m);
         old = out;
       }
@@ -129,16 +129,16 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
   const int64_t n = t.size();
   if (spread.needed) return [=](const Buffers& b) { part(b, spread(b.in[1]), 0, n); };
   Kernel kernel =
-      Kernel::by_element(n, 0.3 * static_cast<double>(n),
-                         [=](const Buffers& b, int64_t begin, int64_t end) { part(b, b.in[1], begin, end); });
+      Kernel::elementwise(n, 0.3 * static_cast<double>(n),
+                          [=](const Buffers& b, int64_t begin, int64_t end) { part(b, b.in[1], begin, end); });
   if (t.dtype == DType::float32 && x.dtype == DType::float32) {
-    kernel.computes(
-        {square ? StepKind::blend_square : StepKind::blend, {0, 1}, [=](const Buffers& b, float* constants) {
+    kernel.set_update_op(
+        {square ? UpdateOpKind::blend_square : UpdateOpKind::blend, {0, 1}, [=](const Buffers& b, float* constants) {
            const double factor = op == Accumulate::add ? 1.0 : f.read(b);
            const auto both = factors(factor);
-           const double of_t = both.of_t, of_x = both.of_x;
-           constants[0] = static_cast<float>(of_t);
-           constants[1] = static_cast<float>(of_x);
+           const double beta = both.beta, alpha = both.alpha;
+           constants[0] = static_cast<float>(beta);
+           constants[1] = static_cast<float>(alpha);
            return !(op == Accumulate::mean && factor == 0);
          }});
   }
@@ -149,7 +149,7 @@ Kernel accumulator_scale_kernel(const TensorSpec& t, Scalar f) {
   const Arithmetic a("accumulator_scale", t.dtype);
   const int64_t n = t.size();
   Kernel kernel =
-      Kernel::by_element(n, 0.2 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
+      Kernel::elementwise(n, 0.2 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
         const double factor = f.read(b);
         const Number scale(a.dtype, factor);
         std::byte* out = b.out[0] + begin * a.width;
@@ -159,10 +159,10 @@ Kernel accumulator_scale_kernel(const TensorSpec& t, Scalar f) {
           a.mul.vs(b.in[0] + begin * a.width, scale.bytes, out, end - begin);
       });
   if (t.dtype == DType::float32) {
-    kernel.computes({StepKind::scale, {0}, [f](const Buffers& b, float* constants) {
-                       constants[0] = static_cast<float>(f.read(b));
-                       return f.read(b) != 0;
-                     }});
+    kernel.set_update_op({UpdateOpKind::scale, {0}, [f](const Buffers& b, float* constants) {
+                            constants[0] = static_cast<float>(f.read(b));
+                            return f.read(b) != 0;
+                          }});
   }
   return kernel;
 }
@@ -173,37 +173,37 @@ Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Sc
     throw Error("scaled_add: shapes " + bracket_text(x.shape) + " and " + bracket_text(y.shape) + " differ")
         .as(codes::shape);
   const int64_t n = x.size();
-  Kernel kernel = Kernel::by_element(n, 0.2 * static_cast<double>(n),
-                                     [=, y_dtype = y.dtype, y_width = static_cast<int64_t>(size_of(y.dtype))](
-                                         const Buffers& b, int64_t begin, int64_t end) {
-                                       const double of_x = fa.read(b), of_y = fb.read(b);
-                                       if (a.dtype == DType::float32 && y_dtype == DType::float32) {
-                                         bulk().blend32(b.input<float>(0) + begin, static_cast<float>(of_x),
-                                                        b.input<float>(1) + begin, static_cast<float>(of_y),
-                                                        b.output<float>(0) + begin, end - begin);
-                                         return;
-                                       }
-                                       const Number scale_x(a.dtype, of_x), scale_y(a.dtype, of_y);
-                                       Block first, second;
-                                       for_blocks(begin, end, [&](int64_t i, int64_t m) {
-                                         const std::byte* left = b.in[0] + i * a.width;
-                                         convert(y_dtype, b.in[1] + i * y_width, a.dtype, second, m);
-                                         if (of_y != 1.0) a.mul.vs(second, scale_y.bytes, second, m);
-                                         if (of_x != 1.0) {
-                                           a.mul.vs(left, scale_x.bytes, first, m);
-                                           left = first;
-                                         }
-                                         a.add.vv(left, second, b.out[0] + i * a.width, m);
-                                       });
-                                     });
+  Kernel kernel = Kernel::elementwise(n, 0.2 * static_cast<double>(n),
+                                      [=, y_dtype = y.dtype, y_width = static_cast<int64_t>(size_of(y.dtype))](
+                                          const Buffers& b, int64_t begin, int64_t end) {
+                                        const double alpha = fa.read(b), beta = fb.read(b);
+                                        if (a.dtype == DType::float32 && y_dtype == DType::float32) {
+                                          bulk().blend32(b.input<float>(0) + begin, static_cast<float>(alpha),
+                                                         b.input<float>(1) + begin, static_cast<float>(beta),
+                                                         b.output<float>(0) + begin, end - begin);
+                                          return;
+                                        }
+                                        const Number scale_x(a.dtype, alpha), scale_y(a.dtype, beta);
+                                        Block first, second;
+                                        for_blocks(begin, end, [&](int64_t i, int64_t m) {
+                                          const std::byte* left = b.in[0] + i * a.width;
+                                          convert(y_dtype, b.in[1] + i * y_width, a.dtype, second, m);
+                                          if (beta != 1.0) a.mul.vs(second, scale_y.bytes, second, m);
+                                          if (alpha != 1.0) {
+                                            a.mul.vs(left, scale_x.bytes, first, m);
+                                            left = first;
+                                          }
+                                          a.add.vv(left, second, b.out[0] + i * a.width, m);
+                                        });
+                                      });
   const bool plain = fa.slot < 0 && fa.value == 1.0 && fb.slot < 0;
-  if (plain && x.dtype == DType::float32 && y.dtype == DType::float32) kernel.adds_scaled(static_cast<float>(fb.value));
+  if (plain && x.dtype == DType::float32 && y.dtype == DType::float32) kernel.mark_axpy(static_cast<float>(fb.value));
   if (x.dtype == DType::float32 && y.dtype == DType::float32) {
-    kernel.computes({StepKind::blend, {0, 1}, [=](const Buffers& b, float* constants) {
-                       constants[0] = static_cast<float>(fa.read(b));
-                       constants[1] = static_cast<float>(fb.read(b));
-                       return true;
-                     }});
+    kernel.set_update_op({UpdateOpKind::blend, {0, 1}, [=](const Buffers& b, float* constants) {
+                            constants[0] = static_cast<float>(fa.read(b));
+                            constants[1] = static_cast<float>(fb.read(b));
+                            return true;
+                          }});
   }
   return kernel;
 }
@@ -300,7 +300,7 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
     const double correct_m = corrections->m, correct_v = corrections->v;
     const double decay_value = options.weight >= 0 ? options.weight_decay.read(b) : 0.0;
     if (plain) {
-      float c[most_constants];
+      float c[max_constants];
       constants(b, c);
       const auto* of_m = reinterpret_cast<const float*>(b.in[options.m]) + begin;
       const auto* of_v = reinterpret_cast<const float*>(b.in[options.v]) + begin;
@@ -346,10 +346,10 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
       ao.add.vv(denominator, first, to, k);
     });
   };
-  Kernel kernel = Kernel::by_element(n, 1.0 * static_cast<double>(n), part, {advance});
-  if (plain && options.weight < 0) kernel.computes({StepKind::adam, {options.m, options.v}, constants});
+  Kernel kernel = Kernel::elementwise(n, 1.0 * static_cast<double>(n), part, {advance});
+  if (plain && options.weight < 0) kernel.set_update_op({UpdateOpKind::adam, {options.m, options.v}, constants});
   if (plain && options.weight >= 0)
-    kernel.computes({StepKind::adam_decay, {options.m, options.v, options.weight}, constants});
+    kernel.set_update_op({UpdateOpKind::adam_decay, {options.m, options.v, options.weight}, constants});
   return kernel;
 }
 

@@ -153,7 +153,7 @@ ResolvedConvolution resolve_transpose(const OpSite& s) {
     if (same && shape[i] == 0) __builtin_mul_overflow(a.out, a.stride, &shape[i]);
     if (shape[i] != 0) {
       const int64_t total = std::max<int64_t>(0, reach - shape[i]);
-      a.before = type == "same_upper" ? total / 2 : total - total / 2;
+      a.padding_before = type == "same_upper" ? total / 2 : total - total / 2;
       a.in = shape[i];
     } else {
       a.in = reach - padding[i] - padding[rank + i];

@@ -6,7 +6,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/subnormals.hpp"
-#include "runtime/kernels/pieces.hpp"
+#include "runtime/kernels/interruptible.hpp"
 #include "runtime/ops/arguments.hpp"
 #include "runtime/ops/definitions.hpp"
 #include "runtime/ops/infer.hpp"

@@ -89,7 +89,7 @@ std::vector<WindowAxis> sliding_windows(const OpSite& s, const Shape& spatial, c
     if (same) {
       a.out = (full - 1) / a.stride + 1;
       const int64_t total = std::max<int64_t>(0, (a.out - 1) * a.stride + span - full);
-      a.before = type == "same_upper" ? total / 2 : (total + 1) / 2;
+      a.padding_before = type == "same_upper" ? total / 2 : (total + 1) / 2;
       continue;
     }
     const int64_t room = full + padding[i] + padding[rank + i] - span;
@@ -97,7 +97,7 @@ std::vector<WindowAxis> sliding_windows(const OpSite& s, const Shape& spatial, c
       refuse(s, fmt::format("the window spans {} elements, more than the {} of axis {} with its padding", span,
                             full + padding[i] + padding[rank + i], i + 2));
     a.out = room / a.stride + 1;
-    if (ceil && room % a.stride != 0 && a.out * a.stride < full + a.before) ++a.out;
+    if (ceil && room % a.stride != 0 && a.out * a.stride < full + a.padding_before) ++a.out;
   }
   return axes;
 }
@@ -110,10 +110,10 @@ WindowAxes window_axes(const std::vector<WindowAxis>& axes) {
 
 std::vector<int64_t> resolved_padding(const std::vector<WindowAxis>& axes) {
   std::vector<int64_t> padding;
-  for (const WindowAxis& a : axes) padding.push_back(a.before);
+  for (const WindowAxis& a : axes) padding.push_back(a.padding_before);
   for (const WindowAxis& a : axes)
-    padding.push_back(std::max<int64_t>(
-        0, (a.out - 1) * a.stride + a.dilation * (a.kernel - 1) + 1 - a.before - a.in_dilation * (a.in - 1) - 1));
+    padding.push_back(std::max<int64_t>(0, (a.out - 1) * a.stride + a.dilation * (a.kernel - 1) + 1 - a.padding_before -
+                                               a.in_dilation * (a.in - 1) - 1));
   return padding;
 }
 
@@ -129,9 +129,9 @@ Pool resolve_pool(const OpSite& s, const Shape& data) {
   const std::vector<int64_t> padding =
       s.string("auto_pad") == "not_set" ? paddings(s, "padding", rank) : resolved_padding(axes);
   for (size_t i = 0; i < rank; ++i) {
-    p.behind[3 - rank + i] = padding[rank + i];
-    p.out_before[3 - rank + i] = pads[i];
-    p.out_behind[3 - rank + i] = pads[rank + i];
+    p.padding_after[3 - rank + i] = padding[rank + i];
+    p.out_padding_before[3 - rank + i] = pads[i];
+    p.out_padding_after[3 - rank + i] = pads[rank + i];
   }
   return p;
 }

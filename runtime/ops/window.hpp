@@ -4,7 +4,7 @@
 
 #include "runtime/graph/op.hpp"
 #include "runtime/kernels/pooling.hpp"
-#include "runtime/kernels/window.hpp"
+#include "runtime/kernels/window_axis.hpp"
 
 namespace pxl {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/kernels/chain.hpp"
+#include "runtime/kernels/fused_update.hpp"
 #include "runtime/kernels/product.hpp"
 #include "runtime/kernels/scratch.hpp"
 #include "runtime/transform/flops.hpp"
@@ -51,8 +51,8 @@ inline void fetch(const std::byte* begin, const std::byte* end) {
 /// Members that run as one loop, from member `first` on.
 struct Chain {
   size_t first = 0;
-  ChainMatch match;
-  std::array<MemberOperand, most_registers> registers;
+  FusedUpdateMatch match;
+  std::array<MemberOperand, max_registers> registers;
 };
 
 class Group {
@@ -97,9 +97,9 @@ class Group {
     Pointers in, out;
     const auto load = [&](const Member& m) { point(m, in, out, pointer); };
     const auto run_chain = [&](const Chain& chain) {
-      ChainConstants constants{};
+      FusedUpdateConstants constants{};
       if (!constants_of(chain, pointer, constants.data())) return false;
-      std::array<float*, most_registers> registers{};
+      std::array<float*, max_registers> registers{};
       for (size_t r = 0; r < registers.size(); ++r) {
         std::byte* place = pointer(chain.registers[r]);
         if (place) registers[r] = reinterpret_cast<float*>(place) + begin;
@@ -138,7 +138,7 @@ class Group {
     for (size_t i = 0; i < members.size(); ++i) {
       const auto& all = members[i].kernel.phases();
       for (size_t p = 0; p + 1 < all.size(); ++p) {
-        phases.push_back({all[p].units, all[p].grain, [self, i, p](const Buffers& b, int64_t begin, int64_t end) {
+        phases.push_back({all[p].iterations, all[p].grain, [self, i, p](const Buffers& b, int64_t begin, int64_t end) {
                             const Member& m = self->members[i];
                             Pointers in{}, out{};
                             for (size_t k = 0; k < m.in.size(); ++k) {
@@ -158,10 +158,10 @@ class Group {
   }
   bool constants_of(const Chain& chain, const auto& pointer, float* to) const {
     Pointers in, out;
-    for (size_t i = 0; i < chain.match.steps; ++i, to += most_constants) {
+    for (size_t i = 0; i < chain.match.steps; ++i, to += max_constants) {
       const Member& m = members[chain.first + i];
       point(m, in, out, pointer);
-      if (!m.kernel.step()->constants({in.data(), out.data()}, to)) return false;
+      if (!m.kernel.update_op()->constants({in.data(), out.data()}, to)) return false;
     }
     return true;
   }
@@ -183,7 +183,7 @@ class Joiner {
       for (size_t j = 0; j < node.out.size(); ++j) m.out.push_back(result(node, j));
       for (int slot : node.modified) change(node.in[static_cast<size_t>(slot)]);
       if (i > 0 || !product) m.kernel = node.kernel;
-      work += node.kernel.work();
+      work += node.kernel.cost_ns();
       joined_.flops += flops_of(*node.op);
       group_->members.push_back(std::move(m));
       name_ +=
@@ -235,10 +235,10 @@ class Joiner {
       if (at == static_cast<std::ptrdiff_t>(places.size())) places.push_back(ref);
       return static_cast<int>(at);
     };
-    std::vector<StepSite> sites(members.size());
+    std::vector<UpdateOperands> sites(members.size());
     for (size_t i = first; i < members.size(); ++i) {
-      StepSite& site = sites[i];
-      site.step = members[i].kernel.step();
+      UpdateOperands& site = sites[i];
+      site.step = members[i].kernel.update_op();
       if (!site.step) continue;
       for (int slot : site.step->operands) site.operands.push_back(place(members[i].in[static_cast<size_t>(slot)]));
       site.result = place(members[i].out[0]);
@@ -248,7 +248,7 @@ class Joiner {
           if (r.kind != MemberOperand::Kind::none && place(r) == site.result) site.passing = false;
     }
     for (size_t i = first; i < members.size(); ++i) {
-      ChainMatch match = match_chain(std::span(sites).subspan(i));
+      FusedUpdateMatch match = match_fused_update(std::span(sites).subspan(i));
       if (match.steps == 0) continue;
       Chain chain{i, std::move(match), {}};
       for (size_t r = 0; r < chain.match.places.size(); ++r) {
@@ -268,11 +268,11 @@ class Joiner {
   }
 
   /// The chain that is all that follows the product, none of its registers in scratch memory but the result's.
-  ProductChain chain_behind() const {
+  UpdateEpilogue chain_behind() const {
     const std::vector<Chain>& chains = group_->chains;
     if (chains.size() != 1 || chains[0].first != 1 || chains[0].match.steps + 1 != group_->members.size()) return {};
     const auto& registers = chains[0].registers;
-    ProductChain chain;
+    UpdateEpilogue chain;
     chain.slots.fill(-1);
     const MemberOperand& x = registers[0];
     if (x.kind != MemberOperand::Kind::block || x.index != group_->result.index) return {};
@@ -297,10 +297,10 @@ class Joiner {
                         for (int64_t i = begin; i < end; i += block_elements)
                           g->run(b, i, std::min(i + block_elements, end), nullptr, 0);
                       }});
-    return Kernel::divisible(std::move(phases), work);
+    return Kernel::parallel(std::move(phases), work);
   }
 
-  Kernel build_epilogue(const MatmulPlan& plan, bool half, double work) {
+  Kernel build_epilogue(const GemmShape& plan, bool half, double work) {
     ProductOptions options;
     options.half = half;
     const Member& head = group_->members[0];
@@ -311,25 +311,25 @@ class Joiner {
     options.out = stored ? head.out[0].index : -1;
     // One scaled addition in place of a product that nobody else reads: the product does it in registers.
     const Member& last = group_->members.back();
-    if (group_->members.size() == 2 && !half && !stored && last.kernel.scale_added() &&
+    if (group_->members.size() == 2 && !half && !stored && last.kernel.axpy_alpha() &&
         last.out[0].kind == MemberOperand::Kind::input && last.in[0].index == last.out[0].index &&
         last.in[1].kind == MemberOperand::Kind::block) {
       options.add_to = last.in[0].index;
-      options.alpha = *last.kernel.scale_added();
-      joined_.use = std::make_shared<const ProductUse>(ProductUse{plan, options});
+      options.alpha = *last.kernel.axpy_alpha();
+      joined_.use = std::make_shared<const GemmCall>(GemmCall{plan, options});
       return product_kernel(plan, options);
     }
     const std::shared_ptr<const Group> g = group_;
-    if (!stored && !half) options.chain = chain_behind();
-    options.take = [g](const Buffers& b, std::byte* values, int64_t begin, int64_t end) {
+    if (!stored && !half) options.update = chain_behind();
+    options.epilogue = [g](const Buffers& b, std::byte* values, int64_t begin, int64_t end) {
       g->run(b, begin, end, values, 1);
     };
     std::vector<Phase> phases;
     g->prepare(g, phases);
-    joined_.use = std::make_shared<const ProductUse>(ProductUse{plan, options});
+    joined_.use = std::make_shared<const GemmCall>(GemmCall{plan, options});
     const Kernel product = product_kernel(plan, std::move(options));
     for (const Phase& p : product.phases()) phases.push_back(p);
-    return Kernel::divisible(std::move(phases), work);
+    return Kernel::parallel(std::move(phases), work);
   }
 
   const std::vector<const Node*>& nodes_;

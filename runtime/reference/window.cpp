@@ -66,7 +66,8 @@ void data_grad(ReferenceContext& c, const Convolution& convolution) {
 // Where window o of plane `plane` lies among the results, which may have zeros around them.
 int64_t result(const Pool& p, int64_t plane, int64_t o) {
   const int64_t h = p.axes[1].out, w = p.axes[2].out;
-  const Shape at{plane, p.out_before[0] + o / (h * w), p.out_before[1] + o / w % h, p.out_before[2] + o % w};
+  const Shape at{plane, p.out_padding_before[0] + o / (h * w), p.out_padding_before[1] + o / w % h,
+                 p.out_padding_before[2] + o % w};
   return offset(at, {p.planes, p.out_extent(0), p.out_extent(1), p.out_extent(2)});
 }
 
@@ -94,7 +95,7 @@ template <class F>
 void each_share(const Pool& p, F f) {
   const auto count = [&](size_t axis, int64_t o) {
     const WindowAxis& a = p.axes[axis];
-    const int64_t end = a.in_dilation * (a.in - 1) + 1 + p.behind[axis];
+    const int64_t end = a.in_dilation * (a.in - 1) + 1 + p.padding_after[axis];
     int64_t n = 0;
     for (int64_t k = 0; k < a.kernel; ++k) n += p.count_padding ? a.place(o, k) < end : element(a, o, k) >= 0;
     return static_cast<double>(n);

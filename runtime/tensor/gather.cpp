@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/base/team.hpp"
+#include "runtime/base/thread_pool.hpp"
 
 namespace pxl {
 
@@ -92,7 +92,7 @@ void gather(const std::byte* from, size_t width, std::span<const int64_t> offset
             size_t bytes, std::byte* to) {
   const Gather job{from, width, offsets, expected, bytes, to};
   const size_t rows = offsets.size();
-  Team& workers = team();
+  ThreadPool& workers = thread_pool();
   if (rows * bytes < divided_from || rows < 2 || workers.size() == 1) {
     job.part(0, rows, 0, bytes);
     for (const int64_t offset : expected) fetch(job.run(offset), job.run(offset) + bytes);
@@ -106,8 +106,8 @@ void gather(const std::byte* from, size_t width, std::span<const int64_t> offset
       size_t first, last, begin, end;
     };
     const auto block = [&](int t) {
-      const Share share = by_columns ? share_of(static_cast<int64_t>(job.bytes), t, threads, line)
-                                     : share_of(static_cast<int64_t>(all), t, threads);
+      const ChunkRange share = by_columns ? chunk_range(static_cast<int64_t>(job.bytes), t, threads, line)
+                                          : chunk_range(static_cast<int64_t>(all), t, threads);
       const auto begin = static_cast<size_t>(share.begin), end = static_cast<size_t>(share.end);
       return by_columns ? Block{0, all, begin, end} : Block{begin, end, 0, job.bytes};
     };
@@ -123,7 +123,7 @@ void gather(const std::byte* from, size_t width, std::span<const int64_t> offset
       const Block callers = block(0);
       job.part_ahead(callers.first, callers.last, callers.begin, callers.end, ahead);
     }
-    idle_work = [] { return Ahead::own().piece(); };
+    idle_hook = [] { return Ahead::own().piece(); };
   });
 }
 

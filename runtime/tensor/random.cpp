@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/base/team.hpp"
+#include "runtime/base/thread_pool.hpp"
 
 namespace pxl {
 
@@ -132,9 +132,9 @@ Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
   if (have_spare_ && out.size() > 0) put(done++, normal());
   if (used_ == 4) {
     // From here a block of the generator gives two numbers, whoever computes it.
-    const int64_t pairs = (out.size() - done) / 2, threads = pairs < 4096 ? 1 : team().size();
+    const int64_t pairs = (out.size() - done) / 2, threads = pairs < 4096 ? 1 : thread_pool().size();
     const std::function<void(int)> fill = [&](int thread) {
-      const Share share = share_of(pairs, thread, static_cast<int>(threads));
+      const ChunkRange share = chunk_range(pairs, thread, static_cast<int>(threads));
       for (int64_t k = share.begin; k < share.end; ++k) {
         const uint64_t at = counter_ + static_cast<uint64_t>(k);
         const auto block = philox4x32({static_cast<uint32_t>(at), static_cast<uint32_t>(at >> 32), 0, 0}, key_);
@@ -146,7 +146,7 @@ Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
     if (threads == 1)
       fill(0);
     else
-      team().run(fill);
+      thread_pool().run(fill);
     counter_ += static_cast<uint64_t>(pairs);
     done += 2 * pairs;
   }

@@ -75,8 +75,8 @@ void absorb_transposes(PassContext& context) {
       node.note += slot == 0 ? " lhs transposed" : " rhs transposed";
     }
     const TensorSpec &a = node.in[0]->spec, &b = node.in[1]->spec, &out = node.out[0]->spec;
-    const MatmulPlan product = matmul_plan(a.shape, change.transposed[0], b.shape, change.transposed[1]);
-    if (product_takes(a, b, out, product)) node.product = product;
+    const GemmShape product = gemm_shape(a.shape, change.transposed[0], b.shape, change.transposed[1]);
+    if (product_supports(a, b, out, product)) node.product = product;
     node.kernel = matmul_kernel(a, change.transposed[0], b, change.transposed[1], out);
   }
   for (Node* node : absorbed) node->op = nullptr;

@@ -36,7 +36,7 @@ class Pairer {
   }
 
   bool fit(const Node& dx, const Node& dw) const {
-    if (!product_pairs(*dx.use, *dw.use) || dw.in[dw.use->options.b] != dx.in[dx.use->options.a]) return false;
+    if (!can_fuse_dgrad_wgrad(*dx.use, *dw.use) || dw.in[dw.use->options.b] != dx.in[dx.use->options.a]) return false;
     // The weights are changed by the update alone, and read by the other product alone, as its matrix.
     const Tensor* w = root(dx.in[dx.use->options.b]);
     bool changes = false;
@@ -94,13 +94,13 @@ class Pairer {
     for (size_t i = 0; i + 1 < dw.kernel.phases().size(); ++i) {
       const Phase& phase = dw.kernel.phases()[i];
       phases.push_back(
-          {phase.units, phase.grain, [part = phase.part, in, out](const Buffers& b, int64_t begin, int64_t end) {
+          {phase.iterations, phase.grain, [part = phase.part, in, out](const Buffers& b, int64_t begin, int64_t end) {
              part({b.in + in, b.out + out}, begin, end);
            }});
     }
-    const Kernel pair = product_pair_kernel(*dx.use, *dw.use, in, out);
+    const Kernel pair = dgrad_wgrad_kernel(*dx.use, *dw.use, in, out);
     phases.push_back(pair.phases().back());
-    n.kernel = Kernel::divisible(std::move(phases), pair.work());
+    n.kernel = Kernel::parallel(std::move(phases), pair.cost_ns());
     return n;
   }
 

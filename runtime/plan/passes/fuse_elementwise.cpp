@@ -47,18 +47,18 @@ class Fuser {
     if (n.op->row->role != Role::compute || n.effect || !n.callees.empty() || n.out.empty() || is_plain_copy(*n.op))
       return c;
     if (!n.product && !n.kernel && n.op->row->product && n.in.size() == 2 && n.out.size() == 1) {
-      const MatmulPlan plan = n.op->row->product(SiteStorage(*n.op).site);
-      if (product_takes(n.in[0]->spec, n.in[1]->spec, n.out[0]->spec, plan)) n.product = plan;
+      const GemmShape plan = n.op->row->product(SiteStorage(*n.op).site);
+      if (product_supports(n.in[0]->spec, n.in[1]->spec, n.out[0]->spec, plan)) n.product = plan;
     }
     if (!n.kernel) n.kernel = make_kernel(*n.op);
     if (n.product) {
       ProductOptions options;
       options.half = n.out[0]->spec.dtype == DType::float16;
-      n.use = std::make_shared<const ProductUse>(ProductUse{*n.product, options});
+      n.use = std::make_shared<const GemmCall>(GemmCall{*n.product, options});
     }
     c.elements = n.out[0]->spec.size();
-    c.gives = n.product.has_value() || n.kernel.gives_elements();
-    c.takes = n.kernel.takes_elements() && n.in.size() <= max_member_operands;
+    c.gives = n.product.has_value() || n.kernel.is_fusion_producer();
+    c.takes = n.kernel.is_fusion_consumer() && n.in.size() <= max_member_operands;
     if (c.elements == 0) c.gives = c.takes = false;
     for (const Tensor* t : n.out)
       if (t->spec.size() != c.elements) c.gives = c.takes = false;
@@ -126,9 +126,9 @@ class Fuser {
     for (int slot : n.modified) changed.insert(root(n.in[static_cast<size_t>(slot)]));
     for (int m : g.nodes) {
       const Node& other = node(m);
-      const bool by_element = candidates_[static_cast<size_t>(m)].takes && !other.product;
+      const bool elementwise = candidates_[static_cast<size_t>(m)].takes && !other.product;
       for (const Tensor* t : other.in)
-        if (t && changed.count(root(t)) && (!by_element || !full(t))) return false;
+        if (t && changed.count(root(t)) && (!elementwise || !full(t))) return false;
       for (int slot : other.modified) {
         const Tensor* theirs = root(other.in[static_cast<size_t>(slot)]);
         for (const Tensor* t : n.in)

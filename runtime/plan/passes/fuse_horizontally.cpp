@@ -1,5 +1,5 @@
 // A small update beside the large step that follows it: it waits for nobody and nobody waits for it.
-#include "runtime/kernels/pieces.hpp"
+#include "runtime/kernels/interruptible.hpp"
 #include "runtime/plan/passes.hpp"
 #include "runtime/transform/flops.hpp"
 
@@ -15,9 +15,9 @@ constexpr double min_host_cost_ratio = 8;
 bool is_update(const Node& n) { return n.kernel && !n.kernel.phases().empty() && n.out.empty() && !n.modified.empty(); }
 
 bool is_divided(const Node& n) {
-  if (!n.kernel || n.kernel.phases().empty() || n.kernel.work() < divided_from) return false;
+  if (!n.kernel || n.kernel.phases().empty() || n.kernel.cost_ns() < min_parallel_ns) return false;
   const Phase& last = n.kernel.phases().back();
-  return last.units > last.grain;
+  return last.iterations > last.grain;
 }
 
 bool is_plain(const Node& n) {
@@ -30,18 +30,19 @@ int64_t flops(const Node& n) { return n.flops > 0 ? n.flops : flops_of(*n.op); }
 
 /// What is given operands behind those of another node.
 Phase behind(const Phase& phase, size_t in, size_t out) {
-  return {phase.units, phase.grain, [part = phase.part, in, out](const Buffers& b, int64_t begin, int64_t end) {
+  return {phase.iterations, phase.grain, [part = phase.part, in, out](const Buffers& b, int64_t begin, int64_t end) {
             part({b.in + in, b.out + out}, begin, end);
           }};
 }
 
 /// Both at once, divided as `large` is: each of its parts takes as large a part of `small`.
 Phase both(Phase small, Phase large) {
-  const int64_t units = large.units, grain = large.grain;
-  return {units, grain,
+  const int64_t iterations = large.iterations, grain = large.grain;
+  return {iterations, grain,
           [small = std::move(small), large = std::move(large)](const Buffers& b, int64_t begin, int64_t end) {
             const auto edge = [&](int64_t at) {
-              return at >= large.units ? small.units : small.units * at / large.units / small.grain * small.grain;
+              return at >= large.iterations ? small.iterations
+                                            : small.iterations * at / large.iterations / small.grain * small.grain;
             };
             const int64_t from = edge(begin), to = edge(end);
             if (from < to) small.part(b, from, to);
@@ -64,7 +65,7 @@ Node joined(const Node& small, Node large) {
   phases.pop_back();
   for (const Phase& phase : n.kernel.phases()) phases.push_back(phase);
   phases.back() = both(last, phases.back());
-  n.kernel = Kernel::divisible(std::move(phases), n.kernel.work() + small.kernel.work());
+  n.kernel = Kernel::parallel(std::move(phases), n.kernel.cost_ns() + small.kernel.cost_ns());
   return n;
 }
 
@@ -75,7 +76,8 @@ void fuse_horizontally(PassContext& context) {
   for (size_t p = nodes.size(); p-- > 1;) {
     Node &small = nodes[p - 1], &large = nodes[p];
     if (!is_plain(small) || !is_plain(large) || !is_update(small) || !is_divided(large)) continue;
-    if (small.kernel.work() >= divided_from && small.kernel.work() * min_host_cost_ratio > large.kernel.work())
+    if (small.kernel.cost_ns() >= min_parallel_ns &&
+        small.kernel.cost_ns() * min_host_cost_ratio > large.kernel.cost_ns())
       continue;
     if (has_dependency(context.aliases, large, small)) continue;
     small = joined(small, std::move(large));

@@ -1,8 +1,8 @@
 // Slopes of activations, computed with the activations.
 #include <algorithm>
 
-#include "runtime/kernels/chain.hpp"
-#include "runtime/kernels/slope.hpp"
+#include "runtime/kernels/fused_update.hpp"
+#include "runtime/kernels/value_and_derivative.hpp"
 #include "runtime/plan/passes.hpp"
 
 namespace pxl {
@@ -15,19 +15,20 @@ class Sloper {
 
   void run() {
     for (size_t p = 0; p < nodes_.size(); ++p)
-      if (const Step* step = step_of(nodes_[p]); step && step->kind == StepKind::function) visit(static_cast<int>(p));
+      if (const UpdateOp* step = update_op_of(nodes_[p]); step && step->kind == UpdateOpKind::function)
+        visit(static_cast<int>(p));
   }
 
  private:
   /// What an elementwise node on operands of its own size computes; makes its kernel.
-  static const Step* step_of(Node& n) {
+  static const UpdateOp* update_op_of(Node& n) {
     if (n.op->row->pattern != Pattern::elementwise || n.op->row->role != Role::compute || n.alias >= 0 || n.effect ||
         !n.callees.empty() || n.product || n.out.size() != 1 || n.in.empty() || n.in.size() > 2)
       return nullptr;
     const auto like_result = [&](const Tensor* t) { return t && t->spec == n.out[0]->spec; };
     if (n.out[0]->spec.dtype != DType::float32 || !std::all_of(n.in.begin(), n.in.end(), like_result)) return nullptr;
     if (!n.kernel) n.kernel = make_kernel(*n.op);
-    return n.kernel.step();
+    return n.kernel.update_op();
   }
 
   /// The activation at p gives its slope as well, where that takes the place of its operand: gradients are all that
@@ -36,13 +37,13 @@ class Sloper {
     Node& node = nodes_[static_cast<size_t>(p)];
     const Tensor* x = node.in[0];
     if (!c_.producer.count(x) || c_.wanted_outside(x) || c_.aliases.root(x) != x) return;
-    const int function = node.kernel.step()->function;
+    const int function = node.kernel.update_op()->function;
     std::vector<Node*> gradients;
     for (int q : c_.consumers.at(x)) {
       if (q == p) continue;
       Node& reader = nodes_[static_cast<size_t>(q)];
-      const Step* step = q > p ? step_of(reader) : nullptr;
-      if (!step || step->kind != StepKind::slope || step->function != function || reader.in[0] == x ||
+      const UpdateOp* step = q > p ? update_op_of(reader) : nullptr;
+      if (!step || step->kind != UpdateOpKind::derivative || step->function != function || reader.in[0] == x ||
           c_.aliases.written_between(x, p, q))
         return;
       gradients.push_back(&reader);
@@ -55,7 +56,7 @@ class Sloper {
     c_.constants.push_back(std::move(slope));
     const Tensor* made = &c_.constants.back();
     node.out.push_back(made);
-    node.kernel = slope_kernel(static_cast<Unary>(function), x->spec.size());
+    node.kernel = value_and_derivative_kernel(static_cast<Unary>(function), x->spec.size());
     node.in_place_candidates.push_back({1, 0});
     node.note += " with slope";
     for (Node* gradient : gradients) {

@@ -46,7 +46,7 @@ class Layouts {
   };
   struct Product {
     int node;
-    MatmulPlan plan;
+    GemmShape plan;
     Operand operands[2];
   };
 
@@ -61,8 +61,8 @@ class Layouts {
     const TensorSpec &a = n.in[0]->spec, &b = n.in[1]->spec;
     if (a.dtype != DType::float32 || a.shape.size() < 3 || b.shape.size() < 3) return;
     if (n.kernel && !n.product) return;
-    const MatmulPlan plan = n.product ? *n.product : n.op->row->product(SiteStorage(*n.op).site);
-    if (plan.batch.empty() || !product_takes(a, b, n.out[0]->spec, plan)) return;
+    const GemmShape plan = n.product ? *n.product : n.op->row->product(SiteStorage(*n.op).site);
+    if (plan.batch.empty() || !product_supports(a, b, n.out[0]->spec, plan)) return;
     Product product{p, plan, {}};
     for (size_t slot = 0; slot < 2; ++slot) product.operands[slot] = operand(n.in[slot], p);
     const Layout whole[] = {contiguous(a.shape), contiguous(b.shape)};
@@ -144,7 +144,7 @@ class Layouts {
       const Operand& o = product.operands[slot];
       at[slot] = &*o.layouts[o.level];
     }
-    const std::optional<MatmulPlan> plan = with_operands(product.plan, *at[0], *at[1]);
+    const std::optional<GemmShape> plan = with_operands(product.plan, *at[0], *at[1]);
     if (!plan) throw Error("operands of a product that lie apart only together", {}, Fault::internal);
     const Tensor* sources[] = {source(product, product.operands[0]), source(product, product.operands[1])};
     std::copy(std::begin(sources), std::end(sources), n.in.begin());
@@ -178,7 +178,7 @@ class Layouts {
     const Shape strides = strides_of(axes.shape);
     Layout layout = contiguous(result->spec.shape);
     for (size_t i = 0; i < strides.size(); ++i) layout.strides[static_cast<size_t>(axes.strides[i])] = strides[i];
-    const std::optional<ResultPlan> plan = with_result(product.plan, layout);
+    const std::optional<StridedOutputGemm> plan = with_result(product.plan, layout);
     if (!plan) return;
     ProductOptions options;
     if (plan->swapped) std::swap(options.a, options.b);

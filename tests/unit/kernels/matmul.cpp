@@ -9,7 +9,7 @@ using namespace pxl::test;
 namespace {
 
 /// The product by definition, for operands of rank 2 or more, batches broadcasting.
-std::vector<double> expected(const Array& a, bool ta, const Array& b, bool tb, const MatmulPlan& plan) {
+std::vector<double> expected(const Array& a, bool ta, const Array& b, bool tb, const GemmShape& plan) {
   const int64_t ra = a.rank(), rb = b.rank();
   const Shape sa(a.shape().begin(), a.shape().end() - std::min<int64_t>(ra, 2)),
       sb(b.shape().begin(), b.shape().end() - std::min<int64_t>(rb, 2));
@@ -66,7 +66,7 @@ TEST_CASE("products of all ranks, transposed or not") {
         if (ta && pa.size() > 1) std::swap(pa[pa.size() - 1], pa[pa.size() - 2]);
         if (tb && pb.size() > 1) std::swap(pb[pb.size() - 1], pb[pb.size() - 2]);
         const Array a = ramp(dtype, pa, 1), b = ramp(dtype, pb, 2);
-        const MatmulPlan plan = matmul_plan(pa, ta, pb, tb);
+        const GemmShape plan = gemm_shape(pa, ta, pb, tb);
         CAPTURE(text(a.spec()));
         CAPTURE(text(b.spec()));
         CAPTURE(flags);
@@ -85,8 +85,8 @@ TEST_CASE("products of all ranks, transposed or not") {
 }
 
 TEST_CASE("products that do not fit are refused") {
-  CHECK_THROWS_AS(matmul_plan({}, false, {3}, false), Error);
-  CHECK_THROWS_AS(matmul_plan({2, 3}, false, {2, 3}, false), Error);
-  CHECK_THROWS_AS(matmul_plan({2, 2, 3}, false, {3, 3, 2}, false), Error);
+  CHECK_THROWS_AS(gemm_shape({}, false, {3}, false), Error);
+  CHECK_THROWS_AS(gemm_shape({2, 3}, false, {2, 3}, false), Error);
+  CHECK_THROWS_AS(gemm_shape({2, 2, 3}, false, {3, 3, 2}, false), Error);
   CHECK(matmul_shape({2, 3}, false, {2, 3}, true) == Shape{2, 2});
 }

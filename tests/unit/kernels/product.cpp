@@ -46,7 +46,7 @@ TEST_CASE("products agree with sums in double, and in bits however they are divi
     CAPTURE(c.ta);
     CAPTURE(c.tb);
     Array a = operand(c.m, c.k, c.ta, 1), b = operand(c.k, c.n, c.tb, 2);
-    const MatmulPlan plan = matmul_plan(a.shape(), c.ta, b.shape(), c.tb);
+    const GemmShape plan = gemm_shape(a.shape(), c.ta, b.shape(), c.tb);
     const Kernel kernel = product_kernel(plan, {});
     const TensorSpec out = spec(DType::float32, {c.m, c.n});
     const Array whole = run(kernel, {a, b}, out);
@@ -71,7 +71,7 @@ TEST_CASE("what follows a product sees every element once, stored or not") {
     CAPTURE(c.n);
     CAPTURE(c.k);
     Array a = operand(c.m, c.k, c.ta, 3), b = operand(c.k, c.n, c.tb, 4);
-    const MatmulPlan plan = matmul_plan(a.shape(), c.ta, b.shape(), c.tb);
+    const GemmShape plan = gemm_shape(a.shape(), c.ta, b.shape(), c.tb);
     const TensorSpec out = spec(DType::float32, {c.m, c.n});
     const Array plain = run(product_kernel(plan, {}), {a, b}, out);
     for (bool stored : {true, false}) {
@@ -79,7 +79,7 @@ TEST_CASE("what follows a product sees every element once, stored or not") {
       float* to = taken.mutable_data<float>();
       ProductOptions options;
       options.out = stored ? 0 : -1;
-      options.take = [to](const Buffers&, std::byte* given, int64_t begin, int64_t end) {
+      options.epilogue = [to](const Buffers&, std::byte* given, int64_t begin, int64_t end) {
         float* values = reinterpret_cast<float*>(given);
         for (int64_t i = begin; i < end; ++i) to[i] += values[i - begin];
       };

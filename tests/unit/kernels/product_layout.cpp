@@ -64,10 +64,10 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
       const Layout q = heads(batch, rows, count, width, 0), k = heads(batch, rows, count, width, 1);
       const Layout kt = permuted(k, {0, 1, 3, 2});
       const Array dense_q = gathered(memory, q), dense_kt = gathered(memory, kt), dense_k = gathered(memory, k);
-      const MatmulPlan dense = matmul_plan(q.shape, false, kt.shape, false);
+      const GemmShape dense = gemm_shape(q.shape, false, kt.shape, false);
       const TensorSpec scores = spec(DType::float32, dense.out);
       const Array expected = run(product_kernel(dense, {}), {dense_q, dense_kt}, scores);
-      const std::optional<MatmulPlan> plan = with_operands(dense, q, kt);
+      const std::optional<GemmShape> plan = with_operands(dense, q, kt);
       REQUIRE(plan);
       const std::byte* in[] = {memory.raw(), memory.raw()};
       for (int pieces : {1, 3}) {
@@ -81,15 +81,15 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
       float* to = taken.mutable_data<float>();
       ProductOptions options;
       options.out = -1;
-      options.take = [to](const Buffers&, std::byte* values, int64_t begin, int64_t end) {
+      options.epilogue = [to](const Buffers&, std::byte* values, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) to[i] += reinterpret_cast<float*>(values)[i - begin];
       };
       run_in_pieces(product_kernel(*plan, options), {in, nullptr}, 2);
       CHECK(identical(taken, expected));
       // scores @ k, with the heads behind the rows, or last of all, which no strides of matrices express.
-      const MatmulPlan mixing = matmul_plan(scores.shape, false, k.shape, false);
+      const GemmShape mixing = gemm_shape(scores.shape, false, k.shape, false);
       const Array mixed = run(product_kernel(mixing, {}), {expected, dense_k}, spec(DType::float32, mixing.out));
-      const std::optional<MatmulPlan> from = with_operands(mixing, contiguous(scores.shape), k);
+      const std::optional<GemmShape> from = with_operands(mixing, contiguous(scores.shape), k);
       REQUIRE(from);
       const std::byte* second[] = {expected.raw(), memory.raw()};
       for (const std::vector<int64_t>& axes : {std::vector<int64_t>{0, 2, 1, 3}, std::vector<int64_t>{3, 2, 0, 1}}) {
@@ -98,7 +98,7 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
         for (int64_t axis : axes) shape.push_back(mixing.out[static_cast<size_t>(axis)]);
         Layout result = contiguous(mixing.out);
         for (size_t i = 0; i < axes.size(); ++i) result.strides[static_cast<size_t>(axes[i])] = strides_of(shape)[i];
-        const std::optional<ResultPlan> given = with_result(*from, result);
+        const std::optional<StridedOutputGemm> given = with_result(*from, result);
         const bool expressible = axes[3] == 3;
         REQUIRE(given.has_value() == expressible);
         if (!given) continue;
@@ -111,7 +111,7 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
       Layout turned = contiguous(mixing.out);
       turned.strides = strides_of({batch, count, width, rows});
       std::swap(turned.strides[2], turned.strides[3]);
-      const std::optional<ResultPlan> given = with_result(*from, turned);
+      const std::optional<StridedOutputGemm> given = with_result(*from, turned);
       REQUIRE(given);
       ProductOptions places;
       if (given->swapped) std::swap(places.a, places.b);
@@ -126,10 +126,10 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
 
 TEST_CASE("layouts that no strides of matrices express") {
   const Layout a = contiguous({2, 4, 8}), b = contiguous({2, 8, 4});
-  const MatmulPlan plan = matmul_plan(a.shape, false, b.shape, false);
+  const GemmShape plan = gemm_shape(a.shape, false, b.shape, false);
   CHECK(with_operands(plan, a, b));
   Layout apart = a;
   apart.strides = {64, 16, 2};
   CHECK(!with_operands(plan, apart, b));
-  CHECK(!with_operands(matmul_plan({4, 8}, false, {8, 4}, false), contiguous({4, 8}), contiguous({8, 4})));
+  CHECK(!with_operands(gemm_shape({4, 8}, false, {8, 4}, false), contiguous({4, 8}), contiguous({8, 4})));
 }

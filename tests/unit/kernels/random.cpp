@@ -60,7 +60,7 @@ TEST_CASE("dropout of a piece, wherever it begins, is that piece of the whole") 
     const Array a = ramp(dtype, x.shape), whole_seed = seed();
     const Kernel kernel = dropout_kernel(x, 0.4);
     const Array whole = run(kernel, {a, whole_seed}, x);
-    REQUIRE(kernel.takes_elements());
+    REQUIRE(kernel.is_fusion_consumer());
     for (int64_t width : {1, 3, 64, 401, 1027}) {
       Array pieces = Array::full(dtype, x.shape, 9);
       const std::byte* in[] = {a.raw(), whole_seed.raw()};

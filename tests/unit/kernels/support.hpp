@@ -53,10 +53,10 @@ inline Array run(const Kernel& kernel, std::vector<Array> in, const TensorSpec& 
 /// Runs the phases in pieces of `pieces` shares each, last share first.
 inline void run_in_pieces(const Kernel& kernel, const Buffers& buffers, int pieces) {
   for (const Phase& p : kernel.phases()) {
-    const int64_t grains = (p.units + p.grain - 1) / p.grain;
+    const int64_t grains = (p.iterations + p.grain - 1) / p.grain;
     for (int s = pieces - 1; s >= 0; --s) {
-      const int64_t begin = std::min(p.units, grains * s / pieces * p.grain);
-      const int64_t end = std::min(p.units, grains * (s + 1) / pieces * p.grain);
+      const int64_t begin = std::min(p.iterations, grains * s / pieces * p.grain);
+      const int64_t end = std::min(p.iterations, grains * (s + 1) / pieces * p.grain);
       if (begin < end) p.part(buffers, begin, end);
     }
   }

@@ -1,7 +1,7 @@
 // Updates of variables: precision of every step, in-place use.
 #include "runtime/kernels/update.hpp"
 
-#include "runtime/kernels/chain.hpp"
+#include "runtime/kernels/fused_update.hpp"
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;
@@ -110,9 +110,9 @@ TEST_CASE("a chain of updates in one loop gives the bits of its steps one by one
                               ramp(DType::float32, t.shape, 4), Array::zeros(DType::float32, t.shape)};
     const std::vector<std::vector<int>> operands{{1, 0}, {2, 0}, {1, 2, 3}, {3, 4}};
     const int results[] = {1, 2, 4, 3};
-    std::vector<StepSite> sites;
+    std::vector<UpdateOperands> sites;
     std::vector<Array> chained = memory;
-    std::vector<float> constants(4 * most_constants);
+    std::vector<float> constants(4 * max_constants);
     for (size_t i = 0; i < 4; ++i) {
       std::vector<const std::byte*> in;
       for (int o : operands[i]) in.push_back(memory[static_cast<size_t>(o)].raw());
@@ -120,13 +120,13 @@ TEST_CASE("a chain of updates in one loop gives the bits of its steps one by one
       // The operands may have moved where the result was shared.
       for (size_t k = 0; k < in.size(); ++k) in[k] = memory[static_cast<size_t>(operands[i][k])].raw();
       kernels[i]({in.data(), out});
-      REQUIRE(kernels[i].step());
-      StepSite site{kernels[i].step(), {}, results[i], i == 2};
-      for (size_t k = 0; k < kernels[i].step()->operands.size(); ++k) site.operands.push_back(operands[i][k]);
+      REQUIRE(kernels[i].update_op());
+      UpdateOperands site{kernels[i].update_op(), {}, results[i], i == 2};
+      for (size_t k = 0; k < kernels[i].update_op()->operands.size(); ++k) site.operands.push_back(operands[i][k]);
       sites.push_back(site);
-      CHECK(kernels[i].step()->constants({in.data(), out}, constants.data() + i * most_constants));
+      CHECK(kernels[i].update_op()->constants({in.data(), out}, constants.data() + i * max_constants));
     }
-    const ChainMatch match = match_chain(sites);
+    const FusedUpdateMatch match = match_fused_update(sites);
     REQUIRE(match.steps == 4);
     CHECK(match.places == std::vector<int>{0, 1, 2, 3, -1});
     std::vector<float*> registers;
@@ -137,9 +137,9 @@ TEST_CASE("a chain of updates in one loop gives the bits of its steps one by one
     for (size_t i = 0; i < 4; ++i) CHECK(identical(memory[i], chained[i]));
     // Not where the step is read by others too, operands differ or coincide, or links are missing.
     const auto rejected = [&](auto change) {
-      std::vector<StepSite> other = sites;
+      std::vector<UpdateOperands> other = sites;
       change(other);
-      return match_chain(other).steps == 0;
+      return match_fused_update(other).steps == 0;
     };
     CHECK(rejected([](auto& s) { s[2].passing = false; }));
     CHECK(rejected([](auto& s) { s[1].operands[1] = 5; }));
@@ -150,6 +150,6 @@ TEST_CASE("a chain of updates in one loop gives the bits of its steps one by one
   }
   // A factor of 0 erases what is not finite: the kernel's work, not the loop's.
   const Kernel scale = accumulator_scale_kernel(t, Scalar::of(0));
-  float unused[most_constants];
-  CHECK(!scale.step()->constants({nullptr, nullptr}, unused));
+  float unused[max_constants];
+  CHECK(!scale.update_op()->constants({nullptr, nullptr}, unused));
 }

@@ -14,13 +14,13 @@
 
 namespace pxl {
 
-class Team {
+class ThreadPool {
  public:
   /// `threads` counts the caller; 1 makes no thread at all.
-  explicit Team(int threads);
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
 
   int size() const { return size_; }
 
@@ -49,39 +49,39 @@ class Team {
   bool quit_ = false;
   // Whether the team pays. Times in nanoseconds.
   void charge_delay(Clock::time_point now);
-  void work_alone();
-  bool still_alone();
+  void run_serially();
+  bool is_still_serial();
 
   unsigned jobs_ = 0;  ///< so far; wraps around
   unsigned next_sample_ = 1;
-  int long_samples_ = 0;  ///< samples that are still to be taken by the thread's clock
-  double balance_ = 0;    ///< what the team saved of late, less what was lost
-  double surplus_ = 0;    ///< what it saved beyond that, since the caller last worked alone
-  bool alone_ = false;
-  Clock::time_point alone_until_{};   ///< until when the caller works alone
-  Clock::duration alone_for_{0};      ///< how long the last time
-  Clock::time_point window_start_{};  ///< since when delays are counted, or the caller works alone
-  double window_delay_ = 0;           ///< the caller's delay then, of its whole life
-  double delay_alone_ = 0;            ///< delay in a nanosecond in which it works alone; a moving average
+  int long_samples_ = 0;         ///< samples that are still to be taken by the thread's clock
+  double parallel_gain_ns_ = 0;  ///< what the team saved of late, less what was lost
+  double surplus_ns_ = 0;        ///< what it saved beyond that, since the caller last worked alone
+  bool serial_ = false;
+  Clock::time_point serial_until_{};   ///< until when the caller works alone
+  Clock::duration serial_backoff_{0};  ///< how long the last time
+  Clock::time_point window_start_{};   ///< since when delays are counted, or the caller works alone
+  double window_delay_ = 0;            ///< the caller's delay then, of its whole life
+  double serial_delay_rate_ = 0;       ///< delay in a nanosecond in which it works alone; a moving average
 };
 
 /// What this thread does while it waits for others of a team, instead of spinning: a piece of some ten nanoseconds at a
 /// time, until it says that nothing is left. Null: nothing. For wishes, which may come late or never.
-inline thread_local bool (*idle_work)() = nullptr;
+inline thread_local bool (*idle_hook)() = nullptr;
 
 /// The process's team: PXL_THREADS threads, by default one for each core that the process may use (cores.hpp), at
 /// most 64. Made when first asked for.
-Team& team();
+ThreadPool& thread_pool();
 
 /// The share of `units` that is number `share` of `shares`: [begin, end), equal up to one `grain`.
-struct Share {
+struct ChunkRange {
   int64_t begin, end;
 };
-constexpr Share share_of(int64_t units, int share, int shares, int64_t grain = 1) {
-  const int64_t grains = (units + grain - 1) / grain;
+constexpr ChunkRange chunk_range(int64_t iterations, int share, int shares, int64_t grain = 1) {
+  const int64_t grains = (iterations + grain - 1) / grain;
   const auto at = [&](int s) {
     const int64_t edge = grains * s / shares * grain;
-    return edge < units ? edge : units;
+    return edge < iterations ? edge : iterations;
   };
   return {at(share), at(share + 1)};
 }

@@ -10,15 +10,16 @@ using namespace pxl::test;
 namespace {
 
 struct ChainCase {
-  ChainKind kind;
-  void (*UpdateChains::*run)(float* const*, const float*, int64_t);
+  FusedUpdateKind kind;
+  void (*FusedUpdateKernels::*run)(float* const*, const float*, int64_t);
   size_t weights;  ///< the register that the weights are
 };
-constexpr ChainCase chains[] = {{ChainKind::adam, &UpdateChains::adam, 3},
-                                {ChainKind::adam_decay, &UpdateChains::adam_decay, 3},
-                                {ChainKind::momentum, &UpdateChains::momentum, 2}};
-constexpr ChainConstants adam_constants = {0.9F, 0.1F, 0, 0, 0.999F, 0.001F, 0, 0, 1.3F, 1.1F, 1e-5F, 0.01F, 1, -0.05F};
-constexpr ChainConstants momentum_constants = {0.5F, 0, 0, 0, 0.9F, 1, 0, 0, 1, -0.05F};
+constexpr ChainCase chains[] = {{FusedUpdateKind::adam, &FusedUpdateKernels::adam, 3},
+                                {FusedUpdateKind::adam_decay, &FusedUpdateKernels::adam_decay, 3},
+                                {FusedUpdateKind::momentum, &FusedUpdateKernels::momentum, 2}};
+constexpr FusedUpdateConstants adam_constants = {0.9F, 0.1F, 0,    0,     0.999F, 0.001F, 0,
+                                                 0,    1.3F, 1.1F, 1e-5F, 0.01F,  1,      -0.05F};
+constexpr FusedUpdateConstants momentum_constants = {0.5F, 0, 0, 0, 0.9F, 1, 0, 0, 1, -0.05F};
 
 /// x[m, k], dy[m, n] and the registers of a chain [k, n], none of them negative where roots are drawn.
 struct Operands {
@@ -49,8 +50,8 @@ struct Operands {
     f.k1 = k;
     return f;
   }
-  std::array<float*, most_registers> pointers() {
-    std::array<float*, most_registers> to{};
+  std::array<float*, max_registers> pointers() {
+    std::array<float*, max_registers> to{};
     for (size_t r = 0; r < registers.size(); ++r) to[r] = registers[r].mutable_data<float>();
     return to;
   }
@@ -68,7 +69,7 @@ TEST_CASE("chains of updates have the same bits in a product's registers as behi
             CAPTURE(n);
             CAPTURE(k);
             CAPTURE(input_gradient);
-            const auto& constants = chain.kind == ChainKind::momentum ? momentum_constants : adam_constants;
+            const auto& constants = chain.kind == FusedUpdateKind::momentum ? momentum_constants : adam_constants;
             Operands expected(m, n, k), given(m, n, k);
             const auto want = [&](Operands& o, SkinnyBackward& f) {
               if (!input_gradient) return;
@@ -84,12 +85,12 @@ TEST_CASE("chains of updates have the same bits in a product's registers as behi
             stored.u = to[0];
             stored.ldu = n;
             skinny().backward(stored);
-            (bulk().chains.*chain.run)(to.data(), constants.data(), k * n);
+            (bulk().updates.*chain.run)(to.data(), constants.data(), k * n);
 
             to = given.pointers();
             SkinnyBackward chained = given.backward();
             want(given, chained);
-            chained.chain = {chain.kind, to.data(), constants.data()};
+            chained.update = {chain.kind, to.data(), constants.data()};
             skinny().backward(chained);
 
             for (size_t r = 1; r <= chain.weights; ++r) CHECK(identical(given.registers[r], expected.registers[r]));

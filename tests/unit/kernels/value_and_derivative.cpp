@@ -1,5 +1,5 @@
 // Functions with their slopes in one pass: the bits of the two kernels that they stand for.
-#include "runtime/kernels/slope.hpp"
+#include "runtime/kernels/value_and_derivative.hpp"
 
 #include <cstring>
 
@@ -42,9 +42,10 @@ TEST_CASE("a function with its slope has the bits of the function and of its gra
   const Array g = ramp(DType::float32, {n}, 2);
   for (const Pair& pair : pairs) {
     CAPTURE(name(pair.function));
-    CHECK(has_slope(pair.function));
-    CHECK(slope_of(pair.gradient) == pair.function);
-    const std::vector<Array> both = run(slope_kernel(pair.function, n), {x.clone()}, {x.spec(), x.spec()});
+    CHECK(has_derivative(pair.function));
+    CHECK(derivative_of(pair.gradient) == pair.function);
+    const std::vector<Array> both =
+        run(value_and_derivative_kernel(pair.function, n), {x.clone()}, {x.spec(), x.spec()});
     CHECK(same(both[0], run(unary_kernel(pair.function, DType::float32, n), {x.clone()}, x.spec())));
     const auto times = [&](Binary op, const Array& by) {
       return run(binary_kernel(op, DType::float32, x.shape(), x.shape(), x.shape()), {g.clone(), by.clone()}, x.spec());
@@ -54,12 +55,12 @@ TEST_CASE("a function with its slope has the bits of the function and of its gra
     Array place = x.clone(), value(DType::float32, {n});
     const std::byte* in[] = {place.mutable_raw()};
     std::byte* out[] = {value.mutable_raw(), place.mutable_raw()};
-    slope_kernel(pair.function, n)({in, out});
+    value_and_derivative_kernel(pair.function, n)({in, out});
     CHECK(same(value, both[0]));
     CHECK(same(place, both[1]));
   }
-  CHECK(!has_slope(Unary::relu));
-  CHECK(!slope_of(Binary::mul));
+  CHECK(!has_derivative(Unary::relu));
+  CHECK(!derivative_of(Binary::mul));
 }
 
 TEST_CASE("gelu at its ends") {

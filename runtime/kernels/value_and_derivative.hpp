@@ -9,12 +9,12 @@
 namespace pxl {
 
 /// The function whose slope at x a gradient function multiplies g by; nothing for other functions of two operands.
-std::optional<Unary> slope_of(Binary gradient);
-/// Whether slope_kernel takes it.
-bool has_slope(Unary function);
+std::optional<Unary> derivative_of(Binary gradient);
+/// Whether value_and_derivative_kernel takes it.
+bool has_derivative(Unary function);
 
 /// in: x[n]; out: f(x) and its slope, float32, either of them perhaps in x's memory. The bits are those of f's own
 /// kernel, and g times the slope has those of the gradient's.
-Kernel slope_kernel(Unary function, int64_t n);
+Kernel value_and_derivative_kernel(Unary function, int64_t n);
 
 }  // namespace pxl

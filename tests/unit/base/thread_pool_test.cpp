@@ -1,5 +1,5 @@
 // The team of threads: every share once, jobs in order, idle threads asleep and awake again.
-#include "runtime/base/team.hpp"
+#include "runtime/base/thread_pool.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,11 +13,11 @@ using namespace pxl;
 
 TEST_CASE("every share of every job runs exactly once before run returns") {
   for (int threads : {1, 2, 3, 5}) {
-    Team team(threads);
-    CHECK(team.size() == threads);
+    ThreadPool pool(threads);
+    CHECK(pool.size() == threads);
     std::vector<std::atomic<int>> runs(static_cast<size_t>(threads));
     for (int job = 1; job <= 3000; ++job) {
-      team.run([&](int share) { runs[static_cast<size_t>(share)].fetch_add(1); });
+      pool.run([&](int share) { runs[static_cast<size_t>(share)].fetch_add(1); });
       bool all = true;
       for (auto& r : runs) all = all && r.load() == job;
       REQUIRE(all);
@@ -26,34 +26,34 @@ TEST_CASE("every share of every job runs exactly once before run returns") {
 }
 
 TEST_CASE("threads that went to sleep come back") {
-  Team team(2);
+  ThreadPool pool(2);
   for (int round = 0; round < 5; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     std::atomic<int> sum{0};
-    team.run([&](int share) { sum += share + 1; });
+    pool.run([&](int share) { sum += share + 1; });
     CHECK(sum == 3);
   }
 }
 
 TEST_CASE("shares cover the units without gaps, at multiples of the grain") {
-  for (int64_t units : {0, 1, 63, 64, 65, 1000})
+  for (int64_t iterations : {0, 1, 63, 64, 65, 1000})
     for (int shares : {1, 2, 3, 7}) {
       int64_t at = 0;
       for (int s = 0; s < shares; ++s) {
-        const Share share = share_of(units, s, shares, 64);
+        const ChunkRange share = chunk_range(iterations, s, shares, 64);
         CHECK(share.begin == at);
-        CHECK((share.begin % 64 == 0 || share.begin == units));
+        CHECK((share.begin % 64 == 0 || share.begin == iterations));
         at = share.end;
       }
-      CHECK(at == units);
+      CHECK(at == iterations);
     }
 }
 
 TEST_CASE("threads of the team treat subnormal numbers as their caller does") {
-  Team team(3);
+  ThreadPool pool(3);
   const auto half_of_smallest = [&] {
     std::vector<float> results(3, 1.0f);
-    team.run([&](int share) {
+    pool.run([&](int share) {
       volatile float smallest = std::numeric_limits<float>::min();
       results[static_cast<size_t>(share)] = smallest * 0.5f;
     });
@@ -71,15 +71,15 @@ TEST_CASE("threads of the team treat subnormal numbers as their caller does") {
 TEST_CASE("a thread that waits does its idle work until nothing is left") {
   static std::atomic<int> pieces;
   pieces = 0;
-  Team team(2);
+  ThreadPool pool(2);
   const std::thread::id caller = std::this_thread::get_id();
   std::atomic<bool> taken{false};
   // On a busy machine the caller may do every share for a while.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!taken && std::chrono::steady_clock::now() < end)
-    team.run([&](int) {
+    pool.run([&](int) {
       if (std::this_thread::get_id() == caller || taken) return;
-      idle_work = [] { return ++pieces < 5; };
+      idle_hook = [] { return ++pieces < 5; };
       taken = true;
     });
   while (pieces < 5 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -89,12 +89,12 @@ TEST_CASE("a thread that waits does its idle work until nothing is left") {
 TEST_CASE("a caller that is kept from running, as its team is, works alone") {
   // Sleeping stands for other processes that have the processors: the shares take 3 and 5 ms, of which they run for
   // some microseconds. By the clock on the wall each share that another thread does would save 3 ms.
-  Team team(2);
+  ThreadPool pool(2);
   const std::thread::id caller = std::this_thread::get_id();
   int by_others = 0;
   for (int job = 0; job < 160; ++job) {
     bool other = false;
-    team.run([&](int share) {
+    pool.run([&](int share) {
       if (share == 1 && std::this_thread::get_id() == caller) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(share == 0 ? 3 : 5));
       if (share == 1) other = true;

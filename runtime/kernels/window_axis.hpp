@@ -10,17 +10,17 @@ namespace pxl {
 /// One spatial axis: `out` windows, each of `kernel` elements `dilation` apart, `stride` apart from one another, over
 /// `in` elements that lie `in_dilation` apart behind `before` elements of padding.
 struct WindowAxis {
-  int64_t in = 1, kernel = 1, stride = 1, dilation = 1, before = 0, out = 1;
+  int64_t in = 1, kernel = 1, stride = 1, dilation = 1, padding_before = 0, out = 1;
   int64_t in_dilation = 1;
 
   /// Place of element k of window o among the (dilated) input; outside 0..in-1 there is padding.
-  int64_t place(int64_t o, int64_t k) const { return o * stride + k * dilation - before; }
+  int64_t place(int64_t o, int64_t k) const { return o * stride + k * dilation - padding_before; }
   /// The windows [first, last) whose element k is not padding; in_dilation must be 1.
   struct Range {
     int64_t first = 0, last = 0;
   };
   Range inside(int64_t k) const {
-    const int64_t shift = before - k * dilation;
+    const int64_t shift = padding_before - k * dilation;
     const int64_t first = shift <= 0 ? 0 : (shift + stride - 1) / stride;
     const int64_t end = in - 1 + shift;
     const int64_t last = end < 0 ? 0 : std::min(out, end / stride + 1);

@@ -1,6 +1,6 @@
 // Jobs are numbered. The caller publishes a number, threads claim their shares of it by compare-and-swap, and publish
 // the number when they are done. A flag that somebody sleeps on is a futex.
-#include "runtime/base/team.hpp"
+#include "runtime/base/thread_pool.hpp"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -32,12 +32,12 @@ void pause_once() {
 
 // About 50 to 120 microseconds: longer than what lies between two steps of a training loop, large batches included.
 constexpr int spins_before_sleep = 5000;
-// The caller works alone once the team has cost it `least_lost` more than it saved; what was saved before counts up to
-// `most_credit`. Nanoseconds. The times alone double as long as the team does not save `most_surplus` more between
-// them. After long ones more may be lost, up to the part `lost_of_alone` of them: the scheduler takes some milliseconds
-// to find a processor for a thread that wakes up.
-constexpr double most_credit = 4e6, least_lost = 2e6, lost_of_alone = 0.025, most_surplus = 20e6;
-constexpr std::chrono::milliseconds shortest_alone{2}, longest_alone{400};
+// The caller works alone once the team has cost it `max_loss_ns` more than it saved; what was saved before counts up to
+// `max_gain_ns`. Nanoseconds. The times alone double as long as the team does not save `max_surplus_ns` more between
+// them. After long ones more may be lost, up to the part `max_loss_per_serial_ns` of them: the scheduler takes some
+// milliseconds to find a processor for a thread that wakes up.
+constexpr double max_gain_ns = 4e6, max_loss_ns = 2e6, max_loss_per_serial_ns = 0.025, max_surplus_ns = 20e6;
+constexpr std::chrono::milliseconds min_backoff{2}, max_backoff{400};
 // Looking at the clock takes longer than calling the team: what a job saved is measured in one of so many, and waiting
 // where it takes longer than so many spins, a microsecond or two.
 constexpr unsigned sampled_jobs = 16;
@@ -91,7 +91,7 @@ bool reached(int value, int number) {
 
 }  // namespace
 
-struct alignas(64) Team::Flag {
+struct alignas(64) ThreadPool::Flag {
   std::atomic<int> value{0};
   std::atomic<int> sleepers{0};
 
@@ -116,8 +116,8 @@ struct alignas(64) Team::Flag {
     for (int spins = 0;;) {
       const int now = value.load(std::memory_order_acquire);
       if (reached(now, number)) return now;
-      if (idle_work) {
-        if (!idle_work()) idle_work = nullptr;
+      if (idle_hook) {
+        if (!idle_hook()) idle_hook = nullptr;
         continue;
       }
       pause_once();
@@ -133,7 +133,7 @@ struct alignas(64) Team::Flag {
   }
 };
 
-Team::Team(int threads) : size_(std::max(1, threads)) {
+ThreadPool::ThreadPool(int threads) : size_(std::max(1, threads)) {
   const auto count = static_cast<size_t>(size_);
   started_ = std::make_unique<Flag[]>(1);
   claimed_ = std::make_unique<Flag[]>(count);
@@ -141,13 +141,13 @@ Team::Team(int threads) : size_(std::max(1, threads)) {
   for (int t = 1; t < size_; ++t) threads_.emplace_back([this, t] { work(t); });
 }
 
-Team::~Team() {
+ThreadPool::~ThreadPool() {
   quit_ = true;
   started_[0].publish(job_ + 1);
   for (std::thread& t : threads_) t.join();
 }
 
-bool Team::claim(int share, int job) {
+bool ThreadPool::claim(int share, int job) {
   std::atomic<int>& claimed = claimed_[static_cast<size_t>(share)].value;
   int last = claimed.load(std::memory_order_relaxed);
   while (!reached(last, job)) {
@@ -156,7 +156,7 @@ bool Team::claim(int share, int job) {
   return false;
 }
 
-void Team::work(int thread) {
+void ThreadPool::work(int thread) {
   // Signals are the first thread's: only that one has a stack of its own for their handlers.
   sigset_t all;
   sigfillset(&all);
@@ -174,8 +174,8 @@ void Team::work(int thread) {
   }
 }
 
-void Team::run(const std::function<void(int)>& share) {
-  if (size_ == 1 || (alone_ && still_alone())) {
+void ThreadPool::run(const std::function<void(int)>& share) {
+  if (size_ == 1 || (serial_ && is_still_serial())) {
     for (int s = 0; s < size_; ++s) share(s);
     return;
   }
@@ -220,60 +220,60 @@ void Team::run(const std::function<void(int)>& share) {
     ++done_by_others;
   }
   // Equal shares take about equally long, so each one that another thread did saved the time of the caller's own.
-  balance_ += own * done_by_others * sampled_jobs - waited;
+  parallel_gain_ns_ += own * done_by_others * sampled_jobs - waited;
   if (sampled) charge_delay(done_at);
-  if (balance_ > most_credit) {
-    surplus_ += balance_ - most_credit;
-    balance_ = most_credit;
-    if (surplus_ > most_surplus) alone_for_ = Clock::duration::zero();
-  } else if (balance_ < -std::max(least_lost, lost_of_alone * nanoseconds(alone_for_))) {
-    work_alone();
+  if (parallel_gain_ns_ > max_gain_ns) {
+    surplus_ns_ += parallel_gain_ns_ - max_gain_ns;
+    parallel_gain_ns_ = max_gain_ns;
+    if (surplus_ns_ > max_surplus_ns) serial_backoff_ = Clock::duration::zero();
+  } else if (parallel_gain_ns_ < -std::max(max_loss_ns, max_loss_per_serial_ns * nanoseconds(serial_backoff_))) {
+    run_serially();
   }
 }
 
 // On a busy machine the caller competes with the team's own threads for processors. How long it is kept from running
 // beyond what it is when it works alone is lost.
-void Team::charge_delay(Clock::time_point now) {
+void ThreadPool::charge_delay(Clock::time_point now) {
   const double window = nanoseconds(now - window_start_);
   if (window < shortest_window) return;
   const double delay = run_delay();
   if (window < longest_window && window_start_ != Clock::time_point{})
-    balance_ -= std::min(delay - window_delay_, window) - delay_alone_ * window;
+    parallel_gain_ns_ -= std::min(delay - window_delay_, window) - serial_delay_rate_ * window;
   window_start_ = now;
   window_delay_ = delay;
 }
 
-void Team::work_alone() {
-  alone_for_ = std::clamp<Clock::duration>(alone_for_ * 2, shortest_alone, longest_alone);
+void ThreadPool::run_serially() {
+  serial_backoff_ = std::clamp<Clock::duration>(serial_backoff_ * 2, min_backoff, max_backoff);
   window_start_ = Clock::now();
   window_delay_ = run_delay();
-  alone_until_ = window_start_ + alone_for_;
-  alone_ = true;
-  balance_ = surplus_ = 0;
+  serial_until_ = window_start_ + serial_backoff_;
+  serial_ = true;
+  parallel_gain_ns_ = surplus_ns_ = 0;
 }
 
-bool Team::still_alone() {
+bool ThreadPool::is_still_serial() {
   const Clock::time_point now = Clock::now();
-  if (now < alone_until_) return true;
+  if (now < serial_until_) return true;
   const double time = nanoseconds(now - window_start_), delay = run_delay();
-  if (now < alone_until_ + alone_for_) {
+  if (now < serial_until_ + serial_backoff_) {
     const double weight = time / (time + remembered_alone);
-    delay_alone_ += weight * (std::min((delay - window_delay_) / time, 1.0) - delay_alone_);
+    serial_delay_rate_ += weight * (std::min((delay - window_delay_) / time, 1.0) - serial_delay_rate_);
   }
   window_start_ = now;
   window_delay_ = delay;
-  alone_ = false;
+  serial_ = false;
   return false;
 }
 
-Team& team() {
-  static Team the_team([] {
+ThreadPool& thread_pool() {
+  static ThreadPool pool([] {
     const char* asked = std::getenv("PXL_THREADS");
     const long wanted = asked ? std::strtol(asked, nullptr, 10) : 0;
     const long cores = usable_cores();
     return static_cast<int>(std::clamp(wanted > 0 ? wanted : cores, 1l, 64l));
   }());
-  return the_team;
+  return pool;
 }
 
 }  // namespace pxl

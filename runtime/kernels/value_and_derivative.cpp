@@ -1,5 +1,5 @@
-// See slope.hpp.
-#include "runtime/kernels/slope.hpp"
+// See value_and_derivative.hpp.
+#include "runtime/kernels/value_and_derivative.hpp"
 
 #include <algorithm>
 
@@ -21,20 +21,20 @@ constexpr double derivative_cost_ns = 0.9;  // nanoseconds an element, roughly
 
 }  // namespace
 
-std::optional<Unary> slope_of(Binary gradient) {
+std::optional<Unary> derivative_of(Binary gradient) {
   for (const DerivativeRow& row : derivative_rows)
     if (row.gradient == gradient) return row.function;
   return std::nullopt;
 }
 
-bool has_slope(Unary function) {
+bool has_derivative(Unary function) {
   return std::any_of(std::begin(derivative_rows), std::end(derivative_rows),
                      [&](const DerivativeRow& row) { return row.function == function; });
 }
 
-Kernel slope_kernel(Unary function, int64_t n) {
-  const SlopeBlock block = slope_block(function);
-  return Kernel::by_element(
+Kernel value_and_derivative_kernel(Unary function, int64_t n) {
+  const ValueAndDerivativeFn block = value_and_derivative_block(function);
+  return Kernel::elementwise(
       n, derivative_cost_ns * static_cast<double>(n), [block](const Buffers& b, int64_t begin, int64_t end) {
         if (begin < end)
           block(b.input<float>(0) + begin, b.output<float>(0) + begin, b.output<float>(1) + begin, end - begin);
