@@ -28,8 +28,18 @@ struct StreamPort {
 /// for each set of variables.
 using VariableMemory = std::function<std::byte*(const Tensor*)>;
 
-/// Runs one program, as it is when the engine is made: what an open-ended Ir gets later is not part of it. Owns
-/// whatever it derives from the Ir, which outlives it.
+/// What an engine is made for.
+struct EngineTask {
+  const Ir& ir;
+  VariableMemory variable;
+  /// A tensor of the main graph that an op made: only the ops that its value after the last op needs run, without any
+  /// store or print of theirs, and `to` gets that value. Null: the whole program runs.
+  const Tensor* result = nullptr;
+  std::byte* to = nullptr;
+};
+
+/// Runs one task, on the program as it is when the engine is made: ops that an open-ended Ir gets later are not part of
+/// it. Owns whatever it derives from the Ir, which outlives it.
 class ExecutionEngine {
  public:
   virtual ~ExecutionEngine() = default;
@@ -50,7 +60,7 @@ class ExecutionEngine {
   /// Whether an output's sample may be left as it was: a store in a branch that is not taken.
   virtual bool may_skip_stores() const = 0;
 
-  /// An engine of the same program that shows each op to an observer; this one, where it can.
+  /// An engine of the same task that shows each op to an observer; this one, where it can.
   virtual ExecutionEngine& observed(RunObserver* observer) = 0;
 
   // What is known of a run beside its results; empty and 0 where nothing is.
@@ -64,7 +74,7 @@ class ExecutionEngine {
 
 struct EngineRow {
   std::string_view name, doc;
-  std::unique_ptr<ExecutionEngine> (*make)(const Ir& ir, const VariableMemory& variable);
+  std::unique_ptr<ExecutionEngine> (*make)(const EngineTask& task);
 };
 
 /// The table: the first row is the default.

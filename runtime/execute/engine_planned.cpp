@@ -10,13 +10,12 @@ namespace {
 
 class PlannedEngine : public ExecutionEngine {
  public:
-  PlannedEngine(const Ir& ir, const VariableMemory& variable, const PlanOptions& options, int last_op)
-      : ir_(ir),
-        variable_(variable),
+  PlannedEngine(const EngineTask& task, const PlanOptions& options, int last_op)
+      : task_(task),
         planner_(options),
-        plan_(planner_.plan(ir.main(), last_op)),
+        plan_(task.result ? planner_.plan_tensor(*task.result) : planner_.plan(task.ir.main(), last_op)),
         last_op_(last_op),
-        program_(plan_, variable_) {}
+        program_(plan_, task_.variable, task.result ? std::vector{task.to} : std::vector<std::byte*>{}) {}
 
   std::vector<StreamPort>& ports() override { return program_.ports(); }
   void run(const std::function<bool()>& commit) override { program_.run(commit); }
@@ -31,14 +30,14 @@ class PlannedEngine : public ExecutionEngine {
 
   /// Planned op by op: the same bits, much slower. Made at the first observed run.
   ExecutionEngine& observed(RunObserver* observer) override {
-    if (!op_by_op_) op_by_op_ = std::make_unique<PlannedEngine>(ir_, variable_, PlanOptions::reference(), last_op_);
+    if (!op_by_op_) op_by_op_ = std::make_unique<PlannedEngine>(task_, PlanOptions::reference(), last_op_);
     op_by_op_->program_.observe(observer);
     return *op_by_op_;
   }
 
   void start_profiling() override { program_.profile().start(program_.steps().size()); }
   Profile* times() override { return &program_.profile(); }
-  std::string profile() const override { return program_.profile().text(ir_.name(), program_.steps()); }
+  std::string profile() const override { return program_.profile().text(task_.ir.name(), program_.steps()); }
   std::string plans() const override {
     std::string text = print_plan(plan_);
     for (const Plan* plan : planner_.plans())
@@ -53,8 +52,7 @@ class PlannedEngine : public ExecutionEngine {
   int64_t arena_bytes() const override { return plan_.arena_bytes; }
 
  private:
-  const Ir& ir_;
-  VariableMemory variable_;
+  EngineTask task_;
   Planner planner_;
   const Plan& plan_;
   int last_op_;  ///< later ops are of an Ir that grew since
@@ -64,10 +62,10 @@ class PlannedEngine : public ExecutionEngine {
 
 }  // namespace
 
-std::unique_ptr<ExecutionEngine> make_planned_engine(const Ir& ir, const VariableMemory& variable) {
+std::unique_ptr<ExecutionEngine> make_planned_engine(const EngineTask& task) {
   int last_op = 0;
-  for (const auto& op : ir.main().ops()) last_op = std::max(last_op, op->id);
-  return std::make_unique<PlannedEngine>(ir, variable, PlanOptions::from_environment(), last_op);
+  for (const auto& op : task.ir.main().ops()) last_op = std::max(last_op, op->id);
+  return std::make_unique<PlannedEngine>(task, PlanOptions::from_environment(), last_op);
 }
 
 }  // namespace pxl

@@ -96,9 +96,10 @@ int64_t multiplied(int64_t a, int64_t b) {
 
 class ReferenceEngine : public ExecutionEngine {
  public:
-  ReferenceEngine(const Ir& ir, const VariableMemory& variable) : ir_(ir), variable_(variable) {
-    for (const Tensor* v : ir.variables()) variables_.push_back(v);
-    for (const auto& [stream, n] : transfers(ir.main())) {
+  explicit ReferenceEngine(const EngineTask& task) : task_(task), main_(task.ir.main()) {
+    if (known(main_).changes)
+      for (const Tensor* v : task.ir.variables()) variables_.push_back(v);
+    for (const auto& [stream, n] : known(main_).transfers) {
       port_of_[stream] = ports_.size();
       ports_.push_back({stream, nullptr, stream->spec().bytes(), n, {}});
     }
@@ -124,7 +125,8 @@ class ReferenceEngine : public ExecutionEngine {
     polls_ = true;
     const FlushSubnormals flush;
     try {
-      run_graph(ir_.main(), {});
+      const std::vector<Elements> outputs = run_graph(main_, {});
+      if (task_.result) outputs[0].read(task_.to);
     } catch (Error& error) {
       if (error.first().fault == Fault::refused) error.first().fault = Fault::failed;
       if (at_) error.locate(at_->origin.span, at_->origin.frames);
@@ -141,6 +143,7 @@ class ReferenceEngine : public ExecutionEngine {
     std::vector<const Tensor*> sources;  ///< variables and constants
     bool changes = false;                ///< some op may change memory
     bool effects = false;                ///< some op prints, loads or stores
+    std::vector<const Tensor*> outputs;
     std::map<const Stream*, int64_t> transfers;
   };
   const Known& known(const Graph& graph) {
@@ -149,7 +152,10 @@ class ReferenceEngine : public ExecutionEngine {
     auto k = std::make_unique<Known>();
     for (const auto& t : graph.tensors())
       if (t->kind == TensorKind::variable || t->kind == TensorKind::constant) k->sources.push_back(t.get());
-    k->order = needed(graph, schedule_order(graph));
+    const bool is_result = task_.result && &graph == &main_;
+    k->outputs.assign(graph.outputs().begin(), graph.outputs().end());
+    if (is_result) k->outputs = {task_.result};
+    k->order = needed(graph, k->outputs, !task_.result ? Keep::all : is_result ? Keep::results : Keep::state);
     for (const Op* op : k->order) {
       for (size_t i = 0; i < op->inputs.size(); ++i) k->changes = k->changes || (op->inputs[i] && op->modifies(i));
       std::map<const Stream*, int64_t> most;
@@ -167,22 +173,54 @@ class ReferenceEngine : public ExecutionEngine {
     }
     return *known_.emplace(&graph, std::move(k)).first->second;
   }
-  const std::map<const Stream*, int64_t>& transfers(const Graph& graph) { return known(graph).transfers; }
 
-  /// The ops that change something, or whose results somebody uses: a run is those.
-  std::vector<Op*> needed(const Graph& graph, const std::vector<Op*>& all) {
-    std::unordered_set<const Tensor*> used(graph.outputs().begin(), graph.outputs().end());
+  /// The ops of a run, in order: those whose results the outputs need, and those with effects that `keep` names.
+  std::vector<Op*> needed(const Graph& graph, const std::vector<const Tensor*>& outputs, Keep keep) {
+    // Tensors that share memory are a set of which one is the name.
+    std::unordered_map<const Tensor*, const Tensor*> shared;
+    const auto memory = [&](const Tensor* t) {
+      for (auto found = shared.find(t); found != shared.end(); found = shared.find(t)) t = found->second;
+      return t;
+    };
+    const std::vector<Op*> all = schedule_order(graph);
+    for (const Op* op : all) {
+      if (op->row->alias < 0 || op->outputs.empty()) continue;
+      for (size_t slot = 0; slot < op->inputs.size(); ++slot) {
+        const bool shares = op->row->parts || slot == static_cast<size_t>(op->row->alias);
+        if (!shares || !op->inputs[slot]) continue;
+        const Tensor *of = memory(op->inputs[slot]), *name = memory(op->outputs[0]);
+        if (of != name) shared[of] = name;
+      }
+    }
+    std::unordered_set<const Tensor*> used, outer;
+    std::unordered_set<const Stream*> streams;  // a needed load gets its sample only after the loads before it
+    for (const Tensor* t : outputs) used.insert(memory(t));
+    for (const auto& t : graph.tensors())
+      if (t->kind == TensorKind::variable || t->kind == TensorKind::input) outer.insert(memory(t.get()));
     std::vector<Op*> kept;
     for (size_t i = all.size(); i-- > 0;) {
       Op* op = all[i];
-      bool is_needed = op->row->side_effect || op->stream;
-      for (const Tensor* t : op->outputs) is_needed = is_needed || used.count(t) > 0;
-      for (size_t slot = 0; slot < op->inputs.size(); ++slot)
-        is_needed = is_needed || (op->inputs[slot] && op->modifies(slot));
-      for (const Graph* callee : op->called) is_needed = is_needed || known(*callee).effects;
+      std::vector<const Stream*> loaded;
+      if (op->stream && op->stream->to_device) loaded.push_back(op->stream);
+      bool is_needed = keep == Keep::all && (op->row->side_effect || op->stream);
+      for (const Graph* callee : op->called) {
+        is_needed = is_needed || (keep == Keep::all && known(*callee).effects);
+        for (const auto& [stream, n] : known(*callee).transfers)
+          if (stream->to_device) loaded.push_back(stream);
+      }
+      for (const Tensor* t : op->outputs) is_needed = is_needed || used.count(memory(t)) > 0;
+      for (size_t slot = 0; slot < op->inputs.size(); ++slot) {
+        if (!op->inputs[slot] || !op->modifies(slot)) continue;
+        const Tensor* changed = memory(op->inputs[slot]);
+        is_needed = is_needed || keep == Keep::all || used.count(changed) > 0 ||
+                    (keep == Keep::state && outer.count(changed) > 0);
+      }
+      for (const Stream* stream : loaded) is_needed = is_needed || keep == Keep::state || streams.count(stream) > 0;
       if (!is_needed) continue;
       kept.push_back(op);
-      used.insert(op->inputs.begin(), op->inputs.end());
+      for (const Tensor* t : op->inputs)
+        if (t) used.insert(memory(t));
+      streams.insert(loaded.begin(), loaded.end());
     }
     std::reverse(kept.begin(), kept.end());
     return kept;
@@ -201,7 +239,7 @@ class ReferenceEngine : public ExecutionEngine {
       auto storage = std::make_shared<Storage>();
       storage->of_variable = t->kind == TensorKind::variable;
       if (storage->of_variable) {
-        storage->data = variable_(t);
+        storage->data = task_.variable(t);
       } else {
         storage->own = k.changes ? t->data.clone() : t->data;
         storage->data = const_cast<std::byte*>(storage->own.raw());  // nobody writes to it where it is shared
@@ -213,7 +251,7 @@ class ReferenceEngine : public ExecutionEngine {
       run_op(*op, frame);
     }
     std::vector<Elements> outputs;
-    for (const Tensor* t : graph.outputs()) outputs.push_back(copied(frame.at(t)));
+    for (const Tensor* t : k.outputs) outputs.push_back(copied(frame.at(t)));
     return outputs;
   }
 
@@ -372,8 +410,8 @@ class ReferenceEngine : public ExecutionEngine {
     return arrays;
   }
 
-  const Ir& ir_;
-  VariableMemory variable_;
+  EngineTask task_;
+  const Graph& main_;
   std::vector<const Tensor*> variables_;
   std::vector<StreamPort> ports_;
   std::map<const Stream*, size_t> port_of_;
@@ -387,11 +425,15 @@ class ReferenceEngine : public ExecutionEngine {
 
 }  // namespace
 
-std::unique_ptr<ExecutionEngine> make_reference_engine(const Ir& ir, const VariableMemory& variable) {
+std::unique_ptr<ExecutionEngine> make_reference_engine(const EngineTask& task) {
   // What a program may do does not depend on the engine: the planner finds changes of memory that has two names. The
   // plan itself is not used.
-  Planner(PlanOptions::reference()).plan(ir.main());
-  return std::make_unique<ReferenceEngine>(ir, variable);
+  Planner planner(PlanOptions::reference());
+  if (task.result)
+    planner.plan_tensor(*task.result);
+  else
+    planner.plan(task.ir.main());
+  return std::make_unique<ReferenceEngine>(task);
 }
 
 }  // namespace pxl

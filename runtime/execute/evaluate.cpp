@@ -7,7 +7,7 @@
 #include <map>
 
 #include "runtime/base/codes.hpp"
-#include "runtime/execute/program.hpp"
+#include "runtime/execute/engine.hpp"
 #include "runtime/graph/schedule.hpp"
 
 namespace pxl {
@@ -25,12 +25,28 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
         .as(codes::session);
 
   check_inplace_order(tensor);
-  Planner planner(observer ? PlanOptions::reference() : PlanOptions::from_environment());
-  const Plan plan = planner.plan_tensor(tensor);
+  std::map<const Tensor*, Array> copies;
+  Array result(tensor.spec.dtype, tensor.spec.shape);
+  const EngineTask task{tensor.graph->ir(),
+                        [&](const Tensor* variable) -> std::byte* {
+                          const auto copy = copies.find(variable);
+                          if (copy != copies.end()) return copy->second.mutable_raw();
+                          return const_cast<std::byte*>(variable->data.raw());  // read in place
+                        },
+                        &tensor, result.mutable_raw()};
+  const EngineRow& row = find_engine(default_engine());
+  std::unique_ptr<ExecutionEngine> engine = row.make(task);
+  if (!engine->changed_variables().empty()) {
+    for (const Tensor* variable : engine->changed_variables()) copies.emplace(variable, variable->data.clone());
+    engine = row.make(task);
+  }
+  ExecutionEngine& running = observer ? engine->observed(observer) : *engine;
+
   std::vector<std::string> missing;
   for (const auto& stream : tensor.graph->ir().streams())
-    if (stream->to_device && plan.transfers.count(stream.get()) && !inputs.count(stream.get()))
-      missing.push_back(stream->name());
+    for (const StreamPort& port : running.ports())
+      if (port.stream == stream.get() && stream->to_device && !inputs.count(port.stream))
+        missing.push_back(stream->name());
   if (!missing.empty())
     throw Error(
         fmt::format("`{}` depends on the stream{} `{}`, which {} data only while a session runs", tensor.name,
@@ -39,30 +55,15 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
          "or store the tensor to a stream and use session.run(...)"})
         .as(codes::stream);
 
-  std::map<const Tensor*, Array> copies;
-  for (const Instruction& instruction : plan.instructions)
-    for (size_t slot = 0; slot < instruction.in.size(); ++slot) {
-      if (!instruction.modified[slot]) continue;
-      const Buffer& buffer = plan.buffers[static_cast<size_t>(instruction.in[slot])];
-      if (buffer.kind == Buffer::Kind::variable) copies.emplace(buffer.tensor, buffer.tensor->data.clone());
-    }
-  const auto memory = [&](const Tensor* variable) -> std::byte* {
-    const auto copy = copies.find(variable);
-    // A variable that nothing changes is read in place.
-    return copy != copies.end() ? copy->second.mutable_raw() : const_cast<std::byte*>(variable->data.raw());
-  };
-  Array result(tensor.spec.dtype, tensor.spec.shape);
-  Program program(plan, memory, {result.mutable_raw()});
-  if (observer) program.observe(observer);
   std::vector<Array> samples;
-  for (StreamPort& port : program.ports()) {
+  for (StreamPort& port : running.ports()) {
     const auto given = inputs.find(port.stream);
     samples.push_back(port.stream->to_device && port.per_run > 0 && given != inputs.end()
                           ? prepare_input(*port.stream, port.per_run, given->second)
                           : Array(DType::uint8, Shape{port.per_run, port.sample_bytes}));
     port.next = const_cast<std::byte*>(samples.back().raw());  // ports of inputs are only read
   }
-  program.run([] { return true; });
+  running.run([] { return true; });
   return result;
 }
 

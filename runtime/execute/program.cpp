@@ -139,7 +139,7 @@ class Program::Builder {
       case Buffer::Kind::output: return frame.outputs[static_cast<size_t>(buffer.index)];
       case Buffer::Kind::variable: {
         std::byte* memory = variable_(buffer.tensor);
-        owners_[memory] = buffer.tensor;
+        owners_[memory].insert(buffer.tensor);
         return memory;
       }
       case Buffer::Kind::constant: break;
@@ -160,7 +160,7 @@ class Program::Builder {
   bool note_change(const std::byte* to) {
     const auto owner = owners_.find(to);
     if (owner == owners_.end()) return false;
-    changed_.insert(owner->second);
+    changed_.insert(owner->second.begin(), owner->second.end());
     return true;
   }
 
@@ -282,7 +282,8 @@ class Program::Builder {
   const Plan* main_ = nullptr;
   std::set<BufferId> direct_;           ///< buffers of the main plan; see direct_loads
   std::map<BufferId, size_t> port_of_;  ///< of these
-  std::map<const std::byte*, const Tensor*> owners_;
+  /// Several variables have one first byte where they are only read, or it is not yet known whether they are.
+  std::map<const std::byte*, std::set<const Tensor*>> owners_;
   std::set<const Tensor*> kept_, changed_;
 };
 

@@ -165,7 +165,7 @@ struct Session::State {
         device(std::move(the_device)),
         engine_row(find_engine(engine_name.empty() ? default_engine() : engine_name)),
         variables(checked(ir, device)),
-        engine(engine_row.make(*ir, [this](const Tensor* v) { return variables.at(v); })),
+        engine(engine_row.make({*ir, [this](const Tensor* v) { return variables.at(v); }})),
         undo(variables, *engine),
         clear_outputs(engine->may_skip_stores()),
         input_count(streams(true).size()),

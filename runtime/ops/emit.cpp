@@ -5,11 +5,9 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/base/subnormals.hpp"
-#include "runtime/kernels/interruptible.hpp"
 #include "runtime/ops/arguments.hpp"
-#include "runtime/ops/definitions.hpp"
 #include "runtime/ops/infer.hpp"
+#include "runtime/ops/run.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -125,30 +123,7 @@ std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operand
   OpSite site{.row = row, .in = specs, .attrs = attrs};
   const std::vector<TensorSpec> out_specs = row.infer(site);
   site.out = out_specs;
-  const Kernel kernel = kernel_of(site);
-
-  std::vector<std::byte*> changed(in.size(), nullptr);
-  for (size_t i = 0; i < in.size(); ++i)
-    if (operands[i] && (row.modifies >> i & 1)) {
-      in[i] = in[i].clone();
-      changed[i] = in[i].mutable_raw();
-    }
-  std::vector<Array> out;
-  for (size_t i = 0; i < out_specs.size(); ++i) {
-    const bool alias = i == 0 && row.alias >= 0 && changed[static_cast<size_t>(row.alias)];
-    out.push_back(alias ? in[static_cast<size_t>(row.alias)] : Array(out_specs[i].dtype, out_specs[i].shape));
-  }
-  std::vector<const std::byte*> from(in.size(), nullptr);
-  std::vector<std::byte*> to(out.size(), nullptr);
-  for (size_t i = 0; i < in.size(); ++i)
-    if (operands[i]) from[i] = in[i].raw();
-  for (size_t i = 0; i < out.size(); ++i) {
-    const bool alias = i == 0 && row.alias >= 0 && changed[static_cast<size_t>(row.alias)];
-    to[i] = alias ? changed[static_cast<size_t>(row.alias)] : out[i].mutable_raw();
-  }
-  const FlushSubnormals flush;  // as where programs run
-  run_interruptibly(kernel, Buffers{from.data(), to.data()});
-
+  std::vector<Array> out = run_op(site, std::move(in));
   std::vector<Expr> outputs;
   for (Array& a : out) outputs.emplace_back(*this, std::move(a));
   return outputs;

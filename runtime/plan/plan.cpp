@@ -304,10 +304,11 @@ const Plan& Planner::plan(const Graph& graph, int last_op) {
   return *plans_.emplace(&graph, std::move(made)).first->second;
 }
 
-Plan Planner::plan_tensor(const Tensor& tensor) {
+const Plan& Planner::plan_tensor(const Tensor& tensor) {
   const Graph& graph = *tensor.graph;
   callees_ = Keep::state;
-  return make({graph, schedule_order(graph), {}, {&tensor}, Keep::results});
+  auto made = std::make_unique<Plan>(make({graph, schedule_order(graph), {}, {&tensor}, Keep::results}));
+  return *plans_.emplace(&graph, std::move(made)).first->second;
 }
 
 std::vector<const Plan*> Planner::plans() const {

@@ -113,8 +113,8 @@ class Planner {
   const Plan& plan(const Graph& graph, int last_op = std::numeric_limits<int>::max());
   /// A plan of the main graph that gives the value that one of its results has after the last op as output 0. It stores
   /// and prints nothing that the result does not need, and neither do the graphs that it calls. For a planner that has
-  /// planned nothing else.
-  Plan plan_tensor(const Tensor& tensor);
+  /// planned nothing else, in which it lives.
+  const Plan& plan_tensor(const Tensor& tensor);
   /// Plans made so far.
   std::vector<const Plan*> plans() const;
 

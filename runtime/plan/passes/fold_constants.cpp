@@ -1,7 +1,7 @@
 // Ops on constants.
 #include <algorithm>
 
-#include "runtime/base/subnormals.hpp"
+#include "runtime/ops/run.hpp"
 #include "runtime/plan/passes.hpp"
 
 namespace pxl {
@@ -12,21 +12,15 @@ constexpr int64_t small = 64 * 1024;  // bytes: results up to this size may be l
 
 /// The results of a node from its operands' data; empty where it fails, which must then happen while running.
 std::vector<Array> results_of(const Node& node) {
-  std::vector<const std::byte*> in;
-  std::vector<std::byte*> out;
-  std::vector<Array> results;
-  for (const Tensor* t : node.in) in.push_back(t ? t->data.raw() : nullptr);
-  for (const Tensor* t : node.out) {
-    results.push_back(Array::zeros(t->spec.dtype, t->spec.shape));
-    out.push_back(results.back().mutable_raw());
-  }
-  const FlushSubnormals flush;
+  const SiteStorage storage(*node.op);
+  std::vector<Array> in(node.in.size());
+  for (size_t i = 0; i < in.size(); ++i)
+    if (node.in[i]) in[i] = node.in[i]->data;
   try {
-    make_kernel (*node.op)({in.data(), out.data()});
+    return run_op(storage.site, std::move(in));
   } catch (const Error&) {
     return {};
   }
-  return results;
 }
 
 }  // namespace
