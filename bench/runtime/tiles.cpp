@@ -1,4 +1,4 @@
-// Times the tile model's whole schedule of the training graphs of bench/layers.pxl: plans, search, memory and report.
+// Times the tile model on the training graphs of bench/layers.pxl: enumeration, search, memory and report.
 #include <benchmark/benchmark.h>
 
 #include <fstream>

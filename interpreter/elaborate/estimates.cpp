@@ -86,7 +86,7 @@ Value estimate_value(const tiles::Report& r) {
                         {"cycles", Value(o.cycles.total())},
                         {"runs", Value(o.times)},
                         {"temporary_bytes", Value(o.temp_bytes)},
-                        {"plan", Value(o.plan)}}));
+                        {"plan", Value(o.candidate)}}));
   std::vector<Value> shortages;
   for (const tiles::Shortage& s : r.shortages) shortages.push_back(Value(s.what));
   const auto fullest = static_cast<size_t>(r.fullest_tile);

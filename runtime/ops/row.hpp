@@ -108,7 +108,7 @@ constexpr bool is_complete(const OpRow& row) {
   if (row.role == Role::composite)
     return row.schedule.empty() && row.expand && !row.kernel && !row.definition && !row.path.empty() &&
            !row.example.empty();
-  if (row.schedule.empty() || row.expand || row.tiles.family == TileFamily::unset) return false;
+  if (row.schedule.empty() || row.expand || row.tiles.strategy == TileStrategy::unset) return false;
   if (is_control(row.role)) return !row.kernel && !row.definition;
   if (!row.infer || !row.definition || row.output.empty()) return false;
   if (row.alias >= 0 && row.inplace_ok) return false;

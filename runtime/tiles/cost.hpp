@@ -1,6 +1,6 @@
-// Cycles of vertices on one tile: pure functions of a machine and a shape, in whole numbers. All of a tile's workers
-// run the vertex together; a worker issues once in `workers` cycles, so a tile takes workers times its slowest worker.
-// Formulas: PopLibs (poplin and popnn PerformanceEstimation, popops cycle estimators and planners), restated in
+// Cycles of vertices on one tile, as pure integer functions of a machine and a shape. All workers of a tile run the
+// vertex; each worker issues once in `workers` cycles, so the tile takes `workers` times its slowest worker. Formulas:
+// PopLibs (poplin and popnn PerformanceEstimation, popops cycle estimators and planners), restated in
 // docs/ipu-model.md.
 #pragma once
 
@@ -13,66 +13,66 @@ namespace pxl::tiles {
 
 constexpr int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Counts, bytes and cycles of what no machine could hold or run end here, so that sums of them are numbers still.
-constexpr int64_t most_count = int64_t{1} << 50;
+/// Saturation bound for counts, bytes and cycles, so that sums of a few of them do not overflow.
+constexpr int64_t max_count = int64_t{1} << 50;
 constexpr int64_t saturating_product(int64_t a, int64_t b) {
   if (a == 0 || b == 0) return 0;
-  return a > most_count / b ? most_count : a * b;
+  return a > max_count / b ? max_count : a * b;
 }
 
 // ---- matrix products
 
-/// A tile's part of a matrix product: `groups` products of [rows, depth] x [depth, columns].
+/// One tile's share of a matrix product: `groups` products of [rows, depth] x [depth, columns].
 struct ProductShape {
   int64_t groups = 1, rows = 1, depth = 1, columns = 1;
   int64_t operand_bytes = 2;  ///< of an element: 1, 2 or 4
-  int64_t partial_bytes = 4;  ///< of a partial sum's element: 2 or 4
+  int64_t partial_bytes = 4;  ///< of a partial sum: 2 or 4
 };
 
-/// Columns that the units compute at once, and depth that a coefficient load holds; parts are padded to them.
+/// Columns that the units compute at once, and depth of one coefficient load; blocks are padded to multiples of them.
 int64_t product_column_grain(const Machine& m, int64_t operand_bytes, int64_t partial_bytes);
 int64_t product_depth_grain(int64_t operand_bytes);
 
-/// ConvPartial1x1Out, on the accumulating units.
+/// Cycles of ConvPartial1x1Out, on the accumulating units (AMP).
 int64_t amp_cycles(const Machine& m, const ProductShape& s);
-/// ConvPartialHorizontalMac: multiply-accumulate instructions, for shapes too small for the units.
+/// Cycles of ConvPartialHorizontalMac: multiply-accumulate instructions, for shapes too small for the units.
 int64_t mac_cycles(const Machine& m, const ProductShape& s);
-/// OuterProduct, for a depth of one.
+/// Cycles of OuterProduct, for a depth of one.
 int64_t outer_product_cycles(const Machine& m, const ProductShape& s);
 
 enum class ProductVertex : uint8_t { amp, mac, outer };
-/// The vertex that takes the fewest cycles for the shape, and how many.
+/// The fastest vertex for a shape, and its cycles.
 struct ProductCost {
   ProductVertex vertex = ProductVertex::amp;
   int64_t cycles = 0;
 };
 ProductCost product_cycles(const Machine& m, const ProductShape& s);
-/// A tile's part of a convolution: `kernel` products that are added up, whose rows are `lines` of the field.
+/// One tile's share of a convolution: the sum of `kernel` products, whose rows are `lines` lines of the field.
 struct ConvolutionShape {
-  ProductShape product;  ///< rows: elements of the field and the batch
+  ProductShape product;  ///< rows: elements of field and batch
   int64_t lines = 1, kernel = 1;
 };
-/// ConvPartialnx1, on the accumulating units.
+/// Cycles of ConvPartialnx1, on the accumulating units.
 int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s);
 /// Bytes of vertex state of ConvPartial1x1Out: fields, worklists, pointers.
 int64_t amp_state_bytes(const Machine& m, const ProductShape& s);
 
-/// Adds `partials` partial sums of each of `outputs` elements that lie on the tile.
+/// Cycles to add `partials` partial sums of each of `outputs` elements stored on the tile.
 int64_t sum_partials_cycles(const Machine& m, int64_t partials, int64_t outputs, int64_t partial_bytes,
                             int64_t output_bytes);
 
 // ---- elements
 
-/// Vectors of a worker's share of `elements`.
+/// Vector iterations of one worker for its share of `elements`.
 int64_t vector_loops(const Machine& m, int64_t elements, int64_t element_bytes);
-/// Cycles that `vector` takes for a worker's share of `elements`, and elements of its kind at once.
+/// Cycles of one worker's inner loop for its share of `elements`.
 int64_t inner_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
 
 int64_t unary_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
 int64_t binary_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
-/// One operand is a single element.
+/// One operand has a single element.
 int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
-/// One operand holds one element for each of `columns`, the other [rows, columns].
+/// One operand has shape [columns], the other [rows, columns].
 int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& vector, int64_t rows, int64_t columns,
                                 int64_t element_bytes);
 int64_t nonlinearity_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
@@ -81,22 +81,22 @@ int64_t update_cycles(const Machine& m, const VectorCost& vector, int64_t elemen
 int64_t cast_cycles(const Machine& m, int64_t elements, int64_t from_bytes, int64_t to_bytes);
 int64_t fill_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
 int64_t random_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
-/// DynamicSlice or DynamicUpdate of `elements` that lie together.
+/// DynamicSlice or DynamicUpdate of `elements` contiguous elements.
 int64_t slice_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
-/// Bytes in the order in which they lie.
+/// Copy without a change of order.
 int64_t memcpy_cycles(const Machine& m, int64_t bytes);
-/// Bytes that change their order on the tile, in atoms (contiguous pieces) of a size.
-int64_t rearrange_cycles(const Machine& m, int64_t bytes, int64_t atom_bytes);
+/// On-tile change of order ("Rearrange"), in contiguous atoms of `atom_bytes`.
+int64_t reorder_cycles(const Machine& m, int64_t bytes, int64_t atom_bytes);
 
 // ---- reductions, rows, indices
 
-/// `outputs` sums of `length` elements each, of a contiguous axis or of an outer one.
+/// `outputs` sums of `length` elements each, over a contiguous or an outer axis.
 int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous);
 int64_t scan_cycles(const Machine& m, const VectorCost& vector, int64_t lines, int64_t length);
 int64_t sort_cycles(const Machine& m, const VectorCost& vector, int64_t lines, int64_t length);
-/// One value for each of `rows` rows of `length`.
+/// One value for each of `rows` rows of `length` elements.
 int64_t loss_cycles(const Machine& m, int64_t rows, int64_t length, int64_t element_bytes);
-/// MultiSlice: of `indices`, those `in_range` copy `length` elements.
+/// MultiSlice: of `indices`, the `in_range` ones copy `length` elements each.
 int64_t gather_cycles(const Machine& m, int64_t indices, int64_t in_range, int64_t length, int64_t element_bytes);
 /// MultiUpdateAdd.
 int64_t scatter_cycles(const Machine& m, int64_t indices, int64_t in_range, int64_t length, int64_t element_bytes);

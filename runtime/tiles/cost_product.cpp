@@ -1,4 +1,4 @@
-// Cycles of the vertices of matrix products.
+// Cycles of the vertices of matrix products and convolutions.
 #include <algorithm>
 
 #include "runtime/tiles/cost.hpp"
@@ -7,7 +7,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Which of the estimator's cases holds.
+/// Cases of PopLibs' estimator.
 enum class Path : uint8_t { common, half_narrow, single, quarter };
 
 Path path_of(const Machine& m, const ProductShape& s) {
@@ -16,7 +16,7 @@ Path path_of(const Machine& m, const ProductShape& s) {
   return s.partial_bytes >= 4 || m.units_f16_f16 >= 16 ? Path::common : Path::half_narrow;
 }
 
-// Cycles of a worker that has n rows; `zero`: it starts the accumulators at zero rather than loading partial sums.
+// Cycles of a worker for n rows; `zero`: accumulators start at zero instead of loading partial sums.
 int64_t worker(Path path, int64_t units, int64_t n, bool zero) {
   const int64_t z = zero ? 1 : 0;
   switch (path) {
@@ -95,7 +95,7 @@ int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s) {
   const int64_t in = div_up(p.depth, depth), out = div_up(p.columns, units);
   const int64_t load = div_up(units * depth * p.operand_bytes, m.weight_bytes);
   const bool single = p.operand_bytes >= 4;
-  // A worker goes over its lines; one of a width costs like the rows of a product.
+  // A worker iterates over its lines; a line costs as much as that many rows of a product.
   const int64_t width = div_up(p.rows, std::max<int64_t>(1, s.lines));
   const auto item = [&](int64_t n) -> int64_t {
     switch (n) {
@@ -108,7 +108,7 @@ int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s) {
   const auto worker = [&](int64_t lines) {
     return 17 + (p.partial_bytes == 2 ? 1 : 0) - 9 + lines * (3 + item(width));
   };
-  // Lines are cut where there are fewer of them than workers.
+  // With fewer lines than workers, lines are split.
   int64_t most = worker(div_up(s.lines, w)), least = worker(s.lines / w);
   if (s.lines < w) most = least = 17 - 9 + 3 + item(div_up(p.rows, w));
   const int64_t pass = load + std::max(w * most, w * least + 9);
@@ -120,7 +120,7 @@ int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s) {
 int64_t mac_cycles(const Machine& m, const ProductShape& s) {
   const bool single = s.operand_bytes >= 4;
   const int64_t rows = div_up(s.rows, m.workers);
-  const int64_t at_once = !single && s.partial_bytes == 2 ? 2 : 1;  // columns
+  const int64_t at_once = !single && s.partial_bytes == 2 ? 2 : 1;  // columns at once
   const int64_t dot = 7 + div_up(s.depth, m.vector_elements(s.operand_bytes));
   const int64_t one = 16 + 16 + 13 + rows * (7 + div_up(s.columns, at_once) * dot);
   return (single ? 48 : 55) + m.workers * (single ? 9 : 10) + s.groups * (23 + 15 + 10 + m.workers * one);
@@ -156,7 +156,7 @@ int64_t sum_partials_cycles(const Machine& m, int64_t partials, int64_t outputs,
                             int64_t output_bytes) {
   if (outputs == 0) return 0;
   if (partials <= 1) return partial_bytes == output_bytes ? 0 : cast_cycles(m, outputs, partial_bytes, output_bytes);
-  // The partial sums lie one after the other: PopLibs' single-input vertex.
+  // The partial sums are contiguous: PopLibs' single-input vertex.
   const int64_t accumulators = partial_bytes >= 4 ? 4 : 8, path = m.vector_elements(partial_bytes);
   const int64_t per_loop = div_up(accumulators, std::min(accumulators, 2 * path));
   const int64_t store = output_bytes >= 4 ? (partial_bytes >= 4 ? 7 : 8) : (partial_bytes >= 4 ? 10 : 9);

@@ -1,4 +1,4 @@
-// Cycles of the vertices that go over elements: elementwise, reductions, copies, slices.
+// Cycles of the vertices that iterate over elements: elementwise, reductions, copies, slices, indices.
 #include <algorithm>
 #include <bit>
 
@@ -8,7 +8,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// Dtypes of one byte go in vectors of halves, those of eight take two words an element.
+/// 32-bit words per element for 8-byte dtypes, else 1. One-byte dtypes use float16 vectors.
 int64_t words_of(int64_t element_bytes) { return element_bytes > 4 ? element_bytes / 4 : 1; }
 
 int64_t rate(const VectorCost& v, int64_t element_bytes, int64_t elements) {
@@ -45,7 +45,7 @@ int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& v, int64_t e
 int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& v, int64_t rows, int64_t columns,
                                 int64_t element_bytes) {
   if (rows == 0 || columns == 0) return 0;
-  // A worker takes whole rows, or its share of the columns of each: PopLibs chooses what is faster.
+  // As in PopLibs, the faster of: whole rows per worker, or a share of the columns of each row per worker.
   const auto worker = [&](int64_t n, int64_t of) {
     const int64_t vector = m.vector_elements(element_bytes);
     return n * ((of % vector == 0 ? 7 : 25) + rate(v, element_bytes, of) + div_up(of, vector));
@@ -97,9 +97,9 @@ int64_t memcpy_cycles(const Machine& m, int64_t bytes) {
   return bytes == 0 ? 0 : m.workers * (26 + div_up(div_up(bytes, m.workers), m.memcpy_bytes));
 }
 
-int64_t rearrange_cycles(const Machine&, int64_t bytes, int64_t atom_bytes) {
+int64_t reorder_cycles(const Machine&, int64_t bytes, int64_t atom_bytes) {
   if (bytes == 0) return 0;
-  // Thousandths of a cycle a byte; PopLibs' regression over random shapes.
+  // Thousandths of a cycle per byte: PopLibs' regression over random shapes.
   const int64_t rate = atom_bytes >= 8 ? 440 : atom_bytes >= 4 ? 3125 : 5148;
   return 587 + bytes / 1000 * rate + div_up(bytes % 1000 * rate, 1000);
 }
@@ -109,7 +109,7 @@ int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t
   const int64_t e = m.vector_elements(element_bytes);
   const int64_t words = words_of(element_bytes);
   if (contiguous && outputs == 1) {
-    // The workers share one sum; a last worker adds their six.
+    // All workers share one sum; one worker adds the six partial sums.
     return m.workers * (3 + 6 + words * div_up(div_up(length, m.workers), e) + 13) + m.workers * (20 + m.workers);
   }
   if (contiguous) return m.workers * (17 + div_up(outputs, m.workers) * (12 + words * div_up(length, e)));
@@ -139,7 +139,7 @@ int64_t gather_cycles(const Machine& m, int64_t indices, int64_t in_range, int64
 
 int64_t scatter_cycles(const Machine& m, int64_t indices, int64_t in_range, int64_t length, int64_t element_bytes) {
   if (indices == 0) return 0;
-  // Rows of one slice are divided among the workers; every worker looks at every index. Atoms are words.
+  // The elements of a slice are distributed among the workers; each worker examines each index. Atoms are words.
   const int64_t share = div_up(length, m.workers), atom = element_bytes <= 2 ? 2 : 1;
   const int64_t body = 12 + std::max<int64_t>(0, div_up(share, atom) - 1) * 3 * words_of(element_bytes);
   return m.workers * (3 + 30 + in_range * body + (indices - in_range) * 5);

@@ -1,4 +1,4 @@
-// Two reports beside each other, as text.
+// Comparison of two reports, as text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Pair {
   int64_t most() const { return std::llabs(now - before); }
 };
 
-// The pairs that differ most, largest difference first; names break ties.
+// The pairs with the largest difference, in descending order; ties by name.
 std::vector<std::pair<std::string, Pair>> largest(const std::map<std::string, Pair>& pairs, size_t top) {
   std::vector<std::pair<std::string, Pair>> found;
   for (const auto& p : pairs)

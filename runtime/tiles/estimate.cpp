@@ -1,4 +1,4 @@
-// From a mapping and its memory to the report.
+// Builds the report from a mapped program and its memory.
 #include "runtime/tiles/estimate.hpp"
 
 #include <algorithm>
@@ -11,22 +11,22 @@ namespace pxl::tiles {
 
 namespace {
 
-Report plan(const Graph& graph, const EstimateOptions& options) {
-  Mapping mapping(graph, options);
-  const std::unique_ptr<Memory> memory = fit(mapping);
+Report report_of(const Graph& graph, const EstimateOptions& options) {
+  MappedProgram program(graph, options);
+  const std::unique_ptr<Memory> memory = fit(program);
   Report report;
   report.program = graph.is_main() ? graph.ir().name() : graph.id();
   report.machine = options.machine;
-  report.options.available_memory_permille = options.plan.available_memory_permille;
-  report.options.partials = options.plan.half_partial_bytes == 2 ? "float16" : "float32";
+  report.options.available_memory_permille = options.candidates.available_memory_permille;
+  report.options.partials = options.candidates.half_partial_bytes == 2 ? "float16" : "float32";
   report.options.objective = "fewest cycles that fit";
-  report.search = mapping.search;
-  report.graphs.resize(mapping.graphs().size());
-  Writer(mapping, *memory, report).write();
+  report.search = program.search;
+  report.graphs.resize(program.graphs().size());
+  Writer(program, *memory, report).write();
   return report;
 }
 
-/// The next lower power of two, or memory of a built-in machine's tile.
+/// The next lower power of two or memory size of a built-in machine's tile, whichever is larger.
 uint64_t limit_below(uint64_t bytes) {
   uint64_t limit = std::bit_floor(bytes - 1);
   for (const Machine& m : machine_table())
@@ -37,22 +37,23 @@ uint64_t limit_below(uint64_t bytes) {
 }  // namespace
 
 Report estimate(const Graph& graph, const EstimateOptions& options) {
-  Report best = plan(graph, options);
-  // Neither the plans that are kept nor the search nor the fitting are exact, so a tighter limit may happen to lead to
-  // a faster schedule, which fits here as well. The limits do not depend on this machine's memory, so that what a
-  // smaller machine finds a larger one finds, too.
+  Report best = report_of(graph, options);
+  // Enumeration, search and fitting are heuristic, so a tighter limit may lead to a faster schedule, which fits here as
+  // well. The limits do not depend on this machine's memory, so that a larger machine is never slower than a smaller
+  // one.
   EstimateOptions tighter = options;
   auto limit = static_cast<uint64_t>(options.machine.memory);
-  int64_t needed = std::max(best.search.unrefused, best.tiles[static_cast<size_t>(best.fullest_tile)].total);
+  int64_t needed =
+      std::max(best.search.bytes_without_rejection, best.tiles[static_cast<size_t>(best.fullest_tile)].total);
   bool fits = best.fits;
   while (fits && needed > 0) {
-    // The largest at which anything is different.
+    // The largest memory limit below `needed` that changes any decision.
     limit = limit_below(std::min(limit, static_cast<uint64_t>(needed)));
     tighter.machine.memory = static_cast<int64_t>(limit);
     tighter.machine.executable = std::min(options.machine.executable, tighter.machine.memory);
-    Report other = plan(graph, tighter);
+    Report other = report_of(graph, tighter);
     fits = other.fits;
-    needed = std::max(other.search.unrefused, other.tiles[static_cast<size_t>(other.fullest_tile)].total);
+    needed = std::max(other.search.bytes_without_rejection, other.tiles[static_cast<size_t>(other.fullest_tile)].total);
     if (!fits || other.cycles.device() >= best.cycles.device()) continue;
     best = std::move(other);
     best.machine = options.machine;

@@ -1,4 +1,3 @@
-// See exchange.hpp.
 #include "runtime/tiles/exchange.hpp"
 
 #include <algorithm>
@@ -8,7 +7,7 @@
 namespace pxl::tiles {
 
 namespace {
-constexpr int64_t words_a_send = 64, word_bytes = 4;
+constexpr int64_t words_per_send = 64, word_bytes = 4;
 }
 
 int64_t scheduled_cycles(const Machine& m, const Traffic& t) {
@@ -27,9 +26,9 @@ int64_t exchange_cycles(const Machine& m, const Traffic& t) {
 int64_t exchange_code_bytes(const Traffic& t) {
   if (t.empty()) return 0;
   const int64_t pieces = std::max<int64_t>(1, t.runs > 0 ? t.runs : t.fragments);
-  const int64_t whole = std::max<int64_t>(1, div_up(t.out, words_a_send * word_bytes));
+  const int64_t whole = std::max<int64_t>(1, div_up(t.out, words_per_send * word_bytes));
   const int64_t sends = t.out == 0 ? 0 : t.sends > 0 ? t.sends : std::min(pieces, whole);
-  const bool large = sends > 0 && t.out / sends > words_a_send * word_bytes;
+  const bool large = sends > 0 && t.out / sends > words_per_send * word_bytes;
   const int64_t receives = t.in == 0 ? 0 : pieces;
   return 8 * sends + (large ? 4 * sends : 0) + 8 * receives + 4 * (receives > 1 ? receives - 1 : 0) + phase_code_bytes;
 }

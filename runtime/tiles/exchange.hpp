@@ -1,4 +1,4 @@
-// Exchange phases: the traffic of the busiest tile in, cycles and code out.
+// Exchange phases: traffic of the most loaded tile in, cycles and code size out.
 #pragma once
 
 #include <cstdint>
@@ -7,33 +7,35 @@
 
 namespace pxl::tiles {
 
-/// What the busiest tile of an exchange phase does. A send reaches any number of tiles; each of them spends its own
-/// cycles on receiving.
+/// Traffic of the most loaded tile in one exchange phase. A send is a multicast to any number of tiles; each receiver
+/// spends its own cycles.
 struct Traffic {
-  int64_t in = 0, out = 0;  ///< bytes received and sent by the tile that has most of each
-  int64_t fragments = 0;    ///< pieces contiguous on both sides that the busiest tile receives or sends
+  int64_t in = 0, out = 0;  ///< maximum over tiles of bytes received and of bytes sent
+  int64_t fragments = 0;    ///< slices contiguous on both sides that this tile receives or sends
   int64_t total = 0;        ///< bytes received by all tiles
-  bool paired = false;      ///< both tiles of each pair receive the same: half the cycles of `in`
-  int64_t runs = 0;         ///< of those, what one receive takes, however long; 0: as many
-  int64_t sends = 0;        ///< that tile's, however long and to however many; 0: as runs, of 64 words at least
+  bool paired = false;      ///< both tiles of each pair receive the same data: half the cycles for `in`
+  int64_t runs = 0;         ///< receive instructions, of any length; 0: as many as fragments
+  int64_t sends =
+      0;  ///< send instructions, of any length and number of receivers; 0: as runs, of at least 64 words each
 
   bool empty() const { return in == 0 && out == 0; }
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
-/// Cycles of the schedule of a phase: its transfers and the delay of the first word.
+/// Cycles of a phase's schedule: its transfers and the latency of the first word.
 int64_t scheduled_cycles(const Machine& m, const Traffic& t);
-/// Cycles of a phase without the synchronisation before it: the schedule, and what a phase costs beyond it. Nothing
-/// for an empty one.
+/// Cycles of a phase without the preceding synchronisation: the schedule and the phase overhead; 0 if the traffic is
+/// empty.
 int64_t exchange_cycles(const Machine& m, const Traffic& t);
-/// Beyond the scheduled cycles.
+/// Cycles of a phase beyond its schedule.
 int64_t phase_overhead(const Machine& m);
 
-/// Bytes of exchange code that the busiest tile holds for the phase: 8 for each send and receive, 4 more for a send of
-/// more than 64 words and for a receive that does not continue the one before, 8 for the phase (ipu-stack, calibrated
-/// on recorded programs: -14 to +18 percent).
+/// Bytes of exchange code of the most loaded tile: 8 per send and receive, 4 more for a send of more than 64 words and
+/// for a receive that is not contiguous with the previous one, 8 for the phase. Source: ipu-stack, calibrated on
+/// recorded programs; errors from -14 to +18 percent.
 int64_t exchange_code_bytes(const Traffic& t);
-/// Of those, what every tile holds that only waits for the phase.
+/// Bytes of exchange code of a tile that only takes part in the phase's synchronisation; included in
+/// exchange_code_bytes.
 constexpr int64_t phase_code_bytes = 8;
 
 }  // namespace pxl::tiles

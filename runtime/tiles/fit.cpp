@@ -1,4 +1,3 @@
-// See fit.hpp.
 #include "runtime/tiles/fit.hpp"
 
 #include <algorithm>
@@ -12,15 +11,15 @@ namespace pxl::tiles {
 
 namespace {
 
-/// How much a program lacks: where most is missing first, then over all tiles.
-struct Missing {
+/// Bytes beyond the memory: the worst tile first, then the sum over tiles.
+struct Shortfall {
   int64_t worst = 0, sum = 0;
-  friend auto operator<=>(const Missing&, const Missing&) = default;
+  friend auto operator<=>(const Shortfall&, const Shortfall&) = default;
 };
 
-Missing missing(const Mapping& mapping, const Memory& memory) {
-  const Machine& m = mapping.machine();
-  Missing all;
+Shortfall shortfall(const MappedProgram& program, const Memory& memory) {
+  const Machine& m = program.machine();
+  Shortfall all;
   for (const TileMemory& t : memory.tiles()) {
     const int64_t data = std::max<int64_t>(0, t.total - m.memory), code = std::max<int64_t>(0, t.code() - m.executable);
     all.worst = std::max(all.worst, data + code);
@@ -35,8 +34,8 @@ struct Move {
   int64_t lost = 0;   ///< cycles, at least 1
 };
 
-// Better first: bytes for each cycle, compared as fractions; then by number, so that the order is one.
-bool better(const Move& a, const Move& b) {
+// Bytes per cycle, compared as fractions; ties by number, so that the order is total.
+bool is_better_move(const Move& a, const Move& b) {
   const double one = static_cast<double>(a.freed) * static_cast<double>(b.lost),
                other = static_cast<double>(b.freed) * static_cast<double>(a.lost);
   if (one != other) return one > other;
@@ -45,26 +44,26 @@ bool better(const Move& a, const Move& b) {
 
 class Fitting {
  public:
-  explicit Fitting(Mapping& mapping) : m_(mapping), memory_(std::make_unique<Memory>(mapping)) {}
+  explicit Fitting(MappedProgram& program) : m_(program), memory_(std::make_unique<Memory>(program)) {}
 
   std::unique_ptr<Memory> run() {
-    now_ = missing(m_, *memory_);
+    now_ = shortfall(m_, *memory_);
     if (now_.worst == 0) return std::move(memory_);
     const std::vector<int> fastest = choice();
-    if (!fits_at(highest_price)) {
-      nearest(fastest);
+    if (!fits_at(max_multiplier_log2)) {
+      minimise_shortfall(fastest);
     } else {
       take(fastest);
       memory_ = std::make_unique<Memory>(m_);
-      // Neither way is always the better one.
+      // Neither method dominates the other.
       single_moves();
       const bool moved = now_.worst == 0;
-      if (moved) give_back(fastest);
+      if (moved) restore_fastest(fastest);
       const std::vector<int> by_moves = choice();
       std::unique_ptr<Memory> memory = std::move(memory_);
       tried_.clear();
-      with_price(fastest);
-      if (moved && m_.choices().cost(by_moves) <= m_.choices().cost(choice())) {
+      fit_with_multiplier(fastest);
+      if (moved && m_.problem().cost(by_moves) <= m_.problem().cost(choice())) {
         take(by_moves);
         memory_ = std::move(memory);
       }
@@ -74,13 +73,13 @@ class Fitting {
   }
 
  private:
-  static constexpr int highest_price = 28;  // as a power of two, of a thousandth of a cycle for a byte
-  static constexpr int most_rounds = 24;
-  static constexpr size_t most_at_once = 64;
+  static constexpr int max_multiplier_log2 = 28;  // log2 of thousandths of a cycle per byte
+  static constexpr int max_rounds = 24;
+  static constexpr size_t max_moves_at_once = 64;
 
   std::vector<int> choice() const {
     std::vector<int> all;
-    for (const Mapping::Node& n : m_.nodes()) all.push_back(n.chosen);
+    for (const MappedProgram::Node& n : m_.nodes()) all.push_back(n.chosen);
     return all;
   }
   void take(const std::vector<int>& all) {
@@ -88,10 +87,10 @@ class Fitting {
   }
 
   void single_moves() {
-    size_t at_once = most_at_once;
-    for (int round = 0; round < most_rounds && now_.worst > 0; ++round) {
+    size_t at_once = max_moves_at_once;
+    for (int round = 0; round < max_rounds && now_.worst > 0; ++round) {
       check_interrupt();
-      std::vector<Move> moves = wanted(now_.worst);
+      std::vector<Move> moves = needed_moves(now_.worst);
       if (moves.size() > at_once) moves.resize(at_once);
       if (moves.empty()) return;
       std::vector<int> before;
@@ -100,13 +99,13 @@ class Fitting {
         m_.set_choice(move.node, move.choice);
       }
       auto next = std::make_unique<Memory>(m_);
-      const Missing then = missing(m_, *next);
+      const Shortfall then = shortfall(m_, *next);
       if (then <= now_) {
-        // Of two choices that free the same the way back is closed, so this ends.
+        // Of two choices that free the same bytes the way back is closed, so this terminates.
         for (size_t i = 0; i < moves.size(); ++i) tried_.insert({moves[i].node, before[i]});
         memory_ = std::move(next);
         now_ = then;
-        at_once = std::min(most_at_once, at_once * 2);
+        at_once = std::min(max_moves_at_once, at_once * 2);
         continue;
       }
       for (size_t i = moves.size(); i-- > 0;) m_.set_choice(moves[i].node, before[i]);
@@ -117,44 +116,45 @@ class Fitting {
     }
   }
 
-  /// Whether the program fits with what the search chooses at a price, which is then taken.
-  bool fits_at(int price) {
+  /// Takes the solution for a multiplier (log2), and returns whether the program fits.
+  bool fits_at(int multiplier) {
     check_interrupt();
-    take(solve(m_.priced(int64_t{1} << price)).choice);
+    take(solve(m_.with_memory_multiplier(int64_t{1} << multiplier)).choice);
     memory_ = std::make_unique<Memory>(m_);
-    return missing(m_, *memory_).worst == 0;
+    return shortfall(m_, *memory_).worst == 0;
   }
 
-  /// The choices at the least price at which the program fits, to a power of two, given that it fits at the highest.
-  void with_price(const std::vector<int>& fastest) {
-    int low = 3, high = highest_price;
+  /// Takes the choices at the smallest multiplier (a power of two) at which the program fits; it must fit at the
+  /// largest.
+  void fit_with_multiplier(const std::vector<int>& fastest) {
+    int low = 3, high = max_multiplier_log2;
     while (high - low > 1) {
       const int middle = (low + high) / 2;
       (fits_at(middle) ? high : low) = middle;
     }
     now_ = {};
     if (!fits_at(high)) throw Error("a price no longer lets the program fit", {}, Fault::internal);
-    give_back(fastest);
+    restore_fastest(fastest);
   }
 
-  /// Where the highest price does not do: the choices that lack least, of those at any price and with what single moves
-  /// free then.
-  void nearest(const std::vector<int>& fastest) {
+  /// If the program does not fit at the largest multiplier: the choices with the smallest shortfall of several
+  /// multipliers, then local search.
+  void minimise_shortfall(const std::vector<int>& fastest) {
     std::vector<int> best = fastest;
-    for (int price = highest_price; price > 0; price -= 8) {
-      fits_at(price);
-      const Missing then = missing(m_, *memory_);
+    for (int multiplier = max_multiplier_log2; multiplier > 0; multiplier -= 8) {
+      fits_at(multiplier);
+      const Shortfall then = shortfall(m_, *memory_);
       if (then < now_) now_ = then, best = choice();
       if (now_.worst == 0) break;
     }
     take(best);
     memory_ = std::make_unique<Memory>(m_);
     single_moves();
-    if (now_.worst == 0) give_back(fastest);
+    if (now_.worst == 0) restore_fastest(fastest);
   }
 
-  /// Choices of the fastest schedule come back where the program fits all the same, those that gain most first.
-  void give_back(const std::vector<int>& fastest) {
+  /// Restores choices of the fastest schedule while the program still fits, largest gain first.
+  void restore_fastest(const std::vector<int>& fastest) {
     for (int tries = 0; tries < 8; ++tries) {
       Move gain{-1, 0, 0, 0};
       for (int node = 0; node < static_cast<int>(fastest.size()); ++node) {
@@ -167,7 +167,7 @@ class Fitting {
       const int before = chosen(gain.node);
       m_.set_choice(gain.node, gain.choice);
       auto memory = std::make_unique<Memory>(m_);
-      if (missing(m_, *memory).worst == 0) {
+      if (shortfall(m_, *memory).worst == 0) {
         memory_ = std::move(memory);
       } else {
         m_.set_choice(gain.node, before);
@@ -176,14 +176,14 @@ class Fitting {
     }
   }
 
-  size_t choices_of(int node) const { return m_.choices().nodes[static_cast<size_t>(node)].size(); }
+  size_t choices_of(int node) const { return m_.problem().nodes[static_cast<size_t>(node)].size(); }
   int chosen(int node) const { return m_.nodes()[static_cast<size_t>(node)].chosen; }
 
-  /// The moves that together free what is missing, one for a node.
-  std::vector<Move> wanted(int64_t bytes) {
+  /// The moves, at most one per node, that together free `bytes`.
+  std::vector<Move> needed_moves(int64_t bytes) {
     std::vector<Move> found;
     const TileMemory& full = memory_->tiles()[static_cast<size_t>(memory_->fullest_tile())];
-    // What lies on the fullest tile then, by node.
+    // Tensors on the fullest tile at its peak, by node.
     std::map<int, std::vector<const Tensor*>> live;
     const Op* running = nullptr;
     if (full.total > m_.machine().memory) {
@@ -197,22 +197,22 @@ class Fitting {
       const auto there = live.find(node);
       const int now = chosen(node);
       Move best;
-      const int64_t held = bytes_held(node, there == live.end() ? nullptr : &there->second, running);
+      const int64_t held = node_bytes(node, there == live.end() ? nullptr : &there->second, running);
       const int64_t cycles = m_.cost_of(node, now);
       for (int choice = 0; choice < static_cast<int>(choices_of(node)); ++choice) {
         if (choice == now || tried_.count({node, choice})) continue;
-        // Without anything on the tile only code can be freed, which is quickly seen.
+        // Without tensors on the tile only code can be freed, which is cheap to check.
         if (there == live.end() && !less_code(node, now, choice)) continue;
         m_.set_choice(node, choice);
-        const Move move{node, choice, held - bytes_held(node, there == live.end() ? nullptr : &there->second, running),
+        const Move move{node, choice, held - node_bytes(node, there == live.end() ? nullptr : &there->second, running),
                         std::max<int64_t>(1, m_.cost_of(node, choice) - cycles)};
-        if (move.freed > 0 && (best.freed == 0 || better(move, best))) best = move;
+        if (move.freed > 0 && (best.freed == 0 || is_better_move(move, best))) best = move;
       }
       m_.set_choice(node, now);
       if (best.freed > 0) found.push_back(best);
     }
-    std::sort(found.begin(), found.end(), better);
-    // Where all moves together free too little none of them helps.
+    std::sort(found.begin(), found.end(), is_better_move);
+    // If all moves together free too little, none is worth its cycles.
     int64_t all = 0;
     for (const Move& move : found) all += move.freed;
     if (all < bytes) return {};
@@ -223,35 +223,35 @@ class Fitting {
   }
 
   bool less_code(int node, int now, int choice) const {
-    const std::vector<OpPlan>& plans = m_.plans_of(node);
-    return !plans.empty() && Mapping::held_bytes(plans[static_cast<size_t>(choice)]) <
-                                 Mapping::held_bytes(plans[static_cast<size_t>(now)]);
+    const std::vector<OpCandidate>& candidates = m_.candidates_of(node);
+    return !candidates.empty() && MappedProgram::code_and_state_bytes(candidates[static_cast<size_t>(choice)]) <
+                                      MappedProgram::code_and_state_bytes(candidates[static_cast<size_t>(now)]);
   }
 
-  /// Bytes on the fullest tile that the node's choice is about: its tensors there, temporaries of the op that runs
-  /// then, code.
-  int64_t bytes_held(int node, const std::vector<const Tensor*>* tensors, const Op* running) const {
+  /// Bytes on the fullest tile that depend on the node's choice: its tensors there, temporaries of the running op,
+  /// code.
+  int64_t node_bytes(int node, const std::vector<const Tensor*>* tensors, const Op* running) const {
     int64_t sum = 0;
     if (tensors) {
       const auto tile = static_cast<size_t>(memory_->fullest_tile());
-      for (const Tensor* t : *tensors) sum += m_.bytes_by_tile(m_.layout_of(t), t->spec).on[tile];
+      for (const Tensor* t : *tensors) sum += m_.bytes_by_tile(m_.mapping_of(t), t->spec).on[tile];
       if (running) sum += memory_->temp_bytes(*running);
     }
-    const std::vector<OpPlan>& plans = m_.plans_of(node);
-    if (!plans.empty())
+    const std::vector<OpCandidate>& candidates = m_.candidates_of(node);
+    if (!candidates.empty())
       sum += saturating_product(m_.nodes()[static_cast<size_t>(node)].ops,
-                                Mapping::held_bytes(plans[static_cast<size_t>(chosen(node))]));
+                                MappedProgram::code_and_state_bytes(candidates[static_cast<size_t>(chosen(node))]));
     return sum;
   }
 
-  Mapping& m_;
+  MappedProgram& m_;
   std::unique_ptr<Memory> memory_;
-  Missing now_;
+  Shortfall now_;
   std::set<std::pair<int, int>> tried_;
 };
 
 }  // namespace
 
-std::unique_ptr<Memory> fit(Mapping& mapping) { return Fitting(mapping).run(); }
+std::unique_ptr<Memory> fit(MappedProgram& program) { return Fitting(program).run(); }
 
 }  // namespace pxl::tiles

@@ -1,4 +1,4 @@
-// Plans that give way where the fastest ones do not fit.
+// Fitting a program into tile memory, by trading cycles for bytes.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,13 @@
 
 namespace pxl::tiles {
 
-/// The memory of the mapping, whose choices are changed until every tile has what it needs or nothing more can be
-/// had. It is done in two ways, of which the one that costs less is taken: single choices are changed that free most
-/// bytes, at the moment at which the fullest tile is fullest, for the cycles they cost: plans with smaller temporaries
-/// or less code, layouts of what is live then, and what makes the shortage greater is taken back; and the search runs
-/// anew with a price on every byte, the least at which the program fits. In both, choices of the fastest schedule come
-/// back where there is room for them. Where the highest price does not do, the choices that lack least are taken.
-/// Counts what was changed in Mapping::search.
-std::unique_ptr<Memory> fit(Mapping& mapping);
+/// Changes the choices of `program` until no tile exceeds its memory, and returns the memory that results. Two methods
+/// are tried, and the cheaper result is taken. Local search: changes the single choices that free most bytes per cycle
+/// at the peak of the fullest tile (candidates with smaller temporaries or less code, other mappings of live tensors),
+/// and rolls back what increases the shortfall. Lagrangian relaxation: solves the problem again with a multiplier on
+/// bytes, the smallest at which the program fits. Both then restore choices of the fastest schedule while the program
+/// still fits. If it does not fit at the largest multiplier, the choices with the smallest shortfall are taken. Counts
+/// the changes in MappedProgram::search.
+std::unique_ptr<Memory> fit(MappedProgram& program);
 
 }  // namespace pxl::tiles

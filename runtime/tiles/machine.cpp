@@ -1,4 +1,4 @@
-// The table of machines, of their constants, and the text form of a machine.
+// Tables of the machines and of their constants, and the parser of machine descriptions.
 #include "runtime/tiles/machine.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// What all chips of the second generation have in common; they differ in their clocks.
+/// Constants of all second-generation chips, which differ in their clocks.
 Machine second_generation(std::string_view name, std::string_view chip, int64_t clock) {
   Machine m;
   m.name = name;
@@ -112,7 +112,7 @@ constexpr MachineField fields[] = {
      "an assumption", 0, 100},
 };
 
-constexpr bool has_source(const MachineField& f) { return !f.key.empty() && !f.source.empty() && f.least <= f.most; }
+constexpr bool has_source(const MachineField& f) { return !f.key.empty() && !f.source.empty() && f.min <= f.max; }
 constexpr bool all_have_sources() {
   for (const MachineField& f : fields)
     if (!has_source(f)) return false;
@@ -187,7 +187,7 @@ int64_t Machine::units(int64_t operand_bytes, int64_t partial_bytes) const {
 }
 
 int64_t Machine::macs(int64_t operand_bytes, int64_t partial_bytes) const {
-  // Elements that a unit takes a cycle. A row of float operands takes eight cycles for a depth of eight.
+  // Elements per unit and cycle. A row of float32 operands takes eight cycles for a depth of eight.
   const int64_t elements = operand_bytes == 1 ? 8 : operand_bytes == 2 ? 4 : 1;
   return units(operand_bytes, partial_bytes) * elements;
 }
@@ -222,9 +222,9 @@ Machine parse_machine(std::string_view text) {
     } else {
       const MachineField& field = find_field(word.substr(0, equals));
       const int64_t value = parse_number(field.key, word.substr(equals + 1));
-      if (value < field.least || value > field.most)
-        throw Error(fmt::format("machine: {} is {}, but must be in {}..{}", field.key, value, field.least, field.most),
-                    {}, Fault::usage);
+      if (value < field.min || value > field.max)
+        throw Error(fmt::format("machine: {} is {}, but must be in {}..{}", field.key, value, field.min, field.max), {},
+                    Fault::usage);
       machine.*field.field = value;
       changed = true;
     }

@@ -1,4 +1,3 @@
-// See memory.hpp.
 #include "runtime/tiles/memory.hpp"
 
 #include <algorithm>
@@ -11,16 +10,14 @@ namespace pxl::tiles {
 
 namespace {
 
-constexpr int64_t most_points = int64_t{1} << 50;
-
-/// Code of a kind of vertex, from the range that is known of PopLibs' (a few hundred bytes to 2 kB); an assumption.
+/// Code size of a kind of vertex. An assumption within PopLibs' known range, a few hundred bytes to 2 kB.
 int64_t vertex_code_bytes(std::string_view vertex) {
   if (vertex == "ConvPartial1x1Out") return 1536;
   if (vertex == "ConvPartialHorizontalMac" || vertex == "Reduce" || vertex == "ReduceRows") return 512;
   return 256;
 }
 
-/// Bytes on ranges of tiles, summed up at the end.
+/// Difference array over tiles: bytes on ranges of tiles, summed at the end.
 class Ranges {
  public:
   explicit Ranges(size_t tiles) : changes_(tiles + 1, 0) {}
@@ -46,10 +43,10 @@ class Ranges {
 
 }  // namespace
 
-Memory::Memory(const Mapping& mapping) : m_(mapping) {
+Memory::Memory(const MappedProgram& program) : m_(program) {
   lifetimes_.resize(m_.graphs().size());
   graphs_.resize(m_.graphs().size());
-  // Callees stand behind their callers.
+  // Callees come after their callers.
   for (size_t g = m_.graphs().size(); g-- > 0;) {
     check_interrupt();
     find_lifetimes(static_cast<int>(g));
@@ -59,14 +56,14 @@ Memory::Memory(const Mapping& mapping) : m_(mapping) {
 }
 
 void Memory::find_lifetimes(int graph) {
-  const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
-  const Graph& g = *view.graph;
-  const int end = static_cast<int>(view.order.size()) - 1;
-  std::unordered_map<const Tensor*, int> held;  // tensor: index of the lifetime whose memory it is
+  const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
+  const Graph& g = *instance.graph;
+  const int end = static_cast<int>(instance.order.size()) - 1;
+  std::unordered_map<const Tensor*, int> held;  // index of the lifetime whose memory the tensor uses
   std::vector<Lifetime>& out = lifetimes_[static_cast<size_t>(graph)];
   const auto begin = [&](const Tensor* t, int position) {
     held[t] = static_cast<int>(out.size());
-    out.push_back({t, position, position, m_.layout_of(t)});
+    out.push_back({t, position, position, m_.mapping_of(t)});
   };
   const auto use = [&](const Tensor* t, int position) {
     const auto found = held.find(t);
@@ -77,20 +74,20 @@ void Memory::find_lifetimes(int graph) {
     for (const Tensor* t : g.inputs())
       if (!t->by_ref) begin(t, 0);
   for (int i = 0; i <= end; ++i) {
-    const Op& op = *view.order[static_cast<size_t>(i)];
+    const Op& op = *instance.order[static_cast<size_t>(i)];
     for (const Tensor* t : op.inputs)
       if (t) use(t, i);
     for (size_t o = 0; o < op.outputs.size(); ++o) {
       const Tensor* t = op.outputs[o];
-      const bool shares = o == 0 && op.called.empty() && m_.plan(op).outputs_share && !op.inputs.empty() &&
+      const bool shares = o == 0 && op.called.empty() && m_.candidate(op).outputs_share && !op.inputs.empty() &&
                           op.inputs[0] &&
-                          (op.row->alias == 0 || m_.relayout_to(op.inputs[0], m_.plan(op).in[0]).cycles == 0);
+                          (op.row->alias == 0 || m_.rearrangement_to(op.inputs[0], m_.candidate(op).in[0]).cycles == 0);
       if (!shares) {
         begin(t, i);
         continue;
       }
-      // Variables, constants and arguments by reference have no lifetime here: what shares their memory has none
-      // either.
+      // Variables, constants and by-reference arguments have no lifetime here, and neither has what shares their
+      // memory.
       const auto root = held.find(op.inputs[0]);
       if (root != held.end()) held[t] = root->second, use(t, i);
     }
@@ -100,46 +97,47 @@ void Memory::find_lifetimes(int graph) {
 
 int64_t Memory::temp_bytes(const Op& op) const {
   if (!op.called.empty()) return 0;
-  const OpPlan& plan = m_.plan(op);
-  int64_t bytes = plan.temp_bytes;
+  const OpCandidate& candidate = m_.candidate(op);
+  int64_t bytes = candidate.temp_bytes;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (!op.inputs[i]) continue;
-    const Relayout& r = m_.relayout_to(op.inputs[i], plan.in[i]);
-    // The operand in its new layout, and the pieces as they arrive.
+    const Rearrangement& r = m_.rearrangement_to(op.inputs[i], candidate.in[i]);
+    // The rearranged operand, and the received slices.
     if (r.cycles > 0)
-      bytes += elements_at_most(m_.layout(plan.in[i]), op.inputs[i]->spec.shape) * element_bytes(op.inputs[i]->spec) +
+      bytes += max_elements_per_tile(m_.mapping(candidate.in[i]), op.inputs[i]->spec.shape) *
+                   element_bytes(op.inputs[i]->spec) +
                (r.copy_cycles > 0 ? r.temp_bytes : 0);
   }
   return bytes;
 }
 
 void Memory::run(int graph) {
-  const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
+  const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
   GraphMemory& out = graphs_[static_cast<size_t>(graph)];
   const auto tiles = static_cast<size_t>(m_.machine().tiles);
   out.peak.assign(tiles, 0);
   out.temp.assign(tiles, 0);
   out.point.assign(tiles, 0);
   std::vector<int64_t> live(tiles, 0);
-  std::vector<std::vector<const Lifetime*>> begins(view.order.size()), ends(view.order.size());
+  std::vector<std::vector<const Lifetime*>> begins(instance.order.size()), ends(instance.order.size());
   for (const Lifetime& l : lifetimes_[static_cast<size_t>(graph)]) {
-    if (view.order.empty()) break;
+    if (instance.order.empty()) break;
     begins[static_cast<size_t>(l.first)].push_back(&l);
     ends[static_cast<size_t>(l.last)].push_back(&l);
   }
   const auto change = [&](const Lifetime& l, int64_t sign) {
-    const TileBytes& bytes = m_.bytes_by_tile(l.layout, l.tensor->spec);
+    const TileBytes& bytes = m_.bytes_by_tile(l.mapping, l.tensor->spec);
     for (size_t t = bytes.begin; t < bytes.end; ++t) live[t] += sign * bytes.on[t];
   };
-  for (size_t i = 0; i < view.order.size(); ++i) {
-    const Op& op = *view.order[i];
+  for (size_t i = 0; i < instance.order.size(); ++i) {
+    const Op& op = *instance.order[i];
     out.offset.push_back(out.points);
     for (const Lifetime* l : begins[i]) change(*l, 1);
     if (op.called.empty()) {
-      // Only where something begins or is temporary can a tile get fuller.
+      // A tile's memory grows only where a lifetime begins or a temporary exists.
       const int64_t temp = temp_bytes(op);
       for (const Lifetime* l : begins[i]) {
-        const TileBytes& bytes = m_.bytes_by_tile(l->layout, l->tensor->spec);
+        const TileBytes& bytes = m_.bytes_by_tile(l->mapping, l->tensor->spec);
         for (size_t t = bytes.begin; t < bytes.end; ++t)
           if (live[t] > out.peak[t]) out.peak[t] = live[t], out.temp[t] = 0, out.point[t] = out.points;
       }
@@ -151,17 +149,17 @@ void Memory::run(int graph) {
           if (++t == tiles) t = 0;
         }
       }
-      out.points = std::min(most_points, out.points + 1);
+      out.points = std::min(max_count, out.points + 1);
     } else {
       for (const Graph* called : op.called) {
         const GraphMemory& below = graphs_[static_cast<size_t>(m_.graph_index(called))];
         for (size_t t = 0; t < tiles; ++t)
           if (live[t] + below.peak[t] > out.peak[t])
             out.peak[t] = live[t] + below.peak[t], out.temp[t] = below.temp[t],
-            out.point[t] = std::min(most_points, out.points + 1 + below.point[t]);
-        out.points = std::min(most_points, out.points + below.points);
+            out.point[t] = std::min(max_count, out.points + 1 + below.point[t]);
+        out.points = std::min(max_count, out.points + below.points);
       }
-      out.points = std::min(most_points, out.points + 1);
+      out.points = std::min(max_count, out.points + 1);
     }
     for (const Lifetime* l : ends[i]) change(*l, -1);
   }
@@ -174,35 +172,35 @@ void Memory::add_up() {
     tiles_[tile].bytes[static_cast<size_t>(c)] += bytes;
   };
   Ranges exchange(tiles_.size()), state(tiles_.size());
-  std::map<std::string_view, Ranges> vertices;  // by name: on which tiles
+  std::map<std::string_view, Ranges> vertices;  // by vertex name
   int64_t phases = 0, steps = 0;
-  for (const GraphView& view : m_.graphs()) {
-    for (const auto& owned : view.graph->tensors()) {
+  for (const GraphInstance& instance : m_.graphs()) {
+    for (const auto& owned : instance.graph->tensors()) {
       const Tensor* t = owned.get();
       if (t->kind != TensorKind::variable && t->kind != TensorKind::constant) continue;
-      const TileBytes& bytes = m_.bytes_by_tile(m_.layout_of(t), t->spec);
+      const TileBytes& bytes = m_.bytes_by_tile(m_.mapping_of(t), t->spec);
       const auto category = t->kind == TensorKind::variable ? MemoryCategory::weights : MemoryCategory::constants;
       for (size_t i = bytes.begin; i < bytes.end; ++i) put(category, i, bytes.on[i]);
     }
-    for (const Op* op : view.order) {
+    for (const Op* op : instance.order) {
       if (!op->called.empty()) {
-        // A copy of each argument that is not aliased, and the call itself.
+        // One copy per argument that is not aliased, and the call.
         steps += 1 + static_cast<int64_t>(op->inputs.size() + op->outputs.size());
         continue;
       }
-      const OpPlan& plan = m_.plan(*op);
+      const OpCandidate& candidate = m_.candidate(*op);
       const TileRange place = m_.place(*op);
-      exchange.add(place, plan.code_bytes - plan.phases * phase_code_bytes);
-      phases += plan.phases;
-      steps += plan.control_steps;
-      for (const PlanStep& s : plan.steps)
-        if (s.kind == StepKind::compute) vertices.try_emplace(s.what, tiles_.size()).first->second.add(place, 1);
-      state.add(place, plan.state_bytes);
+      exchange.add(place, candidate.code_bytes - candidate.phases * phase_code_bytes);
+      phases += candidate.phases;
+      steps += candidate.control_steps;
+      for (const CandidateStep& s : candidate.steps)
+        if (s.kind == BspPhaseKind::compute) vertices.try_emplace(s.what, tiles_.size()).first->second.add(place, 1);
+      state.add(place, candidate.state_bytes);
       for (size_t i = 0; i < op->inputs.size(); ++i) {
         if (!op->inputs[i]) continue;
-        const Relayout& r = m_.relayout_to(op->inputs[i], plan.in[i]);
+        const Rearrangement& r = m_.rearrangement_to(op->inputs[i], candidate.in[i]);
         if (r.cycles == 0) continue;
-        const Layout& to = m_.layout(plan.in[i]);
+        const TileMapping& to = m_.mapping(candidate.in[i]);
         exchange.add({to.first % machine.tiles, std::min(machine.tiles, to.tiles())},
                      exchange_code_bytes(r.traffic) - phase_code_bytes);
         ++phases;
@@ -220,7 +218,7 @@ void Memory::add_up() {
   for (size_t i = 0; i < tiles_.size(); ++i) {
     put(MemoryCategory::vertex_state, i, states[i]);
     put(MemoryCategory::exchange_code, i, exchange_code[i] + phases * phase_code_bytes);
-    put(MemoryCategory::control_code, i, steps * control_bytes_a_step);
+    put(MemoryCategory::control_code, i, steps * control_bytes_per_step);
     put(MemoryCategory::runtime, i, machine.runtime_bytes);
     put(MemoryCategory::temporaries, i, main.temp[i]);
     put(MemoryCategory::activations, i, main.peak[i] - main.temp[i]);
@@ -238,13 +236,13 @@ void Memory::add_up() {
 const Op* Memory::op_at(int64_t point) const {
   int graph = 0;
   while (true) {
-    const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
+    const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
     const GraphMemory& memory = graphs_[static_cast<size_t>(graph)];
-    if (view.order.empty()) return nullptr;
-    const auto behind = std::upper_bound(memory.offset.begin(), memory.offset.end(), point);
-    if (behind == memory.offset.begin()) return nullptr;
-    const auto i = static_cast<size_t>(behind - memory.offset.begin()) - 1;
-    const Op* op = view.order[i];
+    if (instance.order.empty()) return nullptr;
+    const auto next_offset = std::upper_bound(memory.offset.begin(), memory.offset.end(), point);
+    if (next_offset == memory.offset.begin()) return nullptr;
+    const auto i = static_cast<size_t>(next_offset - memory.offset.begin()) - 1;
+    const Op* op = instance.order[i];
     int64_t left = point - memory.offset[i] - 1;
     if (op->called.empty() || left < 0) return op;
     const Graph* next = nullptr;
@@ -264,26 +262,26 @@ const Op* Memory::op_at(int64_t point) const {
 
 std::vector<std::pair<const Tensor*, int64_t>> Memory::on_tile(int64_t tile, int64_t point) const {
   std::vector<std::pair<const Tensor*, int64_t>> found;
-  const auto add = [&](const Tensor* t, int32_t layout) {
-    const int64_t bytes = m_.bytes_by_tile(layout, t->spec).on[static_cast<size_t>(tile)];
+  const auto add = [&](const Tensor* t, int32_t mapping) {
+    const int64_t bytes = m_.bytes_by_tile(mapping, t->spec).on[static_cast<size_t>(tile)];
     if (bytes > 0) found.emplace_back(t, bytes);
   };
-  for (const GraphView& view : m_.graphs())
-    for (const auto& t : view.graph->tensors())
-      if (t->kind == TensorKind::variable || t->kind == TensorKind::constant) add(t.get(), m_.layout_of(t.get()));
+  for (const GraphInstance& instance : m_.graphs())
+    for (const auto& t : instance.graph->tensors())
+      if (t->kind == TensorKind::variable || t->kind == TensorKind::constant) add(t.get(), m_.mapping_of(t.get()));
   int graph = 0;
   while (graph >= 0) {
-    const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
+    const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
     const GraphMemory& memory = graphs_[static_cast<size_t>(graph)];
-    const auto behind = std::upper_bound(memory.offset.begin(), memory.offset.end(), point);
-    if (view.order.empty() || behind == memory.offset.begin()) break;
-    const auto i = static_cast<size_t>(behind - memory.offset.begin()) - 1;
+    const auto next_offset = std::upper_bound(memory.offset.begin(), memory.offset.end(), point);
+    if (instance.order.empty() || next_offset == memory.offset.begin()) break;
+    const auto i = static_cast<size_t>(next_offset - memory.offset.begin()) - 1;
     for (const Lifetime& l : lifetimes_[static_cast<size_t>(graph)])
-      if (l.first <= static_cast<int>(i) && static_cast<int>(i) <= l.last) add(l.tensor, l.layout);
+      if (l.first <= static_cast<int>(i) && static_cast<int>(i) <= l.last) add(l.tensor, l.mapping);
     int64_t left = point - memory.offset[i] - 1;
     graph = -1;
     if (left < 0) break;
-    for (const Graph* called : view.order[i]->called) {
+    for (const Graph* called : instance.order[i]->called) {
       const int64_t points = graphs_[static_cast<size_t>(m_.graph_index(called))].points;
       if (left < points) {
         graph = m_.graph_index(called);

@@ -1,4 +1,4 @@
-// Options of the tile model as text.
+// Parsers of the tile model's options.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace pxl::tiles {
 
 namespace {
 
-/// A name of an op, or the number of one; refuses what no op is called.
+/// Returns an op's name or id; throws a usage Error for unknown names.
 const std::string& known_op(const std::string& word) {
   if (!word.empty() && word.find_first_not_of("0123456789") == word.npos) return word;
   std::vector<std::string> names;
@@ -42,7 +42,7 @@ void parse_memory_proportions(std::string_view given, EstimateOptions& options) 
     const std::string word = rest.substr(0, comma);
     const size_t equals = word.find('=');
     if (equals == word.npos)
-      options.plan.available_memory_permille = proportion(word);
+      options.candidates.available_memory_permille = proportion(word);
     else
       options.op_memory.emplace_back(known_op(word.substr(0, equals)), proportion(word.substr(equals + 1)));
     if (comma == rest.npos) return;
@@ -52,9 +52,9 @@ void parse_memory_proportions(std::string_view given, EstimateOptions& options) 
 
 void parse_partials(std::string_view given, EstimateOptions& options) {
   if (given == "float16" || given == "half")
-    options.plan.half_partial_bytes = 2;
+    options.candidates.half_partial_bytes = 2;
   else if (given == "float32" || given == "float")
-    options.plan.half_partial_bytes = 4;
+    options.candidates.half_partial_bytes = 4;
   else
     throw Error(fmt::format("partials: `{}` is neither float16 nor float32", given), {}, Fault::usage);
 }

@@ -1,4 +1,3 @@
-// See published.hpp.
 #include "runtime/tiles/published.hpp"
 
 #include <fmt/format.h>
@@ -49,7 +48,7 @@ double teraflops(std::string_view name, int64_t operand_bytes, int64_t partial_b
   return 2 * per_second(name, machine(name).macs(operand_bytes, partial_bytes)) / 1e12;
 }
 
-// 16 heads of [729, 72] x [72, 729]; a tile has 365 rows and 16 columns of one head.
+// 16 heads of [729, 72] x [72, 729]; a tile holds 365 rows and 16 columns of one head.
 ProductShape qk(int64_t operand_bytes) {
   ProductShape s;
   s.rows = 365;
@@ -67,7 +66,7 @@ double bias(int64_t elements) {
 }
 double phase(int64_t scheduled) { return as_double(scheduled + phase_overhead(machine("c600"))); }
 
-constexpr Published table[] = {
+constexpr ReferenceMeasurement table[] = {
     {"qk_f16", "QK^T of 16 heads, 729 x 72 x 729, float16: product on a tile", "c600", "cycles", 8488, 8488, 3, stack,
      [] { return as_double(amp_cycles(machine("c600"), qk(2))); }},
     {"qk_f8", "the same in float8", "c600", "cycles", 5502, 5502, 4, stack,
@@ -89,7 +88,7 @@ constexpr Published table[] = {
     {"copy_8k", "aligned copy of 8 KiB on a tile", "c600", "cycles", 1308, 1308, 0, stack,
      [] { return as_double(memcpy_cycles(machine("c600"), 8192)); }},
     {"gather_2", "gather of 11.8 kB of halves with long strides on a tile", "c600", "cycles", 126283, 126283, 0, stack,
-     [] { return as_double(rearrange_cycles(machine("c600"), 11800, 2)); }},
+     [] { return as_double(reorder_cycles(machine("c600"), 11800, 2)); }},
     {"amp_state", "vertex state of a tile, a dense layer (model: one tile of QK^T)", "mk2", "bytes", 124, 124, 0,
      addons, [] { return as_double(amp_state_bytes(machine("mk2"), qk(2))); }},
     {"clock_tut6", "time of 6,681,766 cycles", "mk2", "us", 5023.9, 5023.9, 0, tut6,
@@ -147,11 +146,11 @@ constexpr Published table[] = {
     {"dense_total", "the same: everything", "mk2", "bytes", 23365, 23365, 0, addons,
      [] { return mean_bytes(published_dense_layer()); }},
     {"calls_total", "two calls of sigmoid(x w + b), 64 x 64, eight tiles: fullest tile", "mk2", "bytes", 25647, 25647,
-     0, outlining, [] { return most_bytes(published_two_calls()); }},
+     0, outlining, [] { return max_tile_bytes(published_two_calls()); }},
     {"shared_total", "two products with one weight, 1024 x 1024, eight tiles: fullest tile", "mk2", "bytes", 1651014,
-     1651014, 0, outlining, [] { return most_bytes(published_shared_weight()); }},
+     1651014, 0, outlining, [] { return max_tile_bytes(published_shared_weight()); }},
     {"twenty_total", "twenty dense layers of 1,400 x 1,400: fullest tile", "mk2", "bytes", 162410, 162410, 0, outlining,
-     [] { return most_bytes(published_twenty_layers()); }},
+     [] { return max_tile_bytes(published_twenty_layers()); }},
     {"vit_code", "ViT of 27 layers, outlined: exchange code, mean", "c600", "bytes", 15603, 15603, 0, stack,
      [] { return mean_bytes(published_vit(), MemoryCategory::exchange_code); }},
     {"vit_code_most", "the same: exchange code, largest", "c600", "bytes", 37092, 37092, 0, stack,
@@ -164,11 +163,11 @@ constexpr Published table[] = {
     {"vit_total", "the same: everything, mean", "c600", "bytes", 550544, 550544, 0, stack,
      [] { return mean_bytes(published_vit()); }},
     {"vit_most", "the same: fullest tile", "c600", "bytes", 596494, 596494, 0, stack,
-     [] { return most_bytes(published_vit()); }},
+     [] { return max_tile_bytes(published_vit()); }},
     {"gpt_1024", "training of nanoGPT, 1,024 tokens, does not fit: fullest tile", "mk2", "bytes", 876060, 876060, 0,
-     flash, [] { return most_bytes(published_nanogpt(1024)); }},
+     flash, [] { return max_tile_bytes(published_nanogpt(1024)); }},
     {"gpt_256", "the same with 256 tokens fits: fullest tile", "mk2", "bytes", 0, 638976, 0, flash,
-     [] { return most_bytes(published_nanogpt(256)); }},
+     [] { return max_tile_bytes(published_nanogpt(256)); }},
     {"copy_share", "BERT layer without rotated operands: share of exchange", "mk2", "%", 50, 74, 0, "T10",
      [] {
        const PhaseCycles& c = published_bert_layer(false).cycles;
@@ -189,12 +188,12 @@ std::string number(double v) {
 
 }  // namespace
 
-double Published::error_percent(double predicted) const {
+double ReferenceMeasurement::error_percent(double predicted) const {
   if (predicted < figure) return 100 * (predicted - figure) / figure;
-  return predicted > most ? 100 * (predicted - most) / most : 0;
+  return predicted > max_figure ? 100 * (predicted - max_figure) / max_figure : 0;
 }
 
-std::span<const Published> published_table() { return table; }
+std::span<const ReferenceMeasurement> reference_measurements() { return table; }
 std::span<const AmpPoint> amp_points() { return points; }
 
 double AmpPoint::measured_cycles() const {
@@ -234,11 +233,11 @@ std::string validation_text(bool every_point) {
       std::size(points), amp.mean, tessellate);
   text += fmt::format("| the same: largest, at N = {} | bow | | | {:.2f} % | calibrated to 4 % | {} |\n", amp.rows,
                       amp.largest, tessellate);
-  for (const Published& p : table) {
+  for (const ReferenceMeasurement& p : table) {
     const double predicted = p.predict(), error = p.error_percent(predicted);
-    const std::string figure = p.figure == p.most ? number(p.figure)
-                               : p.figure == 0    ? "at most " + number(p.most)
-                                                  : number(p.figure) + " to " + number(p.most);
+    const std::string figure = p.figure == p.max_figure ? number(p.figure)
+                               : p.figure == 0          ? "at most " + number(p.max_figure)
+                                                        : number(p.figure) + " to " + number(p.max_figure);
     text += fmt::format("| {} | {} | {} {} | {} | {:+.1f} % | {} | {} |\n", p.what, p.machine, figure, p.unit,
                         number(predicted), std::abs(error) < 0.05 ? 0.0 : error,
                         p.calibrated() ? fmt::format("calibrated to {} %", number(p.tolerance)) : "held out", p.source);

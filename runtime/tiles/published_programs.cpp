@@ -1,4 +1,3 @@
-// See published_programs.hpp.
 #include "runtime/tiles/published_programs.hpp"
 
 #include <algorithm>
@@ -27,7 +26,7 @@ Tensor* transpose(Tensor* t, Ints order) { return op("transpose", {t}, {{"permut
 
 TensorSpec spec(Shape shape, DType dtype) { return {std::move(shape), dtype, {}}; }
 
-// Nothing runs, so the values are never looked at and their memory is never touched.
+// Nothing runs: the values are never read, so their pages are never touched.
 Tensor* variable(Ir& ir, Shape shape, DType dtype) {
   return ir.main().add_variable(Array(dtype, std::move(shape)), "w");
 }
@@ -35,12 +34,12 @@ Tensor* variable(Ir& ir, Shape shape, DType dtype) {
 Report report(const Ir& ir, std::string_view machine, bool rotate = true, bool half_partials = false) {
   EstimateOptions options;
   options.machine = parse_machine(machine);
-  options.plan.rotate = rotate;
-  if (half_partials) options.plan.half_partial_bytes = 2;
+  options.candidates.rotate = rotate;
+  if (half_partials) options.candidates.half_partial_bytes = 2;
   return estimate(ir.main(), options);
 }
 
-/// Sizes of a transformer's layer.
+/// Sizes of a transformer layer.
 struct LayerSizes {
   int64_t batch, tokens, width, heads, inner;
 };
@@ -49,7 +48,7 @@ std::vector<Shape> layer_weights(const LayerSizes& s) {
           {s.width}, {s.width}, {s.width, s.inner},     {s.inner, s.width}};
 }
 
-/// x [batch * tokens, width] through attention and the two dense layers; weights as layer_weights has them.
+/// x [batch * tokens, width] through attention and the two dense layers; weights as in layer_weights.
 Tensor* transformer_layer(const LayerSizes& s, Tensor* x, std::vector<Tensor*> w) {
   for (Tensor*& t : w)
     if (t->spec.dtype != x->spec.dtype) t = op("cast", {t}, {{"data_type", x->spec.dtype}});
@@ -132,7 +131,7 @@ Report nanogpt(int64_t tokens) {
   const Op* backward = ir.main().add_call(*gradient->graph, operands);
   for (const auto& [weight, grad] : gradient->fwd_parent_ins_to_grad_parent_outs(*forward, *backward))
     if (weight != given[0]) op("scaled_add_", {weight, grad}, {{"a", 1.0}, {"b", -0.1}});
-  // The published program had no calls, whose copies of what the gradient needs would count besides.
+  // The published program had no calls, which would add copies of the saved activations.
   return report(*inline_calls(ir, [](const Graph&) { return true; }).ir, "mk2");
 }
 
@@ -182,10 +181,10 @@ const Report& published_shared_weight() {
     const Shape square = {1024, 1024};
     Tensor* w = variable(ir, square, DType::float16);
     op("matmul", {op("matmul", {variable(ir, square, DType::float16), w}), w});
-    // The sizes need more than a tile has, which the profiler does not mind; plans keep to 60 % of a real tile's.
+    // The sizes exceed a real tile's memory, which the profiler accepts; candidates are limited to 60 % of a real tile.
     EstimateOptions options;
     options.machine = parse_machine("mk2,tiles=8,memory=4Mi");
-    options.plan.available_memory_permille = 91;
+    options.candidates.available_memory_permille = 91;
     return estimate(ir.main(), options);
   }();
   return r;
@@ -228,7 +227,9 @@ double mean_bytes(const Report& r) {
   return sum / static_cast<double>(r.tiles.size());
 }
 
-double most_bytes(const Report& r) { return static_cast<double>(r.tiles[static_cast<size_t>(r.fullest_tile)].total); }
+double max_tile_bytes(const Report& r) {
+  return static_cast<double>(r.tiles[static_cast<size_t>(r.fullest_tile)].total);
+}
 
 double largest_exchange_code(const Report& r) {
   int64_t most = 0;

@@ -1,5 +1,5 @@
-// Programs of which figures were published, rebuilt as graphs: what the model says of each. Where a source leaves a
-// size open, the comment says which was taken. Reports are made once.
+// Programs with published figures, rebuilt as graphs, and their reports. If the source leaves a size open, the comment
+// states the assumption. Reports are computed once. Not thread-safe beyond C++'s initialisation of statics.
 #pragma once
 
 #include <string_view>
@@ -27,12 +27,12 @@ const Report& published_nanogpt(int64_t tokens);
 /// One product in float16 on a C600.
 const Report& published_product(std::string_view which);
 
-/// Bytes of a category, mean over the tiles.
+/// Mean over the tiles of a category's bytes.
 double mean_bytes(const Report& r, MemoryCategory category);
-/// All bytes, mean over the tiles; and of the fullest tile.
+/// Mean over the tiles of all bytes, and the bytes of the fullest tile.
 double mean_bytes(const Report& r);
-double most_bytes(const Report& r);
-/// Code of the largest exchange phase that is no change of layout, on the busiest tile.
+double max_tile_bytes(const Report& r);
+/// Code of the largest exchange phase that is not a rearrangement, on the most loaded tile.
 double largest_exchange_code(const Report& r);
 
 }  // namespace pxl::tiles

@@ -1,11 +1,11 @@
-// Names of the report's categories and sums over them.
+// Names of the report's categories, and sums over them.
 #include "runtime/tiles/report.hpp"
 
 namespace pxl::tiles {
 
 namespace {
-constexpr std::array<std::string_view, static_cast<size_t>(StepKind::count)> kinds = {"compute", "exchange", "sync",
-                                                                                      "host", "call"};
+constexpr std::array<std::string_view, static_cast<size_t>(BspPhaseKind::count)> kinds = {"compute", "exchange", "sync",
+                                                                                          "host", "call"};
 struct CategoryRow {
   std::string_view name;
   bool always;
@@ -25,7 +25,7 @@ constexpr std::array<CategoryRow, static_cast<size_t>(MemoryCategory::count)> ca
 }};
 }  // namespace
 
-std::string_view name(StepKind kind) { return kinds[static_cast<size_t>(kind)]; }
+std::string_view name(BspPhaseKind kind) { return kinds[static_cast<size_t>(kind)]; }
 std::string_view name(MemoryCategory category) { return categories[static_cast<size_t>(category)].name; }
 bool always_live(MemoryCategory category) { return categories[static_cast<size_t>(category)].always; }
 

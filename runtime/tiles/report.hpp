@@ -1,6 +1,6 @@
-// What the tile model found out about a program, as one tree of plain values: all that a page, a file or a summary
-// shows. Bytes are of one tile unless said otherwise, cycles are the tile clock's. Ops, steps, graphs, tensors and
-// plans refer to each other by index in the report's own vectors; -1 is none.
+// Report of the tile model: one tree of plain values, with everything that the page, the files and the summary show.
+// Bytes are per tile and cycles are of the tile clock unless stated otherwise. Ops, steps, graphs, tensors and
+// candidates refer to each other by index in the report's vectors; -1 means none.
 #pragma once
 
 #include <array>
@@ -15,98 +15,98 @@ namespace pxl::tiles {
 
 // ---- time
 
-/// What all tiles do between two synchronisations, or a synchronisation.
-enum class StepKind : uint8_t { compute, exchange, sync, host, call, count };
-std::string_view name(StepKind kind);  ///< "compute"
+/// Phases of bulk-synchronous parallel execution (BSP), and a call's copies.
+enum class BspPhaseKind : uint8_t { compute, exchange, sync, host, call, count };
+std::string_view name(BspPhaseKind kind);  ///< "compute"
 
-/// A step of the lowered program, once however often it runs.
+/// A step of the lowered program; one entry, regardless of the number of runs.
 struct ReportStep {
-  StepKind kind = StepKind::compute;
+  BspPhaseKind kind = BspPhaseKind::compute;
   std::string what;         ///< vertex or purpose: "ConvPartial1x1Out", "operands to where they are used"
   int op = -1;              ///< index in Report::ops
-  int64_t cycles = 0;       ///< of one run: of the slowest tile
-  int64_t mean_cycles = 0;  ///< over all tiles; the rest is waiting
-  int64_t tiles = 0;        ///< that take part
-  int64_t bytes_in = 0;     ///< exchanges: received by the busiest tile
-  int64_t bytes_out = 0;    ///< sent by it
-  int64_t bytes = 0;        ///< exchanges and host steps: moved on the whole chip
-  int64_t fragments = 0;    ///< contiguous pieces of the busiest tile
-  int64_t code_bytes = 0;   ///< exchange code of the busiest tile
+  int64_t cycles = 0;       ///< of one run, on the slowest tile
+  int64_t mean_cycles = 0;  ///< mean over all tiles; the rest is idle time
+  int64_t tiles = 0;        ///< tiles that take part
+  int64_t bytes_in = 0;     ///< exchanges: received by the most loaded tile
+  int64_t bytes_out = 0;    ///< sent by the most loaded tile
+  int64_t bytes = 0;        ///< exchanges and host steps: whole chip
+  int64_t fragments = 0;    ///< contiguous slices of the most loaded tile
+  int64_t code_bytes = 0;   ///< exchange code of the most loaded tile
   int64_t times = 0;        ///< runs of the step in one run of the program
 };
 
-/// A stretch of the program's run, in order: the bulk-synchronous timeline. Loop bodies stand once, with `repeats`.
+/// A span of the BSP timeline of one run, in order. Loop bodies appear once, with `repeats`.
 struct ReportSpan {
   int step = -1;
-  int64_t start = 0;   ///< cycles from the beginning of the run
-  int64_t cycles = 0;  ///< with repeats
+  int64_t start = 0;   ///< cycles since the start of the run
+  int64_t cycles = 0;  ///< all repeats together
   int64_t repeats = 1;
 };
 
 struct PhaseCycles {
   int64_t compute = 0, exchange = 0, sync = 0, host = 0;
   int64_t total() const { return compute + exchange + sync + host; }
-  /// Total without what the host link takes.
+  /// Cycles without the host link.
   int64_t device() const { return compute + exchange + sync; }
 };
 
-// ---- ops and plans
+// ---- ops and candidates
 
 /// A way to run an op: one point of its Pareto set.
-struct ReportPlan {
+struct ReportCandidate {
   std::string text;            ///< "amp, 23 x 64 blocks of [33, 64] x [64, 16], float32 partials"
-  std::string family;          ///< "gather all", "compute shift", "by rows"
-  int64_t cycles = 0;          ///< without changes of layout before it
-  int64_t temp_bytes = 0;      ///< besides operands and results, while it runs
-  int64_t resident_bytes = 0;  ///< operands and results in the plan's layouts
+  std::string variant;         ///< "gather all", "compute shift", "by rows"
+  int64_t cycles = 0;          ///< without preceding rearrangements
+  int64_t temp_bytes = 0;      ///< while it runs, besides operands and results
+  int64_t resident_bytes = 0;  ///< operands and results in the candidate's mappings
   int64_t code_bytes = 0;      ///< exchange code and vertex state
-  int64_t tiles = 0;           ///< that compute
+  int64_t tiles = 0;           ///< tiles that compute
   bool chosen = false;
 };
 
 struct ReportOp {
-  int id = 0;          ///< op id, as schedules print it; 0 for what the model adds
-  std::string name;    ///< as schedules print it: "MatMul"
-  std::string scope;   ///< name scopes and names of the result: "encoder/0/fc1/matmul_out"
-  std::string family;  ///< of the tile model: "product"
-  std::string where;   ///< place in the program, "net.pxl:12:7"; may be empty
+  int id = 0;            ///< as in schedules; 0 for ops that the model adds
+  std::string name;      ///< as in schedules: "MatMul"
+  std::string scope;     ///< name scopes and name of the result: "encoder/0/fc1/matmul_out"
+  std::string strategy;  ///< tile strategy: "product"
+  std::string where;     ///< source location, "net.pxl:12:7"; may be empty
   int graph = 0;
   std::vector<std::string> operands, results;  ///< specs: "float16[8, 784]"
-  PhaseCycles cycles;                          ///< of one run of the op, changes of layout included
-  int64_t relayout_cycles = 0;                 ///< of those, for changes of layout before it
+  PhaseCycles cycles;                          ///< of one run of the op, rearrangements included
+  int64_t rearrangement_cycles = 0;            ///< of cycles, for preceding rearrangements
   int64_t times = 0;                           ///< runs in one run of the program
   int64_t total_cycles = 0;                    ///< cycles times runs
   int64_t flops = 0;                           ///< of one run
-  int64_t useful_permille = 0;  ///< flops against what all tiles could do at the op's peak rate in its cycles
-  int64_t tiles = 0;            ///< that compute
+  int64_t useful_permille = 0;                 ///< flops divided by the op's peak in its cycles on all tiles
+  int64_t tiles = 0;                           ///< tiles that compute
   int64_t temp_bytes = 0, state_bytes = 0, exchange_code_bytes = 0, control_bytes = 0;
-  /// That stands once for the op, besides the code of its kinds of vertices.
+  /// Code that is specific to the op; vertex code is shared by all vertices of a kind.
   int64_t code_bytes() const { return exchange_code_bytes + control_bytes; }
-  int64_t exchanged_bytes = 0;  ///< by one run on the whole chip
-  std::string plan;
-  std::vector<ReportPlan> alternatives;
+  int64_t exchanged_bytes = 0;  ///< by one run, whole chip
+  std::string candidate;
+  std::vector<ReportCandidate> alternatives;
   int first_step = -1, step_count = 0;  ///< in Report::steps
 };
 
-/// A graph as the lowered program holds it: its code stands once.
+/// A graph of the lowered program; its code exists once.
 struct ReportGraph {
   std::string name;              ///< "main", "Linear_subgraph(0)"
   int64_t calls = 0;             ///< call sites, also inside other graphs
   int64_t runs = 0;              ///< in one run of the program
   int64_t cycles = 0;            ///< of one run
   int64_t code_bytes = 0;        ///< exchange code, control code and vertex state of its ops, busiest tile, summed
-  int64_t saved_bytes = 0;       ///< of that, which more call sites would need if they were not calls
+  int64_t saved_bytes = 0;       ///< code that inlining the other call sites would add
   int64_t copied_bytes = 0;      ///< arguments and results copied in one run of the program, whole chip
-  int64_t copy_cycles = 0;       ///< the time of it
-  std::vector<int64_t> entries;  ///< points of Report::liveness at which its runs begin, loop bodies once
+  int64_t copy_cycles = 0;       ///< cycles of these copies
+  std::vector<int64_t> entries;  ///< points of Report::liveness at which its runs begin; loop bodies once
 };
 
-/// The program's structure; outlined bodies stand once, in `graphs`' own nodes.
+/// Structure of the program. Outlined bodies appear once, as nodes of their own.
 struct ProgramNode {
   enum class Kind : uint8_t { sequence, op, call, loop, branch } kind = Kind::sequence;
   std::string label;
   int op = -1;          ///< index in Report::ops
-  int graph = -1;       ///< sequence: whose body; call, loop, branch: the called one
+  int graph = -1;       ///< sequence: its graph; call, loop, branch: the called graph
   int64_t repeats = 1;  ///< loops
   std::vector<ProgramNode> children;
 };
@@ -117,12 +117,12 @@ enum class MemoryCategory : uint8_t {
   weights,  ///< variables: weights, optimiser state
   constants,
   activations,  ///< results of ops
-  temporaries,  ///< gathered operands, partial sums, rearranged pieces
+  temporaries,  ///< gathered operands, partial sums, rearranged slices
   vertex_code,
   exchange_code,
   control_code,
   vertex_state,
-  runtime,  ///< stacks and the runtime's own state
+  runtime,  ///< stacks and runtime state
   gaps,     ///< alignment and element constraints
   count
 };
@@ -131,34 +131,34 @@ bool always_live(MemoryCategory category);
 using CategoryBytes = std::array<int64_t, static_cast<size_t>(MemoryCategory::count)>;
 
 struct TileMemory {
-  CategoryBytes bytes{};  ///< at the step at which the tile is fullest
+  CategoryBytes bytes{};  ///< at the tile's peak
   int64_t total = 0;
-  int peak = -1;         ///< that step's index in Report::liveness
-  int64_t code() const;  ///< of all kinds
+  int peak = -1;         ///< index of the peak in Report::liveness
+  int64_t code() const;  ///< all kinds of code
 };
 
-/// A tensor, or temporary memory, of the schedule.
+/// A tensor or temporary buffer of the schedule.
 struct ReportTensor {
   std::string name;  ///< "fc1/weight"
   std::string spec;
-  std::string layout;
+  std::string mapping;
   MemoryCategory category = MemoryCategory::activations;
   int graph = 0;
-  int64_t bytes = 0;       ///< on the whole chip
-  int64_t tile_bytes = 0;  ///< on the tile that has most of it
+  int64_t bytes = 0;       ///< whole chip
+  int64_t tile_bytes = 0;  ///< on the tile with the largest share
   bool always_live = false;
-  int first = -1, last = -1;  ///< points of Report::liveness at which it is first and last live, if not always
+  int first = -1, last = -1;  ///< first and last point of Report::liveness at which it is live, unless always
 };
 
-/// A point of the schedule: an op of the expanded program runs. Loop bodies stand once. The program's timeline is the
-/// steps of the points' ops in order, each `repeats` times.
+/// A point of the schedule: an op of the expanded program runs. Loop bodies appear once. The timeline is the steps of
+/// the points' ops in order, each `repeats` times.
 struct LivenessPoint {
   int op = -1;             ///< in Report::ops
   int64_t repeats = 1;     ///< 0 in the shorter side of a branch
-  int64_t live_bytes = 0;  ///< not always live, on the whole chip
-  int64_t temp_bytes = 0;  ///< of those, temporaries
-  int64_t tile = 0;        ///< the fullest
-  int64_t fullest = 0;     ///< all that it holds
+  int64_t live_bytes = 0;  ///< not always live, whole chip
+  int64_t temp_bytes = 0;  ///< of live_bytes, temporaries
+  int64_t tile = 0;        ///< the fullest tile
+  int64_t fullest = 0;     ///< bytes on the fullest tile
 };
 
 struct TensorOnTile {
@@ -166,17 +166,17 @@ struct TensorOnTile {
   int64_t bytes = 0;
 };
 
-/// Why a program does not fit; one for each kind of shortage.
+/// Why a program does not fit; one entry per kind of shortage.
 struct Shortage {
   std::string what;  ///< "tile 17 needs 876060 bytes and has 638976"
   int64_t tile = -1;
   int64_t needed = 0, available = 0;
-  int point = -1;                     ///< in Report::liveness; -1 of code, which is always there
-  int op = -1;                        ///< the op that runs then; of code, the op that has most of it
-  std::vector<TensorOnTile> tensors;  ///< on that tile then, largest first
+  int point = -1;                     ///< in Report::liveness; -1 for code, which is always live
+  int op = -1;                        ///< the op that runs at the point; for code, the op with the most code
+  std::vector<TensorOnTile> tensors;  ///< on the tile at the point, largest first
 };
 
-// ---- all of it
+// ---- report
 
 struct ReportOptions {
   int64_t available_memory_permille = 600;  ///< of a tile, for an op's temporary memory
@@ -185,39 +185,39 @@ struct ReportOptions {
 };
 
 struct SearchReport {
-  int64_t keys = 0;            ///< distinct ops: those that share a plan
-  int64_t plans = 0;           ///< candidates looked at
-  int64_t refused = 0;         ///< of those, above the bound on an op's temporary memory
-  int64_t unrefused = 0;       ///< bytes that a tile must have for none to be
-  int64_t kept = 0;            ///< in the Pareto sets
-  int64_t rounds = 0;          ///< sweeps of the search
-  int64_t moves = 0;           ///< plans given up to fit
-  int64_t fastest_cycles = 0;  ///< of the schedule before it had to fit
+  int64_t keys = 0;                     ///< distinct ops; equal ops share a candidate
+  int64_t candidates = 0;               ///< enumerated
+  int64_t rejected = 0;                 ///< of candidates, above the bound on temporary memory
+  int64_t bytes_without_rejection = 0;  ///< tile memory in bytes at which none is rejected
+  int64_t kept = 0;                     ///< in the Pareto sets
+  int64_t rounds = 0;                   ///< iterations of the search
+  int64_t moves = 0;                    ///< choices changed to fit
+  int64_t fastest_cycles = 0;           ///< of the schedule before fitting
 };
 
 struct Report {
   std::string program;  ///< name
-  std::string source;   ///< script and options that made it; may be empty
+  std::string source;   ///< script and options; may be empty
   Machine machine;
   ReportOptions options;
 
   PhaseCycles cycles;          ///< of one run
-  int64_t waiting_cycles = 0;  ///< of compute: mean over tiles of waiting for the slowest
-  double microseconds = 0;     ///< of one run at the machine's clock, device only
+  int64_t waiting_cycles = 0;  ///< compute: mean over tiles of the time spent waiting for the slowest
+  double microseconds = 0;     ///< of one run, without the host link
   double runs_per_second = 0;
   int64_t flops = 0;  ///< of one run
   int64_t useful_permille = 0;
   int64_t exchanged_bytes = 0;  ///< of one run, whole chip
   int64_t host_bytes = 0;
   int64_t parameter_bytes = 0;  ///< variables, whole chip
-  int64_t tiles_used = 0;       ///< that ever compute
+  int64_t tiles_used = 0;       ///< that compute at least once
 
   std::vector<ReportStep> steps;
   std::vector<ReportSpan> timeline;
-  bool timeline_complete = true;  ///< false: the run has more spans than are kept
+  bool timeline_complete = true;  ///< false: truncated
   std::vector<ReportOp> ops;
   std::vector<ReportGraph> graphs;
-  std::vector<ProgramNode> bodies;  ///< by graph; bodies[0] is the main graph's
+  std::vector<ProgramNode> bodies;  ///< by graph; bodies[0] is the main graph
 
   std::vector<TileMemory> tiles;  ///< by tile
   CategoryBytes memory{};         ///< sum over tiles
@@ -232,7 +232,7 @@ struct Report {
   SearchReport search;
 };
 
-/// The text of `pxl profile`: totals, the most expensive ops, the fullest tile, cycles by phase.
+/// Text of `pxl profile`: totals, the most expensive ops, the fullest tile, cycles by phase.
 std::string summary_text(const Report& report, size_t top = 10);
 
 /// "1,234,567"

@@ -1,4 +1,4 @@
-// The report as JSON, and the page that holds it. docs/profile-json.md describes each field.
+// Serialises reports as JSON and as a page. docs/profile-json.md describes each field.
 #include "runtime/tiles/report_json.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ Json machine_json(const Machine& m) {
           {"clock_hz", m.clock}, {"constants", std::move(constants)}};
 }
 
-/// A point's index, or -1 behind the last one that is kept.
+/// A point's index, or -1 if it was truncated.
 int kept_point(const Report& r, int point) { return point < static_cast<int>(r.liveness.size()) ? point : -1; }
 
 Json totals_json(const Report& r) {
@@ -62,11 +62,11 @@ Json step_json(const ReportStep& s) {
           {"code_bytes", s.code_bytes}};
 }
 
-Json plans_json(const std::vector<ReportPlan>& plans) {
+Json candidates_json(const std::vector<ReportCandidate>& candidates) {
   Json all = Json::array();
-  for (const ReportPlan& p : plans)
+  for (const ReportCandidate& p : candidates)
     all.push_back({{"text", p.text},
-                   {"family", p.family},
+                   {"family", p.variant},
                    {"cycles", p.cycles},
                    {"temp_bytes", p.temp_bytes},
                    {"resident_bytes", p.resident_bytes},
@@ -76,25 +76,25 @@ Json plans_json(const std::vector<ReportPlan>& plans) {
   return all;
 }
 
-// Ops with equal plans share one list: the index of it in `lists`.
-size_t list_of(const std::vector<ReportPlan>& plans, std::map<std::string, size_t>& known, Json& lists) {
+// Index in `lists` of the op's list of candidates; equal lists are shared.
+size_t list_of(const std::vector<ReportCandidate>& candidates, std::map<std::string, size_t>& known, Json& lists) {
   std::string key;
-  for (const ReportPlan& p : plans)
+  for (const ReportCandidate& p : candidates)
     key += fmt::format("{}\n{} {} {} {} {} {}\n", p.text, p.cycles, p.temp_bytes, p.resident_bytes, p.code_bytes,
                        p.tiles, p.chosen);
   const auto [found, added] = known.emplace(std::move(key), lists.size());
-  if (added) lists.push_back(plans_json(plans));
+  if (added) lists.push_back(candidates_json(candidates));
   return found->second;
 }
 
-Json op_json(const Report& r, const ReportOp& o, size_t plans) {
+Json op_json(const Report& r, const ReportOp& o, size_t candidates) {
   Json steps = Json::array();
   for (int s = o.first_step; s < o.first_step + o.step_count; ++s)
     steps.push_back(step_json(r.steps[static_cast<size_t>(s)]));
   return {{"id", o.id},
           {"name", o.name},
           {"scope", o.scope},
-          {"family", o.family},
+          {"family", o.strategy},
           {"where", o.where},
           {"graph", o.graph},
           {"operands", o.operands},
@@ -106,7 +106,7 @@ Json op_json(const Report& r, const ReportOp& o, size_t plans) {
           {"exchange_cycles", o.cycles.exchange},
           {"sync_cycles", o.cycles.sync},
           {"host_cycles", o.cycles.host},
-          {"relayout_cycles", o.relayout_cycles},
+          {"relayout_cycles", o.rearrangement_cycles},
           {"flops", o.flops},
           {"useful", proportion(o.useful_permille)},
           {"tiles", o.tiles},
@@ -115,8 +115,8 @@ Json op_json(const Report& r, const ReportOp& o, size_t plans) {
           {"exchange_code_bytes", o.exchange_code_bytes},
           {"control_code_bytes", o.control_bytes},
           {"exchanged_bytes", o.exchanged_bytes},
-          {"plan", o.plan},
-          {"plans", plans},
+          {"plan", o.candidate},
+          {"plans", candidates},
           {"steps", std::move(steps)}};
 }
 
@@ -186,11 +186,11 @@ Json run_json(const Report& r) {
     for (const TileMemory& t : r.tiles) by_tile.push_back(t.bytes[c]);
     memory[std::string(name(category))] = std::move(by_tile);
   }
-  Json ops = Json::array(), plans = Json::array();
+  Json ops = Json::array(), candidates = Json::array();
   std::map<std::string, size_t> known;
   for (const ReportOp& o : r.ops) {
     check_interrupt();
-    ops.push_back(op_json(r, o, list_of(o.alternatives, known, plans)));
+    ops.push_back(op_json(r, o, list_of(o.alternatives, known, candidates)));
   }
   Json graphs = Json::array();
   for (size_t g = 0; g < r.graphs.size(); ++g) {
@@ -210,7 +210,7 @@ Json run_json(const Report& r) {
   for (const ReportTensor& t : r.tensors)
     tensors.push_back({{"name", t.name},
                        {"spec", t.spec},
-                       {"layout", t.layout},
+                       {"layout", t.mapping},
                        {"category", name(t.category)},
                        {"graph", t.graph},
                        {"bytes", t.bytes},
@@ -232,20 +232,20 @@ Json run_json(const Report& r) {
           {"memory", std::move(memory)},
           {"graphs", std::move(graphs)},
           {"ops", std::move(ops)},
-          {"plans", std::move(plans)},
+          {"plans", std::move(candidates)},
           {"points", points_json(r)},
           {"tensors", std::move(tensors)},
           {"search",
            {{"keys", r.search.keys},
-            {"plans", r.search.plans},
-            {"refused", r.search.refused},
+            {"plans", r.search.candidates},
+            {"refused", r.search.rejected},
             {"kept", r.search.kept},
             {"rounds", r.search.rounds},
             {"moves", r.search.moves},
             {"fastest_cycles", r.search.fastest_cycles}}}};
 }
 
-// Names come from programs and may be cut within a character.
+// Names come from programs and may be truncated within a UTF-8 sequence.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json all_json(std::span<const Report> runs, std::span<const Report> against) {
@@ -262,18 +262,18 @@ std::string_view page_file(std::string_view name) {
   return {};
 }
 
-// Of several events for one thing that lasts: complete events in microseconds.
+// A complete event ("X").
 Json event(std::string_view name, std::string_view category, double ts, double dur, size_t process, int lane,
            Json args) {
   return {{"name", name}, {"cat", category}, {"ph", "X"},   {"ts", ts},
           {"dur", dur},   {"pid", process},  {"tid", lane}, {"args", std::move(args)}};
 }
 
-int lane_of(StepKind kind) {
+int lane_of(BspPhaseKind kind) {
   switch (kind) {
-    case StepKind::exchange: return 2;
-    case StepKind::sync: return 3;
-    case StepKind::host: return 4;
+    case BspPhaseKind::exchange: return 2;
+    case BspPhaseKind::sync: return 3;
+    case BspPhaseKind::host: return 4;
     default: return 1;
   }
 }
@@ -285,7 +285,7 @@ std::string json_text(std::span<const Report> runs, std::span<const Report> agai
 }
 
 std::string page_text(std::span<const Report> runs, std::span<const Report> against) {
-  // Inside the element a `<` could end it or begin a comment; in JSON it stands in strings only.
+  // A `<` in the data could end the script element or begin a comment; in JSON it occurs in strings only.
   std::string data;
   for (const char c : dump(all_json(runs, against))) c == '<' ? data += "\\u003c" : data += c;
   std::string js;
@@ -340,7 +340,7 @@ std::string trace_text(std::span<const Report> runs) {
         events.push_back(
             event(fmt::format("{}.{}", op.name, op.id), "op", r.machine.microseconds(start),
                   r.machine.microseconds(end - start), p, 0,
-                  {{"cycles", end - start}, {"repeats", repeats}, {"scope", op.scope}, {"plan", op.plan}}));
+                  {{"cycles", end - start}, {"repeats", repeats}, {"scope", op.scope}, {"plan", op.candidate}}));
     }
     if (!r.timeline_complete && !r.timeline.empty())
       events.push_back({{"name", "the run goes on"},

@@ -1,4 +1,4 @@
-// Reports as files: one JSON object, one page of HTML, trace events for chrome://tracing and Perfetto.
+// Serialised reports: a JSON object, an HTML page, trace events for chrome://tracing and Perfetto.
 #pragma once
 
 #include <span>
@@ -8,26 +8,26 @@
 
 namespace pxl::tiles {
 
-/// The object that docs/profile-json.md describes ("pxl-profile/1"), ending with a newline. `against` is what the
-/// reports are compared with; may be empty.
+/// The object described in docs/profile-json.md ("pxl-profile/1"), with a final newline. `against` holds the reports
+/// for comparison; may be empty.
 std::string json_text(std::span<const Report> runs, std::span<const Report> against = {});
 
-/// A page that needs nothing besides itself and shows all that the JSON holds.
+/// A self-contained page that shows everything in the JSON.
 std::string page_text(std::span<const Report> runs, std::span<const Report> against = {});
 
-/// Trace events, one process a report, one lane each for ops, compute, exchange, sync and host: complete events with
-/// times in microseconds of the machine's clock, in the Trace Event Format of Chrome. Of a run with more steps than a
-/// report keeps the beginning: an instant says where it ends, otherData.complete is false.
+/// Trace events in Chrome's Trace Event Format: one process per report; one lane each for ops, compute, exchange, sync
+/// and host; complete events with times in microseconds of the machine's clock. A run with more steps than the report
+/// keeps is truncated: an instant event marks the end, otherData.complete is false.
 std::string trace_text(std::span<const Report> runs);
 
-/// How reports differ from those they are compared with, matched by name, else by place: totals, kinds of ops, the ops
-/// that changed most.
+/// Differences between reports, matched by name, else by position: totals, kinds of ops, and the ops with the largest
+/// change.
 std::string difference_text(std::span<const Report> runs, std::span<const Report> against, size_t top = 10);
 
-/// The report that `run` is compared with, or nullptr.
+/// The report to compare `run` with, or nullptr.
 const Report* counterpart(const Report& run, std::span<const Report> runs, std::span<const Report> against);
 
-/// A file of the page, embedded by cmake/embed.cmake.
+/// A file of the HTML page, embedded by cmake/embed.cmake.
 struct PageFile {
   std::string_view name;
   std::string_view text;

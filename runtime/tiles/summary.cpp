@@ -52,7 +52,7 @@ std::string summary_text(const Report& r, size_t top) {
   s += fmt::format("  {} floating-point operations, {} of the peak in float16; {} bytes exchanged\n", grouped(r.flops),
                    share(r.useful_permille, 1000), grouped(r.exchanged_bytes));
   s += fmt::format("  {} in {} share {} of {} looked at; {} gave way to fit\n", counted(r.ops.size(), "op"),
-                   counted(r.graphs.size(), "graph"), counted(r.search.keys, "plan"), grouped(r.search.plans),
+                   counted(r.graphs.size(), "graph"), counted(r.search.keys, "plan"), grouped(r.search.candidates),
                    counted(r.search.moves, "plan"));
 
   if (!r.timeline_complete)
@@ -70,7 +70,7 @@ std::string summary_text(const Report& r, size_t top) {
     if (o.total_cycles == 0) break;
     s += fmt::format("  {:>14} {:>7} {:>6}  {:24} {}\n", grouped(o.total_cycles),
                      share(o.total_cycles, r.cycles.total()), grouped(o.times), fmt::format("{}.{}", o.name, o.id),
-                     o.plan);
+                     o.candidate);
   }
 
   if (r.tiles.empty()) return s;
@@ -95,7 +95,7 @@ std::string summary_text(const Report& r, size_t top) {
     }
     for (size_t i = 0; i < std::min<size_t>(8, shortage.tensors.size()); ++i) {
       const ReportTensor& t = r.tensors[static_cast<size_t>(shortage.tensors[i].tensor)];
-      s += fmt::format("    {:>12}  {} {}, {}\n", grouped(shortage.tensors[i].bytes), t.name, t.spec, t.layout);
+      s += fmt::format("    {:>12}  {} {}, {}\n", grouped(shortage.tensors[i].bytes), t.name, t.spec, t.mapping);
     }
   }
   return s;

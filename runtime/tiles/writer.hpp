@@ -1,4 +1,4 @@
-// Writes the report of a mapping and its memory.
+// Writes the report of a mapped program and its memory.
 #pragma once
 
 #include <unordered_map>
@@ -16,7 +16,7 @@ inline void add_times(PhaseCycles& sum, const PhaseCycles& one, int64_t times) {
   sum.host += saturating_product(one.host, times);
 }
 
-/// Work against what could be done at a rate in some cycles.
+/// Work as a proportion, in thousandths, of `rate` times `cycles`.
 inline int64_t permille_of(int64_t work, int64_t cycles, int64_t rate) {
   const double could = static_cast<double>(cycles) * static_cast<double>(rate);
   return could > 0 ? static_cast<int64_t>(1000.0 * static_cast<double>(work) / could) : 0;
@@ -24,10 +24,11 @@ inline int64_t permille_of(int64_t work, int64_t cycles, int64_t rate) {
 
 class Writer {
  public:
-  Writer(const Mapping& mapping, const Memory& memory, Report& report) : m_(mapping), memory_(memory), r_(report) {}
+  Writer(const MappedProgram& program, const Memory& memory, Report& report)
+      : m_(program), memory_(memory), r_(report) {}
 
   void write() {
-    for (const GraphView& view : m_.graphs()) write_ops(view);
+    for (const GraphInstance& instance : m_.graphs()) write_ops(instance);
     graph_cycles();
     write_bodies();
     begin_memory();
@@ -39,11 +40,11 @@ class Writer {
  private:
   // writer_ops.cpp
   int64_t peak_rate(const Op& op) const;
-  void step(ReportOp& op, StepKind kind, std::string_view what, int64_t cycles, int64_t mean, int64_t tiles,
+  void step(ReportOp& op, BspPhaseKind kind, std::string_view what, int64_t cycles, int64_t mean, int64_t tiles,
             const Traffic& t);
-  void relayout_steps(ReportOp& op, const Tensor* t, int32_t to);
+  void rearrangement_steps(ReportOp& op, const Tensor* t, int32_t to);
   void call_copies(ReportOp& out, const Op& op);
-  void write_ops(const GraphView& view);
+  void write_ops(const GraphInstance& instance);
   void graph_cycles();
   void write_bodies();
   // writer_schedule.cpp
@@ -57,12 +58,12 @@ class Writer {
   void write_memory();
   void shortages(const std::unordered_map<const Tensor*, int>& tensors);
 
-  const Mapping& m_;
+  const MappedProgram& m_;
   const Memory& memory_;
   Report& r_;
   std::unordered_map<const Op*, int> index_of_;
   std::vector<PhaseCycles> once_;
-  std::vector<int64_t> held_;  // by tile, at the point that is written
+  std::vector<int64_t> held_;  // by tile, at the current point
   int copied_into_ = 0;
   int64_t clock_ = 0, live_ = 0;
 };

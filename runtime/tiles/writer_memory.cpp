@@ -13,9 +13,9 @@ void Writer::totals() {
   r_.microseconds = m.microseconds(r_.cycles.device());
   r_.runs_per_second = r_.microseconds > 0 ? 1e6 / r_.microseconds : 0;
   for (const ReportStep& s : r_.steps) {
-    if (s.kind == StepKind::compute) r_.waiting_cycles += saturating_product(s.cycles - s.mean_cycles, s.times);
-    if (s.kind == StepKind::exchange) r_.exchanged_bytes += saturating_product(s.bytes, s.times);
-    if (s.kind == StepKind::host) r_.host_bytes += saturating_product(s.bytes, s.times);
+    if (s.kind == BspPhaseKind::compute) r_.waiting_cycles += saturating_product(s.cycles - s.mean_cycles, s.times);
+    if (s.kind == BspPhaseKind::exchange) r_.exchanged_bytes += saturating_product(s.bytes, s.times);
+    if (s.kind == BspPhaseKind::host) r_.host_bytes += saturating_product(s.bytes, s.times);
   }
   for (const ReportOp& o : r_.ops) {
     r_.flops += saturating_product(o.flops, o.times);
@@ -32,41 +32,41 @@ void Writer::write_memory() {
   for (size_t c = 0; c < r_.memory.size(); ++c)
     if (always_live(static_cast<MemoryCategory>(c))) r_.always_live_bytes += r_.memory[c];
   std::unordered_map<const Tensor*, int> tensors;
-  const auto add = [&](const Tensor* t, int graph, MemoryCategory category, int32_t layout) {
+  const auto add = [&](const Tensor* t, int graph, MemoryCategory category, int32_t mapping) {
     ReportTensor out;
     out.name = t->name;
     out.spec = text(t->spec);
-    out.layout = text(m_.layout(layout));
+    out.mapping = text(m_.mapping(mapping));
     out.category = category;
     out.graph = graph;
-    out.bytes = t->spec.bytes() * m_.layout(layout).copies;
-    out.tile_bytes = elements_at_most(m_.layout(layout), t->spec.shape) * element_bytes(t->spec);
+    out.bytes = t->spec.bytes() * m_.mapping(mapping).copies;
+    out.tile_bytes = max_elements_per_tile(m_.mapping(mapping), t->spec.shape) * element_bytes(t->spec);
     out.always_live = always_live(category);
     tensors[t] = static_cast<int>(r_.tensors.size());
     r_.tensors.push_back(std::move(out));
   };
-  for (const GraphView& view : m_.graphs()) {
-    const int graph = m_.graph_index(view.graph);
-    for (const auto& t : view.graph->tensors()) {
+  for (const GraphInstance& instance : m_.graphs()) {
+    const int graph = m_.graph_index(instance.graph);
+    for (const auto& t : instance.graph->tensors()) {
       if (t->kind == TensorKind::variable) {
-        add(t.get(), graph, MemoryCategory::weights, m_.layout_of(t.get()));
+        add(t.get(), graph, MemoryCategory::weights, m_.mapping_of(t.get()));
         r_.parameter_bytes += t->spec.bytes();
       } else if (t->kind == TensorKind::constant) {
-        add(t.get(), graph, MemoryCategory::constants, m_.layout_of(t.get()));
+        add(t.get(), graph, MemoryCategory::constants, m_.mapping_of(t.get()));
       }
     }
     const std::vector<int64_t>& entries = r_.graphs[static_cast<size_t>(graph)].entries;
     const GraphMemory& points = memory_.of(graph);
     for (const Lifetime& l : memory_.lifetimes(graph)) {
-      add(l.tensor, graph, MemoryCategory::activations, l.layout);
+      add(l.tensor, graph, MemoryCategory::activations, l.mapping);
       if (entries.empty() || r_.liveness.empty() || points.offset.empty()) continue;
       ReportTensor& out = r_.tensors.back();
       const auto point = [&](int64_t position) {
         return static_cast<int>(std::min<int64_t>(entries[0] + position, static_cast<int64_t>(r_.liveness.size()) - 1));
       };
       out.first = point(points.offset[static_cast<size_t>(l.first)]);
-      const size_t behind = static_cast<size_t>(l.last) + 1;
-      out.last = point((behind < points.offset.size() ? points.offset[behind] : points.points) - 1);
+      const size_t next = static_cast<size_t>(l.last) + 1;
+      out.last = point((next < points.offset.size() ? points.offset[next] : points.points) - 1);
     }
   }
   shortages(tensors);
@@ -102,7 +102,7 @@ void Writer::shortages(const std::unordered_map<const Tensor*, int>& tensors) {
     s.tile = static_cast<int64_t>(most);
     s.needed = r_.tiles[most].code();
     s.available = m.executable;
-    std::map<std::string_view, std::pair<int64_t, int64_t>> kinds;  // ops and their code, by name
+    std::map<std::string_view, std::pair<int64_t, int64_t>> kinds;  // number of ops and bytes of code, by name
     for (size_t i = 0; i < r_.ops.size(); ++i) {
       const int64_t bytes = r_.ops[i].code_bytes();
       auto& [ops, code] = kinds[r_.ops[i].name];

@@ -8,11 +8,11 @@ namespace pxl::tiles {
 
 namespace {
 
-void count(PhaseCycles& sum, StepKind kind, int64_t cycles) {
+void count(PhaseCycles& sum, BspPhaseKind kind, int64_t cycles) {
   switch (kind) {
-    case StepKind::exchange: sum.exchange += cycles; break;
-    case StepKind::sync: sum.sync += cycles; break;
-    case StepKind::host: sum.host += cycles; break;
+    case BspPhaseKind::exchange: sum.exchange += cycles; break;
+    case BspPhaseKind::sync: sum.sync += cycles; break;
+    case BspPhaseKind::host: sum.host += cycles; break;
     default: sum.compute += cycles; break;
   }
 }
@@ -27,15 +27,15 @@ std::string place_of(const Origin& origin) {
 
 int64_t Writer::peak_rate(const Op& op) const {
   const Machine& m = m_.machine();
-  if (op.row->tiles.family == TileFamily::product) {
+  if (op.row->tiles.strategy == TileStrategy::product) {
     const int64_t bytes = product_bytes(m, op.inputs[0]->spec);
-    return 2 * m.tiles * m.macs(bytes, product_partial_bytes(m_.options().plan, bytes));
+    return 2 * m.tiles * m.macs(bytes, product_partial_bytes(m_.options().candidates, bytes));
   }
   const int64_t bytes = op.outputs.empty() ? 4 : std::min<int64_t>(4, element_bytes(op.outputs[0]->spec));
   return m.tiles * m.vector_elements(bytes);
 }
 
-void Writer::step(ReportOp& op, StepKind kind, std::string_view what, int64_t cycles, int64_t mean, int64_t tiles,
+void Writer::step(ReportOp& op, BspPhaseKind kind, std::string_view what, int64_t cycles, int64_t mean, int64_t tiles,
                   const Traffic& t) {
   ReportStep s;
   s.kind = kind;
@@ -48,42 +48,43 @@ void Writer::step(ReportOp& op, StepKind kind, std::string_view what, int64_t cy
   s.bytes_out = t.out;
   s.bytes = t.total;
   s.fragments = t.fragments;
-  s.code_bytes = kind == StepKind::exchange ? exchange_code_bytes(t) : 0;
+  s.code_bytes = kind == BspPhaseKind::exchange ? exchange_code_bytes(t) : 0;
   s.times = op.times;
   count(op.cycles, kind, cycles);
-  if (kind == StepKind::exchange) op.exchanged_bytes += t.total, op.exchange_code_bytes += s.code_bytes;
+  if (kind == BspPhaseKind::exchange) op.exchanged_bytes += t.total, op.exchange_code_bytes += s.code_bytes;
   r_.steps.push_back(std::move(s));
   ++op.step_count;
 }
 
-void Writer::relayout_steps(ReportOp& op, const Tensor* t, int32_t to) {
-  const Relayout& c = m_.relayout_to(t, to);
+void Writer::rearrangement_steps(ReportOp& op, const Tensor* t, int32_t to) {
+  const Rearrangement& c = m_.rearrangement_to(t, to);
   if (c.cycles == 0) return;
   const Machine& m = m_.machine();
-  op.relayout_cycles += c.cycles;
-  step(op, StepKind::sync, "sync", m.sync, m.sync, m.tiles, {});
+  op.rearrangement_cycles += c.cycles;
+  step(op, BspPhaseKind::sync, "sync", m.sync, m.sync, m.tiles, {});
   const int64_t exchange = exchange_cycles(m, c.traffic);
-  step(op, StepKind::exchange, fmt::format("{} to another layout", t->name), exchange, exchange, m.tiles, c.traffic);
+  step(op, BspPhaseKind::exchange, fmt::format("{} to another layout", t->name), exchange, exchange, m.tiles,
+       c.traffic);
   if (c.copy_cycles > 0) {
-    const int64_t used = std::min(m.tiles, m_.layout(to).tiles());
-    step(op, StepKind::compute, "Rearrange", c.copy_cycles, c.copy_cycles * used / m.tiles, used, {});
+    const int64_t used = std::min(m.tiles, m_.mapping(to).tiles());
+    step(op, BspPhaseKind::compute, "Rearrange", c.copy_cycles, c.copy_cycles * used / m.tiles, used, {});
   }
 }
 
-// A call copies what is not aliased: on the tile where both lie alike, else through an exchange.
+// A call copies arguments and results that are not aliased: on the tile if both mappings agree, else by an exchange.
 void Writer::call_copies(ReportOp& out, const Op& op) {
   const Machine& m = m_.machine();
   const auto copy = [&](const Tensor* from, const Tensor* to) {
     if (!from || !to) return;
-    const int32_t layout = m_.layout_of(to);
-    const int64_t bytes = elements_at_most(m_.layout(layout), to->spec.shape) * element_bytes(to->spec);
+    const int32_t mapping = m_.mapping_of(to);
+    const int64_t bytes = max_elements_per_tile(m_.mapping(mapping), to->spec.shape) * element_bytes(to->spec);
     r_.graphs[static_cast<size_t>(copied_into_)].copied_bytes += saturating_product(to->spec.bytes(), out.times);
     const int64_t before = out.cycles.total();
-    if (m_.relayout_to(from, layout).cycles > 0)
-      relayout_steps(out, from, layout);
+    if (m_.rearrangement_to(from, mapping).cycles > 0)
+      rearrangement_steps(out, from, mapping);
     else if (const int64_t c = memcpy_cycles(m, bytes))
-      step(out, StepKind::call, fmt::format("copy {}", to->name), c,
-           c * std::min(m.tiles, m_.layout(layout).tiles()) / m.tiles, std::min(m.tiles, m_.layout(layout).tiles()),
+      step(out, BspPhaseKind::call, fmt::format("copy {}", to->name), c,
+           c * std::min(m.tiles, m_.mapping(mapping).tiles()) / m.tiles, std::min(m.tiles, m_.mapping(mapping).tiles()),
            {});
     r_.graphs[static_cast<size_t>(copied_into_)].copy_cycles +=
         saturating_product(out.cycles.total() - before, out.times);
@@ -98,28 +99,29 @@ void Writer::call_copies(ReportOp& out, const Op& op) {
   }
 }
 
-void Writer::write_ops(const GraphView& view) {
-  const int graph = m_.graph_index(view.graph);
-  for (const Op* op : view.order) {
+void Writer::write_ops(const GraphInstance& instance) {
+  const int graph = m_.graph_index(instance.graph);
+  for (const Op* op : instance.order) {
     ReportOp out;
     out.id = op->id;
     out.name = std::string(op->row->schedule);
     out.scope = op->outputs.empty() ? (op->stream ? op->stream->name() : std::string()) : op->outputs[0]->name;
-    out.family = std::string(family_row(op->row->tiles.family).name);
+    out.strategy = std::string(strategy_info(op->row->tiles.strategy).name);
     out.where = place_of(op->origin);
     out.graph = graph;
     for (const Tensor* t : op->inputs)
       if (t) out.operands.push_back(text(t->spec));
     for (const Tensor* t : op->outputs) out.results.push_back(text(t->spec));
-    out.times = view.runs;
+    out.times = instance.runs;
     out.first_step = static_cast<int>(r_.steps.size());
     if (op->called.empty()) {
-      const OpPlan& plan = m_.plan(*op);
+      const OpCandidate& candidate = m_.candidate(*op);
       for (size_t i = 0; i < op->inputs.size(); ++i)
-        if (op->inputs[i]) relayout_steps(out, op->inputs[i], plan.in[i]);
-      out.control_bytes = control_bytes_a_step * out.step_count;
+        if (op->inputs[i]) rearrangement_steps(out, op->inputs[i], candidate.in[i]);
+      out.control_bytes = control_bytes_per_step * out.step_count;
       int64_t planned = out.exchange_code_bytes;
-      for (const PlanStep& s : plan.steps) step(out, s.kind, s.what, s.cycles, s.mean_cycles, s.tiles, s.traffic);
+      for (const CandidateStep& s : candidate.steps)
+        step(out, s.kind, s.what, s.cycles, s.mean_cycles, s.tiles, s.traffic);
       planned = out.exchange_code_bytes - planned;
       const SiteStorage site(*op);
       OpSite full = site.site;
@@ -128,21 +130,22 @@ void Writer::write_ops(const GraphView& view) {
         out.flops = op->row->flops(full);
       else if (op->row->role == Role::compute && !op->row->view)
         for (const Tensor* t : op->outputs) out.flops += t->spec.size();
-      // A loop of a plan has its code once, however many steps it makes.
-      out.exchange_code_bytes += plan.code_bytes - planned;
-      out.control_bytes += control_bytes_a_step * plan.control_steps;
-      out.tiles = plan.tiles;
+      // A loop within a candidate has its code once, regardless of its iterations.
+      out.exchange_code_bytes += candidate.code_bytes - planned;
+      out.control_bytes += control_bytes_per_step * candidate.control_steps;
+      out.tiles = candidate.tiles;
       out.temp_bytes = memory_.temp_bytes(*op);
-      out.state_bytes = plan.state_bytes;
-      out.plan = plan.text;
-      const auto& plans = m_.plans(*op);
-      for (size_t i = 0; i < plans.size(); ++i)
-        out.alternatives.push_back({plans[i].text, std::string(plans[i].family), plans[i].cycles, plans[i].temp_bytes,
-                                    plans[i].resident_bytes, plans[i].code_bytes + plans[i].state_bytes, plans[i].tiles,
+      out.state_bytes = candidate.state_bytes;
+      out.candidate = candidate.text;
+      const auto& candidates = m_.candidates(*op);
+      for (size_t i = 0; i < candidates.size(); ++i)
+        out.alternatives.push_back({candidates[i].text, std::string(candidates[i].variant), candidates[i].cycles,
+                                    candidates[i].temp_bytes, candidates[i].resident_bytes,
+                                    candidates[i].code_bytes + candidates[i].state_bytes, candidates[i].tiles,
                                     static_cast<int>(i) == m_.chosen(*op)});
     } else {
       call_copies(out, *op);
-      out.control_bytes = control_bytes_a_step * (1 + static_cast<int64_t>(op->inputs.size() + op->outputs.size()));
+      out.control_bytes = control_bytes_per_step * (1 + static_cast<int64_t>(op->inputs.size() + op->outputs.size()));
     }
     const int64_t cycles = out.cycles.total();
     out.total_cycles = saturating_product(cycles, out.times);
@@ -153,13 +156,13 @@ void Writer::write_ops(const GraphView& view) {
 }
 
 void Writer::graph_cycles() {
-  // Callees stand behind their callers; a branch takes the longer of its two.
+  // Callees come after their callers; a branch is charged with its longer side.
   once_.resize(m_.graphs().size());
   for (size_t g = m_.graphs().size(); g-- > 0;) {
-    const GraphView& view = m_.graphs()[g];
+    const GraphInstance& instance = m_.graphs()[g];
     ReportGraph& out = r_.graphs[g];
     int64_t code = 0;
-    for (const Op* op : view.order) {
+    for (const Op* op : instance.order) {
       const ReportOp& o = r_.ops[static_cast<size_t>(index_of_.at(op))];
       code += o.state_bytes + o.code_bytes();
       add_times(once_[g], o.cycles, 1);
@@ -170,21 +173,21 @@ void Writer::graph_cycles() {
       }
       add_times(once_[g], most, iterations(*op));
     }
-    out.name = view.graph->is_main() ? "main" : view.graph->id();
-    out.calls = view.calls;
-    out.runs = view.runs;
+    out.name = instance.graph->is_main() ? "main" : instance.graph->id();
+    out.calls = instance.calls;
+    out.runs = instance.runs;
     out.cycles = once_[g].total();
     out.code_bytes = code;
-    out.saved_bytes = saturating_product(code, std::max<int64_t>(0, view.calls - 1));
+    out.saved_bytes = saturating_product(code, std::max<int64_t>(0, instance.calls - 1));
   }
 }
 
 void Writer::write_bodies() {
-  for (const GraphView& view : m_.graphs()) {
+  for (const GraphInstance& instance : m_.graphs()) {
     ProgramNode body;
     body.label = r_.graphs[r_.bodies.size()].name;
     body.graph = static_cast<int>(r_.bodies.size());
-    for (const Op* op : view.order) {
+    for (const Op* op : instance.order) {
       ProgramNode node;
       node.op = index_of_.at(op);
       node.label = r_.ops[static_cast<size_t>(node.op)].name;

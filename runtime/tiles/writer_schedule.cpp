@@ -1,4 +1,4 @@
-// The timeline and what lives at each point of it.
+// The timeline, and the liveness at each of its points.
 #include <algorithm>
 
 #include "runtime/base/interrupt.hpp"
@@ -8,13 +8,13 @@ namespace pxl::tiles {
 
 namespace {
 
-constexpr size_t most_spans = 40'000, most_points = 40'000;
+constexpr size_t max_timeline_spans = 40'000, max_liveness_points = 40'000;
 
 }  // namespace
 
 int64_t Writer::cycles_of(const Graph* g) const { return once_[static_cast<size_t>(m_.graph_index(g))].total(); }
 
-// What each tile holds at every point.
+// Starts with the always-live bytes of each tile.
 void Writer::begin_memory() {
   for (const TileMemory& t : memory_.tiles()) {
     int64_t sum = 0;
@@ -25,9 +25,9 @@ void Writer::begin_memory() {
 }
 
 void Writer::hold(const Lifetime& l, int64_t sign) {
-  const TileBytes& bytes = m_.bytes_by_tile(l.layout, l.tensor->spec);
+  const TileBytes& bytes = m_.bytes_by_tile(l.mapping, l.tensor->spec);
   for (size_t t = bytes.begin; t < bytes.end; ++t) held_[t] += sign * bytes.on[t];
-  live_ += sign * l.tensor->spec.bytes() * m_.layout(l.layout).copies;
+  live_ += sign * l.tensor->spec.bytes() * m_.mapping(l.mapping).copies;
 }
 
 LivenessPoint Writer::point(const Op& op, int64_t repeats) const {
@@ -47,24 +47,24 @@ LivenessPoint Writer::point(const Op& op, int64_t repeats) const {
   return p;
 }
 
-// The timeline and the liveness points, calls expanded; loop bodies once.
+// Appends the timeline and the liveness points of a graph, with calls expanded and loop bodies once.
 void Writer::expand(int graph, int64_t repeats) {
-  const GraphView& view = m_.graphs()[static_cast<size_t>(graph)];
+  const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
   r_.graphs[static_cast<size_t>(graph)].entries.push_back(static_cast<int64_t>(r_.liveness.size()));
-  std::vector<std::vector<const Lifetime*>> ends(view.order.size());
-  std::vector<std::vector<const Lifetime*>> begins(view.order.size());
+  std::vector<std::vector<const Lifetime*>> ends(instance.order.size());
+  std::vector<std::vector<const Lifetime*>> begins(instance.order.size());
   for (const Lifetime& l : memory_.lifetimes(graph)) {
-    if (view.order.empty()) break;
+    if (instance.order.empty()) break;
     begins[static_cast<size_t>(l.first)].push_back(&l);
     ends[static_cast<size_t>(l.last)].push_back(&l);
   }
-  for (size_t i = 0; i < view.order.size(); ++i) {
-    if (r_.timeline.size() >= most_spans || r_.liveness.size() >= most_points) {
+  for (size_t i = 0; i < instance.order.size(); ++i) {
+    if (r_.timeline.size() >= max_timeline_spans || r_.liveness.size() >= max_liveness_points) {
       r_.timeline_complete = r_.liveness_complete = false;
       break;
     }
     check_interrupt();
-    const Op* op = view.order[i];
+    const Op* op = instance.order[i];
     const int index = index_of_.at(op);
     const ReportOp& out = r_.ops[static_cast<size_t>(index)];
     for (const Lifetime* l : begins[i]) hold(*l, 1);
@@ -74,7 +74,7 @@ void Writer::expand(int graph, int64_t repeats) {
       r_.timeline.push_back({s, clock_, cycles, repeats});
       clock_ += cycles;
     }
-    // Of a branch the longer side counts.
+    // A branch is charged with its longer side.
     const Graph* longer = nullptr;
     for (const Graph* called : op->called)
       if (!longer || cycles_of(called) > cycles_of(longer)) longer = called;

@@ -1,4 +1,4 @@
-// What must hold of every report.
+// Invariants of every report.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ namespace pxl::tiles::test {
 
 inline int64_t sum(const CategoryBytes& bytes) { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
 
-/// What must hold of every report.
+/// Checks the invariants of a report.
 inline void check_consistent(const Report& r) {
   CategoryBytes over{};
   int64_t most = 0;
@@ -25,7 +25,7 @@ inline void check_consistent(const Report& r) {
   CHECK(static_cast<int64_t>(r.tiles.size()) == r.machine.tiles);
   CHECK(r.tiles[static_cast<size_t>(r.fullest_tile)].total == most);
   CHECK(r.fits == r.shortages.empty());
-  // Each op's cycles are its steps', the program's are those of the ops times their runs.
+  // An op's cycles are the sum of its steps; the program's are the sum over ops times their runs.
   PhaseCycles ops;
   for (const ReportOp& o : r.ops) {
     int64_t cycles = 0;
@@ -37,7 +37,7 @@ inline void check_consistent(const Report& r) {
     CHECK(o.total_cycles == cycles * o.times);
     ops.compute += o.total_cycles;
     int chosen = 0;
-    for (const ReportPlan& p : o.alternatives) chosen += p.chosen;
+    for (const ReportCandidate& p : o.alternatives) chosen += p.chosen;
     CHECK(chosen == (o.alternatives.empty() ? 0 : 1));
   }
   CHECK(ops.compute == r.cycles.total());

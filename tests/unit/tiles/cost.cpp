@@ -1,4 +1,4 @@
-// Cycle formulas and layouts: figures worked out by hand, and what must hold of every shape.
+// Cycle formulas, exchange and tile mappings: figures worked out by hand, and properties of all shapes.
 #include "runtime/tiles/cost.hpp"
 
 #include <doctest/doctest.h>
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "runtime/tiles/exchange.hpp"
-#include "runtime/tiles/layout.hpp"
+#include "runtime/tiles/tile_mapping.hpp"
 
 using namespace pxl;
 using namespace pxl::tiles;
@@ -28,17 +28,17 @@ TEST_CASE("figures of the vertex formulas") {
   CHECK(binary_cycles(mk2, tile_add.vector, 240, 2) == 11 + 6 * (26 + 10 * 3));
   CHECK(broadcast_scalar_cycles(mk2, tile_add.vector, 240, 2) == 11 + 6 * (20 + 10 * 3 + 10));
   CHECK(broadcast_vector_cycles(mk2, tile_add.vector, 12, 64, 2) == 11 + 6 * (15 + 2 * (7 + 16 * 3 + 16)));
-  // A single row is shared along its columns.
+  // A single row is distributed by columns.
   CHECK(broadcast_vector_cycles(mk2, tile_add.vector, 1, 64, 2) == 11 + 6 * (15 + 25 + 3 * 3 + 3));
   CHECK(update_cycles(mk2, tile_update.vector, 240, 4, false) == 57 + 6 * (21 + 20 * 3));
   CHECK(cast_cycles(mk2, 240, 4, 2) == 6 * (20 + 26));
   CHECK(reduce_cycles(mk2, 12, 64, 4, true) == 6 * (17 + 2 * (12 + 32)));
   CHECK(gather_cycles(mk2, 10, 10, 64, 4) == 6 * (30 + 2 * (19 + 64)));
-  CHECK(rearrange_cycles(mk2, 1000, 8) == 587 + 440);
+  CHECK(reorder_cycles(mk2, 1000, 8) == 587 + 440);
   CHECK(sum_partials_cycles(mk2, 1, 100, 4, 4) == 0);
 }
 
-TEST_CASE("nothing costs nothing") {
+TEST_CASE("no elements cost no cycles") {
   CHECK(unary_cycles(mk2, tile_exp.vector, 0, 4) == 0);
   CHECK(binary_cycles(mk2, tile_add.vector, 0, 4) == 0);
   CHECK(memcpy_cycles(mk2, 0) == 0);
@@ -77,7 +77,7 @@ TEST_CASE("two groups of columns take at least 1.9 times one") {
 }
 
 TEST_CASE("float32 partial sums never beat half the rate") {
-  // 64 multiply-accumulates a cycle with float16 partial sums, 32 with float32, 16 for float32 operands.
+  // Multiply-accumulates per cycle: 64 with float16 partial sums, 32 with float32, 16 for float32 operands.
   const auto rate = [](int64_t operand, int64_t partial) {
     return 4096.0 * 1024 * 64 / static_cast<double>(amp_cycles(mk2, shape(4096, 1024, 64, operand, partial)));
   };
@@ -90,48 +90,48 @@ TEST_CASE("float32 partial sums never beat half the rate") {
 }
 
 TEST_CASE("an exchange by hand") {
-  // 400 bytes in: 100 words at 83 percent, the delay of the first word, the entry.
+  // 400 bytes received: 100 words at 83 percent efficiency, latency of the first word, phase overhead.
   CHECK(exchange_cycles(mk2, {400, 100, 2, 400, false}) == 134 + 121 + 238);
   CHECK(exchange_cycles(mk2, {400, 100, 2, 400, true}) == 134 + 61 + 238);
   CHECK(exchange_cycles(mk2, {400, 100, 200, 400, false}) == 134 + 600 + 238);
   CHECK(exchange_code_bytes({256, 0, 1, 256, false}) == 8 + 8);
   CHECK(exchange_code_bytes({256, 256, 2, 256, false}) == 8 + 16 + 4 + 8);
-  // One long send to all, four receives; and four short sends.
+  // One long multicast and four receives; then four short sends.
   CHECK(exchange_code_bytes({4096, 1024, 16, 4096, false, 4, 1}) == 12 + 32 + 12 + 8);
   CHECK(exchange_code_bytes({64, 64, 4, 64, false, 4, 4}) == 32 + 32 + 12 + 8);
 }
 
-TEST_CASE("layouts hold every element once for each copy") {
+TEST_CASE("tile mappings store each element once per copy") {
   const TensorSpec specs[] = {{{}, DType::float32, {}},         {{7}, DType::float16, {}},
                               {{1000}, DType::float32, {}},     {{13, 29}, DType::float16, {}},
                               {{64, 1024}, DType::float16, {}}, {{5, 6, 7, 8}, DType::float32, {}},
                               {{100000, 3}, DType::int8, {}}};
   for (const TensorSpec& s : specs) {
-    std::vector<Layout> layouts = {linear_layout(mk2, s), single_tile(mk2, s),
-                                   row_layout(mk2, s, s.shape.empty() ? 1 : s.shape.back())};
+    std::vector<TileMapping> mappings = {linear_mapping(mk2, s), single_tile(mk2, s),
+                                         row_mapping(mk2, s, s.shape.empty() ? 1 : s.shape.back())};
     for (int32_t parts : {1, 2, 3, 5}) {
-      layouts.push_back(block_layout(s, std::vector<int32_t>(s.shape.size(), parts)));
-      layouts.push_back(block_layout(s, std::vector<int32_t>(s.shape.size(), parts), 4, 2));
+      mappings.push_back(block_mapping(s, std::vector<int32_t>(s.shape.size(), parts)));
+      mappings.push_back(block_mapping(s, std::vector<int32_t>(s.shape.size(), parts), 4, 2));
     }
-    for (const Layout& l : layouts) {
+    for (const TileMapping& l : mappings) {
       CAPTURE(text(s));
       CAPTURE(text(l));
       const std::vector<int64_t> n = elements_by_tile(mk2, l, s.shape);
       CHECK(std::accumulate(n.begin(), n.end(), int64_t{0}) == s.size() * l.copies);
-      if (l.tiles() <= mk2.tiles) CHECK(*std::max_element(n.begin(), n.end()) == elements_at_most(l, s.shape));
-      CHECK(relayout(mk2, l, l, s).cycles == 0);
-      CHECK(relayout(mk2, l, l, s).traffic.empty());
+      if (l.tiles() <= mk2.tiles) CHECK(*std::max_element(n.begin(), n.end()) == max_elements_per_tile(l, s.shape));
+      CHECK(rearrangement(mk2, l, l, s).cycles == 0);
+      CHECK(rearrangement(mk2, l, l, s).traffic.empty());
     }
   }
 }
 
-TEST_CASE("views carry layouts where the bytes stay") {
-  Layout seen;
+TEST_CASE("views keep the mapping if all bytes stay in place") {
+  TileMapping seen;
   const TensorSpec s{{8, 128, 4, 64}, DType::float16, {}};
-  CHECK(reshape_layout(block_layout(s, {8, 4, 1, 1}), s.shape, {1024, 256}, seen));
+  CHECK(reshape_mapping(block_mapping(s, {8, 4, 1, 1}), s.shape, {1024, 256}, seen));
   CHECK(seen.parts == std::vector<int32_t>{32, 1});
-  CHECK(reshape_layout(seen, {1024, 256}, s.shape, seen));
+  CHECK(reshape_mapping(seen, {1024, 256}, s.shape, seen));
   CHECK(seen.parts == std::vector<int32_t>{8, 4, 1, 1});
-  CHECK_FALSE(reshape_layout(block_layout(s, {1, 1, 4, 1}), s.shape, {8, 128 * 4 * 64}, seen));
-  CHECK(transpose_layout(block_layout(s, {8, 4, 2, 1}), {0, 2, 1, 3}).parts == std::vector<int32_t>{8, 2, 4, 1});
+  CHECK_FALSE(reshape_mapping(block_mapping(s, {1, 1, 4, 1}), s.shape, {8, 128 * 4 * 64}, seen));
+  CHECK(transpose_mapping(block_mapping(s, {8, 4, 2, 1}), {0, 2, 1, 3}).parts == std::vector<int32_t>{8, 2, 4, 1});
 }

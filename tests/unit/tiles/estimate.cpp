@@ -1,4 +1,4 @@
-// The report of whole programs: conservation, outlining, fitting, determinism.
+// Reports of whole programs: conservation, outlining, fitting, determinism.
 #include "runtime/tiles/estimate.hpp"
 
 #include <doctest/doctest.h>
@@ -14,10 +14,10 @@ using namespace pxl::tiles::test;
 
 namespace {
 
-const ReportPlan& chosen(const ReportOp& op) {
-  for (const ReportPlan& p : op.alternatives)
+const ReportCandidate& chosen(const ReportOp& op) {
+  for (const ReportCandidate& p : op.alternatives)
     if (p.chosen) return p;
-  throw Error("no plan is chosen");
+  throw Error("no candidate is chosen");
 }
 
 int64_t total(const Report& r, MemoryCategory c) { return r.memory[static_cast<size_t>(c)]; }
@@ -37,7 +37,7 @@ TEST_CASE("a chain of layers") {
   CHECK(r.flops > 3LL * 2 * 512 * 1024 * 1024);
   CHECK(r.cycles.exchange > 0);
   CHECK(r.useful_permille < 1000);
-  // At least the time of the multiplications at the unit's rate.
+  // At least the time of the multiplications at the units' rate.
   CHECK(r.cycles.device() > 3LL * 512 * 1024 * 1024 / (1472 * 32));
   CHECK(summary_text(r).find("the program fits") != std::string::npos);
 }
@@ -85,7 +85,7 @@ TEST_CASE("a program that does not fit is a report") {
   CHECK(summary_text(r).find("does not fit: tile") != std::string::npos);
 }
 
-TEST_CASE("plans keep the bound on temporary memory, and what it costs") {
+TEST_CASE("candidates respect the bound on temporary memory, at a cost in cycles") {
   int64_t fastest = 0;
   for (const int64_t permille : {900, 300, 180}) {
     Ir ir;
@@ -98,14 +98,14 @@ TEST_CASE("plans keep the bound on temporary memory, and what it costs") {
   }
 }
 
-TEST_CASE("both families of partitions are looked at, and the better is taken") {
+TEST_CASE("gather and compute-shift are both enumerated, and the faster is chosen") {
   bool shifts = false, gathers = false;
   for (const int64_t permille : {600, 60}) {
     Ir ir;
     op("matmul", {variable(ir, {2048, 2048}, "a"), variable(ir, {2048, 2048}, "b")});
     const Report r = report(ir, "mk2", permille);
-    shifts = shifts || chosen(r.ops[0]).family == "compute shift";
-    gathers = gathers || chosen(r.ops[0]).family.starts_with("gather");
+    shifts = shifts || chosen(r.ops[0]).variant == "compute shift";
+    gathers = gathers || chosen(r.ops[0]).variant.starts_with("gather");
   }
   CHECK(shifts);
   CHECK(gathers);
@@ -114,7 +114,7 @@ TEST_CASE("both families of partitions are looked at, and the better is taken") 
 TEST_CASE("memory proportions of single ops") {
   EstimateOptions options;
   parse_memory_proportions("0.5,MatMul=0.02", options);
-  CHECK(options.plan.available_memory_permille == 500);
+  CHECK(options.candidates.available_memory_permille == 500);
   Ir ir;
   op("matmul", {variable(ir, {2048, 2048}, "a"), variable(ir, {2048, 2048}, "b")});
   const Report tight = estimate(ir.main(), options), loose = report(ir, "bow", 500);
@@ -125,17 +125,17 @@ TEST_CASE("memory proportions of single ops") {
                        doctest::Contains("no op is called `MatMull`; did you mean `MatMul`?"), Error);
 }
 
-TEST_CASE("every op of the table can be planned") {
-  // By name, on operands that most of them take.
+TEST_CASE("every op of the table has a strategy with candidates") {
+  // By name, on operands that most ops accept.
   for (const OpRow* row : op_table()) {
     if (row->role == Role::composite) continue;
     CAPTURE(row->name);
-    CHECK_NOTHROW(family_row(row->tiles.family));
-    CHECK((family_row(row->tiles.family).plan != nullptr) == (row->tiles.family != TileFamily::control));
+    CHECK_NOTHROW(strategy_info(row->tiles.strategy));
+    CHECK((strategy_info(row->tiles.strategy).enumerate != nullptr) == (row->tiles.strategy != TileStrategy::control));
   }
 }
 
-TEST_CASE("a loop's body stands once and runs often") {
+TEST_CASE("a loop body has its code once and runs many times") {
   const auto with_count = [](int64_t count) {
     Ir ir;
     Graph& body = ir.create_graph("Body");
@@ -155,8 +155,8 @@ TEST_CASE("a loop's body stands once and runs often") {
   CHECK(often.memory == once.memory);
 }
 
-TEST_CASE("extreme programs end") {
-  // Operands larger than any machine, on a graph that is never run.
+TEST_CASE("extreme programs terminate") {
+  // Operands larger than any machine, in a graph that never runs.
   Ir ir;
   Graph& g = ir.create_graph("Huge");
   Tensor* a = g.add_input(spec({int64_t{1} << 20, int64_t{1} << 22}), "a");
@@ -167,11 +167,11 @@ TEST_CASE("extreme programs end") {
   CHECK_FALSE(r.fits);
   CHECK(r.cycles.total() > 0);
   for (const TileMemory& t : r.tiles) CHECK(t.total > 0);
-  // One tile, and a tensor without elements.
+  // A single tile, and a tensor without elements.
   Ir small;
   op("add", {variable(small, {0, 4}, "x"), variable(small, {4}, "y")});
   CHECK(report(small, "mk1,tiles=1").fits);
-  // Calls that double at each level: more steps than can be listed.
+  // Calls that double at each level: more steps than the report keeps.
   Ir deep;
   Graph* below = nullptr;
   for (int i = 0; i < 30; ++i) {
@@ -185,7 +185,7 @@ TEST_CASE("extreme programs end") {
   const Report many = report(deep);
   CHECK_FALSE(many.timeline_complete);
   CHECK(many.timeline.size() >= 40'000);
-  // What is cut says so.
+  // The summary mentions the truncation.
   CHECK(summary_text(many).find("more steps than are kept") != std::string::npos);
   const std::string trace = trace_text({&many, 1});
   CHECK(trace.find("\"complete\":false") != std::string::npos);
@@ -193,7 +193,7 @@ TEST_CASE("extreme programs end") {
   CHECK(many.graphs.back().runs == int64_t{1} << 29);
 }
 
-TEST_CASE("float8 products run at twice the rate where there are units for them, elsewhere through float16") {
+TEST_CASE("float8 products run at twice the rate with float8 units, otherwise through float16") {
   const auto cycles = [](DType dtype, const char* machine, std::string_view product, Shape a, Shape b) {
     Ir ir;
     Tensor* w = variable(ir, std::move(b), "w", dtype);
@@ -204,7 +204,7 @@ TEST_CASE("float8 products run at twice the rate where there are units for them,
       op(product.substr(0, product.find('_')), {x, w});
     EstimateOptions options;
     options.machine = parse_machine(machine);
-    options.plan.half_partial_bytes = 2;
+    options.candidates.half_partial_bytes = 2;
     const Report r = estimate(ir.main(), options);
     check_consistent(r);
     CHECK(r.ops.size() == 1);
@@ -221,7 +221,7 @@ TEST_CASE("float8 products run at twice the rate where there are units for them,
     CAPTURE(std::string(p.name));
     CHECK(eight.compute * 10 < half.compute * 7);
     CHECK(eight.compute * 2 > half.compute * 8 / 10);
-    // Through float16 products take as long as in float16; operands of one byte are quicker to exchange.
+    // Without float8 units, computes as in float16; one-byte operands are exchanged faster.
     const PhaseCycles other = cycles(DType::float8_143, "bow", p.name, p.a, p.b);
     CHECK(other.compute > eight.compute);
     CHECK(other.device() * 10 > half.device() * 9);

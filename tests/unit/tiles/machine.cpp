@@ -1,4 +1,4 @@
-// The table of machines and their text form.
+// The table of machines and the parser.
 #include "runtime/tiles/machine.hpp"
 
 #include <doctest/doctest.h>
@@ -26,8 +26,8 @@ TEST_CASE("built-in machines") {
     CHECK(parse_machine(m.name).clock == m.clock);
     for (const MachineField& f : machine_fields()) {
       CAPTURE(f.key);
-      CHECK(m.*f.field >= f.least);
-      CHECK(m.*f.field <= f.most);
+      CHECK(m.*f.field >= f.min);
+      CHECK(m.*f.field <= f.max);
     }
   }
   CHECK(parse_machine("mk2").macs(2, 2) == 64);
@@ -50,7 +50,7 @@ TEST_CASE("what-if machines") {
   CHECK(parse_machine("memory=64Ki").executable == 64 * 1024);
 }
 
-TEST_CASE("refused machines say why") {
+TEST_CASE("errors of machine descriptions name the cause") {
   CHECK(refusal("mk3").find("no machine `mk3`") != std::string::npos);
   CHECK(refusal("mk2,tile=3").find("did you mean `tiles`") != std::string::npos);
   CHECK(refusal("mk2,tiles=many").find("not a whole number") != std::string::npos);

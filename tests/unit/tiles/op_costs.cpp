@@ -1,9 +1,9 @@
-// One loop over the op table: whatever computes something costs something, and its steps say what.
+// Each op of the table that computes has a cost, and steps that account for it.
 #include <doctest/doctest.h>
 
 #include <set>
 
-#include "runtime/tiles/plan.hpp"
+#include "runtime/tiles/candidates.hpp"
 #include "tests/unit/ops/samples.hpp"
 #include "tests/unit/tiles/consistent.hpp"
 #include "tests/unit/tiles/programs.hpp"
@@ -14,8 +14,10 @@ using namespace pxl::tiles::test;
 
 namespace {
 
-/// Families whose ops are no work of their own: views have the bytes of their operand, calls those of what they call.
-bool costs_nothing(TileFamily family) { return family == TileFamily::view || family == TileFamily::control; }
+/// Strategies without work of their own: views share their operand's bytes, calls are charged for the called graph.
+bool costs_nothing(TileStrategy strategy) {
+  return strategy == TileStrategy::view || strategy == TileStrategy::control;
+}
 
 }  // namespace
 
@@ -37,7 +39,7 @@ TEST_CASE("every op of the table has a cost") {
         for (const auto& [key, attr] : sample.attrs) args.values[param_index(*row, key)] = attr;
         graph.emit(*row, std::move(args));
       } catch (const Error&) {
-        // Some ops take no float16.
+        // Some ops do not accept float16.
         CHECK(dtype == DType::float16);
         continue;
       }
@@ -49,13 +51,13 @@ TEST_CASE("every op of the table has a cost") {
         const ReportOp& o = r.ops[at++];
         CAPTURE(o.name);
         ops.insert(op->row->name);
-        if (costs_nothing(op->row->tiles.family)) continue;
+        if (costs_nothing(op->row->tiles.strategy)) continue;
         CHECK(o.cycles.total() > 0);
         CHECK(o.alternatives.size() > 0);
       }
     }
   }
-  // Nothing of the table is left out: composites are there as the ops that they are made of.
+  // The whole table is covered; composites are covered by the ops that they expand to.
   for (const OpRow* row : op_table())
     if (row->role == Role::compute) {
       CAPTURE(row->name);

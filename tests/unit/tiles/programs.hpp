@@ -47,7 +47,7 @@ inline Tensor* layers(Ir& ir, Tensor* x, int count, bool outlined) {
 inline Report report(const Ir& ir, std::string_view machine = "mk2", int64_t permille = 600) {
   EstimateOptions options;
   options.machine = parse_machine(machine);
-  options.plan.available_memory_permille = permille;
+  options.candidates.available_memory_permille = permille;
   return estimate(ir.main(), options);
 }
 

@@ -1,4 +1,4 @@
-// What must hold of every program: random graphs, machines and sizes.
+// Properties of all programs: random graphs, machines and sizes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace pxl::tiles::test;
 
 namespace {
 
-/// A graph of `count` random ops on [rows, ...] matrices; the same for the same seed, whatever the rows.
+/// A graph of `count` random ops on [rows, ...] matrices; its structure depends on the seed only.
 void random_graph(Ir& ir, unsigned seed, int count, int64_t rows) {
   std::mt19937 rng(seed);
   const auto draw = [&](unsigned n) { return static_cast<int64_t>(rng() % n); };
@@ -57,7 +57,7 @@ TEST_CASE("random graphs: conservation, bounds, determinism") {
     const std::string machine = seed % 3 == 0 ? "mk1,tiles=64" : seed % 3 == 1 ? "bow" : "mk2,tiles=7,memory=300k";
     const Report r = report(ir, machine);
     check_consistent(r);
-    // No tensor is smaller than its elements, no product faster than the units.
+    // No tensor is smaller than its elements, no product is faster than the units.
     for (const ReportTensor& t : r.tensors) CHECK(t.tile_bytes * r.machine.tiles >= t.bytes);
     for (const ReportOp& o : r.ops)
       if (o.name == "MatMul") CHECK(o.useful_permille <= 1000);
@@ -83,7 +83,7 @@ TEST_CASE("more rows, fewer tiles, slower exchange never take less") {
   }
 }
 
-TEST_CASE("more memory never takes more, and fits what less did") {
+TEST_CASE("more memory never takes more cycles, and fits what less memory fits") {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     Ir ir;
@@ -100,8 +100,8 @@ TEST_CASE("more memory never takes more, and fits what less did") {
       least = std::min(least, r.cycles.device());
       fitted = true;
     };
-    // Powers of two and what the built-in machines have are the limits that every larger machine tries, too. Between
-    // them the search may be better off.
+    // Powers of two and the memories of the built-in machines are the limits that each larger machine also tries.
+    // Between them the heuristic may be worse.
     for (int64_t bytes = 32'768; bytes <= 1 << 20; bytes *= 2) {
       check(bytes, 100);
       if (bytes == 1 << 19) check(638'976, 100);
@@ -111,22 +111,22 @@ TEST_CASE("more memory never takes more, and fits what less did") {
   }
 }
 
-TEST_CASE("plans give way only to what frees memory") {
+TEST_CASE("fitting changes only choices that free memory") {
   for (unsigned seed = 1; seed <= 30; ++seed) {
     CAPTURE(seed);
     Ir ir;
     random_graph(ir, seed, 10, 2048);
     EstimateOptions options;
     options.machine = parse_machine("mk2,tiles=64");
-    Mapping mapping(ir.main(), options);
-    const Memory before(mapping);
+    MappedProgram program(ir.main(), options);
+    const Memory before(program);
     const int64_t fullest = before.tiles()[static_cast<size_t>(before.fullest_tile())].total;
-    // From just enough to nothing: the fullest tile is never fuller than before.
+    // From sufficient to almost no memory: the fullest tile never grows.
     for (const int64_t percent : {100, 90, 75, 50, 20}) {
       EstimateOptions tight = options;
       tight.machine.memory = tight.machine.executable = fullest * percent / 100;
-      tight.plan.available_memory_permille = options.machine.memory * 600 / tight.machine.memory;
-      Mapping other(ir.main(), tight);
+      tight.candidates.available_memory_permille = options.machine.memory * 600 / tight.machine.memory;
+      MappedProgram other(ir.main(), tight);
       const Memory fastest(other);
       const int64_t first = fastest.tiles()[static_cast<size_t>(fastest.fullest_tile())].total;
       const auto fitted = fit(other);
@@ -137,23 +137,23 @@ TEST_CASE("plans give way only to what frees memory") {
   }
 }
 
-TEST_CASE("what fits is near the best that fits") {
+TEST_CASE("fitted programs are near the best that fit") {
   Ir ir;
   Tensor* x = variable(ir, {1024, 512}, "x");
   op("gelu", {op("matmul", {x, variable(ir, {512, 512}, "w")})});
   EstimateOptions options;
   options.machine = parse_machine("mk2,tiles=16");
-  Mapping mapping(ir.main(), options);
-  const Memory fastest(mapping);
+  MappedProgram program(ir.main(), options);
+  const Memory fastest(program);
   const int64_t fullest = fastest.tiles()[static_cast<size_t>(fastest.fullest_tile())].total;
   int fitted = 0, possible = 0;
   for (const int64_t percent : {98, 95, 90, 85, 80, 70}) {
     EstimateOptions tight = options;
     tight.machine.memory = fullest * percent / 100;
-    tight.plan.available_memory_permille = options.machine.memory * 600 / tight.machine.memory;
-    Mapping other(ir.main(), tight);
-    // All combinations of choices.
-    const Choices& problem = other.choices();
+    tight.candidates.available_memory_permille = options.machine.memory * 600 / tight.machine.memory;
+    MappedProgram other(ir.main(), tight);
+    // Exhaustive search.
+    const PbqpProblem& problem = other.problem();
     std::vector<int> choice(problem.nodes.size(), 0), start;
     for (const auto& n : other.nodes()) start.push_back(n.chosen);
     int64_t best = INT64_MAX, combinations = 1;
@@ -186,36 +186,36 @@ TEST_CASE("what fits is near the best that fits") {
   CHECK(fitted == possible);
 }
 
-TEST_CASE("what lies in place is not moved") {
+TEST_CASE("rearrangements do not move elements in place") {
   const Machine mk2 = parse_machine("mk2");
   const TensorSpec s{{64, 128}, DType::float32, {}};
-  // Rows on 64 tiles, once as runs and once as blocks.
-  tiles::Layout runs = row_layout(mk2, s, 128);
+  // Rows on 64 tiles, as runs and as blocks.
+  tiles::TileMapping runs = row_mapping(mk2, s, 128);
   runs.first = 0;
   CHECK(runs.tiles() == 64);
-  CHECK(relayout(mk2, runs, block_layout(s, {64, 1}), s).cycles == 0);
-  CHECK(relayout(mk2, block_layout(s, {64, 1}), runs, s).traffic.empty());
-  // One tile has its own part of 64 already, and every copy but the first is new.
-  const Relayout copies = relayout(mk2, block_layout(s, {64, 1}), block_layout(s, {1, 1}, 1, 4), s);
+  CHECK(rearrangement(mk2, runs, block_mapping(s, {64, 1}), s).cycles == 0);
+  CHECK(rearrangement(mk2, block_mapping(s, {64, 1}), runs, s).traffic.empty());
+  // One tile already holds its share of 64; all copies but the first are new.
+  const Rearrangement copies = rearrangement(mk2, block_mapping(s, {64, 1}), block_mapping(s, {1, 1}, 1, 4), s);
   CHECK(copies.traffic.total == 4 * s.bytes() - 4 * s.bytes() / 64);
-  CHECK(relayout(mk2, block_layout(s, {1, 1}), block_layout(s, {2, 1}), s).traffic.total == s.bytes() / 2);
-  // Both counts agree, whatever the layouts.
+  CHECK(rearrangement(mk2, block_mapping(s, {1, 1}), block_mapping(s, {2, 1}), s).traffic.total == s.bytes() / 2);
+  // Both functions agree for all mappings.
   std::mt19937 rng(3);
   const auto draw = [&](unsigned n) { return static_cast<int32_t>(rng() % n); };
   for (int i = 0; i < 300; ++i) {
     const auto random = [&] {
-      tiles::Layout l = draw(3) == 0 ? row_layout(mk2, s, 1 + draw(200))
-                                     : block_layout(s, {1 + draw(16), 1 + draw(16)}, draw(2) ? 1 + draw(4) : 1);
+      tiles::TileMapping l = draw(3) == 0 ? row_mapping(mk2, s, 1 + draw(200))
+                                          : block_mapping(s, {1 + draw(16), 1 + draw(16)}, draw(2) ? 1 + draw(4) : 1);
       if (draw(2)) l.first = draw(1472);
       return l;
     };
-    const tiles::Layout from = random(), to = random();
-    const Relayout r = relayout(mk2, from, to, s);
+    const tiles::TileMapping from = random(), to = random();
+    const Rearrangement r = rearrangement(mk2, from, to, s);
     CAPTURE(text(from));
     CAPTURE(text(to));
-    CHECK(r.cycles == relayout_cycles(mk2, from, to, s));
+    CHECK(r.cycles == rearrangement_cycles(mk2, from, to, s));
     CHECK(r.traffic.total <= s.bytes());
-    CHECK(r.traffic.in <= elements_at_most(to, s.shape) * 4);
+    CHECK(r.traffic.in <= max_elements_per_tile(to, s.shape) * 4);
     CHECK(r.traffic.total <= r.traffic.in * to.tiles());
     CHECK((r.traffic.in == 0) == (r.traffic.total == 0));
   }
@@ -253,7 +253,7 @@ TEST_CASE("convolutions take at least the time of their products") {
           if (!o.name.starts_with("Conv")) continue;
           CHECK(o.cycles.compute * 1472 * 32 >= products);
           CHECK(o.flops == 2 * products);
-          // And no more than a tile alone would take without its units.
+          // And no more than one tile takes without its units.
           CHECK(o.cycles.total() < 2 * products + 100'000);
         }
       }
@@ -261,7 +261,7 @@ TEST_CASE("convolutions take at least the time of their products") {
 
 TEST_CASE("cycles of a convolution's vertex") {
   const Machine mk2 = parse_machine("mk2");
-  // 6 lines of 10 elements, one block of channels: a line for each worker.
+  // 6 lines of 10 elements, one block of channels: one line per worker.
   ConvolutionShape s{{1, 60, 16, 16, 2, 2}, 6, 1};
   const int64_t worker = 17 + 1 - 9 + 3 + 34 + 7 * 4, pass = 64 + 6 * worker + 9;
   CHECK(convolution_cycles(mk2, s) == 109 + 54 + 60 + (17 + 1 + 6 + 16 + 14 + 14 + pass));
@@ -269,8 +269,8 @@ TEST_CASE("cycles of a convolution's vertex") {
   CHECK(convolution_cycles(mk2, s) == 109 + 54 + 60 + (17 + 1 + 6 + 16 + 14 + 14 + 9 * pass));
 }
 
-TEST_CASE("sizes at the edge") {
-  // Huge operands, without elements, on one tile, with hardly any memory, and nothing at all.
+TEST_CASE("boundary sizes") {
+  // Huge operands, operands without elements, one tile, almost no memory, and all of these at once.
   const int64_t huge = int64_t{1} << 24;
   for (const std::string_view machine : {"bow", "mk1,tiles=1", "mk2,memory=4096,executable=1024,tiles=3"}) {
     CAPTURE(machine);
@@ -309,7 +309,7 @@ TEST_CASE("sizes at the edge") {
   }
 }
 
-TEST_CASE("loops that run never, and graphs inside graphs") {
+TEST_CASE("loops without iterations, and nested graphs") {
   Ir ir;
   Graph& body = ir.create_graph("Body");
   body.add_output(op("gelu", {body.add_input(spec({64}), "x")}));

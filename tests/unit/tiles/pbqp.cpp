@@ -1,11 +1,11 @@
-// The search against every combination.
-#include "runtime/tiles/search.hpp"
+// The PBQP heuristic against exhaustive search.
+#include "runtime/tiles/pbqp.hpp"
 
 #include <doctest/doctest.h>
 
 #include <random>
 
-#include "runtime/tiles/mapping.hpp"
+#include "runtime/tiles/mapped_program.hpp"
 #include "tests/unit/tiles/programs.hpp"
 
 using namespace pxl;
@@ -13,16 +13,16 @@ using namespace pxl::tiles;
 
 namespace {
 
-Choices random_problem(std::mt19937& rng, int nodes, int choices, int extra_edges) {
+PbqpProblem random_problem(std::mt19937& rng, int nodes, int choices, int extra_edges) {
   const auto draw = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
-  Choices p;
+  PbqpProblem p;
   for (int n = 0; n < nodes; ++n) {
     std::vector<int64_t> costs;
     for (int i = 1 + draw(choices); i > 0; --i) costs.push_back(draw(1000));
     p.nodes.push_back(std::move(costs));
   }
   const auto join = [&](int a, int b) {
-    Choices::Edge e{a, b, {}};
+    PbqpProblem::Edge e{a, b, {}};
     for (size_t i = 0; i < p.nodes[static_cast<size_t>(a)].size(); ++i)
       for (size_t j = 0; j < p.nodes[static_cast<size_t>(b)].size(); ++j) e.cost.push_back(i == j ? 0 : draw(1500));
     p.edges.push_back(std::move(e));
@@ -37,21 +37,21 @@ Choices random_problem(std::mt19937& rng, int nodes, int choices, int extra_edge
 TEST_CASE("exact on trees") {
   std::mt19937 rng(1);
   for (int i = 0; i < 300; ++i) {
-    const Choices p = random_problem(rng, 2 + i % 6, 5, 0);
-    const Solution s = solve(p);
+    const PbqpProblem p = random_problem(rng, 2 + i % 6, 5, 0);
+    const PbqpSolution s = solve(p);
     CHECK(s.cost == p.cost(s.choice));
     CHECK(s.cost == solve_exhaustively(p).cost);
   }
 }
 
-TEST_CASE("near the best where edges form loops") {
+TEST_CASE("near the optimum if the edges form cycles") {
   std::mt19937 rng(2);
   int exact = 0;
   double excess = 0;
   constexpr int problems = 300;
   for (int i = 0; i < problems; ++i) {
-    const Choices p = random_problem(rng, 6, 4, 3);
-    const Solution s = solve(p);
+    const PbqpProblem p = random_problem(rng, 6, 4, 3);
+    const PbqpSolution s = solve(p);
     const int64_t best = solve_exhaustively(p).cost;
     CHECK(s.cost >= best);
     exact += s.cost == best;
@@ -61,18 +61,18 @@ TEST_CASE("near the best where edges form loops") {
   CHECK(excess / problems < 0.01);
 }
 
-TEST_CASE("the best plans and layouts of small graphs") {
+TEST_CASE("optimal candidates and mappings of small graphs") {
   const auto check = [](Ir& ir) {
     EstimateOptions options;
-    options.plan.most_plans = 3;
-    const Mapping mapping(ir.main(), options);
-    const Choices problem = mapping.choices();
+    options.candidates.max_candidates = 3;
+    const MappedProgram program(ir.main(), options);
+    const PbqpProblem problem = program.problem();
     int64_t combinations = 1;
     for (const auto& n : problem.nodes) combinations *= static_cast<int64_t>(n.size());
     CAPTURE(combinations);
     REQUIRE(combinations < 5'000'000);
     CHECK(solve(problem).cost == solve_exhaustively(problem).cost);
-    CHECK(mapping.search.fastest_cycles == solve(problem).cost);
+    CHECK(program.search.fastest_cycles == solve(problem).cost);
   };
   Ir one;
   test::op("gelu", {test::op("matmul", {test::variable(one, {128, 256}, "x"), test::variable(one, {256, 64}, "w")})});

@@ -1,7 +1,7 @@
-// Nodes of the search: ops and tensors that share a choice, the problem they make, and what was chosen.
+// Builds and solves the PBQP of a program: nodes for ops and tensors that share a choice, edges for rearrangements.
 #include <algorithm>
 
-#include "runtime/tiles/mapping.hpp"
+#include "runtime/tiles/mapped_program.hpp"
 
 namespace pxl::tiles {
 
@@ -14,8 +14,8 @@ uint64_t mix(uint64_t h, uint64_t v) {
 
 }  // namespace
 
-void Mapping::make_nodes() {
-  // Ops that agree in their key, in what makes their operands and in what reads their results share a node.
+void MappedProgram::make_nodes() {
+  // Ops with equal keys, equal producers of their operands and equal consumers of their results share a node.
   const auto origin = [&](const Tensor* t) -> uint64_t {
     const Source s = source_of(t);
     if (s.op) return mix(static_cast<uint64_t>(key_of_.at(s.op)) + 1, static_cast<uint64_t>(s.output));
@@ -31,26 +31,26 @@ void Mapping::make_nodes() {
     return h;
   };
   std::unordered_map<uint64_t, int> classes;
-  for (const GraphView& view : graphs_) {
-    for (const auto& owned : view.graph->tensors()) {
+  for (const GraphInstance& instance : graphs_) {
+    for (const auto& owned : instance.graph->tensors()) {
       const Tensor* t = owned.get();
       if (t->producer || t->kind == TensorKind::stream) continue;
       uint64_t h = mix(mix(3, static_cast<uint64_t>(t->kind)), readers(t));
-      h = mix(mix(h, static_cast<uint64_t>(t->spec.dtype)), static_cast<uint64_t>(view.runs));
+      h = mix(mix(h, static_cast<uint64_t>(t->spec.dtype)), static_cast<uint64_t>(instance.runs));
       for (int64_t extent : t->spec.shape) h = mix(h, static_cast<uint64_t>(extent));
       const auto [at, fresh] = classes.emplace(h, static_cast<int>(nodes_.size()));
       if (fresh) {
         Node node;
-        // A variable lies once: copies are made where they are used.
+        // Variables are stored once; consumers make copies.
         for (const int32_t id : pool_.of(t->spec))
-          if (t->kind != TensorKind::variable || layout(id).copies == 1) node.layouts.push_back(id);
+          if (t->kind != TensorKind::variable || mapping(id).copies == 1) node.mappings.push_back(id);
         nodes_.push_back(std::move(node));
       }
       node_of_tensor_[t] = at->second;
     }
-    for (const Op* op : view.order) {
+    for (const Op* op : instance.order) {
       if (!op->called.empty()) continue;
-      uint64_t h = mix(static_cast<uint64_t>(key_of_.at(op)), static_cast<uint64_t>(view.runs));
+      uint64_t h = mix(static_cast<uint64_t>(key_of_.at(op)), static_cast<uint64_t>(instance.runs));
       for (const Tensor* t : op->inputs) h = mix(h, t ? origin(t) : 1);
       for (const Tensor* t : op->outputs) h = mix(h, readers(t));
       const auto [at, fresh] = classes.emplace(h, static_cast<int>(nodes_.size()));
@@ -62,28 +62,29 @@ void Mapping::make_nodes() {
       node_of_op_[op] = at->second;
       Node& node = nodes_[static_cast<size_t>(at->second)];
       ++node.ops;
-      node.count = std::min(most_count, node.count + view.runs);
+      node.count = std::min(max_count, node.count + instance.runs);
     }
   }
 }
 
-void Mapping::make_problem() {
-  Choices& problem = problem_;
+void MappedProgram::make_problem() {
+  PbqpProblem& problem = problem_;
   for (const Node& n : nodes_) {
     std::vector<int64_t> costs;
     if (n.key < 0)
-      costs.assign(n.layouts.size(), 0);
+      costs.assign(n.mappings.size(), 0);
     else
-      for (const OpPlan& p : plans_[static_cast<size_t>(n.key)]) costs.push_back(saturating_product(n.count, p.cycles));
+      for (const OpCandidate& p : candidates_[static_cast<size_t>(n.key)])
+        costs.push_back(saturating_product(n.count, p.cycles));
     problem.nodes.push_back(std::move(costs));
-    std::vector<int64_t> bytes(n.layouts.size(), 0);
+    std::vector<int64_t> bytes(n.mappings.size(), 0);
     if (n.key >= 0)
-      for (const OpPlan& p : plans_[static_cast<size_t>(n.key)])
+      for (const OpCandidate& p : candidates_[static_cast<size_t>(n.key)])
         bytes.push_back(
-            saturating_product(n.ops, p.temp_bytes + p.resident_bytes + p.replicated_bytes + held_bytes(p)));
+            saturating_product(n.ops, p.temp_bytes + p.resident_bytes + p.replicated_bytes + code_and_state_bytes(p)));
     node_bytes_.push_back(std::move(bytes));
   }
-  // Edges with how often a tensor passes them.
+  // Edges, with the number of transfers in one run.
   struct Wire {
     int from, output, to, slot;
     auto operator<=>(const Wire&) const = default;
@@ -93,53 +94,55 @@ void Mapping::make_problem() {
     const Source s = source_of(t);
     const int from = s.op ? node_of_op_.at(s.op) : node_of_tensor_.at(s.tensor);
     auto& [sum, spec] = wires[{from, s.output, to, slot}];
-    sum = std::min(most_count, sum + count);
+    sum = std::min(max_count, sum + count);
     spec = &t->spec;
   };
-  for (const GraphView& view : graphs_)
-    for (const Op* op : view.order) {
+  for (const GraphInstance& instance : graphs_)
+    for (const Op* op : instance.order) {
       if (op->called.empty()) {
         for (size_t i = 0; i < op->inputs.size(); ++i)
-          if (op->inputs[i]) wire(op->inputs[i], node_of_op_.at(op), static_cast<int>(i), view.runs);
+          if (op->inputs[i]) wire(op->inputs[i], node_of_op_.at(op), static_cast<int>(i), instance.runs);
         continue;
       }
       for (size_t which = 0; which < op->called.size(); ++which) {
         const auto& inputs = op->called[which]->inputs();
         for (size_t i = 0; i < inputs.size(); ++i)
           if (const Tensor* given = op->inputs[first_slot(*op, which) + i])
-            wire(given, node_of_tensor_.at(inputs[i]), 0, view.runs);
+            wire(given, node_of_tensor_.at(inputs[i]), 0, instance.runs);
       }
     }
-  const auto out_layout = [&](const Node& n, size_t choice, int output) {
-    return n.key < 0 ? n.layouts[choice] : plans_[static_cast<size_t>(n.key)][choice].out[static_cast<size_t>(output)];
+  const auto out_mapping = [&](const Node& n, size_t choice, int output) {
+    return n.key < 0 ? n.mappings[choice]
+                     : candidates_[static_cast<size_t>(n.key)][choice].out[static_cast<size_t>(output)];
   };
-  const auto in_layout = [&](const Node& n, size_t choice, int slot) {
-    return n.key < 0 ? n.layouts[choice] : plans_[static_cast<size_t>(n.key)][choice].in[static_cast<size_t>(slot)];
+  const auto in_mapping = [&](const Node& n, size_t choice, int slot) {
+    return n.key < 0 ? n.mappings[choice]
+                     : candidates_[static_cast<size_t>(n.key)][choice].in[static_cast<size_t>(slot)];
   };
-  // Both directions of a by-reference argument and several readers of one tensor count one by one.
+  // Both directions of a by-reference argument and all readers of a tensor count separately.
   std::map<std::tuple<int32_t, int32_t, const TensorSpec*>, int64_t> known;
   for (const auto& [w, flow] : wires) {
     const auto& [count, spec] = flow;
     const Node& a = nodes_[static_cast<size_t>(w.from)];
     const Node& b = nodes_[static_cast<size_t>(w.to)];
-    Choices::Edge edge{w.from, w.to, {}};
+    PbqpProblem::Edge edge{w.from, w.to, {}};
     std::vector<int64_t> bytes;
     bool any = false;
     for (size_t i = 0; i < problem.nodes[static_cast<size_t>(w.from)].size(); ++i)
       for (size_t j = 0; j < problem.nodes[static_cast<size_t>(w.to)].size(); ++j) {
-        const int32_t from = out_layout(a, i, w.output), to = in_layout(b, j, w.slot);
+        const int32_t from = out_mapping(a, i, w.output), to = in_mapping(b, j, w.slot);
         int64_t cost = 0;
         if (to >= 0 && from != to) {
           const auto [at, fresh] = known.try_emplace({from, to, spec}, 0);
-          if (fresh) at->second = relayout_cycles(options_.machine, layout(from), layout(to), *spec);
+          if (fresh) at->second = rearrangement_cycles(options_.machine, mapping(from), mapping(to), *spec);
           cost = saturating_product(count, at->second);
         }
         any = any || cost > 0;
         edge.cost.push_back(cost);
-        bytes.push_back(cost == 0
-                            ? 0
-                            : saturating_product(a.ops > 0 ? a.ops : std::max<int64_t>(1, b.ops),
-                                                 elements_at_most(layout(to), spec->shape) * element_bytes(*spec)));
+        bytes.push_back(
+            cost == 0 ? 0
+                      : saturating_product(a.ops > 0 ? a.ops : std::max<int64_t>(1, b.ops),
+                                           max_elements_per_tile(mapping(to), spec->shape) * element_bytes(*spec)));
       }
     if (!any) continue;
     problem.edges.push_back(std::move(edge));
@@ -153,86 +156,87 @@ void Mapping::make_problem() {
   }
 }
 
-Choices Mapping::priced(int64_t price) const {
-  Choices problem = problem_;
+PbqpProblem MappedProgram::with_memory_multiplier(int64_t multiplier) const {
+  PbqpProblem problem = problem_;
   const auto add = [&](std::vector<int64_t>& costs, const std::vector<int64_t>& bytes) {
-    for (size_t i = 0; i < costs.size(); ++i) costs[i] += saturating_product(bytes[i], price) / 1000;
+    for (size_t i = 0; i < costs.size(); ++i) costs[i] += saturating_product(bytes[i], multiplier) / 1000;
   };
   for (size_t n = 0; n < problem.nodes.size(); ++n) add(problem.nodes[n], node_bytes_[n]);
   for (size_t e = 0; e < problem.edges.size(); ++e) add(problem.edges[e].cost, edge_bytes_[e]);
   return problem;
 }
 
-int64_t Mapping::cost_of(int node, int choice) const {
+int64_t MappedProgram::cost_of(int node, int choice) const {
   const auto at = [&](int n) {
     return static_cast<size_t>(n == node ? choice : nodes_[static_cast<size_t>(n)].chosen);
   };
   int64_t cost = problem_.nodes[static_cast<size_t>(node)][static_cast<size_t>(choice)];
   for (const int index : edges_[static_cast<size_t>(node)]) {
-    const Choices::Edge& e = problem_.edges[static_cast<size_t>(index)];
+    const PbqpProblem::Edge& e = problem_.edges[static_cast<size_t>(index)];
     cost += e.cost[at(e.a) * problem_.nodes[static_cast<size_t>(e.b)].size() + at(e.b)];
   }
   return cost;
 }
 
-void Mapping::choose() {
-  const Solution solution = solve(problem_);
+void MappedProgram::choose() {
+  const PbqpSolution solution = solve(problem_);
   for (size_t n = 0; n < nodes_.size(); ++n) nodes_[n].chosen = solution.choice[n];
   search.rounds = solution.rounds;
   search.fastest_cycles = solution.cost;
 }
 
-const std::vector<OpPlan>& Mapping::plans(const Op& op) const {
-  return plans_[static_cast<size_t>(nodes_[static_cast<size_t>(node_of_op_.at(&op))].key)];
+const std::vector<OpCandidate>& MappedProgram::candidates(const Op& op) const {
+  return candidates_[static_cast<size_t>(nodes_[static_cast<size_t>(node_of_op_.at(&op))].key)];
 }
-int Mapping::chosen(const Op& op) const { return nodes_[static_cast<size_t>(node_of_op_.at(&op))].chosen; }
+int MappedProgram::chosen(const Op& op) const { return nodes_[static_cast<size_t>(node_of_op_.at(&op))].chosen; }
 
-int Mapping::node_of(const Tensor* tensor) const {
+int MappedProgram::node_of(const Tensor* tensor) const {
   const Source s = source_of(tensor);
   return s.op ? node_of_op_.at(s.op) : node_of_tensor_.at(s.tensor);
 }
 
-const std::vector<OpPlan>& Mapping::plans_of(int node) const {
-  static const std::vector<OpPlan> none;
+const std::vector<OpCandidate>& MappedProgram::candidates_of(int node) const {
+  static const std::vector<OpCandidate> none;
   const int key = nodes_[static_cast<size_t>(node)].key;
-  return key < 0 ? none : plans_[static_cast<size_t>(key)];
+  return key < 0 ? none : candidates_[static_cast<size_t>(key)];
 }
 
-TileRange Mapping::place(const Op& op) const {
-  const OpPlan& p = plan(op);
+TileRange MappedProgram::place(const Op& op) const {
+  const OpCandidate& p = candidate(op);
   TileRange range{0, std::clamp<int64_t>(p.tiles, 1, machine().tiles)};
-  // What runs where its result lies has its own there as well.
-  if (!p.out.empty() && p.out[0] >= 0 && layout(p.out[0]).tiles() >= range.count)
-    range.first = layout(p.out[0]).first % machine().tiles;
+  // An op that runs where its result is stored also has its temporaries and vertices there.
+  if (!p.out.empty() && p.out[0] >= 0 && mapping(p.out[0]).tiles() >= range.count)
+    range.first = mapping(p.out[0]).first % machine().tiles;
   return range;
 }
 
-int64_t Mapping::held_bytes(const OpPlan& plan) {
-  return plan.code_bytes + plan.state_bytes + control_bytes_a_step * static_cast<int64_t>(plan.steps.size());
+int64_t MappedProgram::code_and_state_bytes(const OpCandidate& candidate) {
+  return candidate.code_bytes + candidate.state_bytes +
+         control_bytes_per_step * static_cast<int64_t>(candidate.steps.size());
 }
 
-int32_t Mapping::layout_of(const Tensor* tensor) const {
+int32_t MappedProgram::mapping_of(const Tensor* tensor) const {
   const Source s = source_of(tensor);
-  if (s.op) return plan(*s.op).out[static_cast<size_t>(s.output)];
+  if (s.op) return candidate(*s.op).out[static_cast<size_t>(s.output)];
   const Node& n = nodes_[static_cast<size_t>(node_of_tensor_.at(s.tensor))];
-  return n.layouts[static_cast<size_t>(n.chosen)];
+  return n.mappings[static_cast<size_t>(n.chosen)];
 }
 
-const Relayout& Mapping::relayout_to(const Tensor* tensor, int32_t to) const {
-  static const Relayout none;
+const Rearrangement& MappedProgram::rearrangement_to(const Tensor* tensor, int32_t to) const {
+  static const Rearrangement none;
   if (to < 0) return none;
-  const int32_t from = layout_of(tensor);
+  const int32_t from = mapping_of(tensor);
   if (from == to) return none;
-  const auto [at, fresh] = relayouts_.try_emplace({from, to, tensor->spec.shape, tensor->spec.dtype});
-  if (fresh) at->second = relayout(options_.machine, layout(from), layout(to), tensor->spec);
+  const auto [at, fresh] = rearrangements_.try_emplace({from, to, tensor->spec.shape, tensor->spec.dtype});
+  if (fresh) at->second = rearrangement(options_.machine, mapping(from), mapping(to), tensor->spec);
   return at->second;
 }
 
-const TileBytes& Mapping::bytes_by_tile(int32_t id, const TensorSpec& spec) const {
+const TileBytes& MappedProgram::bytes_by_tile(int32_t id, const TensorSpec& spec) const {
   const auto [at, fresh] = bytes_.try_emplace({id, spec.shape, spec.dtype});
   if (fresh) {
     TileBytes& bytes = at->second;
-    bytes.on = elements_by_tile(options_.machine, layout(id), spec.shape);
+    bytes.on = elements_by_tile(options_.machine, mapping(id), spec.shape);
     bytes.begin = bytes.on.size();
     for (size_t t = 0; t < bytes.on.size(); ++t) {
       if (bytes.on[t] == 0) continue;

@@ -1,9 +1,10 @@
-// Plans of gathers and scatters: the table is cut into slices and along them; every tile looks at all indices.
+// Candidates of gathers and scatters: the table is partitioned by entries and along its slices; each tile examines all
+// indices.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "runtime/tiles/plan.hpp"
+#include "runtime/tiles/candidates.hpp"
 
 namespace pxl::tiles {
 
@@ -24,13 +25,13 @@ Slices slices_of(const OpSite& s, const TensorSpec& table, const TensorSpec* ind
   v.entries = table.shape.empty() ? 1 : std::max<int64_t>(1, table.shape[v.axis]);
   v.length = std::max<int64_t>(1, table.size() / v.entries);
   v.indices = indices ? std::max<int64_t>(1, indices->size()) : 1;
-  // Windows and elements along an axis: as many single slices as make up what moves.
+  // Windows, and elements along an axis: the equivalent number of whole slices.
   if (v.indices * v.length > moved) v.length = std::max<int64_t>(1, moved / v.indices);
   if (v.indices * v.length < moved) v.indices = div_up(moved, v.length);
   return v;
 }
 
-/// Calls f(parts of the entries, parts of a slice) for the partitions worth looking at.
+/// Calls f(parts of the entries, parts of a slice) for the partitions to try.
 template <class F>
 void for_cuts(const Machine& m, const Slices& v, F&& f) {
   for (int64_t along = 1; along <= v.length && along <= m.tiles; along *= 4) {
@@ -57,7 +58,7 @@ const TensorSpec* indices_of(const OpSite& s, size_t& slot) {
 
 }  // namespace
 
-void plan_gather(const PlanRequest& r) {
+void enumerate_gathers(const CandidateRequest& r) {
   const Machine& m = r.machine;
   const OpSite& s = r.site;
   const TensorSpec& table = s.input(0);
@@ -67,34 +68,35 @@ void plan_gather(const PlanRequest& r) {
   const Slices v = slices_of(s, table, indices, std::max<int64_t>(1, y.size()));
   const int64_t size = element_bytes(table);
   for_cuts(m, v, [&](int64_t entries, int64_t along) {
-    OpPlan plan = r.start("two stages");
-    const Layout l = block_layout(table, table_parts(table, v, entries, along));
-    plan.in[0] = r.layout(l);
+    OpCandidate candidate = r.start("two stages");
+    const TileMapping l = block_mapping(table, table_parts(table, v, entries, along));
+    candidate.in[0] = r.mapping(l);
     const int64_t tiles = l.tiles(), part = div_up(v.length, along), found = div_up(v.indices, entries);
     const int64_t index_bytes = v.indices * 4;
-    plan.exchange(m, "indices to all tiles",
-                  {index_bytes, div_up(index_bytes, m.tiles), div_up(index_bytes, 256), index_bytes * tiles, false});
-    plan.compute(m, "MultiSlice", gather_cycles(m, v.indices, found, part, size), tiles, 24);
-    const Layout to = linear_layout(m, y);
-    const int64_t mine = elements_at_most(to, y.shape) * element_bytes(y);
+    candidate.exchange(
+        m, "indices to all tiles",
+        {index_bytes, div_up(index_bytes, m.tiles), div_up(index_bytes, 256), index_bytes * tiles, false});
+    candidate.compute(m, "MultiSlice", gather_cycles(m, v.indices, found, part, size), tiles, 24);
+    const TileMapping to = linear_mapping(m, y);
+    const int64_t mine = max_elements_per_tile(to, y.shape) * element_bytes(y);
     // Each slice comes from one of the tiles that hold its entry; all of them send what they found.
-    plan.exchange(m, "slices to their places",
-                  {mine, found * part * size, std::max<int64_t>(1, div_up(mine, part * size)), y.bytes(), false});
-    plan.temp_bytes = index_bytes + v.indices * part * size;
-    plan.resident_bytes = elements_at_most(l, table.shape) * size + mine;
-    for (const TensorSpec& t : s.out) plan.out.push_back(r.layout(linear_layout(m, t)));
-    plan.text = fmt::format("table in {} x {} parts", entries, along);
-    r.plans.push_back(std::move(plan));
+    candidate.exchange(m, "slices to their places",
+                       {mine, found * part * size, std::max<int64_t>(1, div_up(mine, part * size)), y.bytes(), false});
+    candidate.temp_bytes = index_bytes + v.indices * part * size;
+    candidate.resident_bytes = max_elements_per_tile(l, table.shape) * size + mine;
+    for (const TensorSpec& t : s.out) candidate.out.push_back(r.mapping(linear_mapping(m, t)));
+    candidate.text = fmt::format("table in {} x {} parts", entries, along);
+    r.candidates.push_back(std::move(candidate));
   });
 }
 
-void plan_scatter(const PlanRequest& r) {
+void enumerate_scatters(const CandidateRequest& r) {
   const Machine& m = r.machine;
   const OpSite& s = r.site;
   const TensorSpec& table = s.out[0];
   size_t slot = 0;
   const TensorSpec* indices = indices_of(s, slot);
-  // What is written: the operand besides the table and the indices.
+  // The updates: the operand besides the table and the indices.
   int64_t moved = 1;
   for (size_t i = 0; i < s.in.size(); ++i)
     if (s.in[i] && i != slot && (s.in[i]->shape != table.shape || s.in.size() <= 2))
@@ -102,30 +104,31 @@ void plan_scatter(const PlanRequest& r) {
   const Slices v = slices_of(s, table, indices, moved);
   const int64_t size = element_bytes(table);
   for_cuts(m, v, [&](int64_t entries, int64_t along) {
-    OpPlan plan = r.start("one stage");
-    const Layout l = block_layout(table, table_parts(table, v, entries, along));
-    const int32_t id = r.layout(l);
-    const int64_t tiles = l.tiles(), part = div_up(v.length, along), n = elements_at_most(l, table.shape);
+    OpCandidate candidate = r.start("one stage");
+    const TileMapping l = block_mapping(table, table_parts(table, v, entries, along));
+    const int32_t id = r.mapping(l);
+    const int64_t tiles = l.tiles(), part = div_up(v.length, along), n = max_elements_per_tile(l, table.shape);
     const int64_t found = div_up(v.indices, entries);
-    bool overwrites = false;  // the table itself is an operand
+    bool overwrites = false;  // the table is an operand
     for (size_t i = 0; i < s.in.size(); ++i)
-      if (s.in[i] && i != slot && s.in[i]->shape == table.shape && s.in.size() > 2) plan.in[i] = id, overwrites = true;
+      if (s.in[i] && i != slot && s.in[i]->shape == table.shape && s.in.size() > 2)
+        candidate.in[i] = id, overwrites = true;
     const int64_t index_bytes = v.indices * 4, slice_bytes = v.indices * part * size;
-    plan.exchange(m, "indices and slices to all tiles",
-                  {index_bytes + slice_bytes, div_up(index_bytes + slice_bytes, m.tiles) + 4,
-                   div_up(index_bytes + slice_bytes, 256), (index_bytes + slice_bytes) * tiles, false});
+    candidate.exchange(m, "indices and slices to all tiles",
+                       {index_bytes + slice_bytes, div_up(index_bytes + slice_bytes, m.tiles) + 4,
+                        div_up(index_bytes + slice_bytes, 256), (index_bytes + slice_bytes) * tiles, false});
     if (!overwrites)
-      plan.compute(m, "Fill", fill_cycles(m, n, size), tiles);
+      candidate.compute(m, "Fill", fill_cycles(m, n, size), tiles);
     else if (s.row.alias < 0)
-      plan.compute(m, "Memcpy", memcpy_cycles(m, n * size), tiles);
-    plan.compute(m, "MultiUpdateAdd", scatter_cycles(m, v.indices, found, part, size), tiles, 24);
-    plan.temp_bytes = index_bytes + slice_bytes;
-    plan.resident_bytes = n * size * (overwrites && s.row.alias < 0 ? 2 : 1);
-    plan.out.push_back(id);
-    for (size_t i = 1; i < s.out.size(); ++i) plan.out.push_back(r.layout(linear_layout(m, s.out[i])));
-    plan.outputs_share = s.row.alias == 0;
-    plan.text = fmt::format("table in {} x {} parts", entries, along);
-    r.plans.push_back(std::move(plan));
+      candidate.compute(m, "Memcpy", memcpy_cycles(m, n * size), tiles);
+    candidate.compute(m, "MultiUpdateAdd", scatter_cycles(m, v.indices, found, part, size), tiles, 24);
+    candidate.temp_bytes = index_bytes + slice_bytes;
+    candidate.resident_bytes = n * size * (overwrites && s.row.alias < 0 ? 2 : 1);
+    candidate.out.push_back(id);
+    for (size_t i = 1; i < s.out.size(); ++i) candidate.out.push_back(r.mapping(linear_mapping(m, s.out[i])));
+    candidate.outputs_share = s.row.alias == 0;
+    candidate.text = fmt::format("table in {} x {} parts", entries, along);
+    r.candidates.push_back(std::move(candidate));
   });
 }
 

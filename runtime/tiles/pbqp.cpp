@@ -1,5 +1,4 @@
-// See search.hpp.
-#include "runtime/tiles/search.hpp"
+#include "runtime/tiles/pbqp.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -8,31 +7,32 @@ namespace pxl::tiles {
 
 namespace {
 
-int64_t edge_cost(const Choices& p, const Choices::Edge& e, int a, int b) {
+int64_t edge_cost(const PbqpProblem& p, const PbqpProblem::Edge& e, int a, int b) {
   return e.cost[static_cast<size_t>(a) * p.nodes[static_cast<size_t>(e.b)].size() + static_cast<size_t>(b)];
 }
 
-class Search {
+class PbqpSolver {
  public:
-  explicit Search(const Choices& problem) : p_(problem), at_(problem.nodes.size()), in_tree_(problem.edges.size()) {
+  explicit PbqpSolver(const PbqpProblem& problem)
+      : p_(problem), at_(problem.nodes.size()), in_tree_(problem.edges.size()) {
     for (size_t e = 0; e < p_.edges.size(); ++e) {
       at_[static_cast<size_t>(p_.edges[e].a)].push_back(static_cast<int>(e));
       if (p_.edges[e].b != p_.edges[e].a) at_[static_cast<size_t>(p_.edges[e].b)].push_back(static_cast<int>(e));
     }
-    grow_forest();
+    build_spanning_forest();
   }
 
-  Solution run() {
-    Solution s;
+  PbqpSolution run() {
+    PbqpSolution s;
     s.choice.resize(p_.nodes.size());
     for (size_t n = 0; n < p_.nodes.size(); ++n)
       s.choice[n] = static_cast<int>(std::min_element(p_.nodes[n].begin(), p_.nodes[n].end()) - p_.nodes[n].begin());
     s.cost = p_.cost(s.choice);
     std::vector<int> next = s.choice;
-    along_forest(next, false);
+    optimise_forest(next, false);
     take(s, next);
-    constexpr int most_rounds = 12;
-    for (int round = 0; round < most_rounds; ++round) {
+    constexpr int max_rounds = 12;
+    for (int round = 0; round < max_rounds; ++round) {
       ++s.rounds;
       const int64_t before = s.cost;
       next = s.choice;
@@ -41,7 +41,7 @@ class Search {
       pair_moves(next);
       take(s, next);
       next = s.choice;
-      along_forest(next, true);
+      optimise_forest(next, true);
       take(s, next);
       if (s.cost >= before) break;
     }
@@ -49,13 +49,13 @@ class Search {
   }
 
  private:
-  void take(Solution& s, const std::vector<int>& next) const {
+  void take(PbqpSolution& s, const std::vector<int>& next) const {
     const int64_t cost = p_.cost(next);
     if (cost < s.cost) s.choice = next, s.cost = cost;
   }
 
-  // The edges that matter most, as a spanning forest.
-  void grow_forest() {
+  // Maximum spanning forest by the range of an edge's costs (Kruskal).
+  void build_spanning_forest() {
     std::vector<int> order(p_.edges.size());
     std::iota(order.begin(), order.end(), 0);
     std::vector<int64_t> weight(p_.edges.size());
@@ -78,7 +78,7 @@ class Search {
       root[static_cast<size_t>(a)] = b;
       in_tree_[static_cast<size_t>(e)] = true;
     }
-    // Nodes so that each comes behind its parent.
+    // Order in which each node comes after its parent.
     std::vector<bool> seen(p_.nodes.size());
     for (size_t start = 0; start < p_.nodes.size(); ++start) {
       if (seen[start]) continue;
@@ -89,7 +89,7 @@ class Search {
         const int n = order_[next].node;
         for (const int e : at_[static_cast<size_t>(n)]) {
           if (!in_tree_[static_cast<size_t>(e)]) continue;
-          const Choices::Edge& edge = p_.edges[static_cast<size_t>(e)];
+          const PbqpProblem::Edge& edge = p_.edges[static_cast<size_t>(e)];
           const int other = edge.a == n ? edge.b : edge.a;
           if (seen[static_cast<size_t>(other)]) continue;
           seen[static_cast<size_t>(other)] = true;
@@ -99,12 +99,13 @@ class Search {
     }
   }
 
-  // The best choice along the forest; with `hold`, other edges count with the current choices at their far ends.
-  void along_forest(std::vector<int>& choice, bool hold) const {
+  // Optimal choices along the forest (dynamic programming). With `hold`, the other edges are charged with the current
+  // choices of their far ends; otherwise they are ignored.
+  void optimise_forest(std::vector<int>& choice, bool hold) const {
     std::vector<std::vector<int64_t>> below = p_.nodes;
     for (size_t e = 0; e < p_.edges.size(); ++e) {
       if (in_tree_[e]) continue;
-      const Choices::Edge& edge = p_.edges[e];
+      const PbqpProblem::Edge& edge = p_.edges[e];
       const auto a = static_cast<size_t>(edge.a), b = static_cast<size_t>(edge.b);
       if (edge.a == edge.b) {
         for (size_t i = 0; i < below[a].size(); ++i)
@@ -118,7 +119,7 @@ class Search {
     for (size_t k = order_.size(); k-- > 0;) {
       const auto [node, parent, e] = order_[k];
       if (parent < 0) continue;
-      const Choices::Edge& edge = p_.edges[static_cast<size_t>(e)];
+      const PbqpProblem::Edge& edge = p_.edges[static_cast<size_t>(e)];
       const auto n = static_cast<size_t>(node), up = static_cast<size_t>(parent);
       best[n].resize(below[up].size());
       for (size_t i = 0; i < below[up].size(); ++i) {
@@ -143,7 +144,7 @@ class Search {
     int64_t c = p_.nodes[static_cast<size_t>(node)][static_cast<size_t>(as)];
     for (const int e : at_[static_cast<size_t>(node)]) {
       if (e == skip) continue;
-      const Choices::Edge& edge = p_.edges[static_cast<size_t>(e)];
+      const PbqpProblem::Edge& edge = p_.edges[static_cast<size_t>(e)];
       c += edge_cost(p_, edge, edge.a == node ? as : choice[static_cast<size_t>(edge.a)],
                      edge.b == node ? as : choice[static_cast<size_t>(edge.b)]);
     }
@@ -164,18 +165,18 @@ class Search {
   }
 
   void pair_moves(std::vector<int>& choice) const {
-    for (const Choices::Edge& edge : p_.edges) {
+    for (const PbqpProblem::Edge& edge : p_.edges) {
       if (edge.a == edge.b) continue;
       const auto a = static_cast<size_t>(edge.a), b = static_cast<size_t>(edge.b);
       const int a0 = choice[a];
       int best_a = a0, best_b = choice[b];
       int64_t least = INT64_MAX;
       for (int i = 0; i < static_cast<int>(p_.nodes[a].size()); ++i) {
-        // Costs of a with everything but b, then of b given that a.
+        // Cost of `a` without its edges to `b`; then of `b`, given this choice of `a`.
         choice[a] = i;
         int64_t rest = p_.nodes[a][static_cast<size_t>(i)];
         for (const int e : at_[a]) {
-          const Choices::Edge& other = p_.edges[static_cast<size_t>(e)];
+          const PbqpProblem::Edge& other = p_.edges[static_cast<size_t>(e)];
           if (other.a == edge.b || other.b == edge.b) continue;
           rest += edge_cost(p_, other, choice[static_cast<size_t>(other.a)], choice[static_cast<size_t>(other.b)]);
         }
@@ -193,7 +194,7 @@ class Search {
   struct Place {
     int node, parent, edge;
   };
-  const Choices& p_;
+  const PbqpProblem& p_;
   std::vector<std::vector<int>> at_;
   std::vector<bool> in_tree_;
   std::vector<Place> order_;
@@ -201,7 +202,7 @@ class Search {
 
 }  // namespace
 
-int64_t Choices::cost(const std::vector<int>& choice) const {
+int64_t PbqpProblem::cost(const std::vector<int>& choice) const {
   int64_t sum = 0;
   for (size_t n = 0; n < nodes.size(); ++n) sum += nodes[n][static_cast<size_t>(choice[n])];
   for (const Edge& e : edges)
@@ -209,10 +210,10 @@ int64_t Choices::cost(const std::vector<int>& choice) const {
   return sum;
 }
 
-Solution solve(const Choices& problem) { return Search(problem).run(); }
+PbqpSolution solve(const PbqpProblem& problem) { return PbqpSolver(problem).run(); }
 
-Solution solve_exhaustively(const Choices& problem) {
-  Solution best;
+PbqpSolution solve_exhaustively(const PbqpProblem& problem) {
+  PbqpSolution best;
   std::vector<int> choice(problem.nodes.size(), 0);
   best.cost = INT64_MAX;
   while (true) {

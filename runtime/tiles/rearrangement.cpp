@@ -1,8 +1,8 @@
-// Changes of layout: what lies in place already, and what the rest costs.
+// Cost of rearrangements: which elements are already in place, and what moving the others costs.
 #include <algorithm>
 
 #include "runtime/tiles/cost.hpp"
-#include "runtime/tiles/layout.hpp"
+#include "runtime/tiles/tile_mapping.hpp"
 
 namespace pxl::tiles {
 
@@ -21,13 +21,13 @@ Range part_of(int64_t n, int64_t parts, int64_t i) {
   return {begin, begin + each + (i < more ? 1 : 0)};
 }
 
-/// A layout that tells what each tile has: a run of the row-major order, or a box.
-class Placement {
+/// A mapping with the slice of each tile: a row-major run or a box.
+class TilePlacement {
  public:
-  Placement(const Machine& m, const Layout& layout, const Shape& shape)
-      : l_(layout), shape_(shape), tiles_(m.tiles), each_(layout.tiles() / layout.copies) {
+  TilePlacement(const Machine& m, const TileMapping& mapping, const Shape& shape)
+      : l_(mapping), shape_(shape), tiles_(m.tiles), each_(mapping.tiles() / mapping.copies) {
     if (l_.flat) return;
-    // Blocks are runs where all axes before the last that is cut are cut into single indices.
+    // Blocks are runs if all axes before the last partitioned one are split into single indices.
     size_t last = 0;
     for (size_t i = 0; i < shape.size(); ++i)
       if (l_.parts[i] > 1) last = i;
@@ -35,12 +35,12 @@ class Placement {
   }
 
   bool runs() const { return l_.flat || runs_; }
-  int64_t each() const { return each_; }  ///< tiles of one copy
+  int64_t each() const { return each_; }  ///< tiles per copy
   int64_t tile_of(int64_t copy, int64_t index) const { return (l_.first + copy * each_ + index) % tiles_; }
-  /// The index, within its copy, of a tile's part; -1 where it has none.
+  /// Index of a tile's share within its copy; -1 if it has none.
   int64_t index_at(int64_t tile) const {
-    const int64_t behind = (tile - l_.first % tiles_ + tiles_) % tiles_;
-    return behind < each_ * l_.copies ? behind % each_ : -1;
+    const int64_t offset = (tile - l_.first % tiles_ + tiles_) % tiles_;
+    return offset < each_ * l_.copies ? offset % each_ : -1;
   }
 
   Range run(int64_t index) const {
@@ -71,8 +71,8 @@ class Placement {
     return part_of(n, l_.spread, index % l_.spread).size();
   }
 
-  /// Elements that part `a` of this and part `b` of another have in common, as far as it is known.
-  int64_t shared(int64_t a, const Placement& other, int64_t b) const {
+  /// Elements that share `a` of this mapping and share `b` of the other have in common; a lower bound.
+  int64_t shared(int64_t a, const TilePlacement& other, int64_t b) const {
     if (runs() && other.runs()) return common(run(a), other.run(b)).size();
     if (l_.flat || other.l_.flat) return 0;
     if (l_.parts == other.l_.parts) {
@@ -97,21 +97,21 @@ class Placement {
   }
 
  private:
-  const Layout& l_;
+  const TileMapping& l_;
   const Shape& shape_;
   int64_t tiles_, each_;
   bool runs_ = true;
 };
 
-int64_t in_place(const Placement& from, const Placement& to, int64_t copy, int64_t index) {
+int64_t in_place(const TilePlacement& from, const TilePlacement& to, int64_t copy, int64_t index) {
   const int64_t there = from.index_at(to.tile_of(copy, index));
   return there < 0 ? 0 : from.shared(there, to, index);
 }
 
-/// The most elements of a part of `to` that its tile does not have in `from`.
-int64_t most_moved(const Placement& from, const Placement& to, int64_t copies, int64_t largest) {
+/// Maximum number of elements of a share in `to` that its tile does not hold in `from`.
+int64_t max_moved(const TilePlacement& from, const TilePlacement& to, int64_t copies, int64_t largest) {
   int64_t most = 0;
-  // Larger parts come first, but for the first of all, which lies where it should most often.
+  // Larger shares come first; the very first one is most often in place and is checked last.
   for (int64_t copy = 0; copy < copies; ++copy)
     for (int64_t i = 0; i < to.each() && most < largest; ++i) {
       const int64_t index = i + 1 == to.each() ? 0 : i + 1;
@@ -120,26 +120,27 @@ int64_t most_moved(const Placement& from, const Placement& to, int64_t copies, i
   return most;
 }
 
-int64_t all_moved(const Placement& from, const Placement& to, int64_t copies) {
+int64_t all_moved(const TilePlacement& from, const TilePlacement& to, int64_t copies) {
   int64_t sum = 0;
   for (int64_t copy = 0; copy < copies; ++copy)
     for (int64_t i = 0; i < to.each(); ++i) sum += to.size(i) - in_place(from, to, copy, i);
   return sum;
 }
 
-Relayout change(const Machine& m, const Layout& from, const Layout& to, const TensorSpec& spec, bool all) {
-  Relayout r;
+Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to,
+                                    const TensorSpec& spec, bool all) {
+  Rearrangement r;
   if (from == to || spec.size() == 0) return r;
   const auto size = static_cast<int64_t>(size_of(spec.dtype));
-  int64_t in = elements_at_most(to, spec.shape), out = elements_at_most(from, spec.shape);
+  int64_t in = max_elements_per_tile(to, spec.shape), out = max_elements_per_tile(from, spec.shape);
   int64_t total = saturating_product(element_count(spec.shape), to.copies);
-  // A layout on more tiles than there are has no place of its own.
+  // Mappings onto more tiles than the machine has are not comparable by tile.
   if (from.tiles() <= m.tiles && to.tiles() <= m.tiles) {
-    const Placement a(m, from, spec.shape), b(m, to, spec.shape);
-    in = most_moved(a, b, to.copies, in);
+    const TilePlacement a(m, from, spec.shape), b(m, to, spec.shape);
+    in = max_moved(a, b, to.copies, in);
     if (in == 0) return r;
-    // Where there are copies, any of them may be the one that is sent: once, to all.
-    if (from.copies == 1 && to.copies == 1) out = std::max<int64_t>(1, most_moved(b, a, 1, out));
+    // Any copy may be the source of a multicast.
+    if (from.copies == 1 && to.copies == 1) out = std::max<int64_t>(1, max_moved(b, a, 1, out));
     if (all) total = all_moved(a, b, to.copies);
   }
   in *= size;
@@ -152,21 +153,21 @@ Relayout change(const Machine& m, const Layout& from, const Layout& to, const Te
   r.traffic.sends = div_up(out, run * size);
   r.traffic.fragments = std::max(r.traffic.runs, r.traffic.sends);
   r.temp_bytes = in;
-  // Pieces arrive in the order of their sources; where a piece is less than a row of the destination they are put in
-  // order on the tile.
-  if (run < run_length(to, spec.shape)) r.copy_cycles = rearrange_cycles(m, in, std::min<int64_t>(run * size, 8));
+  // Slices arrive in the order of their sources. If a fragment is shorter than a run of the destination, the tile puts
+  // them in order.
+  if (run < run_length(to, spec.shape)) r.copy_cycles = reorder_cycles(m, in, std::min<int64_t>(run * size, 8));
   r.cycles = m.sync + exchange_cycles(m, r.traffic) + r.copy_cycles;
   return r;
 }
 
 }  // namespace
 
-Relayout relayout(const Machine& m, const Layout& from, const Layout& to, const TensorSpec& spec) {
-  return change(m, from, to, spec, true);
+Rearrangement rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec) {
+  return compute_rearrangement(m, from, to, spec, true);
 }
 
-int64_t relayout_cycles(const Machine& m, const Layout& from, const Layout& to, const TensorSpec& spec) {
-  return change(m, from, to, spec, false).cycles;
+int64_t rearrangement_cycles(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec) {
+  return compute_rearrangement(m, from, to, spec, false).cycles;
 }
 
 }  // namespace pxl::tiles

@@ -1,5 +1,4 @@
-// See mapping.hpp.
-#include "runtime/tiles/mapping.hpp"
+#include "runtime/tiles/mapped_program.hpp"
 
 #include <fmt/format.h>
 
@@ -73,56 +72,57 @@ Source source_of(const Tensor* tensor) {
   return {nullptr, 0, tensor};
 }
 
-Mapping::Mapping(const Graph& graph, const EstimateOptions& options) : options_(options), pool_(options_.machine) {
-  view_graphs(graph);
+MappedProgram::MappedProgram(const Graph& graph, const EstimateOptions& options)
+    : options_(options), pool_(options_.machine) {
+  collect_graphs(graph);
   make_keys();
-  make_plans();
+  make_candidates();
   make_nodes();
   make_problem();
   choose();
 }
 
-void Mapping::view_graphs(const Graph& main) {
-  // Callers before callees, so that runs are known when a callee's turn comes.
-  std::vector<const Graph*> behind;
+void MappedProgram::collect_graphs(const Graph& main) {
+  // Callers before callees, so that the runs of the callers are known.
+  std::vector<const Graph*> postorder;
   std::set<const Graph*> seen;
   const std::function<void(const Graph*)> visit = [&](const Graph* g) {
     if (!seen.insert(g).second) return;
     for (const Graph* callee : g->called_graphs()) visit(callee);
-    behind.push_back(g);
+    postorder.push_back(g);
   };
   visit(&main);
-  for (size_t i = behind.size(); i-- > 0;) {
-    index_[behind[i]] = static_cast<int>(graphs_.size());
-    graphs_.push_back({behind[i], schedule_order(*behind[i]), behind[i] == &main ? 1 : 0, 0});
+  for (size_t i = postorder.size(); i-- > 0;) {
+    index_[postorder[i]] = static_cast<int>(graphs_.size());
+    graphs_.push_back({postorder[i], schedule_order(*postorder[i]), postorder[i] == &main ? 1 : 0, 0});
   }
-  for (GraphView& view : graphs_) {
+  for (GraphInstance& instance : graphs_) {
     check_interrupt();
-    for (const Op* op : view.order)
+    for (const Op* op : instance.order)
       for (const Graph* callee : op->called) {
-        GraphView& below = graphs_[static_cast<size_t>(index_.at(callee))];
-        below.runs = std::min(most_count, below.runs + saturating_product(view.runs, iterations(*op)));
+        GraphInstance& below = graphs_[static_cast<size_t>(index_.at(callee))];
+        below.runs = std::min(max_count, below.runs + saturating_product(instance.runs, iterations(*op)));
         ++below.calls;
       }
   }
 }
 
-int64_t Mapping::permille(const Op& op) const {
-  int64_t value = options_.plan.available_memory_permille;
+int64_t MappedProgram::available_memory_permille_of(const Op& op) const {
+  int64_t value = options_.candidates.available_memory_permille;
   for (const auto& [who, given] : options_.op_memory)
     if (who == op.row->schedule || who == op.row->name || who == std::to_string(op.id)) value = given;
   return value;
 }
 
-void Mapping::make_keys() {
+void MappedProgram::make_keys() {
   std::unordered_map<std::string, int> keys;
   std::string key;
-  for (const GraphView& view : graphs_)
-    for (const Op* op : view.order) {
+  for (const GraphInstance& instance : graphs_)
+    for (const Op* op : instance.order) {
       if (!op->called.empty()) continue;
       key.clear();
       put(key, op->row);
-      put(key, permille(*op));
+      put(key, available_memory_permille_of(*op));
       for (const Tensor* t : op->inputs) {
         put(key, static_cast<uint8_t>(!t ? 0 : known_scalar(t) ? 2 : 1));
         if (t) put(key, t->spec);
@@ -136,73 +136,75 @@ void Mapping::make_keys() {
   search.keys = static_cast<int64_t>(example_.size());
 }
 
-void Mapping::enumerate(int key) {
+void MappedProgram::enumerate(int key) {
   const Op& op = *example_[static_cast<size_t>(key)];
-  const FamilyRow& family = family_row(op.row->tiles.family);
-  std::vector<OpPlan>& plans = plans_[static_cast<size_t>(key)];
-  if (!family.plan) return;
+  const TileStrategyInfo& strategy = strategy_info(op.row->tiles.strategy);
+  std::vector<OpCandidate>& candidates = candidates_[static_cast<size_t>(key)];
+  if (!strategy.enumerate) return;
   check_interrupt();
   SiteStorage site(op);
   site.site.out = site.out;
   std::vector<bool> constant;
   for (const Tensor* t : op.inputs) constant.push_back(known_scalar(t));
-  PlanOptions planning = options_.plan;
-  planning.available_memory_permille = permille(op);
-  const PlanRequest request{options_.machine, planning, pool_, site.site, std::move(constant), plans};
-  bool empty = site.out.empty() && family.family != TileFamily::host;
+  CandidateOptions candidate_options = options_.candidates;
+  candidate_options.available_memory_permille = available_memory_permille_of(op);
+  const CandidateRequest request{options_.machine, candidate_options,   pool_,
+                                 site.site,        std::move(constant), candidates};
+  bool empty = site.out.empty() && strategy.strategy != TileStrategy::host;
   for (const TensorSpec& t : site.out) empty = empty || t.size() == 0;
-  if (!empty) family.plan(request);
-  if (plans.empty()) {
-    // Nothing to do: no elements.
-    OpPlan none = request.start("nothing");
+  if (!empty) strategy.enumerate(request);
+  if (candidates.empty()) {
+    // No elements: no step.
+    OpCandidate none = request.start("nothing");
     none.text = "no elements";
-    for (const TensorSpec& t : site.out) none.out.push_back(request.layout(linear_layout(options_.machine, t)));
-    plans.push_back(std::move(none));
+    for (const TensorSpec& t : site.out) none.out.push_back(request.mapping(linear_mapping(options_.machine, t)));
+    candidates.push_back(std::move(none));
   }
-  search.plans += static_cast<int64_t>(plans.size());
-  const int64_t share = std::max<int64_t>(1, planning.available_memory_permille);
-  for (const OpPlan& p : plans)
-    search.unrefused = std::max(search.unrefused, div_up(saturating_product(p.held(), 1000), share));
-  search.refused +=
-      keep_best(plans, options_.machine.memory * planning.available_memory_permille / 1000, planning.most_plans);
-  search.kept += static_cast<int64_t>(plans.size());
+  search.candidates += static_cast<int64_t>(candidates.size());
+  const int64_t share = std::max<int64_t>(1, candidate_options.available_memory_permille);
+  for (const OpCandidate& p : candidates)
+    search.bytes_without_rejection =
+        std::max(search.bytes_without_rejection, div_up(saturating_product(p.constrained_bytes(), 1000), share));
+  search.rejected += keep_best(candidates, options_.machine.memory * candidate_options.available_memory_permille / 1000,
+                               candidate_options.max_candidates);
+  search.kept += static_cast<int64_t>(candidates.size());
 }
 
-void Mapping::make_plans() {
-  plans_.resize(example_.size());
-  const auto offer_layouts = [&](size_t key) {
+void MappedProgram::make_candidates() {
+  candidates_.resize(example_.size());
+  const auto offer_mappings = [&](size_t key) {
     const Op& op = *example_[key];
     size_t taken = 0;
-    for (const OpPlan& p : plans_[key]) {
-      if (taken++ >= 8) break;  // the fastest ones
+    for (const OpCandidate& p : candidates_[key]) {
+      if (taken++ >= 8) break;  // the fastest ones only
       for (size_t i = 0; i < op.inputs.size(); ++i)
         if (op.inputs[i] && p.in[i] >= 0) pool_.add(op.inputs[i]->spec, p.in[i]);
       for (size_t i = 0; i < op.outputs.size(); ++i) pool_.add(op.outputs[i]->spec, p.out[i]);
     }
   };
   for (size_t k = 0; k < example_.size(); ++k) {
-    if (family_row(example_[k]->row->tiles.family).follows) continue;
+    if (strategy_info(example_[k]->row->tiles.strategy).follows) continue;
     enumerate(static_cast<int>(k));
-    offer_layouts(k);
+    offer_mappings(k);
   }
-  // Layouts pass through views and transpositions in both directions, so that what lies beyond can follow them.
+  // Mappings propagate through views and transpositions in both directions, so that ops beyond can use them.
   for (int round = 0; round < 2; ++round)
     for (size_t k = 0; k < example_.size(); ++k) {
-      const TileFamily family = example_[k]->row->tiles.family;
-      if (family != TileFamily::view && family != TileFamily::movement) continue;
-      plans_[k].clear();
+      const TileStrategy strategy = example_[k]->row->tiles.strategy;
+      if (strategy != TileStrategy::view && strategy != TileStrategy::movement) continue;
+      candidates_[k].clear();
       const SearchReport before = search;
       enumerate(static_cast<int>(k));
       search = before;
-      for (const OpPlan& p : plans_[k]) {
+      for (const OpCandidate& p : candidates_[k]) {
         for (size_t i = 0; i < example_[k]->inputs.size(); ++i)
           if (example_[k]->inputs[i] && p.in[i] >= 0) pool_.add(example_[k]->inputs[i]->spec, p.in[i]);
         for (size_t i = 0; i < example_[k]->outputs.size(); ++i) pool_.add(example_[k]->outputs[i]->spec, p.out[i]);
       }
     }
   for (size_t k = 0; k < example_.size(); ++k) {
-    if (!family_row(example_[k]->row->tiles.family).follows) continue;
-    plans_[k].clear();
+    if (!strategy_info(example_[k]->row->tiles.strategy).follows) continue;
+    candidates_[k].clear();
     enumerate(static_cast<int>(k));
   }
 }

@@ -1,5 +1,4 @@
-// See layout.hpp.
-#include "runtime/tiles/layout.hpp"
+#include "runtime/tiles/tile_mapping.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,32 +12,32 @@ namespace pxl::tiles {
 
 namespace {
 
-constexpr int64_t least_bytes_a_tile = 128;  // Poplar's linear mapping
+constexpr int64_t min_bytes_per_tile = 128;  // as in Poplar's linear mapping
 
 /// Element i of a balanced division of n into parts: the first n % parts have one more.
 int64_t share(int64_t n, int64_t parts, int64_t i) { return n / parts + (i < n % parts ? 1 : 0); }
 
-/// A tile that small tensors of one spec share, spread over the chip by the spec so that no tile gets all of them.
+/// The first tile of small tensors, a hash of the spec, so that they are spread over the chip.
 int64_t home_tile(const Machine& m, const TensorSpec& spec) {
   uint64_t h = 0x9E3779B97F4A7C15ULL + static_cast<uint64_t>(spec.dtype);
   for (int64_t extent : spec.shape) h = (h ^ static_cast<uint64_t>(extent)) * 0xBF58476D1CE4E5B9ULL, h ^= h >> 29;
   return static_cast<int64_t>(h % static_cast<uint64_t>(m.tiles));
 }
 
-Layout flat_layout(const Machine& m, const TensorSpec& spec, int64_t grain) {
+TileMapping flat_mapping(const Machine& m, const TensorSpec& spec, int64_t grain) {
   const int64_t elements = std::max<int64_t>(1, spec.size()),
                 size = std::max<int64_t>(1, static_cast<int64_t>(size_of(spec.dtype)));
   const int64_t grains = div_up(elements, grain);
-  const int64_t each = std::max(div_up(grains, m.tiles), div_up(div_up(least_bytes_a_tile, size), grain));
-  Layout l;
+  const int64_t each = std::max(div_up(grains, m.tiles), div_up(div_up(min_bytes_per_tile, size), grain));
+  TileMapping l;
   l.grain = static_cast<int32_t>(std::min<int64_t>(grain, INT32_MAX));
   l.tiles_used = static_cast<int32_t>(div_up(grains, each));
-  // Tensors that fill the chip begin at tile 0, so that equal shapes lie equally.
+  // Mappings that fill the chip start at tile 0, so that equal shapes are aligned.
   l.first = l.tiles_used * 2 > m.tiles ? 0 : static_cast<int32_t>(home_tile(m, spec));
   return l;
 }
 
-int64_t parts_product(const Layout& l) {
+int64_t parts_product(const TileMapping& l) {
   int64_t n = 1;
   for (int32_t p : l.parts) n *= p;
   return n;
@@ -46,9 +45,9 @@ int64_t parts_product(const Layout& l) {
 
 }  // namespace
 
-int64_t Layout::tiles() const { return (flat ? int64_t{tiles_used} : parts_product(*this) * spread) * copies; }
+int64_t TileMapping::tiles() const { return (flat ? int64_t{tiles_used} : parts_product(*this) * spread) * copies; }
 
-std::string text(const Layout& l) {
+std::string text(const TileMapping& l) {
   std::string s;
   if (l.flat)
     s = l.tiles_used == 1 ? fmt::format("tile {}", l.first)
@@ -59,16 +58,16 @@ std::string text(const Layout& l) {
   return l.copies > 1 ? fmt::format("{}, {} copies", s, l.copies) : s;
 }
 
-Layout linear_layout(const Machine& m, const TensorSpec& spec) {
-  return flat_layout(m, spec, m.vector_elements(static_cast<int64_t>(size_of(spec.dtype))));
+TileMapping linear_mapping(const Machine& m, const TensorSpec& spec) {
+  return flat_mapping(m, spec, m.vector_elements(static_cast<int64_t>(size_of(spec.dtype))));
 }
 
-Layout row_layout(const Machine& m, const TensorSpec& spec, int64_t row) {
-  return flat_layout(m, spec, std::max<int64_t>(1, row));
+TileMapping row_mapping(const Machine& m, const TensorSpec& spec, int64_t row) {
+  return flat_mapping(m, spec, std::max<int64_t>(1, row));
 }
 
-Layout block_layout(const TensorSpec& spec, std::vector<int32_t> parts, int64_t spread, int64_t copies) {
-  Layout l;
+TileMapping block_mapping(const TensorSpec& spec, std::vector<int32_t> parts, int64_t spread, int64_t copies) {
+  TileMapping l;
   l.flat = false;
   l.parts = std::move(parts);
   l.parts.resize(spec.shape.size(), 1);
@@ -79,14 +78,14 @@ Layout block_layout(const TensorSpec& spec, std::vector<int32_t> parts, int64_t 
   return l;
 }
 
-Layout single_tile(const Machine& m, const TensorSpec& spec) {
-  Layout l;
+TileMapping single_tile(const Machine& m, const TensorSpec& spec) {
+  TileMapping l;
   l.grain = static_cast<int32_t>(std::min<int64_t>(std::max<int64_t>(1, spec.size()), INT32_MAX));
   l.first = static_cast<int32_t>(home_tile(m, spec));
   return l;
 }
 
-std::vector<int64_t> elements_by_tile(const Machine& m, const Layout& l, const Shape& shape) {
+std::vector<int64_t> elements_by_tile(const Machine& m, const TileMapping& l, const Shape& shape) {
   std::vector<int64_t> out(static_cast<size_t>(m.tiles), 0);
   const int64_t elements = element_count(shape);
   size_t at = static_cast<size_t>(l.first % m.tiles);
@@ -105,7 +104,7 @@ std::vector<int64_t> elements_by_tile(const Machine& m, const Layout& l, const S
       }
       continue;
     }
-    // Odometer over the blocks, row-major.
+    // Iterates over the blocks in row-major order.
     std::vector<int64_t> block(l.parts.size(), 0);
     const int64_t blocks = parts_product(l);
     for (int64_t b = 0; b < blocks; ++b) {
@@ -121,7 +120,7 @@ std::vector<int64_t> elements_by_tile(const Machine& m, const Layout& l, const S
   return out;
 }
 
-int64_t elements_at_most(const Layout& l, const Shape& shape) {
+int64_t max_elements_per_tile(const TileMapping& l, const Shape& shape) {
   if (l.flat) {
     const int64_t elements = element_count(shape);
     return std::min(elements, div_up(div_up(elements, l.grain), std::max<int32_t>(1, l.tiles_used)) * l.grain);
@@ -131,14 +130,14 @@ int64_t elements_at_most(const Layout& l, const Shape& shape) {
   return div_up(n, l.spread);
 }
 
-bool reshape_layout(const Layout& l, const Shape& from, const Shape& to, Layout& found) {
-  Layout result = l;
+bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, TileMapping& found) {
+  TileMapping result = l;
   if (l.flat) {
     found = result;
     return true;
   }
   result.parts.assign(to.size(), 1);
-  // Runs of axes with equal products; inside a run only its first axis may be cut, into equal parts.
+  // Groups of axes with equal products. Only the first axis of a group may be partitioned further, into equal parts.
   size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
     int64_t a = i < from.size() ? from[i] : 1, b = j < to.size() ? to[j] : 1;
@@ -158,14 +157,14 @@ bool reshape_layout(const Layout& l, const Shape& from, const Shape& to, Layout&
       continue;
     }
     int64_t cut = 1;
-    bool whole = true;  // the axes before are cut into single indices
+    bool whole = true;  // the axes before are split into single indices
     for (size_t k = i0; k < i; ++k) {
       if (l.parts[k] > 1 && !whole) return false;
       cut *= l.parts[k];
       whole = whole && l.parts[k] == from[k];
     }
     if (cut > 1 && a % cut != 0) return false;
-    // Give the cuts to the leading axes of the new run.
+    // Assign the parts to the leading axes of the new group.
     for (size_t k = j0; k < j && cut > 1; ++k) {
       if (to[k] <= cut) {
         if (cut % to[k] != 0) return false;
@@ -183,26 +182,26 @@ bool reshape_layout(const Layout& l, const Shape& from, const Shape& to, Layout&
   return true;
 }
 
-Layout transpose_layout(const Layout& l, const std::vector<int64_t>& order) {
-  Layout t = l;
+TileMapping transpose_mapping(const TileMapping& l, const std::vector<int64_t>& order) {
+  TileMapping t = l;
   if (!l.flat)
     for (size_t i = 0; i < order.size(); ++i) t.parts[i] = l.parts[static_cast<size_t>(order[i])];
   return t;
 }
 
-int64_t run_length(const Layout& l, const Shape& shape) {
-  if (l.flat) return elements_at_most(l, shape);
+int64_t run_length(const TileMapping& l, const Shape& shape) {
+  if (l.flat) return max_elements_per_tile(l, shape);
   int64_t n = 1;
   for (size_t i = shape.size(); i-- > 0;) {
     n *= div_up(shape[i], l.parts[i]);
     if (l.parts[i] > 1) break;
   }
-  return std::max<int64_t>(1, std::min(n, elements_at_most(l, shape)));
+  return std::max<int64_t>(1, std::min(n, max_elements_per_tile(l, shape)));
 }
 
-int32_t LayoutTable::id(const Layout& layout) {
-  const auto [at, fresh] = ids_.emplace(layout, static_cast<int32_t>(layouts_.size()));
-  if (fresh) layouts_.push_back(&at->first);
+int32_t TileMappingTable::id(const TileMapping& mapping) {
+  const auto [at, fresh] = ids_.emplace(mapping, static_cast<int32_t>(mappings_.size()));
+  if (fresh) mappings_.push_back(&at->first);
   return at->second;
 }
 

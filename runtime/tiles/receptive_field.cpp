@@ -1,5 +1,4 @@
-// See window.hpp.
-#include "runtime/tiles/window.hpp"
+#include "runtime/tiles/receptive_field.hpp"
 
 #include <algorithm>
 
@@ -7,26 +6,26 @@
 
 namespace pxl::tiles {
 
-int64_t Windows::kernel_size() const {
+int64_t SlidingWindows::kernel_size() const {
   int64_t n = 1;
   for (const int64_t k : kernel) n = saturating_product(n, k);
   return std::max<int64_t>(1, n);
 }
 
-int64_t Windows::needed(size_t i, int64_t extent) const {
+int64_t SlidingWindows::needed(size_t i, int64_t extent) const {
   const int64_t reach = saturating_product(kernel[i] - 1, dilation[i]);
   const int64_t all =
       transposed ? div_up(extent + reach, stride[i]) : saturating_product(extent - 1, stride[i]) + reach + 1;
   return std::clamp<int64_t>(all, 1, std::max<int64_t>(1, from[i]));
 }
 
-int64_t Windows::needed(const std::vector<int64_t>& block) const {
+int64_t SlidingWindows::needed(const std::vector<int64_t>& block) const {
   int64_t n = 1;
   for (size_t i = 0; i < block.size(); ++i) n = saturating_product(n, needed(i, block[i]));
   return n;
 }
 
-int64_t Windows::windows(const std::vector<int64_t>& block) const {
+int64_t SlidingWindows::windows(const std::vector<int64_t>& block) const {
   int64_t n = 1;
   for (size_t i = 0; i < block.size(); ++i)
     n = saturating_product(n, transposed ? std::max<int64_t>(1, div_up(block[i], stride[i])) : block[i]);

@@ -1,19 +1,19 @@
-// Plans of pools and their gradients: windows over batch, channels and leading spatial axes, each on its own tile.
+// Candidates of pooling and its gradients: windows partitioned by batch, channels and the leading spatial axis.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "runtime/tiles/plan.hpp"
-#include "runtime/tiles/window.hpp"
+#include "runtime/tiles/candidates.hpp"
+#include "runtime/tiles/receptive_field.hpp"
 
 namespace pxl::tiles {
 
-void plan_pooling(const PlanRequest& r) {
+void enumerate_pooling(const CandidateRequest& r) {
   const Machine& m = r.machine;
   const OpSite& s = r.site;
   const TensorSpec& y = s.out[0];
-  Windows w;
-  // Gradients give what windows read, or (of gradients of maxima) look at it once more.
+  SlidingWindows w;
+  // Gradients write what windows read; gradients of maxima also read it.
   w.to = spatial(y.shape);
   w.from = spatial(s.input(0).shape);
   const size_t axes = w.to.size();
@@ -24,52 +24,53 @@ void plan_pooling(const PlanRequest& r) {
   for (size_t i = 0; i < axes; ++i)
     read = saturating_product(read, w.from[i]), given = saturating_product(given, w.to[i]);
   w.transposed = given > read;
-  if (axes == 0) return plan_elementwise(r);
+  if (axes == 0) return enumerate_elementwise(r);
   const int64_t planes = saturating_product(y.shape[0], y.shape[1]), size = element_bytes(y), kernel = w.kernel_size();
-  for (const int64_t spatial_parts : part_counts(w.to[0], 1, 64)) {
+  for (const int64_t spatial_parts : partition_counts(w.to[0], 1, 64)) {
     const int64_t batch = std::min(y.shape[0], std::max<int64_t>(1, m.tiles / spatial_parts));
     const int64_t channels = std::min(y.shape[1], std::max<int64_t>(1, m.tiles / spatial_parts / batch));
     if (batch * channels * spatial_parts > m.tiles) break;
-    if (spatial_parts > 1 && batch * channels < planes) break;  // planes first
+    if (spatial_parts > 1 && batch * channels < planes) break;  // split planes first
     std::vector<int32_t> parts(y.shape.size(), 1);
     parts[0] = static_cast<int32_t>(batch);
     parts[1] = static_cast<int32_t>(channels);
     parts[2] = static_cast<int32_t>(spatial_parts);
-    const Layout to = block_layout(y, parts);
-    OpPlan plan = r.start("by windows");
+    const TileMapping to = block_mapping(y, parts);
+    OpCandidate candidate = r.start("by windows");
     std::vector<int64_t> block = w.to;
     block[0] = div_up(block[0], spatial_parts);
     const int64_t mine = saturating_product(div_up(y.shape[0], batch), div_up(y.shape[1], channels));
     const int64_t outputs = saturating_product(mine, element_count(block));
-    // The rims of windows lie with neighbours.
+    // The halo of the windows is stored on neighbouring tiles.
     const int64_t own = saturating_product(mine, div_up(read, spatial_parts)),
                   all = saturating_product(mine, w.needed(block));
     Traffic rims;
     int64_t operands = 0;
     for (size_t i = 0; i < s.in.size(); ++i) {
       if (!s.in[i]) continue;
-      plan.in[i] = r.layout(block_layout(*s.in[i], parts));
-      plan.resident_bytes += elements_at_most(r.pool.table.at(plan.in[i]), s.in[i]->shape) * element_bytes(*s.in[i]);
+      candidate.in[i] = r.mapping(block_mapping(*s.in[i], parts));
+      candidate.resident_bytes +=
+          max_elements_per_tile(r.pool.table.at(candidate.in[i]), s.in[i]->shape) * element_bytes(*s.in[i]);
       if (++operands > 1 || spatial_parts == 1) continue;
       rims.in = rims.out = std::max<int64_t>(0, all - own) * size;
       rims.fragments = div_up(rims.in, std::max<int64_t>(4, w.from.back() * size));
       rims.total = saturating_product(rims.in, to.tiles());
     }
-    plan.exchange(m, "rims of windows", rims);
-    plan.temp_bytes = rims.in;
-    // Of a gradient, each window that reaches an element adds to it: kernel / stride of them along an axis.
+    candidate.exchange(m, "rims of windows", rims);
+    candidate.temp_bytes = rims.in;
+    // Gradient: each window that covers an element adds to it, kernel / stride windows along each axis.
     int64_t terms = kernel;
     if (w.transposed)
       for (const int64_t step : w.stride) terms = div_up(terms, step);
-    plan.compute(m, "Pooling", reduce_cycles(m, outputs, saturating_product(terms, operands), size, false), to.tiles(),
-                 32);
-    plan.resident_bytes += outputs * size;
-    plan.out.push_back(r.layout(to));
-    for (size_t i = 1; i < s.out.size(); ++i) plan.out.push_back(r.layout(linear_layout(m, s.out[i])));
-    plan.text = fmt::format("{} planes of {} windows on each of {} tiles", mine, element_count(block), to.tiles());
-    r.plans.push_back(std::move(plan));
+    candidate.compute(m, "Pooling", reduce_cycles(m, outputs, saturating_product(terms, operands), size, false),
+                      to.tiles(), 32);
+    candidate.resident_bytes += outputs * size;
+    candidate.out.push_back(r.mapping(to));
+    for (size_t i = 1; i < s.out.size(); ++i) candidate.out.push_back(r.mapping(linear_mapping(m, s.out[i])));
+    candidate.text = fmt::format("{} planes of {} windows on each of {} tiles", mine, element_count(block), to.tiles());
+    r.candidates.push_back(std::move(candidate));
   }
-  if (r.plans.empty()) plan_elementwise(r);
+  if (r.candidates.empty()) enumerate_elementwise(r);
 }
 
 }  // namespace pxl::tiles

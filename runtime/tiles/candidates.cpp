@@ -1,0 +1,255 @@
+// The table of strategies, Pareto pruning, and helpers of the enumeration functions.
+#include "runtime/tiles/candidates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "runtime/base/diagnostic.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+using F = TileStrategy;
+constexpr TileStrategyInfo rows[] = {
+    {F::view, "view", true, enumerate_views},
+    {F::fill, "fill", true, enumerate_elementwise},
+    {F::random, "random", true, enumerate_elementwise},
+    {F::unary, "unary", true, enumerate_elementwise},
+    {F::binary, "binary", true, enumerate_elementwise},
+    {F::nonlinearity, "nonlinearity", true, enumerate_elementwise},
+    {F::nonlinearity_grad, "nonlinearity gradient", true, enumerate_elementwise},
+    {F::cast, "cast", true, enumerate_elementwise},
+    {F::update, "update", true, enumerate_elementwise},
+    {F::copy, "copy", true, enumerate_elementwise},
+    {F::movement, "movement", true, enumerate_movement},
+    {F::reduction, "reduction", true, enumerate_reductions},
+    {F::scan, "scan", false, enumerate_row_ops},
+    {F::sort, "sort", false, enumerate_row_ops},
+    {F::softmax, "softmax", false, enumerate_row_ops},
+    {F::softmax_grad, "softmax gradient", false, enumerate_row_ops},
+    {F::normalise, "normalisation", false, enumerate_row_ops},
+    {F::normalise_grad, "normalisation gradient", false, enumerate_row_ops},
+    {F::product, "product", false, enumerate_products},
+    {F::convolution, "convolution", false, enumerate_convolutions},
+    {F::convolution_data, "convolution, data gradient", false, enumerate_convolutions},
+    {F::convolution_weights, "convolution, weights gradient", false, enumerate_convolutions},
+    {F::pooling, "pooling", false, enumerate_pooling},
+    {F::gather, "gather", false, enumerate_gathers},
+    {F::scatter, "scatter", false, enumerate_scatters},
+    {F::loss, "loss", false, enumerate_row_ops},
+    {F::loss_grad, "loss gradient", false, enumerate_row_ops},
+    {F::host, "host", true, enumerate_host},
+    {F::control, "control", true, nullptr},
+};
+
+constexpr bool complete() {
+  size_t next = 1;  // after unset
+  for (const TileStrategyInfo& row : rows) {
+    if (static_cast<size_t>(row.strategy) != next++ || row.name.empty()) return false;
+  }
+  return next == static_cast<size_t>(F::count);
+}
+static_assert(complete(), "every family of TileFamily has a row, in the order of the enum");
+
+bool dominates(const OpCandidate& a, const OpCandidate& b) {
+  return a.in == b.in && a.out == b.out && a.cycles <= b.cycles && a.temp_bytes <= b.temp_bytes &&
+         a.resident_bytes <= b.resident_bytes && a.code_bytes + a.state_bytes <= b.code_bytes + b.state_bytes;
+}
+
+}  // namespace
+
+const TileStrategyInfo& strategy_info(TileStrategy strategy) {
+  const size_t index = static_cast<size_t>(strategy);
+  if (index == 0 || index >= static_cast<size_t>(F::count))
+    throw Error("an op without a tile family", {}, Fault::internal);
+  return rows[index - 1];
+}
+
+void OpCandidate::sync(const Machine& m) {
+  steps.push_back({BspPhaseKind::sync, "sync", m.sync, m.sync, m.tiles, {}});
+  ++control_steps;
+  cycles += m.sync;
+}
+
+void OpCandidate::compute(const Machine& m, std::string_view what, int64_t c, int64_t used, int64_t state) {
+  if (c <= 0) return;
+  used = std::clamp<int64_t>(used, 1, m.tiles);
+  steps.push_back({BspPhaseKind::compute, what, c, c * used / m.tiles, used, {}});
+  cycles += c;
+  state_bytes += state;
+  ++control_steps;
+  tiles = std::max(tiles, used);
+}
+
+void OpCandidate::exchange(const Machine& m, std::string_view what, const Traffic& traffic) {
+  if (traffic.empty()) return;
+  sync(m);
+  const int64_t c = exchange_cycles(m, traffic);
+  steps.push_back({BspPhaseKind::exchange, what, c, c, m.tiles, traffic});
+  cycles += c;
+  code_bytes += exchange_code_bytes(traffic);
+  ++control_steps;
+  ++phases;
+}
+
+void OpCandidate::host(const Machine& m, int64_t bytes) {
+  const int64_t rate = std::max<int64_t>(1, m.host_bytes / 1000), clock = m.clock / 1000;
+  const int64_t c = bytes / rate * clock + div_up(bytes % rate * clock, rate);
+  Traffic traffic;
+  traffic.total = bytes;
+  steps.push_back({BspPhaseKind::host, "host link", c, c, m.tiles, traffic});
+  ++control_steps;
+  cycles += c;
+}
+
+int64_t OpCandidate::sum_partials(const Machine& m, std::string_view what, int64_t partials, int64_t elements,
+                                  int64_t partial_bytes, int64_t out_bytes, int64_t used) {
+  const int stages = partials < 16 ? 1 : partials < 125 ? 2 : 3;
+  int64_t each = 1;  // partial sums added by one stage
+  const auto power = [&](int64_t base) { return stages == 1 ? base : stages == 2 ? base * base : base * base * base; };
+  while (power(each) < partials) ++each;
+  int64_t most = 0, left = partials;
+  for (int stage = 0; left > 1; ++stage) {
+    const int64_t here = std::min(each, left), mine = div_up(elements, here);
+    left = div_up(left, here);
+    Traffic t;
+    t.in = t.out = saturating_product((here - 1) * mine, partial_bytes);
+    t.runs = t.sends = here - 1;
+    t.fragments = std::max(t.runs, div_up(t.in, 256));
+    t.total = saturating_product(t.in, used);
+    exchange(m, what, t);
+    compute(m, "Reduce", sum_partials_cycles(m, here, mine, partial_bytes, left > 1 ? partial_bytes : out_bytes), used,
+            24 + 4 * here);
+    most = std::max(most, t.in);
+    elements = mine;
+  }
+  return most;
+}
+
+OpCandidate CandidateRequest::start(std::string_view variant) const {
+  OpCandidate candidate;
+  candidate.variant = variant;
+  candidate.in.assign(site.in.size(), -1);
+  return candidate;
+}
+
+const std::vector<int32_t>& TileMappingPool::of(const TensorSpec& spec) {
+  std::vector<int32_t>& pool = pools_[{spec.shape, spec.dtype}];
+  if (pool.empty()) {
+    pool.push_back(table.id(linear_mapping(machine_, spec)));
+    // Rows on separate tiles: keeps the last axis whole, for transpositions and row ops.
+    if (spec.shape.size() >= 2 && spec.size() > 0) {
+      std::vector<int32_t> parts;
+      partition_axes(spec.shape, 0, spec.shape.size() - 1, machine_.tiles, parts);
+      pool.push_back(table.id(block_mapping(spec, std::move(parts))));
+    }
+  }
+  return pool;
+}
+
+void TileMappingPool::add(const TensorSpec& spec, int32_t mapping) {
+  constexpr size_t most = 12;
+  of(spec);
+  std::vector<int32_t>& pool = pools_[{spec.shape, spec.dtype}];
+  if (mapping >= 0 && pool.size() < most && std::find(pool.begin(), pool.end(), mapping) == pool.end())
+    pool.push_back(mapping);
+}
+
+int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size_t most) {
+  const auto within = [&](const OpCandidate& p) { return p.constrained_bytes() <= temp_bound; };
+  size_t rejected = 0;
+  if (std::any_of(candidates.begin(), candidates.end(), within)) {
+    rejected = std::erase_if(candidates, [&](const OpCandidate& p) { return !within(p); });
+  } else if (!candidates.empty()) {
+    // No candidate is within the bound: keep those within an eighth of the lowest.
+    int64_t least = candidates.front().constrained_bytes();
+    for (const OpCandidate& p : candidates) least = std::min(least, p.constrained_bytes());
+    rejected =
+        std::erase_if(candidates, [&](const OpCandidate& p) { return p.constrained_bytes() > least + least / 8; });
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const OpCandidate& a, const OpCandidate& b) {
+    return std::pair(a.cycles, a.temp_bytes) < std::pair(b.cycles, b.temp_bytes);
+  });
+  std::vector<OpCandidate> kept;
+  for (OpCandidate& p : candidates)
+    if (std::none_of(kept.begin(), kept.end(), [&](const OpCandidate& k) { return dominates(k, p); }))
+      kept.push_back(std::move(p));
+  if (kept.size() > most) {
+    // The fastest of each variant and half of all; of the rest, those with the smallest product of cycles and bytes.
+    const auto weight = [](const OpCandidate& p) {
+      return static_cast<double>(p.cycles) * static_cast<double>(p.temp_bytes + p.resident_bytes + 64);
+    };
+    std::set<std::string_view> variants;
+    std::vector<OpCandidate> fast, others;
+    for (size_t i = 0; i < kept.size(); ++i)
+      (variants.insert(kept[i].variant).second || i < most / 2 ? fast : others).push_back(std::move(kept[i]));
+    std::stable_sort(others.begin(), others.end(),
+                     [&](const OpCandidate& a, const OpCandidate& b) { return weight(a) < weight(b); });
+    kept = std::move(fast);
+    for (OpCandidate& p : others)
+      if (kept.size() < most) kept.push_back(std::move(p));
+    std::stable_sort(kept.begin(), kept.end(),
+                     [](const OpCandidate& a, const OpCandidate& b) { return a.cycles < b.cycles; });
+  }
+  candidates = std::move(kept);
+  return static_cast<int64_t>(rejected);
+}
+
+std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t most) {
+  std::vector<int64_t> counts;
+  const int64_t blocks = div_up(extent, grain);
+  for (int64_t each = 1; each <= blocks; each += std::max<int64_t>(1, each * 2 / 5)) {
+    const int64_t n = div_up(blocks, each);
+    if (n <= most && (counts.empty() || counts.back() != n)) counts.push_back(n);
+  }
+  // Powers of two divide most extents evenly, and rings into steps.
+  for (int64_t n = 1; n <= blocks && n <= most; n *= 2) counts.push_back(n);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+void partition_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::vector<int32_t>& out) {
+  out.resize(shape.size(), 1);
+  for (size_t i = first; i < end && parts > 1; ++i) {
+    const int64_t here = std::min(parts, std::max<int64_t>(1, shape[i]));
+    out[i] = static_cast<int32_t>(here);
+    parts /= here;
+  }
+}
+
+std::vector<bool> axes_of_site(const OpSite& site, size_t rank, bool fallback_last) {
+  std::vector<bool> named(rank, false);
+  const auto set = [&](int64_t axis) {
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+    if (axis >= 0 && axis < static_cast<int64_t>(rank)) named[static_cast<size_t>(axis)] = true;
+  };
+  for (size_t i = 0; i < site.row.params.size() && i < site.attrs.size(); ++i) {
+    if (site.row.params[i].name != "axis") continue;
+    if (const auto* one = std::get_if<int64_t>(&site.attrs[i])) return set(*one), named;
+    if (const auto* many = std::get_if<std::vector<int64_t>>(&site.attrs[i])) {
+      for (int64_t axis : *many) set(axis);
+      return named;
+    }
+  }
+  if (!fallback_last)
+    named.assign(rank, true);
+  else if (rank > 0)
+    named[rank - 1] = true;
+  return named;
+}
+
+int64_t element_bytes(const TensorSpec& spec) { return static_cast<int64_t>(size_of(spec.dtype)); }
+
+int64_t product_bytes(const Machine& m, const TensorSpec& spec) {
+  const int64_t least = is_float8(spec.dtype) && m.units_f8 > 0 ? 1 : 2;
+  return std::clamp<int64_t>(element_bytes(spec), least, 4);
+}
+
+int64_t product_partial_bytes(const CandidateOptions& options, int64_t operand_bytes) {
+  return operand_bytes >= 4 ? 4 : operand_bytes == 1 ? 2 : options.half_partial_bytes;
+}
+
+}  // namespace pxl::tiles

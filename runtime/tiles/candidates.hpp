@@ -1,0 +1,140 @@
+// Candidates: the ways to run one op on tiles. An op's strategy (runtime/graph/tile_map.hpp) enumerates, for the op's
+// specs and attributes, tile mappings, partitions and the steps of each. Only Pareto-optimal candidates in time and
+// memory are kept.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/graph/ir.hpp"
+#include "runtime/tiles/cost.hpp"
+#include "runtime/tiles/report.hpp"
+#include "runtime/tiles/tile_mapping.hpp"
+
+namespace pxl::tiles {
+
+struct CandidateStep {
+  BspPhaseKind kind = BspPhaseKind::compute;
+  std::string_view what;
+  int64_t cycles = 0, mean_cycles = 0, tiles = 0;
+  Traffic traffic;
+};
+
+struct OpCandidate {
+  std::string text;
+  std::string_view variant;
+  std::vector<int32_t> in;   ///< mapping by slot; -1: any
+  std::vector<int32_t> out;  ///< mapping by output
+  std::vector<CandidateStep> steps;
+  int64_t cycles = 0;            ///< sum of the steps
+  int64_t temp_bytes = 0;        ///< on the most loaded tile, besides operands and results
+  int64_t resident_bytes = 0;    ///< operands and results on the most loaded tile
+  int64_t replicated_bytes = 0;  ///< of resident_bytes, copies of what other tiles also hold
+  int64_t constrained_bytes() const { return temp_bytes + replicated_bytes; }  ///< limited by the available memory
+  int64_t state_bytes = 0;                                                     ///< vertex state on the most loaded tile
+  int64_t code_bytes = 0;      ///< exchange code on the most loaded tile
+  int64_t phases = 0;          ///< exchange phases in the code; those of a loop count once
+  int64_t control_steps = 0;   ///< steps in the control code; those of a loop count once
+  int64_t tiles = 0;           ///< tiles that compute
+  bool outputs_share = false;  ///< output 0 is stored in the memory of input 0
+
+  void sync(const Machine& m);
+  void compute(const Machine& m, std::string_view what, int64_t cycles, int64_t tiles, int64_t state = 16);
+  /// Adds a synchronisation and an exchange phase; no-op if the traffic is empty.
+  void exchange(const Machine& m, std::string_view what, const Traffic& traffic);
+  void host(const Machine& m, int64_t bytes);
+  /// Adds the reduction of `elements` partial sums, of which each of `partials` tiles holds one set; `used` tiles take
+  /// part. Each tile then holds an equal share of the results. As in PopLibs there are one, two (from 16 partials) or
+  /// three (from 125) stages. Returns the largest number of bytes that arrive in one stage.
+  int64_t sum_partials(const Machine& m, std::string_view what, int64_t partials, int64_t elements,
+                       int64_t partial_bytes, int64_t out_bytes, int64_t used);
+};
+
+/// Control code of one step (a call, synchronisation, exchange or compute set), in bytes. Known to be in 8..16; the
+/// middle is used.
+constexpr int64_t control_bytes_per_step = 12;
+
+struct CandidateOptions {
+  int64_t available_memory_permille = 600;  ///< bound on an op's temporary memory, in thousandths of a tile's memory
+  int64_t half_partial_bytes = 4;           ///< bytes of a partial sum of float16 operands: 4 or 2
+  bool rotate = true;                       ///< products may rotate slices of operands between tiles (compute-shift)
+  size_t max_candidates = 10;               ///< kept per op
+};
+
+/// Tile mappings offered for tensors of a spec, in order of preference.
+class TileMappingPool {
+ public:
+  explicit TileMappingPool(const Machine& m) : machine_(m) {}
+  const std::vector<int32_t>& of(const TensorSpec& spec);
+  void add(const TensorSpec& spec, int32_t mapping);
+  TileMappingTable table;
+
+ private:
+  const Machine& machine_;
+  std::map<std::pair<Shape, DType>, std::vector<int32_t>> pools_;
+};
+
+/// The inputs of a strategy's enumeration, and where it appends its candidates.
+struct CandidateRequest {
+  const Machine& machine;
+  const CandidateOptions& options;
+  TileMappingPool& pool;
+  const OpSite& site;
+  std::vector<bool> constant;            ///< by slot: a one-element constant, which needs no exchange
+  std::vector<OpCandidate>& candidates;  ///< output
+
+  int32_t mapping(const TileMapping& l) const { return pool.table.id(l); }
+  int64_t max_elements(int32_t mapping, const TensorSpec& spec) const {
+    return max_elements_per_tile(pool.table.at(mapping), spec.shape);
+  }
+  /// A candidate with any mapping (-1) for each operand; the caller adds the mappings of the outputs.
+  OpCandidate start(std::string_view variant) const;
+};
+
+using EnumerateFn = void (*)(const CandidateRequest&);
+struct TileStrategyInfo {
+  TileStrategy strategy = TileStrategy::unset;
+  std::string_view name;
+  /// The mappings come from the pools that other strategies fill; such ops are enumerated after those.
+  bool follows = false;
+  EnumerateFn enumerate = nullptr;
+};
+const TileStrategyInfo& strategy_info(TileStrategy strategy);
+
+// Enumeration functions of the strategies.
+void enumerate_products(const CandidateRequest& r);
+void enumerate_convolutions(const CandidateRequest& r);
+void enumerate_pooling(const CandidateRequest& r);
+void enumerate_elementwise(const CandidateRequest& r);
+void enumerate_views(const CandidateRequest& r);
+void enumerate_movement(const CandidateRequest& r);
+void enumerate_reductions(const CandidateRequest& r);
+void enumerate_row_ops(const CandidateRequest& r);  ///< softmax, normalisation, losses, scans, sorts
+void enumerate_gathers(const CandidateRequest& r);
+void enumerate_scatters(const CandidateRequest& r);
+void enumerate_host(const CandidateRequest& r);
+
+/// Removes dominated candidates: those for which another one with equal mappings is no worse in cycles, temporary,
+/// resident and code bytes (of equal ones the first remains). Then keeps at most `most`: the fastest, and those with
+/// the smallest product of cycles and bytes. First removes candidates above the bound on temporary memory, unless all
+/// are above it; returns how many. Sorts by cycles.
+int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size_t most);
+
+// Helpers of the enumeration functions.
+/// Numbers of parts to try for an axis: those that give blocks of different extents, in steps of roughly the square
+/// root of two, and powers of two.
+std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t most);
+/// Partitions the axes [first, end) of a shape, leading axes first, into at most `parts` blocks.
+void partition_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::vector<int32_t>& out);
+/// The axes named by the op's parameter `axis`. Without one: the last axis if `fallback_last`, else all.
+std::vector<bool> axes_of_site(const OpSite& site, size_t rank, bool fallback_last);
+int64_t element_bytes(const TensorSpec& spec);
+/// Bytes of an operand's element in the product vertices: 4 (float64 is treated as float32), 2 (also 8-bit integers),
+/// or 1 for float8 if the machine has float8 units; otherwise float8 is widened to float16.
+int64_t product_bytes(const Machine& m, const TensorSpec& spec);
+/// Bytes of a partial sum, for operands of `product_bytes`.
+int64_t product_partial_bytes(const CandidateOptions& options, int64_t operand_bytes);
+
+}  // namespace pxl::tiles

@@ -1,0 +1,210 @@
+// Candidates of convolutions: partitions of groups, batch, the leading spatial axis, input and output channels. Shared
+// operand slices and halos are gathered in one exchange.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "runtime/tiles/partition.hpp"
+#include "runtime/tiles/receptive_field.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+/// The three convolutions as sums over `depth` channels and kernel elements (weight gradient: over windows) for
+/// `columns` channels of the result.
+struct ConvolutionProblem {
+  int64_t groups = 1, batch = 1, depth = 1, columns = 1;  ///< depth, columns: channels of one group
+  SlidingWindows windows;
+  bool weights = false;  ///< weight gradient
+  int64_t operand_bytes = 4, partial_bytes = 4, out_bytes = 4;
+  bool widened = false;  ///< float8 operands, widened to float16 first
+};
+
+struct ConvolutionPartition {
+  int64_t groups = 1, batch = 1, first = 1, depth = 1, columns = 1;  ///< first: of the leading spatial axis
+  int64_t rows() const { return batch * first; }
+  int64_t tiles() const { return groups * rows() * depth * columns; }
+};
+
+ConvolutionProblem convolution_problem(const CandidateRequest& r) {
+  const OpSite& s = r.site;
+  const TensorSpec &a = s.input(0), &b = s.input(1), &y = s.out[0];
+  ConvolutionProblem p;
+  const bool conv = s.row.tiles.strategy == TileStrategy::convolution;
+  p.weights = s.row.tiles.strategy == TileStrategy::convolution_weights;
+  p.operand_bytes = product_bytes(r.machine, a);
+  p.partial_bytes = product_partial_bytes(r.options, p.operand_bytes);
+  p.widened = is_float8(a.dtype) && p.operand_bytes > 1;
+  p.out_bytes = element_bytes(y);
+  p.groups = std::max<int64_t>(1, per_axis(s, "groups", 1, 1)[0]);
+  p.batch = std::max<int64_t>(1, a.shape[0]);
+  // The weights of all three: [output channels, input channels, kernel] of the forward convolution.
+  const TensorSpec& weight = p.weights ? y : b;
+  const int64_t give = std::max<int64_t>(1, weight.shape[0] / p.groups), read = std::max<int64_t>(1, weight.shape[1]);
+  p.depth = conv ? read : give;
+  p.columns = conv ? give : read;
+  p.windows.transposed = !conv && !p.weights;
+  p.windows.from = spatial(p.weights ? b.shape : a.shape);
+  p.windows.to = spatial(p.weights ? a.shape : y.shape);
+  p.windows.kernel = spatial(weight.shape);
+  p.windows.stride = per_axis(s, "stride", p.windows.kernel.size(), 1);
+  p.windows.dilation = per_axis(s, "dilation", p.windows.kernel.size(), 1);
+  return p;
+}
+
+struct ConvolutionBlock {
+  int64_t groups, batch, depth, columns;
+  std::vector<int64_t> field;
+};
+
+ConvolutionBlock block_of(const ConvolutionProblem& p, const ConvolutionPartition& c) {
+  ConvolutionBlock b{div_up(p.groups, c.groups), div_up(p.batch, c.batch), div_up(p.depth, c.depth),
+                     div_up(p.columns, c.columns), p.windows.to};
+  if (!b.field.empty()) b.field[0] = div_up(std::max<int64_t>(1, b.field[0]), c.first);
+  return b;
+}
+
+/// Adds the faster of the unit's loop over kernel elements (ConvPartialnx1) and im2col followed by a matrix product.
+void add_product_step(const Machine& m, const ConvolutionProblem& p, const ConvolutionBlock& b, int64_t used,
+                      OpCandidate& candidate) {
+  const int64_t kernel = p.windows.kernel_size(), width = b.field.empty() ? 1 : std::max<int64_t>(1, b.field.back());
+  const int64_t windows = saturating_product(b.batch, p.windows.windows(b.field));
+  ConvolutionShape shape;
+  shape.product = {b.groups, windows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
+  shape.lines = std::max<int64_t>(1, windows / width);
+  shape.kernel = kernel;
+  const int64_t state = amp_state_bytes(m, shape.product);
+  if (p.weights) {
+    // For each kernel element: gather the windows' elements at that offset, then a matrix product over batch and field.
+    const ProductShape one{b.groups, b.columns, windows, b.depth, p.operand_bytes, p.partial_bytes};
+    const int64_t copied = saturating_product(b.groups * b.columns, windows) * p.operand_bytes;
+    if (kernel > 1)
+      candidate.compute(
+          m, "Rearrange",
+          saturating_product(kernel, reorder_cycles(m, copied, std::min<int64_t>(8, width * p.operand_bytes))), used);
+    candidate.compute(m, "ConvPartial1x1Out", saturating_product(kernel, product_cycles(m, one).cycles), used,
+                      amp_state_bytes(m, one));
+    if (kernel > 1) candidate.temp_bytes += copied;
+    return;
+  }
+  const int64_t loop = convolution_cycles(m, shape);
+  ProductShape laid_out = shape.product;
+  laid_out.depth = saturating_product(b.depth, kernel);
+  const int64_t copied = saturating_product(saturating_product(b.groups, windows), laid_out.depth) * p.operand_bytes;
+  const int64_t rows = kernel == 1 ? 0 : reorder_cycles(m, copied, std::min<int64_t>(8, width * p.operand_bytes));
+  const ProductCost product = product_cycles(m, laid_out);
+  if (rows + product.cycles <= loop && (kernel == 1 || copied <= m.memory / 2)) {
+    candidate.compute(m, "Rearrange", rows, used);
+    candidate.compute(m, vertex_name(product.vertex), product.cycles, used, state);
+    if (kernel > 1) candidate.temp_bytes += copied;
+  } else {
+    candidate.compute(m, "ConvPartialnx1", loop, used, state + 8 * kernel);
+  }
+}
+
+/// Sets the steps and bytes of a partition.
+void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const ConvolutionPartition& c,
+                           OpCandidate& candidate) {
+  const ConvolutionBlock b = block_of(p, c);
+  const int64_t kernel = p.windows.kernel_size(), used = c.tiles();
+  const int64_t field = saturating_product(b.batch, element_count(b.field));
+  // The slice of the data operand, halo included, and the slice of the other operand.
+  const int64_t reads = p.weights ? b.columns : b.depth;
+  const int64_t data =
+      saturating_product(saturating_product(b.groups * reads, b.batch), p.windows.needed(b.field)) * p.operand_bytes;
+  const int64_t other = (p.weights ? saturating_product(b.groups * b.depth, field)
+                                   : saturating_product(b.groups * b.depth, b.columns * kernel)) *
+                        p.operand_bytes;
+  const int64_t sums = p.weights ? saturating_product(b.groups * b.depth, b.columns * kernel)
+                                 : saturating_product(b.groups * b.columns, field);
+  // Number of tiles that hold a copy of each operand slice. For the weight gradient, the reduction runs over field and
+  // batch.
+  const int64_t data_consumers = p.weights ? c.depth : c.columns, other_consumers = p.weights ? c.columns : c.rows();
+  const int64_t partials = p.weights ? c.rows() : c.depth;
+  int64_t from = 1;
+  for (const int64_t n : p.windows.from) from = saturating_product(from, n);
+  const int64_t own = saturating_product(saturating_product(b.groups * reads, b.batch), div_up(from, c.first)) *
+                      p.operand_bytes / data_consumers;
+  if (p.widened)
+    candidate.compute(m, "Cast", cast_cycles(m, (own + other / other_consumers) / p.operand_bytes, 1, 2), used);
+  const int64_t line =
+      std::max<int64_t>(4, std::max<int64_t>(1, b.field.empty() ? 1 : b.field.back()) * p.operand_bytes);
+  const int64_t lacks = std::max<int64_t>(0, data - own);
+  const SharedSlice rims{lacks, own, div_up(lacks, line), line}, weights = equal_shares(other, other_consumers);
+  candidate.exchange(m, "operands to where they are used", gather(rims, weights, p.operand_bytes, used));
+  candidate.temp_bytes = data + (weights.in ? other : 0);
+  add_product_step(m, p, b, used, candidate);
+  candidate.resident_bytes = own + div_up(other, other_consumers);
+  add_product_reduction(m, candidate, partials, sums, p.partial_bytes, p.out_bytes, used);
+}
+
+/// Part counts of [batch, groups x channels, leading spatial axis, ...].
+std::vector<int32_t> parts_of(const TensorSpec& spec, int64_t batch, int64_t channels, int64_t first) {
+  std::vector<int32_t> parts(spec.shape.size(), 1);
+  const int64_t given[] = {batch, channels, first};
+  for (size_t i = 0; i < 3 && i < parts.size(); ++i) parts[i] = static_cast<int32_t>(given[i]);
+  return parts;
+}
+
+void set_convolution_mappings(const CandidateRequest& r, const ConvolutionProblem& p, const ConvolutionPartition& c,
+                              OpCandidate& candidate) {
+  const TensorSpec &a = r.site.input(0), &b = r.site.input(1), &y = r.site.out[0];
+  const auto data = [&](const TensorSpec& t, int64_t channels, int64_t spread) {
+    return r.mapping(block_mapping(t, parts_of(t, c.batch, c.groups * channels, c.first), spread));
+  };
+  const auto weight = [&](const TensorSpec& t, int64_t spread) {
+    const bool conv = r.site.row.tiles.strategy == TileStrategy::convolution;
+    return r.mapping(
+        block_mapping(t, parts_of(t, c.groups * (conv ? c.columns : c.depth), conv ? c.depth : c.columns, 1), spread));
+  };
+  if (p.weights) {
+    candidate.in = {data(a, c.depth, c.columns), data(b, c.columns, c.depth)};
+    candidate.out = {weight(y, c.rows())};
+  } else {
+    candidate.in = {data(a, c.depth, c.columns), weight(b, c.rows())};
+    candidate.out = {data(y, c.columns, c.depth)};
+  }
+}
+
+}  // namespace
+
+void enumerate_convolutions(const CandidateRequest& r) {
+  const Machine& m = r.machine;
+  const ConvolutionProblem p = convolution_problem(r);
+  if (p.windows.to.empty()) return enumerate_elementwise(r);
+  const int64_t first = std::max<int64_t>(1, p.windows.to[0]);
+  const int64_t grain = p.weights ? 1 : product_column_grain(m, p.operand_bytes, p.partial_bytes);
+  const auto groups = partition_counts(p.groups, 1, m.tiles), batches = partition_counts(p.batch, 1, m.tiles);
+  const auto depths = partition_counts(p.depth, p.weights ? grain : product_depth_grain(p.operand_bytes), 64);
+  const auto columns = partition_counts(p.columns, p.weights ? product_depth_grain(p.operand_bytes) : grain, m.tiles);
+  std::vector<OpCandidate> found;
+  for (const int64_t g : groups) {
+    if (!splits_groups_enough(g, p.groups, m)) continue;
+    for (const int64_t batch : batches) {
+      // The spatial axis is partitioned only if the batch is nearly fully split.
+      const auto firsts = batch * 2 > p.batch ? partition_counts(first, 1, m.tiles) : std::vector<int64_t>{1};
+      for (const int64_t h : firsts)
+        for (const int64_t depth : depths) {
+          if (saturating_product(g * batch, h * depth) > m.tiles) break;
+          for_largest_counts(columns, g * batch * h * depth, m, [&](int64_t n) {
+            const ConvolutionPartition partition{g, batch, h, depth, n};
+            OpCandidate candidate = r.start("gather all");
+            add_convolution_steps(m, p, partition, candidate);
+            const auto dominates = [](const OpCandidate& x, const OpCandidate& y) {
+              return x.cycles <= y.cycles && x.temp_bytes <= y.temp_bytes && x.resident_bytes <= y.resident_bytes;
+            };
+            if (!insert_pareto(found, candidate, dominates)) return;
+            const ConvolutionBlock b = block_of(p, partition);
+            set_convolution_mappings(r, p, partition, found.back());
+            found.back().text = fmt::format("{} x {} x {} x {} x {} parts: {} of {} channels in, {} out, field {}", g,
+                                            batch, h, depth, n, b.batch, b.depth, b.columns, fmt::join(b.field, " x "));
+          });
+        }
+    }
+  }
+  for (OpCandidate& candidate : found) r.candidates.push_back(std::move(candidate));
+}
+
+}  // namespace pxl::tiles

@@ -1,0 +1,274 @@
+// Candidates of elementwise ops, views and changes of order. Their mappings come from their neighbours.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/tiles/candidates.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+/// Cycles of an elementwise strategy's vertex for `n` elements of output 0 on a tile.
+int64_t vertex_cycles(const CandidateRequest& r, int64_t n) {
+  const Machine& m = r.machine;
+  const OpSite& s = r.site;
+  const TileMap& map = s.row.tiles;
+  const TensorSpec& out = s.out[0];
+  const int64_t bytes = element_bytes(out);
+  switch (map.strategy) {
+    case TileStrategy::fill: return fill_cycles(m, n, bytes);
+    case TileStrategy::random: return random_cycles(m, map.vector, n, bytes);
+    case TileStrategy::nonlinearity: return nonlinearity_cycles(m, map.vector, n, bytes);
+    case TileStrategy::nonlinearity_grad: return nonlinearity_grad_cycles(m, map.vector, n, bytes);
+    case TileStrategy::cast: return cast_cycles(m, n, element_bytes(s.input(0)), bytes);
+    case TileStrategy::copy: return memcpy_cycles(m, n * bytes);
+    case TileStrategy::update: {
+      bool mixed = false;
+      for (const TensorSpec* t : s.in) mixed = mixed || (t && t->size() > 1 && t->dtype != out.dtype);
+      return update_cycles(m, map.vector, n, bytes, mixed);
+    }
+    case TileStrategy::unary: return unary_cycles(m, map.vector, n, bytes);
+    default: break;
+  }
+  // n operands are combined pairwise, by n - 1 vertices.
+  int64_t cycles = 0, vertices = 0;
+  const int64_t columns = out.shape.empty() ? 1 : std::max<int64_t>(1, out.shape.back());
+  for (size_t i = 1; i < s.in.size(); ++i) {
+    if (!s.in[i]) continue;
+    ++vertices;
+    const int64_t wide = std::max(bytes, s.has(0) ? element_bytes(s.input(0)) : bytes);
+    if (s.in[i]->size() == 1 && out.size() > 1)
+      cycles += broadcast_scalar_cycles(m, map.vector, n, wide);
+    else if (s.in[i]->size() < out.size() && s.in[i]->size() == columns)
+      cycles += broadcast_vector_cycles(m, map.vector, div_up(n, columns), std::min(n, columns), wide);
+    else
+      cycles += binary_cycles(m, map.vector, n, wide);
+  }
+  return vertices ? cycles : unary_cycles(m, map.vector, n, bytes);
+}
+
+std::string_view vertex_name(TileStrategy strategy) {
+  switch (strategy) {
+    case TileStrategy::fill: return "Fill";
+    case TileStrategy::random: return "Random";
+    case TileStrategy::nonlinearity: return "NonLinearity";
+    case TileStrategy::nonlinearity_grad: return "NonLinearityGrad";
+    case TileStrategy::cast: return "Cast";
+    case TileStrategy::copy: return "Memcpy";
+    case TileStrategy::update: return "ScaledAdd";
+    case TileStrategy::unary: return "UnaryOp";
+    default: return "BinaryOp";
+  }
+}
+
+std::vector<int64_t> permutation_of(const OpSite& s) {
+  const size_t rank = s.input(0).shape.size();
+  std::vector<int64_t> order;
+  for (size_t i = 0; i < s.row.params.size() && i < s.attrs.size(); ++i)
+    if (s.row.params[i].name == "permutation")
+      if (const auto* given = std::get_if<std::vector<int64_t>>(&s.attrs[i])) order = *given;
+  if (order.size() != rank) {
+    order.clear();
+    for (size_t i = rank; i-- > 0;) order.push_back(static_cast<int64_t>(i));
+  }
+  for (int64_t& axis : order)
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+  return order;
+}
+
+bool is_transposition(const OpSite& s) {
+  return std::any_of(s.row.params.begin(), s.row.params.end(), [](const Param& p) { return p.name == "permutation"; });
+}
+
+void enumerate_transpositions(const CandidateRequest& r) {
+  const Machine& m = r.machine;
+  const TensorSpec& x = r.site.input(0);
+  const TensorSpec& y = r.site.out[0];
+  const std::vector<int64_t> order = permutation_of(r.site);
+  // Only the mapping's axes are permuted; each tile transposes its own block.
+  std::vector<int32_t> from = r.pool.of(x);
+  for (const int32_t wanted : r.pool.of(y)) {
+    const TileMapping& l = r.pool.table.at(wanted);
+    if (l.flat) continue;
+    std::vector<int64_t> back(order.size());
+    for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    from.push_back(r.mapping(transpose_mapping(l, back)));
+  }
+  for (const int32_t id : from) {
+    const TileMapping l = r.pool.table.at(id);
+    OpCandidate candidate = r.start("on its tile");
+    candidate.in[0] = id;
+    const int64_t most = r.max_elements(id, x), bytes = element_bytes(x);
+    if (l.flat) {
+      // No tile holds a whole block: all elements move.
+      const TileMapping to = linear_mapping(m, y);
+      candidate.variant = "through an exchange";
+      Traffic t;
+      t.in = t.out = most * bytes;
+      // Axes after the last permuted one stay contiguous.
+      int64_t together = 1;
+      for (size_t i = order.size(); i-- > 0 && order[i] == static_cast<int64_t>(i);) together *= x.shape[i];
+      t.fragments = div_up(most, std::max<int64_t>(1, together)) + 1;
+      t.total = x.bytes();
+      candidate.exchange(m, "transposition", t);
+      candidate.compute(m, "Transpose", reorder_cycles(m, most * bytes, bytes), to.tiles());
+      candidate.temp_bytes = most * bytes;
+      candidate.out = {r.mapping(to)};
+    } else {
+      // PopLibs: five cycles for each group of four elements in each dimension, by bytes put in order.
+      const bool last_stays = !order.empty() && order.back() == static_cast<int64_t>(order.size()) - 1;
+      candidate.compute(
+          m, "Transpose",
+          last_stays ? memcpy_cycles(m, most * bytes) : 20 + div_up(most * bytes * 5, std::min<int64_t>(8, bytes) * 4),
+          l.tiles());
+      candidate.out = {r.mapping(transpose_mapping(l, order))};
+    }
+    candidate.resident_bytes = 2 * most * bytes;
+    candidate.text = text(l);
+    r.candidates.push_back(std::move(candidate));
+  }
+}
+
+}  // namespace
+
+void enumerate_elementwise(const CandidateRequest& r) {
+  const Machine& m = r.machine;
+  const OpSite& s = r.site;
+  const TensorSpec& out = s.out[0];
+  for (const int32_t id : std::vector<int32_t>(r.pool.of(out))) {
+    const TileMapping l = r.pool.table.at(id);
+    const int64_t n = r.max_elements(id, out), tiles = l.tiles();
+    OpCandidate candidate = r.start("where the result lies");
+    Traffic spread;  // operands that do not have the result's shape: each tile needs a slice stored elsewhere
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      if (!s.in[i]) continue;
+      const TensorSpec& x = *s.in[i];
+      if (x.shape == out.shape) {
+        candidate.in[i] = id;
+        candidate.resident_bytes += n * element_bytes(x);
+        continue;
+      }
+      if (i < r.constant.size() && r.constant[i]) continue;
+      const int64_t needed = std::min({x.size(), n, l.flat ? n : x.size()}) * element_bytes(x);
+      spread.in += needed;
+      spread.out =
+          std::max({spread.out, div_up(x.bytes(), std::min<int64_t>(m.tiles, std::max<int64_t>(1, x.bytes() / 128)))});
+      spread.fragments += div_up(needed, 256);
+      spread.runs += div_up(needed, std::max<int64_t>(128, x.bytes() / m.tiles));
+      ++spread.sends;
+      spread.total += needed * tiles;
+    }
+    candidate.temp_bytes = spread.in;
+    candidate.exchange(m, "broadcast operands", spread);
+    candidate.compute(m, vertex_name(s.row.tiles.strategy), vertex_cycles(r, n), tiles, 20);
+    candidate.resident_bytes += n * element_bytes(out);
+    candidate.out.assign(s.out.size(), -1);
+    for (size_t i = 0; i < s.out.size(); ++i)
+      candidate.out[i] = s.out[i].shape == out.shape ? id : r.mapping(linear_mapping(m, s.out[i]));
+    candidate.outputs_share = s.row.alias == 0;
+    candidate.text = text(l);
+    r.candidates.push_back(std::move(candidate));
+  }
+}
+
+void enumerate_views(const CandidateRequest& r) {
+  const TensorSpec& x = r.site.input(0);
+  const TensorSpec& y = r.site.out[0];
+  const auto offer = [&](const TileMapping& from, const TileMapping& to) {
+    OpCandidate candidate = r.start("no step");
+    candidate.in[0] = r.mapping(from);
+    candidate.out = {r.mapping(to)};
+    candidate.outputs_share = true;
+    candidate.resident_bytes = max_elements_per_tile(from, x.shape) * element_bytes(x);
+    candidate.text = text(to);
+    r.candidates.push_back(std::move(candidate));
+  };
+  TileMapping seen;
+  for (const int32_t id : std::vector<int32_t>(r.pool.of(x)))
+    if (reshape_mapping(r.pool.table.at(id), x.shape, y.shape, seen)) offer(r.pool.table.at(id), seen);
+  for (const int32_t id : std::vector<int32_t>(r.pool.of(y)))
+    if (reshape_mapping(r.pool.table.at(id), y.shape, x.shape, seen)) offer(seen, r.pool.table.at(id));
+}
+
+void enumerate_movement(const CandidateRequest& r) {
+  const Machine& m = r.machine;
+  const OpSite& s = r.site;
+  if (is_transposition(s)) return enumerate_transpositions(r);
+  // Mappings that do not partition the sliced or joined axes: each tile works on its own elements.
+  const bool joins = s.out.size() == 1 && s.in.size() > 1;
+  const TensorSpec& large = joins ? s.out[0] : s.input(0);
+  const auto fits = [&](const TensorSpec& part, const TileMapping& l) {
+    if (l.flat || part.shape.size() != large.shape.size()) return false;
+    for (size_t i = 0; i < part.shape.size(); ++i)
+      if (part.shape[i] != large.shape[i] && l.parts[i] > 1) return false;
+    return true;
+  };
+  for (const int32_t id : std::vector<int32_t>(r.pool.of(large))) {
+    const TileMapping l = r.pool.table.at(id);
+    bool all = true;
+    for (const TensorSpec* t : s.in) all = all && (!t || t->size() <= 1 || fits(*t, l));
+    for (const TensorSpec& t : s.out) all = all && fits(t, l);
+    if (!all) continue;
+    OpCandidate candidate = r.start("on its tile");
+    for (size_t i = 0; i < s.in.size(); ++i)
+      if (s.in[i] && s.in[i]->size() > 1)
+        candidate.in[i] = r.mapping(block_mapping(*s.in[i], l.parts, l.spread, l.copies));
+    int64_t bytes = 0;
+    for (const TensorSpec& t : s.out) {
+      const TileMapping part = block_mapping(t, l.parts, l.spread, l.copies);
+      candidate.out.push_back(r.mapping(part));
+      bytes += max_elements_per_tile(part, t.shape) * element_bytes(t);
+    }
+    candidate.compute(m, "Memcpy", memcpy_cycles(m, bytes), l.tiles(), 12);
+    candidate.resident_bytes = 2 * bytes;
+    candidate.text = text(l);
+    r.candidates.push_back(std::move(candidate));
+  }
+  for (const int32_t id : std::vector<int32_t>(r.pool.of(s.out[0]))) {
+    const TileMapping l = r.pool.table.at(id);
+    OpCandidate candidate = r.start("through an exchange");
+    Traffic t;
+    int64_t run = INT64_MAX, held = 0;
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      if (!s.in[i] || s.in[i]->size() <= 1) continue;
+      const TileMapping from = linear_mapping(m, *s.in[i]);
+      candidate.in[i] = r.mapping(from);
+      t.out += max_elements_per_tile(from, s.in[i]->shape) * element_bytes(*s.in[i]);
+      held += t.out;
+      run = std::min(run, std::max<int64_t>(1, s.in[i]->shape.empty() ? 1 : s.in[i]->shape.back()));
+    }
+    for (const TensorSpec& y : s.out) {
+      const TileMapping to = y.shape == s.out[0].shape ? l : linear_mapping(m, y);
+      candidate.out.push_back(r.mapping(to));
+      t.in += max_elements_per_tile(to, y.shape) * element_bytes(y);
+      t.total += y.bytes();
+      run = std::min({run, run_length(to, y.shape), std::max<int64_t>(1, y.shape.empty() ? 1 : y.shape.back())});
+    }
+    if (held == 0) t.out = std::min<int64_t>(t.in, 4);
+    t.fragments = div_up(t.in, std::max<int64_t>(1, run) * element_bytes(s.out[0]));
+    candidate.exchange(m, "elements to their places", t);
+    candidate.resident_bytes = held + t.in;
+    candidate.tiles = l.tiles();
+    candidate.text = text(l);
+    r.candidates.push_back(std::move(candidate));
+  }
+}
+
+void enumerate_host(const CandidateRequest& r) {
+  const Machine& m = r.machine;
+  OpCandidate candidate = r.start("host link");
+  const TensorSpec& t = r.site.out.empty() ? r.site.input(0) : r.site.out[0];
+  const int32_t mapping = r.mapping(linear_mapping(m, t));
+  for (size_t i = 0; i < r.site.in.size(); ++i) candidate.in[i] = r.site.out.empty() ? mapping : -1;
+  candidate.out.assign(r.site.out.size(), mapping);
+  const int64_t bytes = r.max_elements(mapping, t) * element_bytes(t);
+  candidate.host(m, t.bytes());
+  candidate.exchange(m, "between host buffers and tiles", {bytes, bytes, div_up(bytes, 256), t.bytes(), false, 1, 1});
+  candidate.resident_bytes = bytes;
+  candidate.temp_bytes = bytes;
+  candidate.text = text(r.pool.table.at(mapping));
+  r.candidates.push_back(std::move(candidate));
+}
+
+}  // namespace pxl::tiles

@@ -1,0 +1,302 @@
+// Candidates of matrix products: partitions of groups, rows, depth (with partial sums) and columns. Operands are
+// gathered at once, gathered in serial parts, or rotated in steps (compute-shift with spatial and temporal factors:
+// T10, SOSP 2024).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <numeric>
+
+#include "runtime/tiles/partition.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+/// A product as the partition sees it: [groups, rows, depth] x [groups, depth, columns].
+struct ProductProblem {
+  int64_t groups = 1, rows = 1, depth = 1, columns = 1;
+  int64_t operand_bytes = 4, partial_bytes = 4, out_bytes = 4;
+  bool widened = false;  ///< float8 operands, widened to float16 first
+  size_t a_groups = 0;   ///< leading axes of the left operand that are groups; the other axes but the last are rows
+};
+
+struct ProductPartition {
+  int64_t groups = 1, rows = 1, depth = 1, columns = 1;
+  int64_t tiles() const { return groups * rows * depth * columns; }
+};
+
+ProductProblem product_problem(const CandidateRequest& r) {
+  const TensorSpec& a = r.site.input(0);
+  const TensorSpec& b = r.site.input(1);
+  ProductProblem p;
+  p.operand_bytes = product_bytes(r.machine, a);
+  p.partial_bytes = product_partial_bytes(r.options, p.operand_bytes);
+  p.widened = is_float8(a.dtype) && p.operand_bytes > 1;
+  p.out_bytes = element_bytes(r.site.out[0]);
+  p.depth = a.shape.empty() ? 1 : a.shape.back();
+  if (b.shape.size() >= 2) p.columns = b.shape.back();
+  const size_t lead = a.shape.size() >= 2 ? a.shape.size() - 2 : 0;
+  const bool batched = b.shape.size() > 2;
+  p.a_groups = batched ? lead : 0;
+  for (size_t i = 0; i + 1 < a.shape.size(); ++i) (i < p.a_groups ? p.groups : p.rows) *= a.shape[i];
+  if (batched && a.shape.size() < b.shape.size()) {
+    // The left operand is broadcast to each group of the right one.
+    p.groups = 1;
+    for (size_t i = 0; i + 2 < b.shape.size(); ++i) p.groups *= b.shape[i];
+  }
+  int64_t* const extents[] = {&p.groups, &p.rows, &p.depth, &p.columns};
+  for (int64_t* n : extents) *n = std::max<int64_t>(1, *n);
+  // Halve extents until the cycles can be counted without overflow; no machine could hold such products.
+  while (std::log2(p.groups) + std::log2(p.rows) + std::log2(p.depth) + std::log2(p.columns) > 52)
+    **std::max_element(std::begin(extents), std::end(extents),
+                       [](const int64_t* less, const int64_t* more) { return *less < *more; }) /= 2;
+  return p;
+}
+
+/// A candidate before its strings and steps are built.
+struct ProductCandidate {
+  ProductPartition partition;
+  int64_t shifts = 1;  ///< steps of the temporal partition; 1: operands are gathered
+  bool shift_a = false, shift_b = false;
+  int64_t serial = 1;                          ///< serial parts of a tile's columns
+  int64_t cycles = 0, temp = 0, resident = 0;  ///< temp: includes replicated bytes
+
+  std::string_view variant() const {
+    return shifts > 1 ? "compute shift" : serial > 1 ? "gather in serial parts" : "gather all";
+  }
+};
+
+/// Minimum bytes of a block, operands and sums, for which serial parts are tried. Not measured.
+constexpr int64_t min_serial_bytes = 8192;
+
+struct ProductBlock {
+  int64_t groups, rows, depth, columns;
+};
+
+ProductBlock block_of(const ProductProblem& p, const ProductPartition& c) {
+  return {div_up(p.groups, c.groups), div_up(p.rows, c.rows), div_up(p.depth, c.depth), div_up(p.columns, c.columns)};
+}
+
+int64_t compute_cycles(const Machine& m, const ProductProblem& p, const ProductBlock& b,
+                       ProductVertex* vertex = nullptr) {
+  const ProductShape straight{b.groups, b.rows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
+  ProductShape swapped = straight;
+  std::swap(swapped.rows, swapped.columns);
+  const ProductCost one = product_cycles(m, straight), other = product_cycles(m, swapped);
+  const ProductCost& best = other.cycles < one.cycles ? other : one;
+  if (vertex) *vertex = best.vertex;
+  return best.cycles;
+}
+
+int64_t fragments(int64_t senders, int64_t bytes) { return std::max(senders, div_up(bytes, 256)); }
+
+/// Sets the candidate's steps and bytes; mappings and text stay empty.
+void add_product_steps(const Machine& m, const ProductProblem& p, const ProductCandidate& c, OpCandidate& candidate) {
+  const ProductBlock b = block_of(p, c.partition);
+  const int64_t a_bytes = b.groups * b.rows * b.depth * p.operand_bytes;
+  const int64_t b_bytes = b.groups * b.depth * b.columns * p.operand_bytes;
+  const int64_t sums = b.groups * b.rows * b.columns;
+  const int64_t used = c.partition.tiles();
+  const int64_t a_consumers = c.partition.columns, b_consumers = c.partition.rows;
+  ProductVertex vertex{};
+  const ProductShape state{b.groups, b.rows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
+  const bool partials = c.partition.depth > 1 || p.partial_bytes != p.out_bytes;
+  if (p.widened)
+    candidate.compute(m, "Cast",
+                      cast_cycles(m, (a_bytes / a_consumers + b_bytes / b_consumers) / p.operand_bytes, 1, 2), used);
+  if (c.serial > 1) {
+    const int64_t b_own = div_up(b_bytes, b_consumers);
+    const SharedSlice a = equal_shares(a_bytes, a_consumers);
+    Traffic left = gather(a, {}, p.operand_bytes, used);
+    left.paired = a_consumers % 2 == 0;
+    candidate.exchange(m, "left operand to where it is used", left);
+    ProductBlock step = b;
+    step.columns = div_up(b.columns, c.serial);
+    const int64_t b_step = div_up(b_bytes, c.serial);
+    const SharedSlice right = equal_shares(b_step, b_consumers);
+    const int64_t step_sums = b.groups * b.rows * step.columns;
+    OpCandidate once;  // one iteration of the loop
+    once.compute(m, "DynamicSlice", slice_cycles(m, div_up(b_own, c.serial * p.operand_bytes), p.operand_bytes), used);
+    once.exchange(m, "a part of the right operand to where it is used", gather(right, {}, p.operand_bytes, used));
+    const int64_t cycles = compute_cycles(m, p, step, &vertex);
+    const ProductShape shape{b.groups, b.rows, b.depth, step.columns, p.operand_bytes, p.partial_bytes};
+    once.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, shape));
+    const int64_t arrives =
+        add_reduction_steps(m, once, c.partition.depth, step_sums, p.partial_bytes, p.out_bytes, used);
+    once.compute(m, "DynamicUpdate", slice_cycles(m, div_up(step_sums, c.partition.depth), p.out_bytes), used);
+    for (int64_t i = 0; i < c.serial; ++i)
+      candidate.steps.insert(candidate.steps.end(), once.steps.begin(), once.steps.end());
+    candidate.cycles += c.serial * once.cycles;
+    candidate.code_bytes += once.code_bytes;
+    candidate.phases += once.phases;
+    candidate.control_steps += once.control_steps + 1;
+    candidate.state_bytes += once.state_bytes;
+    candidate.tiles = std::max(candidate.tiles, once.tiles);
+    candidate.temp_bytes =
+        (a.in ? a_bytes : 0) + (right.in ? b_step : 0) + (partials ? step_sums * p.partial_bytes : 0) + arrives;
+    candidate.resident_bytes = div_up(a_bytes, a_consumers) + b_own + div_up(sums, c.partition.depth) * p.out_bytes;
+    return;
+  }
+  if (c.shifts == 1) {
+    const SharedSlice a = equal_shares(a_bytes, a_consumers), other = equal_shares(b_bytes, b_consumers);
+    Traffic both = gather(a, other, p.operand_bytes, used);
+    both.paired = a_consumers % 2 == 0 && a.in > 0 && other.in == 0;
+    candidate.exchange(m, "operands to where they are used", both);
+    const int64_t cycles = compute_cycles(m, p, b, &vertex);
+    candidate.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, state));
+    candidate.temp_bytes = (a.in ? a_bytes : 0) + (other.in ? b_bytes : 0);
+    candidate.resident_bytes = div_up(a_bytes, a_consumers) + div_up(b_bytes, b_consumers);
+  } else {
+    ProductBlock step = b;
+    step.depth = div_up(b.depth, c.shifts);
+    const int64_t a_piece = c.shift_a ? div_up(a_bytes, c.shifts) : 0,
+                  b_piece = c.shift_b ? div_up(b_bytes, c.shifts) : 0;
+    Traffic shift;
+    shift.in = shift.out = a_piece + b_piece;
+    shift.runs = shift.sends = (a_piece > 0) + (b_piece > 0);
+    shift.fragments = fragments(shift.runs, shift.in);
+    shift.total = shift.in * used;
+    const int64_t cycles = compute_cycles(m, p, step, &vertex);
+    candidate.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, state));
+    for (int64_t i = 1; i < c.shifts; ++i) {
+      // The loop's code and vertices exist once.
+      const int64_t code = candidate.code_bytes, held = candidate.state_bytes, phases = candidate.phases,
+                    steps = candidate.control_steps;
+      candidate.exchange(m, "rotate pieces to the neighbour", shift);
+      candidate.compute(m, vertex_name(vertex), cycles, used);
+      candidate.state_bytes = held;
+      if (i > 1) candidate.code_bytes = code, candidate.phases = phases, candidate.control_steps = steps;
+    }
+    candidate.temp_bytes = a_piece + b_piece;
+    candidate.resident_bytes = (c.shift_a ? a_piece : a_bytes) + (c.shift_b ? b_piece : b_bytes);
+    candidate.replicated_bytes = candidate.resident_bytes - div_up(a_bytes, a_consumers) - div_up(b_bytes, b_consumers);
+  }
+  add_product_reduction(m, candidate, c.partition.depth, sums, p.partial_bytes, p.out_bytes, used);
+}
+
+std::string text_of(const ProductProblem& p, const ProductCandidate& c) {
+  const ProductBlock b = block_of(p, c.partition);
+  std::string s = fmt::format("{} x {} x {} x {} parts of [{}, {}] x [{}, {}]", c.partition.groups, c.partition.rows,
+                              c.partition.depth, c.partition.columns, b.rows, b.depth, b.depth, b.columns);
+  if (c.shifts > 1)
+    s += fmt::format(", {} rotated in {} steps",
+                     c.shift_a && c.shift_b ? "both operands"
+                     : c.shift_a            ? "left operand"
+                                            : "right operand",
+                     c.shifts);
+  if (c.serial > 1) s += fmt::format(", columns in {} serial parts", c.serial);
+  return s + (p.partial_bytes == 2 ? ", float16 partial sums" : ", float32 partial sums");
+}
+
+/// Part counts for the axes of an operand or the result, from those of groups, rows and the last axis.
+std::vector<int32_t> partition_tensor(const TensorSpec& spec, size_t group_axes, int64_t groups, int64_t rows,
+                                      int64_t last) {
+  std::vector<int32_t> parts(spec.shape.size(), 1);
+  const size_t end = spec.shape.empty() ? 0 : spec.shape.size() - 1;
+  partition_axes(spec.shape, 0, std::min(group_axes, end), groups, parts);
+  partition_axes(spec.shape, std::min(group_axes, end), end, rows, parts);
+  if (end < spec.shape.size()) parts[end] = static_cast<int32_t>(last);
+  return parts;
+}
+
+void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, const ProductCandidate& c,
+                          OpCandidate& candidate) {
+  const TensorSpec& a = r.site.input(0);
+  const TensorSpec& b = r.site.input(1);
+  const TensorSpec& y = r.site.out[0];
+  const size_t b_groups = b.shape.size() > 2 ? b.shape.size() - 2 : 0;
+  const int64_t a_spread = c.shifts == 1 ? c.partition.columns : c.shift_a ? c.shifts : 1;
+  const int64_t b_spread = c.shifts == 1 ? c.partition.rows : c.shift_b ? c.shifts : 1;
+  candidate.in[0] = r.mapping(
+      block_mapping(a, partition_tensor(a, p.a_groups, c.partition.groups, c.partition.rows, c.partition.depth),
+                    a_spread, c.partition.columns / a_spread));
+  candidate.in[1] = r.mapping(
+      block_mapping(b, partition_tensor(b, b_groups, c.partition.groups, c.partition.depth, c.partition.columns),
+                    b_spread, c.partition.rows / b_spread));
+  candidate.out = {r.mapping(block_mapping(y,
+                                           partition_tensor(y, y.shape.size() > 2 ? std::max(p.a_groups, b_groups) : 0,
+                                                            c.partition.groups, c.partition.rows, c.partition.columns),
+                                           c.partition.depth))};
+}
+
+}  // namespace
+
+void enumerate_products(const CandidateRequest& r) {
+  const Machine& m = r.machine;
+  const ProductProblem p = product_problem(r);
+  std::vector<ProductCandidate> best;  // Pareto set
+  const auto offer = [&](ProductCandidate c) {
+    OpCandidate candidate;
+    add_product_steps(m, p, c, candidate);
+    c.cycles = candidate.cycles;
+    c.temp = candidate.temp_bytes + candidate.replicated_bytes;
+    c.resident = candidate.resident_bytes;
+    // Variants need different operand mappings, with costs at the neighbours that are not visible here: only candidates
+    // of one variant compete.
+    const auto dominates = [](const ProductCandidate& a, const ProductCandidate& b) {
+      return a.variant() == b.variant() && a.cycles <= b.cycles && a.temp <= b.temp && a.resident <= b.resident;
+    };
+    insert_pareto(best, c, dominates);
+  };
+  const int64_t columns_grain = product_column_grain(m, p.operand_bytes, p.partial_bytes);
+  const auto groups = partition_counts(p.groups, 1, m.tiles), rows = partition_counts(p.rows, 1, m.tiles);
+  const auto depths = partition_counts(p.depth, product_depth_grain(p.operand_bytes), 64);
+  const auto columns = partition_counts(p.columns, columns_grain, m.tiles);
+  for (auto g = groups.rbegin(); g != groups.rend(); ++g) {
+    if (!splits_groups_enough(*g, p.groups, m)) continue;
+    for (const int64_t row : rows) {
+      if (*g * row > m.tiles) break;
+      for (const int64_t depth : depths) {
+        if (*g * row * depth > m.tiles) break;
+        for_largest_counts(columns, *g * row * depth, m, [&](int64_t n) {
+          const ProductPartition partition{*g, row, depth, n};
+          offer({.partition = partition});
+          // Large blocks may compute their columns in serial parts.
+          const ProductBlock part = block_of(p, partition);
+          if (part.groups * ((part.rows + part.columns) * part.depth * p.operand_bytes +
+                             part.rows * part.columns * p.partial_bytes) >
+              min_serial_bytes)
+            for (const int64_t serial : {2, 4, 8, 16})
+              if (part.columns >= serial * columns_grain) offer({.partition = partition, .serial = serial});
+          // Powers of two, and full rings, in which no tile holds a duplicate.
+          int64_t rings[] = {
+              2, 4, 8, 16, std::gcd(partition.rows, partition.columns), partition.rows, partition.columns};
+          std::sort(std::begin(rings), std::end(rings));
+          const auto last = std::unique(std::begin(rings), std::end(rings));
+          for (auto ring = std::begin(rings); ring != last; ++ring) {
+            const int64_t shifts = *ring;
+            if (!r.options.rotate || shifts > 64) break;
+            if (shifts < 2) continue;
+            const bool a = partition.columns % shifts == 0, b = partition.rows % shifts == 0;
+            if (div_up(p.depth, partition.depth) < shifts * product_depth_grain(p.operand_bytes)) break;
+            if (a && b) offer({.partition = partition, .shifts = shifts, .shift_a = true, .shift_b = true});
+            if (b) offer({.partition = partition, .shifts = shifts, .shift_a = false, .shift_b = true});
+            if (a) offer({.partition = partition, .shifts = shifts, .shift_a = true, .shift_b = false});
+          }
+        });
+      }
+    }
+  }
+  std::stable_sort(best.begin(), best.end(),
+                   [](const ProductCandidate& a, const ProductCandidate& b) { return a.cycles < b.cycles; });
+  // Of each variant the fastest ones, and each slower one that takes a fifth less memory than all before it.
+  std::vector<ProductCandidate> kept;
+  std::map<std::string_view, std::pair<size_t, int64_t>> taken;  // by variant: count, and lowest memory
+  for (const ProductCandidate& c : best) {
+    auto& [count, least] = taken.try_emplace(c.variant(), 0, INT64_MAX).first->second;
+    if (count < r.options.max_candidates || c.temp < least - least / 5) kept.push_back(c), ++count;
+    least = std::min(least, c.temp);
+  }
+  for (const ProductCandidate& c : kept) {
+    OpCandidate candidate = r.start(c.variant());
+    add_product_steps(m, p, c, candidate);
+    set_product_mappings(r, p, c, candidate);
+    candidate.text = text_of(p, c);
+    r.candidates.push_back(std::move(candidate));
+  }
+}
+
+}  // namespace pxl::tiles

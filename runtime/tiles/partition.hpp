@@ -1,0 +1,54 @@
+// Helpers for partitioned products and convolutions: gathering shared operand slices, and reducing partial sums.
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/tiles/candidates.hpp"
+
+namespace pxl::tiles {
+
+/// A slice of an operand that several tiles consume.
+struct SharedSlice {
+  int64_t in = 0;       ///< bytes of the slice that a tile must receive
+  int64_t own = 0;      ///< bytes that it already holds, and sends to the others
+  int64_t runs = 0;     ///< receives: contiguous fragments, of any length
+  int64_t piece = 256;  ///< bytes of the longest fragment contiguous on both sides
+};
+/// A slice of `bytes`, of which each of its `consumer_tiles` stores an equal share.
+SharedSlice equal_shares(int64_t bytes, int64_t consumer_tiles);
+/// The exchange phase in which `used` tiles gather the slices of both operands; `element`: bytes of an element.
+Traffic gather(const SharedSlice& a, const SharedSlice& b, int64_t element, int64_t used);
+
+std::string_view vertex_name(ProductVertex vertex);
+
+/// Reduces `sums` sums on each of `used` tiles, of which `partials` tiles hold partial sums; without partial sums,
+/// casts to the results' dtype. Returns the bytes that it takes besides the sums.
+int64_t add_reduction_steps(const Machine& m, OpCandidate& candidate, int64_t partials, int64_t sums,
+                            int64_t partial_bytes, int64_t out_bytes, int64_t used);
+/// Calls add_reduction_steps for all sums of a tile and accounts for its temporaries and outputs in `candidate`.
+void add_product_reduction(const Machine& m, OpCandidate& candidate, int64_t partials, int64_t sums,
+                           int64_t partial_bytes, int64_t out_bytes, int64_t used);
+
+/// Whether this number of parts splits the groups enough: independent groups are distributed first, as far as there are
+/// tiles.
+inline bool splits_groups_enough(int64_t parts, int64_t groups, const Machine& m) {
+  return parts * 8 >= std::min(groups, m.tiles);
+}
+/// Calls f(count) for the three largest counts that fit into the tiles left by a partition into `used`.
+template <class F>
+void for_largest_counts(const std::vector<int64_t>& counts, int64_t used, const Machine& m, F&& f) {
+  int taken = 0;
+  for (auto n = counts.rbegin(); n != counts.rend() && taken < 3; ++n)
+    if (saturating_product(used, *n) <= m.tiles) f(*n), ++taken;
+}
+
+/// Inserts `candidate` into a Pareto set and removes what it dominates. Returns false if it is dominated itself.
+template <class T, class Beats>
+bool insert_pareto(std::vector<T>& kept, const T& candidate, Beats&& dominates) {
+  if (std::any_of(kept.begin(), kept.end(), [&](const T& k) { return dominates(k, candidate); })) return false;
+  std::erase_if(kept, [&](const T& k) { return dominates(candidate, k); });
+  kept.push_back(candidate);
+  return true;
+}
+
+}  // namespace pxl::tiles

@@ -1,0 +1,82 @@
+// Tile mappings: which tile stores which slice of a tensor. A block mapping partitions each axis into parts of nearly
+// equal extent and assigns the blocks to tiles in row-major order; each block is spread evenly over `spread` tiles. A
+// flat mapping assigns runs of the row-major elements. Either may store `copies` of the tensor. Mappings are values; a
+// table interns them, so that comparing and caching are cheap.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/tensor/shape.hpp"
+#include "runtime/tiles/exchange.hpp"
+#include "runtime/tiles/machine.hpp"
+
+namespace pxl::tiles {
+
+struct TileMapping {
+  bool flat = true;
+  int32_t grain = 1;           ///< flat: runs are multiples of this number of elements
+  int32_t tiles_used = 1;      ///< flat: tiles that hold a run
+  int32_t first = 0;           ///< tile of the first run or block; wraps around after the last tile
+  std::vector<int32_t> parts;  ///< blocks: number of parts by axis
+  int32_t spread = 1;          ///< blocks: tiles that share one block
+  int32_t copies = 1;          ///< of the whole tensor
+
+  friend bool operator==(const TileMapping&, const TileMapping&) = default;
+  friend auto operator<=>(const TileMapping&, const TileMapping&) = default;
+  /// Tiles that store anything.
+  int64_t tiles() const;
+};
+
+/// "flat on 1472 tiles, 4 at a time", "blocks 46 x 1 over 2 tiles each".
+std::string text(const TileMapping& mapping);
+
+/// Poplar's linear mapping: row-major runs in multiples of a vector, at least 128 bytes per tile.
+TileMapping linear_mapping(const Machine& m, const TensorSpec& spec);
+/// Linear mapping that never splits a row of `row` elements.
+TileMapping row_mapping(const Machine& m, const TensorSpec& spec, int64_t row);
+/// Block mapping; part counts are limited to the extents.
+TileMapping block_mapping(const TensorSpec& spec, std::vector<int32_t> parts, int64_t spread = 1, int64_t copies = 1);
+TileMapping single_tile(const Machine& m, const TensorSpec& spec);
+
+/// Elements stored on each tile, exactly; their sum is the size of the tensor times copies.
+std::vector<int64_t> elements_by_tile(const Machine& m, const TileMapping& mapping, const Shape& shape);
+/// Maximum number of elements on one tile.
+int64_t max_elements_per_tile(const TileMapping& mapping, const Shape& shape);
+
+/// The mapping of a row-major tensor of shape `from`, mapped by `mapping`, seen as shape `to`, with all bytes in place.
+/// Returns false if no mapping expresses it.
+bool reshape_mapping(const TileMapping& mapping, const Shape& from, const Shape& to, TileMapping& result);
+/// The mapping after a transposition in which axis i of the result is axis order[i].
+TileMapping transpose_mapping(const TileMapping& mapping, const std::vector<int64_t>& order);
+
+/// Contiguous elements in a tile's share of the tensor.
+int64_t run_length(const TileMapping& mapping, const Shape& shape);
+
+/// Cost of changing a tensor's mapping; zero if all elements are in place. Elements already on their tile stay. If a
+/// share is neither a row-major run nor a box, all of it is treated as moved.
+struct Rearrangement {
+  Traffic traffic;
+  int64_t copy_cycles = 0;  ///< on-tile change of order after the exchange
+  int64_t cycles = 0;       ///< exchange, synchronisation and copy
+  int64_t temp_bytes = 0;   ///< on the most loaded tile: received slices before they are put in order
+};
+Rearrangement rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec);
+/// Rearrangement::cycles alone, without the fields for reports; faster.
+int64_t rearrangement_cycles(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec);
+
+/// Interned mappings, by number.
+class TileMappingTable {
+ public:
+  int32_t id(const TileMapping& mapping);
+  const TileMapping& at(int32_t id) const { return *mappings_[static_cast<size_t>(id)]; }
+  size_t size() const { return mappings_.size(); }
+
+ private:
+  std::map<TileMapping, int32_t> ids_;
+  std::vector<const TileMapping*> mappings_;
+};
+
+}  // namespace pxl::tiles
