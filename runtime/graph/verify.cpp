@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/base/verification.hpp"
+
 namespace pxl {
 
 namespace {
@@ -198,6 +200,10 @@ void verify(const Ir& ir) {
   }
   if (peeled != ir.graphs().size())
     throw Error("invalid program: a graph calls itself, directly or through others", {}, Fault::internal);
+}
+
+void verify_transformed(const Ir& ir) {
+  if (verification_enabled()) verify(ir);
 }
 
 }  // namespace pxl

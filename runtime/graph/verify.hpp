@@ -9,5 +9,7 @@ namespace pxl {
 /// equal to what the row infers, acyclic constraints, call inputs and outputs matching the callee, no recursion.
 void verify(const Ir& ir);
 void verify(const Graph& graph);
+/// verify(ir), if verification_enabled() (base/verification.hpp). Every transform ends with it.
+void verify_transformed(const Ir& ir);
 
 }  // namespace pxl

@@ -185,6 +185,7 @@ class Joiner {
       if (i > 0 || !product) m.kernel = node.kernel;
       work += node.kernel.cost_ns();
       joined_.flops += flops_of(*node.op);
+      joined_.parts.insert(joined_.parts.end(), node.parts.begin(), node.parts.end());
       group_->members.push_back(std::move(m));
       name_ +=
           (i ? "+" : "") + std::string(node.op->row->name) + (node.note.empty() ? "" : "[" + node.note.substr(1) + "]");
@@ -316,7 +317,7 @@ class Joiner {
         last.in[1].kind == MemberOperand::Kind::block) {
       options.add_to = last.in[0].index;
       options.alpha = *last.kernel.axpy_alpha();
-      joined_.use = std::make_shared<const GemmCall>(GemmCall{plan, options});
+      joined_.gemm_call = std::make_shared<const GemmCall>(GemmCall{plan, options});
       return product_kernel(plan, options);
     }
     const std::shared_ptr<const Group> g = group_;
@@ -326,7 +327,7 @@ class Joiner {
     };
     std::vector<Phase> phases;
     g->prepare(g, phases);
-    joined_.use = std::make_shared<const GemmCall>(GemmCall{plan, options});
+    joined_.gemm_call = std::make_shared<const GemmCall>(GemmCall{plan, options});
     const Kernel product = product_kernel(plan, std::move(options));
     for (const Phase& p : product.phases()) phases.push_back(p);
     return Kernel::parallel(std::move(phases), work);

@@ -143,7 +143,9 @@ Node lower(const Op& op, std::vector<const Plan*> callees) {
   if (node.alias >= 0) return node;
   if (is_plain_copy(op))
     node.output_aliases.push_back({0, false, 0});
-  else if (op.row->inplace_ok && op.row->role == Role::compute)
+  else if (op.row->inplace_ok && op.row->role == Role::compute && op.inputs[0] && !op.outputs.empty() &&
+           op.inputs[0]->spec.shape == op.outputs[0]->spec.shape &&
+           op.inputs[0]->spec.dtype == op.outputs[0]->spec.dtype)
     node.in_place_candidates.push_back({0, 0});
   return node;
 }

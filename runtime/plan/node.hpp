@@ -38,13 +38,14 @@ struct Node {
   bool strided_view = false;  ///< out[0] is a strided or partial view of operands; resolve_views removes these
   std::vector<OutputAlias> output_aliases;
   std::vector<InPlaceCandidate> in_place_candidates;
-  std::vector<const Plan*> callees;     ///< of control ops, parallel to op->called
-  bool effect = false;                  ///< has side effects: is live even if its outputs are unused
-  std::optional<GemmShape> product;     ///< the float32 GEMM of in[0] and in[1], transpositions folded
-  std::shared_ptr<const GemmCall> use;  ///< the GEMM call inside `kernel`, with its epilogue
-  int64_t flops = 0;                    ///< of fused nodes; otherwise 0, and the op says it
-  Kernel kernel;                        ///< set by passes; empty for the kernel of the op's row
-  std::string note;                     ///< what passes did, for print_plan
+  std::vector<const Plan*> callees;           ///< of control ops, parallel to op->called
+  bool effect = false;                        ///< has side effects: is live even if its outputs are unused
+  std::optional<GemmShape> product;           ///< the float32 GEMM of in[0] and in[1], transpositions folded
+  std::shared_ptr<const GemmCall> gemm_call;  ///< the GEMM call inside `kernel`, with its epilogue
+  int64_t flops = 0;                          ///< of fused nodes; otherwise 0, and the op says it
+  Kernel kernel;                              ///< set by passes; empty for the kernel of the op's row
+  std::string note;                           ///< what passes did, for print_plan
+  std::vector<int> parts;  ///< while passes are verified: positions before the pass of the nodes fused into this one
 };
 
 /// First slot of the operands of called graph `which`. Conditions precede them; an else branch's operands follow the

@@ -9,6 +9,8 @@
 
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/base/verification.hpp"
+#include "runtime/plan/verify_nodes.hpp"
 
 namespace pxl {
 
@@ -100,6 +102,8 @@ void run_passes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outp
   for (const PlanPass& pass : table) {
     if (!options.allows(pass.name)) continue;
     if (pass.apply) {
+      std::optional<PassVerifier> verifier;
+      if (verification_enabled()) verifier.emplace(nodes);
       const Aliases aliases(nodes);
       PassContext context{nodes, aliases, outputs, keep, constants, {}, {}, {}};
       for (const Tensor* t : outputs) context.is_output[t] = true;
@@ -110,6 +114,7 @@ void run_passes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outp
       }
       pass.apply(context);
       std::erase_if(nodes, [](const Node& node) { return !node.op; });
+      if (verifier) verifier->check(nodes, outputs, keep, pass.name);
     }
     if (options.prints(pass.name)) print_err("after {}:\n{}", pass.name, print_nodes(nodes));
   }

@@ -8,10 +8,13 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/standard_streams.hpp"
+#include "runtime/base/verification.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/plan/passes.hpp"
 #include "runtime/plan/storage.hpp"
+#include "runtime/plan/verify_nodes.hpp"
+#include "runtime/plan/verify_storage.hpp"
 #include "runtime/plan/views.hpp"
 #include "runtime/transform/flops.hpp"
 
@@ -228,7 +231,9 @@ Plan Planner::make(const Request& request) {
       request.order, [this](const Graph& g) { return &this->plan(g); }, all));
   std::vector<Node> nodes = std::move(flat->nodes);
   for (const Tensor*& t : outputs) t = flat->of(t);
+  if (verification_enabled()) verify_nodes(nodes, outputs, true);
   resolve_views(nodes, outputs, *flat);
+  if (verification_enabled()) verify_nodes(nodes, outputs);
   plan.flat = std::move(flat);
   plan.constants = std::make_shared<std::deque<Tensor>>();
   if (request.keep != Keep::all) eliminate_dead_code(nodes, outputs, request.keep);
@@ -280,6 +285,7 @@ Plan Planner::make(const Request& request) {
   }
   plan.step_count += static_cast<int64_t>(plan.entry_copies.size() + plan.exit_copies.size());
   place_in_arena(plan);
+  if (verification_enabled()) verify_storage(plan, nodes, outputs);
   if (options_.prints("plan")) write_err(print_plan(plan));
   return plan;
 }

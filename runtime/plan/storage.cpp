@@ -156,7 +156,6 @@ class AliasSets {
   void take_over(const Node& node, const InPlaceCandidate& reuse, int p) {
     const Tensor* operand = node.in[static_cast<size_t>(reuse.slot)];
     const Tensor* result = node.out[static_cast<size_t>(reuse.out)];
-    if (!operand || operand->spec.shape != result->spec.shape || operand->spec.dtype != result->spec.dtype) return;
     const int a = id_of(operand), b = id_of(result);
     const AliasSet &from = sets_[static_cast<size_t>(a)], &to = sets_[static_cast<size_t>(b)];
     if (a == b || from.external || to.external || from.last != p || from.bytes != to.bytes) return;

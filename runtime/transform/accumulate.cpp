@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/verify.hpp"
 #include "runtime/ops/emit.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
@@ -70,6 +71,7 @@ Accumulation autodiff_with_accumulation(Graph& graph, const std::vector<Tensor*>
                                           emitter.of(result.counter)});
     }
     emitter.emit("accumulate_", {emitter.of(result.counter), emitter.scalar(1, DType::float32)});
+    verify_transformed(ir);
     return result;
   } catch (...) {
     ir.rollback(*mark);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/verify.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
@@ -252,6 +253,7 @@ GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::v
     if (!given.count(tensor)) forward.add_stashed_output(tensor);
   }
   made.set_inputs(std::move(inputs));
+  verify_transformed(made.ir());
   return info;
 }
 

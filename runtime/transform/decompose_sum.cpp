@@ -31,7 +31,7 @@ Rewritten decompose_sums(const Ir& ir) {
     }
     rebuild.end(*g);
   }
-  return std::move(rebuild.result);
+  return rebuild.finish();
 }
 
 }  // namespace pxl

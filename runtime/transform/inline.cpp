@@ -49,7 +49,7 @@ class Inliner {
   Rewritten run() {
     const BuildStateGuard guard(*rebuild_.result.ir);
     for (const Graph* g : rebuild_.order()) graph(*g);
-    return std::move(rebuild_.result);
+    return rebuild_.finish();
   }
 
  private:

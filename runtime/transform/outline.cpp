@@ -40,7 +40,7 @@ class Outliner {
       }
       rebuild_.end(*g);
     }
-    return std::move(rebuild_.result);
+    return rebuild_.finish();
   }
 
  private:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "runtime/graph/verify.hpp"
+
 namespace pxl {
 
 Rewritten then(const Rewritten& first, Rewritten second) {
@@ -33,6 +35,11 @@ Rebuild::Rebuild(const Ir& from, std::unordered_set<const Graph*> left_out)
     result.streams.emplace(s.get(), &made);
     result.tensors.emplace(s->handle, made.handle);
   }
+}
+
+Rewritten Rebuild::finish() {
+  verify_transformed(*result.ir);
+  return std::move(result);
 }
 
 std::vector<const Graph*> Rebuild::order() const {

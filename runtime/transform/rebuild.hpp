@@ -30,6 +30,8 @@ class Rebuild {
   explicit Rebuild(const Ir& from, std::unordered_set<const Graph*> left_out = {});
 
   Rewritten result;
+  /// Verifies the new Ir and returns `result`: the last step of a transform.
+  Rewritten finish();
   /// The graphs of the old Ir, callees before callers.
   std::vector<const Graph*> order() const;
   Graph& begin(const Graph& graph);  ///< copies inputs, variables and constants

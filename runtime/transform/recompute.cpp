@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/verify.hpp"
 #include "runtime/transform/build_state.hpp"
 
 namespace pxl {
@@ -95,6 +96,7 @@ GradGraphInfoPtr recompute_graph(const GradGraphInfo& info) {
     }
     const Op* back = made.add_call(gradient, given);
     for (Tensor* t : back->outputs) made.add_output(t);
+    verify_transformed(ir);
     return result;
   } catch (...) {
     ir.rollback(*mark);

@@ -52,7 +52,7 @@ Rewritten repeat_graph(const Ir& from, int64_t count) {
     attrs[param_index(loop, "count")] = count;
     ir.main().add_control(loop, {&body}, std::move(given), std::move(attrs));
   }
-  return std::move(rebuild.result);
+  return rebuild.finish();
 }
 
 }  // namespace pxl

@@ -17,8 +17,8 @@ class Pairer {
 
   void run() {
     for (int p = 0; p < static_cast<int>(nodes_.size()); ++p) {
-      if (!eligible(p) || !node(p).use->plan.tb) continue;
-      const auto readers = c_.consumers.find(node(p).in[node(p).use->options.a]);
+      if (!eligible(p) || !node(p).gemm_call->plan.tb) continue;
+      const auto readers = c_.consumers.find(node(p).in[node(p).gemm_call->options.a]);
       if (readers == c_.consumers.end()) continue;
       for (int q : readers->second)
         if (q > p && q - p <= max_pairing_distance && eligible(q) && fit(node(p), node(q)) && merge(p, q)) break;
@@ -31,25 +31,28 @@ class Pairer {
 
   bool eligible(int p) {
     const Node& n = node(p);
-    return n.op && n.use && n.alias < 0 && n.output_aliases.empty() && n.in_place_candidates.empty() &&
+    return n.op && n.gemm_call && n.alias < 0 && n.output_aliases.empty() && n.in_place_candidates.empty() &&
            n.callees.empty() && !n.effect;
   }
 
   bool fit(const Node& dx, const Node& dw) const {
-    if (!can_fuse_dgrad_wgrad(*dx.use, *dw.use) || dw.in[dw.use->options.b] != dx.in[dx.use->options.a]) return false;
+    if (!can_fuse_dgrad_wgrad(*dx.gemm_call, *dw.gemm_call) ||
+        dw.in[dw.gemm_call->options.b] != dx.in[dx.gemm_call->options.a])
+      return false;
     // The weights are changed by the update alone, and read by the other product alone, as its matrix.
-    const Tensor* w = root(dx.in[dx.use->options.b]);
+    const Tensor* w = root(dx.in[dx.gemm_call->options.b]);
     bool changes = false;
     for (int slot : dw.modified) {
       const Tensor* changed = root(dw.in[static_cast<size_t>(slot)]);
       changes = changes || changed == w;
       for (size_t i = 0; i < dx.in.size(); ++i)
-        if (dx.in[i] && root(dx.in[i]) == changed && (changed != w || i != dx.use->options.b)) return false;
+        if (dx.in[i] && root(dx.in[i]) == changed && (changed != w || i != dx.gemm_call->options.b)) return false;
     }
     if (!changes || !dx.modified.empty()) return false;
-    if (dw.use->options.add_to >= 0 && root(dw.in[static_cast<size_t>(dw.use->options.add_to)]) != w) return false;
+    if (dw.gemm_call->options.add_to >= 0 && root(dw.in[static_cast<size_t>(dw.gemm_call->options.add_to)]) != w)
+      return false;
     // Neither product of the update reads what it changes, nor what the other one makes.
-    for (size_t slot : {dw.use->options.a, dw.use->options.b})
+    for (size_t slot : {dw.gemm_call->options.a, dw.gemm_call->options.b})
       for (int changed : dw.modified)
         if (root(dw.in[slot]) == root(dw.in[static_cast<size_t>(changed)])) return false;
     return std::none_of(dx.out.begin(), dx.out.end(),
@@ -87,6 +90,8 @@ class Pairer {
     n.out.insert(n.out.end(), dw.out.begin(), dw.out.end());
     for (int slot : dw.modified) n.modified.push_back(static_cast<int>(dx.in.size()) + slot);
     n.flops = flops(dx) + flops(dw);
+    n.parts = dx.parts;
+    n.parts.insert(n.parts.end(), dw.parts.begin(), dw.parts.end());
     n.note = " " + name(dx) + ", " + name(dw);
     // What runs before the products: the last phase of each is its product.
     std::vector<Phase> phases(dx.kernel.phases().begin(), dx.kernel.phases().end() - 1);
@@ -98,7 +103,7 @@ class Pairer {
              part({b.in + in, b.out + out}, begin, end);
            }});
     }
-    const Kernel pair = dgrad_wgrad_kernel(*dx.use, *dw.use, in, out);
+    const Kernel pair = dgrad_wgrad_kernel(*dx.gemm_call, *dw.gemm_call, in, out);
     phases.push_back(pair.phases().back());
     n.kernel = Kernel::parallel(std::move(phases), pair.cost_ns());
     return n;

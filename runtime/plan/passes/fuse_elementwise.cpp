@@ -54,7 +54,7 @@ class Fuser {
     if (n.product) {
       ProductOptions options;
       options.half = n.out[0]->spec.dtype == DType::float16;
-      n.use = std::make_shared<const GemmCall>(GemmCall{*n.product, options});
+      n.gemm_call = std::make_shared<const GemmCall>(GemmCall{*n.product, options});
     }
     c.elements = n.out[0]->spec.size();
     c.gives = n.product.has_value() || n.kernel.is_fusion_producer();

@@ -54,11 +54,12 @@ Node joined(const Node& small, Node large) {
   const size_t in = large.in.size(), out = large.out.size();
   Node n = std::move(large);
   n.flops = flops(n) + flops(small);
+  n.parts.insert(n.parts.begin(), small.parts.begin(), small.parts.end());
   n.note = " " + name(small) + ", " + name(n);
   n.in.insert(n.in.end(), small.in.begin(), small.in.end());
   for (int slot : small.modified) n.modified.push_back(static_cast<int>(in) + slot);
   n.product.reset();
-  n.use.reset();
+  n.gemm_call.reset();
   std::vector<Phase> phases;
   for (const Phase& phase : small.kernel.phases()) phases.push_back(behind(phase, in, out));
   const Phase last = std::move(phases.back());

@@ -10,8 +10,10 @@ void resolve_aliases(PassContext& context) {
       const auto found = name.find(t);
       if (found != name.end()) t = found->second;
     }
-    if (node.alias >= 0 && !context.wanted_outside(node.out[0]))
-      name[node.out[0]] = node.in[static_cast<size_t>(node.alias)];
+    if (node.alias < 0 || context.wanted_outside(node.out[0])) continue;
+    // An alias of another shape keeps its name: the shape of an operand is that of its tensor.
+    const Tensor* memory = node.in[static_cast<size_t>(node.alias)];
+    if (memory->spec.shape == node.out[0]->spec.shape) name[node.out[0]] = memory;
   }
 }
 

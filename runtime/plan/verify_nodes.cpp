@@ -1,0 +1,201 @@
+#include "runtime/plan/verify_nodes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "runtime/plan/plan.hpp"
+
+namespace pxl {
+
+namespace {
+
+class NodesVerifier {
+ public:
+  NodesVerifier(const std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, bool views)
+      : nodes_(nodes), outputs_(outputs), views_(views) {}
+
+  void run() {
+    // A tensor that no node defines is an input, a variable or a constant: only results need a definition.
+    for (position_ = 0; position_ < nodes_.size(); ++position_) {
+      const Node& n = nodes_[position_];
+      require(n.op && n.op->row, "no op");
+      operands(n);
+      slots(n);
+      specs(n);
+      aliases(n);
+      products(n);
+      callees(n);
+      for (const Tensor* t : n.out) require(t && defined_.insert(t).second, "a result is null or defined twice");
+    }
+    for (const Tensor* t : outputs_)
+      if (t->kind == TensorKind::result && defined_.count(t) == 0)
+        throw Error(fmt::format("invalid plan: output `{}` is not defined", t->id), {}, Fault::internal);
+  }
+
+ private:
+  void require(bool holds, std::string_view what) const {
+    if (holds) return;
+    const Op* op = nodes_[position_].op;
+    throw Error(fmt::format("invalid plan: node {} ({}): {}", position_, op && op->row ? op->row->name : "?", what), {},
+                Fault::internal);
+  }
+  static bool same_spec(const Tensor* a, const Tensor* b) {
+    return a->spec.shape == b->spec.shape && a->spec.dtype == b->spec.dtype;
+  }
+  static bool same_bytes(const Tensor* a, const Tensor* b) {
+    return a->spec.dtype == b->spec.dtype && a->spec.size() == b->spec.size();
+  }
+  static bool is_slot(int slot, const std::vector<const Tensor*>& of) {
+    return slot >= 0 && slot < static_cast<int>(of.size()) && of[static_cast<size_t>(slot)];
+  }
+
+  void operands(const Node& n) const {
+    for (const Tensor* t : n.in)
+      require(!t || t->kind != TensorKind::result || defined_.count(t) > 0, "an operand is used before its definition");
+  }
+
+  void slots(const Node& n) const {
+    for (size_t i = 0; i < n.modified.size(); ++i) {
+      require(is_slot(n.modified[i], n.in), "a modified slot is out of range or empty");
+      require(std::count(n.modified.begin(), n.modified.end(), n.modified[i]) == 1, "a slot is modified twice");
+    }
+    require(n.alias < 0 || (is_slot(n.alias, n.in) && !n.out.empty()), "the alias is out of range or empty");
+    require(views_ || !n.strided_view, "a strided view");
+  }
+
+  /// The kernel of an op's row is made for the specs of the op.
+  void specs(const Node& n) const {
+    if (n.kernel) return;
+    require(n.in.size() == n.op->inputs.size() && n.out.size() == n.op->outputs.size(),
+            "it has another number of operands or results than its op");
+    for (size_t i = 0; i < n.in.size(); ++i)
+      require(n.in[i] ? n.op->inputs[i] && same_spec(n.in[i], n.op->inputs[i])
+                      : !n.op->inputs[i] || n.op->row->role == Role::host_load,
+              "an operand has another shape or dtype than its op's");
+    for (size_t j = 0; j < n.out.size(); ++j)
+      require(same_spec(n.out[j], n.op->outputs[j]), "a result has another shape or dtype than its op's");
+  }
+
+  void aliases(const Node& n) const {
+    require(n.alias < 0 || same_bytes(n.out[0], n.in[static_cast<size_t>(n.alias)]),
+            "the alias has another dtype or size than its memory");
+    for (const OutputAlias& a : n.output_aliases) {
+      require(is_slot(a.out, n.out) && (a.out > 0 || n.alias < 0),
+              "an output alias is out of range or an alias already");
+      require(a.of_output ? a.index < a.out && is_slot(a.index, n.out) : is_slot(a.index, n.in),
+              "an output alias of no operand and no earlier output");
+      const Tensor* source = (a.of_output ? n.out : n.in)[static_cast<size_t>(a.index)];
+      require(same_bytes(n.out[static_cast<size_t>(a.out)], source), "an output alias has another dtype or size");
+    }
+    for (const InPlaceCandidate& c : n.in_place_candidates) {
+      require(is_slot(c.out, n.out) && is_slot(c.slot, n.in), "an in-place candidate is out of range or empty");
+      require(c.out > 0 || n.alias < 0, "an in-place candidate is an alias already");
+      require(same_spec(n.out[static_cast<size_t>(c.out)], n.in[static_cast<size_t>(c.slot)]),
+              "an in-place candidate has another shape or dtype than its operand");
+    }
+  }
+
+  void products(const Node& n) const {
+    if (n.product) require(n.in.size() >= 2 && n.in[0] && n.in[1] && !n.out.empty(), "a GEMM without operands");
+    if (!n.gemm_call) return;
+    const ProductOptions& options = n.gemm_call->options;
+    require(static_cast<bool>(n.kernel), "a GEMM call without a kernel");
+    require(is_slot(static_cast<int>(options.a), n.in) && is_slot(static_cast<int>(options.b), n.in),
+            "an operand of the GEMM is out of range or empty");
+    require(options.out < static_cast<int>(n.out.size()), "the result of the GEMM is out of range");
+    require(options.add_to < 0 || std::count(n.modified.begin(), n.modified.end(), options.add_to) == 1,
+            "the GEMM adds to memory that is not marked as modified");
+  }
+
+  void callees(const Node& n) const {
+    if (n.callees.empty()) return;
+    require(n.callees.size() == n.op->called.size() && !n.kernel, "it has another number of callees than its op");
+    for (size_t which = 0; which < n.callees.size(); ++which) {
+      require(n.callees[which] != nullptr, "a callee has no plan");
+      const std::vector<bool>& changed = n.callees[which]->input_modified;
+      const size_t begin = callee_operand_begin(*n.op, which);
+      require(begin + changed.size() <= n.in.size(), "a callee has more inputs than the node has operands");
+      for (size_t i = 0; i < changed.size(); ++i)
+        if (changed[i] && is_by_reference(*n.op, which, i))
+          require(std::count(n.modified.begin(), n.modified.end(), static_cast<int>(begin + i)) == 1,
+                  "a callee changes an input by reference that is not marked as modified");
+    }
+  }
+
+  const std::vector<Node>& nodes_;
+  const std::vector<const Tensor*>& outputs_;
+  bool views_;
+  size_t position_ = 0;
+  std::unordered_set<const Tensor*> defined_;
+};
+
+}  // namespace
+
+void verify_nodes(const std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, bool views) {
+  NodesVerifier(nodes, outputs, views).run();
+}
+
+PassVerifier::PassVerifier(std::vector<Node>& nodes) {
+  const Aliases aliases(nodes);
+  std::unordered_map<const Tensor*, int> writer;  // by root
+  for (size_t p = 0; p < nodes.size(); ++p) {
+    Node& n = nodes[p];
+    n.parts = {static_cast<int>(p)};
+    Before b{{}, {}, n.effect};
+    for (const Tensor* t : n.in) {
+      if (!t || aliases.writes(t).empty()) continue;
+      const auto found = writer.find(aliases.root(t));
+      b.reads.emplace_back(aliases.root(t), found == writer.end() ? -1 : found->second);
+    }
+    for (int slot : n.modified) b.modified.push_back(aliases.root(n.in[static_cast<size_t>(slot)]));
+    for (const Tensor* root : b.modified) writer[root] = static_cast<int>(p);
+    before_.push_back(std::move(b));
+  }
+}
+
+void PassVerifier::check(const std::vector<Node>& nodes, const std::vector<const Tensor*>& outputs, Keep keep,
+                         std::string_view pass) const {
+  const auto fail = [&](std::string_view what) {
+    throw Error(fmt::format("pass {}: {}", pass, what), {}, Fault::internal);
+  };
+  try {
+    verify_nodes(nodes, outputs);
+  } catch (const Error& e) {
+    fail(e.what());
+  }
+  // The nodes before the pass, in the order in which they run after it.
+  std::vector<int> order;
+  std::vector<bool> kept(before_.size(), false);
+  for (const Node& n : nodes)
+    for (int part : n.parts) {
+      if (part < 0 || part >= static_cast<int>(before_.size()) || kept[static_cast<size_t>(part)])
+        fail("a node runs twice");
+      kept[static_cast<size_t>(part)] = true;
+      order.push_back(part);
+    }
+  int last_effect = -1;
+  std::unordered_map<const Tensor*, int> writer;
+  for (int part : order) {
+    const Before& b = before_[static_cast<size_t>(part)];
+    if (b.effect) {
+      if (part < last_effect) fail("side effects change their order");
+      last_effect = part;
+    }
+    for (const auto& [root, version] : b.reads) {
+      const auto found = writer.find(root);
+      const int now = found == writer.end() ? -1 : found->second;
+      // Dead writes may be gone.
+      if (now != version && (version < 0 || kept[static_cast<size_t>(version)]))
+        fail(fmt::format("node {} reads `{}` as written by node {}, before the pass by node {}", part, root->id, now,
+                         version));
+    }
+    for (const Tensor* root : b.modified) writer[root] = part;
+  }
+  if (keep == Keep::all)
+    for (size_t p = 0; p < before_.size(); ++p)
+      if (before_[p].effect && !kept[p]) fail("a node with side effects is removed");
+}
+
+}  // namespace pxl
