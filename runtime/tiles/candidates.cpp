@@ -1,57 +1,12 @@
-// The table of strategies, Pareto pruning, and helpers of the enumeration functions.
+// Steps of candidates, Pareto pruning, and helpers of the enumeration functions.
 #include "runtime/tiles/candidates.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
-
-#include "runtime/base/diagnostic.hpp"
 
 namespace pxl::tiles {
 
 namespace {
-
-using F = TileStrategy;
-constexpr TileStrategyInfo rows[] = {
-    {F::view, "view", true, enumerate_views},
-    {F::fill, "fill", true, enumerate_elementwise},
-    {F::random, "random", true, enumerate_elementwise},
-    {F::unary, "unary", true, enumerate_elementwise},
-    {F::binary, "binary", true, enumerate_elementwise},
-    {F::nonlinearity, "nonlinearity", true, enumerate_elementwise},
-    {F::nonlinearity_grad, "nonlinearity gradient", true, enumerate_elementwise},
-    {F::cast, "cast", true, enumerate_elementwise},
-    {F::update, "update", true, enumerate_elementwise},
-    {F::copy, "copy", true, enumerate_elementwise},
-    {F::movement, "movement", true, enumerate_movement},
-    {F::reduction, "reduction", true, enumerate_reductions},
-    {F::scan, "scan", false, enumerate_row_ops},
-    {F::sort, "sort", false, enumerate_row_ops},
-    {F::softmax, "softmax", false, enumerate_row_ops},
-    {F::softmax_grad, "softmax gradient", false, enumerate_row_ops},
-    {F::normalise, "normalisation", false, enumerate_row_ops},
-    {F::normalise_grad, "normalisation gradient", false, enumerate_row_ops},
-    {F::product, "product", false, enumerate_products},
-    {F::convolution, "convolution", false, enumerate_convolutions},
-    {F::convolution_data, "convolution, data gradient", false, enumerate_convolutions},
-    {F::convolution_weights, "convolution, weights gradient", false, enumerate_convolutions},
-    {F::pooling, "pooling", false, enumerate_pooling},
-    {F::gather, "gather", false, enumerate_gathers},
-    {F::scatter, "scatter", false, enumerate_scatters},
-    {F::loss, "loss", false, enumerate_row_ops},
-    {F::loss_grad, "loss gradient", false, enumerate_row_ops},
-    {F::host, "host", true, enumerate_host},
-    {F::control, "control", true, nullptr},
-};
-
-constexpr bool complete() {
-  size_t next = 1;  // after unset
-  for (const TileStrategyInfo& row : rows) {
-    if (static_cast<size_t>(row.strategy) != next++ || row.name.empty()) return false;
-  }
-  return next == static_cast<size_t>(F::count);
-}
-static_assert(complete(), "every family of TileFamily has a row, in the order of the enum");
 
 bool dominates(const OpCandidate& a, const OpCandidate& b) {
   return a.in == b.in && a.out == b.out && a.cycles <= b.cycles && a.temp_bytes <= b.temp_bytes &&
@@ -59,13 +14,6 @@ bool dominates(const OpCandidate& a, const OpCandidate& b) {
 }
 
 }  // namespace
-
-const TileStrategyInfo& strategy_info(TileStrategy strategy) {
-  const size_t index = static_cast<size_t>(strategy);
-  if (index == 0 || index >= static_cast<size_t>(F::count))
-    throw Error("an op without a tile family", {}, Fault::internal);
-  return rows[index - 1];
-}
 
 void OpCandidate::sync(const Machine& m) {
   steps.push_back({BspPhaseKind::sync, "sync", m.sync, m.sync, m.tiles, {}});

@@ -1,4 +1,4 @@
-// Candidates: the ways to run one op on tiles. An op's strategy (runtime/graph/tile_map.hpp) enumerates, for the op's
+// Candidates: the ways to run one op on tiles. An op's strategy (strategies.hpp) enumerates, for the op's
 // specs and attributes, tile mappings, partitions and the steps of each. Only Pareto-optimal candidates in time and
 // memory are kept.
 #pragma once
@@ -94,24 +94,15 @@ struct CandidateRequest {
 };
 
 using EnumerateFn = void (*)(const CandidateRequest&);
-struct TileStrategyInfo {
-  TileStrategy strategy = TileStrategy::unset;
-  std::string_view name;
-  /// The mappings come from the pools that other strategies fill; such ops are enumerated after those.
-  bool follows = false;
-  EnumerateFn enumerate = nullptr;
-};
-const TileStrategyInfo& strategy_info(TileStrategy strategy);
-
-// Enumeration functions of the strategies.
+// Enumeration functions of strategies (strategies.hpp).
 void enumerate_products(const CandidateRequest& r);
 void enumerate_convolutions(const CandidateRequest& r);
+void enumerate_data_gradients(const CandidateRequest& r);
+void enumerate_weight_gradients(const CandidateRequest& r);
 void enumerate_pooling(const CandidateRequest& r);
-void enumerate_elementwise(const CandidateRequest& r);
 void enumerate_views(const CandidateRequest& r);
 void enumerate_movement(const CandidateRequest& r);
 void enumerate_reductions(const CandidateRequest& r);
-void enumerate_row_ops(const CandidateRequest& r);  ///< softmax, normalisation, losses, scans, sorts
 void enumerate_gathers(const CandidateRequest& r);
 void enumerate_scatters(const CandidateRequest& r);
 void enumerate_host(const CandidateRequest& r);

@@ -7,14 +7,18 @@
 
 #include "runtime/tiles/partition.hpp"
 #include "runtime/tiles/receptive_field.hpp"
+#include "runtime/tiles/strategies.hpp"
 
 namespace pxl::tiles {
 
 namespace {
 
+enum class ConvolutionKind : uint8_t { forward, data_gradient, weight_gradient };
+
 /// The three convolutions as sums over `depth` channels and kernel elements (weight gradient: over windows) for
 /// `columns` channels of the result.
 struct ConvolutionProblem {
+  ConvolutionKind kind = ConvolutionKind::forward;
   int64_t groups = 1, batch = 1, depth = 1, columns = 1;  ///< depth, columns: channels of one group
   SlidingWindows windows;
   bool weights = false;  ///< weight gradient
@@ -28,12 +32,13 @@ struct ConvolutionPartition {
   int64_t tiles() const { return groups * rows() * depth * columns; }
 };
 
-ConvolutionProblem convolution_problem(const CandidateRequest& r) {
+ConvolutionProblem convolution_problem(const CandidateRequest& r, ConvolutionKind kind) {
   const OpSite& s = r.site;
   const TensorSpec &a = s.input(0), &b = s.input(1), &y = s.out[0];
   ConvolutionProblem p;
-  const bool conv = s.row.tiles.strategy == TileStrategy::convolution;
-  p.weights = s.row.tiles.strategy == TileStrategy::convolution_weights;
+  p.kind = kind;
+  const bool conv = kind == ConvolutionKind::forward;
+  p.weights = kind == ConvolutionKind::weight_gradient;
   p.operand_bytes = product_bytes(r.machine, a);
   p.partial_bytes = product_partial_bytes(r.options, p.operand_bytes);
   p.widened = is_float8(a.dtype) && p.operand_bytes > 1;
@@ -155,7 +160,7 @@ void set_convolution_mappings(const CandidateRequest& r, const ConvolutionProble
     return r.mapping(block_mapping(t, parts_of(t, c.batch, c.groups * channels, c.first), spread));
   };
   const auto weight = [&](const TensorSpec& t, int64_t spread) {
-    const bool conv = r.site.row.tiles.strategy == TileStrategy::convolution;
+    const bool conv = p.kind == ConvolutionKind::forward;
     return r.mapping(
         block_mapping(t, parts_of(t, c.groups * (conv ? c.columns : c.depth), conv ? c.depth : c.columns, 1), spread));
   };
@@ -168,12 +173,10 @@ void set_convolution_mappings(const CandidateRequest& r, const ConvolutionProble
   }
 }
 
-}  // namespace
-
-void enumerate_convolutions(const CandidateRequest& r) {
+void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind) {
   const Machine& m = r.machine;
-  const ConvolutionProblem p = convolution_problem(r);
-  if (p.windows.to.empty()) return enumerate_elementwise(r);
+  const ConvolutionProblem p = convolution_problem(r, kind);
+  if (p.windows.to.empty()) return enumerate_as_binary(r);
   const int64_t first = std::max<int64_t>(1, p.windows.to[0]);
   const int64_t grain = p.weights ? 1 : product_column_grain(m, p.operand_bytes, p.partial_bytes);
   const auto groups = partition_counts(p.groups, 1, m.tiles), batches = partition_counts(p.batch, 1, m.tiles);
@@ -205,6 +208,16 @@ void enumerate_convolutions(const CandidateRequest& r) {
     }
   }
   for (OpCandidate& candidate : found) r.candidates.push_back(std::move(candidate));
+}
+
+}  // namespace
+
+void enumerate_convolutions(const CandidateRequest& r) { enumerate_convolution_kind(r, ConvolutionKind::forward); }
+void enumerate_data_gradients(const CandidateRequest& r) {
+  enumerate_convolution_kind(r, ConvolutionKind::data_gradient);
+}
+void enumerate_weight_gradients(const CandidateRequest& r) {
+  enumerate_convolution_kind(r, ConvolutionKind::weight_gradient);
 }
 
 }  // namespace pxl::tiles

@@ -3,64 +3,11 @@
 
 #include <algorithm>
 
-#include "runtime/tiles/candidates.hpp"
+#include "runtime/tiles/strategies.hpp"
 
 namespace pxl::tiles {
 
 namespace {
-
-/// Cycles of an elementwise strategy's vertex for `n` elements of output 0 on a tile.
-int64_t vertex_cycles(const CandidateRequest& r, int64_t n) {
-  const Machine& m = r.machine;
-  const OpSite& s = r.site;
-  const TileMap& map = s.row.tiles;
-  const TensorSpec& out = s.out[0];
-  const int64_t bytes = element_bytes(out);
-  switch (map.strategy) {
-    case TileStrategy::fill: return fill_cycles(m, n, bytes);
-    case TileStrategy::random: return random_cycles(m, map.vector, n, bytes);
-    case TileStrategy::nonlinearity: return nonlinearity_cycles(m, map.vector, n, bytes);
-    case TileStrategy::nonlinearity_grad: return nonlinearity_grad_cycles(m, map.vector, n, bytes);
-    case TileStrategy::cast: return cast_cycles(m, n, element_bytes(s.input(0)), bytes);
-    case TileStrategy::copy: return memcpy_cycles(m, n * bytes);
-    case TileStrategy::update: {
-      bool mixed = false;
-      for (const TensorSpec* t : s.in) mixed = mixed || (t && t->size() > 1 && t->dtype != out.dtype);
-      return update_cycles(m, map.vector, n, bytes, mixed);
-    }
-    case TileStrategy::unary: return unary_cycles(m, map.vector, n, bytes);
-    default: break;
-  }
-  // n operands are combined pairwise, by n - 1 vertices.
-  int64_t cycles = 0, vertices = 0;
-  const int64_t columns = out.shape.empty() ? 1 : std::max<int64_t>(1, out.shape.back());
-  for (size_t i = 1; i < s.in.size(); ++i) {
-    if (!s.in[i]) continue;
-    ++vertices;
-    const int64_t wide = std::max(bytes, s.has(0) ? element_bytes(s.input(0)) : bytes);
-    if (s.in[i]->size() == 1 && out.size() > 1)
-      cycles += broadcast_scalar_cycles(m, map.vector, n, wide);
-    else if (s.in[i]->size() < out.size() && s.in[i]->size() == columns)
-      cycles += broadcast_vector_cycles(m, map.vector, div_up(n, columns), std::min(n, columns), wide);
-    else
-      cycles += binary_cycles(m, map.vector, n, wide);
-  }
-  return vertices ? cycles : unary_cycles(m, map.vector, n, bytes);
-}
-
-std::string_view vertex_name(TileStrategy strategy) {
-  switch (strategy) {
-    case TileStrategy::fill: return "Fill";
-    case TileStrategy::random: return "Random";
-    case TileStrategy::nonlinearity: return "NonLinearity";
-    case TileStrategy::nonlinearity_grad: return "NonLinearityGrad";
-    case TileStrategy::cast: return "Cast";
-    case TileStrategy::copy: return "Memcpy";
-    case TileStrategy::update: return "ScaledAdd";
-    case TileStrategy::unary: return "UnaryOp";
-    default: return "BinaryOp";
-  }
-}
 
 std::vector<int64_t> permutation_of(const OpSite& s) {
   const size_t rank = s.input(0).shape.size();
@@ -132,7 +79,7 @@ void enumerate_transpositions(const CandidateRequest& r) {
 
 }  // namespace
 
-void enumerate_elementwise(const CandidateRequest& r) {
+void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
   const Machine& m = r.machine;
   const OpSite& s = r.site;
   const TensorSpec& out = s.out[0];
@@ -161,7 +108,7 @@ void enumerate_elementwise(const CandidateRequest& r) {
     }
     candidate.temp_bytes = spread.in;
     candidate.exchange(m, "broadcast operands", spread);
-    candidate.compute(m, vertex_name(s.row.tiles.strategy), vertex_cycles(r, n), tiles, 20);
+    candidate.compute(m, vertex.name, vertex.cycles(r, {n, 1, n, element_bytes(out)}), tiles, 20);
     candidate.resident_bytes += n * element_bytes(out);
     candidate.out.assign(s.out.size(), -1);
     for (size_t i = 0; i < s.out.size(); ++i)

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "runtime/tiles/candidates.hpp"
 #include "runtime/tiles/receptive_field.hpp"
+#include "runtime/tiles/strategies.hpp"
 
 namespace pxl::tiles {
 
@@ -24,7 +24,7 @@ void enumerate_pooling(const CandidateRequest& r) {
   for (size_t i = 0; i < axes; ++i)
     read = saturating_product(read, w.from[i]), given = saturating_product(given, w.to[i]);
   w.transposed = given > read;
-  if (axes == 0) return enumerate_elementwise(r);
+  if (axes == 0) return enumerate_as_binary(r);
   const int64_t planes = saturating_product(y.shape[0], y.shape[1]), size = element_bytes(y), kernel = w.kernel_size();
   for (const int64_t spatial_parts : partition_counts(w.to[0], 1, 64)) {
     const int64_t batch = std::min(y.shape[0], std::max<int64_t>(1, m.tiles / spatial_parts));
@@ -70,7 +70,7 @@ void enumerate_pooling(const CandidateRequest& r) {
     candidate.text = fmt::format("{} planes of {} windows on each of {} tiles", mine, element_count(block), to.tiles());
     r.candidates.push_back(std::move(candidate));
   }
-  if (r.candidates.empty()) enumerate_elementwise(r);
+  if (r.candidates.empty()) enumerate_as_binary(r);
 }
 
 }  // namespace pxl::tiles

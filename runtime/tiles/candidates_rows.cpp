@@ -3,53 +3,19 @@
 
 #include <algorithm>
 
-#include "runtime/tiles/candidates.hpp"
+#include "runtime/tiles/strategies.hpp"
 
 namespace pxl::tiles {
 
-namespace {
-
-/// The compute sets of a row op.
-struct RowPasses {
-  int reductions = 0;  ///< sums or maxima along the rows
-  std::vector<VectorCost> elementwise;
-  bool parameters = false;   ///< scales and shifts, one per column
-  bool column_sums = false;  ///< gradients of scales and shifts
-  std::string_view vertex = "RowOp";
-};
-
-RowPasses passes_of(TileStrategy strategy) {
-  switch (strategy) {
-    case TileStrategy::softmax:
-      return {2, {tile_add.vector, tile_exp.vector, tile_add.vector}, false, false, "Softmax"};
-    case TileStrategy::softmax_grad:
-      return {1, {tile_add.vector, tile_add.vector, tile_add.vector}, false, false, "SoftmaxGrad"};
-    case TileStrategy::normalise:
-      return {2, {tile_add.vector, tile_square.vector, tile_add.vector, tile_add.vector}, true, false, "Norm"};
-    case TileStrategy::normalise_grad:
-      return {2,
-              {tile_add.vector, tile_add.vector, tile_add.vector, tile_add.vector, tile_add.vector},
-              true,
-              true,
-              "NormGrad"};
-    case TileStrategy::loss_grad: return {0, {tile_add.vector, tile_add.vector}, false, false, "LossGrad"};
-    case TileStrategy::loss: return {1, {tile_log.vector}, false, false, "Loss"};
-    default: return {0, {}, false, false, "RowOp"};
-  }
-}
-
-}  // namespace
-
-void enumerate_row_ops(const CandidateRequest& r) {
+void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy) {
   const Machine& m = r.machine;
   const OpSite& s = r.site;
-  const TileStrategy strategy = s.row.tiles.strategy;
   // The largest operand determines the rows.
   size_t main = 0;
   for (size_t i = 0; i < s.in.size(); ++i)
     if (s.in[i] && (!s.in[main] || s.in[i]->size() > s.in[main]->size())) main = i;
   const TensorSpec& x = s.input(main);
-  if (x.size() == 0 || x.shape.empty()) return enumerate_elementwise(r);
+  if (x.size() == 0 || x.shape.empty()) return enumerate_as_binary(r);
   const std::vector<bool> along = axes_of_site(s, x.shape.size(), true);
   int64_t rows = 1, length = 1;
   std::vector<size_t> kept, taken;
@@ -58,12 +24,11 @@ void enumerate_row_ops(const CandidateRequest& r) {
     (along[i] ? taken : kept).push_back(i);
   }
   const int64_t size = element_bytes(x), sums = 4;
-  const bool whole_lines = strategy == TileStrategy::scan || strategy == TileStrategy::sort;
   std::vector<int64_t> row_parts = {std::min(rows, m.tiles)};
   for (int64_t each = 2; each <= 8 && row_parts[0] >= each; each *= 2) row_parts.push_back(row_parts[0] / each);
   for (const int64_t wanted : row_parts) {
     for (int64_t columns = 1; columns * wanted <= m.tiles && columns <= length; columns *= 2) {
-      if (columns > 1 && (whole_lines || div_up(length, columns) < 16)) break;
+      if (columns > 1 && (strategy.whole_rows || div_up(length, columns) < 16)) break;
       std::vector<int32_t> parts(x.shape.size(), 1);
       int64_t left = wanted, cut = 1;
       for (const size_t axis : kept) {
@@ -80,12 +45,12 @@ void enumerate_row_ops(const CandidateRequest& r) {
       OpCandidate candidate = r.start(across > 1 ? "rows and columns" : "by rows");
       for (size_t i = 0; i < s.in.size(); ++i)
         if (s.in[i] && s.in[i]->shape == x.shape) candidate.in[i] = id, candidate.resident_bytes += n * size;
-      const RowPasses passes = passes_of(strategy);
       Traffic others;
       for (size_t i = 0; i < s.in.size(); ++i) {
         if (!s.in[i] || s.in[i]->shape == x.shape || (i < r.constant.size() && r.constant[i])) continue;
         const int64_t needed =
-            std::min(s.in[i]->size(), passes.parameters && s.in[i]->size() == length ? div_up(length, across) : mine) *
+            std::min(s.in[i]->size(),
+                     strategy.parameters && s.in[i]->size() == length ? div_up(length, across) : mine) *
             element_bytes(*s.in[i]);
         others.in += needed;
         others.out = std::max(
@@ -97,24 +62,21 @@ void enumerate_row_ops(const CandidateRequest& r) {
       }
       candidate.exchange(m, "operands of rows and columns", others);
       candidate.temp_bytes = others.in;
-      if (strategy == TileStrategy::scan)
-        candidate.compute(m, "CumSum", scan_cycles(m, s.row.tiles.vector, mine, length), tiles);
-      if (strategy == TileStrategy::sort)
-        candidate.compute(m, "Sort", sort_cycles(m, s.row.tiles.vector, mine, length), tiles);
-      if (strategy == TileStrategy::sort) candidate.temp_bytes += n * (size + 4);
-      for (int i = 0; i < passes.reductions; ++i) {
+      if (strategy.sorts) candidate.temp_bytes += n * (size + 4);
+      for (int i = 0; i < strategy.reductions; ++i) {
         candidate.compute(m, "ReduceRows", reduce_cycles(m, mine, div_up(length, across), size, true), tiles, 24);
         if (across > 1) {
           candidate.sum_partials(m, "partial sums of rows", across, mine, sums, sums, tiles);
           candidate.temp_bytes += mine * across * sums;
         }
       }
-      for (const VectorCost& v : passes.elementwise)
-        candidate.compute(m, passes.vertex, broadcast_vector_cycles(m, v, mine, div_up(length, across), size), tiles);
+      for (const VectorCost& v : strategy.passes)
+        candidate.compute(m, strategy.vertex.name, broadcast_vector_cycles(m, v, mine, div_up(length, across), size),
+                          tiles);
       candidate.temp_bytes += n * size;
-      if (strategy == TileStrategy::loss)
-        candidate.compute(m, "Loss", loss_cycles(m, mine, div_up(length, across), size), tiles);
-      if (passes.column_sums && cut > 1) {
+      const TileShare share{n, mine, div_up(length, across), size};
+      candidate.compute(m, strategy.vertex.name, strategy.vertex.cycles(r, share), tiles);
+      if (strategy.column_sums && cut > 1) {
         candidate.compute(m, "ReduceColumns", 2 * reduce_cycles(m, div_up(length, across), mine, size, false), tiles,
                           48);
         candidate.sum_partials(m, "partial sums of columns", cut, 2 * div_up(length, across), sums, size, tiles);
@@ -127,7 +89,7 @@ void enumerate_row_ops(const CandidateRequest& r) {
           continue;
         }
         candidate.out.push_back(r.mapping(linear_mapping(m, y)));
-        if (strategy == TileStrategy::loss && y.size() == 1 && rows > 1) {
+        if (strategy.sums_rows && y.size() == 1 && rows > 1) {
           candidate.sum_partials(m, "sum of the rows' values", cut, 1, sums, sums, tiles);
         }
       }

@@ -8,6 +8,7 @@
 
 #include "runtime/base/interrupt.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/tiles/strategies.hpp"
 
 namespace pxl::tiles {
 
@@ -140,7 +141,7 @@ void MappedProgram::enumerate(int key) {
   const Op& op = *example_[static_cast<size_t>(key)];
   const TileStrategyInfo& strategy = strategy_info(op.row->tiles.strategy);
   std::vector<OpCandidate>& candidates = candidates_[static_cast<size_t>(key)];
-  if (!strategy.enumerate) return;
+  if (strategy.is_call()) return;
   check_interrupt();
   SiteStorage site(op);
   site.site.out = site.out;
@@ -150,9 +151,9 @@ void MappedProgram::enumerate(int key) {
   candidate_options.available_memory_permille = available_memory_permille_of(op);
   const CandidateRequest request{options_.machine, candidate_options,   pool_,
                                  site.site,        std::move(constant), candidates};
-  bool empty = site.out.empty() && strategy.strategy != TileStrategy::host;
+  bool empty = site.out.empty() && strategy.without_outputs == WithoutOutputs::no_step;
   for (const TensorSpec& t : site.out) empty = empty || t.size() == 0;
-  if (!empty) strategy.enumerate(request);
+  if (!empty) enumerate_candidates(strategy, request);
   if (candidates.empty()) {
     // No elements: no step.
     OpCandidate none = request.start("nothing");
@@ -183,15 +184,14 @@ void MappedProgram::make_candidates() {
     }
   };
   for (size_t k = 0; k < example_.size(); ++k) {
-    if (strategy_info(example_[k]->row->tiles.strategy).follows) continue;
+    if (strategy_info(example_[k]->row->tiles.strategy).mappings != MappingSource::own) continue;
     enumerate(static_cast<int>(k));
     offer_mappings(k);
   }
   // Mappings propagate through views and transpositions in both directions, so that ops beyond can use them.
   for (int round = 0; round < 2; ++round)
     for (size_t k = 0; k < example_.size(); ++k) {
-      const TileStrategy strategy = example_[k]->row->tiles.strategy;
-      if (strategy != TileStrategy::view && strategy != TileStrategy::movement) continue;
+      if (strategy_info(example_[k]->row->tiles.strategy).mappings != MappingSource::propagated) continue;
       candidates_[k].clear();
       const SearchReport before = search;
       enumerate(static_cast<int>(k));
@@ -203,7 +203,7 @@ void MappedProgram::make_candidates() {
       }
     }
   for (size_t k = 0; k < example_.size(); ++k) {
-    if (!strategy_info(example_[k]->row->tiles.strategy).follows) continue;
+    if (strategy_info(example_[k]->row->tiles.strategy).mappings == MappingSource::own) continue;
     candidates_[k].clear();
     enumerate(static_cast<int>(k));
   }

@@ -126,8 +126,9 @@ std::string_view name(ProgramNode::Kind kind) {
     case ProgramNode::Kind::loop: return "loop";
     case ProgramNode::Kind::branch: return "branch";
     case ProgramNode::Kind::sequence: return "sequence";
-    default: return "op";
+    case ProgramNode::Kind::op: break;
   }
+  return "op";
 }
 
 Json body_json(const ProgramNode& body) {
@@ -274,8 +275,11 @@ int lane_of(BspPhaseKind kind) {
     case BspPhaseKind::exchange: return 2;
     case BspPhaseKind::sync: return 3;
     case BspPhaseKind::host: return 4;
-    default: return 1;
+    case BspPhaseKind::compute:
+    case BspPhaseKind::call:
+    case BspPhaseKind::count: break;
   }
+  return 1;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "runtime/tiles/strategies.hpp"
 #include "runtime/tiles/writer.hpp"
 
 namespace pxl::tiles {
@@ -13,7 +14,9 @@ void count(PhaseCycles& sum, BspPhaseKind kind, int64_t cycles) {
     case BspPhaseKind::exchange: sum.exchange += cycles; break;
     case BspPhaseKind::sync: sum.sync += cycles; break;
     case BspPhaseKind::host: sum.host += cycles; break;
-    default: sum.compute += cycles; break;
+    case BspPhaseKind::compute:
+    case BspPhaseKind::call: sum.compute += cycles; break;
+    case BspPhaseKind::count: break;
   }
 }
 
@@ -27,7 +30,7 @@ std::string place_of(const Origin& origin) {
 
 int64_t Writer::peak_rate(const Op& op) const {
   const Machine& m = m_.machine();
-  if (op.row->tiles.strategy == TileStrategy::product) {
+  if (strategy_info(op.row->tiles.strategy).peak == PeakRate::accumulating_units) {
     const int64_t bytes = product_bytes(m, op.inputs[0]->spec);
     return 2 * m.tiles * m.macs(bytes, product_partial_bytes(m_.options().candidates, bytes));
   }
@@ -195,7 +198,10 @@ void Writer::write_bodies() {
         case Role::call: node.kind = ProgramNode::Kind::call; break;
         case Role::loop: node.kind = ProgramNode::Kind::loop; break;
         case Role::branch: node.kind = ProgramNode::Kind::branch; break;
-        default: node.kind = ProgramNode::Kind::op; break;
+        case Role::compute:
+        case Role::composite:
+        case Role::host_load:
+        case Role::host_store: node.kind = ProgramNode::Kind::op; break;
       }
       node.repeats = iterations(*op);
       if (!op->called.empty()) node.graph = m_.graph_index(op->called[0]);

@@ -1,0 +1,82 @@
+// The table of tile strategies: a row holds everything that the model knows about a strategy, so that no other code
+// branches on TileStrategy. Columns have no defaults.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "runtime/tiles/candidates.hpp"
+
+namespace pxl::tiles {
+
+/// One tile's share of an op: `elements` of the result, or for row ops `rows` of `length` elements each.
+struct TileShare {
+  int64_t elements, rows, length;
+  int64_t element_bytes;
+};
+/// Cycles of a vertex on one tile.
+using VertexCyclesFn = int64_t (*)(const CandidateRequest&, const TileShare&);
+struct Vertex {
+  constexpr Vertex(std::string_view vertex_name, VertexCyclesFn vertex_cycles)
+      : name(vertex_name), cycles(vertex_cycles) {}
+  std::string_view name;  ///< PopLibs' name: "NonLinearityGrad"
+  VertexCyclesFn cycles;
+};
+
+/// One vertex iterates over a tile's share of the result; mappings as the result's.
+struct ElementwiseStrategy {
+  Vertex vertex;
+};
+/// Rows are partitioned among the tiles, and along themselves with partial sums: reductions along the rows, then
+/// elementwise passes, then the vertex.
+struct RowStrategy {
+  Vertex vertex;
+  int reductions;                      ///< sums or maxima along the rows
+  std::span<const VectorCost> passes;  ///< elementwise, named as the vertex
+  bool parameters = false;             ///< scales and shifts, one per column
+  bool column_sums = false;            ///< gradients of scales and shifts
+  bool whole_rows = false;             ///< no tile may hold a part of a row
+  bool sorts = false;                  ///< temporary copy of the keys, with 4-byte indices
+  bool sums_rows = false;              ///< a scalar result is the sum of the rows' values
+};
+/// An enumeration of its own.
+struct CustomStrategy {
+  EnumerateFn enumerate;
+};
+/// Nothing to enumerate: charged for the graphs that it calls.
+struct CallStrategy {};
+using StrategyWork = std::variant<ElementwiseStrategy, RowStrategy, CustomStrategy, CallStrategy>;
+
+enum class MappingSource : uint8_t {
+  own,         ///< chosen by the strategy, and offered to neighbours
+  neighbours,  ///< from the pools that other ops fill
+  propagated,  ///< from neighbours, passed on to the neighbours on the other side
+};
+/// The rate that an op's flops are compared with.
+enum class PeakRate : uint8_t { vector, accumulating_units };
+enum class WithoutOutputs : uint8_t { no_step, runs };
+
+struct TileStrategyInfo {
+  constexpr TileStrategyInfo(TileStrategy s, std::string_view n, StrategyWork w, MappingSource source, PeakRate rate,
+                             WithoutOutputs without)
+      : strategy(s), name(n), work(w), mappings(source), peak(rate), without_outputs(without) {}
+  TileStrategy strategy;
+  std::string_view name;  ///< in reports: "nonlinearity gradient"
+  StrategyWork work;
+  MappingSource mappings;
+  PeakRate peak;
+  WithoutOutputs without_outputs;
+
+  bool is_call() const { return std::holds_alternative<CallStrategy>(work); }
+};
+const TileStrategyInfo& strategy_info(TileStrategy strategy);
+
+/// Appends the candidates of an op with this strategy.
+void enumerate_candidates(const TileStrategyInfo& strategy, const CandidateRequest& r);
+void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex);
+void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy);
+/// As a binary elementwise op: for operands without the axes that a strategy partitions.
+void enumerate_as_binary(const CandidateRequest& r);
+
+}  // namespace pxl::tiles
