@@ -1,5 +1,5 @@
 // Mapping of ops to the tiles of an IPU: the column of the op table that the tile model (runtime/tiles) reads. It names
-// a strategy, whose row in runtime/tiles/candidates.cpp enumerates mappings, partitions and cycles, and the cycles of
+// a strategy, whose row in runtime/tiles/strategies.cpp enumerates mappings, partitions and cycles, and the cycles of
 // the inner loop for vertices that process vectors of elements.
 #pragma once
 
