@@ -134,7 +134,7 @@ print(session.run(a = ones([2, 3])).nothing)
     heads = [line for line in err.splitlines() if ": error: " in line]
     differ("errors", [h.split(": error: ")[0] for h in heads], ["a.pxl:4:34", "a.pxl:5:5", "a.pxl:10:7", "a.pxl:12:7"])
     holds("notes", err, "a.pxl: not checked: program q is not built: `n` has no default")
-    holds("notes", err, "line 18 takes more than")
+    holds("notes", err, "line 18 takes too long")
     differ("files", sorted(p.name for p in cli.folder.iterdir()), ["a.pxl"])
 
 

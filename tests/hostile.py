@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 import time
 
+import bounds
+
 FINE = {0, 1, 2, 65, 66}
 LIMIT = 30  # seconds for one case, on a slow and busy machine
 
@@ -339,6 +341,9 @@ def cases(pxl, folder):
             finish(start(pxl, data, env={"PXL_DATA": str(place)})), wanted, text)
     for name, text in ENDLESS.items():
         yield f"interrupt: {name}", lambda text=text, name=name: interrupted(pxl, text, own_folder(folder, name), name == "while true")
+    bounds_folder = folder / "bounds"
+    bounds_folder.mkdir()
+    yield from bounds.bound_cases(pxl, bounds_folder)
     yield "a closed pipe", lambda: closed_pipe(pxl, folder)
 
 

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+import bounds
 from lsp_client import Client, check
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -143,7 +144,9 @@ def pulling(pxl):
         else:
             client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 4}, "contentChanges": [{"text": "y = 1\n"}]})
         answer = client.answer(number, 5)
-        check(answer.get("error", {}).get("code") == -32802 and answer["error"]["data"]["retriggerRequest"] or "result" in answer, "ended", answer)
+        error = answer.get("error", {})
+        refused = error.get("code") == -32800 if cancel else error.get("code") == -32802 and error["data"]["retriggerRequest"]
+        check(refused or "result" in answer, "ended", answer)
     check(client.whole("diagnostic")["items"] == [], "the last text is right")
     client.tell("workspace/didChangeWatchedFiles", {"changes": []})
     client.until(lambda m: m.get("method") == "workspace/diagnostic/refresh")
@@ -303,6 +306,11 @@ def endless(client):
     check(time.monotonic() - began < 5, "a change waits for an endless analysis")
 
 
+def bounded(pxl):
+    """Whatever text is open, questions are answered, corrections analysed, and `exit` obeyed."""
+    bounds.answers_meanwhile(pxl, Client, check)
+
+
 def fuzz(pxl, seconds=4):
     """Mutated programs and requests at any place: the server answers everything."""
     rng = random.Random(7)
@@ -376,7 +384,7 @@ def lsp_tests(pxl, add, skip):
         add(f"lsp: {case.__name__}", problem)
     if shutil.which("nvim") is None:
         skip("lsp: neovim", "no nvim (package neovim)")
-    for case in (pulling, folders, *((neovim,) if shutil.which("nvim") else ()), statuses, fuzz):
+    for case in (pulling, folders, *((neovim,) if shutil.which("nvim") else ()), statuses, bounded, fuzz):
         problem = None
         try:
             case(pxl)

@@ -9,14 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <new>
-#include <sstream>
 #include <system_error>
 
 #include "interpreter/cli/json.hpp"
+#include "interpreter/elaborate/check.hpp"
 #include "interpreter/repl/line_editor.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/signals.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -219,6 +219,10 @@ int guarded(const std::function<int()>& body) {
     return exit_interrupted;
   } catch (const ExitRequest& e) {
     return e.code;
+  } catch (const Unevaluated&) {
+    return report(run_error("this needs the elements of an array, which only a run computes"));
+  } catch (const OverBudget& over) {
+    return report(run_error(beyond("this", over)));
   } catch (const std::bad_alloc&) {
     return report(run_error("out of memory"));
   } catch (const std::exception& e) {
@@ -256,33 +260,12 @@ int run_command_line(const std::vector<std::string>& arguments) {
 }
 
 const SourceFile& read_source(const std::string& path) {
-  std::string text;
-  if (path == "-") {
-    char part[1 << 16];
-    for (ssize_t n = 0; (n = ::read(STDIN_FILENO, part, sizeof part)) != 0;) {
-      if (n > 0)
-        text.append(part, static_cast<size_t>(n));
-      else if (errno != EINTR)
-        throw Error(fmt::format("cannot read standard input: {}", std::strerror(errno)), {}, Fault::unreadable);
-      check_interrupt();
-    }
-    return add_source("<stdin>", std::move(text));
-  }
-  // A directory opens, and then reads as if it were empty.
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(EISDIR)), {}, Fault::unreadable);
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(errno)), {}, Fault::unreadable);
-  }
-  std::ostringstream content;
-  content << file.rdbuf();
-  if (file.bad()) {
-    throw Error(fmt::format("cannot read `{}`: {}", path, std::strerror(errno)), {}, Fault::unreadable);
-  }
-  return add_source(path, std::move(content).str());
+  std::string why;
+  std::optional<std::string> text = read_program(path, why);
+  if (!text)
+    throw Error(fmt::format("cannot read {}: {}", path == "-" ? "standard input" : "`" + path + "`", why), {},
+                Fault::unreadable);
+  return add_source(path == "-" ? "<stdin>" : path, *std::move(text));
 }
 
 InterpreterOptions interpreter_options(const CommonFlags& flags) {

@@ -12,8 +12,9 @@
 
 namespace pxl::cli {
 
-Checked check_source(const std::string& path, const Invocation& call) {
-  const ast::TreePtr tree = parse_or_throw(read_source(path));
+namespace {
+
+Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invocation& call) {
   InterpreterOptions options;
   options.out = options.err = [](std::string_view) {};
   options.quiet = true;
@@ -36,6 +37,22 @@ Checked check_source(const std::string& path, const Invocation& call) {
   if (const std::string text = call.value("--program"); text.find('(') != text.npos) calls.push_back(text);
   out.result = check_file(*out.interpreter, tree, calls);
   return out;
+}
+
+}  // namespace
+
+Checked check_source(const std::string& path, const Invocation& call) {
+  const SourceFile& source = read_source(path);
+  Budget budget;
+  const BudgetScope scope(&budget);
+  try {
+    return check_tree(path, parse_or_throw(source), call);
+  } catch (const OverBudget& over) {
+    // Beyond the budget before the first statement: a text of some 400,000 tokens.
+    Checked out;
+    out.result.unchecked.push_back(beyond("the text", over));
+    return out;
+  }
 }
 
 std::string program_line(const Ir& ir) {

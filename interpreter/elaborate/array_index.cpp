@@ -57,6 +57,7 @@ std::optional<Array> index_array(Interpreter& in, const Value& v) {
 std::vector<Array> nonzero(const Array& mask) {
   std::vector<int64_t> flat;
   for (int64_t i = 0; i < mask.size(); ++i) {
+    charge(5);
     if (mask.integer(i)) flat.push_back(i);
   }
   const Shape strides = strides_of(mask.shape());
@@ -132,6 +133,7 @@ std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
         advanced.advanced = true;
         advanced.stride = strides[at];
         auto* to = each.mutable_data<int64_t>();
+        charge_steps(each.size(), 2);
         for (int64_t i = 0; i < each.size(); ++i)
           if (to[i] < 0 || to[i] >= extent()) to[i] = wrap_index(to[i], extent(), fmt::format("axis {}", at));
         advanced.positions = std::move(each);
@@ -192,6 +194,7 @@ Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
       const Shape block = strides_of(index_shape);
       const auto* from = axis.positions.data<int64_t>();
       for (int64_t i = 0; i < n; ++i) {
+        charge(5);
         int64_t at = 0;
         for (size_t d = 0; d < own.size(); ++d) {
           const size_t b = d + index_shape.size() - own.size();
@@ -221,6 +224,7 @@ Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
     plan.shape.push_back(axis.count);
     dims.push_back({axis.count, axis.step * axis.stride, nullptr});
   }
+  if (!a.has_elements()) return plan;
   // Trailing dims that are dense in memory are one run.
   while (!dims.empty() && !dims.back().table && (dims.back().stride == plan.run || dims.back().count == 1)) {
     plan.run *= dims.back().count;
@@ -235,6 +239,7 @@ Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
     next.reserve(plan.offsets.size() * static_cast<size_t>(d.count));
     for (int64_t offset : plan.offsets) {
       for (int64_t i = 0; i < d.count; ++i) {
+        charge(2);
         next.push_back(offset + (d.table ? (*d.table)[static_cast<size_t>(i)] : i * d.stride));
       }
     }
@@ -283,12 +288,25 @@ class Rows {
   int64_t extent_, row_;
 };
 
+/// Copies runs of `bytes`; long copies in chunks, so that Ctrl-C is heard.
+void gather_charged(const Array& a, std::span<const int64_t> offsets, std::span<const int64_t> expected, size_t bytes,
+                    std::byte* to) {
+  constexpr size_t chunk_bytes = size_t{16} << 20;
+  const size_t width = size_of(a.dtype()), chunk = std::max<size_t>(1, chunk_bytes / std::max<size_t>(1, bytes));
+  for (size_t at = 0; at < offsets.size(); at += chunk) {
+    const auto part = offsets.subspan(at, std::min(chunk, offsets.size() - at));
+    charge(static_cast<int64_t>(part.size() * bytes / 4));
+    gather(a.raw(), width, part, at + chunk < offsets.size() ? std::span<const int64_t>() : expected, bytes,
+           to + at * bytes);
+  }
+}
+
 /// The last slice of positions that was taken, since a loop over shuffled positions picks rows by one slice after the
 /// other: the rows that the next one names are asked of memory early.
 class LastSlice {
  public:
   void note(const Array& whole, const Array& slice) {
-    if (slice.rank() != 1 || !is_integer(slice.dtype())) return;
+    if (slice.rank() != 1 || !is_integer(slice.dtype()) || !whole.has_elements()) return;
     if (whole.raw() != whole_.raw() || whole.size() != whole_.size() || whole.dtype() != whole_.dtype()) whole_ = whole;
     at_ = slice.raw();
   }
@@ -319,14 +337,16 @@ std::optional<Value> simple_get(const Array& a, const Value& key) {
   }
   const Array* index = key.as_array();
   if (!index || index->rank() != 1 || !is_integer(index->dtype()) || a.size() == 0) return std::nullopt;
+  Shape shape = a.shape();
+  shape[0] = index->size();
+  if (!a.has_elements()) return Array::unevaluated(a.dtype(), std::move(shape));
+  charge_steps(index->size(), 2);
   const Rows rows(a);
   rows.pick(*index, offsets);
   rows.pick_following(*index, last.following(*index), expected);
-  Shape shape = a.shape();
-  shape[0] = index->size();
   Array out(a.dtype(), std::move(shape));
-  const size_t width = size_of(a.dtype());
-  gather(a.raw(), width, offsets, expected, static_cast<size_t>(rows.row()) * width, out.mutable_raw());
+  if (!out.has_elements()) return out;
+  gather_charged(a, offsets, expected, static_cast<size_t>(rows.row()) * size_of(a.dtype()), out.mutable_raw());
   return out;
 }
 
@@ -335,14 +355,15 @@ std::optional<Value> simple_get(const Array& a, const Value& key) {
 Value array_get(Interpreter& in, const Array& a, const Value& key) {
   if (std::optional<Value> simple = simple_get(a, key)) return *std::move(simple);
   const Plan plan = plan_for(in, a, key);
-  const size_t width = size_of(a.dtype());
+  if (!a.has_elements()) return Array::unevaluated(a.dtype(), plan.shape);
   if (plan.offsets.size() == 1 && a.rank() > 0 && plan.offsets[0] % plan.run == 0 && a.size() % plan.run == 0) {
     // One dense run: share the buffer.
     const int64_t row = plan.offsets[0] / plan.run;
     return a.reshaped({a.size() / plan.run, plan.run}).rows(row, row + 1).reshaped(plan.shape);
   }
   Array out(a.dtype(), plan.shape);
-  gather(a.raw(), width, plan.offsets, {}, static_cast<size_t>(plan.run) * width, out.mutable_raw());
+  if (!out.has_elements()) return out;
+  gather_charged(a, plan.offsets, {}, static_cast<size_t>(plan.run) * size_of(a.dtype()), out.mutable_raw());
   return out;
 }
 
@@ -357,6 +378,11 @@ void array_set(Interpreter& in, Array& a, const Value& key, const Value& value) 
                                 bracket_text(given.shape()), bracket_text(plan.shape)))
         .as(codes::shape);
   }
+  if (!a.has_elements()) return;
+  if (!given.has_elements()) {
+    a = Array::unevaluated(a.dtype(), a.shape());
+    return;
+  }
   const size_t width = size_of(a.dtype());
   const Shape strides = strides_of(given.shape()), block = strides_of(plan.shape);
   const size_t lead = plan.shape.size() - given.shape().size();
@@ -365,6 +391,7 @@ void array_set(Interpreter& in, Array& a, const Value& key, const Value& value) 
   for (int64_t offset : plan.offsets) {
     for (int64_t r = 0; r < plan.run; ++r, ++i) {
       int64_t from = 0;
+      charge(5);
       for (size_t d = 0; d < given.shape().size(); ++d) {
         if (given.shape()[d] != 1) from += (i / block[d + lead] % plan.shape[d + lead]) * strides[d];
       }

@@ -219,6 +219,7 @@ Value any_or_all(Interpreter& in, const Arguments& args, bool any) {
   const Value v = ArgReader(any ? "any" : "all", args, {"items"}).value("items");
   if (const Array* x = v.as_array()) {
     for (int64_t i = 0; i < x->size(); ++i) {
+      charge(5);
       if ((x->number(i) != 0) == any) return any;
     }
     return !any;

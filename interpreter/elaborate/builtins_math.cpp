@@ -168,6 +168,7 @@ Value allclose(Interpreter& in, const Arguments& args) {
   const int64_t n = std::max(a.size(), b.size());
   if (a.size() == 0 || b.size() == 0) return true;
   for (int64_t i = 0; i < n; ++i) {
+    charge(10);
     const double x = a.number(a.size() == 1 ? 0 : i), y = b.number(b.size() == 1 ? 0 : i);
     if (x == y || (equal_nan && std::isnan(x) && std::isnan(y))) continue;
     // Infinities are close to themselves only.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/look.hpp"
@@ -25,7 +26,16 @@ bool all_default(const ProgramObject& p, std::string& missing) {
   return true;
 }
 
+size_t ops_of_file(Interpreter& in) {
+  const auto ir = in.implicit_ir();
+  return ir ? ir->main().ops().size() : 0;
+}
+
 }  // namespace
+
+std::string beyond(const std::string& what, const OverBudget& over) {
+  return what + (over.resource == OverBudget::Resource::work ? " takes too long" : " needs too much memory");
+}
 
 void observe(const Checking& checking, const Span& name, const Value& value) {
   if (!checking.observe || (is_unknown(value) && !unknown_spec(value))) return;
@@ -52,6 +62,10 @@ bool lacks_part_noted(Interpreter& in, const Ir& ir) {
 
 CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
                        std::function<void(const Span&, const Value&)> observe) {
+  std::optional<Budget> own;
+  std::optional<BudgetScope> scope;
+  if (!current_budget()) scope.emplace(&own.emplace());
+  Budget& budget = *current_budget();
   Checking c;
   c.observe = std::move(observe);
   CheckResult result;
@@ -61,15 +75,27 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   Activation a;
   a.scope = in.file_scope();
   a.kind = Activation::Kind::file;
+  bool gave_up = false, cut = false;  // the graph of the file itself lacks statements that were given up
   auto run = [&](const ast::Stmt& s) {
-    check_interrupt();
-    c.steps = 0;
-    c.exhausted = false;
-    c.left = 0;
-    look_at_statement(in, s, a);
-    if (c.exhausted)
-      result.unchecked.push_back(
-          fmt::format("line {} takes more than {} steps", s.span.file->position(s.span.begin).line, max_look_steps));
+    const std::string line = fmt::format("line {}", s.span.file->position(s.span.begin).line);
+    if (budget.spent()) {
+      // One sentence for all that follows.
+      if (!gave_up) result.unchecked.push_back("the file from " + line + " on takes too long");
+      gave_up = true;
+    } else {
+      const size_t ops = ops_of_file(in);
+      try {
+        budget.begin_part();
+        c.left = 0;
+        look_at_statement(in, s, a);
+        return;
+      } catch (const OverBudget& over) {
+        result.unchecked.push_back(beyond(line, over));
+        cut = cut || ops_of_file(in) != ops;
+      }
+    }
+    cut = cut || declares_tensor(s);
+    forget(s, a);
   };
   check_names(*tree, *in.prelude(), c.errors);
   try {
@@ -101,8 +127,8 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
           fmt::format("program {} is not built: `{}` has no default", program_call(*p), missing));
       continue;
     }
-    c.steps = 0;
     try {
+      budget.begin_part();
       Arguments none;
       none.span = p->code->span;
       const size_t before = c.irs.size();
@@ -111,11 +137,16 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
       if (c.irs.size() > before) check_inplace_order(*c.irs.back());
     } catch (const Unevaluated&) {
     } catch (const ExitRequest&) {
+    } catch (const OverBudget& over) {
+      result.unchecked.push_back(beyond("program " + program_call(*p), over));
     } catch (const Error& e) {
       for (const Diagnostic& d : e.all()) c.errors.push_back(d);
     }
   }
-  if (auto ir = in.implicit_ir(); ir && !ir->main().ops().empty() && !lacks_part_noted(in, *ir)) c.irs.push_back(ir);
+  if (auto ir = in.implicit_ir(); ir && cut)
+    c.incomplete.try_emplace(ir.get());
+  else if (ir && !ir->main().ops().empty() && !lacks_part_noted(in, *ir))
+    c.irs.push_back(ir);
   result.unbuilt = c.unbuilt;
   result.unchecked.insert(result.unchecked.begin(), c.unbuilt.begin(), c.unbuilt.end());
   std::erase_if(c.sessions, [&](const auto& ir) { return c.incomplete.contains(ir.get()); });

@@ -91,7 +91,7 @@ Value BuiltinObject::look_at_call(Interpreter& in, Arguments args) {
   try {
     return body(in, args);
   } catch (const Unevaluated&) {
-    if (c.exhausted || kind == Kind::method) throw;
+    if (kind == Kind::method) throw;
   } catch (const Error&) {
     if (!holds_unknown(args)) throw;
     if (kind == Kind::method) throw Unevaluated{};
@@ -151,6 +151,7 @@ bool DictObject::erase(const Value& key) {
   changing();
   const size_t at = it->second;
   where_.erase(it);
+  charge_steps(static_cast<int64_t>(items.size()), 5);
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
   for (auto& [k, i] : where_) {
     if (i > at) --i;
@@ -175,6 +176,7 @@ std::string DictObject::repr(Interpreter& in) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (i) s += ", ";
     s += in.repr(items[i].first) + ": " + in.repr(items[i].second);
+    check_text_size(s);
   }
   return s + "}";
 }

@@ -15,6 +15,7 @@ namespace {
 // The leaves of a nested list, with the shape that the first branch shows. Depth is limited by kMaxRank.
 struct Leaves {
   static constexpr size_t kMaxRank = 32;
+  static constexpr size_t max_leaves = size_t{1} << 28;  ///< lists that come again may have exponentially many
   Interpreter& in;
   Shape shape;
   std::vector<Value> numbers;  ///< where all leaves are numbers
@@ -23,6 +24,9 @@ struct Leaves {
   explicit Leaves(Interpreter& i) : in(i) {}
 
   void read(const Value& v, size_t depth) {
+    charge(20);
+    if (numbers.size() > max_leaves || arrays.size() > max_leaves)
+      throw run_error("the nested lists have too many elements for an array").as(codes::memory);
     std::vector<Value> items;
     if (auto* s = v.as<SequenceObject>()) {
       items = s->items;
@@ -124,7 +128,8 @@ Array array_of(Interpreter& in, const Value& v, std::optional<DType> dtype, bool
   if (leaves.arrays.empty()) {
     const DType type = dtype ? *dtype : natural(leaves.numbers);
     Array out(type, leaves.shape);
-    if (out.size() == 0) return out;
+    if (out.size() == 0 || !out.has_elements()) return out;
+    charge_steps(out.size(), 5);
     with_type(type, [&](auto tag) {
       using T = typename decltype(tag)::type;
       T* to = out.mutable_data<T>();
@@ -140,6 +145,7 @@ Array array_of(Interpreter& in, const Value& v, std::optional<DType> dtype, bool
   const Shape& inner = leaves.arrays[0].shape();
   shape.insert(shape.end(), inner.begin(), inner.end());
   Array out(type, shape);
+  if (!out.has_elements()) return out;
   std::byte* to = out.mutable_raw();
   for (const Array& a : leaves.arrays) {
     const Array c = convert(a, type);

@@ -110,15 +110,22 @@ Value arange(Interpreter& in, const Arguments& args) {
   const auto n = exact > 0 ? static_cast<int64_t>(exact) : int64_t{0};
   Array wide(floats ? DType::float64 : DType::int64, {n});
   bool large = false;
-  if (floats) {
-    auto* to = wide.mutable_data<double>();
-    for (int64_t i = 0; i < n; ++i) to[i] = start.as_double() + static_cast<double>(i) * step.as_double();
-  } else {
-    auto* to = wide.mutable_data<int64_t>();
-    for (int64_t i = 0; i < n; ++i) {
-      to[i] = checked_add(start.as_int(), checked_mul(i, step.as_int()));
-      large |= to[i] > INT32_MAX || to[i] < INT32_MIN;
-    }
+  if (!floats && n > 0) {
+    // The last element is the farthest from zero, or the first.
+    const int64_t first = start.as_int(), last = checked_add(first, checked_mul(n - 1, step.as_int()));
+    large = std::max(first, last) > INT32_MAX || std::min(first, last) < INT32_MIN;
+  }
+  if (wide.has_elements()) {
+    charged_chunks(n, 2,
+                   [&, doubles = floats ? wide.mutable_data<double>() : nullptr,
+                    ints = floats ? nullptr : wide.mutable_data<int64_t>()](int64_t begin, int64_t end) {
+                     for (int64_t i = begin; i < end; ++i) {
+                       if (doubles)
+                         doubles[i] = start.as_double() + static_cast<double>(i) * step.as_double();
+                       else
+                         ints[i] = start.as_int() + i * step.as_int();
+                     }
+                   });
   }
   const DType dtype = a.has("dtype") ? in.to_dtype(a.value("dtype"), "arange")
                       : floats       ? DType::float32
@@ -133,11 +140,14 @@ Value linspace(Interpreter& in, const Arguments& args) {
   const int64_t n = a.integer_or("num", 50);
   if (n < 0) throw Error("linspace: the number of elements cannot be negative");
   Array wide(DType::float64, {n});
-  auto* to = wide.mutable_data<double>();
-  for (int64_t i = 0; i < n; ++i) {
-    to[i] = n == 1       ? start
-            : i + 1 == n ? stop
-                         : start + (stop - start) * static_cast<double>(i) / static_cast<double>(n - 1);
+  if (wide.has_elements()) {
+    charged_chunks(n, 2, [&, to = wide.mutable_data<double>()](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        to[i] = n == 1       ? start
+                : i + 1 == n ? stop
+                             : start + (stop - start) * static_cast<double>(i) / static_cast<double>(n - 1);
+      }
+    });
   }
   return convert_exactly(wide, a.has("dtype") ? in.to_dtype(a.value("dtype"), "linspace") : DType::float32, "linspace");
 }
@@ -146,8 +156,11 @@ Value eye(Interpreter& in, const Arguments& args) {
   ArgReader a("eye", args, {"n", "m", "dtype"});
   const int64_t n = a.integer("n"), m = a.integer_or("m", n);
   Array x = Array::zeros(DType::float32, checked_shape({n, m}, "eye"));
-  auto* to = x.mutable_data<float>();
-  for (int64_t i = 0; i < std::min(n, m); ++i) to[i * m + i] = 1;
+  if (x.has_elements()) {
+    charged_chunks(std::min(n, m), 2, [&, to = x.mutable_data<float>()](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i * m + i] = 1;
+    });
+  }
   return x.cast(a.has("dtype") ? in.to_dtype(a.value("dtype"), "eye") : DType::float32);
 }
 
@@ -181,8 +194,11 @@ Value randint(Interpreter& in, const Arguments& args) {
   }
   auto fill = [low, high](Random& random, const TensorSpec& spec) {
     Array out(DType::int64, spec.shape);
-    auto* to = out.mutable_data<int64_t>();
-    for (int64_t i = 0; i < out.size(); ++i) to[i] = low + random.below(high - low);
+    if (out.has_elements()) {
+      charged_chunks(out.size(), 20, [&, to = out.mutable_data<int64_t>()](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) to[i] = low + random.below(high - low);
+      });
+    }
     return convert_exactly(out, spec.dtype, "randint");
   };
   if (!a.has("shape")) {
@@ -267,8 +283,7 @@ void bind_data_builtins(Interpreter&, Scope& p) {
         const int64_t n = ArgReader("permutation", args, {"n"}).integer("n");
         if (n < 0 || n > (int64_t{1} << 31)) throw run_error("permutation: n is out of range");
         if (!permits(Effect::random)) return unknown_array(Shape{n}, DType::int32);
-        const std::vector<int64_t> order = in.random().permutation(n);
-        return Array::from<int64_t>({n}, order).cast(DType::int32);
+        return in.random().permutation(n, DType::int32);
       },
       InLook::calls_body);
   define(p, Effect::random, "random_seed", "random_seed(seed)", "Fixes every draw that follows.",

@@ -353,7 +353,6 @@ Value look_at(Interpreter& in, const ast::Expr& e, Activation& a) {
   try {
     return as_known(by_kind(in, e, a));
   } catch (const Unevaluated&) {
-    if (in.checking->exhausted) throw;
     if (in.in_program()) lacks_part(in);
   }
   if (may_change(e)) forget_mentioned(e, a);

@@ -1,9 +1,9 @@
 // Text files, and paths beside a script.
 #include <filesystem>
-#include <fstream>
 
 #include "interpreter/elaborate/builtins.hpp"
 #include "interpreter/elaborate/internal.hpp"
+#include "runtime/base/input_file.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl {
@@ -25,15 +25,11 @@ bool is_utf8(std::string_view text) {
 Value read_text(Interpreter&, const Arguments& args) {
   const std::string path = ArgReader("read_text", args, {"path"}).string("path");
   require_effect(Effect::reads_files);
-  std::error_code ec;
-  const uintmax_t size = fs::is_regular_file(path, ec) ? fs::file_size(path, ec) : 0;
-  std::ifstream file;
-  if (fs::is_regular_file(path, ec)) file.open(path, std::ios::binary);
-  if (!file.is_open()) throw Error("read_text: cannot read `" + path + "`", {}, Fault::unreadable);
-  if (size > max_text) throw run_error("read_text: `" + path + "` is too long for a text");
-  std::string text(static_cast<size_t>(size), '\0');
-  file.read(text.data(), static_cast<std::streamsize>(size));
-  text.resize(static_cast<size_t>(file.gcount()));
+  std::string why;
+  std::optional<std::string> found = read_file(path, static_cast<int64_t>(max_text), why);
+  if (!found) throw Error("read_text: cannot read `" + path + "`: " + why, {}, Fault::unreadable);
+  std::string text = *std::move(found);
+  charge(static_cast<int64_t>(text.size()));
   if (!is_utf8(text)) throw run_error("read_text: `" + path + "` is not UTF-8");
   return text;
 }

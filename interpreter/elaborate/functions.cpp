@@ -39,7 +39,7 @@ CallFrame::~CallFrame() {
 
 Value Interpreter::call(const Value& callee, Arguments args) {
   const Span span = args.span ? args.span : here;
-  check_interrupt();
+  charge(100);
   try {
     const DepthGuard guard(*this);
     if (!callee.is_object() || !callee.object()->callable()) {

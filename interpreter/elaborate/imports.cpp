@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "interpreter/elaborate/internal.hpp"
 #include "interpreter/elaborate/stdlib.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/input_file.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -56,11 +55,10 @@ struct ModuleText {
 std::optional<std::string> read_text(const fs::path& path) {
   std::error_code ec;
   if (!fs::is_regular_file(path, ec)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error("cannot read " + path.string(), {}, Fault::unreadable);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
+  std::string why;
+  std::optional<std::string> text = read_file(path, most_program_bytes, why);
+  if (!text) throw Error("cannot read " + path.string() + ": " + why, {}, Fault::unreadable);
+  return text;
 }
 
 ModuleText find_module(const std::vector<std::string>& path, const Span& at) {

@@ -75,7 +75,7 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
     TensorSpec one = spec;
     for (int64_t& n : one.shape) n = std::min<int64_t>(n, 1);
     i->draw(in, one);
-    return Array(spec.dtype, spec.shape);
+    return Array::unevaluated(spec.dtype, spec.shape);
   }
   if (as_tensor(init))
     type_error(what + " can't start from a tensor, whose value exists only when a session runs; give an array",

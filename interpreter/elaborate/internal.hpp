@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "interpreter/elaborate/interpreter.hpp"
+#include "runtime/base/budget.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -77,6 +79,12 @@ std::optional<double> parse_float(std::string_view text);
 /// What one operation may make at most: beyond it a slip (`x + x` in a loop) would fill the memory of the machine.
 constexpr size_t max_text = size_t{1} << 28;      ///< bytes
 constexpr size_t max_elements = size_t{1} << 24;  ///< of a list
+/// Throws where a text that is being put together has grown beyond max_text: shared parts of a value can come again
+/// exponentially often.
+inline void check_text_size(const std::string& text) {
+  if (text.size() > max_text) [[unlikely]]
+    throw run_error("the text of the value is too long").as(codes::memory);
+}
 /// A subscript on an axis of `length`: negative counts from the end; throws "index 5 is out of range for ...".
 int64_t wrap_index(int64_t index, int64_t length, const std::string& what);
 /// An int, also from a bool or an integer 0-d array; throws naming `what` otherwise.

@@ -101,7 +101,6 @@ void follow(Interpreter& in, const ast::Stmt& s, Activation& a, const std::funct
     const UncertainScope scope(in, true);
     c.left |= leaves_by(code());
   } catch (const Unevaluated&) {
-    if (c.exhausted) throw;
     forget(s, a);
     if (names_of(s).leaves) c.left |= leaves_loop | leaves_function;
   } catch (const Error&) {
@@ -159,9 +158,7 @@ bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow, boo
     flow = in.execute(s, a);
     return true;
   } catch (const Unevaluated&) {
-    const bool declares = s.kind == ast::StmtKind::param || s.kind == ast::StmtKind::stream ||
-                          s.kind == ast::StmtKind::variable || s.kind == ast::StmtKind::constant;
-    if (in.in_program() || declares) lacks_part(in);
+    if (in.in_program() || declares_tensor(s)) lacks_part(in);
   } catch (const Error& e) {
     if (c.expecting > 0) throw;
     if (c.silent == 0) {
@@ -349,6 +346,11 @@ std::optional<bool> known_truth(Interpreter& in, const Value& v) {
   }
 }
 
+bool declares_tensor(const ast::Stmt& s) {
+  return s.kind == ast::StmtKind::param || s.kind == ast::StmtKind::stream || s.kind == ast::StmtKind::variable ||
+         s.kind == ast::StmtKind::constant;
+}
+
 void look_at_statement(Interpreter& in, const ast::Stmt& s, Activation& a) {
   Flow flow = Flow::normal;
   bool failed = false;
@@ -366,14 +368,10 @@ Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a) {
   };
   for (const ast::Stmt* s : block.statements) {
     check_interrupt();
-    if (++c.steps > max_look_steps) {
-      c.exhausted = true;
-      throw Unevaluated{};
-    }
+    ++c.steps;
     if (rest) uncertain.push_back(s);
     Flow flow = Flow::normal;
     if (!attempt(in, *s, a, flow, failed)) {
-      if (c.exhausted) throw Unevaluated{};
       if (names_of(*s).leaves) c.left |= leaves_loop | leaves_function;
     }
     if (flow != Flow::normal) {
@@ -455,7 +453,6 @@ Flow look_at_for(Interpreter& in, const ast::ForStmt& s, Activation& a) {
       if (is_unknown(iterable) && !unknown_spec(iterable)) throw Unevaluated{};
       v = next();
     } catch (const Unevaluated&) {
-      if (in.checking->exhausted) throw;
       some_rounds(in, s, a, [&] {
         const Round round(s, a);
         auto* u = iterable.as<UnknownObject>();

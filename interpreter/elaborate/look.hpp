@@ -85,7 +85,9 @@ void forget_changed_by(const Value& function);
 
 /// The truth of a value; nothing where it is unknown.
 std::optional<bool> known_truth(Interpreter& in, const Value& v);
-/// A statement at the top level. Throws ExitRequest.
+/// Whether a statement declares a part of a graph.
+bool declares_tensor(const ast::Stmt& s);
+/// A statement at the top level. Throws ExitRequest, and OverBudget: then what it did in part is to be forgotten.
 void look_at_statement(Interpreter& in, const ast::Stmt& s, Activation& a);
 /// Statements in a look.
 Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a);

@@ -28,7 +28,7 @@ struct BatchesObject final : Object {
   std::optional<int64_t> length(Interpreter&) override { return count(); }
 
   std::optional<Iterator> iterate(Interpreter& in) override {
-    std::vector<int64_t> order;
+    Array order;
     if (shuffle) order = in.random().permutation(set.labels.size());
     auto self = std::static_pointer_cast<BatchesObject>(shared_from_this());
     return Iterator([self, order = std::move(order), i = int64_t{0}]() mutable -> std::optional<Value> {
@@ -42,7 +42,7 @@ struct BatchesObject final : Object {
       const size_t label = size_of(labels.dtype());
       std::byte *xs = x.mutable_raw(), *ys = y.mutable_raw();
       for (int64_t k = 0; k < n; ++k) {
-        const auto row = static_cast<size_t>(order[static_cast<size_t>(from + k)]);
+        const auto row = static_cast<size_t>(order.data<int64_t>()[from + k]);
         std::memcpy(xs + static_cast<size_t>(k) * image, images.raw() + row * image, image);
         std::memcpy(ys + static_cast<size_t>(k) * label, labels.raw() + row * label, label);
       }

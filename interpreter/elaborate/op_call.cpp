@@ -89,14 +89,11 @@ std::vector<std::optional<Value>> bind_row(const OpRow& row, Arguments& args, co
   return values;
 }
 
-constexpr int64_t most_checked_elements = int64_t{1} << 18;  ///< of an array on which a check still computes
-
 struct OperandWorld {
   bool tensors = false;  ///< some operand is a tensor
   bool arrays = false;   ///< some operand is a host array
   bool any = false;      ///< some operand is given at all
   bool floats = false;   ///< some number is a float
-  int64_t elements = 0;  ///< of the largest host array
   Tensor* first = nullptr;
 
   void look(const Value& v, int depth = 0) {
@@ -105,9 +102,8 @@ struct OperandWorld {
     if (Tensor* t = as_tensor(v)) {
       tensors = true;
       if (!first) first = t;
-    } else if (const Array* array = v.as_array()) {
+    } else if (v.as_array()) {
       arrays = true;
-      elements = std::max(elements, array->size());
     } else if (v.is_float()) {
       floats = true;
     } else if (auto* s = v.as<SequenceObject>(); s && depth < 32) {
@@ -252,7 +248,7 @@ bool mentions_tensor(const Value& v) {
 }
 
 Value unwrap_host(Array result, bool as_number) {
-  if (!as_number) return result;
+  if (!as_number || !result.has_elements()) return result;
   if (result.rank() == 0) return element_value(result, 0);
   // Lists of host numbers give arrays of 32 bits, as array([...]) does.
   if (result.dtype() == DType::float64) return result.cast(DType::float32);
@@ -297,7 +293,6 @@ Value Interpreter::call_op(const OpRow& row, Arguments args) {
   }
   // An op with an effect prints: computed at once it would do so now.
   if (row.side_effect) require_effect(Effect::prints);
-  if (checking && world.elements > most_checked_elements) throw Unevaluated{};
   EagerEmitter emitter;
   const OpArgs op_args = convert_all(Converter(*this, emitter, row, world), row, values);
   for (const Expr& e : emitter.emit(row, op_args)) outputs.push_back(unwrap_host(e.array(), !world.arrays));

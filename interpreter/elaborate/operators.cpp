@@ -114,8 +114,13 @@ Value text_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
     const std::string& s = x ? *x : *y;
     const int64_t n = x ? b.as_int() : a.as_int();
     if (n > 0 && s.size() > max_text / static_cast<size_t>(n)) throw run_error("the repeated text is too long");
+    if (n <= 0 || s.empty()) return std::string();
     std::string out;
-    for (int64_t i = 0; i < n; ++i) out += s;
+    out.reserve(s.size() * static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) {
+      charge(static_cast<int64_t>(2 + s.size() / 4));
+      out += s;
+    }
     return out;
   }
   std::vector<std::string> notes;
@@ -141,7 +146,13 @@ Value sequence_binary(BinaryOp op, const Value& a, const Value& b) {
     if (n > 0 && s.items.size() > max_elements / static_cast<size_t>(n))
       throw run_error("the repeated list is too long");
     std::vector<Value> items;
-    for (int64_t i = 0; i < n; ++i) items.insert(items.end(), s.items.begin(), s.items.end());
+    if (n > 0 && !s.items.empty()) {
+      items.reserve(s.items.size() * static_cast<size_t>(n));
+      for (int64_t i = 0; i < n; ++i) {
+        charge_steps(static_cast<int64_t>(s.items.size()), 10);
+        items.insert(items.end(), s.items.begin(), s.items.end());
+      }
+    }
     return s.type_name() == "tuple" ? make_tuple(std::move(items)) : make_list(std::move(items));
   }
   refuse(text(op), a, b);
@@ -175,6 +186,7 @@ bool ordered(CompareOp op, int order) {
 int order_of(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return number_order(a, b);
   if (a.as_string() && b.as_string()) {
+    charge(static_cast<int64_t>(std::min(a.as_string()->size(), b.as_string()->size()) / 4));
     const int c = a.as_string()->compare(*b.as_string());
     return c < 0 ? -1 : c > 0 ? 1 : 0;
   }
@@ -220,6 +232,7 @@ bool contains(Interpreter& in, const Value& container, const Value& item) {
     type_error("`in` does not look into a tensor: its values exist only when a session runs", codes::no_value_yet);
   if (const Array* a = container.as_array()) {
     for (int64_t i = 0; i < a->size(); ++i) {
+      charge(20);
       if (in.equal(element_value(*a, i), item)) return true;
     }
     return false;
@@ -229,11 +242,34 @@ bool contains(Interpreter& in, const Value& container, const Value& item) {
 
 }  // namespace
 
+namespace {
+
+// Of arrays whose specs are known and elements are not, the spec of the result is known.
+Value binary_of_specs(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
+  auto stand_in = [](const Value& v) -> std::optional<Value> {
+    if (const auto spec = unknown_spec(v)) return Value(Array::unevaluated(spec->dtype, spec->shape));
+    if (is_unknown(v) || !(v.is_number() || v.as_array())) return std::nullopt;
+    return v;
+  };
+  const std::optional<Value> x = stand_in(a), y = stand_in(b);
+  if (!x || !y) return unknown_value();
+  try {
+    const Value made = in.binary(op, *x, *y);
+    if (const Array* array = made.as_array()) return unknown_array(array->spec());
+  } catch (const Unevaluated&) {
+  } catch (const Error&) {
+    // No error depends on an unknown.
+  }
+  return unknown_value();
+}
+
+}  // namespace
+
 Value Interpreter::binary(BinaryOp op, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return number_binary(op, a, b);
   if (checking && (is_unknown(a) || is_unknown(b))) {
     if (as_tensor(a) || as_tensor(b) || in_program()) lacks_part(*this);
-    return unknown_value();
+    return binary_of_specs(*this, op, a, b);
   }
   const bool data_a = is_data(a), data_b = is_data(b);
   if (data_a || data_b) {

@@ -25,6 +25,7 @@ std::string Interpreter::repr(const Value& v) {
   if (v.is_bool()) return v.as_bool() ? "true" : "false";
   if (v.is_int()) return fmt::format("{}", v.as_int());
   if (v.is_float()) return number_text(v.as_double());
+  charge(150);
   // A container that holds itself is cut where it comes again.
   static thread_local std::vector<const Object*> open;
   const Object* self = v.object().get();
@@ -68,6 +69,7 @@ bool Interpreter::identical(const Value& a, const Value& b) {
 
 bool Interpreter::equal(const Value& a, const Value& b) {
   if (checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
+  charge(60);
   if (a.is_number() && b.is_number()) return number_order(a, b) == 0;
   // Arrays inside containers, and arrays in `in`: one truth, as numpy.array_equal.
   if (a.as_array() || b.as_array()) {
@@ -75,6 +77,7 @@ bool Interpreter::equal(const Value& a, const Value& b) {
     const Array x = to_array(a), y = to_array(b);
     if (x.shape() != y.shape()) return false;
     for (int64_t i = 0; i < x.size(); ++i) {
+      charge(20);
       if (number_order(element_value(x, i), element_value(y, i)) != 0) return false;
     }
     return true;
@@ -91,7 +94,10 @@ Iterator Interpreter::iterate(const Value& v) {
 }
 
 std::vector<Value> Interpreter::to_vector(const Value& v) {
-  if (auto* s = v.as<SequenceObject>()) return s->items;
+  if (auto* s = v.as<SequenceObject>()) {
+    charge_steps(s->length(*this).value_or(0), 10);
+    return s->items;
+  }
   if (v.is_object()) {
     std::optional<int64_t> n = v.as<RangeObject>() ? v.object()->length(*this) : std::nullopt;
     if (n && *n > static_cast<int64_t>(max_elements))
@@ -100,7 +106,6 @@ std::vector<Value> Interpreter::to_vector(const Value& v) {
   Iterator it = iterate(v);
   std::vector<Value> out;
   while (std::optional<Value> e = it()) {
-    if ((out.size() & 1023) == 0) check_interrupt();
     if (out.size() > max_elements) throw run_error("the iteration has too many elements for a list");
     out.push_back(std::move(*e));
   }

@@ -16,6 +16,7 @@ Value SequenceObject::index(Interpreter&, const Value& key) {
   if (auto* s = key.as<SliceObject>()) {
     const SliceRange r = resolve_slice(*s, static_cast<int64_t>(items.size()));
     std::vector<Value> out;
+    charge_steps(r.count, 10);
     out.reserve(static_cast<size_t>(r.count));
     for (int64_t i = 0; i < r.count; ++i) out.push_back(items[static_cast<size_t>(r.start + i * r.step)]);
     return type_name() == "tuple" ? make_tuple(std::move(out)) : make_list(std::move(out));
@@ -55,6 +56,7 @@ std::string joined(Interpreter& in, const std::vector<Value>& items) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (i) s += ", ";
     s += in.repr(items[i]);
+    check_text_size(s);
   }
   return s;
 }
@@ -76,7 +78,9 @@ std::optional<std::string> TupleObject::hash_key() const {
   for (const Value& v : items) {
     std::optional<std::string> k = key_of(v);
     if (!k) return std::nullopt;
+    charge(static_cast<int64_t>(100 + k->size()));
     s += fmt::format("{}:{}", k->size(), *k);
+    check_text_size(s);
   }
   return s;
 }
@@ -120,6 +124,7 @@ Value list_pop(ListObject& list, const Arguments& args) {
   list.changing();
   const int64_t i = wrap_index(a.integer_or("index", -1), static_cast<int64_t>(list.items.size()), "a list");
   Value v = list.items[static_cast<size_t>(i)];
+  charge_steps(static_cast<int64_t>(list.items.size()) - i, 1);
   list.items.erase(list.items.begin() + i);
   return v;
 }
@@ -167,6 +172,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
       int64_t i = a.integer("index");
       if (i < 0) i = std::max<int64_t>(0, i < -size ? 0 : i + size);
       list.changing();
+      charge_steps(size, 1);
       list.items.insert(list.items.begin() + std::min(i, size), a.value("item"));
       return {};
     });
@@ -200,6 +206,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
     return method([](In, L list, A args) -> Value {
       ArgReader("reverse", args, {});
       list.changing();
+      charge_steps(static_cast<int64_t>(list.items.size()), 2);
       std::reverse(list.items.begin(), list.items.end());
       return {};
     });
@@ -264,6 +271,7 @@ Value RangeObject::index(Interpreter&, const Value& key) {
     std::vector<Value> out;
     if (r.count > static_cast<int64_t>(max_elements))
       throw run_error("the slice of the range has too many elements for a list");
+    charge_steps(r.count, 10);
     for (int64_t i = 0; i < r.count; ++i) out.push_back(range_at(*this, r.start + i * r.step));
     return make_list(std::move(out));
   }

@@ -315,7 +315,9 @@ Flow Interpreter::execute(const ast::Block& block, Activation& a) {
 }
 
 Flow Interpreter::execute(const ast::Stmt& s, Activation& a) {
+  constexpr int64_t statement_ns = 150;
   here = s.span;
+  charge(statement_ns);
   try {
     switch (s.kind) {
       case StmtKind::expression: evaluate(*as<ast::ExprStmt>(s).value, a); return Flow::normal;

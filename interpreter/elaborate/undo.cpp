@@ -6,7 +6,7 @@
 namespace pxl {
 namespace {
 
-InputRecord* recorder = nullptr;
+thread_local InputRecord* recorder = nullptr;
 
 }  // namespace
 

@@ -2,7 +2,9 @@
 // object is one class that answers the questions below. The evaluator asks; it does not switch on kinds.
 #pragma once
 
+#include <atomic>
 #include <bit>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <typeinfo>
 #include <vector>
 
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/tensor/array.hpp"
@@ -140,8 +143,23 @@ struct Arguments {
   std::vector<NamedArg> named;
 };
 
-/// Pulls the next element; nothing at the end.
-using Iterator = std::function<std::optional<Value>()>;
+/// Pulls the next element; nothing at the end. Each pull charges a step, so that whatever iterates is bounded in a
+/// look and hears Ctrl-C.
+class Iterator {
+ public:
+  Iterator() = default;
+  template <class F>
+  requires(!std::same_as<std::remove_cvref_t<F>, Iterator>) Iterator(F pull) : pull_(std::move(pull)) {}
+  explicit operator bool() const { return static_cast<bool>(pull_); }
+  std::optional<Value> operator()() {
+    constexpr int64_t pull_ns = 50;
+    charge(pull_ns);
+    return pull_();
+  }
+
+ private:
+  std::function<std::optional<Value>()> pull_;
+};
 
 /// The base of all objects. The defaults refuse with an error that names the type.
 class Object : public std::enable_shared_from_this<Object> {
@@ -185,13 +203,13 @@ class Object : public std::enable_shared_from_this<Object> {
   /// Whether a change now would be recorded.
   bool is_recorded() const { return era_ < recording_era; }
   /// Changes are not recorded to be taken back: what changes is forgotten.
-  static inline bool forgets_changes = false;
+  static inline thread_local bool forgets_changes = false;
   /// Puts the present state back when called; nothing for objects that never change.
   virtual std::function<void()> state() { return {}; }
-  /// The number of the input that is being recorded; 0 while none is.
-  static inline uint64_t recording_era = 0;
-  /// Grows with each input: objects made in an input need no record in it.
-  static inline uint64_t latest_era = 0;
+  /// The number of the input that this thread records; 0 while it records none.
+  static inline thread_local uint64_t recording_era = 0;
+  /// Grows with each input of any thread: objects made in an input need no record in it.
+  static inline std::atomic<uint64_t> latest_era = 0;
 
  private:
   void record_state();

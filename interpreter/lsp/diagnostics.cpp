@@ -39,9 +39,8 @@ Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found) {
 }
 
 Json diagnostic(Server& server, const Json& params) {
-  Document& d = server.document(params);
-  if (d.dirty && !server.analyse(d))
-    throw Refusal{server_cancelled, "the text changed meanwhile", {{"retriggerRequest", true}}};
+  const Document& d = server.document(params);
+  if (!d.settled) throw AfterAnalysis{};
   const std::string id = std::to_string(d.analyses);
   if (params.value("previousResultId", Json()) == id) return {{"kind", "unchanged"}, {"resultId", id}};
   return {{"kind", "full"}, {"resultId", id}, {"items", d.diagnostics}};

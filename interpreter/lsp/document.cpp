@@ -23,6 +23,8 @@ void Document::change(const Json& change) {
 
 void Document::parse() {
   dirty = true;
+  settled = false;
+  ++revision;
   lines_ = std::make_unique<Lines>(text_, encoding_);
   parsed_ = std::make_shared<Parsed>();
   parsed_->source = std::make_unique<SourceFile>(path_, text_);

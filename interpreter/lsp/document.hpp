@@ -44,7 +44,9 @@ class Document {
   bool is_sound() const { return sound_ == parsed_; }
 
   int64_t version = 0;
-  bool dirty = true;                   ///< not analysed since the last change
+  int64_t revision = 0;                ///< grows with each change of the text
+  bool dirty = true;                   ///< not handed out for analysis since the last change
+  bool settled = false;                ///< its diagnostics are those of the text as it is now
   std::unique_ptr<Analysis> analysis;  ///< of the last text that parsed and was analysed to its end
   Json diagnostics = Json::array();    ///< of the last text that was analysed to its end, and how many were
   int64_t analyses = 0;

@@ -2,20 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <set>
 
+#include "runtime/base/budget.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/unevaluated.hpp"
 
 namespace pxl::lsp {
 
 namespace {
 
-// What the reading thread tells the working one: requests that were cancelled, and that a text under analysis changed.
+// What the reading thread tells the others: requests that were cancelled, and that a text under analysis changed.
 struct Ahead {
   std::mutex mutex;
   std::set<std::string> cancelled;
   std::string answering;  ///< the request that is worked on
-  std::atomic<bool> analysing = false;
+  Analyst* analyst = nullptr;
 };
 Ahead& ahead() {
   static Ahead a;
@@ -33,8 +37,10 @@ void glance(const Json& message) {
     if (id == ahead().answering) return request_interrupt();
     // A client that cancels what it never asked does not fill the memory.
     if (ahead().cancelled.size() < 4096) ahead().cancelled.insert(id);
-  } else if (ahead().analysing && (*method == "textDocument/didChange" || *method == "exit" || *method == "shutdown")) {
-    request_interrupt();
+  } else if (*method == "textDocument/didChange" || *method == "exit" || *method == "shutdown") {
+    const std::lock_guard lock(ahead().mutex);
+    if (ahead().analyst) ahead().analyst->cancel();
+    if (*method == "exit" && !ahead().answering.empty()) request_interrupt();
   }
 }
 
@@ -88,7 +94,7 @@ constexpr Method methods[] = {
     {"workspace/didChangeWorkspaceFolders", member<&Server::folders_changed>},
     {"workspace/didChangeConfiguration", nothing},
     {"$/setTrace", nothing},
-    {"$/cancelRequest", nothing},
+    {"$/cancelRequest", member<&Server::cancelled>},
     {"textDocument/diagnostic", diagnostic},
     {"textDocument/codeAction", code_actions},
     {"textDocument/declaration", definition},
@@ -110,22 +116,39 @@ constexpr Method methods[] = {
 
 }  // namespace
 
-Server::Server(int in, int out) : transport_(in, out, glance) {}
+Server::Server(int in, int out) : transport_(in, out, glance), analyst_([this] { transport_.wake(); }) {
+  const std::lock_guard lock(ahead().mutex);
+  ahead().analyst = &analyst_;
+}
+
+Server::~Server() {
+  const std::lock_guard lock(ahead().mutex);
+  ahead().analyst = nullptr;
+}
 
 int Server::run() {
   constexpr int quiet_milliseconds = 120;  // a pause in typing
   while (!exiting_) {
+    finish_analysis();
     bool waiting = false;
-    for (const auto& [uri, d] : documents_) waiting = waiting || d->dirty;
+    if (!analyst_.busy()) {
+      if (!waiting_.empty()) start_analysis(waiting_.front().uri);
+      for (const auto& [uri, d] : documents_) waiting = waiting || d->dirty;
+      waiting = waiting && !analyst_.busy();
+    }
     const std::optional<Incoming> message = transport_.next(waiting ? quiet_milliseconds : -1);
     if (message)
       handle(*message);
     else if (transport_.ended())
       break;
-    else
-      analyse_one();
+    else if (!analyst_.busy())
+      start_analysis();
   }
-  return shut_down_ ? 0 : 1;
+  const int status = shut_down_ ? 0 : 1;
+  // The analyst polls often; should it not, the process ends all the same.
+  constexpr int patience_milliseconds = 500;
+  if (!analyst_.stop(patience_milliseconds)) std::_Exit(status);
+  return status;
 }
 
 void Server::handle(const Incoming& message) {
@@ -143,6 +166,10 @@ void Server::handle(const Incoming& message) {
     exiting_ = true;
     return;
   }
+  // What a question shows of values is bounded, too. Changes of texts are read whole.
+  Budget budget;
+  std::optional<BudgetScope> bounded;
+  if (is_request) bounded.emplace(&budget);
   std::optional<Work> work;
   if (is_request) work.emplace(id);
   if (work && work->cancelled) return refuse(id, {request_cancelled, "cancelled"});
@@ -152,6 +179,13 @@ void Server::handle(const Incoming& message) {
     if (is_request) reply(id, result);
   } catch (const Refusal& refusal) {
     no = refusal;
+  } catch (const AfterAnalysis&) {
+    const Json params = body.value("params", Json::object());
+    if (is_request) waiting_.push_back({id, params, document(params).uri()});
+  } catch (const OverBudget&) {
+    if (is_request) reply(id, nullptr);  // what it would show is too large to be shown
+  } catch (const Unevaluated&) {
+    if (is_request) reply(id, nullptr);
   } catch (const Interrupted&) {
     no = Refusal{request_cancelled, "cancelled"};
   } catch (const Error& error) {
@@ -275,8 +309,9 @@ Json Server::shutdown(const Json&) {
 Json Server::opened(const Json& params) {
   const Json& d = params.at("textDocument");
   const auto uri = d.at("uri").get<std::string>();
-  documents_[uri] =
-      std::make_unique<Document>(uri, d.at("text").get<std::string>(), d.value("version", int64_t{0}), encoding_);
+  std::unique_ptr<Document>& opened = documents_[uri];
+  if (opened) analyst_.discard(std::move(opened->analysis));
+  opened = std::make_unique<Document>(uri, d.at("text").get<std::string>(), d.value("version", int64_t{0}), encoding_);
   return nullptr;
 }
 
@@ -284,13 +319,19 @@ Json Server::changed(const Json& params) {
   Document& d = document(params);
   for (const Json& change : params.at("contentChanges")) d.change(change);
   d.version = params.at("textDocument").value("version", d.version);
+  analyst_.cancel();
   d.parse();
+  const Refusal why{server_cancelled, "the text changed meanwhile", {{"retriggerRequest", true}}};
+  answer_waiting(d.uri(), &why);
   return nullptr;
 }
 
 // A file that others import may have changed.
 Json Server::saved(const Json&) {
-  for (auto& [uri, d] : documents_) d->dirty = true;
+  for (auto& [uri, d] : documents_) {
+    d->dirty = true;
+    d->settled = false;
+  }
   if (pulls_ && refreshes_diagnostics_ && !documents_.empty()) demand("workspace/diagnostic/refresh", nullptr);
   return nullptr;
 }
@@ -298,40 +339,77 @@ Json Server::saved(const Json&) {
 Json Server::closed(const Json& params) {
   const Document& d = document(params);
   if (!pulls_) notify("textDocument/publishDiagnostics", {{"uri", d.uri()}, {"diagnostics", Json::array()}});
-  documents_.erase(d.uri());
+  const std::string uri = d.uri();
+  const Refusal why{server_cancelled, "the text was closed", nullptr};
+  answer_waiting(uri, &why);
+  analyst_.discard(std::move(documents_.at(uri)->analysis));
+  documents_.erase(uri);
   return nullptr;
 }
 
-void Server::analyse_one() {
-  for (auto& [uri, d] : documents_) {
-    if (!d->dirty) continue;
-    analyse(*d);
-    return;
-  }
+Json Server::cancelled(const Json& params) {
+  const Json id = params.value("id", Json());
+  const auto waits = [&](const Waiting& w) { return w.id == id; };
+  if (std::none_of(waiting_.begin(), waiting_.end(), waits)) return nullptr;
+  std::erase_if(waiting_, waits);
+  refuse(id, {request_cancelled, "cancelled"});
+  const std::lock_guard lock(ahead().mutex);
+  ahead().cancelled.erase(id.dump());
+  return nullptr;
 }
 
-bool Server::analyse(Document& d) {
+void Server::start_analysis(const std::string& first) {
+  auto it = documents_.find(first);
+  if (it == documents_.end() || !it->second->dirty)
+    it = std::find_if(documents_.begin(), documents_.end(), [](const auto& entry) { return entry.second->dirty; });
+  if (it == documents_.end()) return;
+  Document& d = *it->second;
   d.dirty = false;
   if (d.parsed().result.tree) {
-    ahead().analysing = true;
-    std::unique_ptr<Analysis> analysis = pxl::analyse(d.path(), d.text());
-    ahead().analysing = false;
-    clear_interrupt();
-    if (!analysis->finished) {
-      d.dirty = true;
-      return false;
-    }
-    d.diagnostics = diagnostic_items(d, analysis->diagnostics);
-    d.analysis = std::move(analysis);
-    if (refreshes_hints_) demand("workspace/inlayHint/refresh", nullptr);
-  } else {
-    d.diagnostics = diagnostic_items(d, d.parsed().result.diagnostics);
+    analyst_.start({d.uri(), d.path(), d.text(), d.revision});
+    return;
   }
+  d.diagnostics = diagnostic_items(d, d.parsed().result.diagnostics);
+  settle(d);
+}
+
+void Server::finish_analysis() {
+  std::optional<Analyst::Answer> answer = analyst_.take();
+  if (!answer) return;
+  const auto it = documents_.find(answer->job.uri);
+  if (it == documents_.end() || it->second->revision != answer->job.revision || !answer->analysis->finished) {
+    if (it != documents_.end()) it->second->dirty = true;
+    analyst_.discard(std::move(answer->analysis));
+    return;
+  }
+  Document& d = *it->second;
+  d.diagnostics = diagnostic_items(d, answer->analysis->diagnostics);
+  analyst_.discard(std::move(d.analysis));
+  d.analysis = std::move(answer->analysis);
+  if (refreshes_hints_) demand("workspace/inlayHint/refresh", nullptr);
+  settle(d);
+}
+
+void Server::settle(Document& d) {
+  d.settled = !d.dirty;  // a file that it imports may have been saved meanwhile
   ++d.analyses;
   if (!pulls_)
     notify("textDocument/publishDiagnostics",
            {{"uri", d.uri()}, {"version", d.version}, {"diagnostics", d.diagnostics}});
-  return true;
+  if (d.settled) answer_waiting(d.uri(), nullptr);
+}
+
+void Server::answer_waiting(const std::string& uri, const Refusal* why) {
+  std::vector<Waiting> ready;
+  for (const Waiting& w : waiting_)
+    if (w.uri == uri) ready.push_back(w);
+  std::erase_if(waiting_, [&](const Waiting& w) { return w.uri == uri; });
+  for (const Waiting& w : ready) {
+    if (why)
+      refuse(w.id, *why);
+    else
+      reply(w.id, diagnostic(*this, w.params));
+  }
 }
 
 }  // namespace pxl::lsp

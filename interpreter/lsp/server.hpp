@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "interpreter/lsp/analyst.hpp"
 #include "interpreter/lsp/document.hpp"
 #include "interpreter/lsp/transport.hpp"
 
@@ -31,9 +32,15 @@ struct Refusal {
   Json data = nullptr;
 };
 
+/// Thrown by a handler whose answer waits for the analysis of the document that its params name.
+struct AfterAnalysis {};
+
 class Server {
  public:
   Server(int in, int out);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
   /// Until `exit` or the end of the input. The exit status: 0 after `shutdown`, else 1.
   int run();
 
@@ -48,8 +55,6 @@ class Server {
   Encoding encoding() const { return encoding_; }
   /// The folders of the workspace; none where the client named none.
   const std::vector<std::string>& roots() const { return roots_; }
-  /// Analyses a text that changed; false if it changed again meanwhile.
-  bool analyse(Document& d);
   /// The values that the last analysis left, or a session in which nothing was defined.
   Interpreter& interpreter_of(const Document& d);
 
@@ -60,6 +65,7 @@ class Server {
   Json changed(const Json& params);
   Json saved(const Json& params);
   Json closed(const Json& params);
+  Json cancelled(const Json& params);
   Json folders_changed(const Json& params);
 
  private:
@@ -70,19 +76,33 @@ class Server {
   void notify(const std::string& method, const Json& params);
   /// A request of ours; whatever the client answers, nothing here waits for it.
   void demand(const std::string& method, const Json& params);
-  /// Analyses one document that changed.
-  void analyse_one();
+  /// Hands one document that changed to the analyst: `first` if that is one, else any.
+  void start_analysis(const std::string& first = {});
+  /// Takes what the analyst found into the document.
+  void finish_analysis();
+  /// Answers the requests that wait for the diagnostics of a document: with them, or with a refusal.
+  void answer_waiting(const std::string& uri, const Refusal* why);
+  /// Publishes the diagnostics of a document, and answers the requests that wait for them.
+  void settle(Document& d);
+
+  /// A request for diagnostics that waits for the analysis of a document.
+  struct Waiting {
+    Json id, params;
+    std::string uri;
+  };
 
   Transport transport_;
   std::map<std::string, std::unique_ptr<Document>> documents_;
   Encoding encoding_ = Encoding::utf16;
   std::vector<std::string> roots_;
   std::unique_ptr<Interpreter> empty_;
+  std::vector<Waiting> waiting_;
   int64_t demands_ = 0;
   /// What the client can do.
   bool pulls_ = false;  ///< asks for diagnostics; they are not published besides
   bool refreshes_diagnostics_ = false, refreshes_hints_ = false, watches_files_ = false;
   bool initialized_ = false, shut_down_ = false, exiting_ = false;
+  Analyst analyst_;  ///< ends first
 };
 
 using Handler = Json (*)(Server&, const Json& params);

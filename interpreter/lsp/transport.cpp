@@ -101,15 +101,24 @@ void Transport::read_all() {
 
 std::optional<Incoming> Transport::next(int milliseconds) {
   std::unique_lock lock(mutex_);
-  const auto ready = [this] { return !queue_.empty() || ended_; };
+  const auto ready = [this] { return !queue_.empty() || ended_ || woken_; };
   if (milliseconds < 0)
     arrived_.wait(lock, ready);
   else
     arrived_.wait_for(lock, std::chrono::milliseconds(milliseconds), ready);
+  woken_ = false;
   if (queue_.empty()) return std::nullopt;
   Incoming message = std::move(queue_.front());
   queue_.pop_front();
   return message;
+}
+
+void Transport::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  arrived_.notify_one();
 }
 
 void Transport::send(const Json& message) {

@@ -21,7 +21,7 @@ struct Incoming {
   std::string broken;  ///< why the body is no message; answered with a parse error
 };
 
-/// Reads in a thread of its own, so that a change can interrupt the analysis of the text before it.
+/// Reads in a thread of its own, so that a change can cancel the analysis of the text before it.
 class Transport {
  public:
   /// Takes a message before it is queued, in the reading thread.
@@ -31,8 +31,11 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  /// The next message; nothing when `milliseconds` have passed (negative: wait) or at the end of the input.
+  /// The next message; nothing when `milliseconds` have passed (negative: wait), when it was woken, or at the end of
+  /// the input.
   std::optional<Incoming> next(int milliseconds);
+  /// Ends a wait, the present one or the next. May be called in any thread.
+  void wake();
   bool ended() const { return ended_; }
   /// Writes a message whole. Invalid UTF-8 in it is replaced.
   void send(const Json& message);
@@ -51,6 +54,7 @@ class Transport {
   std::condition_variable arrived_;
   std::deque<Incoming> queue_;
   std::atomic<bool> ended_ = false;
+  bool woken_ = false;
   std::string buffer_;
   size_t at_ = 0;
   int stop_[2] = {-1, -1};  ///< a pipe that wakes the reader at the end

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
+#include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl::lsp {
@@ -15,11 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::optional<std::string> read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  std::string why;
+  return read_file(path.string(), most_program_bytes, why);
 }
 
 fs::path path_of_import(const Document& from, const Symbol& symbol) {

@@ -5,6 +5,7 @@
 
 #include "PxlParser.h"
 #include "interpreter/syntax/parse_tree.hpp"
+#include "runtime/base/budget.hpp"
 
 namespace pxl::syntax {
 namespace {
@@ -17,6 +18,8 @@ class ListSource : public antlr4::TokenSource {
  public:
   explicit ListSource(const TokenList& list) : list_(list) {}
   std::unique_ptr<antlr4::Token> nextToken() override {
+    constexpr int64_t token_ns = 1500;
+    charge(token_ns);
     int type = list_.tokens[std::min(next_, list_.tokens.size() - 1)].type;
     ++next_;
     return std::make_unique<antlr4::CommonToken>(type == end_of_text ? antlr4::Token::EOF : static_cast<size_t>(type));

@@ -34,6 +34,40 @@ Span name_in(const Span& span) {
   return {span.file, span.begin, end == text.npos ? span.end : span.begin + static_cast<uint32_t>(end)};
 }
 
+void analyse(Analysis& out, const std::string& path, const std::string& text) {
+  out.source = std::make_unique<SourceFile>(path, text);
+  ParseResult parsed = parse(*out.source);
+  out.diagnostics = std::move(parsed.diagnostics);
+  out.finished = true;
+  if (!parsed.tree) return;
+  InterpreterOptions options;
+  options.out = options.err = [](std::string_view) {};
+  options.quiet = true;
+  auto in = std::make_unique<Interpreter>(std::move(options));
+  std::map<uint32_t, BoundName> names;
+  const auto observe = [&](const Span& span, const Value& value) {
+    if (span.file != out.source.get()) return;
+    const Span name = name_in(span);
+    if (names.contains(name.begin)) return;
+    BoundName& b = names[name.begin];
+    b.span = name;
+    b.type = type_text(*in, value);
+    b.hint = hint_of(value, name);
+    if (value.is_object()) b.members = value.object()->member_names();
+  };
+  try {
+    CheckResult checked = check_file(*in, parsed.tree, {}, observe);
+    for (Diagnostic& d : checked.errors) out.diagnostics.push_back(std::move(d));
+  } catch (const Error& e) {
+    out.diagnostics.insert(out.diagnostics.end(), e.all().begin(), e.all().end());
+  } catch (const std::exception&) {
+    // Out of memory, say: an editor goes on with what is known.
+  }
+  in->checking = nullptr;
+  for (auto& [begin, name] : names) out.names.push_back(std::move(name));
+  out.interpreter = std::move(in);
+}
+
 }  // namespace
 
 const BoundName* Analysis::before(std::string_view name, uint32_t offset) const {
@@ -45,41 +79,18 @@ const BoundName* Analysis::before(std::string_view name, uint32_t offset) const 
   return found;
 }
 
-std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& text) {
+std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& text,
+                                  const std::atomic<bool>* cancelled) {
   auto out = std::make_unique<Analysis>();
-  out->source = std::make_unique<SourceFile>(path, text);
-  ParseResult parsed = parse(*out->source);
-  out->diagnostics = std::move(parsed.diagnostics);
-  out->finished = true;
-  if (!parsed.tree) return out;
-  InterpreterOptions options;
-  options.out = options.err = [](std::string_view) {};
-  options.quiet = true;
-  auto in = std::make_unique<Interpreter>(std::move(options));
-  std::map<uint32_t, BoundName> names;
-  const auto observe = [&](const Span& span, const Value& value) {
-    if (span.file != out->source.get()) return;
-    const Span name = name_in(span);
-    if (names.contains(name.begin)) return;
-    BoundName& b = names[name.begin];
-    b.span = name;
-    b.type = type_text(*in, value);
-    b.hint = hint_of(value, name);
-    if (value.is_object()) b.members = value.object()->member_names();
-  };
+  Budget budget({}, cancelled);
+  const BudgetScope scope(&budget);
   try {
-    CheckResult checked = check_file(*in, parsed.tree, {}, observe);
-    for (Diagnostic& d : checked.errors) out->diagnostics.push_back(std::move(d));
+    analyse(*out, path, text);
   } catch (const Interrupted&) {
     out->finished = false;
-  } catch (const Error& e) {
-    out->diagnostics.insert(out->diagnostics.end(), e.all().begin(), e.all().end());
-  } catch (const std::exception&) {
-    // Out of memory, say: an editor goes on with what is known.
+  } catch (const OverBudget&) {
+    // A text that is too long for a look: an editor goes on with its names.
   }
-  in->checking = nullptr;
-  for (auto& [begin, name] : names) out->names.push_back(std::move(name));
-  out->interpreter = std::move(in);
   return out;
 }
 

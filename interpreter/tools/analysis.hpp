@@ -1,6 +1,7 @@
 // A text elaborated for what it says, not for what it does: for editors. Nothing trains, prints or is written.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,9 @@ struct Analysis {
   const BoundName* before(std::string_view name, uint32_t offset) const;
 };
 
-/// Never throws for what a user may write.
-std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& text);
+/// Never throws for what a user may write, and spends a budget of its own (base/budget.hpp). May run in any thread;
+/// `cancelled` may be null, else it ends the analysis when it becomes true.
+std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& text,
+                                  const std::atomic<bool>* cancelled = nullptr);
 
 }  // namespace pxl

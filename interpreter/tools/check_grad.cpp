@@ -137,9 +137,9 @@ Value check_grad(Interpreter& in, Arguments args) {
     for (int64_t i = 0; i < gradient.size(); ++i) largest = std::max(largest, std::abs(gradient.number(i)));
     double worst = 0, by_autodiff = 0, by_difference = 0;
     int64_t where = 0;
-    const std::vector<int64_t> order = random.permutation(value.size());
-    for (size_t k = 0; k < std::min<size_t>(order.size(), 24); ++k) {
-      const int64_t i = order[k];
+    const Array order = random.permutation(value.size());
+    for (int64_t k = 0; k < std::min<int64_t>(order.size(), 24); ++k) {
+      const int64_t i = order.data<int64_t>()[k];
       const double x = value.number(i);
       const Array up = with_element(value, i, x + eps), down = with_element(value, i, x - eps);
       p.session->write_variable_data(p.variables[input], up);

@@ -5,14 +5,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <new>
-#include <sstream>
 
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/display.hpp"
 #include "interpreter/tools/help.hpp"
+#include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl {
@@ -150,20 +148,20 @@ Outcome Engine::load(const std::string& path) {
   ++number_;
   Outcome o;
   o.number = number_;
-  auto unreadable = [&](int reason) {
-    o.kind = Outcome::Kind::failed;
-    o.diagnostics.push_back(
-        failure(fmt::format("cannot read `{}`: {}", path, std::strerror(reason)), Fault::unreadable));
+  std::string why;
+  std::optional<std::string> text;
+  try {
+    text = read_program(path, why);
+  } catch (const Interrupted&) {
+    o.kind = Outcome::Kind::interrupted;
     return o;
-  };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return unreadable(EISDIR);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return unreadable(errno);
-  std::ostringstream content;
-  content << file.rdbuf();
-  if (file.bad()) return unreadable(errno);
-  const SourceFile& source = add_source(path, std::move(content).str());
+  }
+  if (!text) {
+    o.kind = Outcome::Kind::failed;
+    o.diagnostics.push_back(failure(fmt::format("cannot read `{}`: {}", path, why), Fault::unreadable));
+    return o;
+  }
+  const SourceFile& source = add_source(path, *std::move(text));
   return run(source, source.text(), false);
 }
 

@@ -116,7 +116,8 @@ class Builder {
                                 : t->kind == TensorKind::constant ? ViewNode::constant
                                                                   : ViewNode::input;
     std::string label;
-    if (t->kind == TensorKind::constant && t->data.size() == 1) label = fmt::format("{:g}", t->data.number(0));
+    if (t->kind == TensorKind::constant && t->data.size() == 1 && t->data.has_elements())
+      label = fmt::format("{:g}", t->data.number(0));
     return made_by_[t] = tensor_node(*t, kind, label, scope);
   }
 

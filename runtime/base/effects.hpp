@@ -6,6 +6,8 @@
 #include <initializer_list>
 #include <string>
 
+#include "runtime/base/unevaluated.hpp"
+
 namespace pxl {
 
 enum class Effect : uint8_t {
@@ -47,10 +49,6 @@ inline constexpr Effects look_effects = no_effects;
 
 /// "reads files, prints"; "none".
 std::string text(Effects effects);
-
-/// Thrown where a look meets an effect that it refuses, or needs a value that only a run gives. No std::exception, so
-/// that nothing takes it for an error.
-struct Unevaluated {};
 
 /// While it lives, this thread has these effects and no others.
 class EffectScope {

@@ -3,6 +3,8 @@
 
 #include <atomic>
 
+#include "runtime/base/budget.hpp"
+
 namespace pxl {
 namespace {
 std::atomic<bool> requested{false};
@@ -13,9 +15,20 @@ void request_interrupt() noexcept { requested.store(true, std::memory_order_rela
 void clear_interrupt() noexcept { requested.store(false, std::memory_order_relaxed); }
 bool interrupt_requested() noexcept { return requested.load(std::memory_order_relaxed); }
 
-void check_interrupt() {
+void metering::poll() {
+  // A look that can be cancelled on its own leaves Ctrl-C to the thread that it is meant for.
+  if (const Budget* b = current_budget(); b && b->cancelled()) {
+    if (b->cancelled()->load(std::memory_order_relaxed)) throw Interrupted();
+    return;
+  }
   // The exchange decides which of several threads throws: one request ends one piece of work.
   if (interrupt_requested() && requested.exchange(false, std::memory_order_relaxed)) throw Interrupted();
+}
+
+void check_interrupt() {
+  constexpr int64_t step_ns = 50;  // of what a loop does besides
+  charge(step_ns);
+  metering::poll();
 }
 
 }  // namespace pxl

@@ -15,7 +15,8 @@ class Interrupted : public std::exception {
 void request_interrupt() noexcept;
 void clear_interrupt() noexcept;
 bool interrupt_requested() noexcept;
-/// Throws Interrupted (and clears the flag) if an interrupt was requested. Costs one relaxed load.
+/// Throws Interrupted (and clears the flag) if an interrupt was requested, and charges a step of a loop (budget.hpp).
+/// Costs a relaxed load and a subtraction. Work that is not a loop of small steps charges what it is worth.
 void check_interrupt();
 
 }  // namespace pxl

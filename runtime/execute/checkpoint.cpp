@@ -7,13 +7,13 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
+#include "runtime/base/input_file.hpp"
 
 namespace pxl {
 
@@ -61,20 +61,22 @@ class Reader {
   std::vector<NamedArray> read() {
     std::error_code failed;
     if (!std::filesystem::exists(path_, failed)) refuse("there is no such file");
-    if (!std::filesystem::is_regular_file(path_, failed)) refuse("it is not a file");
-    std::ifstream file(path_, std::ios::binary);
-    const uintmax_t size = std::filesystem::file_size(path_, failed);
-    if (!file || failed) refuse("it cannot be opened");
+    std::string why;
+    std::optional<InputFile> file = InputFile::open(path_, why);
+    if (!file) refuse(why);
+    const auto size = static_cast<uint64_t>(file->size());
+    const auto read = [&](void* to, int64_t bytes) {
+      if (file->read(to, bytes) != bytes) refuse("it cannot be read to its end");
+    };
     std::array<unsigned char, 8> prefix{};
     if (size < prefix.size()) refuse("it is too short to be a checkpoint");
-    file.read(reinterpret_cast<char*>(prefix.data()), prefix.size());
+    read(prefix.data(), static_cast<int64_t>(prefix.size()));
     uint64_t header_size = 0;
     for (size_t i = prefix.size(); i-- > 0;) header_size = header_size << 8 | prefix[i];
     if (header_size > max_header || header_size > size - prefix.size())
       refuse("its header is longer than the file; it is not a checkpoint or was cut off");
     std::string header(static_cast<size_t>(header_size), '\0');
-    file.read(header.data(), static_cast<std::streamsize>(header.size()));
-    if (!file) refuse("it cannot be read to its end");
+    read(header.data(), static_cast<int64_t>(header.size()));
 
     std::vector<Entry> entries = parse(header);
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
@@ -91,8 +93,7 @@ class Reader {
     std::vector<NamedArray> arrays;
     for (const Entry& e : entries) {
       Array array(e.dtype, e.shape);
-      file.read(reinterpret_cast<char*>(array.mutable_raw()), static_cast<std::streamsize>(array.bytes()));
-      if (!file) refuse("it cannot be read to its end");
+      read(array.mutable_raw(), array.bytes());
       if (e.dtype == DType::boolean) make_bools(array);
       arrays.push_back({e.name, std::move(array)});
     }

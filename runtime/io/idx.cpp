@@ -1,15 +1,18 @@
 // IDX files (the format of the MNIST distribution): two zero bytes, a type code, the rank, big-endian extents, data.
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <vector>
 
+#include "runtime/base/budget.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
+#include "runtime/base/input_file.hpp"
 #include "runtime/io/dataset.hpp"
 
 namespace pxl {
@@ -22,12 +25,16 @@ constexpr unsigned chunk = 1u << 20;
 class Input {
  public:
   explicit Input(const std::string& path) : path_(path) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) throw fail(std::strerror(errno));
-    if (!S_ISREG(info.st_mode)) throw fail("it is not a regular file");
-    file_bytes_ = info.st_size;
-    file_.reset(::gzopen(path.c_str(), "rb"));
-    if (!file_) throw fail(std::strerror(errno));
+    std::string why;
+    std::optional<InputFile> input = InputFile::open(path, why);
+    if (!input) throw fail(why);
+    file_bytes_ = input->size();
+    const int descriptor = input->release();
+    file_.reset(::gzdopen(descriptor, "rb"));
+    if (!file_) {
+      ::close(descriptor);
+      throw fail("out of memory");
+    }
     ::gzbuffer(file_.get(), 1u << 17);
   }
 
@@ -40,6 +47,7 @@ class Input {
     int64_t done = 0;
     while (done < bytes) {
       auto want = static_cast<unsigned>(std::min<int64_t>(bytes - done, chunk));
+      charge(want * 3);
       int got = ::gzread(file_.get(), static_cast<char*>(to) + done, want);
       if (got <= 0) break;
       done += got;
@@ -56,6 +64,18 @@ class Input {
     }
     return done;
   }
+
+  /// Whether the next bytes are `count` and no more: they are inflated and dropped, then the file is at the same place
+  /// again. For a file that says of itself that it is much longer than it is packed, before memory is taken for it.
+  bool holds(int64_t count) {
+    const z_off_t here = ::gztell(file_.get());
+    std::vector<char> dropped(chunk);
+    int64_t left = count + 1, got = 0;
+    while (left > 0 && (got = read(dropped.data(), std::min<int64_t>(left, chunk))) > 0) left -= got;
+    if (::gzseek(file_.get(), here, SEEK_SET) != here) throw fail("the gzip file cannot be read again");
+    return left == 1;
+  }
+  bool inflates_much(int64_t count) const { return count > file_bytes_ * 16; }
 
   /// The most bytes that can come out of the file.
   int64_t most() const { return ::gzdirect(file_.get()) ? file_bytes_ : (file_bytes_ + 1) * deflate_ratio; }
@@ -99,6 +119,8 @@ Array read_idx(const std::string& path) {
   };
   // Before memory is taken: could the file hold what its header says at all?
   if (count > in.most()) throw truncated();
+  if (in.inflates_much(count) && !in.holds(count))
+    throw in.fail(fmt::format("it does not hold what its header says ({} = {} bytes)", bracket_text(shape), count));
   Array out(DType::uint8, shape);
   if (in.read(out.mutable_raw(), count) != count) throw truncated();
   unsigned char more;

@@ -3,11 +3,8 @@
 #include "runtime/io/npy.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -15,6 +12,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
+#include "runtime/base/input_file.hpp"
 
 namespace pxl {
 namespace {
@@ -30,12 +28,10 @@ struct Header {
 
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rb"), std::fclose) {
-    if (!file_) throw unreadable(std::strerror(errno));
-    struct stat info {};
-    if (::fstat(::fileno(file_.get()), &info) != 0) throw unreadable(std::strerror(errno));
-    if (!S_ISREG(info.st_mode)) throw unreadable("not a regular file");
-    size_ = info.st_size;
+  explicit Reader(const std::string& path) : path_(path) {
+    std::string why;
+    file_ = InputFile::open(path, why);
+    if (!file_) throw unreadable(why);
   }
 
   Error unreadable(std::string_view why) const {
@@ -46,14 +42,16 @@ class Reader {
   }
 
   void read(void* to, size_t bytes, std::string_view what) {
-    if (std::fread(to, 1, bytes, file_.get()) != bytes) throw corrupt(fmt::format("it ends within {}", what));
+    if (file_->read(to, static_cast<int64_t>(bytes)) != static_cast<int64_t>(bytes))
+      throw corrupt(fmt::format("it ends within {}", what));
+    at_ += static_cast<int64_t>(bytes);
   }
-  int64_t left() const { return size_ - std::ftell(file_.get()); }
+  int64_t left() const { return file_->size() - at_; }
 
  private:
   std::string path_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-  int64_t size_ = 0;
+  std::optional<InputFile> file_;
+  int64_t at_ = 0;
 };
 
 /// The dictionary of the header: three known keys with a string, a bool and a tuple of integers.
@@ -175,6 +173,7 @@ Array transposed(const Array& a, const Shape& shape) {
   for (size_t k = 1; k < shape.size(); ++k) stride[k] = stride[k - 1] * std::max<int64_t>(1, shape[k - 1]);
   int64_t offset = 0;
   for (int64_t i = 0; i < out.size(); ++i) {
+    charge(5);
     std::memcpy(to + static_cast<size_t>(i) * size, from + static_cast<size_t>(offset) * size, size);
     for (size_t k = shape.size(); k-- > 0;) {
       offset += stride[k];

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/interrupt.hpp"
+#include "runtime/base/budget.hpp"
 
 namespace pxl {
 
@@ -14,12 +14,19 @@ int64_t interrupt_chunk(const Kernel& kernel, const Phase& phase) {
 }
 
 void run_interruptibly(const Kernel& kernel, const Buffers& buffers) {
-  if (kernel.phases().empty() || kernel.cost_ns() <= max_uninterruptible_ns) return kernel(buffers);
+  if (kernel.phases().empty() || kernel.cost_ns() <= max_uninterruptible_ns) {
+    charge(static_cast<int64_t>(kernel.cost_ns()));
+    return kernel(buffers);
+  }
+  double iterations = 0;
+  for (const Phase& phase : kernel.phases()) iterations += static_cast<double>(phase.iterations);
+  const double ns = kernel.cost_ns() / std::max(1.0, iterations);  // per iteration
   for (const Phase& phase : kernel.phases()) {
-    const int64_t piece = interrupt_chunk(kernel, phase);
-    for (int64_t at = 0; at < phase.iterations; at += piece) {
-      check_interrupt();
-      phase.part(buffers, at, std::min(at + piece, phase.iterations));
+    const int64_t chunk = interrupt_chunk(kernel, phase);
+    for (int64_t at = 0; at < phase.iterations; at += chunk) {
+      const int64_t end = std::min(at + chunk, phase.iterations);
+      charge(static_cast<int64_t>(static_cast<double>(end - at) * ns));
+      phase.part(buffers, at, end);
     }
   }
 }

@@ -1,13 +1,47 @@
 #include "runtime/ops/run.hpp"
 
+#include <algorithm>
+
+#include "runtime/base/budget.hpp"
 #include "runtime/base/subnormals.hpp"
 #include "runtime/kernels/interruptible.hpp"
 #include "runtime/ops/definitions.hpp"
 
 namespace pxl {
+namespace {
+
+// What a kernel may cost that has no estimate of its own, by the elements that it reads and writes. Not measured.
+double estimated_ns(const Kernel& kernel, const std::vector<Array>& in, const std::vector<TensorSpec>& out) {
+  constexpr double element_ns = 5;
+  double elements = 0;
+  for (const Array& a : in) elements += static_cast<double>(a.size());
+  for (const TensorSpec& s : out) elements += static_cast<double>(element_count(s.shape));
+  return std::max(kernel.cost_ns(), kernel.phases().empty() ? elements * element_ns : elements);
+}
+
+// A look leaves out the elements of large results, of results that take long, and of what is computed from such.
+bool leaves_out(const Kernel& kernel, const std::vector<Array>& in, const std::vector<TensorSpec>& out) {
+  const Budget* budget = current_budget();
+  if (!budget) return false;
+  const auto large = [&](const TensorSpec& s) {
+    return element_count(s.shape) > budget->limits().array_bytes / static_cast<int64_t>(size_of(s.dtype));
+  };
+  return std::any_of(in.begin(), in.end(), [](const Array& a) { return !a.has_elements(); }) ||
+         std::any_of(out.begin(), out.end(), large) ||
+         estimated_ns(kernel, in, out) > static_cast<double>(budget->limits().kernel_ns);
+}
+
+}  // namespace
 
 std::vector<Array> run_op(const OpSite& site, std::vector<Array> in) {
   const OpRow& row = site.row;
+  const Kernel kernel = kernel_of(site);
+  if (leaves_out(kernel, in, site.out)) {
+    std::vector<Array> out;
+    for (const TensorSpec& s : site.out) out.push_back(Array::unevaluated(s.dtype, s.shape));
+    return out;
+  }
+  if (kernel.phases().empty()) charge(static_cast<int64_t>(estimated_ns(kernel, in, site.out)));
   std::vector<const std::byte*> from(in.size(), nullptr);
   std::vector<std::byte*> changed(in.size(), nullptr);
   for (size_t i = 0; i < in.size(); ++i) {
@@ -26,7 +60,6 @@ std::vector<Array> run_op(const OpSite& site, std::vector<Array> in) {
     out.push_back(shared ? in[slot] : Array(site.out[i].dtype, site.out[i].shape));
     to.push_back(shared ? changed[slot] : out.back().mutable_raw());
   }
-  const Kernel kernel = kernel_of(site);
   const FlushSubnormals flush;  // as where programs run
   run_interruptibly(kernel, Buffers{from.data(), to.data()});
   return out;

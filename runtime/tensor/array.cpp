@@ -38,11 +38,16 @@ int64_t physical_memory() {
 
 // Zeroed memory comes fresh from the system where it is much, and is not taken before it is used: variables of a
 // program that is only looked at cost nothing.
+// Null where a look leaves the elements out.
 std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool zeroed = false) {
   auto refuse = [&] {
     throw run_error(fmt::format("{} needs {} bytes, more than memory", text(spec), bytes)).as(codes::memory);
   };
   if (bytes > physical_memory()) refuse();
+  if (const Budget* budget = current_budget()) {
+    // Arrays that a look keeps leave half of its memory to everything else.
+    if (bytes > budget->limits().array_bytes || !budget->affords(bytes + budget->limits().memory_bytes / 2)) return {};
+  }
   const size_t needed = std::max<size_t>(static_cast<size_t>(bytes), 1);
   // Weights and data sets are read from end to end, or row by row in any order: with small pages the look-up of
   // addresses costs as much as the memory. A last page that would be less than half full stays small. Beyond 256 MiB it
@@ -55,7 +60,11 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
 #if defined(MADV_HUGEPAGE)
     ::madvise(data, (needed + huge_page / 2) / huge_page * huge_page, MADV_HUGEPAGE);  // a wish: may fail
 #endif
-    return {data, [](std::byte* p) { std::free(p); }};
+    count_taken(static_cast<int64_t>(needed));
+    return {data, [needed](std::byte* p) {
+              count_freed(static_cast<int64_t>(needed));
+              std::free(p);
+            }};
   }
   // Aligned by hand: the C library's aligned blocks take another way than the one that it made short for small ones.
   const size_t rounded = (needed + alignment - 1) / alignment * alignment;
@@ -64,7 +73,11 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
   void* data = whole;
   size_t room = rounded + alignment;
   std::align(alignment, rounded, data, room);
-  return {static_cast<std::byte*>(data), [whole](std::byte*) { std::free(whole); }};
+  count_taken(static_cast<int64_t>(rounded));
+  return {static_cast<std::byte*>(data), [whole, rounded](std::byte*) {
+            count_freed(static_cast<int64_t>(rounded));
+            std::free(whole);
+          }};
 }
 
 // C++ leaves a float outside the integer's range undefined; here it saturates, and NaN becomes 0.
@@ -105,6 +118,14 @@ half convert<half, double>(double value) {
   return half(f);
 }
 
+void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
+  constexpr int64_t word = 64;  // an element of a chunk: about a nanosecond
+  charged_chunks((bytes + word - 1) / word, 1, [&](int64_t begin, int64_t end) {
+    std::memcpy(to + begin * word, from + begin * word,
+                static_cast<size_t>(std::min(end * word, bytes) - begin * word));
+  });
+}
+
 template <class V>
 Array filled(DType dtype, Shape shape, V value) {
   if (is_float8(dtype) && value == V{}) return Array::zeros(dtype, std::move(shape));
@@ -113,13 +134,11 @@ Array filled(DType dtype, Shape shape, V value) {
       if (!holds<T>(value)) refuse_value(value, dtype, {});
   });
   Array a(dtype, std::move(shape));
-  constexpr int64_t piece = 1 << 22;  // between two looks at whether Ctrl-C was pressed
+  if (!a.has_elements()) return a;
   with_type(dtype, [&]<class T>(type_tag<T>) {
     T* data = a.mutable_data<T>();
-    for (int64_t i = 0; i < a.size(); i += piece) {
-      check_interrupt();
-      std::fill_n(data + i, std::min(piece, a.size() - i), convert<T>(value));
-    }
+    charged_chunks(a.size(), 1,
+                   [&](int64_t begin, int64_t end) { std::fill(data + begin, data + end, convert<T>(value)); });
   });
   return a;
 }
@@ -144,6 +163,14 @@ Array Array::zeros(DType dtype, Shape shape) {
   a.spec_ = {std::move(shape), dtype, {}};
   a.size_ = element_count(a.spec_.shape);
   a.data_ = allocate(a.spec_, a.bytes(), true);
+  return a;
+}
+
+Array Array::unevaluated(DType dtype, Shape shape) {
+  Array a;
+  a.spec_ = {std::move(shape), dtype, {}};
+  a.size_ = element_count(a.spec_.shape);
+  a.data_ = nullptr;
   return a;
 }
 
@@ -177,9 +204,11 @@ Array Array::wrap(DType dtype, Shape shape, std::shared_ptr<std::byte> data) {
 }
 
 std::byte* Array::mutable_raw() {
+  if (!data_) throw Unevaluated{};
   if (data_.use_count() != 1) {
     auto own = allocate(spec_, bytes());
-    std::memcpy(own.get(), data_.get(), static_cast<size_t>(bytes()));
+    if (!own) throw Unevaluated{};
+    copy_bytes(own.get(), data_.get(), bytes());
     data_ = std::move(own);
   }
   return data_.get();
@@ -195,7 +224,7 @@ Array Array::rows(int64_t begin, int64_t end) const {
   a.spec_.meta_shape.clear();
   a.size_ = element_count(a.spec_.shape);
   int64_t row_bytes = count == 0 ? 0 : bytes() / count;
-  a.data_ = std::shared_ptr<std::byte>(data_, data_.get() + begin * row_bytes);
+  if (data_) a.data_ = std::shared_ptr<std::byte>(data_, data_.get() + begin * row_bytes);
   return a;
 }
 
@@ -213,16 +242,23 @@ Array Array::reshaped(Shape shape) const {
 Array Array::cast(DType to) const {
   if (to == dtype()) return *this;
   Array out(to, spec_.shape);
+  if (!has_elements() || !out.has_elements()) return unevaluated(to, spec_.shape);
   if (dtype() == DType::float32 && to == DType::float16) {
-    to_half(data<float>(), out.mutable_data<half>(), size_);
+    charged_chunks(size_, 1, [&, to = out.mutable_data<half>()](int64_t begin, int64_t end) {
+      to_half(data<float>() + begin, to + begin, end - begin);
+    });
   } else if (dtype() == DType::float16 && to == DType::float32) {
-    to_float(data<half>(), out.mutable_data<float>(), size_);
+    charged_chunks(size_, 1, [&, to = out.mutable_data<float>()](int64_t begin, int64_t end) {
+      to_float(data<half>() + begin, to + begin, end - begin);
+    });
   } else {
     with_type(dtype(), [&]<class From>(type_tag<From>) {
       with_type(to, [&]<class To>(type_tag<To>) {
         const From* source = data<From>();
         To* target = out.mutable_data<To>();
-        for (int64_t i = 0; i < size_; ++i) target[i] = convert<To>(source[i]);
+        charged_chunks(size_, 1, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) target[i] = convert<To>(source[i]);
+        });
       });
     });
   }
@@ -232,7 +268,10 @@ Array Array::cast(DType to) const {
 Array Array::clone() const {
   Array a(dtype(), shape());
   a.spec_.meta_shape = spec_.meta_shape;
-  std::memcpy(a.data_.get(), data_.get(), static_cast<size_t>(bytes()));
+  if (!data_ || !a.data_)
+    a.data_ = nullptr;
+  else
+    copy_bytes(a.data_.get(), data_.get(), bytes());
   return a;
 }
 
@@ -249,7 +288,7 @@ int64_t Array::integer(int64_t i) const {
 }
 
 bool identical(const Array& a, const Array& b) {
-  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.has_elements() && b.has_elements() &&
          std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
 }
 

@@ -1,11 +1,15 @@
 // Host arrays: dense, row-major, reference-counted. Copying an Array shares its buffer; writing through
 // mutable_data() first makes the buffer this array's own, so an Array behaves as a value.
+// Under a budget (base/budget.hpp) a large array has a spec only: access to its elements throws Unevaluated, so what
+// asks for the spec goes on, and what needs the elements is left out of the look.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <stdexcept>
 
+#include "runtime/base/budget.hpp"
+#include "runtime/base/unevaluated.hpp"
 #include "runtime/tensor/shape.hpp"
 
 namespace pxl {
@@ -15,8 +19,13 @@ class Array {
   /// A float32 scalar, 0.
   Array();
   /// Uninitialised elements (64-byte aligned). Throws Error "... needs N bytes, more than memory" when it cannot be
-  /// had.
+  /// had. Under a budget, elements of a large one are left out.
   Array(DType dtype, Shape shape);
+
+  /// Under a budget: an array without elements.
+  static Array unevaluated(DType dtype, Shape shape);
+  /// False where a look left the elements out.
+  bool has_elements() const { return data_ != nullptr; }
 
   static Array zeros(DType dtype, Shape shape);
   /// Every element is `value`. Throws where the dtype does not hold it (exact.hpp).
@@ -49,7 +58,11 @@ class Array {
   int64_t size() const { return size_; }
   int64_t bytes() const { return size_ * static_cast<int64_t>(size_of(spec_.dtype)); }
 
-  const std::byte* raw() const { return data_.get(); }
+  const std::byte* raw() const {
+    if (!data_) [[unlikely]]
+      throw Unevaluated{};
+    return data_.get();
+  }
   std::byte* mutable_raw();
   template <class T>
   const T* data() const {
@@ -86,7 +99,7 @@ class Array {
   std::shared_ptr<std::byte> data_;
 };
 
-/// Same dtype, shape and bits.
+/// Same dtype, shape and bits; false where elements are left out.
 bool identical(const Array& a, const Array& b);
 
 }  // namespace pxl

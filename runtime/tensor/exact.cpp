@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/budget.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -14,9 +15,12 @@ int64_t first_unfit(const Array& data, DType to) {
   return with_type(data.dtype(), [&]<class From>(type_tag<From>) {
     return with_type(to, [&]<class To>(type_tag<To>) -> int64_t {
       const From* values = data.data<From>();
-      for (int64_t i = 0; i < data.size(); ++i)
-        if (!holds<To>(values[i])) return i;
-      return -1;
+      int64_t found = -1;
+      charged_chunks(data.size(), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; found < 0 && i < end; ++i)
+          if (!holds<To>(values[i])) found = i;
+      });
+      return found;
     });
   });
 }
@@ -58,6 +62,8 @@ Array convert_exactly(const Array& data, DType dtype, std::string_view what, std
     throw Error(fmt::format("{}{}expected {}, got {}", what, what.empty() ? "" : ": ", name(dtype), name(data.dtype())),
                 {"host_pow2scale_cast_to_fp8 and host_pow2scale_cast_from_fp8 convert arrays to float8 and back"})
         .as(code);
+  // Of elements that are left out nothing is known.
+  if (!data.has_elements()) return data.cast(dtype);
   if (const int64_t i = first_unfit(data, dtype); i >= 0) {
     if (is_floating(data.dtype())) refuse_value(data.number(i), dtype, what, code);
     if (data.dtype() == DType::uint64) refuse_text(std::to_string(data.data<uint64_t>()[i]), false, dtype, what, code);

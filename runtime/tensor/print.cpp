@@ -232,6 +232,7 @@ std::string scalar_text(const Array& a) {
 
 std::string to_text(const Array& array, const PrintOptions& options) {
   if (array.size() == 0) return "[]";
+  if (!array.has_elements()) return "<" + text(array.spec()) + ">";
   if (is_float8(array.dtype())) return to_text(from_float8(array, DType::float32, 0), options);
   if (array.rank() == 0) return scalar_text(array);
   return Printer(array, options).print();

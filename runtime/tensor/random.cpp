@@ -7,6 +7,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "runtime/base/budget.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/thread_pool.hpp"
 
@@ -93,16 +94,22 @@ double Random::normal() {
 
 namespace {
 
+constexpr int64_t draw_ns = 20;
+
 template <class Draw>
 Array drawn(DType dtype, const Shape& shape, Draw draw) {
   Array out(dtype == DType::float32 ? DType::float32 : DType::float64, shape);
-  if (dtype == DType::float32) {
-    float* to = out.mutable_data<float>();
-    for (int64_t i = 0; i < out.size(); ++i) to[i] = static_cast<float>(draw());
-  } else {
-    double* to = out.mutable_data<double>();
-    for (int64_t i = 0; i < out.size(); ++i) to[i] = draw();
-  }
+  if (!out.has_elements()) return Array::unevaluated(dtype, shape);
+  float* narrow = dtype == DType::float32 ? out.mutable_data<float>() : nullptr;
+  double* wide = narrow ? nullptr : out.mutable_data<double>();
+  charged_chunks(out.size(), draw_ns, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (narrow)
+        narrow[i] = static_cast<float>(draw());
+      else
+        wide[i] = draw();
+    }
+  });
   return out.cast(dtype);
 }
 
@@ -119,6 +126,7 @@ Array Random::uniform(DType dtype, const Shape& shape, double low, double high) 
 Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
   check_deviation(std);
   Array out(dtype == DType::float32 ? DType::float32 : DType::float64, shape);
+  if (!out.has_elements()) return Array::unevaluated(dtype, shape);
   float* narrow = dtype == DType::float32 ? out.mutable_data<float>() : nullptr;
   double* wide = narrow ? nullptr : out.mutable_data<double>();
   const auto put = [=](int64_t i, double z) {
@@ -133,9 +141,10 @@ Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
   if (used_ == 4) {
     // From here a block of the generator gives two numbers, whoever computes it.
     const int64_t pairs = (out.size() - done) / 2, threads = pairs < 4096 ? 1 : thread_pool().size();
+    int64_t first = 0, last = 0;
     const std::function<void(int)> fill = [&](int thread) {
-      const ChunkRange share = chunk_range(pairs, thread, static_cast<int>(threads));
-      for (int64_t k = share.begin; k < share.end; ++k) {
+      const ChunkRange share = chunk_range(last - first, thread, static_cast<int>(threads));
+      for (int64_t k = first + share.begin; k < first + share.end; ++k) {
         const uint64_t at = counter_ + static_cast<uint64_t>(k);
         const auto block = philox4x32({static_cast<uint32_t>(at), static_cast<uint32_t>(at >> 32), 0, 0}, key_);
         const auto two = box_muller(uniform_of(block[0], block[1]), uniform_of(block[2], block[3]));
@@ -143,10 +152,15 @@ Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
         put(done + 2 * k + 1, two[1]);
       }
     };
-    if (threads == 1)
-      fill(0);
-    else
-      thread_pool().run(fill);
+    constexpr int64_t most_pairs = int64_t{1} << 20;  // between two looks at Ctrl-C: some 40 ms of one core
+    for (; first < pairs; first = last) {
+      last = std::min(pairs, first + most_pairs);
+      charge((last - first) * 2 * draw_ns);
+      if (threads == 1)
+        fill(0);
+      else
+        thread_pool().run(fill);
+    }
     counter_ += static_cast<uint64_t>(pairs);
     done += 2 * pairs;
   }
@@ -168,13 +182,20 @@ Array Random::truncated_normal(DType dtype, const Shape& shape, double mean, dou
   });
 }
 
-std::vector<int64_t> Random::permutation(int64_t n) {
+Array Random::permutation(int64_t n, DType dtype) {
   if (n < 0) throw Error(fmt::format("a permutation of {} items does not exist", n));
-  element_count({n});
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  for (int64_t i = n - 1; i > 0; --i)
-    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(below(i + 1))]);
+  Array order(dtype, {n});
+  if (!order.has_elements()) return order;
+  const auto shuffle = [&]<class T>(T* to) {
+    charged_chunks(n, 1, [&](int64_t begin, int64_t end) { std::iota(to + begin, to + end, static_cast<T>(begin)); });
+    charged_chunks(n - 1, draw_ns, [&](int64_t begin, int64_t end) {
+      for (int64_t i = n - 1 - begin; i > n - 1 - end; --i) std::swap(to[i], to[below(i + 1)]);
+    });
+  };
+  if (dtype == DType::int32)
+    shuffle(order.mutable_data<int32_t>());
+  else
+    shuffle(order.mutable_data<int64_t>());
   return order;
 }
 

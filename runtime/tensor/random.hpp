@@ -32,8 +32,8 @@ class Random {
   Array normal(DType dtype, const Shape& shape, double mean, double std);
   /// Normal redrawn until within `bound` deviations of the mean.
   Array truncated_normal(DType dtype, const Shape& shape, double mean, double std, double bound = 2.0);
-  /// Fisher-Yates: a permutation of 0..n-1.
-  std::vector<int64_t> permutation(int64_t n);
+  /// Fisher-Yates: a permutation of 0..n-1, as int64 or int32; int32 holds n up to 2^31.
+  Array permutation(int64_t n, DType dtype = DType::int64);
 
  private:
   std::array<uint32_t, 2> key_{};

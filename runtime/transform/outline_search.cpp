@@ -66,7 +66,8 @@ std::string letter_text(const Op& op) {
 }  // namespace
 
 bool same_constant(const Tensor* a, const Tensor* b) {
-  return a == b || (a->data.spec() == b->data.spec() && a->data.bytes() <= comparable &&
+  return a == b || (a->data.spec() == b->data.spec() && a->data.bytes() <= comparable && a->data.has_elements() &&
+                    b->data.has_elements() &&
                     std::memcmp(a->data.raw(), b->data.raw(), static_cast<size_t>(a->data.bytes())) == 0);
 }
 

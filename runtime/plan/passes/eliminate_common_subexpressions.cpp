@@ -52,7 +52,8 @@ class Merger {
     if (!t) return t;
     const auto found = value_.find(t);
     if (found != value_.end()) return found->second;
-    if (t->kind != TensorKind::constant || t->spec.bytes() > compared || !never_changed(t)) return t;
+    if (t->kind != TensorKind::constant || t->spec.bytes() > compared || !t->data.has_elements() || !never_changed(t))
+      return t;
     std::string bytes(reinterpret_cast<const char*>(t->data.raw()), static_cast<size_t>(t->spec.bytes()));
     return value_[t] = constants_.emplace(std::tuple(t->spec.dtype, t->spec.shape, std::move(bytes)), t).first->second;
   }

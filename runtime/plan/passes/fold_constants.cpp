@@ -38,7 +38,7 @@ void fold_constants(PassContext& context) {
     bool constant = true;
     for (const Tensor* t : node.in) {
       if (!t) continue;
-      constant = constant && t->kind == TensorKind::constant && never_changed(t);
+      constant = constant && t->kind == TensorKind::constant && t->data.has_elements() && never_changed(t);
       given += t->spec.bytes();
     }
     for (const Tensor* t : node.out) {

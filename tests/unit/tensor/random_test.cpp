@@ -80,11 +80,13 @@ TEST_CASE("below is unbiased and refuses an empty range") {
 
 TEST_CASE("a permutation has every index once") {
   Random r(5);
-  auto order = r.permutation(1000);
+  const Array drawn = r.permutation(1000);
+  std::vector<int64_t> order(drawn.data<int64_t>(), drawn.data<int64_t>() + drawn.size());
   CHECK_FALSE(std::is_sorted(order.begin(), order.end()));
   std::sort(order.begin(), order.end());
   for (int64_t i = 0; i < 1000; ++i) CHECK(order[static_cast<size_t>(i)] == i);
-  CHECK(r.permutation(0).empty());
+  CHECK(r.permutation(0).size() == 0);
+  CHECK(r.permutation(9, DType::int32).dtype() == DType::int32);
   CHECK_THROWS_AS(r.permutation(-1), Error);
   CHECK_THROWS_AS(r.permutation(int64_t{1} << 60), Error);
 }

@@ -1,0 +1,146 @@
+#include "runtime/base/input_file.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "runtime/base/budget.hpp"
+#include "runtime/base/interrupt.hpp"
+
+namespace pxl {
+namespace {
+
+constexpr int64_t chunk_bytes = int64_t{4} << 20;
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+std::string too_long(int64_t most) { return "it is longer than " + std::to_string(most) + " bytes"; }
+
+struct Closing {
+  int descriptor;
+  ~Closing() {
+    if (descriptor > STDIN_FILENO) ::close(descriptor);
+  }
+};
+
+}  // namespace
+
+std::optional<InputFile> InputFile::open(const std::string& path, std::string& why) {
+  // Without waiting: opening a pipe that nobody writes to would wait for ever.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (descriptor < 0) {
+    why = std::strerror(errno);
+    return std::nullopt;
+  }
+  InputFile file(descriptor, 0);
+  struct stat info {};
+  if (::fstat(descriptor, &info) != 0) {
+    why = std::strerror(errno);
+    return std::nullopt;
+  }
+  if (!S_ISREG(info.st_mode)) {
+    why = std::string("it is ") + kind_of(info.st_mode) + ", not a regular file";
+    return std::nullopt;
+  }
+  file.size_ = info.st_size;
+  return file;
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+int InputFile::release() {
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  return descriptor;
+}
+
+int64_t InputFile::read(void* to, int64_t bytes) {
+  int64_t done = 0;
+  while (done < bytes) {
+    const int64_t want = std::min(bytes - done, chunk_bytes);
+    charge(want / 2);
+    const ssize_t got = ::read(descriptor_, static_cast<char*>(to) + done, static_cast<size_t>(want));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += got;
+  }
+  return done;
+}
+
+std::optional<std::string> read_file(const std::string& path, int64_t most_bytes, std::string& why) {
+  std::optional<InputFile> file = InputFile::open(path, why);
+  if (!file) return std::nullopt;
+  if (file->size() > most_bytes) {
+    why = too_long(most_bytes);
+    return std::nullopt;
+  }
+  // To the end, whatever its size is said to be.
+  std::string text(static_cast<size_t>(file->size() + 1), '\0');
+  int64_t done = 0;
+  while (true) {
+    errno = 0;
+    const int64_t got = file->read(text.data() + done, static_cast<int64_t>(text.size()) - done);
+    done += got;
+    if (done < static_cast<int64_t>(text.size())) break;
+    if (done > most_bytes) {
+      why = too_long(most_bytes);
+      return std::nullopt;
+    }
+    text.resize(text.size() * 2 + 4096);
+  }
+  if (errno != 0) {
+    why = std::strerror(errno);
+    return std::nullopt;
+  }
+  text.resize(static_cast<size_t>(done));
+  return text;
+}
+
+std::optional<std::string> read_program(const std::string& path, std::string& why) {
+  Closing input{path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)};
+  if (input.descriptor < 0) {
+    why = std::strerror(errno);
+    return std::nullopt;
+  }
+  struct stat info {};
+  if (::fstat(input.descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
+    why = std::strerror(EISDIR);
+    return std::nullopt;
+  }
+  std::string text;
+  std::vector<char> chunk(size_t{1} << 16);
+  while (true) {
+    check_interrupt();
+    // A signal ends poll, also where reads go on after one; it waits in turns, since a signal may come just before.
+    constexpr int turn_milliseconds = 200;
+    pollfd wait{input.descriptor, POLLIN, 0};
+    if (::poll(&wait, 1, turn_milliseconds) <= 0) continue;
+    const ssize_t got = ::read(input.descriptor, chunk.data(), chunk.size());
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) {
+      why = std::strerror(errno);
+      return std::nullopt;
+    }
+    if (got == 0) return text;
+    text.append(chunk.data(), static_cast<size_t>(got));
+    if (static_cast<int64_t>(text.size()) > most_program_bytes) {
+      why = too_long(most_program_bytes);
+      return std::nullopt;
+    }
+  }
+}
+
+}  // namespace pxl

@@ -1,0 +1,47 @@
+// Files that are read. Data come from regular files only, and opening one never waits: a pipe, a device or a folder is
+// refused. Programs may come from a pipe or a terminal as well; waiting for them hears Ctrl-C.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace pxl {
+
+/// A regular file, open for reading.
+class InputFile {
+ public:
+  /// Nothing where it cannot be opened or is no regular file; `why` then says so: "it is a pipe, not a regular file".
+  static std::optional<InputFile> open(const std::string& path, std::string& why);
+  InputFile(InputFile&& other) noexcept : descriptor_(other.release()), size_(other.size_) {}
+  InputFile& operator=(InputFile&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~InputFile();
+
+  /// What the system says: 0 for most files of /proc, which have contents all the same.
+  int64_t size() const { return size_; }
+  /// Reads until `bytes` are there or the file ends, in chunks between which interrupts are heard. Returns the number
+  /// of bytes; less than asked for at the end and where reading fails, with errno.
+  int64_t read(void* to, int64_t bytes);
+  /// The descriptor, which the caller closes from now on.
+  int release();
+
+ private:
+  InputFile(int descriptor, int64_t size) : descriptor_(descriptor), size_(size) {}
+  int descriptor_;
+  int64_t size_;
+};
+
+/// The contents of a regular file; nothing, and `why`, where it cannot be read or holds more than `most_bytes`.
+std::optional<std::string> read_file(const std::string& path, int64_t most_bytes, std::string& why);
+
+constexpr int64_t most_program_bytes = int64_t{64} << 20;
+/// A program's text from a file, a pipe or a terminal; "-" is standard input. Nothing, and `why`, where it cannot be
+/// read or is longer than most_program_bytes. Throws Interrupted, also while it waits.
+std::optional<std::string> read_program(const std::string& path, std::string& why);
+
+}  // namespace pxl
