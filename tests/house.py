@@ -37,6 +37,14 @@ def layering():
     return "\n".join(problems) or None
 
 
+def interpreters():
+    """All interpreters come from make_interpreter, which gives them all built-ins."""
+    made = re.compile(r"make_unique<Interpreter>|^ *Interpreter \w+[({]")
+    return "\n".join(f"{path.relative_to(ROOT)}:{number}: use make_interpreter of interpreter/tools/debug.hpp"
+                     for path in tracked("interpreter/*.[ch]pp") if path != ROOT / "interpreter/tools/debug.cpp"
+                     for number, line in enumerate(path.read_text().splitlines(), 1) if made.search(line)) or None
+
+
 # What writes to the standard streams, and throws or ends the process where they are closed or full.
 WRITES = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|puts|putchar|perror)\(|\bf(printf|puts|putc|write|flush)\([^;]*std(out|err)")
 
@@ -119,6 +127,7 @@ def leftovers():
 
 def house_tests(tally, kinds):
     tally.add("house: data flows one way", layering())
+    tally.add("house: one place makes interpreters", interpreters())
     tally.add("house: one place writes to the standard streams", standard_streams())
     tally.add("house: files are saved in one way", files_are_saved_in_one_way())
     tally.add("house: passes are files and documented", passes())

@@ -4,6 +4,7 @@
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/json.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/doc_page.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -19,7 +20,8 @@ DocPage page_of(const std::string& name) {
     return doc_page_of(*parse_or_throw(source), source.name());
   }
   if (std::optional<DocPage> page = doc_page(name)) return *page;
-  Interpreter in((InterpreterOptions()));
+  const auto owned = make_interpreter({});
+  Interpreter& in = *owned;
   // Words and builtins have a text and no page of their own.
   if (const Inspection found = help(in, name); found.found)
     return {name, "", {{name, found.type, found.signature, found.doc, {}, {}, {}, {}}}};

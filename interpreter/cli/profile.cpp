@@ -116,8 +116,8 @@ std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::stri
   options.quiet = true;
   std::string source = script;
   for (const std::string& word : script_options) source += " " + word;
-  Interpreter interpreter(std::move(options));
-  bind_tool_builtins(interpreter);
+  const auto owned = make_interpreter(std::move(options));
+  Interpreter& interpreter = *owned;
   const CheckResult looked = check_file(interpreter, tree, {});
   if (!looked.errors.empty()) throw Error(looked.errors);
   std::vector<tiles::Report> reports;

@@ -7,6 +7,7 @@
 
 #include "interpreter/elaborate/options.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/debug.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 
@@ -31,7 +32,7 @@ Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invo
   for (auto& o : declared) o.required = false;
   options.options = parse_options(path, declared, words);
   Checked out;
-  out.interpreter = std::make_unique<Interpreter>(std::move(options));
+  out.interpreter = make_interpreter(std::move(options));
   std::vector<std::string> calls;
   // A name alone is a program that is built anyway: by the file, or with its defaults.
   if (const std::string text = call.value("--program"); text.find('(') != text.npos) calls.push_back(text);

@@ -64,8 +64,8 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   InterpreterOptions options = interpreter_options(flags);
   options.options = parse_options(script, declared, rest);
   options.program_name = script;
-  Interpreter interpreter(std::move(options));
-  bind_tool_builtins(interpreter);
+  const auto owned = make_interpreter(std::move(options));
+  Interpreter& interpreter = *owned;
   if (flags.nancheck) debugger_of(interpreter).check_nan(true);
   interpreter.run_file(tree);
   return exit_ok;
@@ -100,8 +100,8 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
       InterpreterOptions options = interpreter_options(flags);
       options.run_tests = true;
       options.program_name = path;
-      Interpreter interpreter(std::move(options));
-      bind_tool_builtins(interpreter);
+      const auto owned = make_interpreter(std::move(options));
+      Interpreter& interpreter = *owned;
       interpreter.run_file(tree);
       for (const Interpreter::TestOutcome& t : interpreter.tests) {
         say(fmt::format("{} {}: {}\n", t.passed ? "ok    " : "FAILED", path, t.title));

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "interpreter/tools/debug.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/unevaluated.hpp"
@@ -236,7 +237,7 @@ Document& Server::document(const Json& params) {
 
 Interpreter& Server::interpreter_of(const Document& d) {
   if (d.analysis && d.analysis->interpreter) return *d.analysis->interpreter;
-  if (!empty_) empty_ = std::make_unique<Interpreter>(InterpreterOptions{});
+  if (!empty_) empty_ = make_interpreter(InterpreterOptions{});
   return *empty_;
 }
 

@@ -35,6 +35,8 @@ struct Body {
   Names before;  ///< bound so far, without the names of finished rounds
   std::vector<Loop> loops;
   Names rebinds;
+  Names set_within;                    ///< locals that functions in this body bind by `nonlocal`
+  std::vector<const NameExpr*> early;  ///< reads of locals before this body binds them
 };
 
 bool literal(const Expr& e) {
@@ -129,9 +131,16 @@ class Resolver {
   }
 
   void end(Body& b) {
-    for (const std::string& name : b.rebinds)
-      if (!b.outer->locals.count(name) && !b.outer->parameters.count(name)) b.outer->rebinds.insert(name);
+    rebind(b.rebinds, *b.outer);
     b.own->rebinds = interned(b.rebinds);
+    for (const NameExpr* n : b.early)
+      if (!b.set_within.count(n->name)) tree_.read_too_early.push_back(n);
+  }
+
+  // Names that a function or module in `outer` binds outside of itself.
+  static void rebind(const Names& names, Body& outer) {
+    for (const std::string& name : names)
+      (outer.locals.count(name) || outer.parameters.count(name) ? outer.set_within : outer.rebinds).insert(name);
   }
 
   void module(ModuleStmt& m, Body& outer) {
@@ -146,7 +155,7 @@ class Resolver {
     for (Stmt* s : m.fields) statement(*s, b);
     for (Function* f : m.methods) function(*f, b);
     if (m.build) function(*m.build, b);
-    outer.rebinds.insert(b.rebinds.begin(), b.rebinds.end());
+    rebind(b.rebinds, outer);
   }
 
   // ---- names
@@ -182,7 +191,7 @@ class Resolver {
     b.read.insert(n.name);
     for (Loop& loop : b.loops)
       if (!loop.bound.count(n.name)) loop.read_first.insert(n.name);
-    if (b.own && b.locals.count(n.name) && !b.bound.count(n.name) && expected_ == 0) tree_.read_too_early.push_back(&n);
+    if (b.own && b.locals.count(n.name) && !b.bound.count(n.name) && expected_ == 0) b.early.push_back(&n);
   }
 
   bool shadowed(const std::string& name) const {

@@ -7,6 +7,7 @@
 #include "interpreter/elaborate/graph_values.hpp"
 #include "interpreter/elaborate/look.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "runtime/base/interrupt.hpp"
 
@@ -43,7 +44,7 @@ void analyse(Analysis& out, const std::string& path, const std::string& text) {
   InterpreterOptions options;
   options.out = options.err = [](std::string_view) {};
   options.quiet = true;
-  auto in = std::make_unique<Interpreter>(std::move(options));
+  auto in = make_interpreter(std::move(options));
   std::map<uint32_t, BoundName> names;
   const auto observe = [&](const Span& span, const Value& value) {
     if (span.file != out.source.get()) return;

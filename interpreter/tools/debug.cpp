@@ -138,6 +138,8 @@ Debugger& debugger_of(Interpreter& in) {
   return static_cast<Debugger&>(*in.run_watch);
 }
 
+namespace {
+
 void bind_tool_builtins(Interpreter& in) {
   Scope& p = *in.prelude();
   define(p, no_effects, "nancheck", "nancheck(on = true, infinities = true)",
@@ -182,6 +184,14 @@ void bind_tool_builtins(Interpreter& in) {
          [](Interpreter& i, Arguments args) { return check_grad(i, std::move(args)); });
   const char* asked = std::getenv("PXL_NANCHECK");
   if (asked && std::string_view(asked) == "on") debugger_of(in).check_nan(true);
+}
+
+}  // namespace
+
+std::unique_ptr<Interpreter> make_interpreter(InterpreterOptions options) {
+  auto in = std::make_unique<Interpreter>(std::move(options));
+  bind_tool_builtins(*in);
+  return in;
 }
 
 }  // namespace pxl

@@ -58,9 +58,10 @@ class Debugger final : public RunWatch {
 /// The interpreter's debugger, made when first asked for.
 Debugger& debugger_of(Interpreter& in);
 
-/// The functions that come with these tools: nancheck, watch, unwatch, check_grad, plot. PXL_NANCHECK=on in the
-/// environment begins with nancheck.
-void bind_tool_builtins(Interpreter& in);
+/// An interpreter with the built-ins of these tools (nancheck, watch, unwatch, check_grad). Everything that runs,
+/// checks or analyses a program makes its interpreter here, so that all know the same names. PXL_NANCHECK=on in the
+/// environment turns nancheck on.
+std::unique_ptr<Interpreter> make_interpreter(InterpreterOptions options);
 
 /// `check_grad(what, *specs, ...)`: gradients by autodiff against central differences (check_grad.cpp).
 Value check_grad(Interpreter& in, Arguments args);

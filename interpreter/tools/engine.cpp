@@ -16,7 +16,7 @@
 namespace pxl {
 namespace {
 
-std::unique_ptr<Interpreter> make_interpreter(const EngineOptions& options) {
+std::unique_ptr<Interpreter> interpreter_for(const EngineOptions& options) {
   InterpreterOptions o;
   o.out = options.out;
   o.err = options.err;
@@ -24,9 +24,7 @@ std::unique_ptr<Interpreter> make_interpreter(const EngineOptions& options) {
   o.quiet = options.quiet;
   o.terminal = options.terminal;
   o.program_name = "session";
-  auto in = std::make_unique<Interpreter>(std::move(o));
-  bind_tool_builtins(*in);
-  return in;
+  return make_interpreter(std::move(o));
 }
 
 /// Whether the text ends in a `;` of its own (no comment's, no string's); it is cut off.
@@ -47,7 +45,7 @@ Diagnostic failure(std::string message, Fault fault) {
 
 }  // namespace
 
-Engine::Engine(EngineOptions options) : options_(std::move(options)), in_(make_interpreter(options_)) {}
+Engine::Engine(EngineOptions options) : options_(std::move(options)), in_(interpreter_for(options_)) {}
 Engine::~Engine() = default;
 
 std::vector<ClassifiedToken> Engine::highlight(std::string_view text) {
@@ -203,7 +201,7 @@ void Engine::reset() {
   done_.clear();
   inputs_.clear();
   last_ = Value();
-  in_ = make_interpreter(options_);
+  in_ = interpreter_for(options_);
 }
 
 std::vector<std::pair<std::string, Value>> Engine::names() const {

@@ -8,6 +8,7 @@
 #include "interpreter/elaborate/stdlib.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/doc_page.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/ops/table.hpp"
@@ -54,9 +55,9 @@ Example take_arrays_out(std::string_view text) {
 /// Runs a text in an interpreter of its own; nothing where it fails.
 std::optional<std::string> shown_aside(const std::string& text, bool as_str) {
   try {
-    Interpreter scratch((InterpreterOptions()));
-    const Value v = scratch.run_more(parse_or_throw(add_source("[example]", text)));
-    return as_str ? scratch.str(v) : scratch.repr(v);
+    const auto scratch = make_interpreter({});
+    const Value v = scratch->run_more(parse_or_throw(add_source("[example]", text)));
+    return as_str ? scratch->str(v) : scratch->repr(v);
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -179,7 +179,9 @@ Array Array::full_int(DType dtype, Shape shape, int64_t value) { return filled(d
 
 Array Array::repeated(const Array& scalar, Shape shape) {
   if (scalar.size() != 1) throw std::logic_error("only one element can be repeated");
+  if (!scalar.has_elements()) return unevaluated(scalar.dtype(), std::move(shape));
   Array a(scalar.dtype(), std::move(shape));
+  if (!a.has_elements()) return a;
   const auto width = static_cast<int64_t>(size_of(a.dtype()));
   std::byte* to = a.mutable_raw();
   const int64_t first = std::min(width, a.bytes());
