@@ -1,6 +1,7 @@
 #include "runtime/ops/run.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "runtime/base/budget.hpp"
 #include "runtime/base/subnormals.hpp"
@@ -11,7 +12,7 @@ namespace pxl {
 namespace {
 
 // What a kernel may cost that has no estimate of its own, by the elements that it reads and writes. Not measured.
-double estimated_ns(const Kernel& kernel, const std::vector<Array>& in, const std::vector<TensorSpec>& out) {
+double estimated_ns(const Kernel& kernel, const std::vector<Array>& in, std::span<const TensorSpec> out) {
   constexpr double element_ns = 5;
   double elements = 0;
   for (const Array& a : in) elements += static_cast<double>(a.size());
@@ -20,7 +21,7 @@ double estimated_ns(const Kernel& kernel, const std::vector<Array>& in, const st
 }
 
 // A look leaves out the elements of large results, of results that take long, and of what is computed from such.
-bool leaves_out(const Kernel& kernel, const std::vector<Array>& in, const std::vector<TensorSpec>& out) {
+bool leaves_out(const Kernel& kernel, const std::vector<Array>& in, std::span<const TensorSpec> out) {
   const Budget* budget = current_budget();
   if (!budget) return false;
   const auto large = [&](const TensorSpec& s) {
