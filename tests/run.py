@@ -44,6 +44,8 @@ KINDS = [
     ("hostile", lambda pxl, tally, options: hostile.hostile_tests(pxl, tally.add, parallel)),
     ("mutants", lambda pxl, tally, options: mutants.mutant_tests(
         pxl.parent, 30 if options.all or options.sanitize else 5, tally.add)),
+    ("mutants", lambda pxl, tally, options: mutants.call_tests(
+        pxl.parent, 30 if options.all or options.sanitize else 5, tally.add)),
     ("mutants", lambda pxl, tally, options: mutants.edit_tests(pxl, 30 if options.all or options.sanitize else 5, tally.add)),
     ("graphs", lambda pxl, tally, options: graphs.graph_tests(
         pxl, 30 if options.all or options.sanitize else 5, tally.add, tally.skip)),
@@ -85,6 +87,7 @@ def on_preset(preset, tally):
         if preset == "asan":
             stage("asan: mutants")
             mutants.mutant_tests(ROOT / "build" / preset, 30, tally.add)
+            mutants.call_tests(ROOT / "build" / preset, 30, tally.add)
 
 
 def main():
