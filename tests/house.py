@@ -5,13 +5,12 @@ import coverage
 import links
 from harness import ROOT, TESTS, parallel, run
 
-LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/graph", "runtime/ops", "runtime/reference", "runtime/transform",
+LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/op", "runtime/graph", "runtime/ops", "runtime/reference", "runtime/transform",
           "runtime/tiles", "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/elaborate", "interpreter/tools",
           "interpreter/repl", "interpreter/kernel", "interpreter/lsp", "interpreter/cli"]
 # What a layer may include besides the ones listed before it is nothing; these it may not include although they are.
 APART = {"runtime/plan": ["runtime/tiles"], "runtime/execute": ["runtime/tiles"],
-         "runtime/io": ["runtime/kernels", "runtime/graph", "runtime/ops", "runtime/reference", "runtime/transform", "runtime/tiles", "runtime/plan",
-                        "runtime/execute"],
+         "runtime/io": [l for l in LAYERS if l.startswith("runtime/") and l not in ("runtime/base", "runtime/tensor", "runtime/io")],
          "interpreter/syntax": [l for l in LAYERS if l.startswith("runtime/") and l != "runtime/base"]}
 WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
@@ -43,6 +42,39 @@ def interpreters():
     return "\n".join(f"{path.relative_to(ROOT)}:{number}: use make_interpreter of interpreter/tools/debug.hpp"
                      for path in tracked("interpreter/*.[ch]pp") if path != ROOT / "interpreter/tools/debug.cpp"
                      for number, line in enumerate(path.read_text().splitlines(), 1) if made.search(line)) or None
+
+
+def calls_upward(build):
+    """Symbols that a layer's library uses and only the library of a later layer defines, in the order of CMakeLists.txt."""
+    layers = re.findall(r"^ *pxl_layer\((\w+)", (ROOT / "CMakeLists.txt").read_text(), re.M)
+    libraries = {layer: path for layer in layers if (path := build / f"lib{layer}.a").is_file()}
+    if not libraries:
+        return f"no libraries in {build}"
+    defines, uses = {}, {}
+    for layer, path in libraries.items():
+        code, out, err = run(["nm", "--demangle", "--format=posix", str(path)])
+        symbols = [m.groups() for m in re.finditer(r"^(.+) ([A-Za-z])(?: [0-9a-f]+ *[0-9a-f]*)? *$", out, re.M)]
+        defines[layer] = {name for name, kind in symbols if kind in "TDBR"}
+        uses[layer] = {name for name, kind in symbols if kind == "U"}
+    problems = []
+    order = list(libraries)
+    for index, layer in enumerate(order):
+        below = set().union(*(defines[l] for l in order[:index + 1]))
+        for above in order[index + 1:]:
+            problems += [f"{layer} calls {name}, which {above} defines" for name in sorted((uses[layer] - below) & defines[above])]
+    return "\n".join(problems) or None
+
+
+def one_table_of_strategies():
+    """The tile model's row of a strategy says all about it: no other file compares or switches on one."""
+    problems = []
+    for path in tracked("runtime/tiles/*.[ch]pp"):
+        if path.name == "strategies.cpp":
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if "TileStrategy::" in line:
+                problems.append(f"{path.relative_to(ROOT)}:{number}: a column of runtime/tiles/strategies.hpp: {line.strip()}")
+    return "\n".join(problems) or None
 
 
 # What writes to the standard streams, and throws or ends the process where they are closed or full.
@@ -125,9 +157,11 @@ def leftovers():
     return "\n".join(problems) or None
 
 
-def house_tests(tally, kinds):
+def house_tests(tally, kinds, build):
     tally.add("house: data flows one way", layering())
     tally.add("house: one place makes interpreters", interpreters())
+    tally.add("house: no layer calls a later one", calls_upward(build))
+    tally.add("house: a tile strategy is one row", one_table_of_strategies())
     tally.add("house: one place writes to the standard streams", standard_streams())
     tally.add("house: files are saved in one way", files_are_saved_in_one_way())
     tally.add("house: passes are files and documented", passes())

@@ -62,7 +62,7 @@ KINDS = [
     ("editors", lambda pxl, tally, options: editors.editor_tests(tally.add, tally.skip)),
     ("lsp", lambda pxl, tally, options: lsp.lsp_tests(pxl, tally.add, tally.skip)),
     ("jupyter", lambda pxl, tally, options: jupyter.jupyter_tests(pxl, tally.add, tally.skip)),
-    ("house", lambda pxl, tally, options: house.house_tests(tally, list(dict(KINDS)))),
+    ("house", lambda pxl, tally, options: house.house_tests(tally, list(dict(KINDS)), pxl.parent)),
 ]
 
 

@@ -8,7 +8,7 @@
 
 #include "interpreter/elaborate/interpreter.hpp"
 #include "interpreter/tools/inspection.hpp"
-#include "runtime/graph/op.hpp"
+#include "runtime/op/op.hpp"
 
 namespace pxl {
 

@@ -11,7 +11,7 @@
 #include "runtime/base/subnormals.hpp"
 #include "runtime/execute/engines.hpp"
 #include "runtime/graph/schedule.hpp"
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {

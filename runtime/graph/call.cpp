@@ -6,7 +6,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
-#include "runtime/graph/row_by_name.hpp"
+#include "runtime/op/structural_rows.hpp"
 
 namespace pxl {
 
@@ -115,7 +115,7 @@ void check_branch(const OpRow& row, const Graph& yes, const Graph& no, const Ten
 }  // namespace
 
 Op* Graph::add_call(Graph& callee, std::vector<Tensor*> inputs) {
-  return add_control(get_op("call"), {&callee}, std::move(inputs));
+  return add_control(call_row(), {&callee}, std::move(inputs));
 }
 
 Op* Graph::add_control(const OpRow& row, std::vector<Graph*> called, std::vector<Tensor*> inputs, Attributes attrs) {

@@ -8,8 +8,8 @@
 
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
-#include "runtime/graph/row_by_name.hpp"
 #include "runtime/graph/sequencing.hpp"
+#include "runtime/op/structural_rows.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -287,7 +287,7 @@ Op* Graph::add_host_load(Stream& stream, const std::string& name) {
   if (!stream.to_device)
     throw Error(fmt::format("host_load: `{}` is an output stream", stream.name()), {"declare it with `stream in`"})
         .as(codes::stream);
-  const OpRow& init = get_op("init");
+  const OpRow& init = init_row();
   Attributes attrs(init.params.size());
   for (size_t i = 0; i < init.params.size(); ++i) {
     if (init.params[i].kind == ParamKind::shape) attrs[i] = stream.spec().shape;
@@ -297,7 +297,7 @@ Op* Graph::add_host_load(Stream& stream, const std::string& name) {
   const std::string result = name.empty() ? stream.name() : name;
   Op* memory = new_op(init, {}, std::move(attrs));
   add_result(memory, stream.spec(), default_name(init, {}, 0));
-  Op* load = new_op(get_op("host_load"), {memory->outputs[0]}, {});
+  Op* load = new_op(host_load_row(), {memory->outputs[0]}, {});
   load->stream = &stream;
   stream.used = true;
   add_result(load, stream.spec(), result);
@@ -315,7 +315,7 @@ Op* Graph::add_host_store(Stream& stream, Tensor* tensor) {
                             tensor->name, text(tensor->spec)),
                 {"give the stream the tensor's spec, or reshape or cast the tensor"})
         .as(codes::stream);
-  Op* op = new_op(get_op("host_store"), {tensor}, {});
+  Op* op = new_op(host_store_row(), {tensor}, {});
   op->stream = &stream;
   stream.used = true;
   return op;

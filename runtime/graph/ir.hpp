@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/graph/op.hpp"
+#include "runtime/op/op.hpp"
 #include "runtime/tensor/array.hpp"
 
 namespace pxl {

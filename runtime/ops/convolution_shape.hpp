@@ -1,8 +1,8 @@
 // What a convolution is, from the specs and attributes of its op: windows, channels, the result's spec.
 #pragma once
 
-#include "runtime/graph/op.hpp"
 #include "runtime/kernels/convolution.hpp"
+#include "runtime/op/op.hpp"
 #include "runtime/ops/window.hpp"
 
 namespace pxl {

@@ -1,7 +1,7 @@
 // What the products of float8 operands share.
 #pragma once
 
-#include "runtime/graph/op.hpp"
+#include "runtime/op/op.hpp"
 
 namespace pxl {
 

@@ -4,17 +4,9 @@
 
 #include <string>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/graph/op.hpp"
+#include "runtime/op/errors.hpp"
 
 namespace pxl {
-
-/// Throws Error "<op>: <message>" with the note "x: float32[8, 784], weight: float32[512, 512]".
-[[noreturn]] void refuse(const OpSite& site, const std::string& message, std::string_view code = codes::value);
-/// Runs `f`, giving an Error from below the op's name and the note of refuse().
-template <class F>
-auto prefixed(const OpSite& site, F&& f) -> decltype(f());
-[[noreturn]] void refuse_again(const OpSite& site, const std::exception& e);
 
 /// Throws unless all present operands from slot `first` on have one dtype:
 /// "add: operands have different dtypes: float32 (x) and float16 (y)".
@@ -67,14 +59,5 @@ bool needs_numbers(InferFn infer);  ///< bools become int32
 /// Output names where the row's pattern depends on attributes or on the number of outputs ("{i}", "{dtype}");
 /// empty where the row's own names do.
 std::vector<std::string> special_output_names(const OpSite& site, const std::string& first_operand);
-
-template <class F>
-auto prefixed(const OpSite& site, F&& f) -> decltype(f()) {
-  try {
-    return f();
-  } catch (const std::exception& e) {
-    refuse_again(site, e);
-  }
-}
 
 }  // namespace pxl

@@ -1,8 +1,8 @@
 // The kernel column of rows with two elementwise operands that broadcast against each other.
 #pragma once
 
-#include "runtime/graph/op.hpp"
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/op/op.hpp"
 
 namespace pxl {
 

@@ -5,8 +5,8 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/graph/row_by_name.hpp"
 #include "runtime/ops/row.hpp"
+#include "runtime/ops/table.hpp"
 #include "runtime/ops/window.hpp"
 
 namespace pxl {

@@ -1,8 +1,8 @@
 // How a print op prints, from its attributes.
 #pragma once
 
-#include "runtime/graph/op.hpp"
 #include "runtime/kernels/print.hpp"
+#include "runtime/op/op.hpp"
 
 namespace pxl {
 

@@ -4,8 +4,9 @@
 
 #include <array>
 
-#include "runtime/graph/op.hpp"
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/complete.hpp"
+#include "runtime/op/definitions.hpp"
+#include "runtime/op/op.hpp"
 #include "runtime/ops/emit.hpp"
 #include "runtime/ops/infer.hpp"
 
@@ -94,39 +95,6 @@ int64_t matmul_flops(const OpSite& site);
 /// Elements [begin, begin + size) along one axis, without an op where that is everything.
 Expr narrow(const Expr& e, size_t axis, int64_t begin, int64_t size);
 
-constexpr bool has_operand(const OpRow& row) {
-  for (const Param& p : row.params)
-    if (is_operand(p.kind)) return true;
-  return false;
-}
-
-constexpr bool is_control(Role role) { return role != Role::compute && role != Role::composite; }
-
-/// Every column that a row of its kind must have is filled in.
-constexpr bool is_complete(const OpRow& row) {
-  if (row.name.empty() || row.doc.empty()) return false;
-  if (row.role == Role::composite)
-    return row.schedule.empty() && row.expand && !row.kernel && !row.definition && !row.path.empty() &&
-           !row.example.empty();
-  if (row.schedule.empty() || row.expand || row.tiles.strategy == TileStrategy::unset) return false;
-  if (is_control(row.role)) return !row.kernel && !row.definition;
-  if (!row.infer || !row.definition || row.output.empty()) return false;
-  if (row.alias >= 0 && row.inplace_ok) return false;
-  if (row.modifies && row.gradient) return false;
-  // The underscore promises the operand's memory: a result of its own would be silently another tensor.
-  if (row.name.back() == '_' && row.alias < 0 && !row.modifies) return false;
-  if (is_view(row) && !row.view && !row.layout && !row.parts) return false;
-  const bool overwrites = row.modifies || row.alias >= 0;
-  return row.path.empty() || overwrites || !row.example.empty();
-}
-
-template <size_t n>
-constexpr bool all_complete(const OpRow (&rows)[n]) {
-  for (const OpRow& row : rows)
-    if (!is_complete(row)) return false;
-  return true;
-}
-
 // The families, in the order of the table.
 std::span<const OpRow> elementwise_rows();
 std::span<const OpRow> identity_rows();
@@ -153,6 +121,5 @@ std::span<const OpRow> batch_norm_rows();
 std::span<const OpRow> loss_rows();
 std::span<const OpRow> random_rows();
 std::span<const OpRow> update_rows();
-std::span<const OpRow> control_rows();
 
 }  // namespace pxl

@@ -6,7 +6,7 @@
 #include "runtime/base/budget.hpp"
 #include "runtime/base/subnormals.hpp"
 #include "runtime/kernels/interruptible.hpp"
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 
 namespace pxl {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/graph/op.hpp"
+#include "runtime/op/op.hpp"
 #include "runtime/tensor/array.hpp"
 
 namespace pxl {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/op/structural_rows.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -24,7 +25,7 @@ struct Table {
           slice_rows(),       join_rows(),     index_rows(),           scatter_rows(),    dynamic_rows(),
           convolution_rows(), pooling_rows(),  resample_rows(),        normalise_rows(),  batch_norm_rows(),
           loss_rows(),        random_rows(),   update_rows(),          addon_rows(),      placement_rows(),
-          control_rows()})
+          structural_rows()})
       for (const OpRow& row : family) {
         rows.push_back(&row);
         if (!by_name.emplace(row.name, &row).second)

@@ -5,12 +5,16 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/graph/row_by_name.hpp"
+#include "runtime/op/op.hpp"
 
 namespace pxl {
 
 /// Every row, family by family.
 std::span<const OpRow* const> op_table();
+/// The row named `name` ("gelu", "scaled_add_", "gelu_grad"), or nullptr.
+const OpRow* find_op(std::string_view name);
+/// The row named `name`; throws an internal error if there is none.
+const OpRow& get_op(std::string_view name);
 /// Names of the ops that users can reach.
 std::vector<std::string> op_names();
 

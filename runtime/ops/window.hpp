@@ -2,9 +2,9 @@
 // ONNX; with ceil_mode, as in PyTorch, no window begins in the padding behind the input.
 #pragma once
 
-#include "runtime/graph/op.hpp"
 #include "runtime/kernels/pooling.hpp"
 #include "runtime/kernels/window_axis.hpp"
+#include "runtime/op/op.hpp"
 
 namespace pxl {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {

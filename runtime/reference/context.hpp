@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "runtime/graph/op.hpp"
+#include "runtime/op/op.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/reference/xtensor.hpp"
 

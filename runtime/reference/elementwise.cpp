@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 
 namespace pxl::reference {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 
 namespace pxl::reference {

@@ -1,7 +1,7 @@
 // Printing: the op's result is its operand.
 #include "runtime/kernels/print.hpp"
 
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/ops/print_format.hpp"
 #include "runtime/reference/context.hpp"
 

@@ -5,7 +5,7 @@
 #include <xtensor-blas/xlinalg.hpp>
 
 #include "runtime/kernels/float8.hpp"
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 
 namespace pxl::reference {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 #include "runtime/tensor/random.hpp"
 

@@ -1,7 +1,7 @@
 // Running definitions.
 #include <memory>
 
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 
 namespace pxl {

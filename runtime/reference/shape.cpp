@@ -5,7 +5,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/shape.hpp"
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 
 namespace pxl::reference {

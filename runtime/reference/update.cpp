@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "runtime/kernels/index.hpp"
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/reference/context.hpp"
 
 namespace pxl::reference {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/op/definitions.hpp"
 #include "runtime/ops/convolution_shape.hpp"
-#include "runtime/ops/definitions.hpp"
 #include "runtime/ops/float8.hpp"
 #include "runtime/ops/window.hpp"
 #include "runtime/reference/context.hpp"

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "runtime/graph/tile_map.hpp"
+#include "runtime/op/tile_map.hpp"
 #include "runtime/tiles/machine.hpp"
 
 namespace pxl::tiles {

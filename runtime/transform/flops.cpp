@@ -9,16 +9,16 @@ namespace pxl {
 
 namespace {
 
-constexpr int64_t most = std::numeric_limits<int64_t>::max();
+constexpr int64_t max_flops = std::numeric_limits<int64_t>::max();
 
 int64_t plus(int64_t a, int64_t b) {
   int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? most : sum;
+  return __builtin_add_overflow(a, b, &sum) ? max_flops : sum;
 }
 
 int64_t times(int64_t a, int64_t b) {
   int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? most : product;
+  return __builtin_mul_overflow(a, b, &product) ? max_flops : product;
 }
 
 using Known = std::unordered_map<const Graph*, int64_t>;

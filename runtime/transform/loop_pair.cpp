@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/graph/row_by_name.hpp"
 #include "runtime/ops/emit.hpp"
+#include "runtime/ops/table.hpp"
 #include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/rebuild.hpp"
 #include "runtime/transform/recompute.hpp"

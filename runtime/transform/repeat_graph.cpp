@@ -4,7 +4,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/memory_order.hpp"
-#include "runtime/graph/row_by_name.hpp"
+#include "runtime/ops/table.hpp"
 #include "runtime/transform/build_state.hpp"
 
 namespace pxl {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/plan/passes.hpp"
 
 namespace pxl {

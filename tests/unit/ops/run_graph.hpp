@@ -6,7 +6,7 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/verify.hpp"
-#include "runtime/ops/definitions.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/ops/emit.hpp"
 #include "runtime/ops/table.hpp"
 

@@ -1,9 +1,9 @@
-// Reading an op's row and attributes by name: the accessors declared in runtime/graph/op.hpp.
+// Reading an op's row and attributes by name: the accessors declared in runtime/op/op.hpp.
 #include <fmt/format.h>
 #include <algorithm>
 
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/graph/op.hpp"
+#include "runtime/op/op.hpp"
 
 namespace pxl {
 

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/graph/tile_map.hpp"
 #include "runtime/kernels/kernel.hpp"
 #include "runtime/kernels/matmul.hpp"
+#include "runtime/op/tile_map.hpp"
 #include "runtime/tensor/layout.hpp"
 #include "runtime/tensor/shape.hpp"
 

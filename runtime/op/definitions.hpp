@@ -2,7 +2,7 @@
 // family; this header declares them without xtensor, so that a table of rows costs no more to compile.
 #pragma once
 
-#include "runtime/graph/op.hpp"
+#include "runtime/op/op.hpp"
 
 namespace pxl {
 

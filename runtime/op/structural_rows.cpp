@@ -1,9 +1,14 @@
-// Ops that the planner knows by their Role: calls, loops, branches and host streams; and Init, which makes memory.
+#include "runtime/op/structural_rows.hpp"
+
 #include <fmt/format.h>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
-#include "runtime/ops/row.hpp"
+#include "runtime/op/complete.hpp"
+#include "runtime/op/definitions.hpp"
+#include "runtime/op/errors.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -13,20 +18,18 @@ constexpr Param call_params[] = {{"inputs", ParamKind::tensors}};
 constexpr Param loop_params[] = {{"inputs", ParamKind::tensors}, {"count", ParamKind::integer}};
 constexpr Param branch_params[] = {{"inputs", ParamKind::tensors, no_default, "the condition, then those of both"}};
 constexpr Param load_params[] = {{"memory", ParamKind::tensor}};
+constexpr Param store_params[] = {{"t", ParamKind::tensor}};
 constexpr Param init_params[] = {{"shape", ParamKind::shape},
                                  {"dtype", ParamKind::dtype, of(DType::float32)},
                                  {"name", ParamKind::string, of("init"), "not used"},
                                  {"init_type", ParamKind::string, of("zero"), "zero or undef; both give zeros"}};
 
-void through_call(GradContext& c) { c.differentiate_call(); }
-
-constexpr OpRow control_table[] = {
+constexpr OpRow structural_table[] = {
     {.name = "call",
      .schedule = "Call",
      .output = "call_out",
      .doc = "Runs a graph.",
      .params = call_params,
-     .gradient = through_call,
      .role = Role::call,
      .tiles = tile_control},
     {.name = "loop",
@@ -34,7 +37,6 @@ constexpr OpRow control_table[] = {
      .output = "loop_out",
      .doc = "Runs a graph a number of times; its outputs become its first inputs.",
      .params = loop_params,
-     .gradient = through_call,
      .role = Role::loop,
      .tiles = tile_control},
     {.name = "branch",
@@ -42,7 +44,6 @@ constexpr OpRow control_table[] = {
      .output = "if_out",
      .doc = "Runs one of two graphs, by a condition.",
      .params = branch_params,
-     .gradient = through_call,
      .role = Role::branch,
      .tiles = tile_control},
     {.name = "host_load",
@@ -56,7 +57,7 @@ constexpr OpRow control_table[] = {
     {.name = "host_store",
      .schedule = "HostStore",
      .doc = "Copies a tensor to an output stream.",
-     .params = unary_params,
+     .params = store_params,
      .role = Role::host_store,
      .side_effect = true,
      .tiles = tile_host},
@@ -88,10 +89,21 @@ constexpr OpRow control_table[] = {
      .pattern = Pattern::movement,
      .tiles = tile_fill},
 };
-static_assert(all_complete(control_table));
+static_assert(all_complete(structural_table));
+
+/// Each role occurs once.
+const OpRow& the_row(Role role) {
+  for (const OpRow& row : structural_table)
+    if (row.role == role) return row;
+  throw Error("a structural op without a row", {}, Fault::internal);
+}
 
 }  // namespace
 
-std::span<const OpRow> control_rows() { return control_table; }
+std::span<const OpRow> structural_rows() { return structural_table; }
+const OpRow& call_row() { return the_row(Role::call); }
+const OpRow& host_load_row() { return the_row(Role::host_load); }
+const OpRow& host_store_row() { return the_row(Role::host_store); }
+const OpRow& init_row() { return the_row(Role::compute); }
 
 }  // namespace pxl

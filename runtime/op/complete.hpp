@@ -1,0 +1,41 @@
+// The check that an op's row has all columns that its kind requires, evaluated at compile time.
+#pragma once
+
+#include "runtime/op/op.hpp"
+
+namespace pxl {
+
+constexpr bool has_operand(const OpRow& row) {
+  for (const Param& p : row.params)
+    if (is_operand(p.kind)) return true;
+  return false;
+}
+
+constexpr bool is_control(Role role) { return role != Role::compute && role != Role::composite; }
+
+/// Every column that a row of its kind must have is filled in.
+constexpr bool is_complete(const OpRow& row) {
+  if (row.name.empty() || row.doc.empty()) return false;
+  if (row.role == Role::composite)
+    return row.schedule.empty() && row.expand && !row.kernel && !row.definition && !row.path.empty() &&
+           !row.example.empty();
+  if (row.schedule.empty() || row.expand || row.tiles.strategy == TileStrategy::unset) return false;
+  if (is_control(row.role)) return !row.kernel && !row.definition;
+  if (!row.infer || !row.definition || row.output.empty()) return false;
+  if (row.alias >= 0 && row.inplace_ok) return false;
+  if (row.modifies && row.gradient) return false;
+  // The underscore promises the operand's memory: a result of its own would be silently another tensor.
+  if (row.name.back() == '_' && row.alias < 0 && !row.modifies) return false;
+  if (is_view(row) && !row.view && !row.layout && !row.parts) return false;
+  const bool overwrites = row.modifies || row.alias >= 0;
+  return row.path.empty() || overwrites || !row.example.empty();
+}
+
+template <size_t n>
+constexpr bool all_complete(const OpRow (&rows)[n]) {
+  for (const OpRow& row : rows)
+    if (!is_complete(row)) return false;
+  return true;
+}
+
+}  // namespace pxl

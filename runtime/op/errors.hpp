@@ -1,0 +1,28 @@
+// Errors of ops: each begins with the op's name and lists the operands' specs in a note.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/op/op.hpp"
+
+namespace pxl {
+
+/// Throws Error "<op>: <message>" with the note "x: float32[8, 784], weight: float32[512, 512]".
+[[noreturn]] void refuse(const OpSite& site, const std::string& message, std::string_view code = codes::value);
+/// Rethrows `e` as an Error with the op's name and the note of refuse().
+[[noreturn]] void refuse_again(const OpSite& site, const std::exception& e);
+
+/// Calls `f`, and passes what it throws to refuse_again().
+template <class F>
+auto prefixed(const OpSite& site, F&& f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const std::exception& e) {
+    refuse_again(site, e);
+  }
+}
+
+}  // namespace pxl
