@@ -13,7 +13,7 @@ endfunction()
 
 file(GLOB stdlib_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stdlib/*.pxl)
 pxl_embed(pxl_elaborate ${PROJECT_BINARY_DIR}/stdlib.cpp FILES ${stdlib_files} STEM ON
-  HEADER interpreter/elaborate/stdlib.hpp NAMESPACE pxl TYPE StdlibFile FUNCTION stdlib_files)
+  HEADER interpreter/language/stdlib.hpp NAMESPACE pxl TYPE StdlibFile FUNCTION stdlib_files)
 file(GLOB page_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/tiles/page/*)
 pxl_embed(pxl_tiles ${PROJECT_BINARY_DIR}/tiles_page.cpp FILES ${page_files} STEM OFF
   HEADER runtime/tiles/report_json.hpp NAMESPACE pxl::tiles TYPE PageFile FUNCTION page_files)

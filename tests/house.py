@@ -6,12 +6,16 @@ import links
 from harness import ROOT, TESTS, parallel, run
 
 LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/op", "runtime/graph", "runtime/ops", "runtime/reference", "runtime/transform",
-          "runtime/tiles", "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/elaborate", "interpreter/tools",
+          "runtime/tiles", "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/values", "interpreter/language",
+          "interpreter/graphs", "interpreter/library", "interpreter/tools",
           "interpreter/repl", "interpreter/kernel", "interpreter/lsp", "interpreter/cli"]
 # What a layer may include besides the ones listed before it is nothing; these it may not include although they are.
 APART = {"runtime/plan": ["runtime/tiles"], "runtime/execute": ["runtime/tiles"],
          "runtime/io": [l for l in LAYERS if l.startswith("runtime/") and l not in ("runtime/base", "runtime/tensor", "runtime/io")],
          "interpreter/syntax": [l for l in LAYERS if l.startswith("runtime/") and l != "runtime/base"]}
+# Rooms of the interpreter that still include later ones.
+LATER = {"interpreter/values": ["interpreter/language", "interpreter/graphs"], "interpreter/language": ["interpreter/graphs"],
+         "interpreter/graphs": ["interpreter/library"]}
 WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
 
@@ -23,7 +27,7 @@ def tracked(*patterns):
 def layering():
     problems = []
     for index, layer in enumerate(LAYERS):
-        allowed = [l for l in LAYERS[:index + 1] if l not in APART.get(layer, [])]
+        allowed = [l for l in LAYERS[:index + 1] if l not in APART.get(layer, [])] + LATER.get(layer, [])
         for path in sorted((ROOT / layer).rglob("*.[ch]pp")):
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 m = re.match(r'#include "((?:runtime|interpreter)/\w+)/', line)
@@ -118,7 +122,7 @@ def formatting():
 # One file of each layer, those that read foreign bytes first: all files take the better part of an hour.
 TIDY = ["runtime/io/npy.cpp", "runtime/io/idx.cpp", "runtime/execute/checkpoint.cpp", "interpreter/syntax/literals.cpp",
         "runtime/tensor/array.cpp", "runtime/graph/verify.cpp", "runtime/ops/infer.cpp", "runtime/plan/storage.cpp",
-        "interpreter/elaborate/strings.cpp", "interpreter/cli/options.cpp"]
+        "interpreter/values/strings.cpp", "interpreter/cli/options.cpp"]
 
 
 def tidy_test(database):

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "interpreter/elaborate/interpreter.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/values/interpreter.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "interpreter/elaborate/check.hpp"
+#include "interpreter/language/check.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "runtime/tiles/estimate.hpp"
 

@@ -1,5 +1,5 @@
 // `pxl check`: what is wrong with files, without running them.
-#include "interpreter/elaborate/check.hpp"
+#include "interpreter/language/check.hpp"
 
 #include <fmt/format.h>
 

@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "interpreter/cli/json.hpp"
-#include "interpreter/elaborate/check.hpp"
+#include "interpreter/language/check.hpp"
 #include "interpreter/repl/line_editor.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/elaborate/interpreter.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace pxl::cli {

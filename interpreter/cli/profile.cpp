@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "interpreter/cli/program.hpp"
-#include "interpreter/elaborate/options.hpp"
+#include "interpreter/language/options.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "runtime/base/atomic_file.hpp"

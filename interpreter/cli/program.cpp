@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "interpreter/elaborate/options.hpp"
+#include "interpreter/language/options.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "runtime/base/standard_streams.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "interpreter/cli/command.hpp"
-#include "interpreter/elaborate/check.hpp"
+#include "interpreter/language/check.hpp"
 
 namespace pxl::cli {
 

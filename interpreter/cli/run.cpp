@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "interpreter/cli/json.hpp"
-#include "interpreter/elaborate/options.hpp"
+#include "interpreter/language/options.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "runtime/base/standard_streams.hpp"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/elaborate/gradients.hpp"
-#include "interpreter/elaborate/graphs.hpp"
+#include "interpreter/graphs/gradients.hpp"
+#include "interpreter/graphs/graphs.hpp"
 #include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/markup.hpp"
 #include "runtime/tensor/print.hpp"

@@ -1,7 +1,7 @@
 // What is wrong with a text, told as it is found or when the client asks; and corrections of names.
 #include <fmt/format.h>
 
-#include "interpreter/elaborate/stdlib.hpp"
+#include "interpreter/language/stdlib.hpp"
 #include "interpreter/lsp/server.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"

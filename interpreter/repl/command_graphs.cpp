@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <set>
 
-#include "interpreter/elaborate/graphs.hpp"
-#include "interpreter/elaborate/internal.hpp"
-#include "interpreter/elaborate/modules.hpp"
-#include "interpreter/elaborate/programs.hpp"
-#include "interpreter/elaborate/sessions.hpp"
+#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/programs.hpp"
+#include "interpreter/library/sessions.hpp"
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/graph_view.hpp"
+#include "interpreter/values/internal.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/schedule.hpp"

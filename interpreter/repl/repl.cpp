@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "interpreter/elaborate/graphs.hpp"
+#include "interpreter/graphs/graphs.hpp"
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/theme.hpp"

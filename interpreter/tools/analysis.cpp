@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "interpreter/elaborate/check.hpp"
-#include "interpreter/elaborate/graph_values.hpp"
-#include "interpreter/elaborate/look.hpp"
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/look.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/inspection.hpp"

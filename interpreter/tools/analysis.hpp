@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/elaborate/interpreter.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace pxl {

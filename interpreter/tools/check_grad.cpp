@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interpreter/elaborate/graphs.hpp"
-#include "interpreter/elaborate/internal.hpp"
-#include "interpreter/elaborate/modules.hpp"
+#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/modules.hpp"
 #include "interpreter/tools/debug.hpp"
+#include "interpreter/values/internal.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/transform/autodiff.hpp"

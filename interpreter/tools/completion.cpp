@@ -5,13 +5,13 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "interpreter/elaborate/internal.hpp"
-#include "interpreter/elaborate/modules.hpp"
-#include "interpreter/elaborate/sessions.hpp"
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/library/sessions.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/context.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/values/internal.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {

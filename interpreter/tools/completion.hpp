@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/elaborate/interpreter.hpp"
+#include "interpreter/values/interpreter.hpp"
 
 namespace pxl {
 

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "interpreter/elaborate/graphs.hpp"
-#include "interpreter/elaborate/internal.hpp"
-#include "interpreter/elaborate/sessions.hpp"
-#include "interpreter/elaborate/trees.hpp"
+#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/trees.hpp"
+#include "interpreter/library/sessions.hpp"
 #include "interpreter/tools/statistics.hpp"
+#include "interpreter/values/internal.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/elaborate/interpreter.hpp"
-#include "interpreter/elaborate/run_watch.hpp"
+#include "interpreter/library/run_watch.hpp"
+#include "interpreter/values/interpreter.hpp"
 
 namespace pxl {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "interpreter/elaborate/graphs.hpp"
-#include "interpreter/elaborate/sessions.hpp"
+#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/library/sessions.hpp"
 #include "interpreter/tools/inspection.hpp"
 
 namespace pxl {

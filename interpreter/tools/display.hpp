@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "interpreter/elaborate/interpreter.hpp"
+#include "interpreter/values/interpreter.hpp"
 
 namespace pxl {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "interpreter/elaborate/stdlib.hpp"
+#include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "runtime/ops/table.hpp"
 

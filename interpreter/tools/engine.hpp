@@ -15,12 +15,12 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/elaborate/interpreter.hpp"
-#include "interpreter/elaborate/undo.hpp"
+#include "interpreter/language/undo.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/completion.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/values/interpreter.hpp"
 
 namespace pxl {
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "interpreter/elaborate/internal.hpp"
-#include "interpreter/elaborate/stdlib.hpp"
+#include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/doc_page.hpp"
+#include "interpreter/values/internal.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/ops/table.hpp"
 

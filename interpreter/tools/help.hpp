@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/elaborate/interpreter.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/op/op.hpp"
 
 namespace pxl {

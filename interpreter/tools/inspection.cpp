@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "interpreter/elaborate/internal.hpp"
-#include "interpreter/elaborate/look.hpp"
-#include "interpreter/elaborate/modules.hpp"
-#include "interpreter/elaborate/programs.hpp"
-#include "interpreter/elaborate/sessions.hpp"
-#include "interpreter/elaborate/undo.hpp"
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/programs.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/language/undo.hpp"
+#include "interpreter/library/sessions.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/tools/context.hpp"
 #include "interpreter/tools/help.hpp"
+#include "interpreter/values/internal.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/ops/table.hpp"
 

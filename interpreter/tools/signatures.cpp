@@ -1,10 +1,10 @@
 // How values are called.
 #include <algorithm>
 
-#include "interpreter/elaborate/internal.hpp"
-#include "interpreter/elaborate/modules.hpp"
-#include "interpreter/elaborate/programs.hpp"
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/programs.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/values/internal.hpp"
 
 namespace pxl {
 namespace {

@@ -23,9 +23,9 @@
 #include <set>
 #include <sstream>
 
-#include "interpreter/elaborate/containers.hpp"
-#include "interpreter/elaborate/internal.hpp"
 #include "interpreter/tools/engine.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/internal.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace {

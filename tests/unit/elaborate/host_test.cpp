@@ -1,9 +1,9 @@
 // The evaluator from C++: the answers of run_more, call chains, options, depth, and what must not leak or crash.
 #include <doctest/doctest.h>
 
-#include "interpreter/elaborate/internal.hpp"
-#include "interpreter/elaborate/options.hpp"
+#include "interpreter/language/options.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/values/internal.hpp"
 
 using namespace pxl;
 

@@ -4,9 +4,9 @@
 
 #include <cctype>
 
-#include "interpreter/elaborate/graph_values.hpp"
-#include "interpreter/elaborate/internal.hpp"
+#include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/values/internal.hpp"
 #include "runtime/ops/table.hpp"
 
 using namespace pxl;

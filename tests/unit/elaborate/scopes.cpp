@@ -1,7 +1,7 @@
 // Names and scopes: few names are searched, many have a table, and both answer the same.
 #include <doctest/doctest.h>
 
-#include "interpreter/elaborate/internal.hpp"
+#include "interpreter/values/internal.hpp"
 
 using namespace pxl;
 

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "interpreter/elaborate/graph_values.hpp"
+#include "interpreter/graphs/graph_values.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/graph/schedule.hpp"
 

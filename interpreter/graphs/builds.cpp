@@ -1,0 +1,393 @@
+// Builds: which arguments become graph inputs, running a body as a new graph, and params.
+#include <algorithm>
+#include <deque>
+#include <unordered_set>
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+
+// ---- the world
+
+GraphWorld& Interpreter::world() {
+  if (!world_) world_ = std::make_shared<GraphWorld>();
+  return *world_;
+}
+
+GraphWorld::PerIr& GraphWorld::of(const std::shared_ptr<Ir>& ir) {
+  auto it = irs.find(ir.get());
+  if (it != irs.end() && it->second.ir.lock() == ir) return it->second;
+  std::erase_if(irs, [](const auto& entry) { return entry.second.ir.expired(); });
+  PerIr& fresh = irs[ir.get()];
+  fresh = PerIr{};
+  fresh.ir = ir;
+  return fresh;
+}
+
+void Interpreter::forget_dropped(Ir& ir) {
+  auto it = world().irs.find(&ir);
+  if (it == world().irs.end()) return;
+  GraphWorld::PerIr& known = it->second;
+  std::set<const Graph*> graphs;
+  for (const auto& g : ir.graphs()) graphs.insert(g.get());
+  std::set<const Stream*> streams;
+  for (const auto& s : ir.streams()) streams.insert(s.get());
+  std::erase_if(known.shared, [&](const auto& e) { return !graphs.count(e.second.graph); });
+  std::erase_if(known.graphs, [&](const auto& e) { return !graphs.count(e.first); });
+  std::erase_if(known.streams, [&](const auto& e) { return !streams.count(e.second); });
+  std::set<const Tensor*> tensors;
+  for (const auto& g : ir.graphs())
+    for (const auto& t : g->tensors()) tensors.insert(t.get());
+  std::erase_if(known.declared, [&](const auto& d) { return !tensors.count(d.tensor); });
+}
+
+BuildScope::BuildScope(Interpreter& in, std::shared_ptr<BuildState> state) : in_(in) {
+  in.world().builds.push_back(std::move(state));
+}
+BuildScope::~BuildScope() { in_.world().builds.pop_back(); }
+
+TargetScope::TargetScope(Interpreter& in, std::shared_ptr<Ir> ir, Graph* graph)
+    : in_(in), ir_(ir), scopes_(std::move(ir->name_scopes)) {
+  ir_->name_scopes.clear();
+  in.push_target(BuildTarget{std::move(ir), graph});
+}
+TargetScope::~TargetScope() {
+  in_.pop_target();
+  ir_->name_scopes = std::move(scopes_);
+}
+
+// ---- names of submodules
+
+void BuildRoot::scan() {
+  paths_.clear();
+  if (!instance) return;
+  paths_[instance.get()] = "";
+  struct Item {
+    const Value* value;
+    std::string path;
+  };
+  std::deque<std::pair<ModuleInstance*, std::string>> modules{{instance.get(), ""}};
+  std::set<const Object*> containers;  // a list may hold itself
+  while (!modules.empty()) {
+    auto [m, prefix] = modules.front();
+    modules.pop_front();
+    if (std::count(prefix.begin(), prefix.end(), '.') >= 100) continue;  // deeper ones stay without a name
+    // All children of a module get their names before any of their own children do.
+    std::vector<Item> stack;
+    std::vector<std::string> names = m->field_names();
+    for (auto it = names.rbegin(); it != names.rend(); ++it)
+      stack.push_back({m->scope->find_here(*it), prefix.empty() ? *it : prefix + "." + *it});
+    while (!stack.empty()) {
+      Item item = std::move(stack.back());
+      stack.pop_back();
+      if (auto* child = item.value->as<ModuleInstance>()) {
+        if (paths_.emplace(child, item.path).second) modules.emplace_back(child, item.path);
+      } else if (auto* list = item.value->as<SequenceObject>()) {
+        if (!containers.insert(list).second) continue;
+        for (size_t i = list->items.size(); i-- > 0;)
+          stack.push_back({&list->items[i], item.path + "." + std::to_string(i)});
+      } else if (auto* dict = item.value->as<DictObject>()) {
+        if (!containers.insert(dict).second) continue;
+        for (size_t i = dict->items.size(); i-- > 0;)
+          if (const std::string* key = dict->items[i].first.as_string())
+            stack.push_back({&dict->items[i].second, item.path + "." + *key});
+      }
+    }
+  }
+}
+
+const std::string* BuildRoot::path_of(const ModuleInstance* m) {
+  auto it = paths_.find(m);
+  if (it == paths_.end()) {
+    scan();  // fields may have changed since
+    it = paths_.find(m);
+  }
+  return it == paths_.end() ? nullptr : &it->second;
+}
+
+// ---- arguments
+
+bool is_tensor_like(const Value& v) { return as_tensor(v) || v.as_spec(); }
+
+std::vector<GivenArgument> match_arguments(const std::vector<ast::Parameter>& parameters, Arguments& args) {
+  std::vector<GivenArgument> out;
+  size_t next = 0;
+  for (const ast::Parameter& p : parameters) {
+    GivenArgument given{&p, {}};
+    if (p.rest) {
+      while (next < args.positional.size()) given.values.push_back(&args.positional[next++]);
+    } else if (next < args.positional.size()) {
+      given.values.push_back(&args.positional[next++]);
+    } else {
+      for (NamedArg& n : args.named)
+        if (n.name == p.name) given.values.push_back(&n.value);
+    }
+    out.push_back(std::move(given));
+  }
+  return out;
+}
+
+namespace {
+
+const TensorSpec& input_spec(const Value& v) {
+  Tensor* t = as_tensor(v);
+  return t ? t->spec : *v.as_spec();
+}
+
+/// The elements of a list or tuple that holds tensors, or null. Mixtures are refused.
+SequenceObject* tensor_list(const Value& v, const std::string& parameter) {
+  auto* list = v.as<SequenceObject>();
+  if (!list || list->items.empty()) return nullptr;
+  size_t tensors = static_cast<size_t>(std::count_if(list->items.begin(), list->items.end(), is_tensor_like));
+  if (tensors == 0) return nullptr;
+  if (tensors != list->items.size())
+    throw Error("argument `" + parameter + "`: a list can't mix tensors and other values").as(codes::type);
+  return list;
+}
+
+class InputMaker {
+ public:
+  InputMaker(std::shared_ptr<Ir> ir, Graph& graph, GraphFacts& facts)
+      : ir_(std::move(ir)), graph_(graph), facts_(facts) {}
+
+  /// Replaces what the arguments of a parameter hold by inputs of the graph.
+  void convert(GivenArgument& given) {
+    const ast::Parameter& p = *given.parameter;
+    size_t first = graph_.inputs().size();
+    if (p.rest) {
+      size_t tensors = 0;
+      for (Value* v : given.values) tensors += is_tensor_like(*v);
+      if (tensors != 0 && tensors != given.values.size())
+        throw Error("argument `" + p.name + "`: a list can't mix tensors and other values").as(codes::type);
+      for (size_t i = 0; tensors && i < given.values.size(); ++i)
+        *given.values[i] = make(*given.values[i], p.name + "_" + std::to_string(i), p.by_ref);
+      note(p, first, true);
+      return;
+    }
+    for (Value* v : given.values) {
+      if (is_tensor_like(*v)) {
+        *v = make(*v, p.name, p.by_ref);
+        note(p, first, false);
+      } else if (SequenceObject* list = tensor_list(*v, p.name)) {
+        std::vector<Value> items;
+        for (size_t i = 0; i < list->items.size(); ++i)
+          items.push_back(make(list->items[i], p.name + "_" + std::to_string(i), p.by_ref));
+        *v = v->as<TupleObject>() ? make_tuple(std::move(items)) : make_list(std::move(items));
+        note(p, first, true);
+      } else if (p.by_ref) {
+        throw Error("argument `" + p.name + "` is `ref`: it takes a tensor, got " + v->type_name())
+            .as(codes::annotation);
+      } else {
+        facts_.baked.push_back(p.name);
+      }
+    }
+  }
+  Value make(const Value& v, const std::string& name, bool by_ref) {
+    return tensor_value(ir_, graph_.add_input(input_spec(v), name, by_ref));
+  }
+  void note(const ast::Parameter& p, size_t first, bool is_list) {
+    if (graph_.inputs().size() > first)
+      facts_.groups.push_back({p.name, first, graph_.inputs().size() - first, is_list});
+  }
+
+ private:
+  std::shared_ptr<Ir> ir_;
+  Graph& graph_;
+  GraphFacts& facts_;
+};
+
+/// The tensor and those whose memory it is, wholly or in part, until `stop` says so.
+void each_alias(Tensor* t, const std::function<bool(Tensor*)>& stop) {
+  std::vector<Tensor*> open{t};
+  std::unordered_set<const Tensor*> seen{t};
+  while (!open.empty()) {
+    t = open.back();
+    open.pop_back();
+    if (!t) continue;
+    if (stop(t)) return;
+    const Op* p = t->producer;
+    if (!p || t->output_index != 0) continue;
+    for (size_t slot = 0; slot < p->inputs.size(); ++slot)
+      if (p->aliases(slot) && seen.insert(p->inputs[slot]).second) open.push_back(p->inputs[slot]);
+  }
+}
+
+ResultForm add_outputs(Interpreter& in, Graph& graph, const Value& result, const std::string& what) {
+  auto add = [&](const Value& v) {
+    Tensor* t = as_tensor(v);
+    if (!t)
+      throw Error(what + ": a graph returns none, a tensor or a list of tensors, got " +
+                  (v.as<SequenceObject>() ? "a nested list" : v.type_name()))
+          .as(codes::type);
+    if (t->graph != &graph)
+      throw Error(what + ": the returned tensor `" + t->name + "` belongs to another graph",
+                  {"pass it as an argument, or return a tensor that is made in the graph"})
+          .as(codes::other_graph);
+    graph.add_output(t);
+  };
+  if (result.is_none()) return ResultForm::nothing;
+  if (result.as<SequenceObject>()) {
+    for (const Value& v : in.to_vector(result)) add(v);
+    return ResultForm::tuple;
+  }
+  add(result);
+  return ResultForm::single;
+}
+
+}  // namespace
+
+void check_updates(const Graph& graph, size_t first, const std::vector<std::pair<Tensor*, std::string>>& protected_args,
+                   const std::string& what) {
+  if (protected_args.empty()) return;
+  const auto& ops = graph.ops();
+  for (size_t i = first; i < ops.size(); ++i) {
+    const Op& op = *ops[i];
+    for (size_t slot = 0; slot < op.inputs.size(); ++slot) {
+      if (!op.inputs[slot] || !op.modifies(slot)) continue;
+      const std::string* name = nullptr;
+      each_alias(op.inputs[slot], [&](Tensor* t) {
+        for (const auto& [argument, its_name] : protected_args)
+          if (argument == t) name = &its_name;
+        return name != nullptr;
+      });
+      if (!name) continue;
+      Error e("`" + *name + "` is changed in place, but it is no `ref` of " + what,
+              {"write `ref " + *name + "` to change the caller's tensor, or use the form that makes a new one"});
+      e.as(codes::in_place);
+      e.locate(op.origin.span, op.origin.frames);
+      throw e;
+    }
+  }
+}
+
+// ---- graphs
+
+GraphSource source_of_instance(const ModuleInstancePtr& m) {
+  if (!m->code->build)
+    throw Error("module " + m->code->name + " has no build: no graph can be made of it").as(codes::program);
+  GraphSource s;
+  s.title = m->code->name;
+  s.what = s.frame = m->code->name + ".build";
+  s.code = m->code->build;
+  s.closure = m->scope;
+  s.self = m;
+  s.refs_only = true;
+  return s;
+}
+
+GraphSource source_of(const Value& callee) {
+  GraphSource s;
+  if (auto m = callee.ptr<ModuleInstance>()) return source_of_instance(m);
+  if (auto* f = callee.as<FunctionObject>()) {
+    s.code = f->code;
+    s.closure = f->closure;
+    s.defaults = f->defaults;
+    s.title = f->qualified_name.empty() ? f->code->name : f->qualified_name;
+    s.refs_only = f->code->outlined;
+  } else if (auto* o = callee.as<OutlinedFunctionObject>()) {
+    s.code = o->code;
+    s.closure = o->closure;
+    s.defaults = o->defaults;
+    s.title = o->code->name;
+    s.refs_only = true;
+  } else if (auto* m2 = callee.as<MethodObject>()) {
+    s.self = m2->instance();
+    if (!s.self) throw Error("the module that `" + m2->code->name + "` belongs to is gone").as(codes::program);
+    s.code = m2->code;
+    s.closure = s.self->scope;
+    s.title = s.self->code->name + "." + m2->code->name;
+    s.refs_only = m2->code->outlined;
+  } else if (callee.as<ModuleObject>()) {
+    throw Error("a graph is made from a configured module: write `" + callee.as<ModuleObject>()->code->name + "(...)`")
+        .as(codes::program);
+  } else {
+    throw Error("a graph is made from a def or a module, got " + with_article(callee.type_name())).as(codes::program);
+  }
+  s.what = s.frame = s.title;
+  return s;
+}
+
+BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments args) {
+  std::shared_ptr<Ir> ir = in.target().ir;
+  if (ir->frozen)
+    throw Error("the program `" + ir->name() + "` belongs to a session already: nothing can be added to it")
+        .as(codes::complete);
+  stamp(in, *ir);
+  Graph& graph = ir->create_graph(source.title);
+  auto root = std::make_shared<BuildRoot>();
+  root->ir = ir;
+  root->graph = &graph;
+  root->instance = source.self;
+  auto state = std::make_shared<BuildState>();
+  state->root = root;
+  state->what = source.what;
+  GraphFacts facts;
+  if (source.self) {  // the fields' keys come first, in the order of the fields
+    for (const std::string& name : source.self->field_names()) {
+      const Value* v = source.self->scope->find_here(name);
+      auto* list = v->as<SequenceObject>();
+      if (v->as<ModuleInstance>()) root->factories->reserve(name);
+      for (size_t i = 0; list && i < list->items.size(); ++i)
+        if (list->items[i].as<ModuleInstance>()) root->factories->reserve(name + "." + std::to_string(i));
+    }
+  }
+  CallFrame frame(in, source.frame, args.span);
+  try {
+    TargetScope target(in, ir, &graph);
+    stamp(in, *ir);
+    InputMaker maker(ir, graph, facts);
+    std::vector<GivenArgument> given = match_arguments(source.code->parameters, args);
+    for (GivenArgument& g : given) maker.convert(g);
+    Activation a;
+    a.scope = std::make_shared<Scope>(source.closure);
+    a.scope->own = &source.code->own;
+    if (source.self) {
+      a.scope->bind("self", source.self);
+      a.self = source.self;
+    }
+    a.build = state;
+    a.kind = Activation::Kind::build;
+    std::vector<const ast::Parameter*> absent;
+    for (const GivenArgument& g : given)
+      if (g.values.empty() && !g.parameter->rest) absent.push_back(g.parameter);
+    in.bind_parameters(source.what, source.code->parameters, std::move(args), a.scope, source.closure, source.defaults);
+    for (const ast::Parameter* p : absent) {  // defaults: specs among them are inputs as well
+      const Value* v = a.scope->find_here(p->name);
+      if (v && v->as_spec()) {
+        size_t first = graph.inputs().size();
+        Value made = maker.make(*v, p->name, p->by_ref);
+        a.scope->bind(p->name, made);
+        maker.note(*p, first, false);
+      } else {
+        facts.baked.push_back(p->name);
+      }
+    }
+    BuildScope scope(in, state);
+    Value result = in.run_function(*source.code, a);
+    facts.form = add_outputs(in, graph, result, source.what);
+    if (source.self && source.code == source.self->code->build && source.self->method("build_grad")) {
+      facts.differentiable = source.self;
+      for (const auto& [name, value] : a.scope->entries())
+        if (Tensor* t = as_tensor(value); graph.contains(t)) facts.names[name.text()] = t;
+    }
+    if (source.refs_only) {
+      std::vector<std::pair<Tensor*, std::string>> protected_args;
+      for (Tensor* t : graph.inputs())
+        if (!t->by_ref) protected_args.emplace_back(t, t->key.empty() ? t->name : t->key);
+      check_updates(graph, 0, protected_args, source.what);
+    }
+  } catch (Error& e) {
+    e.locate(in.here, in.frames);
+    throw;
+  }
+  root->factories->prune();
+  for (auto& [name, leaf] : root->factories->leaves()) facts.with_factory.insert(name);
+  const bool custom = facts.differentiable != nullptr;
+  in.world().of(ir).graphs[&graph] = std::move(facts);
+  if (custom) use_build_grad(in, ir, graph);
+  return {&graph, root->factories};
+}
+
+}  // namespace pxl

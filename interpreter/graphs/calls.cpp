@@ -1,0 +1,283 @@
+// Calls of graphs: from arguments to a call op, and its results. Call sites are in call_sites.cpp.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl {
+namespace {
+
+std::string input_name(const Tensor& t) { return t.key.empty() ? t.name : t.key; }
+
+std::string input_list(const std::vector<Tensor*>& inputs) {
+  std::vector<std::string> parts;
+  for (const Tensor* t : inputs) parts.push_back(input_name(*t) + ": " + text(t->spec));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The argument that gives inputs by tensor; the last two are PopXL's names for it.
+bool is_input_map(std::string_view argument) {
+  return argument == "inputs" || argument == "args" || argument == "inputs_dict";
+}
+
+/// Where each input of a called graph gets its tensor from.
+class InputBinder {
+ public:
+  InputBinder(Interpreter& in, Graph& callee, const GraphFacts& facts)
+      : in_(in),
+        callee_(callee),
+        facts_(facts),
+        given_(callee.inputs().size()),
+        from_(callee.inputs().size(), From::nothing) {}
+
+  void bound(const BoundInputs& map) {
+    for (const auto& [input, v] : map) put(index_of(input), v, From::bound);
+  }
+  void map(const Value& v, const std::string& argument) {
+    if (v.is_none()) return;
+    if (auto* tree = v.as<TreeObject>()) {
+      for (auto& [name, leaf] : tree->leaves()) put(named(name), leaf, From::map);
+      return;
+    }
+    auto* d = v.as<DictObject>();
+    if (!d)
+      type_error("`" + argument + "` takes a dict from inputs of the graph to tensors, got " +
+                 with_article(v.type_name()));
+    for (const auto& [k, leaf] : d->items) {
+      if (const std::string* s = k.as_string()) {
+        put(named(*s), leaf, From::map);
+        continue;
+      }
+      Tensor* input = as_tensor(k);
+      if (!input)
+        type_error("`" + argument + "`: keys are inputs of the called graph, got " + with_article(k.type_name()));
+      if (input->graph != &callee_ ||
+          std::find(callee_.inputs().begin(), callee_.inputs().end(), input) == callee_.inputs().end())
+        throw Error("graph input tensor `" + input->name + "` is not in the called graph (" + callee_.id() + ")")
+            .as(codes::other_graph);
+      put(index_of(input), leaf, From::map);
+    }
+  }
+  void positional(const std::vector<Value>& values) {
+    std::vector<Value> flat;
+    for (const Value& v : values) {
+      auto* list = v.as<SequenceObject>();
+      bool tensors = list && std::any_of(list->items.begin(), list->items.end(),
+                                         [](const Value& x) { return as_tensor(x) != nullptr; });
+      if (tensors)
+        flat.insert(flat.end(), list->items.begin(), list->items.end());
+      else
+        flat.push_back(v);
+    }
+    size_t i = 0;
+    for (const Value& v : flat) {
+      while (i < given_.size() && from_[i] == From::bound) ++i;
+      if (i >= given_.size()) {
+        size_t room =
+            static_cast<size_t>(std::count_if(from_.begin(), from_.end(), [](From f) { return f == From::bound; }));
+        throw Error(fmt::format("too many inputs for the called graph ({}): it takes {}, got {}", callee_.id(),
+                                given_.size() - room, flat.size()),
+                    {"its inputs: " + (callee_.inputs().empty() ? std::string("none") : input_list(callee_.inputs()))})
+            .as(codes::graph_inputs);
+      }
+      put(i++, v, From::position);
+    }
+  }
+  void by_name(const NamedArg& arg) {
+    for (const GraphFacts::Group& g : facts_.groups) {
+      if (g.name != arg.name || !g.is_list) continue;
+      std::vector<Value> items = in_.to_vector(arg.value);
+      if (items.size() != g.count)
+        throw Error(
+            fmt::format("argument `{}` of {} takes {} tensors, got {}", g.name, callee_.id(), g.count, items.size()))
+            .as(codes::graph_inputs);
+      for (size_t i = 0; i < items.size(); ++i) put(g.first + i, items[i], From::name);
+      return;
+    }
+    put(named(arg.name), arg.value, From::name);
+  }
+
+  std::vector<Tensor*> finish() {
+    std::vector<Tensor*> missing, connected;
+    for (size_t i = 0; i < given_.size(); ++i)
+      (from_[i] == From::nothing ? missing : connected).push_back(callee_.inputs()[i]);
+    if (!missing.empty())
+      throw Error("not enough inputs for the called graph (" + callee_.id() + "): missing " + input_list(missing),
+                  {"connected: " + (connected.empty() ? std::string("none") : input_list(connected))})
+          .as(codes::graph_inputs);
+    std::vector<Tensor*> out;
+    Graph& caller = *in_.target().graph;
+    for (size_t i = 0; i < given_.size(); ++i) {
+      Tensor* input = callee_.inputs()[i];
+      const std::string what = "input `" + input_name(*input) + "` of " + callee_.id();
+      Tensor* t = to_operand(in_, given_[i], input->spec, what);
+      if (t->graph != &caller)
+        throw Error("parent input tensor `" + t->name + "` for " + what + " is not in the graph that is being built",
+                    {caller.is_main() ? "it belongs to " + (t->graph->is_main() ? "another program" : t->graph->id())
+                                      : "pass it to " + caller.id() + " as an argument"})
+            .as(codes::other_graph);
+      if (t->spec != input->spec)
+        throw Error(what + " is " + text(input->spec) + ", but `" + t->name + "` is " + text(t->spec))
+            .as(codes::graph_inputs);
+      if (input->by_ref && !as_tensor(given_[i]))
+        throw Error(what + " is `ref`: it takes a tensor, got " + given_[i].type_name()).as(codes::graph_inputs);
+      out.push_back(t);
+    }
+    return out;
+  }
+
+ private:
+  enum class From : uint8_t { nothing, bound, map, position, name };
+
+  size_t index_of(const Tensor* input) const {
+    const auto& inputs = callee_.inputs();
+    return static_cast<size_t>(std::find(inputs.begin(), inputs.end(), input) - inputs.begin());
+  }
+  size_t named(const std::string& name) const {
+    std::vector<std::string> names;
+    const auto& inputs = callee_.inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (input_name(*inputs[i]) == name) return i;
+      names.push_back(input_name(*inputs[i]));
+    }
+    if (std::find(facts_.baked.begin(), facts_.baked.end(), name) != facts_.baked.end())
+      throw Error("`" + name + "` is no input of " + callee_.id() + ": its value was baked in when the graph was made",
+                  {"give create_graph a tensor or a spec for it to make it an input"})
+          .as(codes::graph_inputs);
+    std::string hint = did_you_mean(name, names);
+    throw Error("`" + name + "` is no input of " + callee_.id() + (hint.empty() ? "" : "; " + hint),
+                {"its inputs: " + (names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")))})
+        .as(codes::graph_inputs);
+  }
+  void put(size_t i, const Value& v, From from) {
+    if (i >= given_.size()) return;
+    if (from_[i] != From::nothing && from_[i] != From::bound)
+      throw Error("graph input tensor `" + input_name(*callee_.inputs()[i]) +
+                  "` is specified twice for the called graph (" + callee_.id() + ")")
+          .as(codes::graph_inputs);
+    given_[i] = v;
+    from_[i] = from;
+  }
+
+  Interpreter& in_;
+  Graph& callee_;
+  const GraphFacts& facts_;
+  std::vector<Value> given_;
+  std::vector<From> from_;
+};
+
+}  // namespace
+
+void stamp(Interpreter& in, Ir& ir) { ir.origin = Origin{in.here, in.frames}; }
+
+Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what) {
+  if (Tensor* t = as_tensor(v)) return t;
+  if (v.as_spec()) throw Error(what + " is given a spec: a call takes a tensor").as(codes::graph_inputs);
+  if (!v.is_number() && !v.as_array() && !v.as<SequenceObject>())
+    type_error(what + " takes a tensor, a number or an array, got " + with_article(v.type_name()));
+  if (v.is_float() && !is_floating(spec.dtype))
+    type_error(what + " is " + text(spec) + ": a float can't become " + std::string(name(spec.dtype)));
+  Array a = in.to_array(v, spec.dtype, what);
+  Graph& graph = *in.target().graph;
+  stamp(in, graph.ir());
+  return graph.add_constant(std::move(a), "t");
+}
+
+namespace {
+
+/// The tensors for the inputs of a graph that is about to be called, from a call's arguments.
+std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
+                                 const Arguments& args) {
+  BuildTarget target = in.target();
+  if (target.ir != ir)
+    throw Error(
+        graph.id() + " belongs to program " + ir->name() + ", but program " + target.ir->name() + " is being built",
+        {"graphs are called in the program that makes them"})
+        .as(codes::other_graph);
+  if (graph.is_main()) throw Error("the main graph can't be called").as(codes::program);
+  for (const BuildTarget& t : in.targets())
+    if (t.graph == &graph) throw Error(graph.id() + " can't call itself: it is still being built").as(codes::program);
+  InputBinder binder(in, graph, facts_of(in, ir, &graph));
+  binder.bound(bound);
+  for (const NamedArg& n : args.named)
+    if (is_input_map(n.name)) binder.map(n.value, n.name);
+  binder.positional(args.positional);
+  for (const NamedArg& n : args.named)
+    if (!is_input_map(n.name)) binder.by_name(n);
+  std::vector<Tensor*> inputs = binder.finish();
+  stamp(in, *ir);
+  return inputs;
+}
+
+}  // namespace
+
+Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
+              const Arguments& args) {
+  std::vector<Tensor*> inputs = bind_inputs(in, ir, graph, bound, args);
+  return in.target().graph->add_call(graph, std::move(inputs));
+}
+
+Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args) {
+  if (count < 0) throw Error(fmt::format("repeat: the count must be at least 0, got {}", count)).as(codes::value);
+  static const OpRow& row = get_op("loop");
+  Attributes attrs(row.params.size());
+  attrs[param_index(row, "count")] = count;
+  std::vector<Tensor*> inputs = bind_inputs(in, body.ir, *body.graph, body.inputs, args);
+  return in.target().graph->add_control(row, {body.graph}, std::move(inputs), std::move(attrs));
+}
+
+Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& yes, const Arguments& yes_args,
+                     const Callable& no, const Arguments& no_args) {
+  Tensor* chooses = as_tensor(condition);
+  if (!chooses)
+    type_error("conditional takes a tensor as its condition, got " + with_article(condition.type_name()) +
+               ": a condition known now is for `if`");
+  static const OpRow& row = get_op("branch");
+  std::vector<Tensor*> inputs{chooses};
+  for (Tensor* t : bind_inputs(in, yes.ir, *yes.graph, yes.inputs, yes_args)) inputs.push_back(t);
+  for (Tensor* t : bind_inputs(in, no.ir, *no.graph, no.inputs, no_args)) inputs.push_back(t);
+  return in.target().graph->add_control(row, {yes.graph, no.graph}, std::move(inputs), Attributes(row.params.size()));
+}
+
+Callable to_callable(const Value& v, const char* where) {
+  if (auto* bound = v.as<BoundGraphObject>())
+    return {bound->graph->ir, bound->graph->graph, bound->inputs, bound->vars};
+  const auto graph = to_graph(v, where);
+  return {graph->ir, graph->graph, {}, nullptr};
+}
+
+Value call_result(Interpreter& in, const std::shared_ptr<Ir>& ir, const Op& op) {
+  const Graph& callee = *op.called[0];
+  const GraphFacts& facts = facts_of(in, ir, &callee);
+  std::vector<Value> out;
+  for (size_t i = 0; i < callee.declared_outputs() && i < op.outputs.size(); ++i)
+    out.push_back(tensor_value(ir, op.outputs[i]));
+  if (facts.form == ResultForm::nothing && out.empty()) return {};
+  if (facts.form == ResultForm::single && out.size() == 1) return out[0];
+  return make_tuple(std::move(out));
+}
+
+std::vector<Tensor*> to_tensors(Interpreter& in, const Value& v, const char* where) {
+  std::vector<Value> items;
+  if (as_tensor(v))
+    items.push_back(v);
+  else if (auto* tree = v.as<TreeObject>())
+    for (auto& [name, leaf] : tree->leaves()) items.push_back(leaf);
+  else
+    items = in.to_vector(v);
+  std::vector<Tensor*> out;
+  for (const Value& item : items) {
+    Tensor* t = as_tensor(item);
+    if (!t) type_error(std::string(where) + " takes tensors, got " + with_article(item.type_name()));
+    out.push_back(t);
+  }
+  return out;
+}
+
+}  // namespace pxl

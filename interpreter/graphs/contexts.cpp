@@ -1,0 +1,111 @@
+// The contexts of graph building: in_sequence, name_scope, ipu, io_tiles.
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/internal.hpp"
+
+namespace pxl {
+namespace {
+
+struct InSequenceObject final : Object {
+  InSequence::Mode mode;
+  std::vector<std::unique_ptr<InSequence>> active;  // one for each time that the context is entered
+  explicit InSequenceObject(InSequence::Mode m) : mode(m) {}
+  std::string type_name() const override { return "in_sequence"; }
+  bool is_context() const override { return true; }
+  Value enter(Interpreter& in) override {
+    active.push_back(std::make_unique<InSequence>(*in.target().graph, mode));
+    return {};
+  }
+  void leave(Interpreter&, bool) override { active.pop_back(); }
+};
+
+struct NameScopeObject final : Object {
+  std::string name;
+  explicit NameScopeObject(std::string n) : name(std::move(n)) {}
+  std::string type_name() const override { return "name_scope"; }
+  bool is_context() const override { return true; }
+  Value enter(Interpreter& in) override {
+    in.target().ir->name_scopes.push_back(name);
+    return {};
+  }
+  void leave(Interpreter& in, bool) override {
+    auto& scopes = in.target().ir->name_scopes;
+    if (!scopes.empty()) scopes.pop_back();
+  }
+};
+
+struct IpuObject final : Object {
+  std::optional<int> ipu;
+  std::vector<std::pair<std::shared_ptr<Ir>, std::optional<int>>> before;
+  explicit IpuObject(std::optional<int> n) : ipu(n) {}
+  std::string type_name() const override { return "ipu"; }
+  bool is_context() const override { return true; }
+  Value enter(Interpreter& in) override {
+    std::shared_ptr<Ir> ir = in.target().ir;
+    before.emplace_back(ir, ir->ipu);
+    ir->ipu = ipu;
+    return {};
+  }
+  void leave(Interpreter&, bool) override {
+    before.back().first->ipu = before.back().second;
+    before.pop_back();
+  }
+};
+
+struct IoTilesObject final : Object {
+  std::vector<std::pair<std::shared_ptr<Ir>, bool>> before;
+  std::string type_name() const override { return "io_tiles"; }
+  bool is_context() const override { return true; }
+  Value enter(Interpreter& in) override {
+    std::shared_ptr<Ir> ir = in.target().ir;
+    before.emplace_back(ir, ir->io_tiles);
+    ir->io_tiles = true;
+    return {};
+  }
+  void leave(Interpreter&, bool) override {
+    before.back().first->io_tiles = before.back().second;
+    before.pop_back();
+  }
+};
+
+}  // namespace
+
+void bind_context_builtins(Scope& p) {
+  define(
+      p, no_effects, "in_sequence", "in_sequence(enabled = true)",
+      "Context: ops run in the order written. false: unordered among themselves, \"pass\": left out of the order.",
+      [](Interpreter&, Arguments args) -> Value {
+        ArgReader a("in_sequence", args, {"enabled"});
+        Value v = a.value_or("enabled", Value(true));
+        if (v.is_bool())
+          return std::make_shared<InSequenceObject>(v.as_bool() ? InSequence::Mode::yes : InSequence::Mode::no);
+        if (const std::string* s = v.as_string(); s && *s == "pass")
+          return std::make_shared<InSequenceObject>(InSequence::Mode::pass);
+        type_error("in_sequence takes true, false or \"pass\", got " + (v.as_string() ? "\"" + *v.as_string() + "\""
+                                                                        : v.is_none() ? std::string("none")
+                                                                                      : with_article(v.type_name())));
+      });
+  define(p, no_effects, "name_scope", "name_scope(name)", "Context: names of tensors made inside begin with `name/`.",
+         [](Interpreter&, Arguments args) -> Value {
+           ArgReader a("name_scope", args, {"name"});
+           std::string name = a.string("name");
+           if (name.empty()) throw Error("name_scope takes a name, got an empty text");
+           return std::make_shared<NameScopeObject>(std::move(name));
+         });
+  define(p, no_effects, "ipu", "ipu(n)", "Context: ops made inside run on IPU n.",
+         [](Interpreter&, Arguments args) -> Value {
+           ArgReader a("ipu", args, {"n"});
+           if (!a.has("n") && !args.positional.empty() && args.positional[0].is_none())
+             return std::make_shared<IpuObject>(std::nullopt);
+           int64_t n = a.integer("n");
+           if (n < 0 || n >= 4096) throw Error("ipu takes a number from 0 to 4095, got " + std::to_string(n));
+           return std::make_shared<IpuObject>(static_cast<int>(n));
+         });
+  define(p, no_effects, "io_tiles", "io_tiles()",
+         "Context: ops made inside run on the tiles kept for input and output.",
+         [](Interpreter&, Arguments args) -> Value {
+           ArgReader a("io_tiles", args, {});
+           return std::make_shared<IoTilesObject>();
+         });
+}
+
+}  // namespace pxl

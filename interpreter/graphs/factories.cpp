@@ -1,0 +1,145 @@
+// Variable factories: what params with an initial value leave behind, and the variables and inputs made of them.
+#include <algorithm>
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl {
+
+std::string VariableFactoryObject::repr(Interpreter& in) {
+  return "VariableFactory[" + name + " " + text(spec) + " = " + in.repr(init) + "]";
+}
+
+std::optional<Value> VariableFactoryObject::member(Interpreter&, std::string_view member_name) {
+  if (member_name == "name") return Value(name);
+  if (member_name == "spec") return Value(spec);
+  if (member_name == "shape") return make_tuple(std::vector<Value>(spec.shape.begin(), spec.shape.end()));
+  if (member_name == "dtype") return Value(spec.dtype);
+  if (member_name == "by_ref") return Value(by_ref);
+  auto self = std::static_pointer_cast<VariableFactoryObject>(shared_from_this());
+  if (member_name == "next_data")
+    return make_method(no_effects, "next_data", [self](Interpreter& in, Arguments args) -> Value {
+      ArgReader a("next_data", args, {});
+      return Value(initial_value(in, self->init, self->spec, "param " + self->name));
+    });
+  if (member_name == "create_tensor")
+    return make_method(no_effects, "create_tensor", [self](Interpreter& in, Arguments args) -> Value {
+      ArgReader a("create_tensor", args, {"name"});
+      const std::string as = a.string_or("name", self->name);
+      const BuildTarget target = in.target();
+      Array data = initial_value(in, self->init, self->spec, "variable " + as);
+      stamp(in, *target.ir);
+      return tensor_value(target.ir, target.graph->add_variable(std::move(data), as));
+    });
+  return std::nullopt;
+}
+
+std::vector<std::string> VariableFactoryObject::member_names() const {
+  return {"name", "spec", "shape", "dtype", "by_ref", "next_data", "create_tensor"};
+}
+
+TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix, bool zero) {
+  BuildTarget target = in.target();
+  if (!target.graph->is_main())
+    throw Error(
+        "variables live in the main graph only: init can't be called while " + target.graph->id() + " is being built",
+        {"`add_variable_inputs(name, factories)` makes inputs of this graph for them"})
+        .as(codes::param);
+  auto all = factories.leaves();
+  std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  TreePtr out = make_tree(TreeKind::tensors);
+  for (auto& [name, leaf] : all) {
+    auto* f = leaf.as<VariableFactoryObject>();
+    if (!f) type_error("init: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
+    Array data =
+        zero ? Array::zeros(f->spec.dtype, f->spec.shape) : initial_value(in, f->init, f->spec, "param " + name);
+    stamp(in, *target.ir);
+    out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data),
+                                                                         prefix.empty() ? name : prefix + "." + name)));
+  }
+  return out;
+}
+
+TreePtr init_undefined(Interpreter& in, const TreeObject& factories) {
+  TreePtr out = make_tree(TreeKind::tensors);
+  for (auto& [name, leaf] : factories.leaves()) {
+    auto* f = leaf.as<VariableFactoryObject>();
+    if (!f) type_error("init_undef: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
+    Arguments args;
+    args.span = in.here;
+    args.positional = {make_list(std::vector<Value>(f->spec.shape.begin(), f->spec.shape.end())), Value(f->spec.dtype)};
+    out->insert(name, in.call_op(get_op("init"), std::move(args)));
+  }
+  return out;
+}
+
+namespace {
+
+BuildState& build_of_factory(Interpreter& in, const char* where) {
+  BuildState* state = in.world().current();
+  if (!state || !state->root)
+    throw Error(std::string(where) + " stands outside a graph's build",
+                {"in a program, `factories.init()` makes variables"})
+        .as(codes::param);
+  if (!state->named)
+    throw Error(std::string(where) + ": " + state->what + " has no name here: the module is in no field",
+                {"hold the module in a field of the module that calls it"})
+        .as(codes::param);
+  return *state;
+}
+
+Value declare_input(Interpreter& in, const char* where, const std::string& name,
+                    const std::shared_ptr<VariableFactoryObject>& f) {
+  BuildState& state = build_of_factory(in, where);
+  const std::string key = state.prefix + name;
+  if (state.root->params.count(key))
+    throw Error("`" + name + "` already exists among the params of " + state.what).as(codes::param);
+  return tensor_value(state.root->ir, add_param(in, *state.root, key, f->spec, f->by_ref, Value(f)));
+}
+
+Value make_factory(Interpreter& in, const Arguments& args) {
+  ArgReader a("VariableFactory", args, {"init", "spec", "name", "by_ref"});
+  auto f = std::make_shared<VariableFactoryObject>();
+  f->init = a.value("init");
+  if (a.has("spec"))
+    f->spec = in.to_spec(a.value("spec"), "the spec of a factory");
+  else if (f->init.is_number() || f->init.as_array() || f->init.as<SequenceObject>())
+    f->spec = in.to_array(f->init).spec();
+  else
+    throw Error("VariableFactory: an initialiser or a function needs a spec", {"give it one: `spec = float32[...]`"})
+        .as(codes::arguments);
+  f->name = a.string_or("name", "t");
+  f->by_ref = a.boolean_or("by_ref", false);
+  return f;
+}
+
+}  // namespace
+
+void bind_factory_builtins(Scope& p) {
+  define(p, no_effects, "VariableFactory", "VariableFactory(init, spec = none, name = \"t\", by_ref = false)",
+         "What makes variables with the initial value of a `param`; without a spec, that of the value.",
+         [](Interpreter& in, Arguments args) { return make_factory(in, args); });
+  define(p, no_effects, "add_variable_input", "add_variable_input(name, init, spec = none, by_ref = false)",
+         "A param whose name is computed: a named input of the graph that is being built, with its factory.",
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a("add_variable_input", args, {"name", "init", "spec", "by_ref"});
+           Arguments made;
+           made.span = args.span;
+           for (const char* option : {"init", "spec", "name", "by_ref"})
+             if (a.has(option)) made.named.push_back({option, a.value(option), args.span});
+           auto f = make_factory(in, made).ptr<VariableFactoryObject>();
+           return declare_input(in, "add_variable_input", a.string("name"), f);
+         });
+  define(p, no_effects, "add_variable_factory", "add_variable_factory(factory, name = none)",
+         "A named input of the graph that is being built, made by a factory that exists.",
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a("add_variable_factory", args, {"factory", "name"});
+           auto f = a.value("factory").ptr<VariableFactoryObject>();
+           if (!f) type_error("add_variable_factory takes a VariableFactory, got " + a.value("factory").type_name());
+           return declare_input(in, "add_variable_factory", a.string_or("name", f->name), f);
+         });
+}
+
+}  // namespace pxl

@@ -1,0 +1,80 @@
+// Transforms of gradient graphs as functions of the language: accumulation and recomputation.
+#include "interpreter/graphs/gradients.hpp"
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/transform/accumulate.hpp"
+#include "runtime/transform/recompute.hpp"
+
+namespace pxl {
+namespace {
+
+/// A factory of zeros for an input that a transform added.
+Value zeros_factory(const Tensor& input) {
+  auto f = std::make_shared<VariableFactoryObject>();
+  f->name = input.key;
+  f->spec = input.spec;
+  f->init = Value(int64_t{0});
+  f->by_ref = input.by_ref;
+  return f;
+}
+
+Value accumulation(Interpreter& in, const Arguments& args) {
+  ArgReader a("autodiff_with_accumulation", args,
+              {"graph", "tensors", "grads_provided", "grads_required", "called_graphs_grad_info"});
+  const auto graph = to_graph(a.value("graph"), "autodiff_with_accumulation");
+  const std::vector<Tensor*> tensors = to_tensors(in, a.value("tensors"), "autodiff_with_accumulation");
+  std::optional<std::vector<Tensor*>> provided;
+  if (a.has("grads_provided")) provided = to_tensors(in, a.value("grads_provided"), "grads_provided");
+  std::vector<Tensor*> required;
+  if (a.has("grads_required")) required = to_tensors(in, a.value("grads_required"), "grads_required");
+  stamp(in, *graph->ir);
+  const Accumulation made = autodiff_with_accumulation(*graph->graph, tensors, std::move(provided), required,
+                                                       to_grad_infos(a.value_or("called_graphs_grad_info", {})));
+  TreePtr factories = make_tree(TreeKind::factories);
+  factories->insert(made.counter->key, zeros_factory(*made.counter));
+  for (const Tensor* t : made.accumulators) factories->insert(t->key, zeros_factory(*t));
+  GraphFacts facts;
+  for (const auto& [name, leaf] : factories->leaves()) facts.with_factory.insert(name);
+  in.world().of(graph->ir).graphs[made.info->graph] = std::move(facts);
+  return make_tuple({Value(factories), grad_graph_value(graph->ir, made.info)});
+}
+
+Value recomputation(Interpreter& in, const Arguments& args) {
+  ArgReader a("recompute_graph", args, {"grad_graph"});
+  const Value given = a.value("grad_graph");
+  auto* grad = given.as<GradGraphObject>();
+  if (!grad)
+    type_error("recompute_graph takes a gradient graph, got " + with_article(given.type_name()) +
+               ": `autodiff(graph)` makes one");
+  stamp(in, *grad->ir);
+  const GradGraphInfoPtr made = recompute_graph(*grad->info);
+  auto& graphs = in.world().of(grad->ir).graphs;
+  GraphFacts facts;
+  facts.with_factory = facts_of(in, grad->ir, grad->info->graph).with_factory;
+  for (const std::string& name : facts_of(in, grad->ir, grad->info->forward_graph).with_factory)
+    facts.with_factory.insert(name);
+  graphs[made->graph] = std::move(facts);
+  return grad_graph_value(grad->ir, made);
+}
+
+}  // namespace
+
+void bind_gradient_builtins(Scope& p) {
+  define(p, no_effects, "autodiff",
+         "autodiff(graph, grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
+         "The graph of a graph's gradients: takes gradients of outputs and gives gradients of inputs.",
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a("autodiff", args, {"graph", "grads_provided", "grads_required", "called_graphs_grad_info"});
+           return make_autodiff(in, a.value("graph"), args);
+         });
+  define(p, no_effects, "autodiff_with_accumulation",
+         "autodiff_with_accumulation(graph, tensors, grads_provided = none, grads_required = none, "
+         "called_graphs_grad_info = none)",
+         "Factories of accumulators, and a gradient graph whose calls keep the running mean of the tensors' gradients.",
+         [](Interpreter& in, Arguments args) { return accumulation(in, args); });
+  define(p, no_effects, "recompute_graph", "recompute_graph(grad_graph)",
+         "A gradient graph that computes the forward pass again, so that no activation is kept for it.",
+         [](Interpreter& in, Arguments args) { return recomputation(in, args); });
+}
+
+}  // namespace pxl

@@ -1,0 +1,319 @@
+// autodiff and backward: gradient graphs, their connections, and gradients by tensor and name.
+#include "interpreter/graphs/gradients.hpp"
+
+#include <algorithm>
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+namespace {
+
+/// What an input or output of a gradient graph stands for.
+struct ConnectionObject final : Object {
+  std::shared_ptr<Ir> ir;
+  ExpectedConnection connection;
+  ConnectionObject(std::shared_ptr<Ir> i, ExpectedConnection c) : ir(std::move(i)), connection(c) {}
+  const char* kind() const { return connection.type == ConnectionType::fwd ? "Fwd" : "FwdGrad"; }
+  std::string type_name() const override { return "connection"; }
+  std::string repr(Interpreter&) override {
+    return "(" + std::string(kind()) + ", " + text(*connection.fwd_tensor) + ")";
+  }
+  std::optional<Value> member(Interpreter&, std::string_view name) override {
+    if (name == "connection_type") return Value(kind());
+    if (name == "fwd_tensor") return tensor_value(ir, connection.fwd_tensor);
+    return std::nullopt;
+  }
+  std::vector<std::string> member_names() const override { return {"connection_type", "fwd_tensor"}; }
+};
+
+Value connections(const std::shared_ptr<Ir>& ir, const std::vector<ExpectedConnection>& list) {
+  std::vector<Value> out;
+  for (const ExpectedConnection& c : list) out.push_back(std::make_shared<ConnectionObject>(ir, c));
+  return make_list(std::move(out));
+}
+
+CallInfoObject& to_info(const Value& v, const char* where) {
+  auto* info = v.as<CallInfoObject>();
+  if (!info) type_error(std::string(where) + " takes what call_with_info gave, got " + with_article(v.type_name()));
+  return *info;
+}
+
+std::optional<std::vector<Tensor*>> optional_tensors(Interpreter& in, const ArgReader& a, const char* name) {
+  if (!a.has(name)) return std::nullopt;
+  return to_tensors(in, a.value(name), name);
+}
+
+}  // namespace
+
+Value make_autodiff(Interpreter& in, const Value& graph, const Arguments& args) {
+  ArgReader a("autodiff", args, {"graph", "grads_provided", "grads_required", "called_graphs_grad_info"});
+  std::shared_ptr<GraphObject> g = to_graph(graph, "autodiff");
+  if (g->ir->frozen)
+    throw Error("the program `" + g->ir->name() + "` belongs to a session already: nothing can be added to it")
+        .as(codes::complete);
+  const std::map<Graph*, GradGraphInfoPtr> known = to_grad_infos(a.value_or("called_graphs_grad_info", {}));
+  auto provided = optional_tensors(in, a, "grads_provided");
+  auto required = optional_tensors(in, a, "grads_required");
+  stamp(in, *g->ir);
+  return grad_graph_value(g->ir, autodiff(*g->graph, std::move(provided), std::move(required), known));
+}
+
+Value grad_graph_value(const std::shared_ptr<Ir>& ir, GradGraphInfoPtr info) {
+  auto out = std::make_shared<GradGraphObject>();
+  out->ir = ir;
+  out->graph = std::make_shared<GraphObject>(ir, info->graph);
+  out->info = std::move(info);
+  return out;
+}
+
+std::map<Graph*, GradGraphInfoPtr> to_grad_infos(const Value& v) {
+  std::map<Graph*, GradGraphInfoPtr> infos;
+  if (v.is_none()) return infos;
+  auto* d = v.as<DictObject>();
+  if (!d) type_error("called_graphs_grad_info takes a dict from graphs to their gradient graphs");
+  for (const auto& [k, item] : d->items) {
+    auto* grad = item.as<GradGraphObject>();
+    if (!grad) type_error("called_graphs_grad_info: values are gradient graphs, got " + with_article(item.type_name()));
+    infos[to_graph(k, "called_graphs_grad_info")->graph] = grad->info;
+  }
+  return infos;
+}
+
+// ---- gradient graphs
+
+std::string GradGraphObject::repr(Interpreter&) {
+  std::string out = "GradGraphInfo[\n  graph=" + info->graph->id() + "\n  expected_inputs=[\n";
+  auto list = [&](const std::vector<ExpectedConnection>& connections_) {
+    for (const ExpectedConnection& c : connections_)
+      out += std::string("    (") + (c.type == ConnectionType::fwd ? "Fwd" : "FwdGrad") + ", " + text(*c.fwd_tensor) +
+             ")\n";
+  };
+  list(info->expected_inputs);
+  out += "  ]\n  expected_outputs=[\n";
+  list(info->expected_outputs);
+  return out + "  ]\n]";
+}
+
+std::optional<Value> GradGraphObject::member(Interpreter& in, std::string_view name) {
+  auto self = std::static_pointer_cast<GradGraphObject>(shared_from_this());
+  if (name == "graph") return Value(graph);
+  if (name == "grad_graph_info") return Value(self);
+  if (name == "forward_graph") return graph_value(ir, info->forward_graph);
+  if (name == "expected_inputs") return connections(ir, info->expected_inputs);
+  if (name == "expected_outputs") return connections(ir, info->expected_outputs);
+  if (name == "inputs_dict")
+    return make_method(no_effects, "inputs_dict", [self](Interpreter&, Arguments args) -> Value {
+      ArgReader a("inputs_dict", args, {"info"});
+      CallInfoObject& call = to_info(a.value("info"), "inputs_dict");
+      auto d = std::make_shared<DictObject>();
+      std::map<Tensor*, Tensor*> map = self->info->inputs_dict(*call.op);
+      for (Tensor* input : self->info->graph->inputs())
+        if (auto it = map.find(input); it != map.end())
+          d->put(tensor_value(self->ir, input), tensor_value(self->ir, it->second));
+      return d;
+    });
+  if (name == "fwd_parent_ins_to_grad_parent_outs")
+    return make_method(no_effects, "fwd_parent_ins_to_grad_parent_outs", [self](Interpreter&, Arguments args) -> Value {
+      ArgReader a("fwd_parent_ins_to_grad_parent_outs", args, {"info", "grad_info"});
+      CallInfoObject& fwd = to_info(a.value("info"), "fwd_parent_ins_to_grad_parent_outs");
+      CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_parent_ins_to_grad_parent_outs");
+      auto d = std::make_shared<DictObject>();
+      for (const auto& [t, g] : self->info->fwd_parent_ins_to_grad_parent_outs(*fwd.op, *grad.op))
+        d->put(tensor_value(self->ir, t), tensor_value(self->ir, g));
+      return d;
+    });
+  if (name == "fwd_graph_ins_to_grad_parent_outs")
+    return make_method(no_effects, "fwd_graph_ins_to_grad_parent_outs", [self](Interpreter&, Arguments args) -> Value {
+      ArgReader a("fwd_graph_ins_to_grad_parent_outs", args, {"grad_info"});
+      CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_graph_ins_to_grad_parent_outs");
+      if (grad.op->called[0] != self->info->graph)
+        throw Error("the call site calls " + grad.op->called[0]->id() + ", not " + self->info->graph->id())
+            .as(codes::gradient);
+      auto d = std::make_shared<DictObject>();
+      for (size_t i = 0; i < self->info->expected_outputs.size() && i < grad.op->outputs.size(); ++i)
+        d->put(tensor_value(self->ir, self->info->expected_outputs[i].fwd_tensor),
+               tensor_value(self->ir, grad.op->outputs[i]));
+      return d;
+    });
+  return graph->member(in, name);
+}
+
+std::vector<std::string> GradGraphObject::member_names() const {
+  std::vector<std::string> names = graph->member_names();
+  names.insert(names.end(), {"grad_graph_info", "forward_graph", "expected_inputs", "expected_outputs", "inputs_dict",
+                             "fwd_parent_ins_to_grad_parent_outs", "fwd_graph_ins_to_grad_parent_outs"});
+  return names;
+}
+
+// ---- backward
+
+namespace {
+
+/// The gradients given for the declared outputs of a call, checked; null where none is given.
+std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Value& dy) {
+  const Graph& callee = *call.called[0];
+  const size_t n = callee.declared_outputs();
+  std::vector<Value> given;
+  auto* list = dy.as<SequenceObject>();
+  if (list && !(n == 1 && !list->items.empty() && list->items[0].is_number()))
+    given = list->items;
+  else
+    given.push_back(dy);
+  if (given.size() != n)
+    throw Error("backward: the call of " + callee.id() + " has " + std::to_string(n) +
+                (n == 1 ? " output" : " outputs") + ", but " + std::to_string(given.size()) +
+                (given.size() == 1 ? " gradient is given" : " gradients are given"))
+        .as(codes::gradient);
+  std::vector<Tensor*> out;
+  bool any = false;
+  for (size_t i = 0; i < n; ++i) {
+    if (given[i].is_none()) {
+      out.push_back(nullptr);
+      continue;
+    }
+    any = true;
+    const TensorSpec& spec = callee.outputs()[i]->spec;
+    const std::string what = "backward: the gradient of output " + std::to_string(i);
+    Value v = given[i];
+    if (v.is_number()) v = Value(Array::repeated(in.to_array(v, spec.dtype, what), spec.shape));
+    Tensor* t = to_operand(in, v, spec, what);
+    if (t->graph != in.target().graph)
+      throw Error(what + ", `" + t->name + "`, is not in the graph that is being built").as(codes::other_graph);
+    if (t->spec != spec)
+      throw Error(what + " must be " + text(spec) + ", as the output is; `" + t->name + "` is " + text(t->spec))
+          .as(codes::gradient);
+    out.push_back(t);
+  }
+  if (!any) throw Error("backward: no gradient of an output is given").as(codes::gradient);
+  return out;
+}
+
+}  // namespace
+
+Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, const Arguments& args) {
+  ArgReader a("backward", args, {"dy", "wanted"});
+  Op& call = *info->op;
+  Graph& callee = *call.called[0];
+  if (call.graph != in.target().graph)
+    throw Error("backward: the call of " + callee.id() + " is not in the graph that is being built")
+        .as(codes::other_graph);
+  if (info->ir->frozen)
+    throw Error("the program `" + info->ir->name() + "` belongs to a session already: nothing can be added to it")
+        .as(codes::complete);
+
+  auto out = std::make_shared<GradientsObject>();
+  out->ir = info->ir;
+  auto want = [&](Tensor* t, std::string name) {
+    out->wanted.push_back(t);
+    out->names.push_back(std::move(name));
+  };
+  if (!a.has("wanted")) {
+    for (Tensor* input : differentiable_inputs(callee)) {
+      const auto& inputs = callee.inputs();
+      Tensor* parent =
+          call.inputs[static_cast<size_t>(std::find(inputs.begin(), inputs.end(), input) - inputs.begin())];
+      if (std::find(out->wanted.begin(), out->wanted.end(), parent) == out->wanted.end())
+        want(parent, input->key.empty() ? input->name : input->key);
+    }
+  } else if (auto* tree = a.value("wanted").as<TreeObject>()) {
+    for (auto& [name, leaf] : tree->leaves()) {
+      if (!as_tensor(leaf))
+        type_error("backward: `" + name + "` of the tree is no tensor, but " + with_article(leaf.type_name()));
+      want(as_tensor(leaf), name);
+    }
+  } else {
+    for (Tensor* t : to_tensors(in, a.value("wanted"), "backward")) want(t, t->name);
+  }
+  for (size_t w = 0; w < out->wanted.size(); ++w)
+    if (std::find(call.inputs.begin(), call.inputs.end(), out->wanted[w]) == call.inputs.end())
+      throw Error("backward: `" + out->names[w] + "` is no input of this call of " + callee.id(),
+                  {"gradients are taken with respect to the tensors that the call was given"})
+          .as(codes::gradient);
+  std::vector<Tensor*> dys = output_gradients(in, call, a.value("dy"));
+  stamp(in, *info->ir);
+  std::vector<Tensor*> distinct;
+  for (Tensor* t : out->wanted)
+    if (std::find(distinct.begin(), distinct.end(), t) == distinct.end()) distinct.push_back(t);
+  Backward made = backward(call, dys, distinct);
+  for (Tensor* t : out->wanted)
+    out->gradients.push_back(tensor_value(
+        info->ir,
+        made.gradients.at(static_cast<size_t>(std::find(distinct.begin(), distinct.end(), t) - distinct.begin()))));
+  return out;
+}
+
+// ---- gradients
+
+std::string GradientsObject::repr(Interpreter& in) {
+  std::string out = "{";
+  for (size_t i = 0; i < gradients.size(); ++i) out += (i ? ", '" : "'") + names[i] + "': " + in.repr(gradients[i]);
+  return out + "}";
+}
+
+TreePtr GradientsObject::tree() const {
+  TreePtr t = make_tree(TreeKind::tensors);
+  for (size_t i = 0; i < names.size(); ++i) t->insert(names[i], gradients[i], true);
+  return t;
+}
+
+Value GradientsObject::index(Interpreter&, const Value& key) {
+  if (Tensor* t = as_tensor(key)) {
+    auto it = std::find(wanted.begin(), wanted.end(), t);
+    if (it == wanted.end()) throw Error("no gradient of `" + t->name + "` was asked for").as(codes::gradient);
+    return gradients[static_cast<size_t>(it - wanted.begin())];
+  }
+  if (const std::string* s = key.as_string()) {
+    auto it = std::find(names.begin(), names.end(), *s);
+    if (it != names.end()) return gradients[static_cast<size_t>(it - names.begin())];
+    std::string hint = did_you_mean(*s, names);
+    throw Error("no gradient named `" + *s + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
+  }
+  if (key.is_int())
+    return gradients[static_cast<size_t>(
+        wrap_index(key.as_int(), static_cast<int64_t>(gradients.size()), "gradients"))];
+  type_error("gradients are indexed by tensor, name or position, got " + with_article(key.type_name()));
+}
+
+std::optional<Iterator> GradientsObject::iterate(Interpreter&) {
+  return Iterator([list = gradients, i = size_t{0}]() mutable -> std::optional<Value> {
+    if (i >= list.size()) return std::nullopt;
+    return list[i++];
+  });
+}
+
+bool GradientsObject::contains(Interpreter&, const Value& item) {
+  if (const std::string* s = item.as_string()) return std::find(names.begin(), names.end(), *s) != names.end();
+  return std::find(wanted.begin(), wanted.end(), as_tensor(item)) != wanted.end();
+}
+
+std::optional<Value> GradientsObject::member(Interpreter& in, std::string_view name) {
+  auto self = std::static_pointer_cast<GradientsObject>(shared_from_this());
+  if (name == "tree") return Value(tree());
+  if (name == "tensors") return make_tuple(gradients);
+  if (name == "keys" || name == "values" || name == "items") {
+    return make_method(no_effects, std::string(name), [self, what = name[0]](Interpreter&, Arguments args) -> Value {
+      ArgReader a("keys, values and items", args, {});
+      std::vector<Value> out;
+      for (size_t i = 0; i < self->gradients.size(); ++i) {
+        Value t = tensor_value(self->ir, self->wanted[i]);
+        out.push_back(what == 'k' ? t : what == 'v' ? self->gradients[i] : make_tuple({t, self->gradients[i]}));
+      }
+      return make_list(std::move(out));
+    });
+  }
+  for (const std::string& n : names)  // a tree's names: grads.fc1.weight
+    if (n == name || (n.size() > name.size() && n.compare(0, name.size(), name) == 0 && n[name.size()] == '.'))
+      return tree()->index(in, Value(name));
+  return std::nullopt;
+}
+
+std::vector<std::string> GradientsObject::member_names() const {
+  std::vector<std::string> out{"tree", "tensors", "keys", "values", "items"};
+  for (const std::string& n : names) out.push_back(n.substr(0, n.find('.')));
+  return out;
+}
+
+}  // namespace pxl

@@ -1,0 +1,46 @@
+// Gradient graphs as values.
+#pragma once
+
+#include "interpreter/graphs/graphs.hpp"
+#include "runtime/transform/autodiff.hpp"
+
+namespace pxl {
+
+/// What `autodiff` gives: callable like a graph, with the maps that stitch it to a call of the forward graph.
+struct GradGraphObject final : Object {
+  std::shared_ptr<Ir> ir;
+  GradGraphInfoPtr info;
+  std::shared_ptr<GraphObject> graph;
+  std::string type_name() const override { return "gradient graph"; }
+  std::string repr(Interpreter& in) override;
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override;
+  bool callable() const override { return true; }
+  Value call(Interpreter& in, Arguments args) override { return graph->call(in, std::move(args)); }
+};
+
+Value grad_graph_value(const std::shared_ptr<Ir>& ir, GradGraphInfoPtr info);
+/// `called_graphs_grad_info`: a dict from graphs to gradient graphs, or none.
+std::map<Graph*, GradGraphInfoPtr> to_grad_infos(const Value& v);
+
+/// What `backward` gives: gradients by tensor, by name, and in the order asked for.
+struct GradientsObject final : Object {
+  std::shared_ptr<Ir> ir;
+  std::vector<Tensor*> wanted;
+  std::vector<std::string> names;  ///< dotted names where a tree was asked for, else the tensors' names
+  std::vector<Value> gradients;
+  std::string type_name() const override { return "gradients"; }
+  std::string repr(Interpreter& in) override;
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override;
+  Value index(Interpreter& in, const Value& key) override;
+  std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(gradients.size()); }
+  std::optional<Iterator> iterate(Interpreter&) override;
+  bool contains(Interpreter&, const Value& item) override;
+  bool truth(Interpreter&) override { return !gradients.empty(); }
+
+ private:
+  TreePtr tree() const;
+};
+
+}  // namespace pxl

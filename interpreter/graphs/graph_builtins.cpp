@@ -1,0 +1,125 @@
+// The graph functions of the prelude: calls, autodiff, contexts, streams, sessions, named trees.
+#include <algorithm>
+
+#include "interpreter/graphs/gradients.hpp"
+#include "interpreter/graphs/programs.hpp"
+#include "interpreter/library/estimates.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+namespace {
+
+/// Splits `call(graph, ...)` into what is called and its arguments.
+Value take_callee(Arguments& args, const char* where) {
+  if (args.positional.empty()) throw Error(std::string(where) + " takes a graph, then its inputs").as(codes::arguments);
+  Value callee = args.positional.front();
+  args.positional.erase(args.positional.begin());
+  if (!args.spans.empty()) args.spans.erase(args.spans.begin());
+  if (!callee.as<GraphObject>() && !callee.as<BoundGraphObject>() && !callee.as<GradGraphObject>())
+    to_graph(callee, where);
+  return callee;
+}
+
+/// `repeat(graph, n, ...)`: the loop op and what it repeats.
+std::pair<Op*, Callable> make_repeat(Interpreter& in, Arguments args, const char* where) {
+  const Callable body = to_callable(take_callee(args, where), where);
+  Value count;
+  if (!args.positional.empty()) {
+    count = args.positional.front();
+    args.positional.erase(args.positional.begin());
+    if (!args.spans.empty()) args.spans.erase(args.spans.begin());
+  } else {
+    const auto named =
+        std::find_if(args.named.begin(), args.named.end(), [](const NamedArg& n) { return n.name == "count"; });
+    if (named != args.named.end()) {
+      count = named->value;
+      args.named.erase(named);
+    }
+  }
+  if (!count.is_int())
+    type_error(std::string(where) + " takes how often as its second argument, an int, got " +
+               with_article(count.type_name()));
+  return {emit_repeat(in, body, count.as_int(), args), body};
+}
+
+/// The inputs of one branch of a conditional: a list by position, or a map from inputs of the graph.
+Arguments branch_arguments(Interpreter& in, const ArgReader& given, const std::string& name, const Span& span) {
+  Arguments args;
+  args.span = span;
+  if (given.has(name + "_dict")) args.named.push_back({"inputs_dict", given.value(name + "_dict"), span});
+  const Value v = given.value_or(name, {});
+  if (v.is_none()) return args;
+  if (v.as<DictObject>() || v.as<TreeObject>()) {
+    args.named.push_back({"inputs", v, span});
+  } else if (v.as<SequenceObject>()) {
+    args.positional = in.to_vector(v);
+  } else {
+    args.positional.push_back(v);
+  }
+  return args;
+}
+
+std::pair<Op*, Callable> make_conditional(Interpreter& in, const Arguments& args, const char* where) {
+  ArgReader a(where, args,
+              {"condition", "then_branch", "else_branch", "then_inputs", "else_inputs", "then_inputs_dict",
+               "else_inputs_dict"});
+  const Callable yes = to_callable(a.value("then_branch"), where), no = to_callable(a.value("else_branch"), where);
+  Op* op = emit_conditional(in, a.value("condition"), yes, branch_arguments(in, a, "then_inputs", args.span), no,
+                            branch_arguments(in, a, "else_inputs", args.span));
+  return {op, yes};
+}
+
+Value call_member(Interpreter& in, const char* name, Arguments args) {
+  Value callee = take_callee(args, name);
+  return in.call(in.member(callee, name, args.span), std::move(args));
+}
+
+}  // namespace
+
+void bind_graph_builtins(Interpreter&, Scope& prelude) {
+  define(prelude, no_effects, "call", "call(graph, *inputs, inputs = none)",
+         "Calls a graph in the graph that is being built.",
+         [](Interpreter& in, Arguments args) { return call_member(in, "call", std::move(args)); });
+  define(prelude, no_effects, "call_with_info", "call_with_info(graph, *inputs, inputs = none)",
+         "Calls a graph and gives the call site: its inputs and outputs, and the maps between both graphs.",
+         [](Interpreter& in, Arguments args) { return call_member(in, "call_with_info", std::move(args)); });
+  define(prelude, no_effects, "repeat", "repeat(graph, count, *inputs, inputs = none)",
+         "Runs a graph a number of times: its declared outputs become its first inputs, the others stay.",
+         [](Interpreter& in, Arguments args) {
+           const auto [op, body] = make_repeat(in, std::move(args), "repeat");
+           return call_result(in, body.ir, *op);
+         });
+  define(prelude, no_effects, "repeat_with_info", "repeat_with_info(graph, count, *inputs, inputs = none)",
+         "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
+           const auto [op, body] = make_repeat(in, std::move(args), "repeat_with_info");
+           return Value(std::make_shared<CallInfoObject>(body.ir, op, body.vars));
+         });
+  define(prelude, no_effects, "conditional",
+         "conditional(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
+         "Runs one of two graphs at run time, by a bool tensor of one element.", [](Interpreter& in, Arguments args) {
+           const auto [op, branch] = make_conditional(in, args, "conditional");
+           return call_result(in, branch.ir, *op);
+         });
+  define(prelude, no_effects, "conditional_with_info",
+         "conditional_with_info(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
+         "The same, and gives the call site.", [](Interpreter& in, Arguments args) {
+           const auto [op, branch] = make_conditional(in, args, "conditional_with_info");
+           return Value(std::make_shared<CallInfoObject>(branch.ir, op, nullptr));
+         });
+  bind_gradient_builtins(prelude);
+  bind_graph_making_builtins(prelude);
+  bind_cost_builtins(prelude);
+  bind_estimate_builtins(prelude);
+  bind_seed_builtins(prelude);
+  bind_rewrite_builtins(prelude);
+  bind_declaration_builtins(prelude);
+  bind_context_builtins(prelude);
+  bind_session_builtins(prelude);
+  bind_tree_builtins(prelude);
+  bind_initialiser_builtins(prelude);
+  bind_factory_builtins(prelude);
+  bind_ir_builtin(prelude);
+}
+
+}  // namespace pxl

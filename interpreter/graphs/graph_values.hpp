@@ -1,0 +1,50 @@
+// Host values that stand for parts of a graph. Each keeps its Ir alive.
+#pragma once
+
+#include "interpreter/values/containers.hpp"
+#include "runtime/graph/ir.hpp"
+
+namespace pxl {
+
+/// A tensor. Two objects of one tensor are the same value: `is`, dict keys and `in` compare the tensor.
+struct TensorObject final : Object {
+  std::shared_ptr<Ir> ir;
+  Tensor* tensor;
+  TensorObject(std::shared_ptr<Ir> i, Tensor* t) : ir(std::move(i)), tensor(t) {}
+  std::string type_name() const override { return "tensor"; }
+  std::string repr(Interpreter&) override;  ///< Tensor[fc1/weight float32 (784, 512)]
+  std::optional<Value> member(Interpreter&, std::string_view) override;
+  std::vector<std::string> member_names() const override;
+  Value index(Interpreter&, const Value&) override;
+  std::optional<int64_t> length(Interpreter&) override;
+  std::optional<Iterator> iterate(Interpreter&) override;  ///< refuses: not iterable
+  bool truth(Interpreter&) override;                       ///< refuses, pointing to where and conditional
+  bool equals(Interpreter&, const Value&) override;
+  std::optional<std::string> hash_key() const override;
+};
+
+Value tensor_value(std::shared_ptr<Ir> ir, Tensor* tensor);
+/// The tensor of a value, or null.
+Tensor* as_tensor(const Value& v);
+
+struct StreamObject final : Object {
+  std::shared_ptr<Ir> ir;
+  Stream* stream;
+  StreamObject(std::shared_ptr<Ir> i, Stream* s) : ir(std::move(i)), stream(s) {}
+  std::string type_name() const override { return "stream"; }
+  std::string repr(Interpreter&) override;  ///< HostToDeviceStream[image float32 (8, 28, 28)]
+  std::optional<Value> member(Interpreter&, std::string_view) override;
+  std::vector<std::string> member_names() const override;
+  bool equals(Interpreter&, const Value&) override;
+  std::optional<std::string> hash_key() const override;
+};
+
+/// Makes a value a draw each time: `normal(0, 0.02)`, `zeros`, `xavier_uniform()` as an initialiser.
+struct InitialiserObject final : Object {
+  std::string text;  ///< as written, for repr
+  std::function<Array(Interpreter&, const TensorSpec&)> draw;
+  std::string type_name() const override { return "initialiser"; }
+  std::string repr(Interpreter&) override { return text; }
+};
+
+}  // namespace pxl

@@ -1,0 +1,316 @@
+// Modules: declaring one, making an instance, its members, and inlining its build.
+#include "interpreter/graphs/modules.hpp"
+
+#include <algorithm>
+
+#include "interpreter/language/look.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+namespace {
+
+/// "Linear.build, inlined as fc2 in Net.build"
+std::string inlined_frame(const std::string& what, const std::string* path, const BuildState* caller) {
+  std::string out = what;
+  if (path && !path->empty()) out += ", inlined as " + *path;
+  if (caller && !caller->what.empty()) out += (path && !path->empty() ? " in " : ", inlined in ") + caller->what;
+  return out;
+}
+
+/// The parts of a child's path below the caller's.
+std::vector<std::string> relative_scopes(const std::string& path, const std::string& caller_prefix) {
+  std::string rest = path;
+  if (rest.compare(0, caller_prefix.size(), caller_prefix) == 0) rest.erase(0, caller_prefix.size());
+  std::vector<std::string> parts;
+  for (size_t from = 0; from < rest.size();) {
+    size_t dot = std::min(rest.find('.', from), rest.size());
+    parts.push_back(rest.substr(from, dot - from));
+    from = dot + 1;
+  }
+  return parts;
+}
+
+/// Pushes name scopes of the Ir while it lives.
+struct NameScopes {
+  std::vector<std::string>& scopes;
+  size_t before;
+  NameScopes(std::vector<std::string>& s, const std::vector<std::string>& parts) : scopes(s), before(s.size()) {
+    scopes.insert(scopes.end(), parts.begin(), parts.end());
+  }
+  ~NameScopes() { scopes.resize(std::min(before, scopes.size())); }
+  NameScopes(const NameScopes&) = delete;
+  NameScopes& operator=(const NameScopes&) = delete;
+};
+
+Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments args) {
+  const ast::Function& f = *m->code->build;
+  BuildState* caller = in.world().current();
+  auto state = std::make_shared<BuildState>();
+  state->what = m->code->name + ".build";
+  const std::string* path = nullptr;
+  if (caller && caller->root) {
+    state->root = caller->root;
+    path = caller->root->path_of(m.get());
+    state->named = path != nullptr;
+    if (path && !path->empty()) state->prefix = *path + ".";
+  }
+  CallFrame frame(in, inlined_frame(state->what, path, caller), args.span);
+  try {
+    BuildTarget target = in.target();
+    NameScopes scopes(target.ir->name_scopes,
+                      path ? relative_scopes(*path, caller ? caller->prefix : "") : std::vector<std::string>{});
+    Activation a;
+    a.scope = std::make_shared<Scope>(m->scope);
+    a.scope->own = &f.own;
+    a.scope->bind("self", m);
+    a.self = m;
+    a.build = state;
+    a.kind = Activation::Kind::build;
+    std::vector<std::pair<Tensor*, std::string>> protected_args;
+    for (const GivenArgument& given : match_arguments(f.parameters, args)) {
+      if (given.parameter->by_ref) continue;
+      for (Value* v : given.values)
+        if (Tensor* t = as_tensor(*v)) protected_args.emplace_back(t, given.parameter->name);
+    }
+    size_t first = target.graph->ops().size();
+    in.bind_parameters(state->what, f.parameters, std::move(args), a.scope, m->scope);
+    BuildScope scope(in, state);
+    Value result = in.run_function(f, a);
+    check_updates(*target.graph, first, protected_args, state->what);
+    return result;
+  } catch (Error& e) {
+    e.locate(in.here, in.frames);
+    throw;
+  }
+}
+
+}  // namespace
+
+void Interpreter::declare_module(const ast::ModuleStmt& s, Activation& a) {
+  auto m = std::make_shared<ModuleObject>();
+  m->code = &s;
+  m->closure = a.closure();
+  bind(a, s.name, m);
+}
+
+std::optional<Value> ModuleObject::member(Interpreter&, std::string_view name) {
+  if (name == "name") return Value(code->name);
+  if (name == "doc") return Value(code->doc);
+  return std::nullopt;
+}
+
+Value ModuleObject::call(Interpreter& in, Arguments args) {
+  auto m = std::make_shared<ModuleInstance>();
+  m->code = code;
+  m->scope = std::make_shared<Scope>(closure);
+  m->scope->instance = true;
+  bool has_cache = false;
+  for (const ast::Parameter& p : code->parameters) {
+    m->configuration.insert(p.name);
+    has_cache = has_cache || p.name == "cache";
+  }
+  if (!has_cache) {  // `cache = true` is understood by every module
+    for (auto it = args.named.begin(); it != args.named.end(); ++it)
+      if (it->name == "cache") {
+        m->cached = in.truth(it->value);
+        args.named.erase(it);
+        break;
+      }
+  }
+  for (const ast::Parameter& p : code->parameters)
+    if (p.by_ref)
+      throw Error("module " + code->name + ": `ref` belongs to arguments of a build, not to the configuration")
+          .as(codes::misplaced);
+  const Span at = args.span;
+  in.bind_parameters(code->name, code->parameters, std::move(args), m->scope, closure);
+  // A module may declare `cache` itself, for another default.
+  if (has_cache) m->cached = in.truth(*m->scope->find_here("cache"));
+  for (const ast::Function* f : code->methods) {
+    auto method = std::make_shared<MethodObject>();
+    method->code = f;
+    method->weak = m;
+    m->scope->bind(f->name, method);
+  }
+  Activation a;
+  a.scope = m->scope;
+  a.self = m;
+  a.kind = Activation::Kind::function;
+  const CallFrame frame(in, code->name, at);
+  for (const ast::Stmt* s : code->fields) in.execute(*s, a);
+  return m;
+}
+
+// A chain of modules that hold each other dies one by one, not by recursion.
+ModuleInstance::~ModuleInstance() {
+  thread_local std::vector<ScopePtr> graves;
+  thread_local bool digging = false;
+  graves.push_back(std::move(scope));
+  if (digging) return;
+  digging = true;
+  while (!graves.empty()) {
+    ScopePtr dying = std::move(graves.back());
+    graves.pop_back();
+    dying.reset();  // may add graves
+  }
+  digging = false;
+}
+
+const ast::Function* ModuleInstance::method(std::string_view name) const {
+  for (const ast::Function* f : code->methods)
+    if (f->name == name) return f;
+  return nullptr;
+}
+
+std::vector<std::string> ModuleInstance::field_names() const {
+  std::vector<std::string> fields, config;
+  for (const auto& [name, value] : scope->entries()) {
+    if (value.as<MethodObject>()) continue;
+    (configuration.count(name.text()) ? config : fields).push_back(name.text());
+  }
+  fields.insert(fields.end(), config.begin(), config.end());
+  return fields;
+}
+
+std::string ModuleInstance::repr(Interpreter& in) {
+  std::string out = code->name + "(";
+  bool first = true;
+  for (const ast::Parameter& p : code->parameters) {
+    const Value* v = scope->find_here(p.name);
+    if (!v) continue;
+    if (!first) out += ", ";
+    first = false;
+    out += p.name + " = " + (v->as<ModuleInstance>() ? v->type_name() : in.repr(*v));
+  }
+  return out + ")";
+}
+
+std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view name) {
+  auto self = std::static_pointer_cast<ModuleInstance>(shared_from_this());
+  if (const Value* v = scope->find_here(name); v && !v->as<MethodObject>()) return *v;
+  if (const ast::Function* f = method(name)) {
+    auto m = std::make_shared<MethodObject>();
+    m->code = f;
+    m->weak = self;
+    m->strong = self;
+    return Value(m);
+  }
+  if (name == "build" && code->build) {
+    return make_method(no_effects, "build",
+                       [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
+  }
+  if (name == "create_graph") {
+    return make_method(no_effects, "create_graph", [self](Interpreter& i, Arguments args) -> Value {
+      GraphSource source = source_of_instance(self);
+      BuiltGraph built = self->cached ? shared_graph(i, source, args) : build_graph(i, source, std::move(args));
+      return make_tuple({Value(built.factories->copy()), graph_value(i.target().ir, built.graph)});
+    });
+  }
+  // Inside a build, the params that the instance declared there: weight tying.
+  for (auto it = in.world().builds.rbegin(); it != in.world().builds.rend(); ++it) {
+    if (!*it || !(*it)->root) continue;
+    BuildRoot& root = *(*it)->root;
+    const std::string* path = root.path_of(this);
+    if (!path) continue;
+    auto found = root.params.find(path->empty() ? std::string(name) : *path + "." + std::string(name));
+    if (found != root.params.end()) return tensor_value(root.ir, found->second);
+    break;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> ModuleInstance::member_names() const {
+  std::vector<std::string> names = field_names();
+  for (const ast::Function* f : code->methods) names.push_back(f->name);
+  names.insert(names.end(), {"create_graph"});
+  if (code->build) names.push_back("build");
+  return names;
+}
+
+void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value value) {
+  if (method(name))
+    throw Error("`" + std::string(name) + "` is a method of " + code->name + ": it can't be assigned")
+        .as(codes::assignment);
+  in.remember(scope);  // a field may hold, through others, the module itself
+  if (forgets_changes && is_recorded()) {
+    scope->bind(name, unknown_value());
+    return;
+  }
+  changing();
+  scope->bind(name, std::move(value));
+}
+
+std::function<void()> ModuleInstance::state() {
+  // The scope stays the same one: methods hold it.
+  return [this, entries = scope->entries()] { scope->restore(entries); };
+}
+
+Value ModuleInstance::call(Interpreter& in, Arguments args) {
+  auto self = std::static_pointer_cast<ModuleInstance>(shared_from_this());
+  if (!code->build)
+    throw Error("module " + code->name + " has no build: it can't be called",
+                {"call one of its methods, or give it a `build(x) { ... }`"})
+        .as(codes::type);
+  // A build with gradients of its own stays a graph, so that there is something to differentiate as a whole.
+  if (!outlined && !method("build_grad")) return run_build_inline(in, self, std::move(args));
+  BuildState* caller = in.world().current();
+  GraphSource source = source_of_instance(self);
+  std::shared_ptr<BuildState> state;
+  if (caller && caller->root) {
+    state = std::make_shared<BuildState>();
+    state->root = caller->root;
+    state->what = source.what;
+    const std::string* path = caller->root->path_of(this);
+    state->named = path != nullptr;
+    if (path && !path->empty()) state->prefix = *path + ".";
+    source.frame +=
+        path && !path->empty() ? ", outlined as " + *path + " in " + caller->what : ", outlined in " + caller->what;
+  }
+  return call_outlined(in, source, std::move(args), state.get());
+}
+
+std::string MethodObject::repr(Interpreter&) {
+  ModuleInstancePtr m = instance();
+  return "<method " + (m ? m->code->name + "." : std::string()) + code->name + ">";
+}
+
+Value MethodObject::call(Interpreter& in, Arguments args) {
+  ModuleInstancePtr m = instance();
+  if (!m) throw Error("the module that `" + code->name + "` belongs to is gone").as(codes::type);
+  const std::string what = m->code->name + "." + code->name;
+  if (code->outlined) {
+    GraphSource source = source_of(Value(shared_from_this()));
+    BuildState* caller = in.world().current();
+    std::shared_ptr<BuildState> state;
+    if (caller && caller->root) {
+      state = std::make_shared<BuildState>();
+      state->root = caller->root;
+      state->what = what;
+      const std::string* path = caller->root->path_of(m.get());
+      state->named = path != nullptr;
+      if (path && !path->empty()) state->prefix = *path + ".";
+    }
+    return call_outlined(in, source, std::move(args), state.get());
+  }
+  Activation a;
+  a.scope = std::make_shared<Scope>(m->scope);
+  a.scope->own = &code->own;
+  a.scope->bind("self", m);
+  a.self = m;
+  CallFrame frame(in, what, args.span);
+  try {
+    in.bind_parameters(what, code->parameters, std::move(args), a.scope, m->scope);
+    return in.run_function(*code, a);
+  } catch (Error& e) {
+    e.locate(in.here, in.frames);
+    throw;
+  }
+}
+
+Value OutlinedFunctionObject::call(Interpreter& in, Arguments args) {
+  GraphSource source = source_of(Value(shared_from_this()));
+  BuildState* caller = in.world().current();
+  return call_outlined(in, source, std::move(args), caller && caller->root ? caller : nullptr);
+}
+
+}  // namespace pxl

@@ -1,0 +1,205 @@
+// Modules, their instances, and the state of builds: what `param` declares into, which graphs calls share.
+#pragma once
+
+#include <set>
+
+#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/trees.hpp"
+#include "interpreter/values/interpreter.hpp"
+
+namespace pxl {
+
+/// `module NAME(...) { ... }`; calling it makes an instance.
+struct ModuleObject final : Object {
+  const ast::ModuleStmt* code = nullptr;
+  ScopePtr closure;
+  std::string type_name() const override { return "module"; }
+  std::string repr(Interpreter&) override { return "<module " + code->name + ">"; }
+  bool callable() const override { return true; }
+  Value call(Interpreter& in, Arguments args) override;
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override { return {"name", "doc"}; }
+};
+
+/// A configured module. Its scope holds the configuration, the fields and the methods.
+struct ModuleInstance final : Object {
+  const ast::ModuleStmt* code = nullptr;
+  ScopePtr scope;
+  std::set<std::string> configuration;  ///< names of the scope that are parameters of the module
+  bool outlined = false;
+  bool cached = false;
+
+  ~ModuleInstance() override;
+  std::string type_name() const override { return code->name; }
+  std::string repr(Interpreter& in) override;
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override;
+  void set_member(Interpreter& in, std::string_view name, Value value) override;
+  std::function<void()> state() override;
+  bool callable() const override { return true; }
+  /// Inlines the build into the graph that is being built, or calls the outlined graph.
+  Value call(Interpreter& in, Arguments args) override;
+  const ast::Function* method(std::string_view name) const;
+  /// Names that hold values of the user (no methods): fields first, then the configuration.
+  std::vector<std::string> field_names() const;
+};
+using ModuleInstancePtr = std::shared_ptr<ModuleInstance>;
+
+/// A method as the instance's scope holds it. The reference to the instance is weak there, since the instance owns
+/// that scope; a method that a program holds keeps its instance alive.
+struct MethodObject final : Object {
+  const ast::Function* code = nullptr;
+  std::weak_ptr<ModuleInstance> weak;
+  ModuleInstancePtr strong;
+  ModuleInstancePtr instance() const { return strong ? strong : weak.lock(); }
+  std::string type_name() const override { return "function"; }
+  std::string repr(Interpreter&) override;
+  bool callable() const override { return true; }
+  Value call(Interpreter& in, Arguments args) override;
+};
+
+/// `outlined def`: its calls call graphs that are shared between calls of one kind.
+struct OutlinedFunctionObject final : Object {
+  const ast::Function* code = nullptr;
+  ScopePtr closure;
+  std::vector<Value> defaults;
+  std::string type_name() const override { return "function"; }
+  std::string repr(Interpreter&) override { return "<outlined function " + code->name + ">"; }
+  bool callable() const override { return true; }
+  Value call(Interpreter& in, Arguments args) override;
+};
+
+// ---- builds
+
+/// One graph in the making: its params by dotted name, and the names of the modules below its root.
+struct BuildRoot {
+  std::shared_ptr<Ir> ir;
+  Graph* graph = nullptr;
+  ModuleInstancePtr instance;  ///< null for graphs of plain functions
+  TreePtr factories = make_tree(TreeKind::factories);
+  std::unordered_map<std::string, Tensor*> params;
+
+  /// "blocks.0.up", "" for the root; null for an instance that no field reaches.
+  const std::string* path_of(const ModuleInstance* m);
+
+ private:
+  void scan();
+  std::unordered_map<const ModuleInstance*, std::string> paths_;
+};
+
+/// One running body of a build.
+struct BuildState {
+  std::shared_ptr<BuildRoot> root;       ///< null in a program's body: no params there
+  std::string prefix;                    ///< "", "fc1."
+  bool named = true;                     ///< false for an instance that no field reaches
+  std::string what;                      ///< "Linear.build"
+  std::map<std::string, Span> declared;  ///< by `param` in this call, and where
+};
+
+/// The graph world of one interpreter.
+struct GraphWorld {
+  std::vector<std::shared_ptr<BuildState>> builds;  ///< running ones, innermost last
+
+  struct Shared {
+    Graph* graph = nullptr;
+    TreePtr factories;
+    std::vector<Value> keep;  ///< objects whose address is part of the key
+  };
+  struct PerIr {
+    std::weak_ptr<Ir> ir;
+    std::weak_ptr<Scope> fields;                     ///< the names of the program's body
+    std::unordered_map<std::string, Shared> shared;  ///< outlined and cached graphs by key
+    std::unordered_map<const Graph*, GraphFacts> graphs;
+    std::map<const ast::Stmt*, Stream*> streams;  ///< of `stream` statements
+    /// A tensor or stream that a statement declared, and the body in which it did.
+    struct Declared {
+      const ast::Stmt* statement = nullptr;
+      const Tensor* tensor = nullptr;  ///< of a stream its handle
+      bool stream = false;
+      std::string name;
+      Span place;
+      FramePtr body;
+    };
+    std::vector<Declared> declared;
+  };
+  std::unordered_map<const Ir*, PerIr> irs;
+
+  PerIr& of(const std::shared_ptr<Ir>& ir);
+  BuildState* current() { return builds.empty() ? nullptr : builds.back().get(); }
+};
+
+/// What a graph is made from: a def, or the build of an instance.
+struct GraphSource {
+  std::string title;  ///< "Linear"
+  std::string what;   ///< "Linear.build"
+  std::string frame;  ///< "Linear.build, outlined as fc2 in Net.build"
+  const ast::Function* code = nullptr;
+  ScopePtr closure;
+  std::vector<Value> defaults;  ///< of a def, evaluated where it was made
+  ModuleInstancePtr self;
+  bool refs_only = false;  ///< in-place changes of arguments that are not `ref` are refused
+};
+GraphSource source_of_instance(const ModuleInstancePtr& m);
+/// Of a def, a method or an instance; throws for anything else.
+GraphSource source_of(const Value& callee);
+
+struct BuiltGraph {
+  Graph* graph = nullptr;
+  TreePtr factories;
+};
+/// Makes a graph in the current Ir: tensors and specs among the arguments become inputs, the rest is baked in.
+BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments args);
+/// The same through the cache of outlined graphs, or through a cache of its own, which then is part of the key.
+BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache = {});
+/// Calls the shared graph; its params become params of the graph that is being built, under `prefix`.
+Value call_outlined(Interpreter& in, const GraphSource& source, Arguments args, BuildState* state);
+
+/// A graph input for a param of the running build, with its factory where there is one.
+Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, const TensorSpec& spec, bool by_ref,
+                  const Value& factory);
+/// `add_variable_inputs(name, factories)`.
+Value add_variable_inputs(Interpreter& in, const Arguments& args);
+
+/// Throws where an op made since `first` changes one of the tensors (or an alias of one) in place.
+void check_updates(const Graph& graph, size_t first, const std::vector<std::pair<Tensor*, std::string>>& protected_args,
+                   const std::string& what);
+
+/// A parameter with the values that a call gives it; `rest` parameters take several.
+struct GivenArgument {
+  const ast::Parameter* parameter;
+  std::vector<Value*> values;
+};
+std::vector<GivenArgument> match_arguments(const std::vector<ast::Parameter>& parameters, Arguments& args);
+bool is_tensor_like(const Value& v);  ///< a tensor or a spec
+
+/// The key of a graph among those that calls share (outlining.cpp).
+std::string sharing_key(Interpreter& in, const GraphSource& source, const Arguments& args, std::vector<Value>& keep);
+/// Every name that occurs in a function's code.
+const std::vector<std::string>& names_in(const ast::Function& f);
+
+/// Keeps the stacks of the world balanced while a body runs.
+class BuildScope {
+ public:
+  BuildScope(Interpreter& in, std::shared_ptr<BuildState> state);
+  ~BuildScope();
+  BuildScope(const BuildScope&) = delete;
+  BuildScope& operator=(const BuildScope&) = delete;
+
+ private:
+  Interpreter& in_;
+};
+/// Makes a graph the target of ops while it lives; name scopes start anew in it.
+class TargetScope {
+ public:
+  TargetScope(Interpreter& in, std::shared_ptr<Ir> ir, Graph* graph);
+  ~TargetScope();
+  TargetScope(const TargetScope&) = delete;
+  TargetScope& operator=(const TargetScope&) = delete;
+
+ private:
+  Interpreter& in_;
+  std::shared_ptr<Ir> ir_;
+  std::vector<std::string> scopes_;
+};
+
+}  // namespace pxl

@@ -1,0 +1,301 @@
+// Outlined modules and functions: their graphs are shared between calls that would build the same one.
+#include <fmt/format.h>
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+namespace {
+
+/// Writes values as text such that equal texts mean equal graphs. Objects without structure count by identity and
+/// are kept alive, so that no other object can take their address.
+class KeyWriter {
+ public:
+  KeyWriter(Interpreter& in, std::vector<Value>& keep) : in_(in), keep_(keep) {}
+  std::string out;
+
+  void value(const Value& v) {
+    DepthGuard depth(in_);
+    if (v.is_none()) {
+      out += 'n';
+      return;
+    }
+    if (v.is_bool()) {
+      out += v.as_bool() ? 'T' : 'F';
+      return;
+    }
+    if (v.is_int()) {
+      tag('i', std::to_string(v.as_int()));
+      return;
+    }
+    if (v.is_float()) {
+      double d = v.as_double();
+      bytes('d', &d, sizeof d);
+      return;
+    }
+    if (const std::string* s = v.as_string()) {
+      tag('s', *s);
+      return;
+    }
+    if (const DType* d = v.as_dtype()) {
+      tag('D', std::string(name(*d)));
+      return;
+    }
+    if (const TensorSpec* s = v.as_spec()) {
+      tag('S', text(*s) + bracket_text(s->meta_shape));
+      return;
+    }
+    if (Tensor* t = as_tensor(v)) {
+      tag('S', text(t->spec) + bracket_text(t->spec.meta_shape));
+      return;
+    }
+    if (const Array* a = v.as_array()) {
+      tag('A', text(a->spec()));
+      if (a->bytes() <= 4096) {
+        bytes('b', a->raw(), static_cast<size_t>(a->bytes()));
+      } else {  // a shared buffer is never written to while this copy holds it
+        const std::byte* p = a->raw();
+        bytes('p', static_cast<const void*>(&p), sizeof p);
+        keep_.push_back(Value(*a));
+      }
+      return;
+    }
+    Object* o = v.object().get();
+    if (!seen_.insert(o).second) {
+      identity('c', o, v);
+      return;
+    }  // in progress or written before
+    if (auto* list = v.as<SequenceObject>()) {
+      out += v.as<TupleObject>() ? '(' : '[';
+      for (const Value& item : list->items) value(item);
+      out += ']';
+      seen_.erase(o);
+    } else if (auto* dict = v.as<DictObject>()) {
+      out += '{';
+      for (const auto& [k, item] : dict->items) {
+        value(k);
+        value(item);
+      }
+      out += '}';
+      seen_.erase(o);
+    } else if (auto* tree = v.as<TreeObject>()) {
+      out += '<';
+      for (const auto& [k, item] : tree->items) {
+        tag('k', k);
+        value(item);
+      }
+      out += '>';
+      seen_.erase(o);
+    } else if (auto* m = v.as<ModuleInstance>()) {
+      instance(*m);
+      seen_.erase(o);
+    } else if (auto* module = v.as<ModuleObject>()) {
+      pointer('m', module->code);
+      for (const ast::Function* f : module->code->methods) captures(*f, module->closure);
+      if (module->code->build) captures(*module->code->build, module->closure);
+    } else if (auto* f = v.as<FunctionObject>()) {
+      pointer('f', f->code);
+      if (!f->self.is_none()) value(f->self);
+      for (const Value& given : f->defaults) value(given);
+      captures(*f->code, f->closure);
+    } else if (auto* of = v.as<OutlinedFunctionObject>()) {
+      pointer('f', of->code);
+      for (const Value& given : of->defaults) value(given);
+      captures(*of->code, of->closure);
+    } else if (auto* method = v.as<MethodObject>()) {
+      pointer('f', method->code);
+      if (ModuleInstancePtr self = method->instance()) value(Value(self));
+    } else if (auto* g = v.as<GraphObject>()) {
+      pointer('g', g->graph);
+    } else if (auto* b = v.as<BoundGraphObject>()) {
+      pointer('g', b->graph->graph);
+    } else if (auto* factory = v.as<VariableFactoryObject>()) {
+      tag('V', text(factory->spec));
+      value(factory->init);
+    } else {
+      identity('o', o, v);
+    }
+  }
+
+  void instance(const ModuleInstance& m) {
+    pointer('M', m.code);
+    out += m.outlined ? '1' : '0';
+    for (const std::string& name : m.field_names()) {
+      tag('k', name);
+      value(*m.scope->find_here(name));
+    }
+    for (const ast::Function* f : m.code->methods) captures(*f, m.scope->outer);
+    if (m.code->build) captures(*m.code->build, m.scope->outer);
+    out += ';';
+  }
+
+  /// Values that names of the code find in the scopes around it, up to the prelude.
+  void captures(const ast::Function& f, const ScopePtr& closure) {
+    if (!visited_.insert({&f, closure.get()}).second) return;
+    for (const std::string& name : names_in(f)) {
+      bool parameter = false;
+      for (const ast::Parameter& p : f.parameters) parameter = parameter || p.name == name;
+      if (parameter) continue;
+      for (const Scope* s = closure.get(); s && s != in_.prelude().get(); s = s->outer.get()) {
+        const Value* v = s->find_here(name);
+        if (!v) continue;
+        if (!as_tensor(*v)) {  // a captured tensor is refused where it is used
+          tag('k', name);
+          value(*v);
+        }
+        break;
+      }
+    }
+  }
+
+  void tag(char kind, const std::string& s) {
+    out += kind;
+    out += std::to_string(s.size());
+    out += ':';
+    out += s;
+  }
+  void pointer(char kind, const void* p) { bytes(kind, static_cast<const void*>(&p), sizeof p); }
+
+ private:
+  void bytes(char kind, const void* data, size_t n) {
+    out += kind;
+    out += std::to_string(n);
+    out += ':';
+    out.append(static_cast<const char*>(data), n);
+  }
+  void identity(char kind, const Object* o, const Value& v) {
+    pointer(kind, o);
+    keep_.push_back(v);
+  }
+
+  Interpreter& in_;
+  std::vector<Value>& keep_;
+  std::set<const Object*> seen_;
+  std::set<std::pair<const ast::Function*, const Scope*>> visited_;
+};
+
+}  // namespace
+
+Value Interpreter::outlined(const Value& v, const std::string& name) {
+  if (auto* m = v.as<ModuleInstance>()) {
+    if (!m->code->build)
+      throw Error("outlined " + name + ": module " + m->code->name + " has no build").as(codes::outlined);
+    m->outlined = true;
+    return v;
+  }
+  if (auto* list = v.as<SequenceObject>()) {
+    for (const Value& item : list->items) {
+      if (item.as<SequenceObject>() || !item.is_object())
+        type_error("outlined " + name + " takes a module or a list of modules, got a list with " +
+                       with_article(item.type_name()),
+                   codes::outlined);
+      outlined(item, name);
+    }
+    return v;
+  }
+  type_error("outlined " + name + " takes a module or a list of modules, got " + with_article(v.type_name()),
+             codes::outlined);
+}
+
+Value Interpreter::outlined_function(const ast::Function& f, Activation& a) {
+  auto o = std::make_shared<OutlinedFunctionObject>();
+  o->code = &f;
+  o->closure = a.closure();
+  o->defaults = make_defaults(f, a);
+  return o;
+}
+
+std::string sharing_key(Interpreter& in, const GraphSource& source, const Arguments& args, std::vector<Value>& keep) {
+  KeyWriter w(in, keep);
+  w.pointer('C', source.code);
+  if (source.self) {
+    w.instance(*source.self);
+  } else {
+    w.captures(*source.code, source.closure);
+    for (const Value& given : source.defaults) w.value(given);
+  }
+  const Ir& ir = *in.target().ir;
+  w.tag('u', ir.ipu ? std::to_string(*ir.ipu) : "-");
+  w.out += ir.io_tiles ? 'I' : 'C';
+  Arguments copy = args;
+  size_t matched = 0;
+  for (const GivenArgument& given : match_arguments(source.code->parameters, copy)) {
+    w.tag('a', given.parameter->name);
+    for (const Value* v : given.values) w.value(*v);
+    matched += given.values.size();
+  }
+  if (matched != args.positional.size() + args.named.size()) {  // a call that binding will refuse
+    static size_t unique = 0;
+    w.tag('x', std::to_string(unique++));
+  }
+  return std::move(w.out);
+}
+
+BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache) {
+  std::shared_ptr<Ir> ir = in.target().ir;
+  std::vector<Value> keep;
+  std::string key = sharing_key(in, source, args, keep);
+  if (cache.is_object()) {
+    key += fmt::format("|{}", fmt::ptr(cache.object().get()));
+    keep.push_back(cache);
+  }
+  GraphWorld::PerIr& known = in.world().of(ir);
+  auto found = known.shared.find(key);
+  if (found != known.shared.end()) return {found->second.graph, found->second.factories};
+  BuiltGraph built = build_graph(in, source, args);
+  in.world().of(ir).shared[key] = {built.graph, built.factories, std::move(keep)};
+  return built;
+}
+
+Value call_outlined(Interpreter& in, const GraphSource& source, Arguments args, BuildState* state) {
+  std::shared_ptr<Ir> ir = in.target().ir;
+  Arguments given_args = args;
+  Arguments call;
+  call.span = args.span;
+  for (const GivenArgument& given : match_arguments(source.code->parameters, given_args)) {
+    auto take = [&](const Value& v) {
+      if (v.as_spec())
+        throw Error("argument `" + given.parameter->name + "` of " + source.what + " is a spec: a call takes a tensor")
+            .as(codes::outlined);
+      if (as_tensor(v)) call.positional.push_back(v);
+    };
+    for (const Value* v : given.values) {
+      if (auto* list = v->as<SequenceObject>())
+        for (const Value& item : list->items) take(item);
+      else
+        take(*v);
+    }
+  }
+  BuiltGraph built = shared_graph(in, source, args);
+  BoundInputs bound;
+  for (const Tensor* input : built.graph->inputs()) {
+    if (input->key.empty()) continue;
+    if (!state)
+      throw Error(source.what + " has params, but it is called outside a graph's build",
+                  {"`facts, graph = module.create_graph(...)` and `graph.bind(facts.init())` give them variables"})
+          .as(codes::outlined);
+    if (!state->named)
+      throw Error("the params of " + source.what + " have no name here: the module is in no field",
+                  {"hold the module in a field of the module that calls it"})
+          .as(codes::outlined);
+    std::string key = state->prefix + input->key;
+    auto known = state->root->params.find(key);
+    Tensor* t = nullptr;
+    if (known != state->root->params.end()) {
+      t = known->second;
+      if (t->spec != input->spec)
+        throw Error("param `" + key + "` is " + text(t->spec) + " already, and " + text(input->spec) + " in this call",
+                    {"calls of one module share its params; use two modules for two shapes"})
+            .as(codes::outlined);
+    } else {
+      const Value* factory = built.factories->find(input->key);
+      t = add_param(in, *state->root, key, input->spec, input->by_ref, factory ? *factory : Value());
+    }
+    bound[input] = tensor_value(ir, t);
+  }
+  Op* op = emit_call(in, ir, *built.graph, bound, call);
+  return call_result(in, ir, *op);
+}
+
+}  // namespace pxl

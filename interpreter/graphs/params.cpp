@@ -1,0 +1,113 @@
+// `param` and `add_variable_inputs`: named inputs of the graph that is being built, and what makes variables for them.
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+
+Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, const TensorSpec& spec, bool by_ref,
+                  const Value& factory) {
+  if (root.graph != in.target().graph)
+    throw Error("param `" + key + "` is declared while another graph is being built",
+                {"params belong to the graph of the build they stand in"})
+        .as(codes::param);
+  stamp(in, *root.ir);
+  if (!factory.is_none()) root.factories->insert(key, factory);
+  size_t dot = key.rfind('.');
+  Tensor* t = root.graph->add_input(spec, dot == std::string::npos ? key : key.substr(dot + 1), by_ref, key);
+  root.params[key] = t;
+  return t;
+}
+
+void Interpreter::declare_param(const ast::ParamStmt& s, Activation& a) {
+  here = s.span;
+  BuildState* state = world().current();
+  if (!state || !state->root)
+    throw Error("param `" + s.name + "` stands outside a graph's build",
+                {"make a graph with `create_graph` first, or declare a `variable`"})
+        .as(codes::param);
+  if (!state->named)
+    throw Error("param `" + s.name + "` of " + state->what + " has no name here: the module is in no field",
+                {"hold the module in a field of the module that calls it"})
+        .as(codes::param);
+  std::string key = state->prefix + s.name;
+  if (const auto [first, fresh] = state->declared.emplace(s.name, s.name_span); !fresh) {
+    Error e("param `" + s.name + "` occurs twice in " + state->what,
+            {"first declared at " + place_text(first->second)});
+    e.as(codes::param).locate(s.name_span, frames);
+    throw e;
+  }
+  TensorSpec spec = to_spec(evaluate(*s.spec, a), "the spec of a param");
+  for (const ast::Argument& option : s.options) {
+    if (option.kind != ast::Argument::named || option.name != "replica_grouping") {
+      std::string hint = did_you_mean(option.name, {"replica_grouping"});
+      throw Error("param has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::arguments);
+    }
+    Value v = evaluate(*option.value, a);
+    if (!v.is_none()) type_error("replica_grouping takes a replica grouping, got " + v.type_name());
+  }
+  BuildRoot& root = *state->root;
+  auto known = root.params.find(key);
+  if (known != root.params.end()) {  // a second call of the same instance shares its params
+    Tensor* t = known->second;
+    if (t->spec != spec)
+      throw Error(
+          "param `" + key + "` is " + text(t->spec) + " already, and " + text(spec) + " in this call of " + state->what,
+          {"calls of one module share its params; use two modules for two shapes"})
+          .as(codes::param);
+    if (s.by_ref && !t->by_ref) throw Error("param `" + key + "` was declared without `ref` before").as(codes::param);
+    a.scope->bind(s.name, tensor_value(root.ir, t));
+    return;
+  }
+  Value factory;
+  if (s.init) {
+    auto f = std::make_shared<VariableFactoryObject>();
+    f->name = s.name;
+    f->spec = spec;
+    f->init = evaluate(*s.init, a);
+    f->by_ref = s.by_ref;
+    if (!f->init.is_none()) factory = f;
+  }
+  const Value made = tensor_value(root.ir, add_param(*this, root, key, spec, s.by_ref, factory));
+  observed(*this, s.name_span, made);
+  a.scope->bind(s.name, made);
+}
+
+Value add_variable_inputs(Interpreter& in, const Arguments& args) {
+  ArgReader a("add_variable_inputs", args, {"name", "factories"});
+  BuildState* state = in.world().current();
+  if (!state || !state->root)
+    throw Error("add_variable_inputs stands outside a graph's build", {"in a program, use `factories.init()`"})
+        .as(codes::param);
+  Value given = a.value("name");
+  std::string name;
+  if (given.is_int() && given.as_int() < 0)
+    throw Error("add_variable_inputs: a name of type int must be positive, got " + std::to_string(given.as_int()))
+        .as(codes::value);
+  if (given.is_int())
+    name = std::to_string(given.as_int());
+  else
+    name = a.string("name");
+  auto tree = a.value("factories").ptr<TreeObject>();
+  if (!tree || tree->kind != TreeKind::factories)
+    type_error("add_variable_inputs takes the factories that create_graph gave, got " +
+               a.value("factories").type_name());
+  BuildRoot& root = *state->root;
+  if (root.factories->find(state->prefix + name) &&
+      root.factories->find(state->prefix + name)->as<TreeObject>() == nullptr)
+    throw Error("`" + name + "` already exists among the params of " + state->what).as(codes::param);
+  TreePtr named = make_tree(TreeKind::tensors);
+  for (auto& [leaf, value] : tree->leaves()) {
+    auto* f = value.as<VariableFactoryObject>();
+    if (!f) type_error("`" + leaf + "` is no variable factory, but a " + value.type_name());
+    std::string key = state->prefix + name + "." + leaf;
+    if (root.params.count(key))
+      throw Error("`" + name + "." + leaf + "` already exists among the params of " + state->what).as(codes::param);
+    named->insert(leaf, tensor_value(root.ir, add_param(in, root, key, f->spec, f->by_ref, value)));
+  }
+  return named;
+}
+
+}  // namespace pxl

@@ -1,0 +1,344 @@
+// Programs: declaring one, building its Ir, and the implicit program of a file's top level.
+#include "interpreter/graphs/programs.hpp"
+
+#include <algorithm>
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+namespace {
+
+/// The place where a body binds a name, for messages; the whole head where it is not found.
+Span binding_place(const ast::Block& block, const std::string& name) {
+  for (const ast::Stmt* s : block.statements) {
+    Span found;
+    switch (s->kind) {
+      case ast::StmtKind::assign:
+        for (const ast::Expr* t : static_cast<const ast::AssignStmt*>(s)->targets) {
+          std::vector<const ast::Expr*> todo{t};
+          while (!todo.empty() && !found) {
+            const ast::Expr* e = todo.back();
+            todo.pop_back();
+            if (e->kind == ast::ExprKind::name && static_cast<const ast::NameExpr*>(e)->name == name) found = e->span;
+            if (e->kind == ast::ExprKind::tuple)
+              for (const ast::Expr* x : static_cast<const ast::TupleExpr*>(e)->items) todo.push_back(x);
+            if (e->kind == ast::ExprKind::list)
+              for (const ast::Expr* x : static_cast<const ast::ListExpr*>(e)->items) todo.push_back(x);
+          }
+        }
+        break;
+      case ast::StmtKind::stream:
+        if (auto* d = static_cast<const ast::StreamStmt*>(s); d->name == name) found = d->name_span;
+        break;
+      case ast::StmtKind::variable:
+      case ast::StmtKind::constant:
+        if (auto* d = static_cast<const ast::VariableStmt*>(s); d->name == name) found = d->name_span;
+        break;
+      case ast::StmtKind::with: found = binding_place(*static_cast<const ast::WithStmt*>(s)->body, name); break;
+      case ast::StmtKind::for_: found = binding_place(*static_cast<const ast::ForStmt*>(s)->body, name); break;
+      case ast::StmtKind::if_: {
+        const auto* d = static_cast<const ast::IfStmt*>(s);
+        for (const auto& arm : d->arms)
+          if (!found) found = binding_place(*arm.body, name);
+        if (!found && d->else_body) found = binding_place(*d->else_body, name);
+        break;
+      }
+      default: break;
+    }
+    if (found) return found;
+  }
+  return {};
+}
+
+[[noreturn]] void refuse_member_name(const ast::Function& f, const std::string& name) {
+  Error e("program " + f.name + ": `" + name + "` is a member of every program's ir, so it can't be bound here",
+          {name == "replication_factor" || name == "num_host_transfers" ? "`ir." + name + " = ...` sets the member"
+                                                                        : std::string("choose another name")});
+  e.as(codes::program);
+  Span at = f.body ? binding_place(*f.body, name) : Span{};
+  e.locate(at ? at : f.span, nullptr);
+  throw e;
+}
+
+}  // namespace
+
+void Interpreter::declare_program(const ast::ProgramStmt& s, Activation& a) {
+  if (a.kind == Activation::Kind::program)
+    throw Error("program " + s.function->name + " stands inside a program", {"declare it at the top level of the file"})
+        .as(codes::program);
+  if (a.kind != Activation::Kind::file && a.kind != Activation::Kind::test)
+    throw Error("program " + s.function->name + " is declared inside a body",
+                {"declare it at the top level of the file"})
+        .as(codes::program);
+  auto p = std::make_shared<ProgramObject>();
+  p->code = &s;
+  p->closure = a.scope;
+  bind(a, s.function->name, p);
+}
+
+BuildTarget& Interpreter::target() {
+  const bool imported = importing_.size() > (targets_.empty() ? size_t{0} : targets_.back().importing);
+  if (imported)
+    throw Error("ops can't be made at the top level of an imported file",
+                {"an imported file declares modules, defs and programs; put the ops into one of them"})
+        .as(codes::program);
+  if (targets_.empty()) {
+    implicit_ir_ = std::make_shared<Ir>("main");
+    implicit_ir_->open_ended = true;
+    push_target(BuildTarget{implicit_ir_, &implicit_ir_->main()});
+  }
+  return targets_.back();
+}
+
+std::shared_ptr<Ir> Interpreter::current_ir() { return target().ir; }
+
+std::shared_ptr<Ir> Interpreter::top_level_ir() {
+  if (!implicit_ir_ && targets_.empty()) target();
+  if (!implicit_ir_)
+    throw Error("nothing has been added to the program `main` of the top level",
+                {"ops, variables and streams at the top level of the script go to it"})
+        .as(codes::program);
+  return implicit_ir_;
+}
+
+std::string ProgramObject::repr(Interpreter&) { return "<program " + code->function->name + ">"; }
+
+std::optional<Value> ProgramObject::member(Interpreter&, std::string_view name) {
+  if (name == "name") return Value(code->function->name);
+  if (name == "doc") return Value(code->function->doc);
+  return std::nullopt;
+}
+
+namespace {
+
+// The first parameter that is given an unknown, or null.
+const std::string* unknown_parameter(const ast::Function& f, const Arguments& args) {
+  for (size_t i = 0; i < args.positional.size(); ++i)
+    if (holds_unknown(args.positional[i]) && !f.parameters.empty())
+      return &f.parameters[std::min(i, f.parameters.size() - 1)].name;
+  for (const NamedArg& n : args.named)
+    if (holds_unknown(n.value)) return &n.name;
+  return nullptr;
+}
+
+}  // namespace
+
+Value ProgramObject::call(Interpreter& in, Arguments args) {
+  const ast::Function& f = *code->function;
+  if (in.has_target() && in.targets().back().ir != in.implicit_ir())
+    throw Error("program " + f.name + " is called inside program " + in.targets().back().ir->name(),
+                {"a program builds an ir of its own: call it at the top level, or share code with a def or a module"})
+        .as(codes::program);
+  if (in.has_target() && !in.targets().back().graph->is_main())
+    throw Error("program " + f.name + " is called inside the build of " + in.targets().back().graph->id())
+        .as(codes::program);
+  if (in.checking)
+    if (const std::string* unknown = unknown_parameter(f, args)) {
+      note_unbuilt(in, f.name, "its parameter `" + *unknown + "`");
+      return unknown_value();
+    }
+  auto result = std::make_shared<IrObject>();
+  result->ir = std::make_shared<Ir>(f.name);
+  result->ir->called_at = args.span;
+  result->fields = std::make_shared<Scope>(closure);
+  result->fields->own = &f.own;
+  for (const ast::Parameter& p : f.parameters)
+    if (std::find(ir_member_names().begin(), ir_member_names().end(), p.name) != ir_member_names().end())
+      refuse_member_name(f, p.name);
+  CallFrame frame(in, "program " + f.name, args.span);
+  try {
+    in.bind_parameters(f.name, f.parameters, std::move(args), result->fields, closure);
+    TargetScope target(in, result->ir, &result->ir->main());
+    BuildScope scope(in, std::make_shared<BuildState>());
+    in.world().of(result->ir).fields = result->fields;
+    Activation a;
+    a.scope = result->fields;
+    a.kind = Activation::Kind::program;
+    in.run_function(f, a);
+  } catch (Error& e) {
+    e.locate(in.here, in.frames);
+    throw;
+  }
+  for (const std::string& name : result->fields->names())
+    if (std::find(ir_member_names().begin(), ir_member_names().end(), name) != ir_member_names().end())
+      refuse_member_name(f, name);
+  if (in.checking) {
+    if (lacks_part_noted(in, *result->ir)) return unknown_value();
+    in.checking->irs.push_back(result->ir);
+  }
+  return result;
+}
+
+// ---- irs
+
+const std::vector<std::string>& ir_member_names() {
+  static const std::vector<std::string> names{"name",
+                                              "id",
+                                              "replication_factor",
+                                              "num_host_transfers",
+                                              "main_graph",
+                                              "create_graph",
+                                              "create_empty_graph",
+                                              "get_all_h2d_streams",
+                                              "get_all_d2h_streams",
+                                              "replica_grouping"};
+  return names;
+}
+
+namespace {
+
+/// `ir` of the prelude: whatever Ir is being built; `main`: that of the top level.
+struct CurrentIrObject final : Object {
+  const bool top_level;
+  explicit CurrentIrObject(bool top) : top_level(top) {}
+  std::string type_name() const override { return "ir"; }
+  Value now(Interpreter& in) const { return ir_value(in, top_level ? in.top_level_ir() : in.current_ir()); }
+  std::string repr(Interpreter& in) override { return now(in).object()->repr(in); }
+  std::optional<Value> member(Interpreter& in, std::string_view name) override {
+    return now(in).object()->member(in, name);
+  }
+  std::vector<std::string> member_names() const override { return ir_member_names(); }
+  void set_member(Interpreter& in, std::string_view name, Value v) override {
+    now(in).object()->set_member(in, name, std::move(v));
+  }
+  bool equals(Interpreter& in, const Value& other) override { return now(in).object()->equals(in, other); }
+};
+
+Value stream_list(const std::shared_ptr<Ir>& ir, std::optional<bool> to_device) {
+  std::vector<Value> out;
+  for (const auto& s : ir->streams())
+    if (!to_device || (s->to_device == *to_device && s->used))
+      out.push_back(std::make_shared<StreamObject>(ir, s.get()));
+  return make_list(std::move(out));
+}
+
+}  // namespace
+
+Value ir_value(Interpreter& in, const std::shared_ptr<Ir>& ir) {
+  auto v = std::make_shared<IrObject>();
+  v->ir = ir;
+  v->fields = ir == in.implicit_ir() ? in.file_scope() : in.world().of(ir).fields.lock();
+  return v;
+}
+
+IrObject* to_ir(Interpreter& in, const Value& v, const char* where, Value& holder) {
+  if (auto* ir = v.as<IrObject>()) return ir;
+  if (auto* current = v.as<CurrentIrObject>()) {
+    holder = current->now(in);
+    return holder.as<IrObject>();
+  }
+  if (auto* p = v.as<ProgramObject>())
+    type_error(std::string(where) + " takes an ir: call the program, `" + p->code->function->name + "(...)`");
+  type_error(std::string(where) + " takes an ir, got " + with_article(v.type_name()));
+}
+
+std::string IrObject::repr(Interpreter&) { return "Ir[" + ir->name() + "]"; }
+
+std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
+  if (name == "name" || name == "id") return Value(ir->name());
+  if (name == "replication_factor") return Value(static_cast<int64_t>(ir->replication_factor));
+  if (name == "num_host_transfers") {
+    if (ir->num_host_transfers) return Value(*ir->num_host_transfers);
+    return Value(int64_t{1});
+  }
+  if (name == "main_graph") return graph_value(ir, &ir->main());
+  if (name == "get_all_h2d_streams" || name == "get_all_d2h_streams") {
+    return make_method(no_effects, std::string(name),
+                       [owner = ir, to_device = name == "get_all_h2d_streams"](Interpreter&, Arguments) {
+                         return stream_list(owner, to_device);
+                       });
+  }
+  if (name == "create_empty_graph")
+    return make_method(no_effects, "create_empty_graph",
+                       [owner = ir](Interpreter& i, Arguments args) { return create_empty_graph(i, owner, args); });
+  if (name == "create_graph") {
+    return make_method(no_effects, "create_graph", [owner = ir](Interpreter& i, Arguments args) -> Value {
+      if (args.positional.empty())
+        throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
+      Value callee = args.positional.front();
+      args.positional.erase(args.positional.begin());
+      if (!args.spans.empty()) args.spans.erase(args.spans.begin());
+      GraphSource source = source_of(callee);
+      std::optional<TargetScope> other;
+      if (!i.has_target() || i.targets().back().ir != owner) other.emplace(i, owner, &owner->main());
+      BuiltGraph built = build_graph(i, source, std::move(args));
+      if (auto leaves = built.factories->leaves(); !leaves.empty())
+        throw Error(
+            "ir.create_graph: " + source.what + " has params with initial values (`" + leaves.front().first + "`)",
+            {"`facts, graph = module.create_graph(...)` also gives the factories of its variables"})
+            .as(codes::program);
+      return graph_value(owner, built.graph);
+    });
+  }
+  if (fields)
+    if (const Value* v = fields->find_here(name)) return *v;
+  // These are too natural as names of a program's own to be kept from it.
+  if (name == "graphs") {
+    std::vector<Value> out;
+    for (const auto& g : ir->graphs()) out.push_back(graph_value(ir, g.get()));
+    return make_list(std::move(out));
+  }
+  if (name == "variables") {
+    std::vector<Value> out;
+    for (Tensor* t : ir->variables()) out.push_back(tensor_value(ir, t));
+    return make_list(std::move(out));
+  }
+  if (name == "streams") return stream_list(ir, std::nullopt);
+  return std::nullopt;
+}
+
+std::vector<std::string> IrObject::member_names() const {
+  std::vector<std::string> names = ir_member_names();
+  names.insert(names.end(), {"graphs", "variables", "streams"});
+  if (fields)
+    for (const std::string& name : fields->names())
+      if (!name.empty()) names.push_back(name);
+  return names;
+}
+
+void IrObject::set_member(Interpreter&, std::string_view name, Value value) {
+  if (ir->frozen)
+    throw Error("the program `" + ir->name() + "` belongs to a session already: `" + std::string(name) +
+                "` can't change")
+        .as(codes::complete);
+  if (name == "replication_factor") {
+    int64_t n = to_index(value, "replication_factor");
+    if (n < 1 || n > 4096)
+      throw Error("replication_factor must be between 1 and 4096, got " + std::to_string(n)).as(codes::value);
+    if (n != ir->replication_factor && (!ir->variables().empty() || !ir->streams().empty()))
+      throw Error("replication_factor must be set before the first variable or stream of the program")
+          .as(codes::program);
+    ir->replication_factor = static_cast<int>(n);
+    return;
+  }
+  if (name == "num_host_transfers") {
+    int64_t n = to_index(value, "num_host_transfers");
+    if (n < 1) throw Error("num_host_transfers must be at least 1, got " + std::to_string(n)).as(codes::value);
+    ir->num_host_transfers = n;
+    return;
+  }
+  std::string hint = did_you_mean(name, {"replication_factor", "num_host_transfers"});
+  throw Error("`" + std::string(name) + "` of an ir can't be set" + (hint.empty() ? "" : "; " + hint),
+              {"replication_factor and num_host_transfers can; other names are bound in the program's body"})
+      .as(codes::unknown_member);
+}
+
+bool IrObject::equals(Interpreter&, const Value& other) {
+  auto* o = other.as<IrObject>();
+  return o && o->ir == ir;
+}
+std::optional<std::string> IrObject::hash_key() const {
+  return "r" + std::to_string(reinterpret_cast<uintptr_t>(ir.get()));
+}
+
+void bind_ir_builtin(Scope& prelude) {
+  prelude.bind("ir", std::make_shared<CurrentIrObject>(false));
+  prelude.bind("main", std::make_shared<CurrentIrObject>(true));
+}
+
+}  // namespace pxl

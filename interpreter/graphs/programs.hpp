@@ -1,0 +1,41 @@
+// Programs and the Irs that they build, as values.
+#pragma once
+
+#include "interpreter/values/interpreter.hpp"
+
+namespace pxl {
+
+/// `program NAME(params) { ... }`; calling it builds an Ir.
+struct ProgramObject final : Object {
+  const ast::ProgramStmt* code = nullptr;
+  ScopePtr closure;
+  std::string type_name() const override { return "program"; }
+  std::string repr(Interpreter&) override;
+  bool callable() const override { return true; }
+  Value call(Interpreter& in, Arguments args) override;
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override { return {"name", "doc"}; }
+};
+
+/// An Ir, with the names that its program's body bound as fields.
+struct IrObject final : Object {
+  std::shared_ptr<Ir> ir;
+  ScopePtr fields;  ///< may be null
+  std::string type_name() const override { return "ir"; }
+  std::string repr(Interpreter&) override;  ///< Ir[train]
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override;
+  void set_member(Interpreter& in, std::string_view name, Value value) override;
+  bool equals(Interpreter&, const Value& other) override;
+  std::optional<std::string> hash_key() const override;
+};
+
+/// An Ir's own members, which no program may bind as names.
+const std::vector<std::string>& ir_member_names();
+Value ir_value(Interpreter& in, const std::shared_ptr<Ir>& ir);
+/// The Ir of a value: an IrObject, or `ir` itself; throws naming `where` for others.
+IrObject* to_ir(Interpreter& in, const Value& v, const char* where, Value& holder);
+/// `ir` as every file sees it: the Ir that is being built; and `main`, the Ir of the top level.
+void bind_ir_builtin(Scope& prelude);
+
+}  // namespace pxl

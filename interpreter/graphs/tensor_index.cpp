@@ -1,0 +1,118 @@
+// `t[key]` on tensors, as PopXL builds it: ints and slices become one Slice, a Subsample where a step is larger than
+// one and a Reshape that drops the axes of ints; a tensor or array of ints gathers on axis 0; a bool mask keeps the
+// shape and zeroes the rest.
+#include <fmt/format.h>
+
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+
+namespace {
+
+[[noreturn]] void bad_key(const Value& v) {
+  throw Error("a tensor is indexed by ints, slices, `...`, none, or one tensor or array of ints or bools, not by " +
+              with_article(v.type_name()))
+      .as(codes::index);
+}
+
+struct Basic {
+  std::vector<int64_t> start, stop, step, axes;
+  Shape shape;            ///< of the result
+  bool reshaped = false;  ///< ints drop axes, none adds them
+};
+
+Basic read_basic(const Tensor& t, const std::vector<Value>& given) {
+  std::vector<Value> parts = given;
+  int64_t used = 0;
+  int ellipses = 0;
+  for (const Value& p : parts) {
+    if (p.as<EllipsisObject>())
+      ++ellipses;
+    else if (!p.is_none())
+      ++used;
+  }
+  const auto rank = static_cast<int64_t>(t.spec.shape.size());
+  if (ellipses > 1) throw Error("an index can hold only one `...`").as(codes::index);
+  if (used > rank) {
+    throw Error(fmt::format("too many subscripts: {} for a tensor of shape {}", used, bracket_text(t.spec.shape)))
+        .as(codes::index);
+  }
+  if (!ellipses) parts.push_back(std::make_shared<EllipsisObject>());
+  Basic b;
+  size_t axis = 0;
+  for (const Value& p : parts) {
+    if (p.as<EllipsisObject>()) {
+      for (int64_t i = rank - used; i > 0; --i) b.shape.push_back(t.spec.shape[axis++]);
+      continue;
+    }
+    if (p.is_none()) {
+      b.shape.push_back(1);
+      b.reshaped = true;
+      continue;
+    }
+    const int64_t extent = t.spec.shape[axis];
+    auto take = [&](int64_t start, int64_t stop, int64_t step) {
+      b.start.push_back(start);
+      b.stop.push_back(stop);
+      b.step.push_back(step);
+      b.axes.push_back(static_cast<int64_t>(axis));
+    };
+    if (auto* s = p.as<SliceObject>()) {
+      const SliceRange r = resolve_slice(*s, extent);
+      if (r.count == 0) {
+        throw Error(fmt::format("the slice of axis {} is empty: the axis has {} elements", axis, extent))
+            .as(codes::index);
+      }
+      // An end before the first element is written as the op expects it: below -extent.
+      const int64_t past = r.start + (r.count - 1) * r.step + (r.step > 0 ? 1 : -1);
+      if (r.start != 0 || r.step != 1 || r.count != extent) take(r.start, past < 0 ? -extent - 1 : past, r.step);
+      b.shape.push_back(r.count);
+    } else {
+      if (!p.is_int() && !p.as_array()) bad_key(p);
+      const int64_t i = wrap_index(to_index(p, "index"), extent, fmt::format("axis {} of the tensor", axis));
+      take(i, i + 1, 1);
+      b.reshaped = true;
+    }
+    ++axis;
+  }
+  return b;
+}
+
+}  // namespace
+
+Value Interpreter::tensor_index(const Value& tensor, const Value& key) {
+  Tensor* t = as_tensor(tensor);
+  // Index tensors and arrays.
+  const Array* array = key.as_array();
+  const bool list = key.as<ListObject>() != nullptr;
+  if (as_tensor(key) || list || (array && array->rank() > 0)) {
+    const Value indices = list ? Value(to_array(key)) : key;
+    const DType type = as_tensor(indices) ? as_tensor(indices)->spec.dtype : indices.as_array()->dtype();
+    if (type == DType::boolean) return op_by_name(*this, "where", {indices, tensor, Value(0)});
+    if (!is_integer(type))
+      throw Error(fmt::format("an index tensor holds ints or bools, not {}", name(type))).as(codes::index);
+    return op_by_name(*this, "gather", {tensor, indices});
+  }
+  auto* tuple = key.as<TupleObject>();
+  const Basic b = read_basic(*t, tuple ? tuple->items : std::vector<Value>{key});
+  if (b.axes.empty() && !b.reshaped) return tensor;
+  BuildTarget at = target();
+  if (&t->graph->ir() != at.ir.get()) {
+    throw Error(fmt::format("tensor `{}` belongs to program `{}`, but ops are being added to `{}`", t->name,
+                            t->graph->ir().name(), at.ir->name()))
+        .as(codes::other_graph);
+  }
+  stamp(*this, *at.ir);
+  GraphEmitter emitter(*at.graph);
+  Expr e = emitter.of(t);
+  if (!b.axes.empty()) {
+    e = emitter.one("slice", {e}, {{"start", b.start}, {"stop", b.stop}, {"step", b.step}, {"axis", b.axes}});
+  }
+  if (b.reshaped) e = emitter.one("reshape", {e}, {{"shape", b.shape}});
+  return tensor_value(at.ir, e.tensor());
+}
+
+}  // namespace pxl

@@ -1,0 +1,350 @@
+// The methods of named trees (insert, update, filter_keys, to_mapping, remap, init, ...) and their constructors.
+#include <algorithm>
+#include <set>
+
+#include "interpreter/graphs/trees.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+namespace {
+
+using TreeMethod = Value (*)(Interpreter&, const TreePtr&, const Arguments&);
+
+std::string key_name(const Value& key, const char* where) {
+  if (const std::string* s = key.as_string()) return *s;
+  if (!key.is_int()) type_error(std::string(where) + ": a key is a name or an int, got " + key.type_name());
+  if (key.as_int() < 0)
+    throw Error(std::string(where) + ": numerical key cannot be negative: " + std::to_string(key.as_int()))
+        .as(codes::key);
+  return std::to_string(key.as_int());
+}
+
+TreePtr as_tree(const Value& v, const char* where) {
+  if (auto t = v.ptr<TreeObject>()) return t;
+  type_error(std::string(where) + " takes a named tree, got " + v.type_name());
+}
+
+Value dict_of(const TreeObject& t) {
+  auto d = std::make_shared<DictObject>();
+  for (auto& [name, leaf] : t.leaves()) d->put(Value(name), leaf);
+  return d;
+}
+
+TreePtr from_dict(TreeKind kind, const Value& v) {
+  auto* d = v.as<DictObject>();
+  if (!d) type_error("from_dict takes a dict from dotted names to leaves, got " + v.type_name());
+  TreePtr t = make_tree(kind);
+  for (const auto& [k, leaf] : d->items) t->insert(key_name(k, "from_dict"), leaf);
+  return t;
+}
+
+TreePtr pack(Interpreter& in, TreeKind kind, const Value& keys, const Value& values) {
+  std::vector<Value> k = in.to_vector(keys), v = in.to_vector(values);
+  if (k.size() != v.size())
+    throw Error("pack: " + std::to_string(k.size()) + " keys for " + std::to_string(v.size()) + " values")
+        .as(codes::key);
+  TreePtr t = make_tree(kind);
+  for (size_t i = 0; i < k.size(); ++i) t->insert(key_name(k[i], "pack"), v[i]);
+  return t;
+}
+
+Value m_insert(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("insert", args, {"key", "value", "overwrite"});
+  t->insert(key_name(a.value("key"), "insert"), a.value("value"), a.boolean_or("overwrite", false));
+  return {};
+}
+Value m_update(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("update", args, {"tree", "overwrite"});
+  Value given = a.value("tree");
+  TreePtr other = given.as<DictObject>() ? from_dict(t->kind, given) : as_tree(given, "update");
+  bool overwrite = a.boolean_or("overwrite", false);
+  if (other == t) return {};
+  if (!overwrite)  // nothing changes where one name clashes
+    for (auto& [name, leaf] : other->leaves())
+      if (t->find(name))
+        throw Error("update: `" + name + "` already exists in the tree", {"`overwrite = true` replaces it"})
+            .as(codes::key);
+  for (auto& [name, leaf] : other->leaves()) t->insert(name, leaf, overwrite);
+  return {};
+}
+Value m_pop(Interpreter& in, const TreePtr& t, const Arguments& args) {
+  ArgReader a("pop", args, {"key", "default"});
+  Value key = a.value("key");
+  if (!t->contains(in, key) && !args.named.empty()) return a.value("default");
+  if (!t->contains(in, key) && args.positional.size() > 1) return a.value("default");
+  Value found = t->index(in, key);
+  t->erase(key_name(key, "pop"));
+  return found;
+}
+Value m_get(Interpreter& in, const TreePtr& t, const Arguments& args) {
+  ArgReader a("get", args, {"key", "default"});
+  Value key = a.value("key");
+  bool fallback = args.positional.size() + args.named.size() > 1;
+  if (fallback && !t->contains(in, key)) return a.value("default");
+  return t->index(in, key);
+}
+Value m_copy(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("copy", args, {});
+  return t->copy();
+}
+Value m_filter_keys(Interpreter& in, const TreePtr& t, const Arguments& args) {
+  ArgReader a("filter_keys", args, {"keys"});
+  Value given = a.value("keys");
+  TreePtr out = make_tree(t->kind);
+  std::vector<Value> keys;
+  if (given.as_string())
+    keys.push_back(given);
+  else
+    keys = in.to_vector(given);
+  std::set<std::string> wanted;
+  for (const Value& k : keys) {
+    Value found = t->index(in, k);  // throws with a suggestion
+    wanted.insert(key_name(k, "filter_keys"));
+  }
+  for (auto& [name, leaf] : t->leaves())
+    for (const std::string& w : wanted)
+      if (name == w || (name.size() > w.size() && name.compare(0, w.size(), w) == 0 && name[w.size()] == '.')) {
+        out->insert(name, leaf);
+        break;
+      }
+  return out;
+}
+Value m_keys(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("keys", args, {});
+  std::vector<Value> out;
+  for (const auto& [k, v] : t->items) out.emplace_back(k);
+  return make_list(std::move(out));
+}
+Value m_values(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("values", args, {});
+  std::vector<Value> out;
+  for (const auto& [k, v] : t->items) out.push_back(v);
+  return make_list(std::move(out));
+}
+Value m_items(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("items", args, {});
+  std::vector<Value> out;
+  for (const auto& [k, v] : t->items) out.push_back(make_tuple({Value(k), v}));
+  return make_list(std::move(out));
+}
+Value m_keys_flat(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("keys_flat", args, {});
+  std::vector<Value> out;
+  for (auto& [k, v] : t->leaves()) out.emplace_back(k);
+  return make_list(std::move(out));
+}
+Value m_values_flat(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("values_flat", args, {});
+  std::vector<Value> out;
+  for (auto& [k, v] : t->leaves()) out.push_back(v);
+  return make_list(std::move(out));
+}
+Value m_items_flat(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("items_flat", args, {});
+  std::vector<Value> out;
+  for (auto& [k, v] : t->leaves()) out.push_back(make_tuple({Value(k), v}));
+  return make_list(std::move(out));
+}
+Value m_len_flat(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("len_flat", args, {});
+  return static_cast<int64_t>(t->leaves().size());
+}
+Value m_to_dict(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("to_dict", args, {});
+  return dict_of(*t);
+}
+Value m_from_dict(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("from_dict", args, {"dict"});
+  return from_dict(t->kind, a.value("dict"));
+}
+Value m_pack(Interpreter& in, const TreePtr& t, const Arguments& args) {
+  ArgReader a("pack", args, {"keys", "values"});
+  return pack(in, t->kind, a.value("keys"), a.value("values"));
+}
+Value m_unpack(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("unpack", args, {});
+  auto all = t->leaves();
+  if (all.empty()) return make_tuple({make_list({}), make_list({})});
+  std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::vector<Value> keys, values;
+  for (auto& [k, v] : all) {
+    keys.emplace_back(k);
+    values.push_back(v);
+  }
+  return make_tuple({make_tuple(std::move(keys)), make_tuple(std::move(values))});
+}
+Value m_map(Interpreter& in, const TreePtr& t, const Arguments& args) {
+  ArgReader a("map", args, {"function"});
+  TreePtr out = make_tree(TreeKind::plain);
+  bool tensors = true;
+  for (auto& [name, leaf] : t->leaves()) {
+    Value made = in.call(a.value("function"), std::vector<Value>{leaf});
+    tensors = tensors && as_tensor(made);
+    out->insert(name, std::move(made));
+  }
+  if (tensors) {  // mapping tensors to tensors keeps `.tensors`
+    TreePtr typed = make_tree(TreeKind::tensors);
+    for (auto& [name, leaf] : out->leaves()) typed->insert(name, leaf);
+    return typed;
+  }
+  return out;
+}
+Value m_to_mapping(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("to_mapping", args, {"other"});
+  TreePtr other = as_tree(a.value("other"), "to_mapping");
+  auto d = std::make_shared<DictObject>();
+  for (auto& [name, leaf] : t->leaves()) {
+    const Value* match = other->find(name);
+    if (match && !match->as<TreeObject>()) d->put(leaf, *match);
+  }
+  return d;
+}
+Value m_remap(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("remap", args, {"names"});
+  auto* d = a.value("names").as<DictObject>();
+  if (!d) type_error("remap takes a dict from old to new names, got " + a.value("names").type_name());
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const auto& [from, to] : d->items) {
+    std::string old_name = key_name(from, "remap");
+    if (!t->find(old_name)) {
+      std::vector<std::string> names;
+      for (auto& [n, l] : t->leaves()) names.push_back(n);
+      std::string hint = did_you_mean(old_name, names);
+      throw Error("remap: key does not exist: `" + old_name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
+    }
+    pairs.emplace_back(old_name, key_name(to, "remap"));
+  }
+  TreePtr out = make_tree(t->kind);
+  for (auto& [name, leaf] : t->leaves()) {
+    std::string renamed = name;
+    for (const auto& [from, to] : pairs)
+      if (name == from ||
+          (name.size() > from.size() && name.compare(0, from.size(), from) == 0 && name[from.size()] == '.'))
+        renamed = to + name.substr(from.size());
+    out->insert(renamed, leaf);
+  }
+  return out;
+}
+Value m_init(Interpreter& in, const TreePtr& t, const Arguments& args) {
+  ArgReader a("init", args, {"prefix"});
+  return init_factories(in, *t, a.string_or("prefix", ""), false);
+}
+Value m_init_zero(Interpreter& in, const TreePtr& t, const Arguments& args) {
+  ArgReader a("init_zero", args, {"prefix"});
+  return init_factories(in, *t, a.string_or("prefix", ""), true);
+}
+Value m_init_undef(Interpreter& in, const TreePtr& t, const Arguments& args) {
+  ArgReader a("init_undef", args, {});
+  return init_undefined(in, *t);
+}
+Value m_clear(Interpreter&, const TreePtr& t, const Arguments& args) {
+  ArgReader a("clear", args, {});
+  std::vector<TreeObject*> open{t.get()};
+  while (!open.empty()) {
+    TreeObject* at = open.back();
+    open.pop_back();
+    at->changing();
+    at->erase_items([](const auto& item) { return !item.second.template as<TreeObject>(); });
+    for (auto& [k, v] : at->items) open.push_back(v.as<TreeObject>());
+  }
+  return {};
+}
+
+struct TreeRow {
+  std::string_view name;
+  TreeMethod method;
+};
+constexpr TreeRow rows[] = {
+    {"insert", m_insert},
+    {"update", m_update},
+    {"pop", m_pop},
+    {"get", m_get},
+    {"copy", m_copy},
+    {"filter_keys", m_filter_keys},
+    {"keys", m_keys},
+    {"values", m_values},
+    {"items", m_items},
+    {"keys_flat", m_keys_flat},
+    {"values_flat", m_values_flat},
+    {"items_flat", m_items_flat},
+    {"len_flat", m_len_flat},
+    {"to_dict", m_to_dict},
+    {"from_dict", m_from_dict},
+    {"pack", m_pack},
+    {"unpack", m_unpack},
+    {"map", m_map},
+    {"to_mapping", m_to_mapping},
+    {"remap", m_remap},
+    {"clear", m_clear},
+};
+constexpr TreeRow factory_rows[] = {{"init", m_init}, {"init_zero", m_init_zero}, {"init_undef", m_init_undef}};
+
+/// `NamedTensors`, `NamedVariableFactories`, `DotTree` themselves.
+struct TreeClassObject final : Object {
+  TreeKind kind;
+  explicit TreeClassObject(TreeKind k) : kind(k) {}
+  std::string type_name() const override { return "type"; }
+  std::string repr(Interpreter&) override { return TreeObject(kind).type_name(); }
+  bool callable() const override { return true; }
+  Value call(Interpreter&, Arguments args) override {
+    TreePtr t = make_tree(kind);
+    if (args.positional.size() > 1 ||
+        (!args.positional.empty() && !args.positional[0].as<DictObject>() && !args.positional[0].as<TreeObject>()))
+      type_error(t->type_name() + " takes `name = value` arguments, or one dict or tree");
+    if (!args.positional.empty()) {
+      const Value& given = args.positional[0];
+      t = given.as<DictObject>() ? from_dict(kind, given) : given.as<TreeObject>()->copy();
+      t->kind = kind;
+    }
+    for (NamedArg& n : args.named) t->insert(n.name, std::move(n.value));
+    return t;
+  }
+  std::optional<Value> member(Interpreter&, std::string_view name) override {
+    if (name != "from_dict" && name != "pack") return std::nullopt;
+    TreeMethod m = name == "pack" ? m_pack : m_from_dict;
+    return make_method(no_effects, std::string(name),
+                       [m, k = kind](Interpreter& in, Arguments args) { return m(in, make_tree(k), args); });
+  }
+  std::vector<std::string> member_names() const override { return {"from_dict", "pack"}; }
+};
+
+}  // namespace
+
+std::optional<Value> TreeObject::member(Interpreter&, std::string_view name) {
+  auto self = std::static_pointer_cast<TreeObject>(shared_from_this());
+  auto bound = [&](TreeMethod m) {
+    return make_method(no_effects, std::string(name),
+                       [self, m](Interpreter& in, Arguments args) { return m(in, self, args); });
+  };
+  for (const TreeRow& row : rows)
+    if (row.name == name) return bound(row.method);
+  if (kind == TreeKind::factories)
+    for (const TreeRow& row : factory_rows)
+      if (row.name == name) return bound(row.method);
+  if (kind != TreeKind::factories && name == "tensors") return make_tuple(sorted_tensors());
+  if (kind != TreeKind::factories && name == "named_tensors") return dict_of(*this);
+  for (const auto& [k, v] : items)
+    if (k == name) return v;
+  return std::nullopt;
+}
+
+std::vector<std::string> TreeObject::member_names() const {
+  std::vector<std::string> names;
+  for (const auto& [k, v] : items) names.push_back(k);
+  for (const TreeRow& row : rows) names.emplace_back(row.name);
+  if (kind == TreeKind::factories)
+    names.insert(names.end(), {"init", "init_zero", "init_undef"});
+  else
+    names.insert(names.end(), {"tensors", "named_tensors"});
+  return names;
+}
+
+void bind_tree_builtins(Scope& prelude) {
+  prelude.bind("DotTree", std::make_shared<TreeClassObject>(TreeKind::plain));
+  prelude.bind("NamedTensors", std::make_shared<TreeClassObject>(TreeKind::tensors));
+  prelude.bind("NamedVariableFactories", std::make_shared<TreeClassObject>(TreeKind::factories));
+}
+
+}  // namespace pxl

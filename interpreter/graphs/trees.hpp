@@ -1,0 +1,91 @@
+// Named trees: nested collections of tensors or variable factories under dotted names (PopXL's DotTree,
+// NamedTensors and NamedVariableFactories). One class serves all of them; its kind decides which leaves it takes.
+#pragma once
+
+#include <unordered_map>
+
+#include "interpreter/graphs/graph_values.hpp"
+
+namespace pxl {
+
+class Scope;
+
+enum class TreeKind : uint8_t { plain, tensors, factories };
+
+struct TreeObject final : Object {
+  TreeKind kind;
+  int level = 0;  ///< below its root; bounded, so that walks may recurse
+  /// Children in order of insertion: leaves, or further TreeObjects. Added here or there, erased by erase_items only.
+  std::vector<std::pair<std::string, Value>> items;
+
+  explicit TreeObject(TreeKind k) : kind(k) {}
+  std::string type_name() const override;
+  std::string repr(Interpreter& in) override;  ///< as a dict from dotted names to leaves
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override;
+  void set_member(Interpreter& in, std::string_view name, Value value) override;
+  Value index(Interpreter& in, const Value& key) override;
+  void set_index(Interpreter& in, const Value& key, Value value) override;
+  std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(items.size()); }
+  std::optional<Iterator> iterate(Interpreter& in) override;  ///< the keys of the top level
+  bool contains(Interpreter& in, const Value& item) override;
+  bool truth(Interpreter&) override { return !items.empty(); }
+  std::function<void()> state() override;
+
+  /// The leaf or subtree under a dotted name, or null.
+  const Value* find(std::string_view dotted) const;
+  /// Adds under a dotted name, making the levels in between. Throws where a part is no identifier or number, or
+  /// where the name exists and `overwrite` is not set; with it, a tree is merged into a tree.
+  void insert(std::string_view dotted, Value value, bool overwrite = false);
+  /// An empty subtree under a dotted name, unless there is one: fixes the place of its keys.
+  void reserve(std::string_view dotted);
+  /// Drops subtrees without leaves.
+  void prune();
+  bool erase(std::string_view dotted);
+  /// Drops the children that `drop` says of; gives their number.
+  size_t erase_items(const std::function<bool(const std::pair<std::string, Value>&)>& drop);
+  /// All leaves with their dotted names, in order.
+  std::vector<std::pair<std::string, Value>> leaves() const;
+  std::shared_ptr<TreeObject> copy() const;  ///< copies nodes, shares leaves
+  /// Leaves sorted by the name of the tensor.
+  std::vector<Value> sorted_tensors() const;
+
+ private:
+  /// The place of a child; items.size() where there is none.
+  size_t place(std::string_view key) const;
+  /// Of the first so many children, where they are many: a list of modules may have thousands.
+  mutable std::unordered_map<std::string, size_t> places_;
+};
+using TreePtr = std::shared_ptr<TreeObject>;
+
+TreePtr make_tree(TreeKind kind);
+
+/// What a `param` with an initial value leaves behind: makes variables of the main graph.
+struct VariableFactoryObject final : Object {
+  std::string name;
+  TensorSpec spec;
+  Value init;
+  bool by_ref = false;
+  std::string type_name() const override { return "VariableFactory"; }
+  std::string repr(Interpreter& in) override;
+  std::optional<Value> member(Interpreter& in, std::string_view name) override;
+  std::vector<std::string> member_names() const override;
+};
+
+/// The array that an initial value stands for: a number fills, an array must fit, an initialiser or a function is
+/// drawn. `what` names the variable in messages.
+Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, const std::string& what);
+
+/// Variables for all factories of a tree, drawn in alphabetical order of dotted names; the result is in that order
+/// too. Throws outside a main graph.
+TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix, bool zero);
+
+/// New memory for all factories of a tree, in the graph that is being built.
+TreePtr init_undefined(Interpreter& in, const TreeObject& factories);
+
+/// DotTree, NamedTensors, NamedVariableFactories: called, `from_dict`, `pack`.
+void bind_tree_builtins(Scope& prelude);
+void bind_initialiser_builtins(Scope& prelude);
+void bind_factory_builtins(Scope& prelude);
+
+}  // namespace pxl

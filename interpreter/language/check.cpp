@@ -1,0 +1,169 @@
+#include "interpreter/language/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/programs.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/syntax/parse.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/graph/schedule.hpp"
+
+namespace pxl {
+namespace {
+
+std::string program_call(const ProgramObject& p) { return p.code->function->name; }
+
+bool all_default(const ProgramObject& p, std::string& missing) {
+  for (const ast::Parameter& q : p.code->function->parameters) {
+    if (q.default_value || q.rest) continue;
+    missing = q.name;
+    return false;
+  }
+  return true;
+}
+
+size_t ops_of_file(Interpreter& in) {
+  const auto ir = in.implicit_ir();
+  return ir ? ir->main().ops().size() : 0;
+}
+
+}  // namespace
+
+std::string beyond(const std::string& what, const OverBudget& over) {
+  return what + (over.resource == OverBudget::Resource::work ? " takes too long" : " needs too much memory");
+}
+
+void observe(const Checking& checking, const Span& name, const Value& value) {
+  if (!checking.observe || (is_unknown(value) && !unknown_spec(value))) return;
+  try {
+    checking.observe(name, value);
+  } catch (const Unevaluated&) {
+    // A list or dict that holds an unknown.
+  }
+}
+
+void note_unbuilt(Interpreter& in, const std::string& program, const std::string& why) {
+  std::vector<std::string>& notes = in.checking->unbuilt;
+  std::string note = fmt::format("program {} is not built: {} depends on the result of a run", program, why);
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
+}
+
+bool lacks_part_noted(Interpreter& in, const Ir& ir) {
+  const auto found = in.checking->incomplete.find(&ir);
+  if (found == in.checking->incomplete.end()) return false;
+  const Span& at = found->second;
+  note_unbuilt(in, ir.name(), at.file ? fmt::format("line {}", at.file->position(at.begin).line) : "it");
+  return true;
+}
+
+CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
+                       std::function<void(const Span&, const Value&)> observe) {
+  std::optional<Budget> own;
+  std::optional<BudgetScope> scope;
+  if (!current_budget()) scope.emplace(&own.emplace());
+  Budget& budget = *current_budget();
+  Checking c;
+  c.observe = std::move(observe);
+  CheckResult result;
+  in.checking = &c;
+  const EffectScope effects(look_effects);
+  in.begin_file(tree);
+  Activation a;
+  a.scope = in.file_scope();
+  a.kind = Activation::Kind::file;
+  bool gave_up = false, cut = false;  // the graph of the file itself lacks statements that were given up
+  auto run = [&](const ast::Stmt& s) {
+    const std::string line = fmt::format("line {}", s.span.file->position(s.span.begin).line);
+    if (budget.spent()) {
+      // One sentence for all that follows.
+      if (!gave_up) result.unchecked.push_back("the file from " + line + " on takes too long");
+      gave_up = true;
+    } else {
+      const size_t ops = ops_of_file(in);
+      try {
+        budget.begin_part();
+        c.left = 0;
+        look_at_statement(in, s, a);
+        return;
+      } catch (const OverBudget& over) {
+        result.unchecked.push_back(beyond(line, over));
+        cut = cut || ops_of_file(in) != ops;
+      }
+    }
+    cut = cut || declares_tensor(s);
+    forget(s, a);
+  };
+  check_names(*tree, *in.prelude(), c.errors);
+  try {
+    for (const ast::Stmt* s : tree->body->statements) run(*s);
+  } catch (const ExitRequest&) {
+    // The script ends here.
+  }
+  for (const std::string& call : calls) {
+    const ast::TreePtr text = parse_or_throw(add_source("<program>", call));
+    in.keep(text);
+    try {
+      for (const ast::Stmt* s : text->body->statements) run(*s);
+    } catch (const ExitRequest&) {
+    }
+  }
+  auto built = [&](const std::string& name) {
+    return std::any_of(c.irs.begin(), c.irs.end(), [&](const auto& ir) { return ir->name() == name; });
+  };
+  for (const std::string& name : a.scope->names()) {
+    const Value* v = a.scope->find_here(name);
+    auto* p = v ? v->as<ProgramObject>() : nullptr;
+    if (!p || p->closure != a.scope || built(program_call(*p))) continue;
+    std::string missing;
+    if (!all_default(*p, missing)) {
+      const std::string head = fmt::format("program {} is not built: ", program_call(*p));
+      if (std::any_of(c.unbuilt.begin(), c.unbuilt.end(), [&](const std::string& s) { return s.starts_with(head); }))
+        continue;
+      result.unchecked.push_back(
+          fmt::format("program {} is not built: `{}` has no default", program_call(*p), missing));
+      continue;
+    }
+    try {
+      budget.begin_part();
+      Arguments none;
+      none.span = p->code->span;
+      const size_t before = c.irs.size();
+      p->call(in, std::move(none));
+      // Programs that the file itself builds are judged where their sessions are made.
+      if (c.irs.size() > before) check_inplace_order(*c.irs.back());
+    } catch (const Unevaluated&) {
+    } catch (const ExitRequest&) {
+    } catch (const OverBudget& over) {
+      result.unchecked.push_back(beyond("program " + program_call(*p), over));
+    } catch (const Error& e) {
+      for (const Diagnostic& d : e.all()) c.errors.push_back(d);
+    }
+  }
+  if (auto ir = in.implicit_ir(); ir && cut)
+    c.incomplete.try_emplace(ir.get());
+  else if (ir && !ir->main().ops().empty() && !lacks_part_noted(in, *ir))
+    c.irs.push_back(ir);
+  result.unbuilt = c.unbuilt;
+  result.unchecked.insert(result.unchecked.begin(), c.unbuilt.begin(), c.unbuilt.end());
+  std::erase_if(c.sessions, [&](const auto& ir) { return c.incomplete.contains(ir.get()); });
+  in.checking = nullptr;
+  std::stable_sort(c.errors.begin(), c.errors.end(), [](const Diagnostic& x, const Diagnostic& y) {
+    const bool same = x.span.file == y.span.file;
+    return same && x.span.begin < y.span.begin;
+  });
+  for (Diagnostic& d : c.errors) {
+    const bool seen = std::any_of(result.errors.begin(), result.errors.end(), [&](const Diagnostic& other) {
+      return other.span.file == d.span.file && other.span.begin == d.span.begin && other.message == d.message;
+    });
+    if (!seen) result.errors.push_back(std::move(d));
+  }
+  result.irs = std::move(c.irs);
+  result.sessions = std::move(c.sessions);
+  return result;
+}
+
+}  // namespace pxl

@@ -1,0 +1,178 @@
+// Names that nothing binds, anywhere in a file. A body is one scope, so a name is fine where its body or one around it
+// binds it anywhere; whether it is bound in time only a run shows.
+#include <unordered_set>
+
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/stdlib.hpp"
+#include "interpreter/syntax/names_bound.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+namespace {
+
+class NameChecker {
+ public:
+  NameChecker(const Scope& prelude, std::vector<Diagnostic>& errors) : prelude_(prelude), errors_(errors) {}
+
+  void file(const ast::Tree& tree) {
+    early_.insert(tree.read_too_early.begin(), tree.read_too_early.end());
+    body({}, {}, tree.body->statements, nullptr);
+  }
+
+ private:
+  struct Level {
+    std::unordered_set<std::string> names;
+    const Level* outer;
+    const ast::OwnNames* own = nullptr;
+    bool instance = false;
+  };
+
+  // Statements with the names that are bound besides theirs.
+  void body(const std::vector<std::string>& more, const std::vector<const ast::Expr*>& patterns,
+            const std::vector<ast::Stmt*>& statements, const Level* outer, const ast::OwnNames* own = nullptr) {
+    Level level{{more.begin(), more.end()}, outer, own};
+    NameVisitor binds = visitor_of_targets(level);
+    binds.name = [&](const ast::NameExpr& n) { level.names.insert(n.name); };
+    for (const ast::Expr* p : patterns) visit_names(p, binds);
+    for (const ast::Stmt* s : statements) bind(*s, level);
+    for (const ast::Stmt* s : statements) statement(*s, level);
+  }
+
+  NameVisitor visitor_of_targets(Level& level) {
+    NameVisitor v;
+    v.name = [](const ast::NameExpr&) {};
+    v.lambda = [](const ast::Function&) {};
+    v.target = [&](const ast::Expr& t) {
+      std::vector<std::string> names;
+      bound_by(t, names);
+      level.names.insert(names.begin(), names.end());
+    };
+    return v;
+  }
+
+  void bind(const ast::Stmt& s, Level& level) {
+    for (std::string& name : names_of(s).bound) level.names.insert(std::move(name));
+    targets(s, visitor_of_targets(level));
+  }
+
+  void targets(const ast::Stmt& s, const NameVisitor& visitor) {
+    own_expressions(s, [&](const ast::Expr* e) { visit_names(e, visitor); });
+    for (const ast::Block* b : own_blocks(s))
+      for (const ast::Stmt* inner : b->statements) targets(*inner, visitor);
+  }
+
+  void expression(const ast::Expr* e, const Level& level) {
+    NameVisitor v;
+    v.name = [&](const ast::NameExpr& n) { name(n, level); };
+    v.lambda = [&](const ast::Function& f) { function(f, level, {}); };
+    v.target = [](const ast::Expr&) {};
+    visit_names(e, v);
+  }
+
+  void function(const ast::Function& f, const Level& level, std::vector<std::string> names) {
+    std::vector<const ast::Expr*> patterns;
+    for (const ast::Parameter& p : f.parameters) {
+      names.push_back(p.name);
+      patterns.push_back(p.annotation);
+      expression(p.default_value, level);
+    }
+    Level inner{{names.begin(), names.end()}, &level, &f.own};
+    NameVisitor binds = visitor_of_targets(inner);
+    visit_names(f.result, binds);
+    binds.name = [&](const ast::NameExpr& n) { inner.names.insert(n.name); };
+    for (const ast::Expr* p : patterns) visit_names(p, binds);
+    for (const ast::WithItem& w : f.contexts) expression(w.context, inner);
+    expression(f.result, inner);
+    static const std::vector<ast::Stmt*> none;
+    body(names, patterns, f.body ? f.body->statements : none, &level, &f.own);
+  }
+
+  // Code that is meant to fail.
+  static bool expects_error(const ast::Stmt& s) {
+    if (s.kind != ast::StmtKind::with) return false;
+    bool found = false;
+    NameVisitor v{[&](const ast::NameExpr& n) { found |= n.name == "expect_error"; }, [](const ast::Function&) {},
+                  [](const ast::Expr&) {}};
+    for (const ast::WithItem& w : static_cast<const ast::WithStmt&>(s).items) visit_names(w.context, v);
+    return found;
+  }
+
+  void statement(const ast::Stmt& s, const Level& level) {
+    if (expects_error(s)) return;
+    own_expressions(s, [&](const ast::Expr* e) { expression(e, level); });
+    for (const ast::Block* b : own_blocks(s))
+      for (const ast::Stmt* inner : b->statements) statement(*inner, level);
+    if (s.kind == ast::StmtKind::def) function(*static_cast<const ast::DefStmt&>(s).function, level, {});
+    if (s.kind == ast::StmtKind::program) function(*static_cast<const ast::ProgramStmt&>(s).function, level, {});
+    if (s.kind == ast::StmtKind::test) test(static_cast<const ast::TestStmt&>(s), level);
+    if (s.kind == ast::StmtKind::nonlocal) nonlocal(static_cast<const ast::NonlocalStmt&>(s), level);
+    if (s.kind == ast::StmtKind::module) module(static_cast<const ast::ModuleStmt&>(s), level);
+  }
+
+  void test(const ast::TestStmt& s, const Level& level) { body({}, {}, s.body->statements, &level, &s.own); }
+
+  OuterName outer_kind(const std::string& name, const Level& level) const {
+    for (const Level* l = level.outer; l; l = l->outer) {
+      // A body has its nonlocal names from outside.
+      if (!l->names.count(name) || (l->own && contains(l->own->nonlocals, name))) continue;
+      return l->instance ? OuterName::field : OuterName::name;
+    }
+    return prelude_.find(name) ? OuterName::builtin : OuterName::none;
+  }
+
+  void report(Error e, const Span& at) {
+    Diagnostic d = e.first();
+    d.span = at;
+    errors_.push_back(std::move(d));
+  }
+
+  void nonlocal(const ast::NonlocalStmt& s, const Level& level) {
+    for (const auto& item : s.items)
+      if (const OuterName outer = outer_kind(item.name.text(), level); outer != OuterName::name)
+        report(no_outer_name(item.name.text(), outer == OuterName::field), item.span);
+  }
+
+  void module(const ast::ModuleStmt& m, const Level& level) {
+    Level inner{{"self"}, &level, nullptr, true};
+    NameVisitor binds = visitor_of_targets(inner);
+    binds.name = [&](const ast::NameExpr& n) { inner.names.insert(n.name); };
+    for (const ast::Parameter& p : m.parameters) {
+      inner.names.insert(p.name);
+      visit_names(p.annotation, binds);
+      expression(p.default_value, level);
+    }
+    for (const ast::Stmt* s : m.fields) bind(*s, inner);
+    for (const ast::Function* f : m.methods) inner.names.insert(f->name);
+    for (const ast::Stmt* s : m.fields) statement(*s, inner);
+    for (const ast::Function* f : m.methods) function(*f, inner, {});
+    if (m.build) function(*m.build, inner, {});
+  }
+
+  void name(const ast::NameExpr& n, const Level& level) {
+    if (early_.erase(&n)) return report(read_too_early(n.name, outer_kind(n.name, level)), n.span);
+    for (const Level* l = &level; l; l = l->outer)
+      if (l->names.count(n.name)) return;
+    if (prelude_.find(n.name)) return;
+    std::vector<std::string> visible = prelude_.visible_names();
+    for (const Level* l = &level; l; l = l->outer) visible.insert(visible.end(), l->names.begin(), l->names.end());
+    Diagnostic d;
+    d.message = "unknown name `" + n.name + "`";
+    d.span = n.span;
+    d.code = codes::unknown_name;
+    d.notes = unknown_name_notes(n.name, visible);
+    errors_.push_back(std::move(d));
+  }
+
+  const Scope& prelude_;
+  std::vector<Diagnostic>& errors_;
+  std::unordered_set<const ast::NameExpr*> early_;
+};
+
+}  // namespace
+
+void check_names(const ast::Tree& tree, const Scope& prelude, std::vector<Diagnostic>& errors) {
+  NameChecker(prelude, errors).file(tree);
+}
+
+}  // namespace pxl

@@ -1,0 +1,413 @@
+// Evaluating expressions. Each kind has a function of its own, so that the frames of a deep recursion stay small;
+// runs of operators are loops. The innermost expression that fails gives an error its place.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/located.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/language/stdlib.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+
+namespace {
+
+using ast::ExprKind;
+
+template <class T>
+const T& as(const ast::Expr& e) {
+  return static_cast<const T&>(e);
+}
+
+const Name ir_name("ir");
+
+[[noreturn]] void refuse_name(Interpreter& in, const ast::NameExpr& e, const Activation& a) {
+  Error error("unknown name `" + e.name + "`", unknown_name_notes(e.name, a.scope->visible_names()));
+  error.as(codes::unknown_name);
+  error.locate(e.span, in.frames);
+  throw error;
+}
+
+Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
+  if (e.interned == ir_name && in.in_program()) {
+    // Inside a program, and in the defs that it calls, a script's own `ir` does not hide the one that is being built.
+    for (const Scope* s = a.scope.get(); s && s != in.file_scope().get() && s != in.prelude().get(); s = s->outer.get())
+      if (const Value* v = s->find_here(e.interned)) return *v;
+    return *in.prelude()->find_here(e.interned);
+  }
+  if (!e.unsure) {
+    if (const Value* v = a.scope->find(e.interned)) return *v;
+    refuse_name(in, e, a);
+  }
+  const Scope* missing = nullptr;
+  if (const Value* v = a.scope->find_bound(e.interned, missing)) return *v;
+  if (!missing) refuse_name(in, e, a);
+  Error error = read_too_early(e.name, outer_kind(in, missing->outer.get(), e.interned));
+  error.locate(e.span, in.frames);
+  throw error;
+}
+
+}  // namespace
+
+OuterName outer_kind(const Interpreter& in, const Scope* from, Name name) {
+  for (const Scope* s = from; s; s = s->outer.get())
+    if (s->find_here(name))
+      return s->instance ? OuterName::field : s == in.prelude().get() ? OuterName::builtin : OuterName::name;
+  return OuterName::none;
+}
+
+Error read_too_early(const std::string& name, OuterName outer) {
+  std::vector<std::string> notes{"a name that a body binds anywhere is local to the whole body"};
+  switch (outer) {
+    case OuterName::name: notes.push_back("`nonlocal " + name + "` at its beginning means the one outside"); break;
+    case OuterName::field: notes.push_back("`self." + name + "` is the module's, to read and to bind"); break;
+    case OuterName::builtin: notes.push_back("`" + name + "` is also built in: give the local one another name"); break;
+    case OuterName::none: notes.emplace_back("bind it on every way to this place"); break;
+  }
+  return Error("`" + name + "` is read before this body binds it", std::move(notes)).as(codes::unbound_name);
+}
+
+Error no_outer_name(const std::string& name, bool is_field) {
+  return Error("nonlocal: there is no `" + name + "` outside of this body",
+               {is_field ? "`" + name + "` is a field of the module: write `self." + name + " = ...`"
+                         : "bind it in the file or in the function around first"})
+      .as(codes::unbound_name);
+}
+
+namespace {
+
+std::vector<Value> items_of(Interpreter& in, const std::vector<ast::Expr*>& list, Activation& a) {
+  std::vector<Value> out;
+  out.reserve(list.size());
+  for (const ast::Expr* e : list) {
+    if (e->kind == ExprKind::starred) {
+      const Value v = in.evaluate(*as<ast::StarredExpr>(*e).value, a);
+      located(in, e->span, [&]() -> Value {
+        for (Value& item : in.to_vector(v)) out.push_back(std::move(item));
+        return {};
+      });
+    } else {
+      out.push_back(in.evaluate(*e, a));
+    }
+  }
+  return out;
+}
+
+Value dict_value(Interpreter& in, const ast::DictExpr& e, Activation& a) {
+  auto dict = std::make_shared<DictObject>();
+  for (auto& [key, value] : e.items) {
+    if (!key) {
+      const Value v = in.evaluate(*value, a);
+      located(in, value->span, [&]() -> Value {
+        auto* other = v.as<DictObject>();
+        if (!other) type_error("`**` in a dict needs a dict, not " + with_article(v.type_name()));
+        for (auto& [k, w] : other->items) dict->put(k, w);
+        return {};
+      });
+      continue;
+    }
+    Value k = in.evaluate(*key, a);
+    Value v = in.evaluate(*value, a);
+    located(in, key->span, [&]() -> Value {
+      dict->put(k, std::move(v));
+      return {};
+    });
+  }
+  return dict;
+}
+
+Value unary_value(Interpreter& in, const ast::UnaryExpr& e, Activation& a) {
+  const Value v = in.evaluate(*e.operand, a);
+  return located(in, e.span, [&]() -> Value { return in.unary(e.op, v); });
+}
+
+// Whether a text mentions a name as a word of its own.
+bool mentions(const std::string& text, const std::string& name) {
+  auto inside = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
+  }
+  return false;
+}
+
+// Messages call tensors by their own names, which are not those of the variables that hold them: `x = variable(...)`
+// makes a tensor `t`. Says which is which where a message mentions one of them.
+class NamedTensors {
+ public:
+  void note(const ast::Expr& written, const Value& value) {
+    if (written.kind != ast::ExprKind::name) return;
+    if (as_tensor(value)) list_.emplace_back(&as<ast::NameExpr>(written).name, value);
+  }
+  void tell(Error& e) const;
+
+ private:
+  std::vector<std::pair<const std::string*, Value>> list_;
+};
+
+void NamedTensors::tell(Error& e) const {
+  std::string facts, said = e.first().message;
+  for (const std::string& note : e.first().notes) said += " " + note;
+  for (const auto& [written, value] : list_) {
+    const Tensor* t = as_tensor(value);
+    const std::string& name = *written;
+    const std::string shown = t->name.substr(t->name.rfind('/') == std::string::npos ? 0 : t->name.rfind('/') + 1);
+    if (shown == name || !mentions(said, shown) || facts.find("`" + shown + "`") != std::string::npos) continue;
+    facts += fmt::format("{}`{}` is {}", facts.empty() ? "" : ", ", shown, name);
+  }
+  if (!facts.empty()) e.first().notes.push_back(facts);
+}
+
+Value chain_value(Interpreter& in, const ast::ChainExpr& e, Activation& a) {
+  Value v = in.evaluate(*e.first, a);
+  for (const auto& step : e.rest) {
+    const Value right = in.evaluate(*step.operand, a);
+    try {
+      v = located(in, join(e.first->span, step.operand->span), [&] { return in.binary(step.op, v, right); });
+    } catch (Error& error) {
+      NamedTensors operands;
+      if (&step == &e.rest.front()) operands.note(*e.first, v);
+      operands.note(*step.operand, right);
+      operands.tell(error);
+      throw;
+    }
+  }
+  return v;
+}
+
+Value power_value(Interpreter& in, const ast::PowerExpr& e, Activation& a) {
+  const Value base = in.evaluate(*e.base, a);
+  const Value exponent = in.evaluate(*e.exponent, a);
+  return located(in, e.span, [&] { return in.binary(ast::BinaryOp::power, base, exponent); });
+}
+
+Value compare_value(Interpreter& in, const ast::CompareExpr& e, Activation& a) {
+  Value left = in.evaluate(*e.first, a);
+  Value result = true;
+  for (size_t i = 0; i < e.rest.size(); ++i) {
+    const auto& step = e.rest[i];
+    Value right = in.evaluate(*step.operand, a);
+    const Span span = join(i ? e.rest[i - 1].operand->span : e.first->span, step.operand->span);
+    result = located(in, span, [&] { return in.compare(step.op, left, right); });
+    if (i + 1 < e.rest.size()) {
+      bool go_on = false;
+      located(in, span, [&]() -> Value {
+        go_on = in.truth(result);
+        return {};
+      });
+      if (!go_on) return result;
+    }
+    left = std::move(right);
+  }
+  return result;
+}
+
+Value logical_value(Interpreter& in, const ast::LogicalExpr& e, Activation& a) {
+  Value v;
+  for (size_t i = 0; i < e.operands.size(); ++i) {
+    v = in.evaluate(*e.operands[i], a);
+    if (i + 1 == e.operands.size()) break;
+    bool decided = false;
+    located(in, e.operands[i]->span, [&]() -> Value {
+      decided = in.truth(v) != e.is_and;
+      return {};
+    });
+    if (decided) break;
+  }
+  return v;
+}
+
+Value conditional_value(Interpreter& in, const ast::ConditionalExpr& e, Activation& a) {
+  const Value c = in.evaluate(*e.condition, a);
+  bool yes = false;
+  located(in, e.condition->span, [&]() -> Value {
+    yes = in.truth(c);
+    return {};
+  });
+  return in.evaluate(yes ? *e.then_value : *e.else_value, a);
+}
+
+Value lambda_value(Interpreter& in, const ast::LambdaExpr& e, Activation& a) {
+  auto f = std::make_shared<FunctionObject>();
+  f->code = e.function;
+  f->closure = a.closure();
+  f->defaults = in.make_defaults(*e.function, a);
+  f->qualified_name = "<lambda>";
+  in.remember(f->closure);
+  return f;
+}
+
+Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a) {
+  const Value callee = in.evaluate(*e.callee, a);
+  Arguments args = in.evaluate_arguments(e, a);
+  in.here = e.span;
+  if (!callee.as<BuiltinObject>()) return in.call(callee, std::move(args));
+  NamedTensors operands;
+  for (size_t i = 0; i < e.arguments.size() && i < args.positional.size(); ++i) {
+    if (e.arguments[i].kind != ast::Argument::positional) break;
+    operands.note(*e.arguments[i].value, args.positional[i]);
+  }
+  try {
+    return in.call(callee, std::move(args));
+  } catch (Error& error) {
+    operands.tell(error);
+    throw;
+  }
+}
+
+Value slice_bound(Interpreter& in, const ast::Expr* e, Activation& a) { return e ? in.evaluate(*e, a) : Value(); }
+
+Value subscript(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
+  const bool starred = e.subscripts.size() == 1 && e.subscripts[0]->kind == ExprKind::starred;
+  if (e.subscripts.size() == 1 && !e.trailing_comma && !starred) return in.evaluate(*e.subscripts[0], a);
+  std::vector<Value> items = items_of(in, e.subscripts, a);
+  if (items.size() == 1 && !e.trailing_comma && !starred) return items[0];
+  return make_tuple(std::move(items));
+}
+
+Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
+  const Value base = in.evaluate(*e.base, a);
+  const Value key = subscript(in, e, a);
+  return located(in, e.span, [&]() -> Value {
+    if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
+    return base.object()->index(in, key);
+  });
+}
+
+Value member_value(Interpreter& in, const ast::MemberExpr& e, Activation& a) {
+  const Value base = in.evaluate(*e.base, a);
+  Value v = located(in, e.span, [&] { return in.member(base, e.name, e.name_span); });
+  return v;
+}
+
+Value slice_value(Interpreter& in, const ast::SliceExpr& e, Activation& a) {
+  Value start = slice_bound(in, e.start, a), stop = slice_bound(in, e.stop, a);
+  Value step = slice_bound(in, e.step, a);
+  return std::make_shared<SliceObject>(std::move(start), std::move(stop), std::move(step));
+}
+
+[[noreturn]] void refuse_star(Interpreter& in, const ast::Expr& e) {
+  Error error("`*` unpacks only inside a list, a tuple, subscripts or a call");
+  error.as(codes::syntax);
+  error.locate(e.span, in.frames);
+  throw error;
+}
+
+// What makes an object at once; apart from the rest, whose evaluation then needs no frame of its own.
+Value made_value(Interpreter& in, const ast::Expr& e, Activation& a) {
+  switch (e.kind) {
+    case ExprKind::string: return as<ast::StringExpr>(e).value;
+    case ExprKind::fstring: return fstring_text(in, as<ast::FStringExpr>(e).pieces, a);
+    case ExprKind::list: return make_list(items_of(in, as<ast::ListExpr>(e).items, a));
+    case ExprKind::tuple: return make_tuple(items_of(in, as<ast::TupleExpr>(e).items, a));
+    case ExprKind::ellipsis: return std::make_shared<EllipsisObject>();
+    default: refuse_star(in, e);
+  }
+}
+
+inline __attribute__((always_inline)) Value by_kind(Interpreter& in, const ast::Expr& e, Activation& a) {
+  switch (e.kind) {
+    case ExprKind::none: return {};
+    case ExprKind::boolean: return as<ast::BoolExpr>(e).value;
+    case ExprKind::integer: return as<ast::IntExpr>(e).value;
+    case ExprKind::floating: return as<ast::FloatExpr>(e).value;
+    case ExprKind::name: return name_value(in, as<ast::NameExpr>(e), a);
+    case ExprKind::dict: return dict_value(in, as<ast::DictExpr>(e), a);
+    case ExprKind::comprehension:
+    case ExprKind::dict_comprehension: return comprehension(in, as<ast::ComprehensionExpr>(e), a);
+    case ExprKind::unary: return unary_value(in, as<ast::UnaryExpr>(e), a);
+    case ExprKind::chain: return chain_value(in, as<ast::ChainExpr>(e), a);
+    case ExprKind::power: return power_value(in, as<ast::PowerExpr>(e), a);
+    case ExprKind::compare: return compare_value(in, as<ast::CompareExpr>(e), a);
+    case ExprKind::logical: return logical_value(in, as<ast::LogicalExpr>(e), a);
+    case ExprKind::conditional: return conditional_value(in, as<ast::ConditionalExpr>(e), a);
+    case ExprKind::lambda: return lambda_value(in, as<ast::LambdaExpr>(e), a);
+    case ExprKind::call: return call_value(in, as<ast::CallExpr>(e), a);
+    case ExprKind::index: return index_value(in, as<ast::IndexExpr>(e), a);
+    case ExprKind::slice: return slice_value(in, as<ast::SliceExpr>(e), a);
+    case ExprKind::member: return member_value(in, as<ast::MemberExpr>(e), a);
+    default: return made_value(in, e, a);
+  }
+}
+
+// Does the operation itself change objects, or leave code out that would?
+bool may_change(const ast::Expr& e) {
+  switch (e.kind) {
+    case ExprKind::call:
+    case ExprKind::comprehension:
+    case ExprKind::dict_comprehension:
+    case ExprKind::logical:
+    case ExprKind::conditional: return true;
+    default: return false;
+  }
+}
+
+// What needs a value that only a run gives is unknown.
+Value look_at(Interpreter& in, const ast::Expr& e, Activation& a) {
+  try {
+    return as_known(by_kind(in, e, a));
+  } catch (const Unevaluated&) {
+    if (in.in_program()) lacks_part(in);
+  }
+  if (may_change(e)) forget_mentioned(e, a);
+  return unknown_value();
+}
+
+}  // namespace
+
+Value Interpreter::evaluate(const ast::Expr& e, Activation& a) {
+  if (checking) [[unlikely]]
+    return look_at(*this, e, a);
+  return by_kind(*this, e, a);
+}
+
+Arguments Interpreter::evaluate_arguments(const ast::CallExpr& call, Activation& a) {
+  Arguments args;
+  args.span = call.span;
+  const auto named =
+      static_cast<size_t>(std::count_if(call.arguments.begin(), call.arguments.end(),
+                                        [](const ast::Argument& arg) { return arg.kind == ast::Argument::named; }));
+  args.positional.reserve(call.arguments.size() - named);
+  args.spans.reserve(call.arguments.size() - named);
+  args.named.reserve(named);
+  for (const ast::Argument& arg : call.arguments) {
+    Value v = evaluate(*arg.value, a);
+    switch (arg.kind) {
+      case ast::Argument::positional:
+        args.positional.push_back(std::move(v));
+        args.spans.push_back(arg.value->span);
+        break;
+      case ast::Argument::named: args.named.push_back({arg.name, std::move(v), arg.span}); break;
+      case ast::Argument::spread:
+        located(*this, arg.span, [&]() -> Value {
+          for (Value& item : to_vector(v)) {
+            args.positional.push_back(std::move(item));
+            args.spans.push_back(arg.span);
+          }
+          return {};
+        });
+        break;
+      case ast::Argument::spread_named:
+        located(*this, arg.span, [&]() -> Value {
+          auto* dict = v.as<DictObject>();
+          if (!dict) type_error("`**` in a call needs a dict, not " + with_article(v.type_name()));
+          for (auto& [key, value] : dict->items) {
+            const std::string* name = key.as_string();
+            if (!name) type_error("`**` in a call needs a dict with str keys, got the key " + repr(key));
+            args.named.push_back({*name, value, arg.span});
+          }
+          return {};
+        });
+        break;
+    }
+  }
+  return args;
+}
+
+}  // namespace pxl

@@ -1,0 +1,287 @@
+// Functions: calls, the binding of arguments to parameters, and running bodies.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/syntax/names_bound.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+
+namespace {
+const Name self_name("self");
+}
+
+CallChain::operator const FramePtr&() const {
+  static const FramePtr none;
+  if (!top_) return none;
+  std::vector<Link*> unmade;
+  for (Link* link = top_; link && !link->made; link = link->outer) unmade.push_back(link);
+  for (; !unmade.empty(); unmade.pop_back()) {
+    Link& link = *unmade.back();
+    link.made = std::make_shared<Frame>(Frame{link.what, link.at, link.outer ? link.outer->made : nullptr});
+  }
+  return top_->made;
+}
+
+CallFrame::CallFrame(Interpreter& in, std::string what, Span at)
+    : in_(in), link_{std::move(what), at, nullptr, nullptr}, here_(in.here) {
+  in.frames.push(link_);
+}
+CallFrame::~CallFrame() {
+  in_.frames.pop();
+  in_.here = here_;
+}
+
+Value Interpreter::call(const Value& callee, Arguments args) {
+  const Span span = args.span ? args.span : here;
+  charge(100);
+  try {
+    const DepthGuard guard(*this);
+    if (!callee.is_object() || !callee.object()->callable()) {
+      throw Error(with_article(callee.type_name()) + " is not callable").as(codes::type);
+    }
+    // The callee may be rebound while it runs.
+    const ObjectPtr keep = callee.object();
+    return keep->call(*this, std::move(args));
+  } catch (Error& e) {
+    e.locate(span, frames);
+    throw;
+  }
+}
+
+Value Interpreter::call(const Value& callee, std::vector<Value> positional) {
+  Arguments args;
+  args.span = here;
+  args.positional = std::move(positional);
+  return call(callee, std::move(args));
+}
+
+std::string FunctionObject::repr(Interpreter&) { return "<function " + qualified_name + ">"; }
+
+Value FunctionObject::call(Interpreter& in, Arguments args) {
+  Activation a;
+  a.scope = std::make_shared<Scope>(closure);
+  a.scope->own = &code->own;
+  a.scope->reserve(code->parameters.size() + 2);  // and some that the body binds
+  a.kind = Activation::Kind::function;
+  a.self = self;
+  if (!self.is_none()) a.scope->bind(self_name, self);
+  in.bind_parameters(qualified_name, code->parameters, std::move(args), a.scope, closure, defaults);
+  const CallFrame frame(in, qualified_name, in.here);
+  return in.run_function(*code, a);
+}
+
+namespace {
+
+// A function that a look cannot tell to have returned before its end has an unknown result.
+class LeavingScope {
+ public:
+  LeavingScope(Interpreter& in, Activation& a)
+      : checking_(in.checking), a_(a), outer_(in.checking ? in.checking->left : uint8_t{0}) {
+    if (checking_) checking_->left = 0;
+  }
+  ~LeavingScope() {
+    if (checking_) checking_->left = outer_;
+  }
+  void end() const {
+    if (checking_ && checking_->left) a_.result = unknown_value();
+  }
+  LeavingScope(const LeavingScope&) = delete;
+  LeavingScope& operator=(const LeavingScope&) = delete;
+
+ private:
+  Checking* checking_;
+  Activation& a_;
+  uint8_t outer_;
+};
+
+}  // namespace
+
+std::vector<Value> Interpreter::make_defaults(const ast::Function& f, Activation& a) {
+  std::vector<Value> out;
+  if (!f.makes_defaults) return out;
+  for (const ast::Parameter& p : f.parameters) out.push_back(p.default_value ? evaluate(*p.default_value, a) : Value());
+  return out;
+}
+
+Value Interpreter::run_function(const ast::Function& f, Activation& a) {
+  DepthGuard guard(*this);
+  auto body = [&] {
+    if (f.result)
+      a.result = evaluate(*f.result, a);
+    else if (f.body)
+      execute(*f.body, a);
+  };
+  const LeavingScope leaving(*this, a);
+  if (f.contexts.empty())
+    body();
+  else
+    with_contexts(*this, f.contexts, a, body);
+  leaving.end();
+  return std::move(a.result);
+}
+
+namespace {
+
+std::string counted(size_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
+
+/// The binding of one call's arguments.
+class ParameterBinder {
+ public:
+  ParameterBinder(Interpreter& in, const std::string& what, const std::vector<ast::Parameter>& parameters,
+                  Arguments& args, const ScopePtr& scope, const ScopePtr& defaults_scope,
+                  const std::vector<Value>& defaults)
+      : in_(in),
+        what_(what),
+        parameters_(parameters),
+        args_(args),
+        span_(args.span ? args.span : in.here),
+        scope_(scope),
+        defaults_scope_(defaults_scope),
+        defaults_(defaults) {
+    if (const Value* self = scope->find_here(self_name)) self_ = *self;
+  }
+
+  void bind() {
+    const bool rest = std::any_of(parameters_.begin(), parameters_.end(), [](const auto& p) { return p.rest; });
+    // The commonest call gives each parameter one argument, in order.
+    if (!rest && args_.named.empty() && args_.positional.size() == parameters_.size()) {
+      for (size_t i = 0; i < parameters_.size(); ++i)
+        bind(parameters_[i], std::move(args_.positional[i]), i < args_.spans.size() ? args_.spans[i] : span_);
+      return;
+    }
+    given_.resize(parameters_.size());
+    places_.assign(parameters_.size(), span_);
+    take_positional(rest);
+    take_named();
+    refuse_missing();
+    for (size_t i = 0; i < parameters_.size(); ++i)
+      bind(parameters_[i], given_[i] ? *std::move(given_[i]) : absent(parameters_[i]), places_[i]);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string message, std::vector<std::string> notes, const Span& at) {
+    Error e(std::move(message), std::move(notes));
+    e.as(codes::arguments);
+    e.locate(at ? at : span_, in_.frames);
+    throw e;
+  }
+
+  void take_positional(bool rest) {
+    const size_t plain = parameters_.size() - (rest ? 1 : 0);
+    if (!rest && args_.positional.size() > plain) {
+      refuse(fmt::format("{} takes {}, got {}", what_, plain ? counted(plain, "argument") : "no arguments",
+                         args_.positional.size()),
+             {}, args_.spans.size() > plain ? args_.spans[plain] : span_);
+    }
+    size_t next = 0;
+    for (size_t i = 0; i < parameters_.size() && next < args_.positional.size(); ++i) {
+      if (parameters_[i].rest) {
+        std::vector<Value> items(args_.positional.begin() + static_cast<std::ptrdiff_t>(next), args_.positional.end());
+        given_[i] = make_list(std::move(items));
+        break;
+      }
+      if (next < args_.spans.size()) places_[i] = args_.spans[next];
+      given_[i] = std::move(args_.positional[next++]);
+    }
+  }
+
+  void take_named() {
+    for (NamedArg& named : args_.named) {
+      size_t i = 0;
+      while (i < parameters_.size() && (parameters_[i].rest || parameters_[i].name != named.name)) ++i;
+      if (i == parameters_.size()) {
+        std::vector<std::string> names, notes;
+        for (const ast::Parameter& p : parameters_) names.push_back(p.name);
+        if (std::string hint = did_you_mean(named.name, names); !hint.empty()) notes.push_back(hint);
+        refuse(fmt::format("{} has no argument named `{}`", what_, named.name), notes, named.span);
+      }
+      if (given_[i]) refuse(fmt::format("{}: argument `{}` was given twice", what_, named.name), {}, named.span);
+      given_[i] = std::move(named.value);
+      if (named.span) places_[i] = named.span;
+    }
+  }
+
+  void refuse_missing() {
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      if (!given_[i] && !parameters_[i].rest && !parameters_[i].default_value)
+        missing.push_back("`" + parameters_[i].name + "`");
+    }
+    if (missing.empty()) return;
+    std::string list;
+    for (size_t i = 0; i < missing.size(); ++i)
+      list += (i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ") + missing[i];
+    refuse(fmt::format("{}: missing argument{} {}", what_, missing.size() == 1 ? "" : "s", list), {}, span_);
+  }
+
+  Activation activation(const ScopePtr& scope) const {
+    Activation a;
+    a.scope = scope;
+    a.self = self_;
+    return a;
+  }
+
+  // Defaults of a def or lambda were evaluated where it was made. A method, a build, a program and a module's
+  // configuration have theirs evaluated at each call, in the scope of the definition.
+  Value absent(const ast::Parameter& p) {
+    if (p.rest) return make_list({});
+    if (!defaults_.empty()) return defaults_[static_cast<size_t>(&p - parameters_.data())];
+    Activation outside = activation(defaults_scope_);
+    return in_.evaluate(*p.default_value, outside);
+  }
+
+  // Sizes that a pattern would bind are unknown with the value.
+  void bind_unknown(const ast::Parameter& p) {
+    NameVisitor visitor;
+    visitor.name = [&](const ast::NameExpr& n) {
+      if (!scope_->find(n.interned)) scope_->bind(n.interned, unknown_value());
+    };
+    visitor.lambda = [](const ast::Function&) {};
+    visitor.target = [](const ast::Expr&) {};
+    visit_names(p.annotation, visitor);
+  }
+
+  void bind(const ast::Parameter& p, Value v, const Span& place) {
+    if (in_.checking && holds_unknown(v)) {
+      bind_unknown(p);
+    } else if (p.annotation && !(p.default_value && v.is_none())) {
+      try {
+        Activation a = activation(scope_);
+        v = check_annotation(in_, what_, p, std::move(v), a);
+      } catch (Error& e) {
+        e.locate(place ? place : p.span, in_.frames);
+        throw;
+      }
+    }
+    observed(in_, p.span, v);
+    scope_->bind(p.interned, std::move(v));
+  }
+
+  Interpreter& in_;
+  const std::string& what_;
+  const std::vector<ast::Parameter>& parameters_;
+  Arguments& args_;
+  Span span_;
+  const ScopePtr& scope_;
+  const ScopePtr& defaults_scope_;
+  const std::vector<Value>& defaults_;
+  Value self_;  ///< the instance whose configuration annotations and defaults may read
+  std::vector<std::optional<Value>> given_;
+  std::vector<Span> places_;
+};
+
+}  // namespace
+
+void Interpreter::bind_parameters(const std::string& what, const std::vector<ast::Parameter>& parameters,
+                                  Arguments args, const ScopePtr& scope, const ScopePtr& defaults_scope,
+                                  const std::vector<Value>& defaults) {
+  ParameterBinder(*this, what, parameters, args, scope, defaults_scope, defaults).bind();
+}
+
+}  // namespace pxl

@@ -1,0 +1,158 @@
+// Running texts, and imports: the standard library's modules, and files beside the importing one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "interpreter/language/stdlib.hpp"
+#include "interpreter/syntax/parse.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/input_file.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+
+namespace fs = std::filesystem;
+
+void Interpreter::begin_file(const ast::TreePtr& tree) {
+  file_scope_ = std::make_shared<Scope>(prelude_);
+  keep(tree);
+}
+
+void Interpreter::run_file(const ast::TreePtr& tree) {
+  file_scope_ = std::make_shared<Scope>(prelude_);
+  run_more(tree);
+}
+
+Value Interpreter::run_more(const ast::TreePtr& tree) {
+  trees_.push_back(tree);
+  Activation a;
+  a.scope = file_scope_;
+  a.kind = Activation::Kind::file;
+  const auto& statements = tree->body->statements;
+  for (size_t i = 0; i < statements.size(); ++i) {
+    check_interrupt();
+    if (i + 1 == statements.size() && statements[i]->kind == ast::StmtKind::expression) {
+      const auto& last = static_cast<const ast::ExprStmt&>(*statements[i]);
+      here = last.span;
+      Value v = evaluate(*last.value, a);
+      return last.hidden ? Value() : v;
+    }
+    execute(*statements[i], a);
+  }
+  return {};
+}
+
+namespace {
+
+struct ModuleText {
+  std::string key;    ///< what "loaded once" goes by
+  std::string shown;  ///< the source's name in messages
+  std::string text;
+};
+
+std::optional<std::string> read_text(const fs::path& path) {
+  std::error_code ec;
+  if (!fs::is_regular_file(path, ec)) return std::nullopt;
+  std::string why;
+  std::optional<std::string> text = read_file(path, most_program_bytes, why);
+  if (!text) throw Error("cannot read " + path.string() + ": " + why, {}, Fault::unreadable);
+  return text;
+}
+
+ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
+  std::string dotted;
+  fs::path relative;
+  for (const std::string& part : path) {
+    dotted += (dotted.empty() ? "" : ".") + part;
+    relative /= part;
+  }
+  relative += ".pxl";
+  const std::string importer = at.file ? at.file->name() : "";
+  // A file beside the importing one hides a standard module of the same name, as in Python.
+  const bool real = !importer.empty() && importer[0] != '<' && importer[0] != '[';
+  const fs::path folder = real ? fs::path(importer).parent_path() : fs::path();
+  const fs::path candidate = folder / relative;
+  const bool standard_importer = importer.starts_with("<std>/");
+  const auto beside = [&]() -> std::optional<ModuleText> {
+    std::optional<std::string> text = read_text(candidate);
+    if (!text) return std::nullopt;
+    std::error_code ec;
+    const fs::path canonical = fs::weakly_canonical(candidate, ec);
+    return ModuleText{ec ? candidate.string() : canonical.string(), candidate.string(), *std::move(text)};
+  };
+  // A file that imports its own name means the standard module that it hides.
+  std::error_code ec;
+  const bool itself = real && fs::equivalent(candidate, importer, ec);
+  if (!standard_importer && !itself)
+    if (std::optional<ModuleText> found = beside()) return *std::move(found);
+  std::vector<std::string> names, notes;
+  for (const StdlibFile& f : stdlib_files()) {
+    if (f.module == dotted) return {"<std>/" + dotted, "<std>/" + dotted + ".pxl", std::string(f.text)};
+    names.emplace_back(f.module);
+  }
+  if (itself)
+    if (std::optional<ModuleText> found = beside()) return *std::move(found);
+  if (std::string hint = did_you_mean(dotted, names); !hint.empty()) notes.push_back(hint);
+  notes.push_back("looked for " + candidate.string() + " and in the standard library");
+  throw Error("there is no module `" + dotted + "`", notes).as(codes::import);
+}
+
+}  // namespace
+
+std::optional<std::string> library_import(std::string_view name) {
+  for (const StdlibFile& f : stdlib_files()) {
+    if (f.module == name) return "import " + std::string(name);
+    for (const char* kind : {"module ", "def ", "program "}) {
+      const std::string head = "\n" + (kind + std::string(name));
+      for (size_t at = f.text.find(head); !name.starts_with('_') && at != f.text.npos; at = f.text.find(head, at + 1))
+        if (const char next = f.text[at + head.size()]; next == '(' || next == ' ')
+          return "from " + std::string(f.module) + " import " + std::string(name);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> unknown_name_notes(std::string_view name, const std::vector<std::string>& known) {
+  if (const auto import = library_import(name)) return {"the library has it: `" + *import + "`"};
+  if (std::string hint = did_you_mean(name, known); !hint.empty()) return {hint};
+  return {};
+}
+
+ScopePtr Interpreter::import_module(const std::vector<std::string>& path, const Span& at) {
+  try {
+    ModuleText found = find_module(path, at);
+    if (auto it = imported_.find(found.key); it != imported_.end()) return it->second;
+    if (auto it = std::find(importing_.begin(), importing_.end(), found.key); it != importing_.end()) {
+      std::string chain;
+      for (; it != importing_.end(); ++it) chain += fs::path(*it).filename().string() + " -> ";
+      throw Error("modules import each other in a circle: " + chain + fs::path(found.key).filename().string())
+          .as(codes::import);
+    }
+    if (importing_.size() >= 100) throw Error("imports are nested too deeply").as(codes::import);
+    const ast::TreePtr tree = parse_or_throw(add_source(found.shown, std::move(found.text)));
+    trees_.push_back(tree);
+    auto scope = std::make_shared<Scope>(prelude_);
+    Activation a;
+    a.scope = scope;
+    a.kind = Activation::Kind::file;
+    // The depth guard and the call chain: an import is a call of the file.
+    const CallFrame frame(*this, "import " + found.shown, at);
+    struct Importing {
+      std::vector<std::string>& stack;
+      Importing(std::vector<std::string>& s, std::string key) : stack(s) { stack.push_back(std::move(key)); }
+      ~Importing() { stack.pop_back(); }
+    } importing(importing_, found.key);
+    const DepthGuard guard(*this);
+    execute(*tree->body, a);
+    remember(scope);
+    imported_[found.key] = scope;
+    return scope;
+  } catch (Error& e) {
+    e.locate(at, frames);
+    throw;
+  }
+}
+
+}  // namespace pxl

@@ -1,0 +1,17 @@
+// A script's `option` declarations, read without running the script: for --help and for checking the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interpreter/values/interpreter.hpp"
+
+namespace pxl {
+
+/// The options that the text declares at its top level, in order. `default_text` is the default as written.
+std::vector<Interpreter::OptionInfo> scan_options(const ast::Tree& tree);
+
+/// The comment lines (`#` or `##`) at the very start of the text, without their marks: the script's description.
+std::string script_doc(const ast::Tree& tree);
+
+}  // namespace pxl

@@ -1,0 +1,112 @@
+// `test` blocks, `assert`, and the context of `expect_error`.
+#include <fmt/format.h>
+
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+
+namespace {
+
+struct ExpectErrorObject final : Object {
+  std::string text;
+  explicit ExpectErrorObject(std::string t) : text(std::move(t)) {}
+  std::string type_name() const override { return "context"; }
+  std::string repr(Interpreter& in) override { return "expect_error(" + in.repr(Value(text)) + ")"; }
+  bool is_context() const override { return true; }
+  Value enter(Interpreter&) override { return {}; }
+};
+
+}  // namespace
+
+Value expect_error_context(std::string text) { return std::make_shared<ExpectErrorObject>(std::move(text)); }
+
+const std::string* expected_error(const Value& v) {
+  auto* o = v.as<ExpectErrorObject>();
+  return o ? &o->text : nullptr;
+}
+
+// What a test binds ends with it; a failure is noted and the next test runs.
+void run_test(Interpreter& in, const ast::TestStmt& s, Activation& a) {
+  if (!in.options().run_tests) return;
+  Activation inner;
+  inner.scope = std::make_shared<Scope>(a.scope);
+  inner.scope->own = &s.own;
+  inner.kind = Activation::Kind::test;
+  Interpreter::TestOutcome outcome{s.title, true, {}};
+  try {
+    in.execute(*s.body, inner);
+  } catch (Error& e) {
+    e.locate(s.span, in.frames);
+    outcome.passed = false;
+    outcome.failure = e.first();
+  }
+  in.tests.push_back(std::move(outcome));
+}
+
+namespace {
+
+// The two sides of a failed comparison, for its report.
+std::vector<std::string> sides(Interpreter& in, const ast::Expr& e, Activation& a) {
+  if (e.kind != ast::ExprKind::compare) return {};
+  const auto& c = static_cast<const ast::CompareExpr&>(e);
+  if (c.rest.size() != 1) return {};
+  // Only what can be evaluated twice without effect: names, literals and their members.
+  auto plain = [](const ast::Expr& x) {
+    const ast::Expr* at = &x;
+    while (at->kind == ast::ExprKind::member) at = static_cast<const ast::MemberExpr*>(at)->base;
+    return at->kind == ast::ExprKind::name;
+  };
+  std::vector<std::string> notes;
+  for (const ast::Expr* x : {c.first, c.rest[0].operand}) {
+    if (!plain(*x)) continue;
+    std::string shown = in.repr(in.evaluate(*x, a));
+    if (shown.size() > 400) shown = shown.substr(0, code_point_offset(shown, 300)) + " ...";
+    notes.push_back(fmt::format("{} = {}", x->span.text(), shown));
+  }
+  return notes;
+}
+
+}  // namespace
+
+namespace {
+
+bool known_truth_of_assertion(Interpreter& in, const Value& v) {
+  return !is_unknown(v) && (v.as_array() || as_tensor(v) || known_truth(in, v));
+}
+
+}  // namespace
+
+void run_assert(Interpreter& in, const ast::AssertStmt& s, Activation& a) {
+  const Value v = in.evaluate(*s.condition, a);
+  if (in.checking && !known_truth_of_assertion(in, v)) return;
+  bool holds = false;
+  try {
+    in.here = s.condition->span;
+    // `assert a == b` on arrays means all of their elements.
+    const Array* array = v.as_array();
+    if (array && array->size() != 1 && s.condition->kind == ast::ExprKind::compare) {
+      holds = true;
+      for (int64_t i = 0; i < array->size() && holds; ++i) holds = array->number(i) != 0;
+    } else {
+      holds = in.truth(v);
+    }
+  } catch (Error& e) {
+    e.locate(s.condition->span, in.frames);
+    throw;
+  }
+  if (holds) return;
+  std::string message = "assertion failed";
+  if (s.message)
+    message += ": " + in.str(in.evaluate(*s.message, a));
+  else
+    message += fmt::format(": {}", s.condition->span.text());
+  if (size_t newline = message.find('\n'); newline != std::string::npos) message = message.substr(0, newline) + " ...";
+  Error e = run_error(message, sides(in, *s.condition, a)).as(codes::assertion);
+  e.locate(s.condition->span, in.frames);
+  throw e;
+}
+
+}  // namespace pxl

@@ -1,0 +1,86 @@
+#include "interpreter/language/undo.hpp"
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/internal.hpp"
+
+namespace pxl {
+namespace {
+
+thread_local InputRecord* recorder = nullptr;
+
+}  // namespace
+
+void Object::record_state() {
+  era_ = latest_era;
+  if (forgets_changes) return forget();
+  if (!recorder) return;
+  std::function<void()> restore = state();
+  ObjectPtr self = weak_from_this().lock();
+  if (restore && self) recorder->objects_.push_back({std::move(self), std::move(restore)});
+}
+
+void record_change(const ScopePtr& scope) {
+  if (recorder) recorder->record(scope);
+}
+
+void InputRecord::record(const ScopePtr& scope) {
+  for (const auto& [saved, entries] : scopes_)
+    if (saved == scope) return;
+  scopes_.emplace_back(scope, scope->entries());
+}
+
+InputRecord::InputRecord(Interpreter& in)
+    : in_(in),
+      file_scope_(in.file_scope_),
+      names_(in.file_scope_->entries()),
+      imported_(in.imported_),
+      implicit_ir_(in.implicit_ir_),
+      targets_(in.targets_.size()),
+      tests_(in.tests.size()),
+      options_(in.declared_options.size()),
+      random_(in.random_) {
+  if (in.world_) {
+    for (auto& [key, known] : in.world_->irs)
+      if (std::shared_ptr<Ir> ir = known.ir.lock(); ir && ir != implicit_ir_) irs_.push_back({ir, ir->mark()});
+  }
+  if (implicit_ir_) irs_.push_back({implicit_ir_, implicit_ir_->mark()});
+  Object::recording_era = ++Object::latest_era;
+  recorder = this;
+}
+
+InputRecord::~InputRecord() { stop(); }
+
+void InputRecord::stop() {
+  if (recorder != this) return;
+  recorder = nullptr;
+  Object::recording_era = 0;
+}
+
+bool InputRecord::graphs_changed() const {
+  if (in_.implicit_ir_ != implicit_ir_) return true;
+  for (const SavedIr& saved : irs_)
+    if (saved.ir->changed_since(*saved.mark)) return true;
+  return false;
+}
+
+void InputRecord::take_back() {
+  stop();
+  // Values of the input go first: they point into the graphs.
+  for (const SavedObject& saved : objects_) saved.restore();
+  for (const auto& [scope, entries] : scopes_) scope->restore(entries);
+  in_.file_scope_ = file_scope_;
+  file_scope_->restore(names_);
+  in_.imported_ = imported_;
+  in_.tests.resize(std::min(tests_, in_.tests.size()));
+  in_.declared_options.resize(std::min(options_, in_.declared_options.size()));
+  in_.random_ = random_;
+  in_.targets_.resize(std::min(targets_, in_.targets_.size()));
+  in_.implicit_ir_ = implicit_ir_;
+  in_.here = {};
+  for (const SavedIr& saved : irs_) {
+    saved.ir->rollback(*saved.mark);
+    in_.forget_dropped(*saved.ir);
+  }
+}
+
+}  // namespace pxl

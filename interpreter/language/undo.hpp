@@ -1,0 +1,53 @@
+// Taking inputs of a session back. What an input changes is recorded while it runs: names of the file scope and the
+// graphs by a mark at its beginning, objects (lists, dicts, arrays, trees, modules) and scopes that `nonlocal` reaches
+// by their state before the first change. The state of a session's variables is not part of it: a run that ended has
+// happened (execute/session.hpp).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "interpreter/values/interpreter.hpp"
+
+namespace pxl {
+
+class InputRecord {
+ public:
+  /// Records from now on, until stop() or the end; one record at a time.
+  explicit InputRecord(Interpreter& in);
+  ~InputRecord();
+  InputRecord(const InputRecord&) = delete;
+  InputRecord& operator=(const InputRecord&) = delete;
+
+  void stop();
+  /// Whether anything was added to a graph that was there before.
+  bool graphs_changed() const;
+  /// Puts everything back as it was when the record began. Later records must have been taken back before.
+  void take_back();
+  /// Keeps what a scope holds, before `nonlocal` changes it.
+  void record(const ScopePtr& scope);
+
+ private:
+  friend class Object;
+  struct SavedIr {
+    std::shared_ptr<Ir> ir;
+    std::shared_ptr<const Ir::Mark> mark;
+  };
+  Interpreter& in_;
+  ScopePtr file_scope_;
+  std::vector<Scope::Entry> names_;
+  std::map<std::string, ScopePtr> imported_;
+  std::vector<SavedIr> irs_;
+  std::shared_ptr<Ir> implicit_ir_;
+  size_t targets_, tests_, options_;
+  Random random_;
+  struct SavedObject {
+    ObjectPtr object;
+    std::function<void()> restore;
+  };
+  std::vector<SavedObject> objects_;
+  std::vector<std::pair<ScopePtr, std::vector<Scope::Entry>>> scopes_;  ///< other than the file's, before a change
+};
+
+}  // namespace pxl

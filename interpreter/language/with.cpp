@@ -1,0 +1,112 @@
+// `with`: contexts are entered in order and left in reverse, also when an exception passes.
+#include "interpreter/language/check.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+namespace {
+
+/// A check lets errors pass up to the `expect_error` around them.
+struct Expecting {
+  Checking* checking;
+  Expecting(Interpreter& in, bool expected) : checking(expected ? in.checking : nullptr) {
+    if (checking) ++checking->expecting;
+  }
+  ~Expecting() {
+    if (checking) --checking->expecting;
+  }
+  Expecting(const Expecting&) = delete;
+  Expecting& operator=(const Expecting&) = delete;
+};
+
+}  // namespace
+
+void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Activation& a,
+                   const std::function<void()>& body) {
+  std::vector<std::pair<ObjectPtr, Span>> open;
+  const std::string* expected = nullptr;
+  Span expected_at;
+  auto leave_all = [&](bool failed) {
+    while (!open.empty()) {
+      auto [context, span] = std::move(open.back());
+      open.pop_back();
+      try {
+        in.here = span;
+        context->leave(in, failed);
+      } catch (Error& e) {
+        e.locate(span, in.frames);
+        // While an exception passes, it is the one to report; the others are still left.
+        if (!failed) {
+          failed = true;
+          while (!open.empty()) {
+            auto rest = std::move(open.back());
+            open.pop_back();
+            try {
+              rest.first->leave(in, true);
+            } catch (Error&) {
+            }
+          }
+          throw;
+        }
+      }
+    }
+  };
+  try {
+    for (const ast::WithItem& item : items) {
+      const Value v = in.evaluate(*item.context, a);
+      const Span span = item.context->span;
+      if (const std::string* text = expected_error(v)) {
+        expected = text;
+        expected_at = span;
+        open.emplace_back(v.object(), span);
+        continue;
+      }
+      try {
+        in.here = span;
+        if (!v.is_object() || !v.object()->is_context()) {
+          throw Error(
+              "`with` needs a context, not " + with_article(v.type_name()),
+              {"contexts are sessions, in_sequence(), name_scope(...), ipu(...), io_tiles(), expect_error(...)"})
+              .as(codes::type);
+        }
+        const Value entered = v.object()->enter(in);
+        open.emplace_back(v.object(), span);
+        if (!item.as.empty()) in.bind(a, item.as, entered);
+      } catch (Error& e) {
+        e.locate(span, in.frames);
+        throw;
+      }
+    }
+    const Expecting expecting(in, expected != nullptr);
+    body();
+  } catch (Error& e) {
+    // A look, which runs nothing, may meet another error than the run.
+    const bool wanted = expected && e.first().fault != Fault::internal &&
+                        (in.checking || e.first().message.find(*expected) != std::string::npos || [&] {
+                          for (const std::string& note : e.first().notes) {
+                            if (note.find(*expected) != std::string::npos) return true;
+                          }
+                          return false;
+                        }());
+    std::string wanted_text = expected ? *expected : std::string();
+    leave_all(true);
+    if (wanted) return;
+    if (expected && e.first().fault != Fault::internal) {
+      e.first().notes.push_back("expected an error with the text: " + wanted_text);
+    }
+    throw;
+  } catch (...) {
+    leave_all(true);
+    throw;
+  }
+  const std::string text = expected ? *expected : std::string();
+  leave_all(false);
+  // What a look passes over may be what fails.
+  if (expected_at && !in.checking) {
+    Error e = run_error("no error came where one with the text `" + text + "` was expected").as(codes::assertion);
+    e.locate(expected_at, in.frames);
+    throw e;
+  }
+}
+
+}  // namespace pxl

@@ -1,0 +1,348 @@
+// Python-like functions: printing, iteration, conversions. Arithmetic ones are in builtins_math.cpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/library/builtins.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+
+namespace {
+
+Value print(Interpreter& in, const Arguments& args) {
+  Arguments options;
+  options.named = args.named;
+  ArgReader a("print", options, {"sep", "end"});
+  // Keywords only: print(a, b) prints both.
+  const std::string sep = a.has("sep") ? a.string("sep") : " ";
+  std::string line;
+  for (size_t i = 0; i < args.positional.size(); ++i) {
+    if (i) line += sep;
+    line += in.str(args.positional[i]);
+  }
+  line += a.has("end") ? a.string("end") : "\n";
+  in.write(line);
+  return {};
+}
+
+Value range(Interpreter&, const Arguments& args) {
+  ArgReader a("range", args, {"start", "stop", "step"});
+  const bool one = !a.has("stop");
+  const int64_t start = one ? 0 : a.integer("start"), stop = one ? a.integer("start") : a.integer("stop");
+  const int64_t step = a.integer_or("step", 1);
+  if (step == 0) throw Error("range: the step cannot be zero");
+  return std::make_shared<RangeObject>(start, stop, step);
+}
+
+/// A stream of values: what enumerate, zip, map, filter and reversed give. Iterated once, as in Python.
+struct IteratorObject final : Object {
+  std::string name;
+  Iterator next;
+  IteratorObject(std::string n, Iterator it) : name(std::move(n)), next(std::move(it)) {}
+  std::string type_name() const override { return "iterator"; }
+  std::string repr(Interpreter&) override { return "<" + name + ">"; }
+  std::optional<Iterator> iterate(Interpreter&) override {
+    auto self = std::static_pointer_cast<IteratorObject>(shared_from_this());
+    return Iterator([self] { return self->next(); });
+  }
+};
+Value iterator(std::string name, Iterator it) {
+  return std::make_shared<IteratorObject>(std::move(name), std::move(it));
+}
+
+Value enumerate(Interpreter& in, const Arguments& args) {
+  ArgReader a("enumerate", args, {"items", "start"});
+  return iterator("enumerate",
+                  [it = in.iterate(a.value("items")), i = a.integer_or("start", 0)]() mutable -> std::optional<Value> {
+                    std::optional<Value> v = it();
+                    if (!v) return std::nullopt;
+                    return make_tuple({Value(i++), std::move(*v)});
+                  });
+}
+
+Value zip(Interpreter& in, const Arguments& args) {
+  Arguments options;
+  options.named = args.named;
+  ArgReader a("zip", options, {"strict"});
+  const bool strict = a.boolean_or("strict", false);
+  std::vector<Iterator> its;
+  for (const Value& v : args.positional) its.push_back(in.iterate(v));
+  return iterator("zip", [its, strict]() mutable -> std::optional<Value> {
+    std::vector<Value> row;
+    for (Iterator& it : its) {
+      std::optional<Value> v = it();
+      if (!v) {
+        if (strict && !row.empty()) throw run_error("zip: the iterables have different lengths");
+        if (strict) {
+          for (size_t i = 1; i < its.size(); ++i) {
+            if (its[i]()) throw run_error("zip: the iterables have different lengths");
+          }
+        }
+        return std::nullopt;
+      }
+      row.push_back(std::move(*v));
+    }
+    if (row.empty()) return std::nullopt;
+    return make_tuple(std::move(row));
+  });
+}
+
+Value map(Interpreter& in, const Arguments& args) {
+  if (args.positional.size() < 2 || !args.named.empty()) type_error("map: expected a function and the values");
+  std::vector<Iterator> its;
+  for (size_t i = 1; i < args.positional.size(); ++i) its.push_back(in.iterate(args.positional[i]));
+  return iterator("map", [&in, its, f = args.positional[0]]() mutable -> std::optional<Value> {
+    std::vector<Value> row;
+    for (Iterator& it : its) {
+      std::optional<Value> v = it();
+      if (!v) return std::nullopt;
+      row.push_back(std::move(*v));
+    }
+    return in.call(f, std::move(row));
+  });
+}
+
+Value filter(Interpreter& in, const Arguments& args) {
+  ArgReader a("filter", args, {"function", "items"});
+  return iterator("filter",
+                  [&in, it = in.iterate(a.value("items")), f = a.value("function")]() mutable -> std::optional<Value> {
+                    while (std::optional<Value> v = it()) {
+                      check_interrupt();
+                      if (in.truth(f.is_none() ? *v : in.call(f, std::vector<Value>{*v}))) return v;
+                    }
+                    return std::nullopt;
+                  });
+}
+
+Value sorted(Interpreter& in, const Arguments& args) {
+  ArgReader a("sorted", args, {"items", "key", "reverse"});
+  std::vector<Value> items = in.to_vector(a.value("items"));
+  std::vector<std::pair<Value, size_t>> keys;
+  for (size_t i = 0; i < items.size(); ++i) {
+    keys.emplace_back(a.has("key") ? in.call(a.value("key"), std::vector<Value>{items[i]}) : items[i], i);
+  }
+  const bool reverse = a.boolean_or("reverse", false);
+  // A merge sort by hand: it stays within bounds whatever the comparison answers (NaNs have no order).
+  auto less = [&](const std::pair<Value, size_t>& x, const std::pair<Value, size_t>& y) {
+    check_interrupt();
+    const Value v = in.compare(ast::CompareOp::lt, x.first, y.first);
+    return in.truth(v);
+  };
+  std::vector<std::pair<Value, size_t>> buffer(keys.size());
+  for (size_t width = 1; width < keys.size(); width *= 2) {
+    for (size_t from = 0; from < keys.size(); from += 2 * width) {
+      size_t i = from, j = std::min(from + width, keys.size());
+      const size_t mid = j, end = std::min(from + 2 * width, keys.size());
+      for (size_t k = from; k < end; ++k) {
+        // Stable both ways: the left one stays first among equals.
+        const bool right = i >= mid || (j < end && (reverse ? less(keys[i], keys[j]) : less(keys[j], keys[i])));
+        buffer[k] = right ? keys[j++] : keys[i++];
+      }
+    }
+    keys.swap(buffer);
+  }
+  std::vector<Value> out;
+  for (auto& [key, i] : keys) out.push_back(items[i]);
+  return make_list(std::move(out));
+}
+
+Value reversed(Interpreter& in, const Arguments& args) {
+  std::vector<Value> items = in.to_vector(ArgReader("reversed", args, {"items"}).value("items"));
+  std::reverse(items.begin(), items.end());
+  return make_list(std::move(items));
+}
+
+Value to_list(Interpreter& in, const Arguments& args) {
+  ArgReader a("list", args, {"items"});
+  return make_list(args.positional.empty() && args.named.empty() ? std::vector<Value>{}
+                                                                 : in.to_vector(a.value("items")));
+}
+Value to_tuple(Interpreter& in, const Arguments& args) {
+  ArgReader a("tuple", args, {"items"});
+  return make_tuple(args.positional.empty() && args.named.empty() ? std::vector<Value>{}
+                                                                  : in.to_vector(a.value("items")));
+}
+Value to_dict(Interpreter& in, const Arguments& args) {
+  auto dict = std::make_shared<DictObject>();
+  const std::optional<Value> update = dict->member(in, "update");
+  in.call(*update, args);
+  return dict;
+}
+
+Value to_int(Interpreter&, const Arguments& args) {
+  ArgReader a("int", args, {"x", "base"});
+  Value v = a.value_or("x", Value(0));
+  if (std::optional<Value> s = scalar_of(v)) v = *s;
+  if (v.is_float()) {
+    if (std::isnan(v.as_double()) || std::isinf(v.as_double()))
+      throw run_error("int: " + number_text(v.as_double()) + " is no int");
+    return int_from_double(std::trunc(v.as_double()));
+  }
+  if (v.is_number()) return v.as_int();
+  if (const std::string* s = v.as_string()) {
+    const int64_t base = a.integer_or("base", 10);
+    if (base != 0 && (base < 2 || base > 36)) throw run_error("int: the base is 0 or from 2 to 36");
+    if (std::optional<int64_t> parsed = parse_int(*s, static_cast<int>(base))) return *parsed;
+    throw run_error(fmt::format("int: `{}` is no int of 64 bits", *s));
+  }
+  if (as_tensor(v))
+    type_error("int: a tensor has no value before a session runs; `cast(t, int32)` converts it in the graph",
+               codes::no_value_yet);
+  type_error("int: expected a number or a str, got " + with_article(v.type_name()));
+}
+
+Value as_float(Interpreter&, const Arguments& args) {
+  Value v = ArgReader("float", args, {"x"}).value_or("x", Value(0.0));
+  if (std::optional<Value> s = scalar_of(v)) v = *s;
+  if (v.is_number()) return v.as_double();
+  if (const std::string* s = v.as_string()) {
+    if (std::optional<double> parsed = parse_float(*s)) return *parsed;
+    throw run_error(fmt::format("float: `{}` is no number", *s));
+  }
+  if (const Array* x = v.as_array()) {
+    throw run_error(fmt::format("float: an array of shape {} is no single number", bracket_text(x->shape())));
+  }
+  if (as_tensor(v))
+    type_error("float: a tensor has no value before a session runs; `cast(t, float32)` converts it in the graph",
+               codes::no_value_yet);
+  type_error("float: expected a number or a str, got " + with_article(v.type_name()));
+}
+
+Value any_or_all(Interpreter& in, const Arguments& args, bool any) {
+  const Value v = ArgReader(any ? "any" : "all", args, {"items"}).value("items");
+  if (const Array* x = v.as_array()) {
+    for (int64_t i = 0; i < x->size(); ++i) {
+      charge(5);
+      if ((x->number(i) != 0) == any) return any;
+    }
+    return !any;
+  }
+  Iterator it = in.iterate(v);
+  while (std::optional<Value> item = it()) {
+    check_interrupt();
+    // Several dimensions: an array inside counts by all (or any) of its elements.
+    bool yes = false;
+    if (const Array* x = item->as_array(); x && x->size() != 1) {
+      Arguments inner;
+      inner.positional = {*item};
+      yes = any_or_all(in, inner, any).as_bool();
+    } else {
+      yes = in.truth(*item);
+    }
+    if (yes == any) return any;
+  }
+  return !any;
+}
+
+Value isinstance(Interpreter&, const Arguments& args) {
+  ArgReader a("isinstance", args, {"x", "type"});
+  const Value v = a.value("x"), types = a.value("type");
+  if (is_unknown(v)) throw Unevaluated{};
+  auto one = [&](const Value& t) {
+    if (const std::string* s = t.as_string()) return v.type_name() == *s;
+    if (auto* f = t.as<BuiltinObject>()) return v.type_name() == f->name;
+    if (const DType* d = t.as_dtype(); d && *d == DType::boolean && v.is_bool()) return true;
+    if (const DType* d = t.as_dtype()) return v.as_array() && v.as_array()->dtype() == *d;
+    return false;
+  };
+  if (auto* list = types.as<SequenceObject>()) return std::any_of(list->items.begin(), list->items.end(), one);
+  return one(types);
+}
+
+Value environment(Interpreter&, const Arguments& args) {
+  ArgReader a("env", args, {"name", "default"});
+  const std::string name = a.string("name");
+  require_effect(Effect::reads_environment);
+  // getenv would read a name up to the NUL that ends it and answer for another variable.
+  const char* value = name.find('\0') == name.npos ? std::getenv(name.c_str()) : nullptr;
+  return value ? Value(std::string(value)) : a.value_or("default", Value());
+}
+
+Value time_now(Interpreter&, const Arguments& args) {
+  ArgReader("time", args, {});
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+}  // namespace
+
+void bind_core_builtins(Interpreter&, Scope& p) {
+  define(p, Effect::prints, "print", "print(*values, sep = \" \", end = \"\\n\")", "Writes values as text.", print);
+  define(p, no_effects, "len", "len(x)", "Number of elements.", [](Interpreter& in, const Arguments& args) -> Value {
+    return in.length(ArgReader("len", args, {"x"}).value("x"));
+  });
+  define(p, no_effects, "range", "range(start, stop = none, step = 1)", "Ints from start to stop, without stop.",
+         range);
+  define(p, no_effects, "enumerate", "enumerate(items, start = 0)", "Pairs of a counter and an element.", enumerate);
+  define(p, no_effects, "zip", "zip(*iterables, strict = false)", "Tuples of elements side by side.", zip);
+  define(p, no_effects, "map", "map(function, *iterables)", "The function of every element, as they are asked for.",
+         map);
+  define(p, no_effects, "filter", "filter(function, items)", "Elements for which the function gives true.", filter);
+  define(p, no_effects, "sorted", "sorted(items, key = none, reverse = false)",
+         "A sorted list; equal elements keep their order.", sorted);
+  define(p, no_effects, "reversed", "reversed(items)", "A list in reverse order.", reversed);
+  define(p, no_effects, "list", "list(items = [])", "A list of the elements.", to_list);
+  define(p, no_effects, "tuple", "tuple(items = [])", "A tuple of the elements.", to_tuple);
+  define(p, no_effects, "dict", "dict(pairs = [], **entries)", "A dict of pairs or of names.", to_dict);
+  define(p, no_effects, "int", "int(x = 0, base = 10)", "An int: floats are truncated, strings parsed.", to_int);
+  define(p, no_effects, "float", "float(x = 0.0)", "A float of a number, a string or an array of one element.",
+         as_float);
+  define(p, no_effects, "str", "str(x = \"\")", "The text that print shows.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           return in.str(ArgReader("str", args, {"x"}).value_or("x", Value("")));
+         });
+  define(p, no_effects, "repr", "repr(x)", "The text that shows a value inside containers.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           return in.repr(ArgReader("repr", args, {"x"}).value("x"));
+         });
+  p.bind("bool", std::make_shared<DTypeObject>(DType::boolean));
+  define(p, no_effects, "type", "type(x)", "The name of a value's type.",
+         [](Interpreter&, const Arguments& args) -> Value {
+           return ArgReader("type", args, {"x"}).value("x").type_name();
+         });
+  define(p, no_effects, "isinstance", "isinstance(x, type)", "Whether a value is of a type, or of one of several.",
+         isinstance);
+  define(p, no_effects, "any", "any(items)", "Whether some element is true.",
+         [](Interpreter& in, const Arguments& args) { return any_or_all(in, args, true); });
+  define(p, no_effects, "all", "all(items)", "Whether all elements are true.",
+         [](Interpreter& in, const Arguments& args) { return any_or_all(in, args, false); });
+  define(p, Effect::time, "time", "time()", "Seconds since 1970.", time_now);
+  define(p, Effect::reads_environment, "env", "env(name, default = none)",
+         "The value of an environment variable, or the default where it is unset.", environment);
+  define(p, no_effects, "exit", "exit(code = 0)", "Ends the script.", [](Interpreter&, const Arguments& args) -> Value {
+    throw ExitRequest{static_cast<int>(ArgReader("exit", args, {"code"}).integer_or("code", 0) & 255)};
+  });
+  define(p, no_effects, "expect_error", "expect_error(text)",
+         "Context: its block must fail with an error that holds the text.", [](Interpreter&, const Arguments& args) {
+           return expect_error_context(ArgReader("expect_error", args, {"text"}).string("text"));
+         });
+  define(p, no_effects, "hasattr", "hasattr(x, name)", "Whether a value has a member of that name.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           ArgReader a("hasattr", args, {"x", "name"});
+           const Value v = a.value("x");
+           return v.is_object() && v.object()->member(in, a.string("name")).has_value();
+         });
+  define(p, no_effects, "getattr", "getattr(x, name, default)",
+         "A value's member of that name; without one, the default where it is given.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           ArgReader a("getattr", args, {"x", "name", "default"});
+           const Value v = a.value("x");
+           const std::string name = a.string("name");
+           if (a.has("default") && !(v.is_object() && v.object()->member(in, name))) return a.value("default");
+           return in.member(v, name, in.here);
+         });
+  for (const DTypeRow& row : dtype_table()) {
+    if (row.dtype != DType::boolean) p.bind(std::string(row.name), Value(row.dtype));
+  }
+  bind_float8_builtins(p);
+  bind_math_builtins(p);
+}
+
+}  // namespace pxl

@@ -1,0 +1,209 @@
+// Arithmetic on host numbers and lists under names that ops have too: tensors and arrays go on to the op.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <cmath>
+#include <numbers>
+
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/library/builtins.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl {
+
+namespace {
+
+bool is_data(const Value& v) { return v.as_array() || as_tensor(v); }
+
+// The first argument, by position or name.
+const Value* first(const Arguments& args) {
+  if (!args.positional.empty()) return &args.positional[0];
+  return args.named.empty() ? nullptr : &args.named[0].value;
+}
+
+Value to_op(Interpreter& in, const char* op, Arguments args) { return in.call_op(get_op(op), std::move(args)); }
+
+Value total_of(Interpreter& in, const Arguments& args) {
+  const Value* v = first(args);
+  if (v && is_data(*v)) return to_op(in, "sum", args);
+  ArgReader a("sum", args, {"items", "start", "axis", "keepdims"});
+  if (a.has("axis") || a.has("keepdims")) {
+    Arguments rest;
+    rest.span = args.span;
+    rest.positional = {Value(in.to_array(a.value("items"))), a.value_or("axis", Value())};
+    if (a.has("keepdims")) rest.named.push_back({"keepdims", a.value("keepdims"), {}});
+    return to_op(in, "sum", std::move(rest));
+  }
+  Value total = a.value_or("start", Value());
+  Iterator it = in.iterate(a.value("items"));
+  while (std::optional<Value> item = it()) {
+    check_interrupt();
+    // Without a start the first element begins, so that sums of tensors add no constant to the graph.
+    total = total.is_none() ? (item->is_bool() ? Value(item->as_int()) : *item)
+                            : in.binary(ast::BinaryOp::add, total, *item);
+  }
+  return total.is_none() ? Value(0) : total;
+}
+
+// Whether what follows the first argument is an axis, or a list of them, and perhaps keepdims.
+bool are_axes(const std::vector<Value>& args) {
+  if (args.size() < 2 || args.size() > 3 || (args.size() == 3 && !args[2].is_bool())) return false;
+  if (auto* list = args[1].as<SequenceObject>())
+    return std::all_of(list->items.begin(), list->items.end(), [](const Value& v) { return v.is_int(); });
+  return args[1].is_int() || (args.size() == 3 && args[1].is_none());
+}
+
+Value extreme(Interpreter& in, const Arguments& args, bool largest) {
+  const char* name = largest ? "max" : "min";
+  Arguments options;
+  bool op_options = false;
+  for (const NamedArg& n : args.named) {
+    if (n.name == "key" || n.name == "default")
+      options.named.push_back(n);
+    else
+      op_options = true;
+  }
+  if (args.positional.empty() || op_options || (args.positional.size() == 1 && is_data(args.positional[0]))) {
+    return to_op(in, name, args);
+  }
+  const bool has_axes =
+      !args.positional.empty() &&
+      (as_tensor(args.positional[0]) || (args.positional[0].as_array() && args.positional[0].as_array()->rank() > 0));
+  if (has_axes && options.named.empty() && are_axes(args.positional)) {
+    return to_op(in, name, args);  // max(t, 0): by axis, as in PopXL and NumPy
+  }
+  bool tensors = false;
+  for (const Value& v : args.positional)
+    tensors = tensors || mentions_tensor(v) || (v.as_array() && v.as_array()->size() != 1);
+  const bool one = args.positional.size() == 1;
+  if (tensors && !one) {
+    Arguments operands;
+    operands.span = args.span;
+    operands.positional = args.positional;
+    return to_op(in, largest ? "maximum" : "minimum", std::move(operands));
+  }
+  ArgReader a(name, options, {"key", "default"});
+  const std::vector<Value> items = one ? in.to_vector(args.positional[0]) : args.positional;
+  if (items.empty()) {
+    if (!options.named.empty()) return a.value("default");
+    throw run_error(std::string(name) + " of nothing");
+  }
+  auto key = [&](const Value& v) { return a.has("key") ? in.call(a.value("key"), std::vector<Value>{v}) : v; };
+  Value best = items[0], best_key = key(best);
+  for (size_t i = 1; i < items.size(); ++i) {
+    check_interrupt();
+    const Value k = key(items[i]);
+    if (!in.truth(in.compare(largest ? ast::CompareOp::gt : ast::CompareOp::lt, k, best_key))) continue;
+    best = items[i];
+    best_key = k;
+  }
+  return best;
+}
+
+Value absolute(Interpreter& in, const Arguments& args) {
+  const Value* v = first(args);
+  if (!v || !v->is_number()) return to_op(in, "abs", args);
+  const Value x = ArgReader("abs", args, {"x"}).value("x");
+  if (x.is_float()) return std::fabs(x.as_double());
+  return x.as_int() < 0 ? in.unary(ast::UnaryOp::minus, x) : Value(x.as_int());
+}
+
+// Half to even, on the decimal that the float stands for, as Python rounds.
+double rounded(double d, int64_t digits) {
+  if (!std::isfinite(d)) return d;
+  if (digits == 0) return std::nearbyint(d);
+  if (digits > 0) return digits > 320 ? d : *parse_float(fmt::format("{:.{}f}", d, digits));
+  if (digits < -308) return 0.0;
+  const double scale = std::pow(10.0, static_cast<double>(-digits));
+  return std::nearbyint(d / scale) * scale;
+}
+
+Value round_number(Interpreter& in, const Arguments& args) {
+  const Value* v = first(args);
+  const bool scalar = v && (v->is_number() || (v->as_array() && v->as_array()->rank() == 0 &&
+                                               args.positional.size() + args.named.size() > 1));
+  if (!scalar) return to_op(in, "round", args);
+  ArgReader a("round", args, {"x", "digits"});
+  const Value given = a.value("x");
+  const Value x = given.is_number() ? given : *scalar_of(given);
+  if (!x.is_float()) {
+    const int64_t digits = a.integer_or("digits", 0);
+    return digits < 0 ? Value(int_from_double(rounded(x.as_double(), digits))) : Value(x.as_int());
+  }
+  if (!a.has("digits")) {
+    if (!std::isfinite(x.as_double())) throw run_error("round: " + number_text(x.as_double()) + " is no int");
+    return int_from_double(std::nearbyint(x.as_double()));
+  }
+  return rounded(x.as_double(), a.integer("digits"));
+}
+
+Value power(Interpreter& in, const Arguments& args) {
+  const bool plain = args.positional.size() == 2 && args.positional[0].is_number() && args.positional[1].is_number();
+  if (!plain) return to_op(in, "pow", args);
+  return in.binary(ast::BinaryOp::power, args.positional[0], args.positional[1]);
+}
+
+// |a - b| <= atol + rtol |b| everywhere; NaNs are close only with equal_nan.
+Value allclose(Interpreter& in, const Arguments& args) {
+  ArgReader r("allclose", args, {"a", "b", "rtol", "atol", "equal_nan"});
+  if (mentions_tensor(r.value("a")) || mentions_tensor(r.value("b"))) {
+    throw Error("allclose: compares values, and a tensor has none before a session runs",
+                {"`eval(t)` gives a tensor's value"})
+        .as(codes::no_value_yet);
+  }
+  const Array a = in.to_array(r.value("a")).cast(DType::float64), b = in.to_array(r.value("b")).cast(DType::float64);
+  const double rtol = r.number_or("rtol", 1e-5), atol = r.number_or("atol", 1e-8);
+  const bool equal_nan = r.boolean_or("equal_nan", false);
+  const Shape shape = broadcast(a.shape(), b.shape());
+  if (a.shape() != shape || b.shape() != shape) {
+    if (a.size() != 1 && b.size() != 1) {
+      throw run_error(
+          fmt::format("allclose: the shapes differ: {} and {}", bracket_text(a.shape()), bracket_text(b.shape())))
+          .as(codes::shape);
+    }
+  }
+  const int64_t n = std::max(a.size(), b.size());
+  if (a.size() == 0 || b.size() == 0) return true;
+  for (int64_t i = 0; i < n; ++i) {
+    charge(10);
+    const double x = a.number(a.size() == 1 ? 0 : i), y = b.number(b.size() == 1 ? 0 : i);
+    if (x == y || (equal_nan && std::isnan(x) && std::isnan(y))) continue;
+    // Infinities are close to themselves only.
+    if (!(std::isfinite(x) && std::isfinite(y)) || !(std::fabs(x - y) <= atol + rtol * std::fabs(y))) return false;
+  }
+  return true;
+}
+
+Value divmod(Interpreter& in, const Arguments& args) {
+  ArgReader a("divmod", args, {"a", "b"});
+  return make_tuple({in.binary(ast::BinaryOp::floor_div, a.value("a"), a.value("b")),
+                     in.binary(ast::BinaryOp::mod, a.value("a"), a.value("b"))});
+}
+
+}  // namespace
+
+void bind_math_builtins(Scope& p) {
+  define(p, no_effects, "sum", "sum(items, axis = none, keepdims = false)", "The sum of a list, an array or a tensor.",
+         total_of);
+  define(p, no_effects, "max", "max(items, axis = none, keepdims = false)",
+         "The largest of a list, of several numbers, or along axes.",
+         [](Interpreter& in, const Arguments& args) { return extreme(in, args, true); });
+  define(p, no_effects, "min", "min(items, axis = none, keepdims = false)",
+         "The smallest of a list, of several numbers, or along axes.",
+         [](Interpreter& in, const Arguments& args) { return extreme(in, args, false); });
+  define(p, no_effects, "abs", "abs(x)", "Magnitude.", absolute);
+  define(p, no_effects, "round", "round(x, digits = none)",
+         "Rounded, halves to even; without digits a number becomes an int.", round_number);
+  define(p, no_effects, "pow", "pow(base, exponent)", "base ** exponent.", power);
+  define(p, no_effects, "divmod", "divmod(a, b)", "(a // b, a % b)", divmod);
+  define(p, no_effects, "allclose", "allclose(a, b, rtol = 1e-5, atol = 1e-8, equal_nan = false)",
+         "Whether |a - b| <= atol + rtol |b| for all elements.", allclose);
+  p.bind("pi", std::numbers::pi);
+  p.bind("inf", std::numeric_limits<double>::infinity());
+  p.bind("nan", std::numeric_limits<double>::quiet_NaN());
+}
+
+}  // namespace pxl

@@ -1,0 +1,42 @@
+// Counts of floating point operations.
+#include <fmt/format.h>
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/programs.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/transform/flops.hpp"
+
+namespace pxl {
+namespace {
+
+const Graph& graph_of(Interpreter& in, const Value& v, const char* where, Value& holder) {
+  if (v.as<GraphObject>() || v.as<BoundGraphObject>() || v.type_name() == "gradient graph")
+    return *to_graph(v, where)->graph;
+  return to_ir(in, v, where, holder)->ir->main();
+}
+
+std::string op_key(const Op& op) { return fmt::format("{}.{}", op.row->schedule, op.id); }
+
+}  // namespace
+
+void bind_cost_builtins(Scope& p) {
+  define(p, no_effects, "total_flops", "total_flops(graph)",
+         "Floating point operations of one run of a graph, or of an ir's main graph, with everything that it calls.",
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a("total_flops", args, {"graph"});
+           Value holder;
+           return flops_of(graph_of(in, a.value("graph"), "total_flops", holder));
+         });
+  define(p, no_effects, "evaluate_flops", "evaluate_flops(graph)",
+         "A dict from the ops of a graph and of those it calls to their floating point operations.",
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a("evaluate_flops", args, {"graph"});
+           Value holder;
+           auto d = std::make_shared<DictObject>();
+           for (const auto& [op, flops] : flops_by_op(graph_of(in, a.value("graph"), "evaluate_flops", holder)))
+             d->put(Value(op_key(*op)), Value(flops));
+           return d;
+         });
+}
+
+}  // namespace pxl

@@ -1,0 +1,313 @@
+// Host arrays and random draws: array, zeros, normal, load, save and their kin. Without a shape the drawing and
+// filling functions are initialisers, drawn for the spec of the variable that they begin.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/library/builtins.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/io/npy.hpp"
+#include "runtime/tensor/exact.hpp"
+
+namespace pxl {
+
+namespace {
+
+using Draw = std::function<Array(Interpreter&, const TensorSpec&)>;
+
+Value initialiser(Interpreter& in, const std::string& name, const Arguments& args, Draw draw) {
+  auto o = std::make_shared<InitialiserObject>();
+  o->text = name + "(";
+  bool first = true;
+  auto comma = [&] {
+    o->text += first ? "" : ", ";
+    first = false;
+  };
+  for (const Value& v : args.positional) comma(), o->text += in.repr(v);
+  for (const NamedArg& n : args.named) comma(), o->text += n.name + " = " + in.repr(n.value);
+  o->text += ")";
+  o->draw = std::move(draw);
+  return o;
+}
+
+Shape checked_shape(const Shape& shape, const char* what) {
+  for (int64_t d : shape) {
+    if (d < 0)
+      throw Error(fmt::format("{}: a shape's extents cannot be negative: {}", what, bracket_text(shape)))
+          .as(codes::shape);
+  }
+  element_count(shape);
+  return shape;
+}
+
+// The shape and dtype arguments; a spec stands for both.
+TensorSpec given_spec(Interpreter& in, const ArgReader& a, const char* what, DType fallback) {
+  const Value shape = a.value("shape");
+  TensorSpec spec;
+  spec.dtype = fallback;
+  if (const TensorSpec* s = shape.as_spec()) {
+    spec = *s;
+    spec.meta_shape.clear();
+  } else {
+    spec.shape = in.to_shape(shape, what);
+  }
+  checked_shape(spec.shape, what);
+  if (a.has("dtype")) spec.dtype = in.to_dtype(a.value("dtype"), what);
+  return spec;
+}
+
+Value array(Interpreter& in, const Arguments& args) {
+  ArgReader a("array", args, {"values", "dtype"});
+  std::optional<DType> dtype;
+  if (a.has("dtype")) dtype = in.to_dtype(a.value("dtype"), "array");
+  const Array x = dtype ? in.cast_array(a.value("values"), *dtype) : in.to_array(a.value("values"));
+  return args.positional.empty() || !args.positional[0].as_array() ? x : x.clone();
+}
+
+Value filled(Interpreter& in, const Arguments& args, const char* name, double value) {
+  ArgReader a(name, args, {"shape", "dtype"});
+  if (!a.has("shape")) {
+    return initialiser(in, name, args,
+                       [value](Interpreter&, const TensorSpec& s) { return Array::full(s.dtype, s.shape, value); });
+  }
+  const TensorSpec spec = given_spec(in, a, name, DType::float32);
+  return Array::full(spec.dtype, spec.shape, value);
+}
+
+Value filled_like(Interpreter& in, const Arguments& args, const char* name, double value) {
+  ArgReader a(name, args, {"x", "dtype"});
+  TensorSpec spec = in.to_spec(a.value("x"), name);
+  if (a.has("dtype")) spec.dtype = in.to_dtype(a.value("dtype"), name);
+  return Array::full(spec.dtype, spec.shape, value);
+}
+
+Value full(Interpreter& in, const Arguments& args) {
+  ArgReader a("full", args, {"shape", "value", "dtype"});
+  const Array value = in.to_array(a.value("value"));
+  if (value.rank() != 0) throw Error("full: the value must be one number");
+  const TensorSpec spec = given_spec(in, a, "full", value.dtype());
+  return Array::repeated(in.to_array(a.value("value"), spec.dtype, "full"), spec.shape);
+}
+
+Value arange(Interpreter& in, const Arguments& args) {
+  ArgReader a("arange", args, {"start", "stop", "step", "dtype"});
+  const bool one = !a.has("stop");
+  const Value start = one ? Value(0) : a.value("start"), stop = one ? a.value("start") : a.value("stop");
+  const Value step = a.value_or("step", Value(1));
+  for (const Value& v : {start, stop, step}) {
+    if (!v.is_number()) type_error("arange: expected numbers, got " + with_article(v.type_name()));
+  }
+  const bool floats = start.is_float() || stop.is_float() || step.is_float();
+  if (step.as_double() == 0) throw Error("arange: the step cannot be zero");
+  const double exact = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
+  if (!(exact < 281474976710656.0)) throw run_error("arange: too many elements");
+  const auto n = exact > 0 ? static_cast<int64_t>(exact) : int64_t{0};
+  Array wide(floats ? DType::float64 : DType::int64, {n});
+  bool large = false;
+  if (!floats && n > 0) {
+    // The last element is the farthest from zero, or the first.
+    const int64_t first = start.as_int(), last = checked_add(first, checked_mul(n - 1, step.as_int()));
+    large = std::max(first, last) > INT32_MAX || std::min(first, last) < INT32_MIN;
+  }
+  if (wide.has_elements()) {
+    charged_chunks(n, 2,
+                   [&, doubles = floats ? wide.mutable_data<double>() : nullptr,
+                    ints = floats ? nullptr : wide.mutable_data<int64_t>()](int64_t begin, int64_t end) {
+                     for (int64_t i = begin; i < end; ++i) {
+                       if (doubles)
+                         doubles[i] = start.as_double() + static_cast<double>(i) * step.as_double();
+                       else
+                         ints[i] = start.as_int() + i * step.as_int();
+                     }
+                   });
+  }
+  const DType dtype = a.has("dtype") ? in.to_dtype(a.value("dtype"), "arange")
+                      : floats       ? DType::float32
+                      : large        ? DType::int64
+                                     : DType::int32;
+  return convert_exactly(wide, dtype, "arange");
+}
+
+Value linspace(Interpreter& in, const Arguments& args) {
+  ArgReader a("linspace", args, {"start", "stop", "num", "dtype"});
+  const double start = a.number_or("start", 0), stop = a.number_or("stop", 1);
+  const int64_t n = a.integer_or("num", 50);
+  if (n < 0) throw Error("linspace: the number of elements cannot be negative");
+  Array wide(DType::float64, {n});
+  if (wide.has_elements()) {
+    charged_chunks(n, 2, [&, to = wide.mutable_data<double>()](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        to[i] = n == 1       ? start
+                : i + 1 == n ? stop
+                             : start + (stop - start) * static_cast<double>(i) / static_cast<double>(n - 1);
+      }
+    });
+  }
+  return convert_exactly(wide, a.has("dtype") ? in.to_dtype(a.value("dtype"), "linspace") : DType::float32, "linspace");
+}
+
+Value eye(Interpreter& in, const Arguments& args) {
+  ArgReader a("eye", args, {"n", "m", "dtype"});
+  const int64_t n = a.integer("n"), m = a.integer_or("m", n);
+  Array x = Array::zeros(DType::float32, checked_shape({n, m}, "eye"));
+  if (x.has_elements()) {
+    charged_chunks(std::min(n, m), 2, [&, to = x.mutable_data<float>()](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i * m + i] = 1;
+    });
+  }
+  return x.cast(a.has("dtype") ? in.to_dtype(a.value("dtype"), "eye") : DType::float32);
+}
+
+// A drawing function of two numbers: an array where a shape is given, otherwise an initialiser.
+using Sample = Array (*)(Random&, DType, const Shape&, double, double);
+Value draw(Interpreter& in, const Arguments& args, const char* name, const char* first, const char* second, double f,
+           double s, Sample sample) {
+  ArgReader a(name, args, {first, second, "shape", "dtype"});
+  const double x = a.number_or(first, f), y = a.number_or(second, s);
+  auto need_float = [name = std::string(name)](DType d) {
+    if (!is_floating(d))
+      throw Error(fmt::format("{} draws floating numbers, not {}", name, pxl::name(d))).as(codes::dtype);
+  };
+  if (!a.has("shape")) {
+    return initialiser(in, name, args, [=](Interpreter& inner, const TensorSpec& spec) {
+      need_float(spec.dtype);
+      return sample(inner.random(), spec.dtype, spec.shape, x, y);
+    });
+  }
+  const TensorSpec spec = given_spec(in, a, name, DType::float32);
+  need_float(spec.dtype);
+  if (!permits(Effect::random)) return unknown_array(spec);
+  return sample(in.random(), spec.dtype, spec.shape, x, y);
+}
+
+Value randint(Interpreter& in, const Arguments& args) {
+  ArgReader a("randint", args, {"low", "high", "shape", "dtype"});
+  const int64_t low = a.integer("low"), high = a.integer("high");
+  if (high <= low || static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > static_cast<uint64_t>(INT64_MAX)) {
+    throw run_error(fmt::format("randint: nothing lies in [{}, {})", low, high));
+  }
+  auto fill = [low, high](Random& random, const TensorSpec& spec) {
+    Array out(DType::int64, spec.shape);
+    if (out.has_elements()) {
+      charged_chunks(out.size(), 20, [&, to = out.mutable_data<int64_t>()](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) to[i] = low + random.below(high - low);
+      });
+    }
+    return convert_exactly(out, spec.dtype, "randint");
+  };
+  if (!a.has("shape")) {
+    return initialiser(in, "randint", args,
+                       [fill](Interpreter& inner, const TensorSpec& s) { return fill(inner.random(), s); });
+  }
+  const TensorSpec spec = given_spec(in, a, "randint", DType::int32);
+  if (!permits(Effect::random)) return unknown_array(spec);
+  return fill(in.random(), spec);
+}
+
+// A file says by its suffix what is in it, and `save` knows one format.
+void refuse_other_format(const char* function, const std::string& path) {
+  const auto lower = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+    return text;
+  };
+  std::filesystem::path wanted = path;
+  const std::string suffix = lower(wanted.extension().string());
+  if (suffix == ".npy") return;
+  wanted.replace_extension();
+  if (lower(wanted.extension().string()) != ".npy") wanted += ".npy";
+  throw Error(suffix.size() < 2 ? fmt::format("{}: `{}` has no suffix, and arrays are written as .npy", function, path)
+                                : fmt::format("{}: arrays are written as .npy, not as {}", function, suffix),
+              {fmt::format("write `{}`", wanted.string())})
+      .as(codes::value);
+}
+
+}  // namespace
+
+void bind_data_builtins(Interpreter&, Scope& p) {
+  define(p, no_effects, "array", "array(values, dtype = none)", "An array of a number, nested lists or another array.",
+         array);
+  define(p, no_effects, "zeros", "zeros(shape = none, dtype = float32)",
+         "An array of zeros; without a shape an initialiser.",
+         [](Interpreter& in, const Arguments& args) { return filled(in, args, "zeros", 0); });
+  define(p, no_effects, "ones", "ones(shape = none, dtype = float32)",
+         "An array of ones; without a shape an initialiser.",
+         [](Interpreter& in, const Arguments& args) { return filled(in, args, "ones", 1); });
+  define(p, no_effects, "zeros_like", "zeros_like(x, dtype = none)",
+         "Zeros in the shape and dtype of an array, tensor or spec.",
+         [](Interpreter& in, const Arguments& args) { return filled_like(in, args, "zeros_like", 0); });
+  define(p, no_effects, "ones_like", "ones_like(x, dtype = none)",
+         "Ones in the shape and dtype of an array, tensor or spec.",
+         [](Interpreter& in, const Arguments& args) { return filled_like(in, args, "ones_like", 1); });
+  define(p, no_effects, "full", "full(shape, value, dtype = none)", "An array of one value.", full);
+  define(p, no_effects, "arange", "arange(start, stop = none, step = 1, dtype = none)",
+         "Numbers from start to stop, without stop.", arange);
+  define(p, no_effects, "linspace", "linspace(start, stop, num = 50, dtype = float32)",
+         "Evenly spaced numbers, with both ends.", linspace);
+  define(p, no_effects, "eye", "eye(n, m = none, dtype = float32)", "Ones on the diagonal.", eye);
+  define(
+      p, Effect::random, "normal", "normal(mean = 0, std = 1, shape = none, dtype = float32)",
+      "Normal draws; without a shape an initialiser.",
+      [](Interpreter& in, const Arguments& args) {
+        return draw(in, args, "normal", "mean", "std", 0, 1,
+                    [](Random& r, DType d, const Shape& s, double x, double y) { return r.normal(d, s, x, y); });
+      },
+      InLook::calls_body);
+  define(
+      p, Effect::random, "truncated_normal", "truncated_normal(mean = 0, std = 1, shape = none, dtype = float32)",
+      "Normal draws within two deviations; without a shape an initialiser.",
+      [](Interpreter& in, const Arguments& args) {
+        return draw(
+            in, args, "truncated_normal", "mean", "std", 0, 1,
+            [](Random& r, DType d, const Shape& s, double x, double y) { return r.truncated_normal(d, s, x, y); });
+      },
+      InLook::calls_body);
+  define(
+      p, Effect::random, "uniform", "uniform(low = 0, high = 1, shape = none, dtype = float32)",
+      "Uniform draws from [low, high); without a shape an initialiser.",
+      [](Interpreter& in, const Arguments& args) {
+        return draw(in, args, "uniform", "low", "high", 0, 1,
+                    [](Random& r, DType d, const Shape& s, double x, double y) { return r.uniform(d, s, x, y); });
+      },
+      InLook::calls_body);
+  define(p, Effect::random, "randint", "randint(low, high, shape = none, dtype = int32)",
+         "Uniform ints from [low, high); without a shape an initialiser.", randint, InLook::calls_body);
+  define(
+      p, Effect::random, "permutation", "permutation(n)", "The numbers 0..n-1 in random order.",
+      [](Interpreter& in, const Arguments& args) -> Value {
+        const int64_t n = ArgReader("permutation", args, {"n"}).integer("n");
+        if (n < 0 || n > (int64_t{1} << 31)) throw run_error("permutation: n is out of range");
+        if (!permits(Effect::random)) return unknown_array(Shape{n}, DType::int32);
+        return in.random().permutation(n, DType::int32);
+      },
+      InLook::calls_body);
+  define(p, Effect::random, "random_seed", "random_seed(seed)", "Fixes every draw that follows.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           in.random().reseed(static_cast<uint64_t>(ArgReader("random_seed", args, {"seed"}).integer("seed")));
+           return {};
+         });
+  define(p, Effect::reads_files, "load", "load(path)", "The array of a .npy file.",
+         [](Interpreter&, const Arguments& args) -> Value {
+           return load_npy(ArgReader("load", args, {"path"}).string("path"));
+         });
+  define(p, Effect::writes_files, "save", "save(path, array)",
+         "Writes an array to a .npy file; another suffix is refused.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           ArgReader a("save", args, {"path", "array"});
+           const std::string path = a.string("path");
+           refuse_other_format("save", path);
+           save_npy(path, in.to_array(a.value("array")));
+           return {};
+         });
+  bind_mnist_builtin(p);
+  bind_progress_builtin(p);
+  bind_file_builtins(p);
+  bind_plot_builtin(p);
+}
+
+}  // namespace pxl

@@ -1,0 +1,116 @@
+// See estimates.hpp.
+#include "interpreter/library/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/programs.hpp"
+#include "interpreter/values/internal.hpp"
+
+namespace pxl {
+
+namespace {
+
+std::shared_ptr<DictObject> dict(std::initializer_list<std::pair<const char*, Value>> items) {
+  auto d = std::make_shared<DictObject>();
+  for (const auto& [key, value] : items) d->put(Value(key), value);
+  return d;
+}
+
+std::shared_ptr<DictObject> phases(const tiles::PhaseCycles& c) {
+  return dict({{"total", Value(c.total())},
+               {"compute", Value(c.compute)},
+               {"exchange", Value(c.exchange)},
+               {"sync", Value(c.sync)},
+               {"host", Value(c.host)}});
+}
+
+std::shared_ptr<DictObject> categories(const tiles::CategoryBytes& bytes) {
+  auto d = std::make_shared<DictObject>();
+  for (size_t c = 0; c < bytes.size(); ++c)
+    d->put(Value(std::string(tiles::name(static_cast<tiles::MemoryCategory>(c)))), Value(bytes[c]));
+  return d;
+}
+
+Value estimate_graph(Interpreter& in, const Arguments& args) {
+  ArgReader a("estimate", args, {"graph", "machine", "available_memory_proportion", "partials"});
+  const tiles::EstimateOptions options = estimate_options(a);
+  const Value given = a.value("graph");
+  if (given.as<GraphObject>() || given.as<BoundGraphObject>())
+    return estimate_value(tiles::estimate(*to_graph(given, "estimate")->graph, options));
+  Value holder;
+  return estimate_value(tiles::estimate(to_ir(in, given, "estimate", holder)->ir->main(), options));
+}
+
+}  // namespace
+
+namespace {
+
+tiles::EstimateOptions read_options(const ArgReader& args) {
+  tiles::EstimateOptions options;
+  if (args.has("machine")) options.machine = tiles::parse_machine(args.string("machine"));
+  if (args.has("available_memory_proportion")) {
+    const Value given = args.value("available_memory_proportion");
+    if (auto* by_op = given.as<DictObject>()) {
+      for (const auto& [op, proportion] : by_op->items)
+        tiles::parse_memory_proportions(fmt::format("{}={}",
+                                                    op.is_int()      ? std::to_string(op.as_int())
+                                                    : op.as_string() ? *op.as_string()
+                                                                     : "",
+                                                    proportion.is_number() ? proportion.as_double() : -1.0),
+                                        options);
+    } else {
+      tiles::parse_memory_proportions(fmt::format("{}", args.number_or("available_memory_proportion", 0.6)), options);
+    }
+  }
+  if (args.has("partials")) tiles::parse_partials(args.string("partials"), options);
+  return options;
+}
+
+}  // namespace
+
+tiles::EstimateOptions estimate_options(const ArgReader& args) {
+  try {
+    return read_options(args);
+  } catch (const Error& e) {
+    // Here the text is at fault, not the command line.
+    throw Error(e.first().message, e.first().notes);
+  }
+}
+
+Value estimate_value(const tiles::Report& r) {
+  std::vector<Value> ops;
+  for (const tiles::ReportOp& o : r.ops)
+    ops.push_back(dict({{"name", Value(o.name)},
+                        {"id", Value(int64_t{o.id})},
+                        {"cycles", Value(o.cycles.total())},
+                        {"runs", Value(o.times)},
+                        {"temporary_bytes", Value(o.temp_bytes)},
+                        {"plan", Value(o.candidate)}}));
+  std::vector<Value> shortages;
+  for (const tiles::Shortage& s : r.shortages) shortages.push_back(Value(s.what));
+  const auto fullest = static_cast<size_t>(r.fullest_tile);
+  return dict({{"machine", Value(r.machine.name)},
+               {"cycles", phases(r.cycles)},
+               {"microseconds", Value(r.microseconds)},
+               {"runs_per_second", Value(r.runs_per_second)},
+               {"flops", Value(r.flops)},
+               {"fits", Value(r.fits)},
+               {"shortages", make_list(std::move(shortages))},
+               {"bytes", categories(r.memory)},
+               {"fullest_tile", dict({{"tile", Value(r.fullest_tile)},
+                                      {"bytes", Value(r.tiles[fullest].total)},
+                                      {"available", Value(r.machine.memory)},
+                                      {"categories", categories(r.tiles[fullest].bytes)}})},
+               {"ops", make_list(std::move(ops))},
+               {"summary", Value(tiles::summary_text(r))}});
+}
+
+void bind_estimate_builtins(Scope& p) {
+  define(p, no_effects, "estimate",
+         "estimate(graph, machine = \"bow\", available_memory_proportion = 0.6, partials = \"float32\")",
+         "What a graph or a program would cost on an IPU: a dict of cycles, bytes and ops.",
+         [](Interpreter& in, Arguments args) { return estimate_graph(in, args); });
+}
+
+}  // namespace pxl

@@ -1,0 +1,17 @@
+// The tile model in scripts: `estimate`, and what `session.report()` says of the device "ipu_model".
+#pragma once
+
+#include "interpreter/values/interpreter.hpp"
+#include "runtime/tiles/estimate.hpp"
+
+namespace pxl {
+
+class ArgReader;
+
+/// Reads `machine`, `available_memory_proportion` and `partials`.
+tiles::EstimateOptions estimate_options(const ArgReader& args);
+/// A report as a dict: totals, cycles by phase, memory, the ops.
+Value estimate_value(const tiles::Report& report);
+void bind_estimate_builtins(Scope& prelude);
+
+}  // namespace pxl

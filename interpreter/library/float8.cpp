@@ -1,0 +1,52 @@
+// Casts of host arrays to float8 and back.
+#include "runtime/tensor/float8.hpp"
+
+#include <fmt/format.h>
+
+#include "interpreter/library/builtins.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+
+namespace {
+
+Array source(Interpreter& in, const ArgReader& a, const char* host, const char* device) {
+  const Value src = a.value("src");
+  if (mentions_tensor(src))
+    throw Error(fmt::format("{} converts arrays, and tensors have no value yet: use {}", host, device))
+        .as(codes::no_value_yet);
+  return in.to_array(src);
+}
+
+}  // namespace
+
+Float8Overflow float8_overflow(const ArgReader& a) {
+  return a.boolean_or("nan_on_overflow", true) ? Float8Overflow::nan : Float8Overflow::saturate;
+}
+
+void bind_float8_builtins(Scope& p) {
+  define(p, no_effects, "host_pow2scale_cast_to_fp8",
+         "host_pow2scale_cast_to_fp8(src, dtype, log2_scale = 0, nan_on_overflow = true)",
+         "An array as float8: src * 2^log2_scale, rounded to nearest even as pow2scale_cast_to_fp8 does. What is too "
+         "large becomes NaN, or else the largest value.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           ArgReader a("host_pow2scale_cast_to_fp8", args, {"src", "dtype", "log2_scale", "nan_on_overflow"});
+           const Array src = source(in, a, "host_pow2scale_cast_to_fp8", "pow2scale_cast_to_fp8");
+           return to_float8(src, in.to_dtype(a.value("dtype"), "host_pow2scale_cast_to_fp8"),
+                            a.integer_or("log2_scale", 0), float8_overflow(a));
+         });
+  define(p, no_effects, "host_pow2scale_cast_from_fp8",
+         "host_pow2scale_cast_from_fp8(src, dtype = float16, log2_scale = 0)",
+         "An array of float8 as floats: src * 2^log2_scale, rounded as pow2scale_cast_from_fp8 does where these are "
+         "float16.",
+         [](Interpreter& in, const Arguments& args) -> Value {
+           ArgReader a("host_pow2scale_cast_from_fp8", args, {"src", "dtype", "log2_scale"});
+           const Array src = source(in, a, "host_pow2scale_cast_from_fp8", "pow2scale_cast_from_fp8");
+           const DType dtype =
+               a.has("dtype") ? in.to_dtype(a.value("dtype"), "host_pow2scale_cast_from_fp8") : DType::float16;
+           return from_float8(src, dtype, a.integer_or("log2_scale", 0));
+         });
+}
+
+}  // namespace pxl

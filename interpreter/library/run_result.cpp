@@ -1,0 +1,124 @@
+// The arrays that a run of a session gave, by attribute, name and stream.
+#include <algorithm>
+
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/library/sessions.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+
+std::vector<std::string> sorted_names(const std::unordered_map<std::string, const Stream*>& map) {
+  std::vector<std::string> out;
+  for (const auto& [name, s] : map) out.push_back(name);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+namespace {
+
+Error ambiguous_output(const std::string& name) {
+  return run_error("`" + name + "` names two streams: one was declared under this name, another is bound to it",
+                   {"index by the stream: out[ir." + name + "] is the one that is bound"})
+      .as(codes::key);
+}
+
+}  // namespace
+
+std::vector<std::string> RunResultObject::later(std::string_view name) const {
+  if (!names->outputs.count(std::string(name)))
+    for (const auto& s : ir->streams())
+      if (!s->to_device && s->name() == name)
+        return {"the stream was added to the program after the session was made: make a new one, `Session(" +
+                ir->name() + ")`"};
+  return {};
+}
+
+std::string RunResultObject::repr(Interpreter& in) {
+  std::string out = "{";
+  for (const auto& owned : ir->streams()) {
+    auto it = arrays.find(owned.get());
+    if (it == arrays.end()) continue;
+    out += (out.size() > 1 ? ", '" : "'") + owned->name() + "': " + in.repr(Value(it->second));
+  }
+  return out + "}";
+}
+
+std::optional<Value> RunResultObject::member(Interpreter&, std::string_view name) {
+  auto named = names->outputs.find(std::string(name));
+  if (named != names->outputs.end()) {
+    if (!named->second) throw ambiguous_output(std::string(name));
+    auto it = arrays.find(named->second);
+    if (it != arrays.end()) return Value(it->second);
+  }
+  if (std::vector<std::string> notes = later(name); !notes.empty())
+    throw run_error("the run gave nothing named `" + std::string(name) + "`", std::move(notes)).as(codes::key);
+  if (name == "keys" || name == "values" || name == "items") {
+    auto self = std::static_pointer_cast<RunResultObject>(shared_from_this());
+    return make_method(no_effects, std::string(name), [self, what = name[0]](Interpreter&, Arguments args) -> Value {
+      ArgReader a("keys, values and items", args, {});
+      std::vector<Value> out;
+      for (const auto& owned : self->ir->streams()) {
+        auto it = self->arrays.find(owned.get());
+        if (it == self->arrays.end()) continue;
+        Value k = std::make_shared<StreamObject>(self->ir, owned.get());
+        out.push_back(what == 'k' ? k : what == 'v' ? Value(it->second) : make_tuple({k, Value(it->second)}));
+      }
+      return make_list(std::move(out));
+    });
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> RunResultObject::member_names() const {
+  std::vector<std::string> out = sorted_names(names->outputs);
+  out.insert(out.end(), {"keys", "values", "items"});
+  return out;
+}
+
+std::vector<std::string> RunResultObject::output_names() const {
+  std::vector<std::string> out = sorted_names(names->outputs);
+  std::erase_if(out, [&](const std::string& name) { return arrays.count(names->outputs.at(name)) == 0; });
+  return out;
+}
+
+Value RunResultObject::index(Interpreter&, const Value& key) {
+  if (auto* s = key.as<StreamObject>()) {
+    auto it = arrays.find(s->stream);
+    if (it == arrays.end())
+      throw run_error("the run gave nothing for stream `" + s->stream->name() + "`").as(codes::key);
+    return Value(it->second);
+  }
+  if (const std::string* name = key.as_string()) {
+    auto named = names->outputs.find(*name);
+    if (named != names->outputs.end() && !named->second) throw ambiguous_output(*name);
+    if (named != names->outputs.end())
+      if (auto it = arrays.find(named->second); it != arrays.end()) return Value(it->second);
+    std::string hint = did_you_mean(*name, sorted_names(names->outputs));
+    throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint), later(*name))
+        .as(codes::key);
+  }
+  type_error("the result of a run is indexed by stream or name, got " + with_article(key.type_name()));
+}
+
+std::optional<Iterator> RunResultObject::iterate(Interpreter&) {
+  std::vector<Value> keys;
+  for (const auto& owned : ir->streams())
+    if (arrays.count(owned.get())) keys.push_back(std::make_shared<StreamObject>(ir, owned.get()));
+  return Iterator([keys, i = size_t{0}]() mutable -> std::optional<Value> {
+    if (i >= keys.size()) return std::nullopt;
+    return keys[i++];
+  });
+}
+
+bool RunResultObject::contains(Interpreter&, const Value& item) {
+  if (auto* s = item.as<StreamObject>()) return arrays.count(s->stream) != 0;
+  if (const std::string* name = item.as_string()) {
+    auto it = names->outputs.find(*name);
+    return it != names->outputs.end() && arrays.count(it->second) != 0;
+  }
+  return false;
+}
+
+}  // namespace pxl

@@ -1,0 +1,467 @@
+// Sessions: making one, running it, its results, its variables and checkpoints, and `eval`.
+#include "interpreter/library/sessions.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/programs.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/library/estimates.hpp"
+#include "interpreter/library/run_watch.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/execute/engine.hpp"
+#include "runtime/execute/evaluate.hpp"
+#include "runtime/execute/streams.hpp"
+#include "runtime/graph/schedule.hpp"
+
+namespace pxl {
+namespace {
+
+std::shared_ptr<const SessionObject::Names> stream_names(const Ir& ir, const Scope* fields) {
+  auto names = std::make_shared<SessionObject::Names>();
+  for (const auto& s : ir.streams()) (s->to_device ? names->inputs : names->outputs)[s->name()] = s.get();
+  if (fields)
+    for (const auto& [name, v] : fields->entries())
+      if (auto* s = v.as<StreamObject>(); s && s->ir.get() == &ir) {
+        auto& known = s->stream->to_device ? names->inputs : names->outputs;
+        const auto [entry, fresh] = known.emplace(name.text(), s->stream);
+        if (!fresh && entry->second != s->stream) entry->second = nullptr;
+      }
+  return names;
+}
+
+Error ambiguous_name(const std::string& name) {
+  return run_error("`" + name + "` names two streams: one was declared under this name, another is bound to it",
+                   {"use the stream itself: ir." + name + " is the one that is bound"})
+      .as(codes::stream);
+}
+
+/// The note of an error about a stream that the session does not have.
+std::vector<std::string> later_stream(const Ir& ir, const SessionObject::Names& names, const std::string& name) {
+  for (const auto& s : ir.streams())
+    if (s->name() == name && !names.inputs.count(name) && !names.outputs.count(name))
+      return {"the stream was added to the program after the session was made: make a new one, `Session(" + ir.name() +
+              ")`"};
+  return {};
+}
+
+const Stream* input_stream(const SessionObject& s, const std::string& name) {
+  auto it = s.names->inputs.find(name);
+  if (it != s.names->inputs.end()) {
+    if (!it->second) throw ambiguous_name(name);
+    return it->second;
+  }
+  std::vector<std::string> all = sorted_names(s.names->inputs);
+  std::string hint = did_you_mean(name, all);
+  if (s.names->outputs.count(name))
+    throw run_error("session.run: stream `" + name + "` goes out of the device: nothing can be given for it")
+        .as(codes::stream);
+  std::vector<std::string> notes = later_stream(*s.ir, *s.names, name);
+  notes.push_back("its input streams: " +
+                  (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", "))));
+  throw run_error("session.run: program " + s.ir->name() + " has no input stream `" + name + "`" +
+                      (hint.empty() ? "" : "; " + hint),
+                  std::move(notes))
+      .as(codes::stream);
+}
+
+Array stream_data(Interpreter& in, const Value& v, const Stream& s) {
+  if (const Array* a = v.as_array()) return *a;
+  if (as_tensor(v))
+    type_error("session.run: stream `" + s.name() +
+               "` takes an array, got a tensor, whose value exists only inside a run");
+  return in.to_array(v, s.spec().dtype, "stream `" + s.name() + "`");
+}
+
+void give(StreamData& data, const Stream* s, Array a) {
+  if (!data.emplace(s, std::move(a)).second)
+    throw run_error("session.run: stream `" + s->name() + "` is given twice").as(codes::stream);
+}
+
+Tensor* state_tensor(const Value& v, const Ir& ir, const char* where) {
+  Tensor* t = as_tensor(v);
+  if (!t) type_error(std::string(where) + " takes a variable, got " + with_article(v.type_name()));
+  if (&t->graph->ir() != &ir)
+    throw Error(std::string(where) + ": `" + t->name + "` belongs to program " + t->graph->ir().name() + ", not to " +
+                ir.name())
+        .as(codes::other_graph);
+  return t;
+}
+
+void write(Interpreter& in, SessionObject& s, const Value& tensor, const Value& data) {
+  Tensor* t = state_tensor(tensor, *s.ir, "write_variable_data");
+  if (t->kind != TensorKind::variable) type_error("write_variable_data: `" + t->name + "` is no variable");
+  const Array* array = data.as_array();
+  if (!array && !data.is_number() && !data.as<SequenceObject>())
+    type_error("write_variable_data takes an array or a number for `" + t->name + "`, got " +
+               with_article(data.type_name()));
+  s.session->write_variable_data(
+      t, array ? *array : in.to_array(data, t->spec.dtype, "write_variable_data: `" + t->name + "`"));
+  s.weights_to_host(t);
+}
+
+Value report_value(const Session::LoadReport& r) {
+  auto d = std::make_shared<DictObject>();
+  auto put = [&](const char* name, const std::vector<std::string>& list) {
+    std::vector<Value> items(list.begin(), list.end());
+    d->put(Value(name), make_list(std::move(items)));
+  };
+  put("loaded", r.loaded);
+  put("missing", r.missing);
+  put("mismatched", r.mismatched);
+  put("unused", r.unused);
+  return d;
+}
+
+using SessionMethod = Value (*)(Interpreter&, SessionObject&, const Arguments&);
+
+Value s_run(Interpreter& in, SessionObject& s, const Arguments& args) { return s.run(in, args); }
+Value s_get_tensor_data(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("get_tensor_data", args, {"tensor"});
+  s.weights_to_host();
+  return Value(s.session->get_tensor_data(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")));
+}
+Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("get_tensors_data", args, {"tensors"});
+  s.weights_to_host();
+  auto d = std::make_shared<DictObject>();
+  std::vector<Value> list;
+  Value given = a.value("tensors");
+  if (auto* tree = given.as<TreeObject>())
+    list = tree->sorted_tensors();
+  else if (as_tensor(given))
+    list.push_back(given);
+  else
+    list = in.to_vector(given);
+  for (const Value& t : list) d->put(t, Value(s.session->get_tensor_data(state_tensor(t, *s.ir, "get_tensors_data"))));
+  return d;
+}
+Value s_write_variable_data(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("write_variable_data", args, {"tensor", "data"});
+  write(in, s, a.value("tensor"), a.value("data"));
+  return {};
+}
+Value s_write_variables_data(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("write_variables_data", args, {"data"});
+  auto* d = a.value("data").as<DictObject>();
+  if (!d)
+    type_error("write_variables_data takes a dict from variables to arrays, got " +
+               with_article(a.value("data").type_name()));
+  for (const auto& [t, data] : d->items) write(in, s, t, data);
+  return {};
+}
+Value s_load_from_session(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("load_from_session", args, {"other"});
+  auto* other = a.value("other").as<SessionObject>();
+  if (!other) type_error("load_from_session takes a session, got " + with_article(a.value("other").type_name()));
+  return report_value(s.session->load_from(*other->session));
+}
+Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("save", args, {"path"});
+  s.session->save(a.string("path"));
+  return {};
+}
+Value s_restore(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("restore", args, {"path", "strict"});
+  return report_value(s.session->restore(a.string("path"), a.boolean_or("strict", true)));
+}
+Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("report", args, {});
+  Session::MemoryUse use = s.session->memory();
+  auto memory = std::make_shared<DictObject>();
+  memory->put(Value("variables"), Value(use.variables));
+  memory->put(Value("constants"), Value(use.constants));
+  memory->put(Value("arena"), Value(use.arena));
+  memory->put(Value("total"), Value(use.variables + use.constants + use.arena));
+  auto d = std::make_shared<DictObject>();
+  d->put(Value("device"), Value(s.session->device()));
+  d->put(Value("num_host_transfers"), Value(s.session->num_host_transfers()));
+  d->put(Value("memory"), Value(memory));
+  if (s.has_grown())
+    throw run_error("report: program " + s.ir->name() + " was added to after the session was made",
+                    {"make a new session: `Session(" + s.ir->name() + ")`"})
+        .as(codes::session);
+  if (s.session->device() == "ipu_model")
+    d->put(Value("ipu"), estimate_value(tiles::estimate(s.ir->main(), s.estimating)));
+  return d;
+}
+Value stream_values(const SessionObject& s, const std::vector<const Stream*>& list) {
+  std::vector<Value> out;
+  for (const auto& owned : s.ir->streams())
+    if (std::find(list.begin(), list.end(), owned.get()) != list.end())
+      out.push_back(std::make_shared<StreamObject>(s.ir, owned.get()));
+  return make_list(std::move(out));
+}
+Value s_expected_inputs(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("expected_inputs", args, {});
+  return stream_values(s, s.session->expected_inputs());
+}
+Value s_outputs(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("outputs", args, {});
+  return stream_values(s, s.session->outputs());
+}
+
+struct SessionRow {
+  std::string_view name;
+  Effects effects;
+  SessionMethod method;
+};
+constexpr SessionRow session_rows[] = {
+    {"run", Effect::runs_session, s_run},
+    {"get_tensor_data", no_effects, s_get_tensor_data},
+    {"get_tensors_data", no_effects, s_get_tensors_data},
+    {"write_variable_data", no_effects, s_write_variable_data},
+    {"write_variables_data", no_effects, s_write_variables_data},
+    {"load_from_session", no_effects, s_load_from_session},
+    {"save", Effect::writes_files, s_save},
+    {"restore", Effect::reads_files, s_restore},
+    {"report", no_effects, s_report},
+    {"expected_inputs", no_effects, s_expected_inputs},
+    {"outputs", no_effects, s_outputs},
+};
+
+/// `Session(ir, device = "ipu_model", machine = "bow", ..., engine = "planned")`
+Value make_session(Interpreter& in, const Arguments& args) {
+  ArgReader a(
+      "Session", args,
+      {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit", "engine"});
+  Value holder;
+  IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
+  for (const BuildTarget& t : in.targets())
+    if (t.ir == ir->ir && t.ir != in.implicit_ir())
+      throw Error("program " + ir->ir->name() +
+                  " is still being built: make its session after the program has returned")
+          .as(codes::session);
+  auto s = std::make_shared<SessionObject>();
+  if (!permits(Effect::runs_session)) {
+    check_inplace_order(*ir->ir);
+    in.checking->sessions.push_back(ir->ir);
+  }
+  s->ir = ir->ir;
+  s->program = holder.is_none() ? a.value("ir") : holder;
+  s->names = stream_names(*ir->ir, ir->fields.get());
+  s->device = a.string_or("device", "ipu_model");
+  s->engine = find_engine(a.string_or("engine", default_engine())).name;
+  if (permits(Effect::runs_session)) s->session = std::make_unique<Session>(ir->ir, s->device, s->engine);
+  s->estimating = estimate_options(a);
+  s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
+  if (ir->ir->open_ended) s->made_at = ir->ir->mark();
+  return s;
+}
+
+/// `eval(t, stream = array, ...)`: the value of a tensor, computed aside from its program.
+Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedArg>& streams) {
+  if (given.is_number() || given.as_array()) return given;
+  if (auto* list = given.as<SequenceObject>()) {
+    std::vector<Value> out;
+    for (const Value& item : list->items) out.push_back(eval_tensor(in, item, streams));
+    return given.as<TupleObject>() ? make_tuple(std::move(out)) : make_list(std::move(out));
+  }
+  if (is_unknown(given)) return unknown_value();
+  auto* t = given.as<TensorObject>();
+  if (!t) type_error("eval takes a tensor, got " + with_article(given.type_name()));
+  if (!permits(Effect::runs_session) && t->tensor->graph->is_main()) return unknown_array(t->tensor->spec);
+  const Tensor& tensor = *t->tensor;
+  if (tensor.kind == TensorKind::variable || tensor.kind == TensorKind::constant) return Value(tensor.data);
+  if (!tensor.graph->is_main())
+    throw Error("`" + tensor.name + "` belongs to " + tensor.graph->id() + ", and has a value only in its calls",
+                {"eval works on tensors of the main graph"})
+        .as(codes::session);
+  require_effect(Effect::runs_session);
+  const Value program = ir_value(in, t->ir);
+  const std::shared_ptr<const SessionObject::Names> names = stream_names(*t->ir, program.as<IrObject>()->fields.get());
+  StreamData data;
+  for (const NamedArg& n : streams) {
+    const auto found = names->inputs.find(n.name);
+    if (found == names->inputs.end()) {
+      const std::vector<std::string> all = sorted_names(names->inputs);
+      const std::string hint = did_you_mean(n.name, all);
+      throw Error(
+          "eval: program " + t->ir->name() + " has no input stream `" + n.name + "`" +
+              (hint.empty() ? "" : "; " + hint),
+          {"its input streams: " + (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", ")))})
+          .as(codes::stream);
+    }
+    if (!found->second) throw ambiguous_name(n.name);
+    give(data, found->second, stream_data(in, n.value, *found->second));
+  }
+  // The watch may be replaced by what runs.
+  const std::shared_ptr<RunWatch> watch = in.run_watch;
+  try {
+    return evaluate(tensor, data, watch ? watch->evaluation() : nullptr);
+  } catch (Error& e) {
+    if (e.first().message.starts_with("stream `")) e.first().message = "eval: " + e.first().message;
+    throw;
+  }
+}
+
+Value eval_call(Interpreter& in, Arguments args) {
+  if (args.positional.size() != 1)
+    throw Error("eval takes one tensor, and an array for each input stream by name").as(codes::arguments);
+  return eval_tensor(in, args.positional[0], args.named);
+}
+
+}  // namespace
+
+// ---- sessions
+
+std::string SessionObject::repr(Interpreter&) { return "Session[" + ir->name() + " on " + device + "]"; }
+
+Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
+  StreamData data;
+  if (args.positional.size() > 1)
+    throw Error("session.run takes one dict, or an array for each input stream by name").as(codes::arguments);
+  if (!args.positional.empty() && !args.positional[0].is_none()) {
+    auto* d = args.positional[0].as<DictObject>();
+    if (!d)
+      type_error("session.run takes a dict from streams to arrays, or arrays by name; got " +
+                 with_article(args.positional[0].type_name()));
+    for (const auto& [k, v] : d->items) {
+      const Stream* s = nullptr;
+      if (auto* stream = k.as<StreamObject>()) {
+        s = stream->stream;
+        if (stream->ir != ir)
+          throw run_error("session.run: stream `" + s->name() + "` belongs to program " + stream->ir->name())
+              .as(codes::other_graph);
+        if (!s->to_device)
+          throw run_error("session.run: stream `" + s->name() + "` goes out of the device: nothing can be given for it")
+              .as(codes::stream);
+      } else if (const std::string* name = k.as_string()) {
+        s = input_stream(*this, *name);
+      } else {
+        type_error("session.run: keys are streams or their names, got " + with_article(k.type_name()));
+      }
+      give(data, s, stream_data(in, v, *s));
+    }
+  }
+  for (const NamedArg& n : args.named) {
+    const Stream* s = input_stream(*this, n.name);
+    give(data, s, stream_data(in, n.value, *s));
+  }
+  if (!said_grown_ && made_at) {
+    const std::vector<const Op*> added = session->added_later();
+    if (!added.empty()) {
+      said_grown_ = true;
+      const Span at = added.front()->origin.span;
+      in.notice(
+          fmt::format("session.run: {} of program {}{} came after the session was made, and {} not run; "
+                      "`Session({})` makes one that has {}, `load_from_session` copies the variables\n",
+                      added.size() == 1 ? "an op" : fmt::format("{} ops", added.size()), ir->name(),
+                      at ? fmt::format(" (from {}:{} on)", at.file->name(), at.file->position(at.begin).line) : "",
+                      added.size() == 1 ? "is" : "are", ir->name(), added.size() == 1 ? "it" : "them"));
+    }
+  }
+  auto result = std::make_shared<RunResultObject>();
+  result->ir = ir;
+  result->names = names;
+  // The watch may be replaced by what runs.
+  const std::shared_ptr<RunWatch> watch = in.run_watch;
+  result->arrays = session->run(data, watch ? watch->begin(*this) : nullptr);
+  if (watch) watch->end(*this);
+  return result;
+}
+
+namespace {
+
+/// The result of a run in a look: its streams are known, and nothing of its arrays.
+struct UnknownRunObject final : Object {
+  std::shared_ptr<const SessionObject::Names> names;
+  explicit UnknownRunObject(std::shared_ptr<const SessionObject::Names> n) : names(std::move(n)) {}
+  std::string type_name() const override { return "run result"; }
+  std::string repr(Interpreter&) override { throw Unevaluated{}; }
+  std::optional<int64_t> length(Interpreter&) override { throw Unevaluated{}; }
+  std::optional<Iterator> iterate(Interpreter&) override { throw Unevaluated{}; }
+  bool contains(Interpreter&, const Value&) override { throw Unevaluated{}; }
+  bool truth(Interpreter&) override { throw Unevaluated{}; }
+  std::optional<Value> member(Interpreter&, std::string_view name) override {
+    if (names->outputs.contains(std::string(name)) || name == "keys" || name == "values" || name == "items")
+      return unknown_value();
+    return std::nullopt;
+  }
+  std::vector<std::string> member_names() const override { return sorted_names(names->outputs); }
+  Value index(Interpreter&, const Value& key) override {
+    const std::string* name = key.as_string();
+    if (!name || names->outputs.contains(*name)) return unknown_value();
+    std::string hint = did_you_mean(*name, sorted_names(names->outputs));
+    throw run_error("the run gave nothing named `" + *name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
+  }
+};
+
+// The streams that a run is given, by name, and what it gives.
+Value look_at_run(SessionObject& s, const Arguments& args) {
+  for (const Value& given : args.positional)
+    if (auto* d = given.as<DictObject>())
+      for (const auto& [key, value] : d->items)
+        if (const std::string* name = key.as_string()) input_stream(s, *name);
+  for (const NamedArg& n : args.named) input_stream(s, n.name);
+  return std::make_shared<UnknownRunObject>(s.names);
+}
+
+/// A method of a session that was not made, for a look.
+Value look_at_method(SessionObject& s, const SessionRow& row, const Arguments& args) {
+  const std::string_view name = row.name;
+  if (name == "run") return look_at_run(s, args);
+  if (name == "get_tensor_data") {
+    ArgReader a(std::string(name), args, {"tensor"});
+    if (is_unknown(a.value("tensor"))) return unknown_value();
+    return unknown_array(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")->spec);
+  }
+  if (name == "write_variable_data" || name == "write_variables_data" || name == "save") return {};
+  return unknown_value();
+}
+
+}  // namespace
+
+std::optional<Value> SessionObject::member(Interpreter&, std::string_view name) {
+  for (const SessionRow& row : session_rows) {
+    if (row.name != name) continue;
+    auto self = std::static_pointer_cast<SessionObject>(shared_from_this());
+    if (!session)
+      return make_method(
+          {Effect::runs_session}, std::string(name),
+          [self, &row](Interpreter&, const Arguments& args) { return look_at_method(*self, row, args); },
+          InLook::calls_body);
+    return make_method(row.effects, std::string(name),
+                       [self, m = row.method](Interpreter& in, Arguments args) { return m(in, *self, args); });
+  }
+  if (name == "ir") return program;
+  if (name == "device") return Value(device);
+  if (name == "engine") return Value(engine);
+  if (!session && (name == "is_attached" || name == "num_host_transfers")) return unknown_value();
+  if (name == "is_attached") return Value(session->is_attached());
+  if (name == "num_host_transfers") return Value(session->num_host_transfers());
+  return std::nullopt;
+}
+
+bool SessionObject::has_grown() const { return made_at && ir->changed_since(*made_at); }
+
+std::vector<std::string> SessionObject::member_names() const {
+  std::vector<std::string> out;
+  for (const SessionRow& row : session_rows) out.emplace_back(row.name);
+  out.insert(out.end(), {"ir", "device", "engine", "is_attached", "num_host_transfers"});
+  return out;
+}
+
+void bind_session_builtins(Scope& p) {
+  define(
+      p, Effect::runs_session, "Session",
+      "Session(ir, device = \"ipu_model\", machine = \"bow\", available_memory_proportion = 0.6, partials = "
+      "\"float32\", weights_to_host_on_exit = true, engine = \"planned\")",
+      "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
+      "gives cycles and bytes of the machine's tiles). Engines are \"planned\" and \"reference\", which runs op by op "
+      "by "
+      "definitions; `--engine` says which one runs where none is named.",
+      make_session, InLook::calls_body);
+  define(p, Effect::runs_session, "eval", "eval(t, stream = array, ...)",
+         "The value of a tensor of the main graph, from the initial values of variables: what it needs runs, and "
+         "nothing else.",
+         eval_call, InLook::calls_body);
+}
+
+}  // namespace pxl

@@ -1,0 +1,207 @@
+// Conversions between kinds of values: to arrays, shapes, specs and dtypes.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/tensor/exact.hpp"
+
+namespace pxl {
+
+namespace {
+
+// The leaves of a nested list, with the shape that the first branch shows. Depth is limited by kMaxRank.
+struct Leaves {
+  static constexpr size_t kMaxRank = 32;
+  static constexpr size_t max_leaves = size_t{1} << 28;  ///< lists that come again may have exponentially many
+  Interpreter& in;
+  Shape shape;
+  std::vector<Value> numbers;  ///< where all leaves are numbers
+  std::vector<Array> arrays;   ///< where they are arrays of one shape
+
+  explicit Leaves(Interpreter& i) : in(i) {}
+
+  void read(const Value& v, size_t depth) {
+    charge(20);
+    if (numbers.size() > max_leaves || arrays.size() > max_leaves)
+      throw run_error("the nested lists have too many elements for an array").as(codes::memory);
+    std::vector<Value> items;
+    if (auto* s = v.as<SequenceObject>()) {
+      items = s->items;
+    } else if (v.as<RangeObject>()) {
+      items = in.to_vector(v);
+    } else {
+      leaf(v, depth);
+      return;
+    }
+    if (depth >= kMaxRank) throw Error(fmt::format("lists nested deeper than {} cannot be an array", kMaxRank));
+    if (shape.size() == depth && !closed) {
+      shape.push_back(static_cast<int64_t>(items.size()));
+    } else if (depth >= shape.size() || shape[depth] != static_cast<int64_t>(items.size())) {
+      ragged();
+    }
+    for (const Value& e : items) read(e, depth + 1);
+    if (items.empty()) closed = true;
+  }
+
+ private:
+  bool closed = false;  ///< a leaf was seen: the depth is known
+  [[noreturn]] void ragged() {
+    throw Error("the lists are ragged: the rows of an array must have one length").as(codes::shape);
+  }
+  void leaf(const Value& v, size_t depth) {
+    if (closed ? depth != shape.size() : depth < shape.size()) ragged();
+    closed = true;
+    if (v.is_number()) {
+      if (!arrays.empty())
+        arrays.push_back(in.to_array(v));
+      else
+        numbers.push_back(v);
+    } else if (const Array* a = v.as_array()) {
+      for (const Value& n : numbers) arrays.push_back(in.to_array(n));
+      numbers.clear();
+      arrays.push_back(*a);
+    } else if (as_tensor(v)) {
+      throw Error("a tensor cannot become an array while the graph is built: its values exist only when a session runs",
+                  {"`eval(t)` gives a tensor's value, `session.get_tensor_data(t)` a variable's"})
+          .as(codes::no_value_yet);
+    } else {
+      throw Error("expected an array, a number or a list of them, got " + with_article(v.type_name())).as(codes::type);
+    }
+    if (!arrays.empty() && arrays.back().shape() != arrays.front().shape()) ragged();
+  }
+};
+
+DType wider(DType a, DType b) {
+  if (a == b) return a;
+  auto rank = [](DType t) { return is_floating(t) ? 2 : is_integer(t) ? 1 : 0; };
+  if (rank(a) != rank(b)) return rank(a) > rank(b) ? a : b;
+  return size_of(a) >= size_of(b) ? a : b;
+}
+
+DType natural(const std::vector<Value>& numbers) {
+  bool floats = numbers.empty(), ints = false, wide = false;
+  for (const Value& n : numbers) {
+    floats |= n.is_float();
+    ints |= n.is_int();
+    if (n.is_int() && (n.as_int() > INT32_MAX || n.as_int() < INT32_MIN)) wide = true;
+  }
+  return floats ? DType::float32 : wide ? DType::int64 : ints ? DType::int32 : DType::boolean;
+}
+
+}  // namespace
+
+namespace {
+
+/// One number as T: an implicit conversion refuses what T does not hold (exact.hpp), a cast drops fractions.
+template <class T>
+T converted(const Value& n, DType type, bool cast, std::string_view what) {
+  if (n.is_float()) {
+    double x = n.as_double();
+    if constexpr (std::is_same_v<T, bool>) {
+      if (cast) return x != 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      if (cast) x = std::trunc(x);
+    }
+    if (!(cast && std::is_floating_point_v<T>)&&!holds<T>(x)) refuse_value(x, type, what);
+    if constexpr (std::is_same_v<T, half>) return half(static_cast<float>(x));
+    return static_cast<T>(x);
+  }
+  const int64_t x = n.as_int();
+  if constexpr (std::is_same_v<T, bool>) {
+    if (cast) return x != 0;
+  }
+  if (!holds<T>(x)) refuse_value(x, type, what);
+  if constexpr (std::is_same_v<T, half>) return half(static_cast<float>(x));
+  return static_cast<T>(x);
+}
+
+/// `dtype` is that of the result: without one, host data is of 32 bits as PopXL makes it: bools stay bools, ints are
+/// int32 (int64 where they do not fit), floats float32.
+Array array_of(Interpreter& in, const Value& v, std::optional<DType> dtype, bool cast, std::string_view what) {
+  const auto convert = [&](const Array& a, DType type) { return cast ? a.cast(type) : convert_exactly(a, type, what); };
+  if (const Array* a = v.as_array()) return dtype ? convert(*a, *dtype) : *a;
+  Leaves leaves(in);
+  leaves.read(v, 0);
+  if (leaves.arrays.empty()) {
+    const DType type = dtype ? *dtype : natural(leaves.numbers);
+    Array out(type, leaves.shape);
+    if (out.size() == 0 || !out.has_elements()) return out;
+    charge_steps(out.size(), 5);
+    with_type(type, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      T* to = out.mutable_data<T>();
+      for (size_t i = 0; i < leaves.numbers.size(); ++i)
+        to[i] = converted<T>(leaves.numbers[i], type, cast || !dtype, what);
+    });
+    return out;
+  }
+  DType type = leaves.arrays[0].dtype();
+  for (const Array& a : leaves.arrays) type = wider(type, a.dtype());
+  if (dtype) type = *dtype;
+  Shape shape = leaves.shape;
+  const Shape& inner = leaves.arrays[0].shape();
+  shape.insert(shape.end(), inner.begin(), inner.end());
+  Array out(type, shape);
+  if (!out.has_elements()) return out;
+  std::byte* to = out.mutable_raw();
+  for (const Array& a : leaves.arrays) {
+    const Array c = convert(a, type);
+    std::copy(c.raw(), c.raw() + c.bytes(), to);
+    to += c.bytes();
+  }
+  return out;
+}
+
+}  // namespace
+
+Array Interpreter::to_array(const Value& v) { return array_of(*this, v, std::nullopt, true, {}); }
+Array Interpreter::to_array(const Value& v, DType dtype, std::string_view what) {
+  return array_of(*this, v, dtype, false, what);
+}
+Array Interpreter::cast_array(const Value& v, DType dtype) { return array_of(*this, v, dtype, true, {}); }
+
+TensorSpec Interpreter::to_spec(const Value& v, const char* what) {
+  if (const TensorSpec* s = v.as_spec()) return *s;
+  if (const Tensor* t = as_tensor(v)) return t->spec;
+  if (auto* s = v.as<StreamObject>()) return s->stream->spec();
+  if (const Array* a = v.as_array()) return a->spec();
+  if (v.as_dtype()) {
+    throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got the dtype {}", what, repr(v)),
+                {fmt::format("a scalar is `{}[]`", repr(v))})
+        .as(codes::type);
+  }
+  throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got {}", what, with_article(v.type_name())))
+      .as(codes::type);
+}
+
+Shape Interpreter::to_shape(const Value& v, const char* what) {
+  if (const TensorSpec* s = v.as_spec()) return s->shape;
+  Shape shape;
+  if (auto* s = v.as<SequenceObject>()) {
+    for (const Value& d : s->items) shape.push_back(to_index(d, what));
+  } else if (const Array* a = v.as_array(); a && a->rank() == 1 && is_integer(a->dtype())) {
+    for (int64_t i = 0; i < a->size(); ++i) shape.push_back(a->integer(i));
+  } else {
+    shape.push_back(to_index(v, what));
+  }
+  return shape;
+}
+
+DType Interpreter::to_dtype(const Value& v, const char* what) {
+  if (const DType* d = v.as_dtype()) return *d;
+  if (const auto* b = v.as<BuiltinObject>()) {
+    if (b->name == "bool") return DType::boolean;
+    if (b->name == "int") return DType::int32;
+    if (b->name == "float") return DType::float32;
+  }
+  if (const std::string* s = v.as_string()) {
+    if (std::optional<DType> d = dtype_from_name(*s)) return *d;
+  }
+  throw Error(fmt::format("{}: expected a dtype such as float32, got {}", what, with_article(v.type_name())))
+      .as(codes::type);
+}
+
+}  // namespace pxl

@@ -1,0 +1,140 @@
+// The questions that the evaluator asks of any value: text, truth, equality, elements, members.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+
+std::string Interpreter::str(const Value& v) {
+  if (!v.is_object()) return repr(v);
+  if (const std::string* s = v.as_string()) return *s;
+  if (v.as<SequenceObject>() || v.as<DictObject>()) return repr(v);
+  DepthGuard guard(*this);
+  return v.object()->str(*this);
+}
+
+std::string Interpreter::repr(const Value& v) {
+  if (v.is_none()) return "none";
+  if (v.is_bool()) return v.as_bool() ? "true" : "false";
+  if (v.is_int()) return fmt::format("{}", v.as_int());
+  if (v.is_float()) return number_text(v.as_double());
+  charge(150);
+  // A container that holds itself is cut where it comes again.
+  static thread_local std::vector<const Object*> open;
+  const Object* self = v.object().get();
+  const bool container = v.as<SequenceObject>() || v.as<DictObject>();
+  if (container && std::find(open.begin(), open.end(), self) != open.end()) {
+    return v.as<DictObject>() ? "{...}" : v.as<ListObject>() ? "[...]" : "(...)";
+  }
+  DepthGuard guard(*this);
+  struct Mark {
+    bool on;
+    Mark(bool o, const Object* p) : on(o) {
+      if (on) open.push_back(p);
+    }
+    ~Mark() {
+      if (on) open.pop_back();
+    }
+  } mark(container, self);
+  return v.object()->repr(*this);
+}
+
+bool Interpreter::truth(const Value& v) {
+  if (v.is_bool()) return v.as_bool();
+  if (v.is_none()) return false;
+  if (v.is_int()) return v.as_int() != 0;
+  if (v.is_float()) return v.as_double() != 0;
+  return v.object()->truth(*this);
+}
+
+bool Interpreter::identical(const Value& a, const Value& b) {
+  if (checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
+  if (a.is_object() != b.is_object()) return false;
+  if (a.is_object()) {
+    if (a.object() == b.object()) return true;
+    if (a.as<TensorObject>() || a.as<StreamObject>() || a.as<DTypeObject>()) return a.object()->equals(*this, b);
+    return false;
+  }
+  if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
+  if (a.is_float() != b.is_float() || a.is_bool() != b.is_bool()) return false;
+  return number_order(a, b) == 0;
+}
+
+bool Interpreter::equal(const Value& a, const Value& b) {
+  if (checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
+  charge(60);
+  if (a.is_number() && b.is_number()) return number_order(a, b) == 0;
+  // Arrays inside containers, and arrays in `in`: one truth, as numpy.array_equal.
+  if (a.as_array() || b.as_array()) {
+    if (!(a.as_array() || a.is_number()) || !(b.as_array() || b.is_number())) return false;
+    const Array x = to_array(a), y = to_array(b);
+    if (x.shape() != y.shape()) return false;
+    for (int64_t i = 0; i < x.size(); ++i) {
+      charge(20);
+      if (number_order(element_value(x, i), element_value(y, i)) != 0) return false;
+    }
+    return true;
+  }
+  if (!a.is_object() || !b.is_object()) return a.is_none() && b.is_none();
+  return a.object()->equals(*this, b);
+}
+
+Iterator Interpreter::iterate(const Value& v) {
+  if (v.is_object()) {
+    if (std::optional<Iterator> it = v.object()->iterate(*this)) return *it;
+  }
+  type_error(with_article(v.type_name()) + " is not iterable");
+}
+
+std::vector<Value> Interpreter::to_vector(const Value& v) {
+  if (auto* s = v.as<SequenceObject>()) {
+    charge_steps(s->length(*this).value_or(0), 10);
+    return s->items;
+  }
+  if (v.is_object()) {
+    std::optional<int64_t> n = v.as<RangeObject>() ? v.object()->length(*this) : std::nullopt;
+    if (n && *n > static_cast<int64_t>(max_elements))
+      throw run_error(fmt::format("{} elements are too many for a list", *n));
+  }
+  Iterator it = iterate(v);
+  std::vector<Value> out;
+  while (std::optional<Value> e = it()) {
+    if (out.size() > max_elements) throw run_error("the iteration has too many elements for a list");
+    out.push_back(std::move(*e));
+  }
+  return out;
+}
+
+int64_t Interpreter::length(const Value& v) {
+  if (v.is_object()) {
+    if (std::optional<int64_t> n = v.object()->length(*this)) return *n;
+  }
+  type_error(with_article(v.type_name()) + " has no length");
+}
+
+Value Interpreter::member(const Value& v, const std::string& name, const Span& at) {
+  std::vector<std::string> names;
+  if (v.is_object()) {
+    if (std::optional<Value> m = v.object()->member(*this, name)) return *std::move(m);
+    names = v.object()->member_names();
+  }
+  std::vector<std::string> notes;
+  if (std::string hint = did_you_mean(name, names); !hint.empty()) notes.push_back(hint);
+  const auto* ns = v.as<NamespaceObject>();
+  if (const auto* m = v.as<ModuleObject>(); m && (name == "create_graph" || name == "build")) {
+    notes.push_back(fmt::format("make an instance first: `{}(...).{}(...)`", m->code->name, name));
+  }
+  Error e(fmt::format("{} has no member `{}`", ns ? "`" + ns->name + "`" : with_article(v.type_name()), name), notes);
+  e.as(codes::unknown_member);
+  e.locate(at, frames);
+  throw e;
+}
+
+}  // namespace pxl

@@ -1,0 +1,67 @@
+// The names that code sees.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/syntax/name.hpp"
+#include "interpreter/values/value.hpp"
+
+namespace pxl {
+
+/// Names of one body, file, instance or the prelude; looked up outward through `outer`. Most hold a handful and are
+/// searched from end to end, which costs less than a table does; more names get one.
+class Scope {
+ public:
+  struct Entry {
+    Name name;
+    Value value;
+  };
+  std::shared_ptr<Scope> outer;
+  const ast::OwnNames* own = nullptr;        ///< of a running body
+  const std::vector<Name>* round = nullptr;  ///< of one round of a loop or comprehension: the names that it owns
+  bool running = false;                      ///< a round that has not ended: its names are the body's as well
+  bool instance = false;                     ///< configuration, fields and methods of a module
+
+  explicit Scope(std::shared_ptr<Scope> o = nullptr) : outer(std::move(o)) {}
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  ~Scope();
+
+  /// The value of a name, or null; valid until a name is bound for the first time or erased.
+  const Value* find_here(Name name) const;
+  const Value* find(Name name) const;
+  /// As find, but null at the first body that binds the name and has not done so yet, which `missing` then is.
+  const Value* find_bound(Name name, const Scope*& missing) const;
+  void bind(Name name, Value value);
+  void erase(Name name);
+  /// In order of first binding.
+  const std::vector<Entry>& entries() const { return entries_; }
+  /// The names alone; may be bound while walking them.
+  std::vector<std::string> names() const;
+  /// Makes the scope hold these and nothing else.
+  void restore(std::vector<Entry> entries);
+  /// Room for so many names more.
+  void reserve(size_t more) { entries_.reserve(entries_.size() + more); }
+  std::vector<std::string> visible_names() const;
+
+ private:
+  size_t where(Name name) const;  ///< in entries_; their number where it is not there
+  void make_table();
+  void enter(size_t entry);
+
+  std::vector<Entry> entries_;
+  std::vector<uint32_t> table_;  ///< one more than the place in entries_; 0 is free. Empty for few entries
+  unsigned bits_ = 0;            ///< the table has 2^bits_ places
+};
+using ScopePtr = std::shared_ptr<Scope>;
+
+inline bool contains(const std::vector<Name>& names, Name name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace pxl

@@ -1,0 +1,307 @@
+// Lists, tuples and ranges.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/values/internal.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+
+SequenceObject::~SequenceObject() {
+  for (Value& v : items) bury(v);
+}
+
+Value SequenceObject::index(Interpreter&, const Value& key) {
+  if (auto* s = key.as<SliceObject>()) {
+    const SliceRange r = resolve_slice(*s, static_cast<int64_t>(items.size()));
+    std::vector<Value> out;
+    charge_steps(r.count, 10);
+    out.reserve(static_cast<size_t>(r.count));
+    for (int64_t i = 0; i < r.count; ++i) out.push_back(items[static_cast<size_t>(r.start + i * r.step)]);
+    return type_name() == "tuple" ? make_tuple(std::move(out)) : make_list(std::move(out));
+  }
+  const int64_t i = element_index(key, "index of a " + type_name());
+  return items[static_cast<size_t>(wrap_index(i, static_cast<int64_t>(items.size()), "a " + type_name()))];
+}
+
+std::optional<Iterator> SequenceObject::iterate(Interpreter&) {
+  auto self = std::static_pointer_cast<SequenceObject>(shared_from_this());
+  return Iterator([self, i = size_t{0}]() mutable -> std::optional<Value> {
+    return i < self->items.size() ? std::optional<Value>(self->items[i++]) : std::nullopt;
+  });
+}
+
+bool SequenceObject::contains(Interpreter& in, const Value& item) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    const Value v = items[i];  // a copy: comparing may run code that changes the list
+    if (in.identical(v, item) || in.equal(v, item)) return true;
+  }
+  return false;
+}
+
+bool SequenceObject::equals(Interpreter& in, const Value& other) {
+  auto* o = other.as<SequenceObject>();
+  if (!o || o->type_name() != type_name() || o->items.size() != items.size()) return false;
+  DepthGuard guard(in);
+  for (size_t i = 0; i < items.size() && i < o->items.size(); ++i) {
+    if (!in.identical(items[i], o->items[i]) && !in.equal(items[i], o->items[i])) return false;
+  }
+  return true;
+}
+
+namespace {
+std::string joined(Interpreter& in, const std::vector<Value>& items) {
+  std::string s;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i) s += ", ";
+    s += in.repr(items[i]);
+    check_text_size(s);
+  }
+  return s;
+}
+}  // namespace
+
+std::string ListObject::repr(Interpreter& in) { return "[" + joined(in, items) + "]"; }
+std::string TupleObject::repr(Interpreter& in) { return "(" + joined(in, items) + (items.size() == 1 ? ",)" : ")"); }
+
+std::optional<std::string> TupleObject::hash_key() const {
+  // Keys of parts carry their lengths, so that no two tuples share a key. Deep nesting is refused as a key: the
+  // walk is recursive.
+  static thread_local int depth = 0;
+  struct Level {
+    Level() { ++depth; }
+    ~Level() { --depth; }
+  } level;
+  if (depth > 100) return std::nullopt;
+  std::string s = "t";
+  for (const Value& v : items) {
+    std::optional<std::string> k = key_of(v);
+    if (!k) return std::nullopt;
+    charge(static_cast<int64_t>(100 + k->size()));
+    s += fmt::format("{}:{}", k->size(), *k);
+    check_text_size(s);
+  }
+  return s;
+}
+
+void ListObject::set_index(Interpreter& in, const Value& key, Value value) {
+  changing();
+  if (auto* s = key.as<SliceObject>()) {
+    std::vector<Value> fresh = in.to_vector(value);
+    const SliceRange r = resolve_slice(*s, static_cast<int64_t>(items.size()));
+    if (r.step == 1) {
+      const auto at = items.begin() + r.start;
+      items.insert(items.erase(at, at + r.count), fresh.begin(), fresh.end());
+      return;
+    }
+    if (static_cast<int64_t>(fresh.size()) != r.count) {
+      throw run_error(fmt::format("cannot assign {} values to a slice of {} elements", fresh.size(), r.count));
+    }
+    for (int64_t i = 0; i < r.count; ++i)
+      items[static_cast<size_t>(r.start + i * r.step)] = fresh[static_cast<size_t>(i)];
+    return;
+  }
+  const int64_t i = wrap_index(element_index(key, "index of a list"), static_cast<int64_t>(items.size()), "a list");
+  std::swap(items[static_cast<size_t>(i)], value);
+}
+
+std::function<void()> ListObject::state() {
+  return [this, old = items] { items = old; };
+}
+
+std::vector<std::string> ListObject::member_names() const {
+  return {"append", "extend", "insert", "pop", "remove", "index", "count", "reverse", "sort", "copy", "clear"};
+}
+
+namespace {
+
+using List = std::shared_ptr<ListObject>;
+
+Value list_pop(ListObject& list, const Arguments& args) {
+  ArgReader a("pop", args, {"index"});
+  if (list.items.empty()) throw run_error("pop from an empty list").as(codes::index);
+  list.changing();
+  const int64_t i = wrap_index(a.integer_or("index", -1), static_cast<int64_t>(list.items.size()), "a list");
+  Value v = list.items[static_cast<size_t>(i)];
+  charge_steps(static_cast<int64_t>(list.items.size()) - i, 1);
+  list.items.erase(list.items.begin() + i);
+  return v;
+}
+
+size_t find_in(Interpreter& in, const ListObject& list, const Value& item) {
+  for (size_t i = 0; i < list.items.size(); ++i) {
+    const Value v = list.items[i];
+    if (in.identical(v, item) || in.equal(v, item)) return i;
+  }
+  throw run_error(in.repr(item) + " is not in the list").as(codes::value);
+}
+
+}  // namespace
+
+std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
+  List self = std::static_pointer_cast<ListObject>(shared_from_this());
+  const std::string n(name);
+  auto method = [&](auto body) {
+    return make_method(no_effects, n,
+                       [self, body](Interpreter& in, const Arguments& args) -> Value { return body(in, *self, args); });
+  };
+  using In = Interpreter&;
+  using L = ListObject&;
+  using A = const Arguments&;
+  if (n == "append") {
+    return method([](In, L list, A args) -> Value {
+      list.changing();
+      list.items.push_back(ArgReader("append", args, {"item"}).value("item"));
+      return {};
+    });
+  }
+  if (n == "extend") {
+    return method([](In in, L list, A args) -> Value {
+      std::vector<Value> items = in.to_vector(ArgReader("extend", args, {"items"}).value("items"));
+      if (list.items.size() + items.size() > max_elements) throw run_error("extend: the list would be too long");
+      list.changing();
+      for (Value& v : items) list.items.push_back(std::move(v));
+      return {};
+    });
+  }
+  if (n == "insert") {
+    return method([](In, L list, A args) -> Value {
+      ArgReader a("insert", args, {"index", "item"});
+      const auto size = static_cast<int64_t>(list.items.size());
+      int64_t i = a.integer("index");
+      if (i < 0) i = std::max<int64_t>(0, i < -size ? 0 : i + size);
+      list.changing();
+      charge_steps(size, 1);
+      list.items.insert(list.items.begin() + std::min(i, size), a.value("item"));
+      return {};
+    });
+  }
+  if (n == "pop") return method([](In, L list, A args) { return list_pop(list, args); });
+  if (n == "remove") {
+    return method([](In in, L list, A args) -> Value {
+      const size_t i = find_in(in, list, ArgReader("remove", args, {"item"}).value("item"));
+      list.changing();
+      list.items.erase(list.items.begin() + static_cast<std::ptrdiff_t>(i));
+      return {};
+    });
+  }
+  if (n == "index") {
+    return method([](In in, L list, A args) -> Value {
+      return static_cast<int64_t>(find_in(in, list, ArgReader("index", args, {"item"}).value("item")));
+    });
+  }
+  if (n == "count") {
+    return method([](In in, L list, A args) -> Value {
+      const Value item = ArgReader("count", args, {"item"}).value("item");
+      int64_t count = 0;
+      for (size_t i = 0; i < list.items.size(); ++i) {
+        const Value v = list.items[i];
+        if (in.identical(v, item) || in.equal(v, item)) ++count;
+      }
+      return count;
+    });
+  }
+  if (n == "reverse") {
+    return method([](In, L list, A args) -> Value {
+      ArgReader("reverse", args, {});
+      list.changing();
+      charge_steps(static_cast<int64_t>(list.items.size()), 2);
+      std::reverse(list.items.begin(), list.items.end());
+      return {};
+    });
+  }
+  if (n == "sort") {
+    return method([](In in, L list, A args) -> Value {
+      Arguments more = args;
+      more.positional.insert(more.positional.begin(), make_list(list.items));
+      const Value* sorted = in.prelude()->find("sorted");
+      std::vector<Value> ordered = in.to_vector(in.call(*sorted, std::move(more)));
+      list.changing();
+      list.items = std::move(ordered);
+      return {};
+    });
+  }
+  if (n == "copy") {
+    return method([](In, L list, A args) -> Value {
+      ArgReader("copy", args, {});
+      return make_list(list.items);
+    });
+  }
+  if (n == "clear") {
+    return method([](In, L list, A args) -> Value {
+      ArgReader("clear", args, {});
+      std::vector<Value> old;
+      list.changing();
+      old.swap(list.items);
+      return {};
+    });
+  }
+  return std::nullopt;
+}
+
+// ---- ranges
+
+namespace {
+int64_t range_length(const RangeObject& r) {
+  if (r.step > 0 ? r.start >= r.stop : r.start <= r.stop) return 0;
+  const auto distance =
+      static_cast<uint64_t>(r.step > 0 ? r.stop : r.start) - static_cast<uint64_t>(r.step > 0 ? r.start : r.stop);
+  const uint64_t step = r.step > 0 ? static_cast<uint64_t>(r.step) : ~static_cast<uint64_t>(r.step) + 1;
+  const uint64_t n = (distance - 1) / step + 1;
+  if (n > static_cast<uint64_t>(INT64_MAX)) throw run_error("the range has more elements than a 64-bit int can count");
+  return static_cast<int64_t>(n);
+}
+// Element i < length: the product fits, since the element lies between start and stop.
+int64_t range_at(const RangeObject& r, int64_t i) {
+  return static_cast<int64_t>(static_cast<uint64_t>(r.start) +
+                              static_cast<uint64_t>(i) * static_cast<uint64_t>(r.step));
+}
+}  // namespace
+
+std::string RangeObject::repr(Interpreter&) {
+  return step == 1 ? fmt::format("range({}, {})", start, stop) : fmt::format("range({}, {}, {})", start, stop, step);
+}
+std::optional<int64_t> RangeObject::length(Interpreter&) { return range_length(*this); }
+bool RangeObject::truth(Interpreter&) { return range_length(*this) > 0; }
+Value RangeObject::index(Interpreter&, const Value& key) {
+  const int64_t n = range_length(*this);
+  if (auto* s = key.as<SliceObject>()) {
+    const SliceRange r = resolve_slice(*s, n);
+    std::vector<Value> out;
+    if (r.count > static_cast<int64_t>(max_elements))
+      throw run_error("the slice of the range has too many elements for a list");
+    charge_steps(r.count, 10);
+    for (int64_t i = 0; i < r.count; ++i) out.push_back(range_at(*this, r.start + i * r.step));
+    return make_list(std::move(out));
+  }
+  return range_at(*this, wrap_index(element_index(key, "index of a range"), n, "a range"));
+}
+std::optional<Iterator> RangeObject::iterate(Interpreter&) {
+  return Iterator([r = *this, i = int64_t{0}, n = range_length(*this)]() mutable -> std::optional<Value> {
+    return i < n ? std::optional<Value>(range_at(r, i++)) : std::nullopt;
+  });
+}
+bool RangeObject::contains(Interpreter&, const Value& item) {
+  if (!item.is_number()) return false;
+  int64_t v = 0;
+  if (item.is_float()) {
+    const double d = item.as_double();
+    if (!(d > -9.2e18 && d < 9.2e18) || d != static_cast<double>(static_cast<int64_t>(d))) return false;
+    v = static_cast<int64_t>(d);
+  } else {
+    v = item.as_int();
+  }
+  if (step > 0 ? (v < start || v >= stop) : (v > start || v <= stop)) return false;
+  const uint64_t distance = step > 0 ? static_cast<uint64_t>(v) - static_cast<uint64_t>(start)
+                                     : static_cast<uint64_t>(start) - static_cast<uint64_t>(v);
+  return distance % (step > 0 ? static_cast<uint64_t>(step) : ~static_cast<uint64_t>(step) + 1) == 0;
+}
+bool RangeObject::equals(Interpreter&, const Value& other) {
+  auto* o = other.as<RangeObject>();
+  if (!o) return false;
+  const int64_t n = range_length(*this);
+  return n == range_length(*o) && (n == 0 || (start == o->start && (n == 1 || step == o->step)));
+}
+
+}  // namespace pxl
