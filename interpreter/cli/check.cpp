@@ -1,4 +1,4 @@
-// `pxl check`: what is wrong with files, without running them.
+// `pxl check`: reports errors of files without running them.
 #include "interpreter/language/check.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Dispatch, and what all subcommands share: reading sources, reporting, exit statuses.
+// Dispatch, and what all commands share: reading sources, reporting errors, exit statuses.
 #include "interpreter/cli/command.hpp"
 
 #include <fmt/format.h>
@@ -48,8 +48,8 @@ const Command* const table[] = {
 // clang-format on
 
 bool json_output = false;
-std::string_view last_kind;    ///< of the errors that were reported
-bool told_unwritable = false;  ///< that standard output cannot be written
+std::string_view last_kind;    ///< of the reported errors
+bool told_unwritable = false;  ///< standard output cannot be written
 
 Error unwritable(int reason) {
   told_unwritable = true;
@@ -89,7 +89,7 @@ constexpr std::pair<std::string_view, std::string_view> environment[] = {
     {"PXL_THREADS", "The number of threads."},
 };
 
-// The first Ctrl-C asks the running work to stop; a second one, before it has, ends the process.
+// The first Ctrl-C requests the running work to stop; a second one before it has stopped ends the process.
 void on_interrupt(int) {
   if (interrupt_requested()) _exit(exit_interrupted);
   request_interrupt();
@@ -112,7 +112,7 @@ int status_of(Fault fault) {
   return exit_internal;
 }
 
-// `pxl run FILE --help` is the script's.
+// `pxl run FILE --help` belongs to the script.
 bool asks_for_help(const Command& c, const std::vector<std::string>& arguments) {
   for (const std::string& word : arguments) {
     if (word == "--help" || word == "-h") return true;
@@ -153,7 +153,7 @@ int dispatch(std::vector<std::string> arguments) {
   if (first.size() > 1 && first[0] == '-' && first != "-e") {
     throw Error(fmt::format("unknown flag `{}`", first), {"`pxl --help` lists the flags"}, Fault::usage);
   }
-  // A word that is no file and nearly a command is one mistyped.
+  // A word that is not a file but similar to a command is a mistyped command.
   std::error_code ignored;
   if (first.find_first_of("./") == first.npos && !std::filesystem::exists(first, ignored)) {
     std::vector<std::string> names;
@@ -241,7 +241,7 @@ int run_and_report(const std::vector<std::string>& arguments) {
     if (!told_unwritable) report(unwritable(out_error()));
     if (status == exit_ok) status = exit_failed;
   }
-  // Once, where somebody reads it who may not know what stands in the brackets.
+  // Print the hint once, for users who do not know what the brackets mean.
   if (!last_kind.empty() && isatty(STDERR_FILENO))
     print_err("{}pxl explain {} tells more{}\n", colours() ? "\x1b[2m" : "", last_kind, colours() ? "\x1b[0m" : "");
   return status;
@@ -253,7 +253,7 @@ int run_command_line(const std::vector<std::string>& arguments) {
   try {
     return run_and_report(arguments);
   } catch (...) {
-    // The message itself found no memory.
+    // The message itself could not be allocated.
     write_err("error: out of memory [memory]\n");
     return exit_failed;
   }

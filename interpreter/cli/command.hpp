@@ -1,4 +1,4 @@
-// The command line: one table of subcommands, and what they share.
+// The command line: one table of commands, and what they share.
 #pragma once
 
 #include <map>
@@ -12,98 +12,98 @@
 
 namespace pxl::cli {
 
-/// Exit statuses (sysexits.h where it has one).
+/// Exit statuses (sysexits.h where it defines one).
 enum ExitStatus : int {
   exit_ok = 0,
   exit_failed = 1,       ///< failed while running
   exit_usage = 2,        ///< wrong usage
   exit_refused = 65,     ///< the text was refused
-  exit_unreadable = 66,  ///< a file can't be read
-  exit_internal = 70,    ///< an error of ours
+  exit_unreadable = 66,  ///< a file cannot be read
+  exit_internal = 70,    ///< internal error
   exit_interrupted = 130
 };
 
-/// Flags that every subcommand takes.
+/// Flags that every command accepts.
 struct CommonFlags {
   bool quiet = false;
-  bool profile = false;     ///< sessions print where their time went
-  std::string engine = {};  ///< of sessions that name none; empty: the default
+  bool profile = false;     ///< sessions print a time profile
+  std::string engine = {};  ///< engine of sessions that name none; empty: the default
   bool nancheck = false;    ///< runs stop at the first NaN or infinity
-  bool json = false;        ///< standard output is for programs (json.hpp)
+  bool json = false;        ///< standard output is JSON (json.hpp)
 };
 
-/// Takes the flags at the beginning off the arguments.
+/// Removes the global flags at the beginning of the arguments.
 void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments);
 
-/// One flag of a command: help, the manual, completion and parsing read it here.
+/// One flag of a command; help, manual, completion and parsing read it.
 struct Flag {
   std::string_view name;        ///< "--check"
-  std::string_view value = {};  ///< "FILE", "N", or "a|b|c" where only these are meant; empty: the flag takes none
+  std::string_view value = {};  ///< "FILE", "N", or "a|b|c" for a fixed choice; empty: the flag has no value
   std::string_view doc = {};
   std::string_view letter = {};  ///< "-o"
 };
 
-/// One command. Each stands in a file of its own, which defines its row; command.cpp lists the rows.
+/// One command. Each has a file of its own that defines its row; command.cpp lists the rows.
 struct Command {
   std::string_view name;
   std::string_view usage;  ///< "run FILE [--OPTION VALUE ...]"
   std::string_view doc;
   int (*run)(const CommonFlags& flags, const std::vector<std::string>& arguments);
   std::span<const Flag> flags = {};
-  std::string_view details = {};  ///< paragraphs for `pxl help NAME` and the manual
-  std::string_view operands =
-      {};  ///< for completion: empty for programs, "COMMAND", "KIND" (of errors), "a|b|c", or "-" for none
+  std::string_view details = {};   ///< paragraphs for `pxl help NAME` and the manual
+  std::string_view operands = {};  ///< kind of operands for completion: empty for programs, "COMMAND", "KIND" (of
+                                   ///< errors), "a|b|c", or "-" for none
 };
 extern const Command run_command, repl_command, test_command, check_command, fmt_command, profile_command;
 extern const Command schedule_command, graph_command, help_command, man_command, completions_command;
 extern const Command validate_model_command, explain_command, doc_command;
 extern const Command lsp_command, kernel_command;
 std::span<const Command* const> commands();
-/// The flags that stand before a command, or alone.
+/// Flags that are given before a command, or without one.
 std::span<const Flag> main_flags();
 
 struct ExitRow {
   int status;
   std::string_view doc;
 };
-/// The exit statuses and the environment variables with what they mean, for the manual.
+/// Exit statuses and environment variables with their meanings, for the manual.
 std::span<const ExitRow> exit_rows();
 std::span<const std::pair<std::string_view, std::string_view>> environment_rows();
 
-/// A command's arguments, taken apart by its flags.
+/// The arguments of a command, parsed by its flags.
 struct Invocation {
   std::vector<std::string> operands;
-  std::map<std::string, std::string, std::less<>> flags;  ///< by name; a flag without a value has an empty one
+  std::map<std::string, std::string, std::less<>> flags;  ///< by name; empty for a flag without a value
   bool has(std::string_view flag) const { return flags.find(flag) != flags.end(); }
   /// The flag's value, or `otherwise`.
   std::string value(std::string_view flag, std::string otherwise = {}) const;
 };
-/// `--flag VALUE`, `--flag=VALUE`, `-o VALUE`; `--` ends the flags, `-` is an operand. Throws a usage Error for unknown
-/// flags (with a suggestion), missing or unexpected values, and where fewer than `least` operands are given.
+/// Accepts `--flag VALUE`, `--flag=VALUE`, `-o VALUE`; `--` ends the flags, `-` is an operand. Throws a usage Error
+/// for unknown flags (with a suggestion), missing or unexpected values, and fewer than `least` operands.
 Invocation parse_flags(const Command& command, const std::vector<std::string>& arguments, size_t least = 0);
 /// The text of `pxl help` and of `pxl help COMMAND`.
 std::string help_text();
 std::string help_text(const Command& command);
 
-/// Runs the command line without the program's name; gives the exit status. Never throws.
+/// Runs the command line without the program's name; returns the exit status. Never throws.
 int run_command_line(const std::vector<std::string>& arguments);
 
 int run_script(const CommonFlags& flags, const std::vector<std::string>& arguments);
 
 constexpr Flag json_flag{"--json", "", "one JSON object a line on standard output (docs/json.md)"};
-/// Whether --json stands before or behind the command's name; from then on diagnostics are written as objects too.
+/// Whether --json is given before or after the command's name; diagnostics are then written as JSON as well.
 bool use_json(const CommonFlags& flags, const Invocation& call = {});
 
-/// Prints diagnostics to standard error (with colours on a terminal, unless NO_COLOR is set) and gives the status.
+/// Prints diagnostics to standard error (in colour on a terminal, unless NO_COLOR is set) and returns the exit status.
 int report(const Error& error);
-/// Runs `body`, turning every exception into a message and an exit status.
+/// Runs `body` and converts every exception to a message and an exit status.
 int guarded(const std::function<int()>& body);
 
-/// The operands, with the .pxl files below a folder for the folder, sorted; what is hidden is left out. Throws a usage
-/// Error for folders without any.
+/// Expands folders to the .pxl files below them, sorted, without hidden files. Throws a usage Error for a folder
+/// without programs.
 std::vector<std::string> program_files(const Command& command, const std::vector<std::string>& operands);
 
-/// Reads a whole file, "-" being standard input; registers it as a source. Throws Error (unreadable).
+/// Reads a whole file ("-": standard input) and registers it as a source. Throws Error (unreadable).
 const SourceFile& read_source(const std::string& path);
 
 /// The options of a script, as command-line flags: `--batch 8`, `--batch=8`, `--shuffle`, `--no-shuffle`.
@@ -115,7 +115,7 @@ std::map<std::string, std::string> parse_options(const std::string& script,
 std::string options_help(const std::string& script, const std::vector<Interpreter::OptionInfo>& declared,
                          std::string_view doc);
 
-/// Options of the interpreter for a command that writes to this process's output.
+/// Interpreter options for commands that write to this process's output.
 InterpreterOptions interpreter_options(const CommonFlags& flags);
 
 }  // namespace pxl::cli

@@ -8,7 +8,7 @@
 namespace pxl::cli {
 namespace {
 
-constexpr int most_edits = 3000;  ///< beyond: memory grows with the square
+constexpr int most_edits = 3000;  ///< maximum edit distance: memory is quadratic in it
 constexpr size_t context = 3;
 
 using Lines = std::vector<std::string_view>;
@@ -23,7 +23,7 @@ Lines split(std::string_view text) {
   return out;
 }
 
-/// ' ' a line of both, '-' of the first, '+' of the second.
+/// ' ' for a line of both texts, '-' of the first, '+' of the second.
 std::string edits(const Lines& a, const Lines& b) {
   const int n = static_cast<int>(a.size()), m = static_cast<int>(b.size()), most = std::min(n + m, most_edits);
   std::vector<std::vector<int>> trace;

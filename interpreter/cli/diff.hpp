@@ -1,4 +1,4 @@
-// Differences of two texts, line by line.
+// Line-based text differences.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace pxl::cli {
 
-/// A unified diff with three lines of context, empty where the texts are equal. Lines follow the greedy algorithm of
-/// E. Myers, "An O(ND) difference algorithm and its variations" (1986); texts that differ in more than a few thousand
-/// lines are shown as one replacement.
+/// Returns a unified diff with three lines of context, empty for equal texts. Uses the greedy algorithm of E. Myers,
+/// "An O(ND) difference algorithm and its variations" (1986); texts that differ in more than a few thousand lines are
+/// shown as one replacement.
 std::string unified_diff(std::string_view before, std::string_view after, const std::string& before_name,
                          const std::string& after_name);
 

@@ -1,4 +1,4 @@
-// `pxl doc`: a page for an op, a module of the library or a file.
+// `pxl doc`: the documentation of an op, a module of the library or a file.
 #include <fmt/format.h>
 
 #include "interpreter/cli/command.hpp"
@@ -22,7 +22,7 @@ DocPage page_of(const std::string& name) {
   if (std::optional<DocPage> page = doc_page(name)) return *page;
   const auto owned = make_interpreter({});
   Interpreter& in = *owned;
-  // Words and builtins have a text and no page of their own.
+  // Keywords and built-ins have a text but no page.
   if (const Inspection found = help(in, name); found.found)
     return {name, "", {{name, found.type, found.signature, found.doc, {}, {}, {}, {}}}};
   const std::string hint = did_you_mean(name, help_names(in));

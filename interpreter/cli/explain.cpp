@@ -1,4 +1,4 @@
-// `pxl explain`: what a kind of error means.
+// `pxl explain`: explains a kind of error.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Which programs a command works on.
+// Selects the programs that a command works on.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Arguments of commands, and the help that is made of the same rows.
+// Parses the arguments of commands, and generates their help from the same rows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::string flag_rows(std::span<const Flag> flags) {
   return rows(all);
 }
 
-// The choices of a flag's value, "a|b|c"; none where the value is free.
+// The choices of a flag's value, "a|b|c"; empty if the value is free.
 std::vector<std::string> choices(std::string_view value) {
   std::vector<std::string> out;
   if (value.find('|') == value.npos) return out;

@@ -1,4 +1,4 @@
-// `pxl fmt`: files in canonical form.
+// `pxl fmt`: formats files.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// `pxl graph`: pictures of a program's graphs.
+// `pxl graph`: draws a program's graphs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -71,7 +71,7 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
     throw Error(fmt::format("graph: there is no graph `{}`", call.value("--graph")),
                 {"`pxl schedule FILE` shows the graphs"}, Fault::usage);
   if (graphs.empty()) return exit_ok;
-  // A program that reads wants all of it.
+  // JSON is complete, for programs.
   const Detail everything{std::numeric_limits<int>::max(), 1};
   const Detail detail = format == "json" && depth < 0 ? everything : detail_for(graphs, depth);
   std::vector<GraphView> views;

@@ -1,4 +1,4 @@
-// `pxl help`, `pxl man` and `pxl completions`: what the table of commands says, for people and for shells.
+// `pxl help`, `pxl man` and `pxl completions`, generated from the table of commands.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ int run_help(const CommonFlags&, const std::vector<std::string>& arguments) {
 
 // ---- the manual, in man(7)'s macros
 
-constexpr std::string_view manual_date = "2026-11-21";  ///< of the version's text
+constexpr std::string_view manual_date = "2026-11-21";  ///< from the version's text
 
 std::string roff(std::string_view text) {
   std::string out;
@@ -166,7 +166,7 @@ _pxl() {{
   return out + "    *) _pxl_programs \"$cur\" ;;\n  esac\n}\ncomplete -F _pxl pxl\n";
 }
 
-// Quoted for both shells; zsh also gives a meaning to brackets and colons.
+// Quoted for both shells; zsh also interprets brackets and colons.
 std::string single(std::string_view text, std::string_view special = "") {
   std::string out;
   for (char c : text) {

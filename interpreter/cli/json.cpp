@@ -33,7 +33,7 @@ void put_place(Json& out, Span span) {
 }  // namespace
 
 void emit(const Json& object) {
-  // What is no UTF-8 (a name of a file) is replaced.
+  // Invalid UTF-8 (in a file name) is replaced.
   const std::string line = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   write_out(line);
   flush_out();

@@ -1,5 +1,5 @@
-// Output for programs: with --json, one object a line on standard output, described in docs/json.md; what is meant for
-// people goes to standard error.
+// JSON output: with --json, standard output is one object per line (docs/json.md), and text for people goes to
+// standard error.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace pxl::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// Writes one line, at once: readers may follow a long run.
+/// Writes and flushes one line, so that readers can follow a long run.
 void emit(const Json& object);
 /// The "diagnostic" event.
 Json diagnostic_event(const Diagnostic& d);

@@ -1,4 +1,4 @@
-// pxl kernel: installs the Jupyter kernel, or becomes it.
+// `pxl kernel`: installs the Jupyter kernel, or executes it.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -22,7 +22,7 @@ double to_segment(Point p, Point a, Point b) {
   return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
-// Distance to a square with rounded corners; negative inside.
+// Signed distance to a square with rounded corners; negative inside.
 double to_square(Point p, Point middle, double half, double corner) {
   const double x = std::max(std::abs(p.x - middle.x) - half + corner, 0.0),
                y = std::max(std::abs(p.y - middle.y) - half + corner, 0.0);
@@ -31,7 +31,7 @@ double to_square(Point p, Point middle, double half, double corner) {
 
 constexpr Point left{0.28, 0.30}, right{0.72, 0.30}, below{0.50, 0.72};
 
-// Colour of a place of the unit square: white marks on blue, nothing outside.
+// Colour of a point of the unit square: white marks on blue, transparent outside.
 std::array<double, 4> colour(Point p) {
   if (to_square(p, {0.5, 0.5}, 0.5, 0.2) > 0) return {0, 0, 0, 0};
   const double mark =
@@ -43,7 +43,7 @@ std::array<double, 4> colour(Point p) {
 }  // namespace
 
 std::string logo_png(int size) {
-  constexpr int samples = 4;  // a side, for smooth edges
+  constexpr int samples = 4;  // supersampling per axis, for smooth edges
   std::vector<uint8_t> rgba;
   for (int y = 0; y < size; ++y) {
     for (int x = 0; x < size; ++x) {

@@ -1,11 +1,11 @@
-// The mark of pxl, for those who show one.
+// The logo of pxl.
 #pragma once
 
 #include <string>
 
 namespace pxl::cli {
 
-/// A square PNG with `size` pixels a side: three tensors and the arrows between them.
+/// A square PNG with sides of `size` pixels: three tensors and the arrows between them.
 std::string logo_png(int size);
 
 }  // namespace pxl::cli

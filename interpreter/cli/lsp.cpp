@@ -1,4 +1,4 @@
-// pxl lsp: the language server on standard input and output.
+// `pxl lsp`: runs the language server on standard input and output.
 #include "interpreter/lsp/server.hpp"
 
 #include <unistd.h>

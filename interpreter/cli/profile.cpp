@@ -1,4 +1,4 @@
-// `pxl profile`: what a script's programs would cost on an IPU.
+// `pxl profile`: predicts the cost of a script's programs on an IPU.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -46,17 +46,17 @@ const Flag* flag_of(std::string_view word) {
   return nullptr;
 }
 
-/// The command line, taken apart: flags of ours stand anywhere, the scripts' own options behind their files. Where
-/// script and command know the same word, it is the script's.
+/// The parsed command line: pxl's flags may be anywhere, options of the scripts follow their files. An option of the
+/// script takes precedence over a flag of the same name.
 struct Words {
   std::vector<std::string> ours;           ///< and the file
-  ast::TreePtr tree;                       ///< of the file, which may be standard input
-  std::vector<std::string> script, other;  ///< options behind FILE, and behind --against's
+  ast::TreePtr tree;                       ///< text of the file, which may be standard input
+  std::vector<std::string> script, other;  ///< options after FILE, and after --against's file
 };
 
 Words take_apart(const std::vector<std::string>& arguments) {
   Words words;
-  std::vector<std::string>* options = nullptr;  // of the script whose file was last
+  std::vector<std::string>* options = nullptr;  // of the script whose file came last
   std::vector<std::string> declared;
   for (auto word = arguments.begin(); word != arguments.end(); ++word) {
     const std::string name = word->substr(0, word->find('='));
@@ -68,7 +68,7 @@ Words take_apart(const std::vector<std::string>& arguments) {
       if (flag->name == "--against") options = &words.other;
     } else if (options) {
       options->push_back(*word);
-      // The value of the script's option is no flag of ours.
+      // The value of a script's option is not a flag of pxl.
       if (script_knows && name == *word && word + 1 != arguments.end() && !flag_of(word[1]))
         options->push_back(*++word);
     } else {
@@ -105,7 +105,7 @@ size_t top_of(const Invocation& call) {
   return std::stoul(text);
 }
 
-// Looks at a script and plans each program for which it makes a session.
+// Evaluates a script without running it and models each program that it creates a session for.
 std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::string& script, const ast::TreePtr& tree,
                                       const std::string& wanted, const std::vector<std::string>& script_options,
                                       const tiles::EstimateOptions& estimating) {
@@ -144,7 +144,7 @@ std::string summaries(const std::vector<tiles::Report>& reports, size_t top) {
   return text;
 }
 
-// The id of an op that is not there is a mistake. Names are those of the op table, which a program need not have all.
+// An unknown op id is an error. A name must be in the op table, but the program need not contain the op.
 void check_proportions(const tiles::EstimateOptions& estimating, const std::vector<tiles::Report>& runs,
                        const std::vector<tiles::Report>& against) {
   for (const auto& proportion : estimating.op_memory) {

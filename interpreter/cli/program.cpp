@@ -27,14 +27,14 @@ Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invo
     words.push_back("--" + given.substr(at, end - at));
     at = end + 1;
   }
-  // Options that are not given stay unknown.
+  // Options that are not given are unknown.
   std::vector<Interpreter::OptionInfo> declared = scan_options(*tree);
   for (auto& o : declared) o.required = false;
   options.options = parse_options(path, declared, words);
   Checked out;
   out.interpreter = make_interpreter(std::move(options));
   std::vector<std::string> calls;
-  // A name alone is a program that is built anyway: by the file, or with its defaults.
+  // A name alone selects a program that is built anyway: by the file, or with its defaults.
   if (const std::string text = call.value("--program"); text.find('(') != text.npos) calls.push_back(text);
   out.result = check_file(*out.interpreter, tree, calls);
   return out;
@@ -49,7 +49,7 @@ Checked check_source(const std::string& path, const Invocation& call) {
   try {
     return check_tree(path, parse_or_throw(source), call);
   } catch (const OverBudget& over) {
-    // Beyond the budget before the first statement: a text of some 400,000 tokens.
+    // The budget is exceeded before the first statement: the text has some 400,000 tokens or more.
     Checked out;
     out.result.unchecked.push_back(beyond("the text", over));
     return out;
@@ -90,7 +90,7 @@ Programs programs_of(const CommonFlags& common, const std::string& path, const I
     out.irs = result.irs;
     out.labels = program_labels(out.irs);
     if (common.quiet) return out;
-    // That a program needs arguments is worth a word where nothing else is shown.
+    // Report that a program needs arguments only if nothing else is shown.
     for (const std::string& what : out.irs.empty() ? result.unchecked : result.unbuilt)
       print_err("{}: {}\n", path, what);
     if (out.irs.empty())

@@ -15,7 +15,7 @@ namespace pxl::cli {
 
 namespace {
 
-// Takes the flags that a script's command line shares with pxl itself out of the script's arguments.
+// Extracts pxl's flags from the arguments of a script.
 CommonFlags take_common_flags(CommonFlags flags, std::vector<std::string>& arguments, bool quiet_is_option) {
   if (!quiet_is_option) {
     std::erase_if(arguments, [&](const std::string& word) {

@@ -1,4 +1,4 @@
-// `pxl schedule`: the schedules of a file's programs, or their plans.
+// `pxl schedule`: prints the schedules of a file's programs, or their plans.
 #include "runtime/graph/schedule.hpp"
 
 #include <fmt/format.h>

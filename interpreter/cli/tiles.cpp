@@ -1,4 +1,4 @@
-// `pxl validate-model`: the tile model beside published figures.
+// `pxl validate-model`: compares the tile model with published figures.
 #include <fmt/format.h>
 
 #include "interpreter/cli/command.hpp"

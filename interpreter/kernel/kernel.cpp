@@ -25,11 +25,11 @@ EngineOptions options(std::function<void(std::string_view)> out, std::function<v
   o.picture = std::move(picture);
   o.out = std::move(out);
   o.err = std::move(err);
-  o.terminal = true;  // a page knows carriage returns: bars are drawn in place
+  o.terminal = true;  // a page handles carriage returns, so bars are redrawn in place
   return o;
 }
 
-// Help asked with a question mark, as in the prompt: "gelu?" and "?gelu". Empty for other texts.
+// Help requests as in the REPL: "gelu?" and "?gelu". Empty for other texts.
 std::string asked_name(std::string_view code) {
   const std::optional<std::string> asked = question(code);
   if (!asked) return {};
@@ -39,7 +39,7 @@ std::string asked_name(std::string_view code) {
   return *asked;
 }
 
-// xeus 2.4 swaps the name and the text of its own helper's errors.
+// xeus 2.4 swaps the name and the text in its own helper for errors.
 json error_reply(const std::string& name, const std::string& what, const json& lines) {
   return {{"status", "error"}, {"ename", name}, {"evalue", what}, {"traceback", lines}};
 }
@@ -61,7 +61,7 @@ void Kernel::write(const char* stream, std::string_view text) {
   if (pending_.size() > 8192 || now() - sent_ > 0.1) flush();
 }
 
-// A chart whose title this cell has shown already takes the place of the one before: a curve grows while it trains.
+// A chart whose title the cell has shown before replaces the previous one, so that a curve grows during training.
 void Kernel::draw(const std::string& svg, const std::string& title) {
   if (silent_) return;
   flush();
@@ -102,7 +102,7 @@ json Kernel::execute_request_impl(int number, const std::string& code, bool sile
       std::vector<std::string> lines;
       for (const Diagnostic& d : outcome.diagnostics) lines.push_back(render(d, true));
       const std::string what = outcome.diagnostics.empty() ? "failed" : outcome.diagnostics.front().message;
-      // As a notebook's tools print it: "shape: matmul: inner dimensions differ ...".
+      // In the notebook's format: "shape: matmul: inner dimensions differ ...".
       const std::string kind(outcome.diagnostics.empty() ? codes::internal : code_of(outcome.diagnostics.front()));
       if (!silent) publish_execution_error(kind, what, lines);
       return error_reply(kind, what, json(lines));
@@ -154,7 +154,7 @@ json Kernel::is_complete_request_impl(const std::string& code) {
     case Completeness::invalid: return xeus::create_is_complete_reply("invalid");
     case Completeness::incomplete: break;
   }
-  // The next line stands one step deeper for each bracket that is open.
+  // The next line is indented by one level for each open bracket.
   int depth = 0;
   for (const ClassifiedToken& t : Engine::highlight(code)) {
     if (t.kind != TokenClass::bracket) continue;

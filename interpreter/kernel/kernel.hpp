@@ -1,4 +1,4 @@
-// The Jupyter kernel: what the protocol asks, answered by the engine.
+// The Jupyter kernel: answers the protocol's requests with the engine.
 #pragma once
 
 #include <set>
@@ -28,7 +28,7 @@ class Kernel final : public xeus::xinterpreter {
   void flush();
 
   Engine engine_;
-  std::string stream_, pending_;  ///< output that is sent together: a message a line would flood the page
+  std::string stream_, pending_;  ///< output that is sent together: one message per line would flood the page
   double sent_ = 0;
   bool silent_ = false;
   int cell_ = 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t most_rows = 20, most_columns = 12;
 
-// Indices of a long axis: its beginning, a gap (-1), its end.
+// Indices of a truncated axis: its beginning, a gap (-1), its end.
 std::vector<int64_t> shown_indices(int64_t size, int64_t most) {
   std::vector<int64_t> out;
   for (int64_t i = 0; i < size; ++i) {
@@ -28,7 +28,7 @@ std::vector<int64_t> shown_indices(int64_t size, int64_t most) {
   return out;
 }
 
-// A vector or a matrix; what has more axes reads better as text.
+// Vectors and matrices only; arrays with more axes are more readable as text.
 std::string table_of(const Array& array) {
   const Shape& shape = array.shape();
   if (shape.empty() || shape.size() > 2 || array.size() == 0) return {};
@@ -62,7 +62,7 @@ nlohmann::json rich(Engine&, const Value& value, const std::string& shown) {
     try {
       bundle["image/svg+xml"] = draw(dot_text(*to_graph(value, "display")->graph), "svg");
     } catch (const Error&) {
-      // The schedule says the same.
+      // The text form shows the schedule.
     }
   }
   return bundle;

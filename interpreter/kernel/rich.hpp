@@ -1,4 +1,4 @@
-// Values as a notebook shows them: text always, arrays also as tables, graphs also as pictures.
+// Display of values in a notebook: always as text, arrays also as tables, graphs also as pictures.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace pxl::kernel {
 
-/// A bundle by MIME type. `shown` is the text form.
+/// A MIME bundle. `shown` is the text form.
 nlohmann::json rich(Engine& engine, const Value& value, const std::string& shown);
 
 }  // namespace pxl::kernel

@@ -24,10 +24,10 @@ namespace {
 
 constexpr std::string_view delimiter = "<IDS|MSG>";
 constexpr size_t signed_parts = 4;    // header, parent header, metadata, content
-constexpr int max_depth = 100;        // levels of JSON: xeus writes it out again, by recursion
+constexpr int max_depth = 100;        // maximum nesting of JSON: xeus serialises it recursively
 constexpr size_t max_parts = 10'000;  // identities and buffers are few
 
-/// What a member of a message has to be, and whether it may be absent.
+/// Type of a member of a message, and whether it is optional.
 struct Member {
   std::string_view name;
   json::value_t type;
@@ -36,7 +36,8 @@ struct Member {
 using Members = std::vector<Member>;
 using Type = json::value_t;
 
-// https://jupyter-client.readthedocs.io/en/stable/messaging.html: what xeus reads of the header and of each request.
+// https://jupyter-client.readthedocs.io/en/stable/messaging.html: the members that xeus reads of the header and of
+// each request.
 const Members header_members = {{"msg_id", Type::string},   {"session", Type::string},
                                 {"username", Type::string}, {"date", Type::string, false},
                                 {"msg_type", Type::string}, {"version", Type::string, false}};
@@ -82,7 +83,7 @@ bool is_a(const json& value, json::value_t type) {
   return value.is_number_integer() && value.get<int64_t>() >= INT32_MIN && value.get<int64_t>() <= INT32_MAX;
 }
 
-/// What is wrong with the object; empty where nothing is.
+/// Why the object is invalid; empty if it is valid.
 std::string problem_of(const json& value, const Members& members, std::string_view what) {
   for (const Member& m : members) {
     const auto found = value.find(m.name);
@@ -104,7 +105,7 @@ std::optional<json> parsed(const zmq::message_t& part) {
   return value;
 }
 
-/// What is wrong with a message; empty where nothing is.
+/// Why a message is invalid; empty if it is valid.
 std::string problem_of(zmq::multipart_t& message, const xeus::xauthentication& authentication) {
   if (message.size() > max_parts) return "it has too many parts";
   size_t at = 0;
@@ -146,7 +147,7 @@ class Server final : public xeus::xserver_zmq {
     publish(std::move(message), xeus::channel::SHELL);
     while (!m_request_stop) {
       std::array<zmq::pollitem_t, 2> items = {{{m_controller, 0, ZMQ_POLLIN, 0}, {m_shell, 0, ZMQ_POLLIN, 0}}};
-      // The C function: an interrupt is no reason to throw.
+      // The C function, since an interrupt must not throw.
       if (zmq_poll(items.data(), static_cast<int>(items.size()), -1) < 0) {
         if (errno == ETERM) break;
         if (errno == EINTR) clear_interrupt();
@@ -161,12 +162,12 @@ class Server final : public xeus::xserver_zmq {
     std::exit(0);  // as xeus does
   }
 
-  // After an error in a cell: the requests that wait are answered by `abort`.
+  // After an error in a cell: `abort` answers the queued requests.
   void abort_queue_impl(const listener& abort, long polling_interval) override {
     while (handle(m_shell, abort)) std::this_thread::sleep_for(std::chrono::milliseconds(polling_interval));
   }
 
-  /// Takes one message off the socket, if there is one. False where there is none.
+  /// Receives one message, if there is one; returns false otherwise.
   bool handle(zmq::socket_t& socket, const listener& use) {
     zmq::multipart_t message;
     try {

@@ -1,5 +1,5 @@
-// The kernel's sockets: xeus's server, but what comes in is checked before xeus takes it apart. xeus 2.4 ends the
-// process at messages of too few parts, and at content without the members that it expects.
+// The kernel's sockets: xeus's server with validation of incoming messages. xeus 2.4 ends the process for messages of
+// too few parts, and for content without the expected members.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace pxl::kernel {
 
-/// For xkernel's constructor. Messages that are not of the protocol are dropped, with a line on standard error; an
-/// interrupt while no message is handled is forgotten.
+/// For xkernel's constructor. Invalid messages are dropped, with a line on standard error; an interrupt while no
+/// message is handled is ignored.
 std::unique_ptr<xeus::xserver> make_server(xeus::xcontext& context, const xeus::xconfiguration& configuration,
                                            nlohmann::json::error_handler_t errors);
 

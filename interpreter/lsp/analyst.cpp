@@ -75,7 +75,7 @@ void Analyst::work() {
       try {
         analysis = analyse(job->path, job->text, &cancelled_);
       } catch (const std::exception&) {
-        // Out of memory: an editor goes on with what is known.
+        // Out of memory, for example: the editor continues with the last analysis.
         analysis = std::make_unique<Analysis>();
         analysis->finished = true;
       }

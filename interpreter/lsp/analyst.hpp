@@ -1,5 +1,5 @@
-// The thread that analyses texts, so that questions about them are answered meanwhile. One text at a time; the server
-// hands it out and takes the analysis back.
+// The analysis thread, which keeps the server responsive. It analyses one text at a time; the server submits a job and
+// collects the result.
 #pragma once
 
 #include <atomic>
@@ -20,28 +20,28 @@ class Analyst {
  public:
   struct Job {
     std::string uri, path, text;
-    int64_t revision = 0;  ///< of the document when it was handed out
+    int64_t revision = 0;  ///< version of the document when it was submitted
   };
   struct Answer {
     Job job;
-    std::unique_ptr<Analysis> analysis;  ///< `finished` is false where it was cancelled
+    std::unique_ptr<Analysis> analysis;  ///< `finished` is false if it was cancelled
   };
 
-  /// `done` is called in the analyst's thread when an answer is there.
+  /// `done` is called on the analysis thread when a result is available.
   explicit Analyst(std::function<void()> done);
   ~Analyst();
   Analyst(const Analyst&) = delete;
   Analyst& operator=(const Analyst&) = delete;
 
-  /// Whether a job was handed out whose answer was not taken yet.
+  /// Whether a submitted job's result has not been collected yet.
   bool busy() const;
   void start(Job job);
   std::optional<Answer> take();
-  /// Ends the present job soon. May be called in any thread.
+  /// Cancels the current job. Thread-safe.
   void cancel() { cancelled_ = true; }
-  /// Frees an analysis in the analyst's thread: a large one takes a while.
+  /// Frees an analysis on the analysis thread, since freeing a large one takes long.
   void discard(std::unique_ptr<Analysis> analysis);
-  /// Ends the thread; false where it does not end within the time.
+  /// Ends the thread; returns false if it does not end within the time.
   bool stop(int milliseconds);
 
  private:
@@ -50,8 +50,8 @@ class Analyst {
   std::atomic<bool> cancelled_ = false;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<Job> job_;        ///< handed out and not begun
-  std::optional<Answer> answer_;  ///< not taken yet
+  std::optional<Job> job_;        ///< submitted, not started
+  std::optional<Answer> answer_;  ///< not collected yet
   std::vector<std::unique_ptr<Analysis>> discarded_;
   bool busy_ = false, stopping_ = false, stopped_ = false;
   std::thread thread_;

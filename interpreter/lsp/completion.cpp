@@ -1,4 +1,4 @@
-// What may be written at the cursor.
+// textDocument/completion.
 #include "interpreter/tools/completion.hpp"
 
 #include <set>
@@ -42,7 +42,7 @@ int item_kind(Symbol::Kind kind) {
   }
 }
 
-// The word before a dot at `at`, where it is a plain name.
+// The word before the dot at `at`, if it is a plain name.
 std::string base_before(const std::string& text, size_t at) {
   if (at == 0 || text[at - 1] != '.') return {};
   size_t begin = --at;
@@ -74,7 +74,7 @@ Json completion(Server& server, const Json& params) {
   const std::string prefix = d.text().substr(found.begin, found.end - found.begin);
   const std::string base = base_before(d.text(), found.begin);
   if (!base.empty() && d.analysis) {
-    // A name inside a body: the analysis says what it was bound to.
+    // For a name inside a body, the analysis has its value.
     if (const BoundName* bound = d.analysis->before(base, static_cast<uint32_t>(cursor)))
       for (const std::string& m : bound->members)
         if (m.starts_with(prefix)) add(m, item_kind(Completion::Kind::member), "", "0");

@@ -1,4 +1,4 @@
-// What is wrong with a text, told as it is found or when the client asks; and corrections of names.
+// Diagnostics, published or pulled, and quick fixes for names.
 #include <fmt/format.h>
 
 #include "interpreter/language/stdlib.hpp"
@@ -11,7 +11,7 @@ namespace pxl::lsp {
 Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found) {
   Json list = Json::array();
   for (const Diagnostic& one : found) {
-    // What is wrong in another file is shown where this one leads there, or else at its beginning.
+    // An error in another file is shown at the import that leads there, or else at the beginning.
     const bool here = one.span && one.span.file->name() == d.path();
     Span span = one.span;
     std::string message = one.message;
@@ -48,7 +48,7 @@ Json diagnostic(Server& server, const Json& params) {
 
 namespace {
 
-// Where an import belongs: before the first statement and the comment that documents it.
+// Where to insert an import: before the first statement and its documentation comment.
 size_t place_of_imports(const Document& d) {
   const auto& statements = d.parsed().result.tree->body->statements;
   const std::string& text = d.text();
@@ -88,7 +88,7 @@ Json code_actions(Server& server, const Json& params) {
       }
     const std::optional<std::string> meant = meant_name(one.value("message", ""));
     if (!meant) continue;
-    // The name that was mistyped is one of the words that are marked: `x.shap`, `xs.appned(1)`.
+    // The mistyped name is one of the words in the marked range: `x.shap`, `xs.appned(1)`.
     for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
       if (t.begin < begin || t.end > end || t.kind == TokenClass::bracket) continue;
       if (nearest(std::string_view(d.text()).substr(t.begin, t.end - t.begin), {*meant}) != meant) continue;

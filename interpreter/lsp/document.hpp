@@ -1,4 +1,4 @@
-// An open text and what is known of it.
+// An open document and its analysis.
 #pragma once
 
 #include <map>
@@ -15,11 +15,11 @@
 
 namespace pxl::lsp {
 
-/// A text that parsed, with its names. It owns its source: what points into it lives no longer.
+/// A text that parsed, with its symbols. Owns its source; pointers into it are valid as long as it lives.
 struct Parsed {
   std::unique_ptr<SourceFile> source;
   ParseResult result;
-  std::optional<SymbolTable> symbols;  ///< nothing where there are errors
+  std::optional<SymbolTable> symbols;  ///< null if there are errors
 };
 
 class Document {
@@ -31,24 +31,24 @@ class Document {
   void parse();
 
   const std::string& uri() const { return uri_; }
-  /// Of the file; the URI where it is none.
+  /// Path of the file; the URI for other schemes.
   const std::string& path() const { return path_; }
   const std::string& text() const { return text_; }
   const Lines& lines() const { return *lines_; }
 
-  /// Of the text as it is now.
+  /// Of the current text.
   const Parsed& parsed() const { return *parsed_; }
   /// Of the last text that parsed; null if none has.
   const Parsed* sound() const { return sound_ ? sound_.get() : nullptr; }
-  /// True if `sound()` is of the text as it is now: places in it are places in the text.
+  /// True if `sound()` is of the current text, so that its locations are valid.
   bool is_sound() const { return sound_ == parsed_; }
 
   int64_t version = 0;
-  int64_t revision = 0;                ///< grows with each change of the text
-  bool dirty = true;                   ///< not handed out for analysis since the last change
-  bool settled = false;                ///< its diagnostics are those of the text as it is now
-  std::unique_ptr<Analysis> analysis;  ///< of the last text that parsed and was analysed to its end
-  Json diagnostics = Json::array();    ///< of the last text that was analysed to its end, and how many were
+  int64_t revision = 0;                ///< incremented by each change of the text
+  bool dirty = true;                   ///< not submitted for analysis since the last change
+  bool settled = false;                ///< its diagnostics are those of the current text
+  std::unique_ptr<Analysis> analysis;  ///< of the last text that parsed and was analysed completely
+  Json diagnostics = Json::array();    ///< of the last text that was analysed completely, and their number
   int64_t analyses = 0;
 
  private:

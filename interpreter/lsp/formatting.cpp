@@ -1,4 +1,4 @@
-// The whole text in canonical form, as `pxl fmt` gives it.
+// textDocument/formatting: the whole text as `pxl fmt` formats it.
 #include "interpreter/lsp/server.hpp"
 #include "interpreter/syntax/format.hpp"
 

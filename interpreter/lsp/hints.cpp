@@ -1,4 +1,4 @@
-// Inferred types and shapes, shown behind the names that are bound.
+// textDocument/inlayHint: inferred types and shapes, after the names that are bound.
 #include "interpreter/lsp/server.hpp"
 
 namespace pxl::lsp {
@@ -6,7 +6,7 @@ namespace pxl::lsp {
 Json inlay_hints(Server& server, const Json& params) {
   const Document& d = server.document(params);
   Json list = Json::array();
-  // Hints of an older text would stand in wrong places.
+  // Hints of an older text would be misplaced.
   if (!d.analysis || d.analysis->source->text() != d.text()) return list;
   size_t begin = 0, end = d.text().size();
   if (params.contains("range")) {

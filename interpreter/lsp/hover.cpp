@@ -1,4 +1,4 @@
-// What is under the cursor: type, shape, documentation; and the parameters of the call around it.
+// textDocument/hover and textDocument/signatureHelp.
 #include <fmt/format.h>
 
 #include "interpreter/lsp/server.hpp"
@@ -29,11 +29,11 @@ std::string describe(const Document& d, const Symbol& s, Span place) {
   return out;
 }
 
-// The callee's last word and how many arguments stand before the cursor, of the innermost open call.
+// The innermost open call: the last word of its callee and the number of arguments before the cursor.
 struct OpenCall {
   size_t callee_end = 0;
   size_t argument = 0;
-  std::string named;  ///< the argument's name, where it has one
+  std::string named;  ///< the argument's name, if it has one
 };
 
 std::optional<OpenCall> open_call(const Document& d, size_t cursor) {
@@ -64,7 +64,7 @@ std::optional<OpenCall> open_call(const Document& d, size_t cursor) {
   return OpenCall{open.back().at, open.back().commas, open.back().named};
 }
 
-// Help on a name of the language or the library, for texts whose own names do not know it.
+// Help on a name of the language or the library that the text does not define.
 std::string word_at(const Document& d, size_t cursor, size_t& begin, size_t& end) {
   for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
     if (t.begin > cursor) break;
@@ -122,7 +122,7 @@ Json signature_help(Server& server, const Json& params) {
   size_t begin = 0;
   if (const auto callee = resolve_chain(in, d.text(), call->callee_end, begin)) signature = signature_of(in, *callee);
   if (!signature && d.sound()) {
-    // A function of the text that no analysis has reached.
+    // A function that no analysis has reached.
     size_t from = call->callee_end;
     while (from > 0 && (std::isalnum(static_cast<unsigned char>(d.text()[from - 1])) || d.text()[from - 1] == '_'))
       --from;

@@ -1,4 +1,4 @@
-// From a name to where it is declared, to all its places, and to another name.
+// Definition, references, highlights and rename.
 #include "interpreter/lsp/workspace.hpp"
 
 namespace pxl::lsp {
@@ -12,7 +12,7 @@ struct Found {
   Span place;
 };
 
-// The name under the cursor, in the text as it is now: places in an older text would be wrong.
+// The name under the cursor, in the current text: locations in an older text would be wrong.
 std::optional<Found> find(const Document& d, size_t cursor) {
   if (!d.is_sound() || !d.sound()) return std::nullopt;
   const SymbolTable& table = *d.sound()->symbols;
@@ -23,7 +23,7 @@ std::optional<Found> find(const Document& d, size_t cursor) {
 
 Json location(const Document& d, Span span) { return {{"uri", d.uri()}, {"range", d.lines().range(span)}}; }
 
-// What an import means: a file beside the importing one, open or not; or a declaration in it.
+// The target of an import: a file in the folder of the importing one, open or not, or a declaration in it.
 Json imported(Server& server, const Document& from, const Symbol& symbol) {
   const std::optional<Opened> file = imported_file(server, from, symbol);
   if (!file) return nullptr;
@@ -32,7 +32,7 @@ Json imported(Server& server, const Document& from, const Symbol& symbol) {
   return location(d, s ? s->name_span : Span{nullptr, 0, 0});
 }
 
-/// All places of a name: in the file that declares it, and in those that import it.
+/// All occurrences of a name: in the file that declares it, and in those that import it.
 struct Everywhere {
   Opened declaring;
   std::string name;
@@ -41,8 +41,8 @@ struct Everywhere {
   std::vector<Elsewhere> others;
 };
 
-// A name that is declared here, or imported from a file under its own name, at the top of its file: others may import
-// it.
+// A name that is declared at the top of this file, or imported from another file under its own name: other files may
+// import it.
 std::optional<Everywhere> everywhere(Server& server, const Document& d, const Found& found) {
   Everywhere out;
   out.name = found.symbol->name;

@@ -1,4 +1,4 @@
-// The declarations of a text as a tree, and what may be folded.
+// Document symbols, workspace symbols and folding ranges.
 #include <algorithm>
 #include <map>
 
@@ -41,7 +41,7 @@ bool shown(const Symbol& s, bool at_top) {
 }
 
 Json entry(const Document& d, const Symbol& s) {
-  // The name lies within the whole, as the protocol wants it.
+  // The protocol requires the range of the name to be inside the whole range.
   const Span whole = join(s.span, s.name_span);
   return {{"name", s.name.empty() ? std::string("?") : s.name},
           {"kind", symbol_kind(s.kind)},
@@ -83,7 +83,7 @@ Json workspace_symbols(Server& server, const Json& params) {
     return text;
   };
   const std::string wanted = lower(params.value("query", std::string()));
-  // Editors match loosely: the letters of the query in their order.
+  // Fuzzy match, as in editors: the letters of the query as a subsequence.
   const auto matches = [&](const std::string& name) {
     size_t next = 0;
     for (const char c : name) next += next < wanted.size() && c == wanted[next];

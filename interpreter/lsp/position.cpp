@@ -7,7 +7,7 @@ namespace pxl::lsp {
 
 namespace {
 
-// Bytes of the UTF-8 character that begins with `c`; 1 for what is none.
+// Length of the UTF-8 character that begins with `c`; 1 if invalid.
 size_t length_of(char c) {
   const auto u = static_cast<unsigned char>(c);
   return u >= 0xF0 ? 4 : u >= 0xE0 ? 3 : u >= 0xC0 ? 2 : 1;

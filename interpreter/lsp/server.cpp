@@ -15,11 +15,11 @@ namespace pxl::lsp {
 
 namespace {
 
-// What the reading thread tells the others: requests that were cancelled, and that a text under analysis changed.
+// Shared between the reading thread and the others: cancelled requests, and whether a text under analysis changed.
 struct Ahead {
   std::mutex mutex;
   std::set<std::string> cancelled;
-  std::string answering;  ///< the request that is worked on
+  std::string answering;  ///< the current request
   Analyst* analyst = nullptr;
 };
 Ahead& ahead() {
@@ -36,7 +36,7 @@ void glance(const Json& message) {
     const std::string id = (*params)["id"].dump();
     const std::lock_guard lock(ahead().mutex);
     if (id == ahead().answering) return request_interrupt();
-    // A client that cancels what it never asked does not fill the memory.
+    // Bounds the memory of cancellations of unknown requests.
     if (ahead().cancelled.size() < 4096) ahead().cancelled.insert(id);
   } else if (*method == "textDocument/didChange" || *method == "exit" || *method == "shutdown") {
     const std::lock_guard lock(ahead().mutex);
@@ -45,7 +45,7 @@ void glance(const Json& message) {
   }
 }
 
-// True where a request was cancelled before its work began; else it may be interrupted until `Work` ends.
+// False if a request was cancelled before it started; otherwise it may be interrupted until `Work` ends.
 struct Work {
   bool cancelled;
   explicit Work(const Json& id) {
@@ -146,7 +146,7 @@ int Server::run() {
       start_analysis();
   }
   const int status = shut_down_ ? 0 : 1;
-  // The analyst polls often; should it not, the process ends all the same.
+  // The analysis thread polls often; if it does not, end the process anyway.
   constexpr int patience_milliseconds = 500;
   if (!analyst_.stop(patience_milliseconds)) std::_Exit(status);
   return status;
@@ -159,7 +159,7 @@ void Server::handle(const Incoming& message) {
   const bool is_request = body.contains("id");
   const auto method = body.find("method");
   if (method == body.end() || !method->is_string()) {
-    // An answer of the client's to a request of ours: no work waits for one.
+    // The client's response to a request of the server, which is ignored.
     if (!body.contains("result") && !body.contains("error")) refuse(id, {invalid_request, "the message has no method"});
     return;
   }
@@ -167,7 +167,7 @@ void Server::handle(const Incoming& message) {
     exiting_ = true;
     return;
   }
-  // What a question shows of values is bounded, too. Changes of texts are read whole.
+  // Bounds the work of requests, since they may show values. Changes of texts are read completely.
   Budget budget;
   std::optional<BudgetScope> bounded;
   if (is_request) bounded.emplace(&budget);
@@ -184,7 +184,7 @@ void Server::handle(const Incoming& message) {
     const Json params = body.value("params", Json::object());
     if (is_request) waiting_.push_back({id, params, document(params).uri()});
   } catch (const OverBudget&) {
-    if (is_request) reply(id, nullptr);  // what it would show is too large to be shown
+    if (is_request) reply(id, nullptr);  // the result would be too large to be shown
   } catch (const Unevaluated&) {
     if (is_request) reply(id, nullptr);
   } catch (const Interrupted&) {
@@ -278,13 +278,13 @@ Json Server::initialize(const Json& params) {
       {"semanticTokensProvider", {{"legend", semantic_legend()}, {"full", true}}},
       {"workspace", {{"workspaceFolders", {{"supported", true}, {"changeNotifications", true}}}}},
   };
-  // An editor that asks for diagnostics would show published ones a second time.
+  // A client that pulls diagnostics would show published ones twice.
   if (pulls_) offered["diagnosticProvider"] = {{"interFileDependencies", true}, {"workspaceDiagnostics", false}};
   return {{"serverInfo", {{"name", "pxl"}, {"version", PXL_VERSION}}}, {"capabilities", std::move(offered)}};
 }
 
 Json Server::initialized(const Json&) {
-  // Files change behind the editor's back, too; what imports them is analysed again.
+  // Files may change outside the editor; files that import them are analysed again.
   if (watches_files_)
     demand("client/registerCapability", {{"registrations",
                                           {{{"id", "files"},
@@ -327,7 +327,7 @@ Json Server::changed(const Json& params) {
   return nullptr;
 }
 
-// A file that others import may have changed.
+// Other files may import this one, which may have changed.
 Json Server::saved(const Json&) {
   for (auto& [uri, d] : documents_) {
     d->dirty = true;
@@ -392,7 +392,7 @@ void Server::finish_analysis() {
 }
 
 void Server::settle(Document& d) {
-  d.settled = !d.dirty;  // a file that it imports may have been saved meanwhile
+  d.settled = !d.dirty;  // an imported file may have been saved meanwhile
   ++d.analyses;
   if (!pulls_)
     notify("textDocument/publishDiagnostics",

@@ -1,4 +1,4 @@
-// The language server: one method of the protocol is one row of a table, and one function in the file of its feature.
+// The language server: each method of the protocol is one row of a table, and one function in the file of its feature.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace pxl::lsp {
 
-/// Codes of JSON-RPC and of the protocol.
+/// Error codes of JSON-RPC and of the protocol.
 enum ErrorCode : int {
   parse_error = -32700,
   invalid_request = -32600,
@@ -25,14 +25,14 @@ enum ErrorCode : int {
   request_failed = -32803
 };
 
-/// Ends a request with an error.
+/// Ends a request with an error response.
 struct Refusal {
   ErrorCode code;
   std::string message;
   Json data = nullptr;
 };
 
-/// Thrown by a handler whose answer waits for the analysis of the document that its params name.
+/// Thrown by a handler whose response has to wait for the analysis of the document in its params.
 struct AfterAnalysis {};
 
 class Server {
@@ -41,11 +41,11 @@ class Server {
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
-  /// Until `exit` or the end of the input. The exit status: 0 after `shutdown`, else 1.
+  /// Serves until `exit` or the end of the input. Returns the exit status: 0 after `shutdown`, else 1.
   int run();
 
   // ---- what handlers use
-  /// The document that `params.textDocument.uri` names. Throws Refusal where it is not open.
+  /// The document of `params.textDocument.uri`. Throws Refusal if it is not open.
   Document& document(const Json& params);
   /// The byte offset of `params.position`.
   static size_t cursor(const Document& d, const Json& params) {
@@ -53,9 +53,9 @@ class Server {
   }
   std::map<std::string, std::unique_ptr<Document>>& documents() { return documents_; }
   Encoding encoding() const { return encoding_; }
-  /// The folders of the workspace; none where the client named none.
+  /// The folders of the workspace; empty if the client named none.
   const std::vector<std::string>& roots() const { return roots_; }
-  /// The values that the last analysis left, or a session in which nothing was defined.
+  /// The session of the last analysis, or an empty session.
   Interpreter& interpreter_of(const Document& d);
 
   Json initialize(const Json& params);
@@ -74,15 +74,15 @@ class Server {
   void reply(const Json& id, const Json& result);
   void refuse(const Json& id, const Refusal& why);
   void notify(const std::string& method, const Json& params);
-  /// A request of ours; whatever the client answers, nothing here waits for it.
+  /// Sends a request to the client; its response is ignored.
   void demand(const std::string& method, const Json& params);
-  /// Hands one document that changed to the analyst: `first` if that is one, else any.
+  /// Submits one changed document to the analysis thread: `first` if it changed, else any.
   void start_analysis(const std::string& first = {});
-  /// Takes what the analyst found into the document.
+  /// Stores the result of the analysis in the document.
   void finish_analysis();
-  /// Answers the requests that wait for the diagnostics of a document: with them, or with a refusal.
+  /// Responds to the requests that wait for the diagnostics of a document, with the diagnostics or an error.
   void answer_waiting(const std::string& uri, const Refusal* why);
-  /// Publishes the diagnostics of a document, and answers the requests that wait for them.
+  /// Publishes the diagnostics of a document, and responds to the requests that wait for them.
   void settle(Document& d);
 
   /// A request for diagnostics that waits for the analysis of a document.
@@ -98,16 +98,16 @@ class Server {
   std::unique_ptr<Interpreter> empty_;
   std::vector<Waiting> waiting_;
   int64_t demands_ = 0;
-  /// What the client can do.
-  bool pulls_ = false;  ///< asks for diagnostics; they are not published besides
+  /// Capabilities of the client.
+  bool pulls_ = false;  ///< pulls diagnostics, so none are published
   bool refreshes_diagnostics_ = false, refreshes_hints_ = false, watches_files_ = false;
   bool initialized_ = false, shut_down_ = false, exiting_ = false;
-  Analyst analyst_;  ///< ends first
+  Analyst analyst_;  ///< destroyed first
 };
 
 using Handler = Json (*)(Server&, const Json& params);
 
-// ---- features, a file each
+// ---- features, one file each
 Json definition(Server&, const Json&);  // navigation.cpp
 Json references(Server&, const Json&);
 Json highlights(Server&, const Json&);
@@ -123,7 +123,7 @@ Json formatting(Server&, const Json&);   // formatting.cpp
 Json inlay_hints(Server&, const Json&);  // hints.cpp
 Json diagnostic(Server&, const Json&);   // diagnostics.cpp
 Json code_actions(Server&, const Json&);
-/// What `found` is in the protocol, at the places of this document.
+/// `found` as the protocol's diagnostics, at locations in this document.
 Json diagnostic_items(const Document& d, const std::vector<Diagnostic>& found);
 Json semantic_tokens(Server&, const Json&);  // tokens.cpp
 Json semantic_legend();

@@ -1,11 +1,11 @@
-// Colours from the language's own lexer, for words that a grammar of regular expressions cannot tell apart.
+// Semantic tokens from the language's lexer, for words that a grammar of regular expressions cannot tell apart.
 #include "interpreter/lsp/server.hpp"
 
 namespace pxl::lsp {
 
 namespace {
 
-// Positions in this list are the protocol's codes.
+// Indices in this list are the protocol's codes.
 constexpr const char* types[] = {"keyword", "variable", "parameter", "number", "string", "comment", "operator"};
 
 int token_type(TokenClass kind) {
@@ -43,7 +43,7 @@ Json semantic_tokens(Server& server, const Json& params) {
   for (const ClassifiedToken& t : classify_tokens(*d.parsed().source)) {
     const int type = token_type(t.kind);
     if (type < 0) continue;
-    // A token may not reach over the end of its line.
+    // A semantic token must not span lines.
     for (size_t from = t.begin; from < t.end;) {
       size_t to = d.text().find('\n', from);
       to = std::min<size_t>(to == std::string::npos ? t.end : to, t.end);

@@ -74,7 +74,7 @@ void Transport::read_all() {
         have_length = end && (*end == 0 || *end == ' ');
       }
     }
-    // Without a length there is no telling where the next message begins.
+    // Without a length the beginning of the next message is unknown.
     if (broken || !have_length || length > longest_body) break;
     body.resize(length);
     if (!read_bytes(body.data(), length)) break;
@@ -127,7 +127,7 @@ void Transport::send(const Json& message) {
   for (size_t at = 0; at < text.size();) {
     const ssize_t put = ::write(out_, text.data() + at, text.size() - at);
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return;  // the client is gone; the end of the input tells
+    if (put <= 0) return;  // the client has closed the pipe; the reader sees the end of the input
     at += static_cast<size_t>(put);
   }
 }

@@ -1,4 +1,5 @@
-// Messages of the language server protocol: JSON-RPC 2.0 bodies after a Content-Length header, over two files.
+// Transport of the language server protocol: JSON-RPC 2.0 bodies after a Content-Length header, over two file
+// descriptors.
 #pragma once
 
 #include <atomic>
@@ -15,32 +16,32 @@ namespace pxl::lsp {
 
 using Json = nlohmann::json;
 
-/// One incoming message, or what was wrong with it.
+/// One incoming message, or the reason why it is invalid.
 struct Incoming {
   Json body;
-  std::string broken;  ///< why the body is no message; answered with a parse error
+  std::string broken;  ///< why the body is not a message; answered with a parse error
 };
 
-/// Reads in a thread of its own, so that a change can cancel the analysis of the text before it.
+/// Reads messages on a separate thread, so that an edit can cancel the analysis of the previous text.
 class Transport {
  public:
-  /// Takes a message before it is queued, in the reading thread.
+  /// Sees each message before it is queued, on the reading thread.
   using Glance = void (*)(const Json&);
   Transport(int in, int out, Glance glance);
   ~Transport();
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  /// The next message; nothing when `milliseconds` have passed (negative: wait), when it was woken, or at the end of
-  /// the input.
+  /// Returns the next message; nullopt after `milliseconds` (negative: no limit), after wake(), and at the end of the
+  /// input.
   std::optional<Incoming> next(int milliseconds);
-  /// Ends a wait, the present one or the next. May be called in any thread.
+  /// Ends the current or next wait. Thread-safe.
   void wake();
   bool ended() const { return ended_; }
-  /// Writes a message whole. Invalid UTF-8 in it is replaced.
+  /// Writes a complete message. Invalid UTF-8 is replaced.
   void send(const Json& message);
 
-  /// Bodies longer than this end the input: memory stays bounded.
+  /// A longer body ends the input, so that memory stays bounded.
   static constexpr size_t longest_body = size_t{64} << 20;
 
  private:
@@ -57,7 +58,7 @@ class Transport {
   bool woken_ = false;
   std::string buffer_;
   size_t at_ = 0;
-  int stop_[2] = {-1, -1};  ///< a pipe that wakes the reader at the end
+  int stop_[2] = {-1, -1};  ///< a pipe that wakes the reader for shutdown
   std::thread reader_;
 };
 

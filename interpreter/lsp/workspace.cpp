@@ -36,7 +36,7 @@ std::optional<Opened> open(Server& server, const fs::path& path) {
   return out;
 }
 
-// The files of the workspace, and those that are open. Folders whose names begin with a dot are left out.
+// The files of the workspace and the open ones, without folders whose names begin with a dot.
 std::set<fs::path> files_below(Server& server, const std::set<fs::path>& roots) {
   std::set<fs::path> out;
   for (const fs::path& root : roots) {
@@ -62,7 +62,7 @@ std::set<fs::path> candidates(Server& server, const Document& asking, const Docu
   return files_below(server, {server.roots().begin(), server.roots().end()});
 }
 
-// Names among the tokens of a part of the text, with the token before and after each.
+// Names among the tokens of a range, with the token before and after each.
 struct Words {
   const SourceFile& source;
   std::vector<ClassifiedToken> tokens;
@@ -72,7 +72,7 @@ struct Words {
   Span span(size_t i) const { return {&source, tokens[i].begin, tokens[i].end}; }
 };
 
-// `from m import x as y`: where x stands. `m.x`: where x stands behind a place of m.
+// `from m import x as y`: location of x. `m.x`: location of x after an occurrence of m.
 std::optional<Span> original(const Words& words, const Symbol& symbol, const std::string& name) {
   for (size_t i = 1; i < words.tokens.size(); ++i) {
     if (words.tokens[i].begin < symbol.span.begin || words.tokens[i].end > symbol.span.end) continue;
@@ -131,7 +131,7 @@ std::vector<Elsewhere> places_elsewhere(Server& server, const Document& asking, 
   for (const fs::path& path : candidates(server, asking, declaring)) {
     if (path == target) continue;
     std::optional<Opened> file = open(server, path);
-    // Few files import this one: those that never name it are not looked at closely.
+    // Skip files that never mention this one: few files import it.
     if (!file || file->document->text().find(stem) == std::string::npos) continue;
     std::vector<Span> places = places_in(*file->document, target, name);
     if (!places.empty()) out.push_back({std::move(*file), std::move(places)});

@@ -1,4 +1,4 @@
-// Commands that look into runs.
+// Commands for debugging runs.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Commands that look at graphs.
+// Commands for graphs.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ namespace {
 
 std::string counted(size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
-/// The graph that a value stands for; programs without parameters are built.
+/// The graph of a value; programs without parameters are built.
 const Graph& graph_of(Interpreter& in, Value v, const char* where) {
   if (v.as<ProgramObject>()) v = in.call(v, std::vector<Value>{});
   if (auto* ir = v.as<IrObject>()) return ir->ir->main();
@@ -84,7 +84,7 @@ void command_grad(Repl& repl, std::string_view arguments) {
 }
 
 void command_dot(Repl& repl, std::string_view arguments) {
-  // `net.dot` is a file; `graph`, `blocks[0].graph` are none.
+  // `net.dot` is a file name; `graph` and `blocks[0].graph` are not.
   const size_t space = arguments.rfind(' ');
   const std::string last(arguments.substr(space == arguments.npos ? 0 : space + 1));
   std::string format = std::filesystem::path(last).extension().string();

@@ -83,7 +83,7 @@ void time(Repl& repl, std::string_view arguments) {
   if (!need(repl, arguments, ":time takes an input, `:time x100 INPUT` runs it 100 times")) return;
   constexpr long most = 1000000;
   long count = 1;
-  // `x3` alone is a name.
+  // A lone `x3` is a name.
   const size_t space = arguments.find_first_of(" \t\n");
   const std::string digits(arguments.substr(1, space == arguments.npos ? 0 : space - 1));
   if (arguments.front() == 'x' && !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos) {
@@ -120,7 +120,7 @@ void reload(Repl& repl, std::string_view) {
   repl.engine().reset();
   for (const std::string& file : files) {
     repl.load(file);
-    // A file that fails now is worth another try after it is mended.
+    // A file that fails now is kept for :reload, which retries it after it is fixed.
     if (std::find(repl.loaded.begin(), repl.loaded.end(), file) == repl.loaded.end()) repl.loaded.push_back(file);
   }
   repl.print(fmt::format("a new session with {}", fmt::join(files, ", ")));

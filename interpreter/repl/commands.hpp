@@ -1,4 +1,4 @@
-// The REPL's `:` commands: one table holds name, arguments, help and what runs.
+// The REPL's `:` commands: a table with name, arguments, help and handler.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 namespace pxl {
 
 struct ReplCommand {
-  /// What completes its argument.
+  /// Completion of the argument.
   enum class Argument : uint8_t { none, expression, file, program_file, topic, on_off, error_kind };
   std::string_view name;
   std::string_view arguments;  ///< "[GRAPH]"
@@ -19,12 +19,12 @@ struct ReplCommand {
 };
 std::span<const ReplCommand> repl_commands();
 
-/// Runs "help gelu" (without the colon). Names may be cut to any unambiguous prefix.
+/// Runs "help gelu" (without the colon). A name may be abbreviated to any unique prefix.
 void run_command(Repl& repl, std::string_view text);
 /// Completes a line that begins with `:` or `?`.
 Completions complete_command(Repl& repl, std::string_view line, size_t cursor);
 
-// By file.
+// One group per file.
 void command_help(Repl&, std::string_view);      // command_help.cpp
 void command_tour(Repl&, std::string_view);      // tour.cpp
 void command_schedule(Repl&, std::string_view);  // command_graphs.cpp

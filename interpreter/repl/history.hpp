@@ -1,6 +1,6 @@
-// Inputs of earlier sessions: $XDG_STATE_HOME/pxl/history, ~/.local/state/pxl/history where that is unset. One input a
-// line, newlines and backslashes escaped. Each is appended by one write, so that sessions side by side keep each
-// other's; a last line that was torn is ignored. Files that grew beyond twice the limit are rewritten as a whole.
+// History of inputs, also of earlier sessions: $XDG_STATE_HOME/pxl/history, by default ~/.local/state/pxl/history. One
+// input per line, with newlines and backslashes escaped. Each input is appended by one write, so that concurrent
+// sessions keep each other's; an incomplete last line is ignored. A file of more than twice the limit is rewritten.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace pxl {
 class History {
  public:
   static constexpr size_t most = 10000;
-  /// Empty: nothing is read or kept on disk.
+  /// Empty: nothing is read from or written to disk.
   explicit History(std::string path);
-  /// Oldest first; this session's included.
+  /// Oldest first, including this session's.
   const std::vector<std::string>& inputs() const { return inputs_; }
-  /// Repetitions of the last input and those that begin with a space are not kept. A folder that cannot be made or a
-  /// file that cannot be written loses nothing but the recall.
+  /// Ignores repetitions of the last input and inputs that begin with a space. If the folder or file cannot be
+  /// written, only the recall of later sessions is lost.
   bool add(const std::string& input);
 
  private:
@@ -24,7 +24,7 @@ class History {
   std::vector<std::string> inputs_;
 };
 
-/// The place of the history, and of the start-up file; empty where there is no home folder.
+/// Paths of the history and of the start-up file; empty without a home folder.
 std::string history_path();
 std::string init_path();
 

@@ -29,7 +29,7 @@ std::function<Completions(std::string_view, size_t)>& completer() {
 
 void on_interrupt(int) { request_interrupt(); }
 
-/// Lets an interrupt end a blocking read while it lives; elsewhere reads go on.
+/// Lets an interrupt end a blocking read during its lifetime; other reads are restarted.
 struct InterruptibleReads {
   struct sigaction old {};
   InterruptibleReads() {
@@ -46,7 +46,8 @@ struct InterruptibleReads {
 LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
   write_out(prompt);
   flush_out();
-  // What an interrupt cut off of an input that is no terminal: a terminal forgets what was typed, a pipe does not.
+  // Bytes read before an interrupt, for inputs that are not a terminal: a terminal discards a typed line, a pipe does
+  // not.
   static std::string begun;
   line = std::exchange(begun, {});
   const InterruptibleReads guard;
@@ -106,7 +107,7 @@ Tab tab(const std::string& line, size_t cursor) {
   Tab step;
   const size_t first = line.find_first_not_of(" \t");
   if (first == line.npos || first >= cursor) {
-    // Nothing to complete: indentation.
+    // Nothing to complete: indent.
     step.kind = Tab::Kind::replace;
     step.begin = cursor;
     step.text = "  ";

@@ -1,5 +1,5 @@
-// Reading lines from a terminal: GNU readline, libedit where it was chosen, or plain lines where neither was found or
-// the input is no terminal (line_backend.hpp).
+// Line input: GNU readline or libedit on a terminal, plain lines without either library and for other inputs
+// (line_backend.hpp).
 #pragma once
 
 #include <functional>
@@ -14,17 +14,17 @@ namespace pxl {
 
 class LineEditor {
  public:
-  /// `plain`: no editing, whatever was built in.
+  /// `plain`: no line editing, even if a library is built in.
   explicit LineEditor(bool plain);
 
   enum class Result : uint8_t { line, end, interrupted };
-  /// One line (a pasted text may be several), without the newline. `prompt` may hold escapes. An interrupt gives up
-  /// the line on a terminal; of other input no byte is lost.
+  /// Reads one line without the newline (pasted text may contain several lines). `prompt` may contain escape
+  /// sequences. An interrupt discards the line on a terminal; for other inputs no byte is lost.
   Result read(const std::string& prompt, std::string& line);
 
-  /// Called with the line and the cursor's byte offset when the user asks for completion.
+  /// Called with the line and the cursor's byte offset for completion.
   void set_completer(std::function<Completions(std::string_view line, size_t cursor)> completer);
-  /// Adds an input for recall; `newest` last.
+  /// Appends an input to the recall list, newest last.
   void remember(const std::string& input);
   void forget_all();
 

@@ -1,4 +1,5 @@
-// libedit, by its own interface: its emulation of readline's knows no keys of an application's own, and so no pasting.
+// libedit, through its native interface: its readline emulation has no custom key bindings, which bracketed paste
+// needs.
 #if defined(PXL_EDITLINE)
 
 #include <histedit.h>
@@ -37,14 +38,14 @@ std::wstring widened(std::string_view text) {
 volatile sig_atomic_t resized = 0;
 void on_resize(int) { resized = 1; }
 
-// One byte of the terminal, its end, or an interrupt.
+// One byte of the terminal, the end of the input, or an interrupt.
 int read_byte() {
   for (;;) {
     const int c = next_byte(STDIN_FILENO);
     if (c != other_signal) return c;
     if (resized) {
       resized = 0;
-      // What the terminal made of the rows is unknown: the line is drawn anew from here.
+      // The state of the terminal's rows is unknown: redraw the line from here.
       write_out("\r\x1b[J");
       el_resize(editor);
       el_set(editor, EL_REFRESH);
@@ -54,7 +55,7 @@ int read_byte() {
 
 int get_key(EditLine*, wchar_t* c) {
   const int first = read_byte();
-  // An interrupt ends the line where it stands.
+  // An interrupt ends the line.
   if (first < 0) return *c = L'\n', first == interrupted ? 1 : 0;
   std::string bytes(1, static_cast<char>(first));
   const size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
@@ -64,7 +65,7 @@ int get_key(EditLine*, wchar_t* c) {
   return 1;
 }
 
-// A pasted text comes between two marks, and is inserted as it is, tabs and newlines included.
+// Bracketed paste: the text between the two marks is inserted verbatim, including tabs and newlines.
 unsigned char paste_key(EditLine* e, int) {
   const std::string_view end = "\x1b[201~";
   std::string text;
@@ -98,7 +99,7 @@ unsigned char complete_key(EditLine* e, int) {
 
 constexpr char escape_mark = '\001';
 
-// Keys that users of readline know and libedit leaves out or gives another meaning.
+// Key bindings of readline that libedit lacks or defines differently.
 constexpr const char* keys[][2] = {
     {"\\t", "pxl-complete"},           {"\\e[200~", "pxl-paste"},     {"^R", "em-inc-search-prev"},
     {"^S", "em-inc-search-next"},      {"^W", "ed-delete-prev-word"}, {"^U", "vi-kill-line-prev"},
@@ -113,7 +114,7 @@ constexpr const char* keys[][2] = {
 std::string name() { return "libedit"; }
 
 void set_up() {
-  // libedit writes characters by the locale's encoding.
+  // libedit encodes characters by the locale.
   if (!std::setlocale(LC_CTYPE, "") || std::string_view(nl_langinfo(CODESET)) != "UTF-8")
     std::setlocale(LC_CTYPE, "C.UTF-8");
   editor = el_init("pxl", stdin, stdout, stderr);
@@ -140,7 +141,7 @@ bool read(const std::string& prompt, std::string& line) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGWINCH, &action, &old);
   write_out("\x1b[?2004h");
-  // Before the prompt stands there: keys that come right behind it are not the terminal's to echo.
+  // Disable echo before the prompt is printed, so that keys typed early are not echoed by the terminal.
   el_set(editor, EL_PREP_TERM, 1);
   int n = 0;
   const wchar_t* got = el_wgets(editor, &n);

@@ -1,4 +1,4 @@
-// GNU readline.
+// Backend for GNU readline.
 #if defined(PXL_READLINE)
 
 #include <readline/history.h>
@@ -33,14 +33,14 @@ int complete_key(int, int) {
   return 0;
 }
 
-// Reads a key. Readline's own reader goes on waiting when an interrupt comes; here that ends the line.
+// Reads a key. Readline's own function retries after an interrupt; this one ends the line.
 int get_key(FILE* from) {
   for (;;) {
     const int c = next_byte(fileno(from));
     if (c >= 0) return c;
     if (c == interrupted) return '\n';
     if (c == end_of_input) return EOF;
-    rl_check_signals();  // the window's size
+    rl_check_signals();  // the window was resized
   }
 }
 

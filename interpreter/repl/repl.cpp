@@ -18,7 +18,7 @@ namespace {
 
 void on_interrupt(int) { request_interrupt(); }
 
-/// While the REPL runs, Ctrl-C stops work and never the process.
+/// During its lifetime Ctrl-C stops the running work and never ends the process.
 struct OwnInterrupts {
   struct sigaction old {};
   OwnInterrupts() {
@@ -49,7 +49,7 @@ std::string_view trimmed(std::string_view s) {
 
 constexpr std::string_view first_prompt = "pxl> ", next_prompt = "...> ";
 
-/// A copied transcript: what stood behind its prompts.
+/// Extracts the inputs after the prompts of a copied transcript.
 std::string without_prompts(const std::string& text) {
   if (!text.starts_with(first_prompt)) return text;
   std::string out;
@@ -92,7 +92,7 @@ void Repl::report(const Outcome& o) {
   flush_out();
   for (const Diagnostic& d : o.diagnostics) write_err(render(d, colour_));
   if (!o.diagnostics.empty()) last_error = code_of(o.diagnostics.front());
-  // A script that is fed to it has failed where an input did, though the others ran.
+  // The exit status of a script on standard input is 1 if an input failed, though the others ran.
   if (!terminal_ && (o.kind == Outcome::Kind::failed || o.kind == Outcome::Kind::interrupted)) status_ = 1;
   if (o.kind == Outcome::Kind::interrupted) {
     print_err("\ninterrupted: {}\n",
@@ -139,14 +139,14 @@ Completions Repl::complete(std::string_view line, size_t cursor) {
     return complete_command(*this, line, cursor);
   const std::string text = pending_ + std::string(line);
   Completions found = engine_.complete(text, pending_.size() + cursor);
-  // What begins on an earlier line cannot be replaced.
+  // Text of earlier lines cannot be replaced.
   if (found.begin < pending_.size()) return {cursor, cursor, {}};
   found.begin -= pending_.size();
   found.end -= pending_.size();
   return found;
 }
 
-// Prints the line that was just entered once more, coloured, where it stands.
+// Reprints the line that was just entered, coloured, in place.
 void Repl::echo(std::string_view line) const {
   const auto [columns, rows] = LineEditor::size();
   if (!colour_ || line.empty() || line.find('\n') != line.npos || line[0] == ':') return;
@@ -185,7 +185,7 @@ int Repl::run() {
         break;
       }
       if (!terminal_) {
-        // The end of a file ends what it began.
+        // The end of the file ends an incomplete input.
         handle(pending_);
         break;
       }

@@ -1,4 +1,4 @@
-// The REPL: lines from a terminal to inputs of the engine, what they give to the terminal.
+// The REPL: reads inputs from a terminal, runs them in the engine, and prints the results.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace pxl {
 
 struct ReplOptions {
   bool init = true;                ///< run the start-up file
-  bool quiet = false;              ///< no banner, no notices, no progress
+  bool quiet = false;              ///< no banner, notices or progress
   std::vector<std::string> files;  ///< loaded first
   std::string version;             ///< for the banner
 };
@@ -21,7 +21,7 @@ struct ReplOptions {
 class Repl {
  public:
   explicit Repl(const ReplOptions& options);
-  /// Until the user leaves; gives the exit status.
+  /// Runs until the user exits; returns the exit status.
   int run();
 
   // ---- for commands
@@ -31,18 +31,18 @@ class Repl {
   bool colour() const { return colour_; }
   void print(std::string_view text);
   void print_schedule(std::string_view text);
-  /// An error of a command's own: one line on standard error.
+  /// Prints an error of a command on standard error, in one line.
   void complain(std::string_view text);
-  /// Prints what an input did.
+  /// Prints the outcome of an input.
   void report(const Outcome& outcome);
   void load(const std::string& path);
   std::vector<std::string> loaded;  ///< files, in order, for :reload
   bool done = false;
   std::string last_error;  ///< its kind, for :explain
 
-  /// Handles one whole text: a command, a question or an input.
+  /// Handles one text: a command, a help request or an input.
   void handle(const std::string& text);
-  /// What the user is asked where input goes on.
+  /// The prompt for continuation lines.
   std::string prompt(std::string_view text) const;
 
  private:
@@ -55,7 +55,7 @@ class Repl {
   Engine engine_;
   History history_;
   LineEditor editor_;
-  std::string pending_;  ///< lines of an input that is not whole yet
+  std::string pending_;  ///< lines of an incomplete input
   int status_ = 0;
 };
 

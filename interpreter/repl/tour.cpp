@@ -1,4 +1,5 @@
-// A tour of the language: a step shows what it is about and an input; Enter runs it, anything else is tried instead.
+// The interactive introduction: each step prints an explanation and an input; Enter runs it, other text is run
+// instead.
 #include <fmt/format.h>
 
 #include "interpreter/repl/commands.hpp"

@@ -1,6 +1,6 @@
-// The abstract syntax tree: what the parser front makes and everything else in the interpreter reads.
-// Nodes live in their Tree's arena and point at each other freely; nothing is freed before the Tree, so that a
-// tree of any depth is destroyed without recursion. Every node has a span.
+// The abstract syntax tree, the interface between the parser and the rest of the interpreter. Nodes live in the arena
+// of their Tree and refer to each other by pointer; all are freed with the Tree, so that a tree of any depth is
+// destroyed without recursion. Every node has a span.
 #pragma once
 
 #include <deque>
@@ -14,7 +14,7 @@
 
 namespace pxl::ast {
 
-// A small node is one line, so that the whole grammar of trees fits the eye.
+// A small node takes one line, so that the definitions stay readable as a grammar.
 // clang-format off
 
 // ---- expressions ----------------------------------------------------------------------------------------------
@@ -38,8 +38,8 @@ struct FloatExpr : Expr { double value = 0; explicit FloatExpr(Span s) : Expr(Ex
 /// Escapes are resolved; adjacent literals are joined.
 struct StringExpr : Expr { std::string value; explicit StringExpr(Span s) : Expr(ExprKind::string, s) {} };
 
-/// A piece of an f-string: text, or an interpolation with an optional "!r" conversion, a format (itself pieces,
-/// since formats may nest interpolations), and whether it was written `{x=}`.
+/// A part of an f-string: text, or an interpolation with an optional "!r" conversion, a format (itself parts, since
+/// formats may contain interpolations), and whether it was written `{x=}`.
 struct FPiece {
   std::string text;
   Expr* value = nullptr;
@@ -49,7 +49,8 @@ struct FPiece {
 };
 struct FStringExpr : Expr { std::vector<FPiece> pieces; explicit FStringExpr(Span s) : Expr(ExprKind::fstring, s) {} };
 
-/// `unsure`: a body around binds the name and may not have done so yet; `nonlocal`: a target that is bound outside.
+/// `unsure`: an enclosing body binds the name and may not have done so yet; `nonlocal`: a target that is bound
+/// outside.
 struct NameExpr : Expr { std::string name; Name interned; bool unsure = false, nonlocal = false; explicit NameExpr(Span s) : Expr(ExprKind::name, s) {} };
 struct ListExpr : Expr { std::vector<Expr*> items; explicit ListExpr(Span s) : Expr(ExprKind::list, s) {} };
 struct TupleExpr : Expr { std::vector<Expr*> items; explicit TupleExpr(Span s) : Expr(ExprKind::tuple, s) {} };
@@ -60,7 +61,7 @@ struct DictExpr : Expr {
 };
 
 struct Clause {
-  std::vector<Expr*> targets;  ///< names, or nested tuples of them; more than one without brackets is a tuple
+  std::vector<Expr*> targets;  ///< names, or nested tuples of names; several without brackets are a tuple
   Expr* iterable = nullptr;
   std::vector<Expr*> conditions;
 };
@@ -69,7 +70,7 @@ struct ComprehensionExpr : Expr {
   Expr* key = nullptr;
   Expr* value = nullptr;
   std::vector<Clause> clauses;
-  bool captures = false;  ///< a function is made in a round
+  bool captures = false;  ///< a function is made in an iteration
   ComprehensionExpr(ExprKind k, Span s) : Expr(k, s) {}
 };
 
@@ -79,7 +80,7 @@ struct UnaryExpr : Expr { UnaryOp op{}; Expr* operand = nullptr; explicit UnaryE
 enum class BinaryOp : uint8_t { add, sub, mul, div, floor_div, mod, matmul, power, bit_and, bit_or, bit_xor, shift_left, shift_right };
 /// The operator's source text: "+", "//", "@".
 std::string_view text(BinaryOp op);
-/// A left-associative run of operators of one precedence: `a + b - c`. Evaluate in a loop, left to right.
+/// A left-associative sequence of operators of equal precedence: `a + b - c`. Evaluate in a loop, left to right.
 struct ChainExpr : Expr {
   struct Step { BinaryOp op; Span op_span; Expr* operand; };
   Expr* first = nullptr;
@@ -97,7 +98,7 @@ struct CompareExpr : Expr {
   std::vector<Step> rest;
   explicit CompareExpr(Span s) : Expr(ExprKind::compare, s) {}
 };
-/// `a and b and c` or `a or b or c`; short-circuits, gives the deciding operand as Python does.
+/// `a and b and c` or `a or b or c`: short-circuits and yields the deciding operand, as in Python.
 struct LogicalExpr : Expr { bool is_and = true; std::vector<Expr*> operands; explicit LogicalExpr(Span s) : Expr(ExprKind::logical, s) {} };
 struct ConditionalExpr : Expr {
   Expr* condition = nullptr; Expr* then_value = nullptr; Expr* else_value = nullptr;
@@ -136,23 +137,23 @@ struct Block;
 /// `with` clause items: `name(...)` with an optional `as` name.
 struct WithItem { Expr* context = nullptr; std::string as; Span as_span; };
 
-/// What the names of a body mean: of a function, a program or a test (resolve.cpp).
+/// Name resolution of a body: of a function, a program or a test (resolve.cpp).
 struct OwnNames {
-  std::vector<Name> locals;     ///< that assignments, loops, `as`, imports and defs bind: never looked up outside
+  std::vector<Name> locals;     ///< bound by assignments, loops, `as`, imports and defs: never looked up outside
   std::vector<Name> nonlocals;  ///< of `nonlocal`
-  std::vector<Name> rebinds;    ///< nonlocal names of this body and of functions in it that are bound outside of it
+  std::vector<Name> rebinds;    ///< nonlocal names of this body and of nested functions that are bound outside of it
 };
 
-/// The shared part of `def`, `build` and lambdas.
+/// The common part of `def`, `build` and lambdas.
 struct Function {
   std::string name;  ///< "build", or "<lambda>"
-  Span span;         ///< of the head
+  Span span;         ///< span of the head
   std::vector<Parameter> parameters;
   std::vector<WithItem> contexts;
   Block* body = nullptr;   ///< statements, or
   Expr* result = nullptr;  ///< a lambda's expression
   bool outlined = false;
-  bool makes_defaults = false;  ///< a default is more than a literal
+  bool makes_defaults = false;  ///< a default is not a literal
   std::string doc;
   OwnNames own;
 };
@@ -178,7 +179,7 @@ struct ExprStmt : Stmt { Expr* value = nullptr; bool hidden = false; explicit Ex
 struct AssignStmt : Stmt {
   std::vector<Expr*> targets;
   bool augmented = false;
-  BinaryOp op{};     ///< where augmented
+  BinaryOp op{};     ///< set for augmented assignments
   bool outlined = false;
   Expr* value = nullptr;
   std::string doc;
@@ -190,7 +191,7 @@ struct IfStmt : Stmt {
   Block* else_body = nullptr;
   explicit IfStmt(Span s) : Stmt(StmtKind::if_, s) {}
 };
-/// `round`: names of which each round has a binding of its own for the functions that it makes, where `captures`.
+/// `round`: names with a separate binding per iteration, for functions that capture them; empty unless `captures`.
 struct ForStmt : Stmt {
   std::vector<Expr*> targets; Expr* iterable = nullptr; Block* body = nullptr;
   bool captures = false; std::vector<Name> round;
@@ -260,7 +261,7 @@ class Tree {
  public:
   const SourceFile* source = nullptr;
   Block* body = nullptr;
-  std::vector<const NameExpr*> read_too_early;  ///< reads of names that their body certainly has not bound yet
+  std::vector<const NameExpr*> read_too_early;  ///< reads of names that their body cannot have bound yet
 
   template <class T, class... A> T* make(A&&... a) {
     auto node = std::make_shared<T>(std::forward<A>(a)...);

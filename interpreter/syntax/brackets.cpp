@@ -1,5 +1,5 @@
-// Brackets, braces, f-strings and interpolations: a stack that always balances. What the text lacks is reported at
-// its opening and closed by a synthetic token, so that the parser never meets a loose bracket.
+// Balances brackets, braces, f-strings and interpolations with a stack. A missing closer is reported at its opening
+// and replaced by a synthetic token, so that the parser sees balanced tokens only.
 #include <fmt/format.h>
 
 #include "interpreter/syntax/layout.hpp"
@@ -56,7 +56,7 @@ void Layout::pop(uint32_t begin, uint32_t end, bool synthetic) {
     if (o.in_format) lexer_.leave();
     lexer_.leave();
   }
-  // The closing quote itself left the text mode.
+  // The closing quote has already left the text mode.
   if (o.kind == fstring && synthetic) lexer_.leave();
 }
 
@@ -73,7 +73,7 @@ void Layout::close(RawToken raw) {
     return o.kind == wanted || (wanted == dict && (o.kind == block || o.kind == interpolation));
   };
   if (!stack_.empty() && matches(stack_.back())) return pop(raw.begin, raw.end, false);
-  // A brace may close over forgotten parentheses; a parenthesis never over a block.
+  // A `}` also closes unclosed parentheses inside its block; a `)` never closes a block.
   for (size_t i = stack_.size(); i > 0; --i) {
     const Open& o = stack_[i - 1];
     if (matches(o)) {
@@ -115,7 +115,7 @@ void Layout::broken_string(RawToken raw) {
     push(ids::STRING, raw.begin, raw.end);
     return;
   }
-  // Most often the quote was meant to end the f-string, and the interpolation's `}` is what is missing.
+  // The quote was probably meant to end the f-string, so the `}` of the interpolation is missing.
   size_t inner = stack_.size() - 1;
   while (stack_[inner].kind != interpolation) --inner;
   unclosed(stack_[inner], {"the string that starts inside it is not closed either"});
@@ -131,7 +131,7 @@ void Layout::broken_fstring(RawToken raw) {
   } else if (!stack_.empty()) {
     unclosed(stack_.back(), {"a string over several lines takes three quotes"});
   }
-  // Within nested f-strings the outer ones cannot end well either.
+  // The enclosing f-strings cannot be closed correctly either.
   for (size_t i = base; i > 0; --i)
     if (stack_[i - 1].kind == fstring) base = i - 1;
   unwind(base, raw.begin);

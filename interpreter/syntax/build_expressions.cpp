@@ -1,4 +1,4 @@
-// Expressions but for their operators: atoms, calls, subscripts, lambdas, conditionals, lists, dicts, comprehensions.
+// Expressions without operators: atoms, calls, subscripts, lambdas, conditionals, lists, dicts, comprehensions.
 #include <fmt/format.h>
 
 #include <tuple>
@@ -35,7 +35,7 @@ std::vector<Expr*> Builder::element_list(const Node* node) {
   return out;
 }
 
-// One element is itself, several (or one with a comma) are a tuple.
+// One element is the element itself; several, or one with a comma, are a tuple.
 Expr* Builder::elements(const Node* node) {
   if (!node->child->next) {
     Expr* e = element(node->child);
@@ -64,7 +64,7 @@ Expr* Builder::expression(const Node* node) {
   return conditional(node->child, node->last);
 }
 
-// From `part` to the end of the expression: lambda heads, then a value, then perhaps `if C else ...`.
+// From `part` to the end of the expression: lambda heads, a value, optionally `if C else ...`.
 Expr* Builder::conditional(const Node* part, uint32_t last) {
   Deeper deeper(*this, 1);
   if (too_deep(span(part))) return tree_.make<NoneExpr>(span(part));
@@ -98,7 +98,7 @@ Expr* Builder::conditional(const Node* part, uint32_t last) {
 Expr* Builder::postfix(const Node* node) {
   int trailers = 0;
   for (const Node* n = node->child->next; n; n = n->next) trailers += !n->is(ids::DOT);
-  // The first trailer ends up innermost.
+  // The first trailer becomes the innermost node.
   Deeper deeper(*this, trailers > 1 ? trailers - 1 : 0);
   if (too_deep(span(node))) return tree_.make<NoneExpr>(span(node));
   Expr* e = atom(node->child);
@@ -230,7 +230,7 @@ FPiece Builder::interpolation(const Node* node) {
   piece.value = elements(value);
   if (const Node* equals = node->token(ids::ASSIGN)) {
     piece.show_source = true;
-    // As written, up to what follows the `=`.
+    // The source text up to the `=`.
     uint32_t begin = list_.tokens[node->first].end;
     uint32_t end = list_.tokens[equals->next->first].begin;
     piece.text = std::string(list_.source->text().substr(begin, end - begin));
@@ -255,7 +255,7 @@ Expr* Builder::brackets(const Node* node) {
   const Node* inside = node->rule(ids::RuleElements);
   if (!inside) return tree_.make<TupleExpr>(span(node));
   Expr* e = elements(inside);
-  // A tuple's span includes its brackets; another expression keeps its own, so that carets stay tight.
+  // The span of a tuple includes its brackets; that of any other expression does not, which keeps carets short.
   if (inside->child->next) e->span = span(node);
   return e;
 }
@@ -320,7 +320,7 @@ std::vector<Expr*> Builder::targets(const Node* node) {
     }
     out.push_back(e);
   }
-  // `for x, in pairs` unpacks one.
+  // `for x, in pairs` unpacks a tuple of one element.
   if (out.size() == 1 && node->token(ids::TRAILING_COMMA)) {
     auto* tuple = tree_.make<TupleExpr>(span(node));
     tuple->items = std::move(out);

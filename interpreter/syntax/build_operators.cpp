@@ -1,5 +1,5 @@
-// The table of precedences: folds the flat operand-operator list of one `operation` into expressions.
-// Chains are loops; only prefix operators and `**` nest to the right, and they are counted.
+// Operator precedence parsing: builds expressions from the flat operand-operator list of an `operation`. Chains are
+// built in loops; only prefix operators and `**` recurse, with a depth limit.
 #include <fmt/format.h>
 
 #include "interpreter/syntax/builder.hpp"
@@ -10,7 +10,7 @@ using namespace ast;
 
 namespace {
 
-// From loosest to tightest. `not` and the signs are prefix operators, `power` is right-associative.
+// In order of increasing precedence. `not` and the signs are prefix operators, `power` is right-associative.
 enum Level { or_, and_, not_, comparison, bit_or, bit_xor, bit_and, shift, sum, product, sign, power };
 
 struct Binary {
@@ -95,7 +95,7 @@ struct Builder::Operators {
     while (true) {
       CompareOp op = CompareOp::not_in;
       Span op_span;
-      if (type() == ids::NOT) {  // the grammar lets only `not in` follow an operand
+      if (type() == ids::NOT) {  // after an operand the grammar allows `not in` only
         op_span = take();
         op_span = join(op_span, take());
       } else if (comparison_op(type(), op)) {
@@ -147,7 +147,7 @@ struct Builder::Operators {
     }
   }
 
-  // 9223372036854775808 alone is too large; with its sign it is the smallest integer.
+  // 9223372036854775808 alone overflows; with its sign it is the smallest integer.
   Expr* lowest_integer() {
     const Node* operand = at->next;
     if (!operand || !operand->is_rule(ids::RulePostfix) || operand->child->next || !operand->child->is(ids::INT))

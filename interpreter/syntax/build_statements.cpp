@@ -1,4 +1,4 @@
-// Statements that are not declarations.
+// Statements other than declarations.
 #include "interpreter/syntax/builder.hpp"
 
 namespace pxl::syntax {
@@ -35,7 +35,7 @@ Stmt* Builder::statement(const Node* node) {
     case ids::RuleModuleStatement: return module_statement(n);
     case ids::RuleProgramStatement: return program_statement(n);
     case ids::RuleBuildStatement: {
-      // Modules take their build themselves.
+      // Modules handle their `build` themselves.
       problem("`build` belongs directly into a module", span(n->first, n->first),
               {"a function outside is written `def NAME(...) { ... }`"});
       return tree_.make<PassStmt>(span(n));

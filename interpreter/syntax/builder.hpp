@@ -1,6 +1,6 @@
-// From parse tree to AST. Spread over build_{operators,expressions,statements,declarations}.cpp.
-// Only built from a tree without syntax errors; what it refuses itself (numbers too large, unknown escapes) goes to
-// `problems`, and a placeholder into the tree.
+// Builds the AST from a parse tree without syntax errors; implemented in
+// build_{operators,expressions,statements,declarations}.cpp. Literals that it rejects (numbers out of range, unknown
+// escapes) are added to `problems` and replaced by a placeholder.
 #pragma once
 
 #include <functional>
@@ -78,7 +78,7 @@ class Builder {
   Span span(uint32_t first, uint32_t last) const;
   std::string text(const Node* node) const { return std::string(span(node).text()); }
   void problem(std::string message, Span at, std::vector<std::string> notes = {});
-  /// Counts a level of nesting while it lives; false where there are too many.
+  /// Counts one level of nesting during its lifetime; false if the limit is exceeded.
   struct Deeper {
     Builder& builder;
     int levels;
@@ -95,11 +95,11 @@ class Builder {
   bool reported_depth_ = false;
 };
 
-/// Escapes resolved; `at` is the text's place. Problems are appended.
+/// Resolves escapes; `at` is the location of the text. Appends problems.
 std::string unescape(std::string_view text, Span at, std::vector<Diagnostic>& problems);
-/// A whole STRING token.
+/// Of a complete STRING token.
 std::string string_value(std::string_view token, Span at, std::vector<Diagnostic>& problems);
-/// False where it does not fit 64 bits; `value` then holds the lowest bits.
+/// Returns false if the number exceeds 64 bits; `value` is then its low 64 bits.
 bool integer_value(std::string_view token, uint64_t& value);
 double floating_value(std::string_view token);
 

@@ -1,4 +1,4 @@
-// Checks within statements: assignment targets, arguments, parameters.
+// Checks of assignment targets, arguments and parameters.
 #include "interpreter/syntax/check_expressions.hpp"
 #include "runtime/base/codes.hpp"
 

@@ -1,4 +1,4 @@
-// Checks within statements: assignment targets, arguments, parameters.
+// Checks of assignment targets, arguments and parameters.
 #pragma once
 
 #include "interpreter/syntax/ast.hpp"
@@ -10,7 +10,7 @@ class ExpressionChecks {
  public:
   explicit ExpressionChecks(std::vector<Diagnostic>& problems) : problems_(problems) {}
 
-  /// Null is fine. Recursion is bounded by the nesting that the parser lets through.
+  /// Accepts null. Recursion is bounded by the parser's limit on nesting.
   void value(const ast::Expr* e);
   void assignment(const ast::AssignStmt& s);
   void loop_target(const ast::Expr* e);

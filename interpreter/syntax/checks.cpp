@@ -1,4 +1,4 @@
-// Places of statements; what concerns names and arguments is in check_expressions.cpp.
+// Checks where statements are allowed. Names and arguments are checked in check_expressions.cpp.
 #include "interpreter/syntax/checks.hpp"
 
 #include <set>
@@ -19,8 +19,8 @@ enum class Body : uint8_t { file, program, module, build, function, test };
 struct Place {
   Body body = Body::file;
   bool loop = false;
-  bool nested = false;      ///< in a block of `if`, `for`, `while`, `with`
-  bool in_program = false;  ///< at any distance
+  bool nested = false;      ///< inside a block of `if`, `for`, `while` or `with`
+  bool in_program = false;  ///< at any depth
   bool outlined = false;
 };
 
@@ -39,7 +39,7 @@ class Checker {
     problems_.push_back(std::move(d));
   }
 
-  /// The statement's first word alone, so that a caret does not underline a whole block.
+  /// Only the first word of the statement, so that the caret does not underline a whole block.
   static Span head(const Stmt* s) {
     std::string_view text = s->span.text();
     Span out = s->span;

@@ -1,4 +1,4 @@
-// What the grammar lets through and the language does not: places of statements, targets, arguments, parameters.
+// Semantic checks of the AST: where statements are allowed, assignment targets, arguments, parameters.
 #pragma once
 
 #include "interpreter/syntax/ast.hpp"

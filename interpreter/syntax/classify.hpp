@@ -1,4 +1,4 @@
-// The tokens of a text with what they are to a reader: for colours, completion and editors.
+// Classified tokens of a text, for syntax colours, completion and editors.
 #pragma once
 
 #include <vector>
@@ -9,19 +9,19 @@ namespace pxl {
 
 enum class TokenClass : uint8_t {
   keyword,   ///< `if`, `and`, `module`
-  declarer,  ///< `param`, `program`, `stream` where they declare
+  declarer,  ///< `param`, `program`, `stream` at the beginning of a declaration
   constant,  ///< `true`, `false`, `none`
   name,
-  argument,  ///< the name of a keyword argument
+  argument,  ///< name of a keyword argument
   number,
-  string,  ///< also the text of an f-string and its quotes
+  string,  ///< also f-string text and quotes
   comment,
   documentation,  ///< `##`
   bracket,        ///< one of ( ) [ ] { }
   operation,
   dot,
   comma,
-  unknown  ///< what is no pxl
+  unknown  ///< not valid pxl
 };
 
 struct ClassifiedToken {
@@ -29,7 +29,7 @@ struct ClassifiedToken {
   uint32_t begin, end;  ///< bytes
 };
 
-/// In order of position, without white space and newlines. Any bytes: a text that is not UTF-8 gives nothing.
+/// In order of position, without whitespace and newlines. Accepts any bytes: returns an empty list for invalid UTF-8.
 std::vector<ClassifiedToken> classify_tokens(const SourceFile& source);
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// Statements and blocks: which lines there are, their indentation, empty lines and comments on lines of their own.
+// Formats statements and blocks: lines, indentation, empty lines, comments on their own lines.
 #include "interpreter/syntax/format.hpp"
 
 #include "interpreter/syntax/format_shape.hpp"
@@ -11,7 +11,7 @@ using namespace syntax;
 
 constexpr int block_indent = 2;
 
-// `module`, `program`, `def`, `test`: over several lines at the top level they stand between empty lines.
+// Multi-line `module`, `program`, `def` and `test` at the top level are surrounded by empty lines.
 bool declares(int type) {
   return type == ids::MODULE || type == ids::PROGRAM || type == ids::DEF || type == ids::TEST || type == ids::OUTLINED;
 }
@@ -29,7 +29,7 @@ class Formatter {
   }
 
  private:
-  // Tokens from first to before last: the inside of a block, or the file.
+  // Tokens in [first, last): the inside of a block, or the file.
   void statements(uint32_t first, uint32_t last, int indent) {
     bool declared_above = false;
     for (uint32_t i = first; i < last;) {
@@ -52,14 +52,14 @@ class Formatter {
     return i;
   }
 
-  // The comments above a statement and the empty lines among them. `apart`: an empty line stands above the comments
-  // that belong to it.
+  // Prints the comments above a statement and the empty lines between them. `apart`: requires an empty line above the
+  // comments that belong to the statement.
   void leading(uint32_t i, int indent, bool first, bool apart) {
     const auto& above = tokens_.before(i);
     size_t own = above.size();
     if (!tokens_.blank_before(i))
       while (own > 0 && !above[own - 1].blank_before) --own;
-    if (own > 0 && own < above.size()) --own;  // that empty line is there already
+    if (own > 0 && own < above.size()) --own;  // the empty line already exists
     for (size_t k = 0; k < above.size(); ++k) {
       if ((above[k].blank_before && (k > 0 || !first)) || (apart && k == own)) out_.blank();
       out_.comment(above[k].text, true, indent);
@@ -79,7 +79,7 @@ class Formatter {
     if (!tokens_.after(i).empty()) out_.comment(tokens_.after(i), false, indent);
   }
 
-  // The author wrote each of the statement's blocks on one line, and the whole fits on one.
+  // Whether each block of the statement was written on one line, and the whole fits on one.
   bool on_one_line(uint32_t first, uint32_t last) const {
     const std::string_view text = list_.source->text();
     int width = 0;
@@ -93,7 +93,7 @@ class Formatter {
         if (text.substr(t.begin, end - t.begin).find_first_of("\r\n") != text.npos && t.partner != i + 1) return false;
       }
       width += static_cast<int>(t.end - t.begin);
-      if (width > 4 * format_width) return false;  // bytes are four to a column at most
+      if (width > 4 * format_width) return false;  // UTF-8: at most four bytes per column
     }
     const std::string flat = tokens_.flat(first, last);
     return flat.find('\n') == flat.npos && out_.column() + display_width(flat) <= format_width;
@@ -175,7 +175,8 @@ std::string format_once(const SourceFile& source) {
 std::string format_source(const SourceFile& source) {
   parse_or_throw(source);
   std::string text = format_once(source);
-  // A list that was filled may now look as if its author had written it in rows: what is kept is what stays.
+  // After filling, a list may look as if it had been written in rows. Repeat until the result is stable, so that
+  // formatting is idempotent.
   constexpr int most_passes = 4;
   for (int pass = 1; pass < most_passes; ++pass) {
     std::string again = format_once(SourceFile(source.name(), text));

@@ -1,5 +1,5 @@
-// The canonical layout of a program's text. Nothing but space changes: the tokens and the comments of the result are
-// those of the source, in order (checked on every text), so the meaning cannot change.
+// The code formatter. Only whitespace changes: tokens and comments of the result equal those of the source, in order
+// (verified for every text), so the meaning is preserved.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace pxl {
 
-/// Columns that a line of code may use; comments are never broken.
+/// Maximum columns of a line of code; comments are never broken.
 constexpr int format_width = 100;
 
-/// The text in canonical form; ends with one newline unless it is empty. Idempotent.
-/// Throws Error with all diagnostics where the text does not parse.
+/// Returns the formatted text, which ends with one newline unless it is empty. Idempotent. Throws Error with all
+/// diagnostics if the text does not parse.
 std::string format_source(const SourceFile& source);
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// Widths of documents, and the printer: greedy, one pass, linear in the size of the document.
+// Computes the widths of documents and prints them: greedy, in one pass, in linear time.
 #include "interpreter/syntax/format_document.hpp"
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 namespace pxl::syntax {
 namespace {
 
-constexpr int item_indent = 2;       ///< of items on lines of their own
-constexpr int hanging_indent = 4;    ///< where aligning with the bracket would leave too little room
-constexpr int narrow = 40;           ///< columns below which alignment leaves too little room
+constexpr int item_indent = 2;       ///< for items on their own lines
+constexpr int hanging_indent = 4;    ///< if alignment with the bracket leaves too little room
+constexpr int narrow = 40;           ///< minimum columns that alignment must leave
 constexpr int comment_gap = 2;       ///< before a trailing comment
-constexpr int comment_stretch = 24;  ///< columns that comments of neighbouring lines are moved at most to line up
+constexpr int comment_stretch = 24;  ///< maximum shift of a comment for alignment with adjacent ones
 
 int add_widths(int a, int b) { return std::min(a + b, never_flat); }
 
-// A text that spans lines (a triple-quoted string) starts on this one.
+// The first line of a text that spans lines (a triple-quoted string) is on this line.
 int first_line_width(std::string_view text) { return display_width(text.substr(0, text.find('\n'))); }
 
 }  // namespace
@@ -154,7 +154,7 @@ void LineWriter::print(DocId id, int indent, int tail) {
 }
 
 void LineWriter::print_concat(const Doc& d, int indent, int tail) {
-  // What follows an item on its line: the items after it up to the first that may break.
+  // Width of what follows an item on its line: the following items up to the first possible break.
   std::vector<int> tails(d.items.size());
   for (size_t i = d.items.size(); i-- > 0;) {
     tails[i] = tail;
@@ -172,7 +172,7 @@ void LineWriter::print_chain(const Doc& d, int indent, int tail) {
     if (i > 0 && !after_comment_) {
       const bool by_lead = d.breaks == Doc::late || item.flat >= never_flat;
       const int need = (d.spaced[i] ? 1 : 0) + (by_lead ? item.lead : add_widths(item.flat, after));
-      // Where even the beginning is too long, a line of its own does not help it.
+      // If even its beginning does not fit, breaking before the item gains nothing.
       const bool hopeless = d.breaks == Doc::late && nested + item.lead > format_width;
       if (d.breaks == Doc::all || (column_ + need > format_width && !hopeless))
         line(nested);
@@ -186,7 +186,7 @@ void LineWriter::print_chain(const Doc& d, int indent, int tail) {
 }
 
 void LineWriter::print_bracket(const Doc& d, int indent, int tail) {
-  // Lines that do not align with the bracket are indented from the line that it stands on.
+  // Lines that are not aligned with the bracket are indented relative to the line of the bracket.
   const int base = lines_.empty() ? 0 : lines_.back().indent;
   print(d.items.front(), indent, 0);
   const DocId close = d.items.back();
@@ -212,7 +212,7 @@ void LineWriter::print_bracket(const Doc& d, int indent, int tail) {
       inner = base + hanging_indent;
       line(inner);
     } else if (content.kind != Doc::chain && content.flat >= never_flat) {
-      // A single item that is itself written over lines hugs its brackets.
+      // A single multi-line item is printed next to its brackets.
       inner = base;
     }
     print(d.items[1], inner, after);

@@ -1,4 +1,4 @@
-// A statement as a document: texts, places where a line may break, and brackets. The printer chooses the breaks.
+// Document IR of the formatter: texts, possible line breaks, and brackets. The printer chooses the breaks.
 #pragma once
 
 #include <string>
@@ -7,22 +7,22 @@
 
 namespace pxl::syntax {
 
-constexpr int never_flat = 1 << 28;  ///< the flat width of what holds a comment or is written one item a line
+constexpr int never_flat = 1 << 28;  ///< flat width of a document with a comment, or with one item per line
 
 using DocId = uint32_t;
 
 struct Doc {
   enum Kind : uint8_t { text, trailing_comment, own_comment, concat, chain, bracket } kind = text;
-  /// How a chain breaks: where the next item does not fit; everywhere once it does not fit as a whole; or only where
-  /// not even the beginning of the next item fits.
+  /// Break policy of a chain: before each item that does not fit; before all items if the chain does not fit; only
+  /// before items whose beginning does not fit.
   enum Breaks : uint8_t { fill, all, late } breaks = fill;
-  std::string_view content;  ///< of a text or comment
-  std::vector<DocId> items;  ///< of a concat or chain; of a bracket: opening, items, closing
-  std::vector<bool> spaced;  ///< of a chain: whether item i has a space before it when it stays on the line
-  int nest = 0;              ///< of a chain: columns that broken lines are indented by
-  bool exploded = false;     ///< of a bracket: one item a line, whatever fits
+  std::string_view content;  ///< for a text or comment
+  std::vector<DocId> items;  ///< for a concat or chain; for a bracket: opening, items, closing
+  std::vector<bool> spaced;  ///< for a chain: whether item i is preceded by a space on the same line
+  int nest = 0;              ///< for a chain: indentation of broken lines, in columns
+  bool exploded = false;     ///< for a bracket: one item per line, even if all fit
   int flat = 0;              ///< width on one line
-  int lead = 0;              ///< width up to the first place that may break
+  int lead = 0;              ///< width up to the first possible break
   bool may_break = false;
 };
 
@@ -32,7 +32,7 @@ class Documents {
   DocId comment(std::string_view content, bool own_line);
   DocId concat(std::vector<DocId> items);
   DocId chain(std::vector<DocId> items, std::vector<bool> spaced, Doc::Breaks breaks, int nest);
-  /// How a bracket's items stand: where they fit, aligned; one a line, aligned; or one a line, indented.
+  /// Layout of a bracket's items: filled and aligned; one per line, aligned; or one per line, indented.
   enum Rows : uint8_t { filled, aligned, exploded };
   DocId bracket(DocId open, std::vector<DocId> items, std::vector<bool> spaced, DocId close, Rows rows);
   const Doc& operator[](DocId id) const { return docs_[id]; }
@@ -42,18 +42,18 @@ class Documents {
   std::vector<Doc> docs_;
 };
 
-/// Lines of output; trailing comments are kept apart until finish() lines them up.
+/// Output lines. Trailing comments are stored separately until finish() aligns them.
 class LineWriter {
  public:
   explicit LineWriter(const Documents& docs) : docs_(docs) {}
 
-  /// Starts a line; what is written next is indented.
+  /// Starts a line with indentation.
   void line(int indent);
-  /// An empty line, unless it would be the first or the second in a row.
+  /// Adds an empty line, unless it would be the first line or follow an empty line.
   void blank();
   void write(std::string_view text);
   void comment(std::string_view text, bool own_line, int indent);
-  /// Prints a document at the current column; `tail` columns will follow it on its last line.
+  /// Prints a document at the current column; `tail` more columns follow on its last line.
   void print(DocId id, int indent, int tail);
   int column() const { return column_; }
   size_t line_count() const { return lines_.size(); }
@@ -74,8 +74,8 @@ class LineWriter {
   const Documents& docs_;
   std::vector<Line> lines_;
   int column_ = 0;
-  bool fresh_ = false;          ///< a line was started and nothing is on it
-  bool after_comment_ = false;  ///< the line has ended with a comment
+  bool fresh_ = false;          ///< the current line is empty
+  bool after_comment_ = false;  ///< the line ends with a comment
 };
 
 }  // namespace pxl::syntax

@@ -1,5 +1,5 @@
-// Where a statement's lines may break, loosest first: the levels of `level` follow the precedences of the language,
-// whose operators bind the tighter the later they stand here.
+// Possible line breaks of a statement, lowest precedence first: `level` follows the precedences of the language in
+// increasing order.
 #include "interpreter/syntax/format_shape.hpp"
 
 #include <algorithm>
@@ -29,9 +29,9 @@ enum Level : int {
   words
 };
 
-constexpr int continuation = 4;  ///< columns that a statement's further lines are indented by
+constexpr int continuation = 4;  ///< indentation of the further lines of a statement
 
-// Words that open a statement: no line breaks behind them, and `if`, `for` and `in` are no operators among them.
+// Keywords that open a statement: no break is possible after them, and `if`, `for` and `in` in them are not operators.
 bool opens_statement(int type) {
   switch (type) {
     case ids::IF:
@@ -114,15 +114,15 @@ DocId FormatShaper::statement(uint32_t first, uint32_t last) {
   if (prefix == 0) return level(all, {0, all.size()}, assignment);
   const DocId head = joined(all, {0, prefix});
   if (prefix == all.size()) return head;
-  // The names that a `for` binds stay together.
+  // The targets of a `for` are not separated.
   const bool binds = tokens_.type(all[0].first) == ids::FOR;
   const DocId rest = level(all, {prefix, all.size()}, binds ? comparison : assignment);
   return space_before(all, prefix) ? documents_.concat({head, documents_.text(" "), rest})
                                    : documents_.concat({head, rest});
 }
 
-// Inner brackets open behind the outer ones: shaped from the last to the first, each finds those in it done, and the
-// stack stays as shallow as one bracket's levels however deep a text nests.
+// Shapes brackets from the last to the first, so that inner brackets are done before outer ones and the recursion
+// depth does not grow with nesting.
 void FormatShaper::shape_brackets(uint32_t first, uint32_t last) {
   std::vector<uint32_t> opening;
   for (uint32_t i = first; i < last; ++i) {
@@ -163,14 +163,14 @@ bool FormatShaper::splits(const Units& all, Range range, size_t i, int number) c
 
 std::vector<size_t> FormatShaper::split_at(const Units& all, Range range, int number) const {
   const bool top = at_statement_level(all);
-  // A comprehension's `if` is a filter from its first `for` on.
+  // After the first `for` of a comprehension, `if` is a filter.
   const bool filters = number == conditional && tokens_.type(all[range.first].first) == ids::FOR;
   const bool before = number == clauses || number == members || filters || (number == conditional && !top);
   std::vector<size_t> starts{range.first};
   for (size_t i = range.first; i < range.second; ++i) {
     if (!splits(all, range, i, number)) continue;
     const int type = tokens_.type(all[i].first);
-    if (number == conditional && top && type == ids::IF) continue;  // a line may not end before it
+    if (number == conditional && top && type == ids::IF) continue;  // no line break is allowed before it
     // `not in` and `is not` are one operator.
     if (number == comparison && i + 1 < range.second && splits(all, range, i + 1, number)) continue;
     const size_t start = before ? i : i + 1;
@@ -187,14 +187,14 @@ DocId FormatShaper::level(const Units& all, Range range, int number) {
     if (starts.size() > 1) break;
   }
   const bool top = at_statement_level(all);
-  // Of chains within chains only the outermost is indented.
+  // Of nested chains only the outermost is indented.
   const int nest = top && !in_chain_ ? continuation : 0;
   const bool was_in_chain = std::exchange(in_chain_, in_chain_ || top);
   std::vector<DocId> items;
   std::vector<bool> spaced;
   for (size_t k = 0; k < starts.size(); ++k) {
     const size_t end = k + 1 < starts.size() ? starts[k + 1] : range.second;
-    // The parts of a comprehension may hold what binds looser than its `for`.
+    // Parts of a comprehension may contain operators of lower precedence than its `for`.
     items.push_back(level(all, {starts[k], end}, number == clauses ? static_cast<int>(elements) : number + 1));
     spaced.push_back(k > 0 && space_before(all, starts[k]));
   }
@@ -238,7 +238,7 @@ DocId FormatShaper::token(uint32_t i) {
   return documents_.concat(std::move(parts));
 }
 
-// The rows of a matrix: brackets, each of which its author began on a line of its own.
+// Matrix rows: brackets each of which began a line in the source.
 bool FormatShaper::written_in_rows(const Units& inside) const {
   const std::string_view text = tokens_.list.source->text();
   if (inside.size() < 3) return false;
@@ -271,7 +271,7 @@ DocId FormatShaper::bracket(Unit u) {
     spaced.push_back(start > 0);
     start = stop;
   }
-  // A comma at the end asks for one item a line, but where it makes a tuple or a subscript of one.
+  // A trailing comma puts one item on each line, unless it makes a tuple or a subscript of one element.
   if (!inside.empty() && tokens_.type(inside.back().first) == ids::TRAILING_COMMA) exploded |= items.size() > 1;
   if (!tokens_.before(u.last).empty()) {
     std::vector<DocId> comments;

@@ -30,7 +30,7 @@ FormatTokens::FormatTokens(const TokenList& l)
     : list(l), before_(l.tokens.size()), after_(l.tokens.size()), blank_(l.tokens.size()) {
   const std::string_view text = list.source->text();
   size_t comment = 0;
-  uint32_t last = no_token;  // the last token that is more than a line's end
+  uint32_t last = no_token;  // the last token other than a newline
   uint32_t at = 0;
   for (uint32_t i = 0; i < list.tokens.size(); ++i) {
     const Token& t = list.tokens[i];
@@ -42,7 +42,7 @@ FormatTokens::FormatTokens(const TokenList& l)
       if (c.own_line || last == no_token)
         before_[i].push_back({std::move(tidy), gap(c.begin) > 1});
       else
-        // A comment belongs behind the comma that its author put on the next line.
+        // Moves a comment after the comma that was written on the next line.
         after_[t.type == ids::COMMA || t.type == ids::TRAILING_COMMA ? i : last] = std::move(tidy);
       at = c.end;
     }
@@ -96,12 +96,12 @@ bool FormatTokens::space_between(uint32_t a, uint32_t b) const {
     case ids::LAMBDA_OPEN:
     case ids::DOT: return false;
     case ids::COLON: {
-      // Of a slice, and not of an annotation or a dict.
+      // The colon of a slice, not of an annotation or a dict.
       const uint32_t around = list.tokens[a].enclosing;
       return around == no_token || type(around) != ids::LBRACKET;
     }
   }
-  // Two signs in a row would be one token.
+  // Two adjacent signs would form one token.
   if (is_prefix(a)) return before == next;
   return true;
 }

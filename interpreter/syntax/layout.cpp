@@ -1,4 +1,4 @@
-// Newlines, braces and doc comments; the bookkeeping of brackets is in brackets.cpp.
+// Resolves newlines, braces and doc comments; brackets.cpp handles brackets.
 #include "interpreter/syntax/layout.hpp"
 
 #include <algorithm>
@@ -110,7 +110,7 @@ void Layout::newline(RawToken raw) {
   }
 }
 
-// Only the next visible token tells whether the newline before it ended a statement.
+// Whether a newline ended a statement depends on the next visible token.
 void Layout::place_newline(int next_type) {
   if (!pending_) return;
   pending_ = false;
@@ -122,7 +122,8 @@ void Layout::place_newline(int next_type) {
 
 void Layout::visible(RawToken raw) {
   if (first_on_line_ && starts_statement(raw)) {
-    // A word that only a statement starts with: the bracket above was forgotten, and the statements below are good.
+    // This word only occurs at the beginning of a statement, so the bracket above was not closed and the statements
+    // below are valid.
     unclosed(stack_.back());
     size_t base = stack_.size();
     while (base > 0 && stack_[base - 1].kind != block) --base;
@@ -141,7 +142,7 @@ void Layout::visible(RawToken raw) {
   for (char c : text(raw)) line_ += c == '\n';
 }
 
-// Brackets, strings and what cannot be passed on as it is. False: an ordinary token.
+// Handles brackets, strings and tokens that need a special case. Returns false for an ordinary token.
 bool Layout::special(RawToken raw) {
   switch (raw.type) {
     case ids::LPAREN: open(raw, raw.type, parenthesis); return true;
@@ -217,13 +218,13 @@ bool Layout::starts_statement(RawToken raw) const {
   if (at_block_level() || previous() == ids::DOT) return false;
   for (const Open& o : stack_)
     if (o.kind == fstring) return false;
-  // Every word names an argument before `=`.
+  // Any word is an argument name before `=`.
   std::string_view rest = source_.text().substr(raw.end);
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
   return !(rest.starts_with('=') && !rest.starts_with("=="));
 }
 
-// `a ++b` is two operators, `x++` is another language's.
+// `a ++b` is two operators; `x++` is an increment of another language.
 void Layout::doubled(RawToken raw) {
   std::string_view rest = source_.text().substr(raw.end);
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));

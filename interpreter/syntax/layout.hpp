@@ -1,5 +1,5 @@
-// From raw tokens to a TokenList: which newlines end a statement, which braces hold blocks, which brackets lack a
-// partner. See "Names, statements, values" in docs on the language for the rules.
+// Newline resolution, from raw tokens to a TokenList: which newlines end a statement, which braces are blocks, which
+// brackets are unbalanced. docs/language.md ("Text") has the rules.
 #pragma once
 
 #include "interpreter/syntax/raw_lexer.hpp"
@@ -52,12 +52,12 @@ class Layout {
   std::vector<Open> stack_;
   bool first_on_line_ = true;
   bool too_deep_ = false;
-  bool pending_ = false;  ///< a newline waits for the token that decides whether it counts
+  bool pending_ = false;  ///< a newline whose meaning depends on the next token
   uint32_t pending_at_ = 0;
   int line_ = 1;
   std::string doc_;
   bool has_doc_ = false;
-  int doc_line_ = 0;  ///< of the last comment line that keeps the doc attached
+  int doc_line_ = 0;  ///< end of the last comment line, if the doc comment is still attached
 };
 
 }  // namespace pxl::syntax

@@ -1,4 +1,4 @@
-// Numbers and strings: from their source text to their values.
+// Values of number and string literals.
 #include <charconv>
 #include <cstdlib>
 
@@ -147,7 +147,7 @@ double floating_value(std::string_view token) {
   std::string digits = without_underscores(token);
   double value = 0;
   auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  // Out of range: strtod gives infinity or the nearest subnormal, as Python does.
+  // Out of range, strtod returns infinity or the nearest subnormal number, as Python does.
   if (result.ec != std::errc{}) value = std::strtod(digits.c_str(), nullptr);
   return value;
 }

@@ -1,5 +1,5 @@
-// What to say about a token that does not fit: first the tables of habits from other languages, then the shapes of
-// common slips, and last what class of thing was expected.
+// Messages for unexpected tokens: first tables of syntax from other languages, then common mistakes, then the class of
+// the expected token.
 #include "interpreter/syntax/messages.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ constexpr Habit habits[] = {
     {"\\", "a line is not continued with `\\`", "end it with an operator or a comma, or put the whole in brackets"},
 };
 
-// Ordinary names that other languages begin a statement with.
+// Ordinary names that begin a statement in other languages.
 constexpr Habit starters[] = {
     {"fn", "a function is declared with `def`", ""},
     {"func", "a function is declared with `def`", ""},
@@ -125,13 +125,14 @@ class Describe {
     if (!note.empty()) out_.notes.emplace_back(note);
     return true;
   }
-  /// The same of what another language has.
+  /// The same, for syntax of another language.
   bool foreign(std::string message, std::string_view note = {}) {
     out_.code = codes::other_language;
     return say(std::move(message), note);
   }
 
-  // The ends of lines, of the text and of brackets that the text lacks have no width: right behind what was there.
+  // Ends of lines and of the text, and synthetic closers, have no width: the location is directly after the previous
+  // token.
   Span place() const {
     const Token& t = list_.tokens[at_];
     if (at_ > 0 && (t.type == ids::NEWLINE || t.type == end_of_text || t.synthetic)) {
@@ -172,7 +173,7 @@ class Describe {
            set_literal() || reserved_name() || typed_assignment() || direction();
   }
 
-  // `progam p {`, `let x`, `print x`: a word of another language, or one nearly ours.
+  // `progam p {`, `let x`, `print x`: a keyword of another language, or a misspelt one.
   bool two_names() {
     if (at_ == 0) return false;
     if (type(at_ - 1) != ids::NAME || (at_ >= 2 && type(at_ - 2) != ids::NEWLINE && type(at_ - 2) != ids::BLOCK_OPEN))
@@ -265,7 +266,7 @@ class Describe {
     return foreign("expected `:` and a value", "a dict is written `{key: value}`; there are no sets");
   }
 
-  // A brace on a line of its own is a dict to the token source; its error lies inside or behind it.
+  // Newline resolution treats a brace on its own line as a dict, so the error is inside or after it.
   bool lone_brace() {
     uint32_t around = list_.tokens[at_].enclosing;
     uint32_t brace = type(at_) == ids::DICT_OPEN ? at_ : around;
@@ -338,7 +339,7 @@ class Describe {
     if (closers_only) add(behind_opening() ? (parameters_begin() ? "a name" : "an expression") : "`,`");
     bool expression = expects(ids::INT);
     if (expression) add(expects(ids::RETURN) ? "a statement" : "an expression");
-    // The end of a statement is one thing, whatever may come after it.
+    // The end of a statement is reported as one expectation, whatever may follow.
     if (!expression && (expects(ids::NEWLINE) || expects(end_of_text))) {
       add("the end of the line");
       return parts[0];

@@ -1,4 +1,4 @@
-// Syntax errors in words.
+// Messages of syntax errors.
 #pragma once
 
 #include "interpreter/syntax/parse_tree.hpp"

@@ -14,13 +14,13 @@ struct TextHash {
 
 struct Names {
   std::mutex mutex;
-  std::unordered_set<std::string, TextHash, std::equal_to<>> texts;  // nodes: the strings stay where they are
+  std::unordered_set<std::string, TextHash, std::equal_to<>> texts;  // node-based: addresses of the strings are stable
 };
 
 }  // namespace
 
 Name::Name(std::string_view text) {
-  // Never destroyed: static objects may hold names.
+  // Never destroyed, since static objects may hold names.
   static Names& names = *new Names;
   const std::lock_guard<std::mutex> lock(names.mutex);
   auto found = names.texts.find(text);

@@ -1,5 +1,5 @@
-// The stages of parsing in order: bytes, tokens, roles, tree, AST, checks; and the REPL's question whether a text
-// is complete, which looks at where the first error is.
+// The stages of parsing in order: bytes, tokens, roles, tree, AST, checks. Also decides for the REPL whether a text is
+// complete, from the location of the first error.
 #include "interpreter/syntax/parse.hpp"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 using namespace syntax;
 
 constexpr size_t most_diagnostics = 20;
-constexpr size_t most_problems = 200;  ///< before sorting: noise has thousands
+constexpr size_t most_problems = 200;  ///< limit before sorting: noise yields thousands
 
-// An error behind a bracket that is never closed says nothing new.
+// An error after an unclosed bracket is a consequence of it.
 bool within_unclosed(const TokenList& list, uint32_t token) {
   for (uint32_t around = list.tokens[token].enclosing; around != no_token; around = list.tokens[around].enclosing) {
     const Token& t = list.tokens[around];
@@ -29,8 +29,8 @@ bool within_unclosed(const TokenList& list, uint32_t token) {
   return false;
 }
 
-// A stray bracket is dropped, and what is then missing in its line has the same cause; so has the headless block below
-// a line that lacks its `{`.
+// A stray bracket is dropped; an error for a missing token in its line has the same cause, and so does the block
+// without a head below a line that lacks its `{`.
 bool follows_from(const TokenList& list, const SyntaxError& error, const std::vector<Diagnostic>& problems,
                   const SyntaxError* before) {
   int line = list.source->position(list.tokens[error.token].begin).line;
@@ -129,7 +129,7 @@ Completeness completeness(const SourceFile& source) {
   int last = list.end == 0 ? ids::NEWLINE : list.tokens[list.end - 1].type;
   if (list.open_at_end) return Completeness::incomplete;
   if (continues_line(last)) {
-    // Brackets wait for as long as it takes; an operator does not outlive an empty line.
+    // An open bracket continues the input without limit; a trailing operator only up to an empty line.
     std::string_view text = source.text();
     size_t end = text.find_last_not_of(" \t\r\n");
     std::string_view rest = text.substr(end == std::string_view::npos ? 0 : end + 1);

@@ -1,4 +1,4 @@
-// Text to tree. ANTLR is behind this header and never seen outside interpreter/syntax.
+// The parser. ANTLR is an implementation detail of interpreter/syntax and not visible here.
 #pragma once
 
 #include <vector>
@@ -9,25 +9,26 @@
 namespace pxl {
 
 struct ParseResult {
-  ast::TreePtr tree;                    ///< null where there are errors
-  std::vector<Diagnostic> diagnostics;  ///< in order of position; several where the parser could go on
+  ast::TreePtr tree;                    ///< null if there are errors
+  std::vector<Diagnostic> diagnostics;  ///< in order of position; several if the parser could recover
 };
 
-/// Any bytes: never crashes, never throws for bad input; invalid UTF-8, unbalanced brackets and nesting deeper than
-/// 200 are diagnostics.
+/// Accepts any bytes: never crashes and never throws for invalid input. Invalid UTF-8, unbalanced brackets and nesting
+/// deeper than 200 are diagnostics.
 ParseResult parse(const SourceFile& source);
 
-/// For a REPL: whether a text is a whole input, the beginning of one, or wrong at once.
+/// For the REPL: whether a text is a complete input, an incomplete one, or invalid.
 enum class Completeness : uint8_t { complete, incomplete, invalid };
 Completeness completeness(const SourceFile& source);
 
-/// Offset of the first byte that is not UTF-8 (surrogates and overlong forms are not), or npos.
+/// Offset of the first byte that is not valid UTF-8 (surrogates and overlong forms are invalid), or npos.
 size_t invalid_utf8(std::string_view text);
 
-/// Parses or throws Error with all diagnostics.
+/// Parses the text. Throws Error with all diagnostics.
 ast::TreePtr parse_or_throw(const SourceFile& source);
 
-/// The language's words, for completion, highlighting and editors: reserved ones, and those that declare.
+/// Keywords of the language, for completion, highlighting and editors: reserved words, and contextual keywords of
+/// declarations.
 const std::vector<std::string>& reserved_words();
 const std::vector<std::string>& declaring_words();
 

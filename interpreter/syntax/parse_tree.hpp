@@ -1,4 +1,5 @@
-// The parse tree without ANTLR, and the syntax errors without words: what parser.cpp makes of a TokenList.
+// Parse tree and syntax errors without ANTLR's types and without messages, as parser.cpp produces them from a
+// TokenList.
 #pragma once
 
 #include <deque>
@@ -8,31 +9,31 @@
 
 namespace pxl::syntax {
 
-/// A rule with its parts, or a token. Parts are linked in order.
+/// A rule with its parts, or a token. Parts are a linked list in order.
 struct Node {
   int id = 0;  ///< rule index, or token type
   bool is_token = false;
-  uint32_t first = 0, last = 0;  ///< indexes of its tokens
+  uint32_t first = 0, last = 0;  ///< its tokens, by index
   const Node* child = nullptr;
   const Node* next = nullptr;
 
   bool is_rule(int rule) const { return !is_token && id == rule; }
   bool is(int type) const { return is_token && id == type; }
-  /// The next part that is this rule, from this node's children or after `from`.
+  /// The next part of this rule, from this node's children or after `from`.
   const Node* rule(int rule, const Node* from = nullptr) const;
   const Node* token(int type, const Node* from = nullptr) const;
 };
 
 struct SyntaxError {
-  uint32_t token = 0;             ///< the one that does not fit
-  uint32_t statement = no_token;  ///< where the innermost statement begins
+  uint32_t token = 0;             ///< the unexpected token
+  uint32_t statement = no_token;  ///< the beginning of the innermost statement
   std::vector<int> expected;      ///< token types
 };
 
 struct ParseTree {
   std::deque<Node> nodes;
   const Node* root = nullptr;
-  std::vector<SyntaxError> errors;  ///< the tree is to be used only where there are none
+  std::vector<SyntaxError> errors;  ///< the tree is valid only if there are none
 };
 
 ParseTree parse_tokens(const TokenList& list);

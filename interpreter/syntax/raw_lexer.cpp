@@ -1,5 +1,5 @@
-// The generated lexer: code points to byte offsets, and modes that cannot underflow. One of the two files that see
-// ANTLR.
+// Wraps the generated lexer: converts code points to byte offsets and protects its mode stack from underflow. With
+// parser.cpp one of the two files that include ANTLR.
 #include "interpreter/syntax/raw_lexer.hpp"
 
 #include <antlr4-runtime.h>
@@ -18,7 +18,7 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 class GuardedLexer : public pxl_grammar::PxlLexer {
  public:
   using PxlLexer::PxlLexer;
-  // The runtime throws out of nextToken when the stack is empty.
+  // ANTLR throws from nextToken if the mode stack is empty.
   size_t popMode() override { return modeStack.empty() ? mode : PxlLexer::popMode(); }
 };
 
@@ -42,7 +42,7 @@ struct RawLexer::Impl {
   uint32_t bom;
   antlr4::ANTLRInputStream input;
   GuardedLexer lexer;
-  std::vector<uint32_t> offsets;  ///< byte offset of each code point; empty where the two agree
+  std::vector<uint32_t> offsets;  ///< byte offset of each code point; empty if they are equal
 };
 
 RawLexer::RawLexer(const SourceFile& source) : impl_(std::make_unique<Impl>(source.text())) {}

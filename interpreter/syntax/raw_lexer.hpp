@@ -1,4 +1,4 @@
-// The generated lexer behind an interface without ANTLR. Offsets are bytes of the source.
+// The lexer, without ANTLR's types in its interface. Offsets are bytes of the source.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct RawToken {
 
 class RawLexer {
  public:
-  /// The text must be valid UTF-8.
+  /// Requires valid UTF-8.
   explicit RawLexer(const SourceFile& source);
   ~RawLexer();
   RawLexer(const RawLexer&) = delete;

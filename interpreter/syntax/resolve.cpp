@@ -21,21 +21,21 @@ T& as(Stmt& s) {
   return static_cast<T&>(s);
 }
 
-/// A loop around the statement that is looked at.
+/// A loop that encloses the current statement.
 struct Loop {
   Names bound, read_first;
 };
 
 struct Body {
   Body* outer = nullptr;
-  OwnNames* own = nullptr;  ///< null for files and modules, whose names are looked up as they are there
+  OwnNames* own = nullptr;  ///< null for files and modules, whose names are looked up at run time
   Names parameters, locals, nonlocals, declared;
-  Names bound;   ///< that may be bound where the walk is
+  Names bound;   ///< may be bound at the current point
   Names read;    ///< so far
-  Names before;  ///< bound so far, without the names of finished rounds
+  Names before;  ///< bound so far, without names of finished iterations
   std::vector<Loop> loops;
   Names rebinds;
-  Names set_within;                    ///< locals that functions in this body bind by `nonlocal`
+  Names set_within;                    ///< locals that nested functions bind by `nonlocal`
   std::vector<const NameExpr*> early;  ///< reads of locals before this body binds them
 };
 
@@ -61,8 +61,7 @@ void find_nonlocals(const std::vector<Stmt*>& statements, Names& out) {
 
 std::vector<Name> interned(const Names& names) { return {names.begin(), names.end()}; }
 
-/// Walks bodies in the order in which a first run goes through them. Recursion is bounded by the nesting that the
-/// parser lets through.
+/// Visits bodies in the order of their first execution. Recursion is bounded by the parser's limit on nesting.
 class Resolver {
  public:
   Resolver(Tree& tree, std::vector<Diagnostic>& problems) : tree_(tree), problems_(problems) {}
@@ -94,7 +93,7 @@ class Resolver {
     Body b;
     for (const Parameter& p : f.parameters) {
       b.parameters.insert(p.name);
-      // Free extents of a shape pattern are bound with the parameters.
+      // Free extents of a shape pattern are bound together with the parameters.
       NameVisitor pattern{[&](const NameExpr& n) { b.bound.insert(n.name); }, [](const Function&) {},
                           [](const Expr&) {}};
       visit_names(p.annotation, pattern);
@@ -105,7 +104,7 @@ class Resolver {
     static const std::vector<Stmt*> none;
     begin(b, f.own, outer, f.body ? f.body->statements : none, as);
     for (const WithItem& w : f.contexts) with_item(w, b);
-    // What a lambda or a def reads is read when it is called.
+    // A lambda or def reads its names when it is called.
     read(f.result, b);
     if (f.body) block(*f.body, b);
     end(b);
@@ -137,7 +136,7 @@ class Resolver {
       if (!b.set_within.count(n->name)) tree_.read_too_early.push_back(n);
   }
 
-  // Names that a function or module in `outer` binds outside of itself.
+  // Names that nested functions and modules in `outer` bind outside of themselves.
   static void rebind(const Names& names, Body& outer) {
     for (const std::string& name : names)
       (outer.locals.count(name) || outer.parameters.count(name) ? outer.set_within : outer.rebinds).insert(name);
@@ -285,7 +284,7 @@ class Resolver {
   }
 
   void nonlocal_statement(const NonlocalStmt& s, Body& b) {
-    if (!b.own) return;  // refused as misplaced
+    if (!b.own) return;  // rejected as misplaced
     for (const auto& item : s.items) {
       const std::string& name = item.name.text();
       if (b.parameters.count(name))
@@ -358,9 +357,9 @@ class Resolver {
 
   Tree& tree_;
   std::vector<Diagnostic>& problems_;
-  std::vector<Names> shadows_;  ///< targets of the comprehensions around
+  std::vector<Names> shadows_;  ///< targets of the enclosing comprehensions
   int made_ = 0;                ///< functions and modules so far
-  int expected_ = 0;            ///< `with expect_error` around
+  int expected_ = 0;            ///< enclosing `with expect_error` statements
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Words and punctuation whose meaning depends on their neighbours get token types of their own, so that the grammar
-// decides everything on one token: declaring words, names of arguments, lambda heads, trailing commas, `else if`.
+// Assigns separate token types to words and punctuation whose meaning depends on the context (contextual keywords,
+// names of arguments, lambda heads, trailing commas, `else if`), so that the grammar is LL(1).
 #include <array>
 #include <utility>
 
@@ -74,7 +74,7 @@ class Roles {
         if (word == text) tokens_[i].type = role;
     if (word == "test" && next == ids::STRING) tokens_[i].type = ids::TEST;
     if (word == "build" && next == ids::LPAREN) {
-      // `build(x)` alone is a call.
+      // A lone `build(x)` is a call.
       int after = type(tokens_[i + 1].partner + 1);
       if (after == ids::BLOCK_OPEN || after == ids::WITH || after == ids::COLON) tokens_[i].type = ids::BUILD;
     }

@@ -15,7 +15,7 @@ namespace pxl {
 
 namespace {
 
-// What a reader of the text does not see: the spec of a tensor, an array, or a stream that was declared without one.
+// What the text does not show: the spec of a tensor, an array, or a stream that was declared without one.
 std::string hint_of(const Value& v, const Span& name) {
   if (auto* tensor = v.as<TensorObject>()) return text(tensor->tensor->spec);
   if (const Array* array = v.as_array()) return text(array->spec());
@@ -28,7 +28,7 @@ std::string hint_of(const Value& v, const Span& name) {
   return {};
 }
 
-// Parameters and params come with the place of their whole declaration where the tree has no other.
+// Parameters and params get the location of their whole declaration if the tree has no narrower one.
 Span name_in(const Span& span) {
   const std::string_view text = span.text();
   const size_t end = text.find_first_of(" :=,)");
@@ -62,7 +62,7 @@ void analyse(Analysis& out, const std::string& path, const std::string& text) {
   } catch (const Error& e) {
     out.diagnostics.insert(out.diagnostics.end(), e.all().begin(), e.all().end());
   } catch (const std::exception&) {
-    // Out of memory, say: an editor goes on with what is known.
+    // Out of memory, for example: the editor continues with what is known.
   }
   in->checking = nullptr;
   for (auto& [begin, name] : names) out.names.push_back(std::move(name));
@@ -90,7 +90,7 @@ std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& te
   } catch (const Interrupted&) {
     out->finished = false;
   } catch (const OverBudget&) {
-    // A text that is too long for a look: an editor goes on with its names.
+    // A text that is too long for a look: the editor continues with its symbols.
   }
   return out;
 }

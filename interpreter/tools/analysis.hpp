@@ -1,4 +1,4 @@
-// A text elaborated for what it says, not for what it does: for editors. Nothing trains, prints or is written.
+// Elaborates a text without effects, for editors: nothing is trained, printed or written.
 #pragma once
 
 #include <atomic>
@@ -11,27 +11,27 @@
 
 namespace pxl {
 
-/// What a name was bound to, at a place of the text.
+/// The value that a name was bound to, at a location of the text.
 struct BoundName {
   Span span;
   std::string type;  ///< "tensor float32[8, 10]"
-  std::string hint;  ///< "float32[8, 10]" for tensors and arrays; empty where a reader sees the type anyway
+  std::string hint;  ///< "float32[8, 10]" for tensors and arrays; empty if the text shows the type
   std::vector<std::string> members;
 };
 
 struct Analysis {
-  bool finished = false;  ///< false where an interrupt ended it
+  bool finished = false;  ///< false if it was interrupted
   std::vector<Diagnostic> diagnostics;
-  std::vector<BoundName> names;  ///< in order of position, a place once: of the first time it was bound
+  std::vector<BoundName> names;  ///< in order of position, one per location: the first time it was bound
   std::unique_ptr<SourceFile> source;
-  std::unique_ptr<Interpreter> interpreter;  ///< with what the top level bound; null where it did not get that far
+  std::unique_ptr<Interpreter> interpreter;  ///< after the statements of the top level; null if analysis ended earlier
 
   /// The last binding of a name before an offset.
   const BoundName* before(std::string_view name, uint32_t offset) const;
 };
 
-/// Never throws for what a user may write, and spends a budget of its own (base/budget.hpp). May run in any thread;
-/// `cancelled` may be null, else it ends the analysis when it becomes true.
+/// Never throws for any text, and has a separate budget (base/budget.hpp). Thread-safe. `cancelled` may be null;
+/// otherwise the analysis ends when it becomes true.
 std::unique_ptr<Analysis> analyse(const std::string& path, const std::string& text,
                                   const std::atomic<bool>* cancelled = nullptr);
 

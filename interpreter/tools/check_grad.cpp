@@ -1,5 +1,5 @@
-// Gradients by autodiff against central differences. The graph is called in its own main graph, aside: what that adds
-// is taken back.
+// Compares gradients of autodiff with central differences. The graph is called in its own main graph; this addition is
+// rolled back.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace pxl {
 namespace {
 
-/// Adds to an Ir for a while, also to one that a session owns.
+/// Temporarily extends an Ir, also one that a session owns.
 struct Aside {
   Interpreter& in;
   std::shared_ptr<Ir> ir;
@@ -33,12 +33,12 @@ struct Aside {
 struct Problem {
   std::unique_ptr<Session> session;
   std::vector<Tensor*> variables;                 ///< by graph input
-  std::vector<Stream*> outputs;                   ///< of the floating outputs
-  std::vector<Array> cotangents;                  ///< what the gradients were seeded with, by output
+  std::vector<Stream*> outputs;                   ///< of the floating-point outputs
+  std::vector<Array> cotangents;                  ///< cotangents of the outputs, by output
   std::vector<std::pair<size_t, Stream*>> grads;  ///< by input
 };
 
-/// What the differences are of: the sum over the outputs of output times cotangent, in double.
+/// The differentiated function: the sum over the outputs of output times cotangent, in double.
 double loss(Problem& p) {
   const auto results = p.session->run({});
   double sum = 0;
@@ -133,7 +133,7 @@ Value check_grad(Interpreter& in, Arguments args) {
     const double eps = a.number_or("eps", wide ? 1e-6 : 1e-2), rtol = a.number_or("rtol", wide ? 1e-6 : 2e-2);
     const Array& gradient = analytic.at(stream);
     const Array value = p.session->get_tensor_data(p.variables[input]);
-    double largest = 0;  // the gradient's scale: errors are relative to it
+    double largest = 0;  // scale of the gradient, which errors are relative to
     for (int64_t i = 0; i < gradient.size(); ++i) largest = std::max(largest, std::abs(gradient.number(i)));
     double worst = 0, by_autodiff = 0, by_difference = 0;
     int64_t where = 0;
@@ -148,7 +148,7 @@ Value check_grad(Interpreter& in, Arguments args) {
       const double low = loss(p);
       const double difference = (high - low) / (up.number(i) - down.number(i));
       const double error = std::abs(difference - gradient.number(i)) / std::max({largest, std::abs(difference), 1e-3});
-      // Written so that a NaN is the worst.
+      // Written so that a NaN is the largest error.
       if (!(error <= worst)) {
         worst = error;
         by_autodiff = gradient.number(i);

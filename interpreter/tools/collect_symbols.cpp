@@ -1,4 +1,4 @@
-// Walks a tree for its names.
+// Collects the symbols of a tree.
 #include "interpreter/tools/collect_symbols.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool is_word_byte(char c) {
   return static_cast<unsigned char>(c) >= 0x80 || c == '_' || std::isalnum(static_cast<unsigned char>(c));
 }
 
-// The place of a word inside a larger span; the span itself where it is not there.
+// The location of a word inside a larger span; the span itself if the word is not found.
 Span find_word(Span in, std::string_view word) {
   const std::string_view text = in.text();
   for (size_t at = text.find(word); !word.empty() && at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -40,7 +40,7 @@ std::string parameter_list(const std::vector<ast::Parameter>& parameters) {
   return out + ")";
 }
 
-// The tree is walked body by body. What functions do is looked at after the body around them, since they run later.
+// Visits the tree body by body. Bodies of functions are visited after the enclosing body, since they run later.
 class Collector {
  public:
   Collector(std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences)
@@ -53,7 +53,7 @@ class Collector {
     std::stable_sort(occurrences_.begin(), occurrences_.end(), [](const Occurrence& a, const Occurrence& b) {
       return std::pair(a.span.begin, a.span.end) < std::pair(b.span.begin, b.span.end);
     });
-    // A declaration and its first writing are one place.
+    // A declaration and its first occurrence have one location.
     occurrences_.erase(std::unique(occurrences_.begin(), occurrences_.end(),
                                    [](const Occurrence& a, const Occurrence& b) {
                                      return a.span.begin == b.span.begin && a.span.end == b.span.end;
@@ -72,7 +72,7 @@ class Collector {
   int find(int scope, std::string_view name) const {
     for (int s = scope; s >= 0; s = scopes_[s].outer) {
       if (auto it = scopes_[s].names.find(name); it != scopes_[s].names.end()) return it->second;
-      // What the body binds further down is not the name outside.
+      // A name that the body binds later is local, not the outer name.
       if (scopes_[s].own && has(scopes_[s].own->locals, name)) return -1;
     }
     return -1;
@@ -120,7 +120,7 @@ class Collector {
     for (const ast::Stmt* s : b->statements) statement(*s, scope);
     settle(before);
   }
-  // Names that were read before their body bound them, as loops do.
+  // Names that are read before their body binds them, as in loops.
   void settle(size_t from) {
     std::vector<Unresolved> open;
     for (size_t i = from; i < unresolved_.size(); ++i) {
@@ -179,7 +179,7 @@ class Collector {
       settle(before);
     });
   }
-  // A shape pattern `x: tensor[..., d]` binds the names of extents that nothing outside has bound.
+  // A shape pattern `x: tensor[..., d]` binds the names of extents that are not bound outside.
   void shape_names(const ast::Function& f, int scope) {
     for (const ast::Parameter& p : f.parameters) {
       if (!p.annotation || p.annotation->kind != ast::ExprKind::index) continue;
@@ -439,7 +439,7 @@ class Collector {
       case ast::ExprKind::starred: expression(static_cast<const ast::StarredExpr&>(*e).value, scope); break;
     }
   }
-  // `self.f` means the field of the module around; other members are known only when the program runs.
+  // `self.f` is a field of the enclosing module; other members are known at run time only.
   void member(const ast::MemberExpr& e, int scope) {
     if (e.base->kind == ast::ExprKind::name && static_cast<const ast::NameExpr&>(*e.base).name == "self") {
       for (int s = scope; s >= 0; s = scopes_[s].outer) {

@@ -1,4 +1,4 @@
-// How a SymbolTable is filled.
+// Collects the symbols of a tree into a SymbolTable.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace pxl {
 
-/// Occurrences come in order of position, one a place.
+/// Occurrences are added in order of position, one per location.
 void collect_symbols(const ast::Tree& tree, std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences);
 
 }  // namespace pxl

@@ -48,7 +48,7 @@ class Completer {
         members(dot - 1);
       } else {
         arguments();
-        // Before the first letter, an argument's names are what there is to know.
+        // With an empty prefix, only names of arguments are offered.
         if (!prefix_.empty() || found_.items.empty()) names();
       }
     }
@@ -65,7 +65,7 @@ class Completer {
 
   void add(std::string_view name, Kind kind, std::string detail = {}, std::string_view tail = {}) {
     if (!name.starts_with(prefix_)) return;
-    // Names with a leading underscore come when asked for.
+    // Names with a leading underscore are offered only if the prefix has one.
     if (prefix_.empty() && name.starts_with("_")) return;
     found_.items.push_back({std::string(name) + std::string(tail), kind, std::move(detail)});
   }
@@ -126,7 +126,7 @@ class Completer {
       }
       return;
     }
-    // An instance that is not made yet: `Linear(3).`
+    // A call of a module that is not evaluated: `Linear(3).`
     if (dot > 0 && text_[dot - 1] == ')') {
       size_t at = dot - 1;
       for (int depth = 0; at + 1 > 0; --at) {
@@ -143,7 +143,7 @@ class Completer {
     }
   }
 
-  /// Names of arguments, where one may begin.
+  /// Names of arguments, if an argument may begin here.
   void arguments() {
     const CallContext call = enclosing_call(source_, tokens_, text_.size());
     if (!call.found || !call.at_argument_start) return;
@@ -174,13 +174,13 @@ class Completer {
     }
   }
 
-  /// Words that may stand in an expression.
+  /// Keywords that may occur in an expression.
   static bool in_expressions(std::string_view w) {
     static constexpr std::string_view words[] = {"and", "or", "not",  "if",    "else", "for",
                                                  "in",  "is", "true", "false", "none"};
     return std::find(std::begin(words), std::end(words), w) != std::end(words);
   }
-  /// Whether the innermost bracket around the cursor holds expressions, no statements.
+  /// Whether the innermost bracket around the cursor contains expressions rather than statements.
   bool in_brackets() const {
     std::vector<char> open;
     for (const ClassifiedToken& t : tokens_) {

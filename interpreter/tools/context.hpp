@@ -1,4 +1,4 @@
-// Where in a text a cursor is: the chain of names before it, the call around it.
+// Syntactic context of a cursor: the chain of names before it, the enclosing call.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace pxl {
 
-/// The first token of the chain "a.b[0].c" whose last token is number `end` - 1; false where that ends no chain.
+/// The first token of the chain "a.b[0].c" whose last token is number `end` - 1; false if no chain ends there.
 bool chain_start(const SourceFile& source, const std::vector<ClassifiedToken>& tokens, size_t end, size_t& first);
 
 /// The call whose parentheses are the innermost open bracket at a cursor.
 struct CallContext {
   bool found = false;
-  size_t callee_end = 0;           ///< byte behind the callee
-  bool at_argument_start = false;  ///< the cursor's word begins an argument
-  std::vector<std::string> named;  ///< keyword arguments that are there already
-  size_t position = 0;             ///< of the argument, from 0
+  size_t callee_end = 0;           ///< end of the callee, in bytes
+  bool at_argument_start = false;  ///< the word at the cursor begins an argument
+  std::vector<std::string> named;  ///< keyword arguments that are already given
+  size_t position = 0;             ///< index of the argument
 };
 CallContext enclosing_call(const SourceFile& source, const std::vector<ClassifiedToken>& tokens, size_t cursor);
 

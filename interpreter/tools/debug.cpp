@@ -107,7 +107,7 @@ RunObserver* Debugger::begin(SessionObject& session) {
       if (run % w.every == 0)
         for (const auto& [t, ir] : w.tensors)
           if (ir == session.ir) wanted.insert(t);
-    // An input that was taken back may have taken tensors with it: only those that are there count.
+    // Undoing an input may have removed tensors: skip those that do not exist any more.
     if (!wanted.empty())
       for (const auto& g : session.ir->graphs())
         for (const auto& t : g->tensors())

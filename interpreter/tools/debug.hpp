@@ -1,5 +1,5 @@
-// Debugging of runs: stopping at the op that makes the first NaN, at breakpoints, op by op; statistics while training.
-// While any of it is on, sessions run op by op on the reference path, whose results have the same bits.
+// Debugging of runs: stops at the first NaN, at breakpoints, or op by op; statistics during training. While any of
+// these is active, sessions run op by op on the reference path, which produces the same bits.
 #pragma once
 
 #include <functional>
@@ -19,21 +19,21 @@ class Debugger final : public RunWatch {
   explicit Debugger(Interpreter& in);
   ~Debugger() override;
 
-  /// Ends a run with an Error at the op whose results are the first that are not finite; `infinities` counts infinite
-  /// ones too.
+  /// Ends a run with an Error at the first op with a result that is not finite; `infinities` includes infinities.
   void check_nan(bool on, bool infinities = true);
   bool checks_nan() const { return nan_; }
 
-  /// What to do behind an op that was stopped at.
+  /// What to do after an op at which the run stopped.
   enum class Action : uint8_t { next, go_on, stop };
-  /// Asked behind each op that is stopped at; without it, nothing is.
+  /// Called after each op at which the run stops; without it, runs do not stop.
   std::function<Action(const OpView&)> pause;
   /// Called before such an op, while its operands have their old values.
   std::function<void(const OpView&)> about_to_run;
   bool stepping = false;              ///< stops at every op
   std::set<std::string> breakpoints;  ///< "MatMul.104", "matmul", "104"
 
-  /// Prints statistics of tensors in every `every`-th run; variables after the run, others where they are computed.
+  /// Prints statistics of tensors in every `every`-th run: of variables after the run, of other tensors when they are
+  /// computed.
   void watch(std::vector<std::pair<const Tensor*, std::shared_ptr<Ir>>> tensors, int64_t every);
   void watch_nothing();
 
@@ -55,15 +55,15 @@ class Debugger final : public RunWatch {
   std::unique_ptr<Observer> observer_;
 };
 
-/// The interpreter's debugger, made when first asked for.
+/// The interpreter's debugger, created on first use.
 Debugger& debugger_of(Interpreter& in);
 
-/// An interpreter with the built-ins of these tools (nancheck, watch, unwatch, check_grad). Everything that runs,
-/// checks or analyses a program makes its interpreter here, so that all know the same names. PXL_NANCHECK=on in the
-/// environment turns nancheck on.
+/// Creates an interpreter with the built-ins of these tools (nancheck, watch, unwatch, check_grad). All code that
+/// runs, checks or analyses programs creates interpreters here, so that all know the same names. PXL_NANCHECK=on in
+/// the environment turns nancheck on.
 std::unique_ptr<Interpreter> make_interpreter(InterpreterOptions options);
 
-/// `check_grad(what, *specs, ...)`: gradients by autodiff against central differences (check_grad.cpp).
+/// `check_grad(what, *specs, ...)`: compares gradients of autodiff with central differences (check_grad.cpp).
 Value check_grad(Interpreter& in, Arguments args);
 
 }  // namespace pxl

@@ -41,7 +41,7 @@ std::string display(Interpreter& in, const Value& v) {
     return limited(out.empty() ? in.repr(v) : out);
   }
   std::string shown = in.repr(v);
-  // A screen or two; of a list or dict, whole elements.
+  // At most about two screens, of a list or dict in whole elements.
   constexpr size_t most = 4000;
   if (shown.size() > most) {
     const size_t element = shown.rfind(", ", most);

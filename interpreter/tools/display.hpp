@@ -1,4 +1,4 @@
-// Values as a prompt shows them.
+// Display of values at a prompt.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace pxl {
 
-/// An array shows its spec and its numbers, a tensor its spec, a graph its schedule (long ones their beginning), a
-/// session and a run result a line each; everything else what `repr` gives. No trailing newline; none is empty.
+/// An array is shown as its spec and elements, a tensor as its spec, a graph as its schedule (truncated if long), a
+/// session and a run result as one line each, other values as by `repr`. No trailing newline; none is empty.
 std::string display(Interpreter& in, const Value& value);
 
 }  // namespace pxl

@@ -64,7 +64,7 @@ std::string inline_text(std::string_view text) {
     const size_t tick = std::min(text.find('`', at), text.size());
     out += escape_markup(text.substr(at, tick - at));
     if (tick == text.size()) break;
-    // A mark without a partner is a mark.
+    // An unmatched mark is literal.
     if (!code && text.find('`', tick + 1) == text.npos)
       out += '`';
     else
@@ -79,7 +79,7 @@ std::string documentation(std::string_view doc) {
   std::string out, paragraph, program;
   const auto end_paragraph = [&] {
     std::string text = inline_text(paragraph);
-    // A line that ends with its sentence was meant to end there.
+    // Keep the line break after a line that ends a sentence.
     for (size_t at = 0; (at = text.find(".\n", at)) != text.npos;) text.replace(at, 2, ".<br>\n"), at += 2;
     if (!paragraph.empty()) out += fmt::format("<p>{}</p>\n", text);
     paragraph.clear();

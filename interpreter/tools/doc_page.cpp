@@ -14,7 +14,7 @@ namespace {
 
 DocEntry entry_of(const LibraryEntry& e) { return {e.name, e.kind, e.signature, e.doc, {}, {}, {}, {}}; }
 
-// The comment that a file begins with, without its marks.
+// The comment at the beginning of a file, without its marks.
 std::string first_comment(std::string_view text) {
   std::string out;
   while (text.starts_with('#') && !text.starts_with("##")) {

@@ -1,4 +1,4 @@
-// Pictures of graphs: DOT, and what graphviz makes of it.
+// DOT output of graphs, and pictures by Graphviz.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -40,7 +40,7 @@ Style style_of(ViewNode::Kind kind) {
   return {"box", "#ffffff"};
 }
 
-// Nodes of one graph, module within module.
+// Nodes of one graph, with modules as nested clusters.
 void dot_nodes(std::string& out, const GraphView& view, const std::string& prefix, std::vector<size_t> which,
                size_t level, int& clusters, int indent) {
   const std::string space(static_cast<size_t>(indent), ' ');
@@ -59,7 +59,7 @@ void dot_nodes(std::string& out, const GraphView& view, const std::string& prefi
       label += (label.empty() ? "" : "\\n") + q.substr(1, q.size() - 2);
     }
     const Style style = style_of(n.kind);
-    constexpr size_t named = 24;  // ops in a tooltip
+    constexpr size_t named = 24;  // maximum number of ops in a tooltip
     std::string tooltip = fmt::format(
         "{}", fmt::join(n.names.begin(), n.names.begin() + static_cast<std::ptrdiff_t>(std::min(named, n.names.size())),
                         ", "));
@@ -89,7 +89,7 @@ std::string dot_text(const std::string& title, const std::vector<GraphView>& vie
   const bool several = std::any_of(views.begin(), views.end(),
                                    [&](const GraphView& v) { return &v.graph->ir() != &views.front().graph->ir(); });
   int clusters = 0;
-  std::map<const Graph*, std::pair<int, size_t>> place;  // its cluster, and its view
+  std::map<const Graph*, std::pair<int, size_t>> place;  // cluster and view of a graph
   for (size_t g = 0; g < views.size(); ++g) {
     const GraphView& view = views[g];
     const size_t calls = view.graph->call_sites().size();
@@ -104,7 +104,7 @@ std::string dot_text(const std::string& title, const std::vector<GraphView>& vie
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
     const std::string prefix = fmt::format("g{}_", g);
     dot_nodes(out, view, prefix, all, 0, clusters, 4);
-    // Shapes stand at the boxes; edges say what a box of many ops gives.
+    // Boxes show shapes; edges show what a box of several ops produces.
     for (const ViewEdge& e : view.edges) {
       const ViewNode& from = view.nodes[static_cast<size_t>(e.from)];
       const bool label = from.kind == ViewNode::module || from.members > 1 || e.tensors > 1;
@@ -113,7 +113,7 @@ std::string dot_text(const std::string& title, const std::vector<GraphView>& vie
     }
     out += "  }\n";
   }
-  // Where each graph is called from, while that is few lines.
+  // Lines from the calls of each graph, if there are few.
   for (size_t g = 0; g < views.size(); ++g) {
     for (const ViewNode& n : views[g].nodes) {
       if (!n.called || n.called->call_sites().size() > 3) continue;

@@ -27,7 +27,7 @@ std::unique_ptr<Interpreter> interpreter_for(const EngineOptions& options) {
   return make_interpreter(std::move(o));
 }
 
-/// Whether the text ends in a `;` of its own (no comment's, no string's); it is cut off.
+/// Whether the text ends in a `;` (not of a comment or string), which is removed.
 bool take_semicolon(std::string& text) {
   const std::vector<ClassifiedToken> tokens = Engine::highlight(text);
   size_t last = tokens.size();
@@ -73,7 +73,7 @@ void Engine::set_last(Value v) {
     in_->prelude()->bind("_", last_);
 }
 
-// Runs `body` and turns whatever it throws into an outcome; what must be taken back is.
+// Runs `body`, converts exceptions to an outcome, and rolls back if necessary.
 Outcome Engine::guarded(InputRecord& record, const std::function<void(Outcome&)>& body) {
   Outcome o;
   clear_interrupt();

@@ -1,9 +1,7 @@
-// The interactive engine: one session of a user, fed input by input. The REPL, a notebook kernel, an editor's server
-// and the command line stand on it, so that each question has one answer everywhere: is this text whole, what did it
-// do, what completes it, what is this name, which colours has it.
-//
-// Positions are byte offsets into the UTF-8 text that was passed. Nothing here throws for what a user may write.
-// One engine at a time records changes; use it from one thread. Interrupts: request_interrupt() (runtime/base), also
+// The interactive engine: one session, fed input by input. The REPL, the Jupyter kernel, the language server and the
+// command line use it, so that they agree on completeness, results, completion, help and highlighting.
+// Positions are byte offsets into the UTF-8 text that was passed. No function throws for any user input. Only one
+// engine at a time may record changes; use it from one thread. Interrupts: request_interrupt() (runtime/base), also
 // from a signal handler, ends the running submit within about 100 ms.
 #pragma once
 
@@ -25,28 +23,28 @@
 namespace pxl {
 
 struct EngineOptions {
-  std::function<void(std::string_view)> out;  ///< what the program prints
+  std::function<void(std::string_view)> out;  ///< output of the program
   std::function<void(std::string_view)> err;  ///< progress and notices
   bool quiet = false;                         ///< no notices
-  bool terminal = false;                      ///< err is a terminal: progress bars may redraw
-  std::function<void(const std::string& svg, const std::string& title)> picture{};  ///< as InterpreterOptions has it
+  bool terminal = false;                      ///< err is a terminal: progress bars may be redrawn
+  std::function<void(const std::string& svg, const std::string& title)> picture{};  ///< as in InterpreterOptions
 };
 
-/// What an input did.
+/// The result of an input.
 struct Outcome {
   enum class Kind : uint8_t {
     done,
-    failed,       ///< `diagnostics` say why; the session is as it was before
-    interrupted,  ///< `kept` says whether what the input had computed so far is still there
-    exited        ///< the program asked to end with `exit_status`
+    failed,       ///< `diagnostics` give the reason; the session is unchanged
+    interrupted,  ///< `kept` says whether the values computed so far were kept
+    exited        ///< the program called exit with `exit_status`
   } kind = Kind::done;
-  Value value;                          ///< of a final expression; none where there is none
-  std::string shown;                    ///< `value` as the prompt shows it; empty for none and after a trailing `;`
-  std::vector<Diagnostic> diagnostics;  ///< render() (runtime/base/diagnostic.hpp) makes text of them
+  Value value;                          ///< of a final expression; none otherwise
+  std::string shown;                    ///< `value` as displayed; empty for none and after a trailing `;`
+  std::vector<Diagnostic> diagnostics;  ///< render() (runtime/base/diagnostic.hpp) converts them to text
   bool kept = false;
   int exit_status = 0;
   int number = 0;      ///< of the input, from 1: diagnostics call it "[number]"
-  double seconds = 0;  ///< wall time of running it
+  double seconds = 0;  ///< wall time of the run
   bool ok() const { return kind == Kind::done; }
 };
 
@@ -58,46 +56,45 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // ---- inputs
-  /// Parses and runs a text in the session. An input that fails leaves names, objects and graphs as they were; the
-  /// variables of sessions keep what whole runs gave them. An interrupted one keeps names and objects if no graph was
-  /// changed, and is taken back otherwise. A trailing `;` hides the value.
+  /// Parses and runs a text in the session. A failed input leaves names, objects and graphs unchanged; the variables
+  /// of sessions keep the results of complete runs. An interrupted input keeps names and objects if it changed no
+  /// graph, and is rolled back otherwise. A trailing `;` suppresses the display of the value.
   Outcome submit(std::string_view text);
-  /// The same for a file, as one input under its own name. Throws nothing; a file that can't be read is a failure.
+  /// The same for a file, as one input under its own name. Does not throw; a file that cannot be read is a failure.
   Outcome load(const std::string& path);
-  /// Runs a text aside: what it does to names, objects and graphs is taken back, whatever happens. `use` gets the
-  /// value while it still lives, in the record of the input.
+  /// Runs a text in a temporary scope: its changes of names, objects and graphs are always rolled back. `use` receives
+  /// the value while it is alive, before the rollback.
   Outcome aside(std::string_view text, const std::function<void(const Value&)>& use);
-  /// Takes back the last input that is still in effect (at most `undo_depth` of them); gives its text, or nothing.
+  /// Undoes the last input that is still in effect (at most `undo_depth` of them); returns its text, or nullopt.
   std::optional<std::string> undo();
   static constexpr size_t undo_depth = 8;
-  /// Forgets everything: a new session. Numbers of inputs go on.
+  /// Starts a new session. Input numbers continue.
   void reset();
-  /// Texts of the inputs that are in effect, in order (without hidden `;`): together they make the session again.
+  /// Texts of the inputs in effect, in order (without a trailing `;`): running them reproduces the session.
   const std::deque<std::string>& inputs() const { return inputs_; }
 
-  // ---- questions about a text; none of them changes the session
-  /// By the parser: whole, the beginning of something, or wrong at once. An empty line ends the wait after a
-  /// trailing operator.
+  // ---- requests about a text; none of them changes the session
+  /// Whether the parser finds the text complete, incomplete or invalid. An empty line completes an input that ends
+  /// with an operator.
   static Completeness status(std::string_view text);
-  /// What may stand at `cursor`: names, members, arguments, streams, modules.
+  /// Completions at `cursor`: names, members, arguments, streams, modules.
   Completions complete(std::string_view text, size_t cursor);
-  /// The name at or right before `cursor`, or the function around it: type, signature, documentation, value.
+  /// The name at or directly before `cursor`, or the enclosing call's function: type, signature, documentation, value.
   std::optional<Inspection> inspect(std::string_view text, size_t cursor);
-  /// Help on a name: of the session, an op (also by path), a builtin, a word of the language, a module of the
-  /// library ("nn", "nn.Linear"). A name that is unknown gives an Inspection whose `found` is false and whose text
-  /// says what is near.
+  /// Help on a name: of the session, an op (also by path), a built-in, a keyword, a module of the library ("nn",
+  /// "nn.Linear"). For an unknown name `found` is false and the text suggests similar names.
   Inspection help(std::string_view name);
   /// The tokens of a text, classified.
   static std::vector<ClassifiedToken> highlight(std::string_view text);
-  /// A value as the prompt shows it.
+  /// A value as displayed at the prompt.
   std::string show(const Value& value);
 
   // ---- the state
   /// Names bound at the top level by the user, in order, with their values.
   std::vector<std::pair<std::string, Value>> names() const;
-  /// The implicit program that top-level ops go to; null before the first.
+  /// The implicit program of top-level ops; null before the first op.
   std::shared_ptr<Ir> ir() const { return in_->implicit_ir(); }
-  /// The last value that was shown, also bound as `_`; none before the first.
+  /// The last displayed value, also bound to `_`; none before the first.
   const Value& last() const { return last_; }
   int next_number() const { return number_ + 1; }
   Interpreter& interpreter() { return *in_; }

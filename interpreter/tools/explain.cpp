@@ -20,7 +20,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// Words of a paragraph in lines of at most `width` columns.
+// Fills a paragraph into lines of at most `width` columns.
 void append_filled(std::string& out, std::string_view paragraph, int width) {
   int column = 0;
   for (size_t at = 0; at < paragraph.size();) {

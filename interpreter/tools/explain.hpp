@@ -1,4 +1,4 @@
-// The pages of docs/errors.md, embedded in the binary: what a kind of error means, an example of it, the way out.
+// The pages of docs/errors.md, embedded in the binary: the meaning of a kind of error, an example, the remedy.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@ struct ErrorPages {
 };
 std::span<const ErrorPages> error_pages();
 
-/// The section of a kind (runtime/base/codes.hpp) in Markdown, without its heading; nothing for unknown kinds.
+/// The section of a kind (runtime/base/codes.hpp) in Markdown, without its heading; nullopt for unknown kinds.
 std::optional<std::string_view> explanation(std::string_view code);
 /// The same as text for a terminal of `width` columns: paragraphs filled, programs indented by four. Ends with a
 /// newline.
 std::string explanation_text(std::string_view code, int width);
-/// "; did you mean `shape`?" for a word that is no kind; empty where none is near.
+/// "; did you mean `shape`?" for an unknown kind; empty if none is similar.
 std::string explanation_hint(std::string_view code);
 
 }  // namespace pxl

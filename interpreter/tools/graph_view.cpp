@@ -12,8 +12,8 @@ namespace pxl {
 
 namespace {
 
-// Modules around an op, from the names of its tensors: "blocks/0/mlp/gelu_out" lies in blocks/0/mlp. An element of a
-// list is one level with its list.
+// The modules of an op, from the names of its tensors: "blocks/0/mlp/gelu_out" is in blocks/0/mlp. A list and its
+// element are one level.
 std::vector<std::string> scope_of(const Op& op) {
   std::vector<std::string> parts;
   const Tensor* named = op.outputs.empty() ? nullptr : op.outputs.front();
@@ -28,14 +28,14 @@ std::vector<std::string> scope_of(const Op& op) {
   return parts;
 }
 
-// "blocks.12" is number 12 of "blocks"; -1 for what has no number.
+// "blocks.12" is number 12 of "blocks"; -1 for names without a number.
 std::pair<std::string, int64_t> numbered(const std::string& name) {
   const size_t dot = name.rfind('.');
   if (dot == name.npos || name.size() - dot > 10) return {name, -1};
   return {name.substr(0, dot), std::stoll(name.substr(dot + 1))};
 }
 
-// A param: its name leads through the field that holds its module.
+// A param: its name contains the field that holds its module.
 bool belongs_to_module(const Tensor& t) { return t.key.find('.') != std::string::npos; }
 
 std::string spec_text(const Tensor& t) { return text(t.spec); }
@@ -63,10 +63,10 @@ class Builder {
   }
 
  private:
-  /// What is known of a box only when all its members are there.
+  /// Properties of a box that are known when it has all its members.
   struct Members {
-    std::string first, last;                            ///< names
-    std::vector<std::pair<std::string_view, int>> ops;  ///< how many of each, in order of their first
+    std::string first, last;                            ///< names of the members
+    std::vector<std::pair<std::string_view, int>> ops;  ///< number of each, in order of the first
   };
 
   ViewNode& at(int node) { return view_.nodes[static_cast<size_t>(node)]; }
@@ -83,7 +83,7 @@ class Builder {
     return static_cast<int>(view_.nodes.size() - 1);
   }
 
-  /// The box of the next one of a kind within a scope: a new one, or that of the neighbours before it.
+  /// The box for the next node of a kind within a scope: a new one, or that of adjacent nodes.
   int folded(ViewNode::Kind kind, std::string_view what, const std::vector<std::string>& scope) {
     if (fold_ == 1) return node(kind, {}, scope);
     Row& row = rows_[fmt::format("{}:{}:{}", static_cast<int>(kind), what, fmt::join(scope, "/"))];
@@ -121,7 +121,7 @@ class Builder {
     return made_by_[t] = tensor_node(*t, kind, label, scope);
   }
 
-  // The box of a module; of a list of modules that of its neighbours.
+  // The box of a module; for a list of modules, that of adjacent ones.
   int module_node(std::vector<std::string> scope) {
     scope.resize(depth_ + 1);
     const std::string own = scope.back();
@@ -130,7 +130,7 @@ class Builder {
     const std::string box = fold_ > 1 && number >= 0 ? fmt::format("{}.#{}", list, number / fold_) : own;
     auto [found, fresh] = modules_.emplace(fmt::format("{}/{}", fmt::join(scope, "/"), box), -1);
     if (fresh) found->second = node(ViewNode::module, {own}, scope);
-    // "blocks.0 to blocks.7": the numbers that are there.
+    // "blocks.0 to blocks.7": the range of numbers.
     if (std::string& label = at(found->second).labels.front(); label != own && number >= 0) {
       const std::string first = label.substr(0, label.find(' '));
       const int64_t last = label.find(' ') == label.npos ? -1 : numbered(label).second;
@@ -161,7 +161,7 @@ class Builder {
     }
     join(box, std::string(op.row->schedule), op.row->schedule);
     at(box).names.push_back(fmt::format("{}.{}", op.row->schedule, op.id));
-    // What only a box of many has is inside it.
+    // Params, variables and constants that only a box of several nodes uses are part of that box.
     const bool many = collapsed || fold_ > 1;
     for (const Tensor* t : op.inputs) {
       if (!t) continue;
@@ -184,7 +184,7 @@ class Builder {
     }
   }
 
-  // Boxes of several say how many of what.
+  // Boxes of several nodes show the number of each kind.
   void finish_labels() {
     constexpr size_t kinds_shown = 3;
     for (size_t i = 0; i < view_.nodes.size(); ++i) {

@@ -27,7 +27,7 @@ std::string indented_by(std::string_view text, std::string_view by) {
   return out;
 }
 
-/// The texts of the arguments of `array(...)` calls, and the example with x0, x1, ... in their places.
+/// The source texts of the arguments of `array(...)` calls, and the example with x0, x1, ... in their places.
 struct Example {
   std::string body;
   std::vector<std::string> arrays;
@@ -52,7 +52,7 @@ Example take_arrays_out(std::string_view text) {
   return e;
 }
 
-/// Runs a text in an interpreter of its own; nothing where it fails.
+/// Runs a text in a separate interpreter; nullopt if it fails.
 std::optional<std::string> shown_aside(const std::string& text, bool as_str) {
   try {
     const auto scratch = make_interpreter({});
@@ -77,7 +77,7 @@ std::string gradient_graph(const OpRow& row) {
   return shown_aside(text, true).value_or("");
 }
 
-// What stands before the first empty line, as far as the first full stop.
+// The text up to the first empty line, and of that the first sentence.
 std::string_view first_sentence(std::string_view doc) {
   doc = doc.substr(0, doc.find("\n\n"));
   for (const std::string_view end : {". ", ".\n", ": "})
@@ -157,7 +157,7 @@ DocEntry op_entry(const OpRow& row) {
   if (row.modifies) forms += fmt::format("{}changes its first operand in place", forms.empty() ? "" : "; ");
   if (!forms.empty()) e.facts.emplace_back("forms", forms);
   if (!row.example.empty()) e.result = shown_aside(std::string(row.example), false).value_or("");
-  // A composite's gradient is that of the ops it is made of.
+  // The gradient of a composite op is that of its ops.
   if (!row.example.empty() && !row.modifies) e.gradient = gradient_graph(row);
   if (e.gradient.empty() && !row.gradient && row.role == Role::compute) e.facts.emplace_back("gradient", "none");
   return e;
@@ -265,7 +265,7 @@ Inspection help(Interpreter& in, std::string_view asked) {
   std::string_view bare = asked.starts_with("ops.") ? asked.substr(asked.rfind('.') + 1) : asked;
   if (const OpRow* row = find_op(bare); row && !row->path.empty() && (bare == asked || whole)) {
     Inspection i = found(name, "op", signature(*row), std::string(row->doc), op_help(in, *row));
-    // Where the language has a function of that name, it hands tensors and arrays on to the op.
+    // If the language has a function of that name, it forwards tensors and arrays to the op.
     if (const Value* builtin = in.prelude()->find_here(std::string(bare)))
       if (auto* f = builtin->as<BuiltinObject>(); f && f->doc != row->doc)
         i.text = documented(f->signature, f->doc) + "\non tensors and arrays, the op\n" + i.text;

@@ -1,4 +1,4 @@
-// Help on names: every text comes from where the thing is declared (an op's row, a builtin's or a module's doc).
+// Help on names. All texts come from the declaration: an op's row, or the doc of a built-in or module.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,18 @@
 
 namespace pxl {
 
-/// Help on a name, dotted or not: one of the session, an op (bare or by path), a builtin, a reserved or declaring
-/// word, a module of the library or a declaration in one. Not found: `found` is false, and the text suggests.
+/// Help on a name, dotted or not: of the session, an op (bare or by path), a built-in, a keyword, a module of the
+/// library or a declaration in one. If not found, `found` is false and the text suggests similar names.
 Inspection help(Interpreter& in, std::string_view name);
 
-/// The name asked for by `?NAME` or `NAME?`, empty for a single `?`; nothing where the text is no question: a `?` at
-/// the end of a comment asks nothing.
+/// The name in `?NAME` or `NAME?`, empty for a single `?`; nullopt for other texts. A `?` at the end of a comment is
+/// not a request.
 std::optional<std::string> question(std::string_view text);
 
 /// Help on an op: signature, doc, formula, parameters, example with its result, gradient graph, in-place form.
 std::string op_help(Interpreter& in, const OpRow& row);
 
-/// One line on a reserved or declaring word; empty for other words.
+/// One line on a keyword; empty for other words.
 std::string_view word_help(std::string_view word);
 
 /// A declaration at the top level of a file.
@@ -35,15 +35,15 @@ struct LibraryEntry {
 };
 /// Names of the library's modules: "nn".
 std::vector<std::string> library_modules();
-/// Declarations of a file, in order, but those whose names begin with `_`.
+/// Declarations of a file, in order, except names that begin with `_`.
 std::vector<LibraryEntry> declarations_of(const ast::Tree& tree);
 /// Declarations of a module of the library; empty for unknown ones.
 std::vector<LibraryEntry> library_entries(std::string_view module);
 
-/// Names that help knows besides the session's: ops, builtins, words, modules, "nn.Linear".
+/// Names that help knows besides the session's: ops, built-ins, keywords, modules, "nn.Linear".
 std::vector<std::string> help_names(Interpreter& in);
 
-/// The ops that users reach, by family (the part of the path between "ops." and the name), for an overview.
+/// The public ops by family (the part of the path between "ops." and the name), for an overview.
 struct OpGroup {
   std::string family;  ///< "" for ops directly below `ops`
   std::vector<const OpRow*> rows;

@@ -28,7 +28,7 @@ std::string indented(std::string_view text) {
   return out + "\n";
 }
 
-/// Cut to a number of columns, with an ellipsis.
+/// Truncates to a number of columns, with an ellipsis.
 std::string cut(std::string_view text, int width) {
   const size_t line = text.find('\n');
   const bool more = line != text.npos;
@@ -133,7 +133,7 @@ std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_
   const Value* start = in.file_scope()->find(word(first));
   if (!start) return std::nullopt;
   Value value = *start;
-  // Members may compute; whatever they do is taken back.
+  // Members may compute; their changes are rolled back.
   std::optional<InputRecord> record;
   if (Object::recording_era == 0) record.emplace(in);
   std::optional<Value> result;
@@ -143,7 +143,7 @@ std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_
       if (tokens[i].kind == TokenClass::dot && i + 1 < count) {
         const std::string member = word(i + 1);
         if (!value.is_object()) return std::nullopt;
-        // `.T` makes an op or copies; it gives the same kind of thing.
+        // `.T` makes an op or a copy, but its type is known.
         const bool same_kind = member == "T" && (value.as_array() || as_tensor(value));
         if (!same_kind) {
           if (value.type_name() == "ir" && !in.has_target() && !value.as<IrObject>()) return std::nullopt;

@@ -1,4 +1,4 @@
-// What is known of a name or a value, as text.
+// Description of a name or a value, as text.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace pxl {
 
 struct Inspection {
   bool found = false;
-  size_t begin = 0, end = 0;  ///< of the name in the text that was inspected
+  size_t begin = 0, end = 0;  ///< location of the name in the inspected text
   std::string name;           ///< "gelu", "data.train"
   std::string type;           ///< "function", "tensor float32[2, 3]"
-  std::string signature;      ///< "gelu(t)"; empty for what is not called
+  std::string signature;      ///< "gelu(t)"; empty if not callable
   std::string doc;
-  std::string text;  ///< all of it, as help shows it; ends with a newline
+  std::string text;  ///< the complete help text; ends with a newline
 };
 
 /// One parameter of something callable.
@@ -32,21 +32,21 @@ struct SignatureInfo {
   std::string doc;
   std::string text() const;  ///< "Linear(out_features: int, bias: bool = true)"
 };
-/// How a value is called; nothing where it is not callable, or nothing is known of its arguments.
+/// The signature of a value; nullopt if it is not callable or its arguments are unknown.
 std::optional<SignatureInfo> signature_of(Interpreter& in, const Value& callee);
 
 /// "tensor float32[2, 3]", "array float32[2]", "int", "graph Linear_subgraph(0)", "module Linear".
 std::string type_text(Interpreter& in, const Value& value);
-/// One line for lists of names: the value where it is short, else what describes it. At most `width` columns.
+/// One line for lists of names: the value if it is short, else a description. At most `width` columns.
 std::string summary(Interpreter& in, const Value& value, int width = 60);
-/// All that is known of a value.
+/// The complete description of a value.
 Inspection inspect_value(Interpreter& in, const std::string& name, const Value& value);
 
 /// A chain of names and literal subscripts that ends before `end`: "data.train", "blocks[0].up". Evaluated without
-/// calls; nothing where a part is unknown. `begin` gets the chain's place.
+/// calls; nullopt if a part is unknown. `begin` is set to the beginning of the chain.
 std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_t end, size_t& begin);
 
-/// The name at or right before the cursor, else the function whose arguments the cursor is in.
+/// The name at or directly before the cursor, else the function of the call around it.
 std::optional<Inspection> inspect(Interpreter& in, std::string_view text, size_t cursor);
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// How values are called.
+// Signatures of callable values.
 #include <algorithm>
 
 #include "interpreter/graphs/modules.hpp"
@@ -30,7 +30,7 @@ SignatureInfo of_parameters(std::string name, const std::vector<ast::Parameter>&
   return s;
 }
 
-/// Reads the signature that a builtin is declared with: "range(start, stop = none, step = 1)".
+/// Parses the signature that a built-in is declared with: "range(start, stop = none, step = 1)".
 SignatureInfo of_text(std::string_view text, std::string doc) {
   const size_t open = text.find('(');
   SignatureInfo s{std::string(text.substr(0, open)), {}, std::move(doc)};

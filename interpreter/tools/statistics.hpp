@@ -1,4 +1,4 @@
-// What debugging says of a tensor's values.
+// Statistics of a tensor's elements, for debugging.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace pxl {
 
-/// Over the finite elements; the deviation is that of the population.
+/// Over the finite elements; the deviation is the population standard deviation.
 struct Statistics {
   int64_t count = 0, nan = 0, infinite = 0;
   double least = 0, most = 0, mean = 0, deviation = 0;

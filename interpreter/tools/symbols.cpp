@@ -55,7 +55,7 @@ const Symbol* SymbolTable::top(std::string_view name) const {
 }
 
 std::vector<const Symbol*> SymbolTable::visible(uint32_t offset) const {
-  // The symbols whose bodies are around the offset, innermost first.
+  // The symbols whose bodies contain the offset, innermost first.
   std::vector<int> around;
   for (int i = static_cast<int>(symbols_.size()) - 1; i >= 0; --i) {
     const Span& s = symbols_[i].span;

@@ -1,4 +1,4 @@
-// What each word and operator of the language is for, in a line.
+// One line of help for each keyword and operator.
 #include "interpreter/tools/help.hpp"
 
 namespace pxl {
