@@ -112,12 +112,20 @@ WAYS = [("one thread", {"PXL_THREADS": "1"}), ("one thread again", {"PXL_THREADS
         ("three threads", {"PXL_THREADS": "3"}), ("nothing fused", {"PXL_FUSE": "off"})]
 
 
+def fused_optimisers(pxl):
+    """Every plan of tests/repeat/optimisers.pxl is a load and one fused op."""
+    code, _, plans = run([str(pxl), str(TESTS / "repeat/optimisers.pxl")], env={"PXL_PRINT": "plan"})
+    counts = [len(re.findall(r"^  \d+: (?!HostLoad)", plan, re.M)) for plan in plans.split("Plan : ")[1:]]
+    return None if code == 0 and len(counts) >= 24 and set(counts) == {1} else f"exit status {code}, ops {counts}\n{plans[-3000:]}"
+
+
 def repeat_tests(pxl, tally):
     """The same program and seed give the same bits, again, with any number of threads, fused or not."""
     # The binary names its passes if it is asked to leave out an unknown one.
     _, _, err = run([str(pxl), "-e", "program p { stream out y = ones([2]) + 1 }\nSession(p())"], env={"PXL_TRANSFORMS": "-?"})
     found = re.search(r"known: (.*)", err)
     tally.add("repeat: names of the passes", None if found else f"not named in\n{err}")
+    tally.add("repeat/optimisers.pxl: one fused op", fused_optimisers(pxl))
     # A product by a stored transposed matrix adds its terms in another order (docs/performance.md).
     passes = [t for t in found.group(1).split(", ") if t != "absorb_transposes"] if found else []
     ways = WAYS + [(f"without {t}", {"PXL_TRANSFORMS": f"-{t}"}) for t in passes]

@@ -107,6 +107,13 @@ void select_run(const bool* c, int64_t sc, const T* a, int64_t sa, const T* b, i
 
 template <class T>
 Kernel where_of(LoopNest nest) {
+  if (nest.extents.size() == 1)
+    return Kernel::elementwise(nest.inner(), 0.3 * static_cast<double>(nest.inner()),
+                               [sc = nest.inner_stride(0), sa = nest.inner_stride(1), sb = nest.inner_stride(2)](
+                                   const Buffers& b, int64_t begin, int64_t end) {
+                                 select_run(b.input<bool>(0) + begin * sc, sc, b.input<T>(1) + begin * sa, sa,
+                                            b.input<T>(2) + begin * sb, sb, b.output<T>(0) + begin, end - begin);
+                               });
   return [nest = std::move(nest)](const Buffers& buffers) {
     const bool* c = buffers.input<bool>(0);
     const T* a = buffers.input<T>(1);
@@ -214,6 +221,18 @@ Kernel nary_kernel(Binary op, DType dtype, const std::vector<Shape>& inputs, con
       });
     };
   }
+  if (inputs.size() == 2) return binary_kernel(op, dtype, inputs[0], inputs[1], out);
+  const int64_t n = element_count(out);
+  if (std::all_of(inputs.begin(), inputs.end(), [&](const Shape& shape) { return shape == out; })) {
+    const double cost_ns = info(op).cost_ns * static_cast<double>(n) * static_cast<double>(inputs.size() - 1);
+    return Kernel::elementwise(
+        n, cost_ns, [vv = fns.vv, width, count = inputs.size()](const Buffers& b, int64_t begin, int64_t end) {
+          if (begin >= end) return;
+          const size_t at = static_cast<size_t>(begin) * width;
+          vv(b.in[0] + at, b.in[1] + at, b.out[0] + at, end - begin);
+          for (size_t i = 2; i < count; ++i) vv(b.out[0] + at, b.in[i] + at, b.out[0] + at, end - begin);
+        });
+  }
   std::vector<LoopNest> walks{broadcast_loop_nest({inputs[0], inputs[1]}, out)};
   for (size_t i = 2; i < inputs.size(); ++i) walks.push_back(broadcast_loop_nest({out, inputs[i]}, out));
   return [walks = std::move(walks), fns, width](const Buffers& b) {
@@ -235,13 +254,16 @@ Kernel where_kernel(DType dtype, const Shape& condition, const Shape& a, const S
 Kernel clip_kernel(DType dtype, double low, double high, int64_t n) {
   const BinaryFn at_least = need_binary(Binary::maximum, dtype).vs, at_most = need_binary(Binary::minimum, dtype).vs;
   const Element lowest(dtype, low), highest(dtype, high);
-  return [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b) {
-    for (int64_t i = 0; i < n; i += block_size) {
-      const int64_t m = std::min(block_size, n - i);
-      at_least(b.in[0] + i * width, lowest.bytes, b.out[0] + i * width, m);
-      at_most(b.out[0] + i * width, highest.bytes, b.out[0] + i * width, m);
-    }
-  };
+  if (n == 0) return [](const Buffers&) {};
+  return Kernel::elementwise(
+      n, 0.2 * static_cast<double>(n),
+      [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i += block_size) {
+          const int64_t m = std::min(block_size, end - i);
+          at_least(b.in[0] + i * width, lowest.bytes, b.out[0] + i * width, m);
+          at_most(b.out[0] + i * width, highest.bytes, b.out[0] + i * width, m);
+        }
+      });
 }
 
 Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n) {

@@ -209,9 +209,14 @@ Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Sc
 }
 
 Kernel copy_var_update_kernel(const TensorSpec& t) {
-  return [bytes = static_cast<size_t>(t.bytes())](const Buffers& b) {
-    if (bytes != 0 && b.out[0] != b.in[1]) std::memmove(b.out[0], b.in[1], bytes);
-  };
+  const auto width = static_cast<int64_t>(size_of(t.dtype));
+  return Kernel::elementwise(t.size(), 0.1 * static_cast<double>(t.size()),
+                             [width](const Buffers& b, int64_t begin, int64_t end) {
+                               const std::byte* from = b.in[1] + begin * width;
+                               std::byte* to = b.out[0] + begin * width;
+                               if (begin < end && to != from)
+                                 std::memmove(to, from, static_cast<size_t>((end - begin) * width));
+                             });
 }
 
 Kernel sparse_accumulate_kernel(const TensorSpec& t, const TensorSpec& x, const TensorSpec& indices, int64_t axis,
@@ -356,20 +361,24 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
 Kernel adam_var_update_kernel(const TensorSpec& t, const TensorSpec& x, DType r1, DType r2, Scalar learning_rate,
                               Scalar max_weight_norm) {
   const Arithmetic a("adam_var_update", t.dtype);
-  return [=, n = t.size(), x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype)),
-          spread = Spread(x, t.shape)](const Buffers& b) {
+  const Spread spread(x, t.shape);
+  const auto part = [=, x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype))](
+                        const Buffers& b, const std::byte* from, int64_t begin, int64_t end) {
     const float s1 = static_cast<float>(read_number(r1, b.in[2])), s2 = static_cast<float>(read_number(r2, b.in[3]));
     const float limit = static_cast<float>(max_weight_norm.read(b));
     const float ratio = s1 == 0.0f || s2 == 0.0f ? 1.0f : std::min(std::sqrt(s1), limit) / std::sqrt(s2);
     const Number factor(a.dtype, static_cast<double>(static_cast<float>(learning_rate.read(b)) * ratio));
-    const std::byte* from = spread(b.in[1]);
     Block buffer;
-    for_blocks(n, [&](int64_t i, int64_t m) {
+    for_blocks(begin, end, [&](int64_t i, int64_t m) {
       convert(x_dtype, from + i * x_width, a.dtype, buffer, m);
       a.mul.vs(buffer, factor.bytes, buffer, m);
       a.sub.vv(b.in[0] + i * a.width, buffer, b.out[0] + i * a.width, m);
     });
   };
+  const int64_t n = t.size();
+  if (spread.needed) return [=](const Buffers& b) { part(b, spread(b.in[1]), 0, n); };
+  return Kernel::elementwise(n, 0.3 * static_cast<double>(n),
+                             [=](const Buffers& b, int64_t begin, int64_t end) { part(b, b.in[1], begin, end); });
 }
 
 Kernel lamb_square_kernel(const TensorSpec& x) {

@@ -28,8 +28,7 @@ struct Member {
   std::vector<MemberOperand> in, out;
 };
 
-constexpr size_t max_refs = 48;
-using Pointers = std::array<std::byte*, max_refs>;
+using Pointers = std::array<std::byte*, max_member_operands>;
 
 /// Address arithmetic on numbers: the address before a block's beginning is nobody's memory and is never used as such.
 std::byte* back(std::byte* block, int64_t bytes) {
@@ -178,6 +177,8 @@ class Joiner {
     double work = 0;
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const Node& node = *nodes_[i];
+      if (node.in.size() > max_member_operands || node.out.size() > max_member_operands)
+        throw Error("a fused op with too many operands", {}, Fault::internal);
       Member m;
       for (const Tensor* t : node.in) m.in.push_back(operand(t, product && i == 0 ? 0 : elements));
       for (size_t j = 0; j < node.out.size(); ++j) m.out.push_back(result(node, j));

@@ -6,6 +6,9 @@
 
 namespace pxl {
 
+/// Maximum number of operands, and of results, of one member.
+inline constexpr size_t max_member_operands = 12;
+
 /// `members` in order; the first gives elements (a product, or a kernel that says so), the others take elements of the
 /// same number. `needed` says which tensors are read by others than the members. Results that only members read never
 /// reach memory.

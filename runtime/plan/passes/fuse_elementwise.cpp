@@ -1,5 +1,6 @@
-// Which nodes run together. One pass in order: a node joins the group that made one of its operands where either it can
-// move up to the group's place or the group can move down to its own; a group runs at one place.
+// Elementwise fusion, greedily, in execution order. A node joins the group that produces one of its operands, or, if it
+// is an update, the group that reads what it changes; the other groups that it depends on are merged into that group. A
+// group runs at one place: members and groups move there if no dependency is in between. Bits do not change.
 #include "runtime/plan/passes.hpp"
 
 #include <algorithm>
@@ -12,12 +13,13 @@ namespace pxl {
 
 namespace {
 
-constexpr size_t max_fused_ops = 16;
-constexpr size_t max_member_operands = 12;  // of one member
-constexpr int max_fusion_distance = 256;    // nodes between a member and its group
+// Bounds on planning time and on the operands of a fused kernel. Not measured.
+constexpr size_t max_fused_ops = 32;
+constexpr int max_fusion_distance = 256;  // nodes between a member and its group
 
 struct Candidate {
-  bool gives = false, takes = false;
+  bool gives = false;  ///< produces its results in element order
+  bool takes = false;  ///< elementwise: reads and writes element i only, of operands of its own size
   int64_t elements = 0;
 };
 
@@ -58,16 +60,15 @@ class Fuser {
     }
     c.elements = n.out[0]->spec.size();
     c.gives = n.product.has_value() || n.kernel.is_fusion_producer();
-    c.takes = n.kernel.is_fusion_consumer() && n.in.size() <= max_member_operands;
-    if (c.elements == 0) c.gives = c.takes = false;
+    c.takes = n.kernel.is_fusion_consumer();
+    if (c.elements == 0 || n.in.size() > max_member_operands) c.gives = c.takes = false;
     for (const Tensor* t : n.out)
       if (t->spec.size() != c.elements) c.gives = c.takes = false;
-    // An in-place result that somebody asks for by its own name needs a node of its own.
     return c;
   }
 
-  /// A group has no result for the memory that a member changes: nobody may read it under the name of the update's
-  /// result. forget_aliases has renamed such readers; where it is left out, the update stays by itself.
+  /// A fused kernel has no result for the memory that a member changes, so the name of an update's result must be
+  /// unused. resolve_aliases renames its uses; without that pass, updates are not fused.
   bool drops_alias(int p) const {
     const Node& n = nodes_[static_cast<size_t>(p)];
     return n.alias < 0 || (!c_.wanted_outside(n.out[0]) && c_.consumers.count(n.out[0]) == 0);
@@ -76,18 +77,41 @@ class Fuser {
   void visit(int p) {
     const Candidate& c = candidates_[static_cast<size_t>(p)];
     if (!drops_alias(p)) return;
+    if (!c.gives && !c.takes) return;
     if (c.takes) {
-      for (const Tensor* t : node(p).in) {
-        const auto made = t ? made_.find(t) : made_.end();
-        if (made == made_.end() || t->spec.size() != c.elements) continue;
-        if (try_join(made->second, p)) return;
+      std::vector<int> partners = related_groups(p);
+      const auto joined = std::find_if(partners.begin(), partners.end(), [&](int g) { return try_join(g, p); });
+      if (joined != partners.end()) {
+        const int home = *joined;
+        partners.erase(joined);
+        for (int other : partners) try_merge(home, other);
+        return;
       }
     }
-    if (c.gives || c.takes) {
-      group_[static_cast<size_t>(p)] = static_cast<int>(groups_.size());
-      groups_.push_back({{p}, p, c.elements});
-      note_made(p);
+    group_[static_cast<size_t>(p)] = static_cast<int>(groups_.size());
+    groups_.push_back({{p}, p, c.elements});
+    note(p);
+  }
+
+  /// Groups that produce an operand of the node, or that read memory which the node changes; in that order.
+  std::vector<int> related_groups(int p) {
+    std::vector<int> found;
+    const auto add = [&](int q) {
+      const int g = group_[static_cast<size_t>(q)];
+      if (g >= 0 && std::count(found.begin(), found.end(), g) == 0) found.push_back(g);
+    };
+    const auto full = [&](const Tensor* t) {
+      return t && t->spec.size() == candidates_[static_cast<size_t>(p)].elements;
+    };
+    for (const Tensor* t : node(p).in)
+      if (const auto made = made_.find(t); full(t) && made != made_.end()) add(made->second);
+    for (int slot : node(p).modified) {
+      const Tensor* t = node(p).in[static_cast<size_t>(slot)];
+      const auto read = read_.find(root(t));
+      if (full(t) && read != read_.end())
+        for (int q : read->second) add(q);
     }
+    return found;
   }
 
   bool try_join(int index, int p) {
@@ -103,24 +127,74 @@ class Fuser {
     }
     g.nodes.push_back(p);
     group_[static_cast<size_t>(p)] = index;
-    note_made(p);
+    note(p);
     return true;
   }
 
-  /// What readers of the node's results, new tensors and changed ones, may join.
-  void note_made(int p) {
-    const int index = group_[static_cast<size_t>(p)];
-    for (const Tensor* t : node(p).out) made_[t] = index;
-    for (int slot : node(p).modified) made_[root(node(p).in[static_cast<size_t>(slot)])] = index;
+  /// Merges group `other` into group `home`, at the place of one of them.
+  bool try_merge(int home, int other) {
+    Members &a = groups_[static_cast<size_t>(home)], &b = groups_[static_cast<size_t>(other)];
+    if (a.elements != b.elements || a.nodes.size() + b.nodes.size() > max_fused_ops) return false;
+    if (std::abs(a.place - b.place) > max_fusion_distance) return false;
+    std::vector<int> all;
+    std::merge(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(all));
+    // What only produces elements, a GEMM for instance, is the first member.
+    for (size_t i = 1; i < all.size(); ++i) {
+      const int m = all[i];
+      if (!candidates_[static_cast<size_t>(m)].takes || node(m).product) return false;
+    }
+    for (int m : b.nodes)
+      if (!compatible(a, node(m))) return false;
+    for (int m : a.nodes)
+      if (!compatible(b, node(m))) return false;
+    const Members &first = a.place < b.place ? a : b, &second = a.place < b.place ? b : a;
+    const auto depends = [&](const Members& later, const Node& earlier) {
+      return std::any_of(later.nodes.begin(), later.nodes.end(),
+                         [&](int m) { return has_dependency(c_.aliases, node(m), earlier); });
+    };
+    const auto depended_on = [&](const Members& earlier, const Node& later) {
+      return std::any_of(earlier.nodes.begin(), earlier.nodes.end(),
+                         [&](int m) { return has_dependency(c_.aliases, later, node(m)); });
+    };
+    int place = -1;
+    if (none_between(first, second.place, &second, [&](const Node& n) { return depends(second, n); }))
+      place = first.place;
+    else if (none_between(first, second.place, &second, [&](const Node& n) { return depended_on(first, n); }))
+      place = second.place;
+    else
+      return false;
+    for (int m : b.nodes) group_[static_cast<size_t>(m)] = home;
+    a.nodes = std::move(all);
+    a.place = place;
+    b.nodes.clear();
+    return true;
   }
 
-  /// Members hand each other whole elements only, and what a member changes no other one reads in another way.
+  /// Records what the node produces, changes and reads, for related_groups.
+  void note(int p) {
+    const Node& n = node(p);
+    for (const Tensor* t : n.out) made_[t] = p;
+    for (const Tensor* t : n.in)
+      if (t) read_[root(t)].push_back(p);
+    for (int slot : n.modified) {
+      const Tensor* changed = root(n.in[static_cast<size_t>(slot)]);
+      made_[changed] = p;
+      read_[changed] = {p};
+    }
+  }
+  bool is_made_by(const Tensor* t, const Members& g) const {
+    const auto made = made_.find(t);
+    if (made == made_.end()) return false;
+    const int index = group_[static_cast<size_t>(made->second)];
+    return index >= 0 && &groups_[static_cast<size_t>(index)] == &g;
+  }
+
+  /// Members exchange whole elements only, and memory that a member changes is read by the others element by element.
   bool compatible(const Members& g, const Node& n) {
     const auto full = [&](const Tensor* t) { return t->spec.size() == g.elements; };
     for (const Tensor* t : n.in) {
       if (!t || full(t)) continue;
-      const auto made = made_.find(t);
-      if (made != made_.end() && &groups_[static_cast<size_t>(made->second)] == &g) return false;
+      if (is_made_by(t, g)) return false;
     }
     std::unordered_set<const Tensor*> changed;
     for (int slot : n.modified) changed.insert(root(n.in[static_cast<size_t>(slot)]));
@@ -138,15 +212,17 @@ class Fuser {
     return true;
   }
 
-  /// Calls f with every node that runs between the group's place and node p, but those of the group.
+  /// Whether f is false of every node that runs between the group's place and place p, except members of the group
+  /// and of `also`.
   template <class F>
-  bool none_between(const Members& g, int p, F&& f) {
+  bool none_between(const Members& g, int p, const Members* also, F&& f) {
     for (int q = g.place + 1; q < p; ++q) {
       const int other = group_[static_cast<size_t>(q)];
-      if (other >= 0 && &groups_[static_cast<size_t>(other)] == &g) continue;
+      const Members* of = other >= 0 ? &groups_[static_cast<size_t>(other)] : nullptr;
+      if (of && (of == &g || of == also)) continue;
       if (f(node(q))) return false;
-      if (other >= 0 && groups_[static_cast<size_t>(other)].place == q) {
-        for (int m : groups_[static_cast<size_t>(other)].nodes)
+      if (of && of->place == q) {
+        for (int m : of->nodes)
           if (f(node(m))) return false;
       }
     }
@@ -154,10 +230,11 @@ class Fuser {
   }
 
   bool can_move_up(const Members& g, int p) {
-    return none_between(g, p, [&](const Node& between) { return has_dependency(c_.aliases, node(p), between); });
+    return none_between(g, p, nullptr,
+                        [&](const Node& between) { return has_dependency(c_.aliases, node(p), between); });
   }
   bool can_move_down(const Members& g, int p) {
-    return none_between(g, p, [&](const Node& between) {
+    return none_between(g, p, nullptr, [&](const Node& between) {
       for (int m : g.nodes)
         if (has_dependency(c_.aliases, between, node(m))) return true;
       return false;
@@ -203,7 +280,8 @@ class Fuser {
   std::vector<Candidate> candidates_;
   std::vector<int> group_;  ///< by node; -1 for none
   std::vector<Members> groups_;
-  std::unordered_map<const Tensor*, int> made_;  ///< which group makes or last changed a tensor
+  std::unordered_map<const Tensor*, int> made_;  ///< the node in a group that made or last changed a tensor
+  std::unordered_map<const Tensor*, std::vector<int>> read_;  ///< nodes in groups that read a memory since its change
 };
 
 }  // namespace
