@@ -7,6 +7,7 @@
 #include <xeus/xkernel_configuration.hpp>
 #include <zmq.hpp>
 
+#include "interpreter/kernel/history.hpp"
 #include "interpreter/kernel/kernel.hpp"
 #include "interpreter/kernel/server.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -44,9 +45,9 @@ int main(int argc, char** argv) {
     std::set_terminate(on_terminate);
     const char* user = getenv("USER");
     xeus::xkernel kernel(configuration, user ? user : "user", xeus::make_context<zmq::context_t>(),
-                         std::make_unique<pxl::kernel::Kernel>(), pxl::kernel::make_server,
-                         xeus::make_in_memory_history_manager(), nullptr, xeus::make_null_debugger,
-                         nlohmann::json::object(), nlohmann::json::error_handler_t::replace);
+                         std::make_unique<pxl::kernel::Kernel>(), pxl::kernel::make_server, pxl::kernel::make_history(),
+                         nullptr, xeus::make_null_debugger, nlohmann::json::object(),
+                         nlohmann::json::error_handler_t::replace);
     kernel.start();
   } catch (const std::exception& error) {
     pxl::print_err("pxl-kernel: {}\n", error.what());

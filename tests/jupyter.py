@@ -27,6 +27,8 @@ class Protocol(jkt.KernelTests):
     code_inspect_sample = "gelu"
     code_page_something = "gelu?"
     code_display_data = []
+    supported_history_operations = ("tail", "range", "search")
+    code_history_pattern = "1*2"
 
     def results(self, code):
         self.flush_channels()
