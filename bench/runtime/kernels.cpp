@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/execute/program.hpp"
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/flops.hpp"
 
@@ -42,15 +42,15 @@ struct Case {
 
 void run(benchmark::State& state, const Case& c) {
   Ir ir;
-  GraphEmitter emitter(ir.main());
+  GraphOpBuilder builder(ir.main());
   std::vector<OpArg> arguments;
   for (const TensorSpec& spec : c.operands)
-    arguments.emplace_back(emitter.constant(filled(spec, c.labels, c.positive)));
+    arguments.emplace_back(builder.constant(filled(spec, c.labels, c.positive)));
   const OpRow& row = get_op(c.op);
   OpArgs all{std::vector<OpArg>(row.params.size())};
   for (size_t i = 0; i < arguments.size(); ++i) all.values[i] = arguments[i];
   for (const auto& [name, value] : c.attributes) all.values[param_index(row, name)] = value;
-  const Op& op = *emitter.emit(row, all)[0].tensor()->producer;
+  const Op& op = *builder.emit(row, all)[0].tensor()->producer;
   const Kernel kernel = make_kernel(op);
   std::vector<Array> memory;
   std::vector<const std::byte*> in;

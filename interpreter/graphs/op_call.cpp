@@ -114,7 +114,7 @@ struct OperandWorld {
 
 class Converter {
  public:
-  Converter(Interpreter& in, Emitter& at, const OpRow& row, const OperandWorld& world)
+  Converter(Interpreter& in, OpBuilder& at, const OpRow& row, const OperandWorld& world)
       : in_(in), at_(at), row_(row), world_(world) {}
 
   OpArg convert(const Param& p, const Value& v) const {
@@ -219,7 +219,7 @@ class Converter {
   }
 
   Interpreter& in_;
-  Emitter& at_;
+  OpBuilder& at_;
   const OpRow& row_;
   const OperandWorld& world_;
 };
@@ -284,18 +284,18 @@ Value Interpreter::call_op(const OpRow& row, Arguments args) {
           .as(codes::other_graph);
     }
     stamp(*this, *at.ir);
-    GraphEmitter emitter(*at.graph);
-    const OpArgs op_args = convert_all(Converter(*this, emitter, row, world), row, values);
-    for (const Expr& e : emitter.emit(row, op_args)) {
+    GraphOpBuilder builder(*at.graph);
+    const OpArgs op_args = convert_all(Converter(*this, builder, row, world), row, values);
+    for (const Expr& e : builder.emit(row, op_args)) {
       outputs.push_back(e.is_tensor() ? tensor_value(at.ir, e.tensor()) : Value(e.array()));
     }
     return result_of(std::move(outputs));
   }
   // An op with an effect prints: computed at once it would do so now.
   if (row.side_effect) require_effect(Effect::prints);
-  EagerEmitter emitter;
-  const OpArgs op_args = convert_all(Converter(*this, emitter, row, world), row, values);
-  for (const Expr& e : emitter.emit(row, op_args)) outputs.push_back(unwrap_host(e.array(), !world.arrays));
+  EagerOpBuilder builder;
+  const OpArgs op_args = convert_all(Converter(*this, builder, row, world), row, values);
+  for (const Expr& e : builder.emit(row, op_args)) outputs.push_back(unwrap_host(e.array(), !world.arrays));
   return result_of(std::move(outputs));
 }
 

@@ -106,12 +106,12 @@ Value Interpreter::tensor_index(const Value& tensor, const Value& key) {
         .as(codes::other_graph);
   }
   stamp(*this, *at.ir);
-  GraphEmitter emitter(*at.graph);
-  Expr e = emitter.of(t);
+  GraphOpBuilder builder(*at.graph);
+  Expr e = builder.of(t);
   if (!b.axes.empty()) {
-    e = emitter.one("slice", {e}, {{"start", b.start}, {"stop", b.stop}, {"step", b.step}, {"axis", b.axes}});
+    e = builder.one("slice", {e}, {{"start", b.start}, {"stop", b.stop}, {"step", b.step}, {"axis", b.axes}});
   }
-  if (b.reshaped) e = emitter.one("reshape", {e}, {{"shape", b.shape}});
+  if (b.reshaped) e = builder.one("reshape", {e}, {{"shape", b.shape}});
   return tensor_value(at.ir, e.tensor());
 }
 

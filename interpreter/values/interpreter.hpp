@@ -16,7 +16,7 @@
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/scope.hpp"
 #include "runtime/graph/ir.hpp"
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/tensor/random.hpp"
 
 namespace pxl {

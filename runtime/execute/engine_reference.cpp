@@ -328,7 +328,7 @@ class ReferenceEngine : public ExecutionEngine {
 
   void compute(const Op& op, Frame& frame) {
     const OpRow& row = *op.row;
-    const SiteStorage storage(op);
+    const OpContextStorage storage(op);
     const bool is_alias = row.alias >= 0, is_view = is_alias && row.modifies == 0;
     std::vector<Elements> in(op.inputs.size());
     for (size_t i = 0; i < in.size(); ++i)
@@ -374,7 +374,7 @@ class ReferenceEngine : public ExecutionEngine {
   }
 
   /// A view moves the addresses of elements as its op moves elements.
-  static Elements view(const OpSite& site, const std::vector<Elements>& in) {
+  static Elements view(const OpContext& site, const std::vector<Elements>& in) {
     Elements result{site.out[0], nullptr, nullptr, {}};
     std::vector<TensorSpec> specs, out{site.out[0]};
     std::vector<const TensorSpec*> slots;
@@ -390,7 +390,7 @@ class ReferenceEngine : public ExecutionEngine {
     for (const TensorSpec& spec : specs) slots.push_back(&spec);
     out[0].dtype = DType::uint64;
     std::vector<uint64_t> moved(static_cast<size_t>(out[0].size()));
-    OpSite moving{.row = site.row, .in = slots, .attrs = site.attrs, .out = out};
+    OpContext moving{.row = site.row, .in = slots, .attrs = site.attrs, .out = out};
     std::byte* to = reinterpret_cast<std::byte*>(moved.data());
     definition_kernel(moving)(Buffers{from.data(), &to});
     result.addresses = std::make_shared<const std::vector<uint64_t>>(std::move(moved));

@@ -1,4 +1,4 @@
-// Sessions: state of variables, runs with undo, loading and saving.
+// Sessions: state of variables, runs with snapshot, loading and saving.
 #include "runtime/execute/session.hpp"
 
 #include <fmt/format.h>
@@ -76,9 +76,9 @@ class Variables {
 };
 
 /// The state of the variables before the first update of a run.
-class Undo {
+class VariableSnapshot {
  public:
-  Undo(Variables& variables, const ExecutionEngine& engine)
+  VariableSnapshot(Variables& variables, const ExecutionEngine& engine)
       : variables_(variables), changed_(engine.changed_variables()) {}
 
   void take() {
@@ -166,7 +166,7 @@ struct Session::State {
         engine_row(find_engine(engine_name.empty() ? default_engine() : engine_name)),
         variables(checked(ir, device)),
         engine(engine_row.make({*ir, [this](const Tensor* v) { return variables.at(v); }})),
-        undo(variables, *engine),
+        snapshot(variables, *engine),
         clear_outputs(engine->may_skip_stores()),
         input_count(streams(true).size()),
         last_op(latest_id(ir->main())) {
@@ -197,7 +197,7 @@ struct Session::State {
   const EngineRow& engine_row;
   Variables variables;
   std::unique_ptr<ExecutionEngine> engine;
-  Undo undo;
+  VariableSnapshot snapshot;
   bool clear_outputs;  ///< a store in an untaken branch leaves its sample as it was
   size_t input_count;  ///< streams that a run loads
   int last_op;         ///< id of the last op of the main graph that belongs to the session
@@ -270,7 +270,7 @@ void Session::State::execute() {
     engine->run([&] {
       committed = true;
       if (tail_seconds < 0 || tail_seconds > short_tail || engine->fallible_after_commit()) {
-        undo.take();
+        snapshot.take();
         can_undo = true;
       }
       start = Clock::now();
@@ -278,7 +278,7 @@ void Session::State::execute() {
     });
   } catch (...) {
     if (committed && can_undo)
-      undo.restore();
+      snapshot.restore();
     else if (committed)
       variables.note_run();
     throw;
@@ -289,7 +289,7 @@ void Session::State::execute() {
 
 void Session::State::execute_observed(ExecutionEngine& observed) {
   bool committed = false;
-  Undo before(variables, observed);
+  VariableSnapshot before(variables, observed);
   try {
     observed.run([&] {
       before.take();

@@ -103,7 +103,7 @@ bool Op::aliases(size_t slot) const {
   return static_cast<size_t>(row->alias) == slot || (row->parts && is_variadic(*row));
 }
 
-SiteStorage::SiteStorage(const Op& op) : site{*op.row, {}, op.attrs} {
+OpContextStorage::OpContextStorage(const Op& op) : site{*op.row, {}, op.attrs} {
   for (const Tensor* t : op.inputs) {
     in.push_back(t ? &t->spec : nullptr);
     labels.emplace_back(t ? last_part(t->name) : std::string_view());
@@ -266,7 +266,7 @@ Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
   probe.attrs.resize(row.params.size());
   std::vector<TensorSpec> specs;
   try {
-    const SiteStorage storage(probe);
+    const OpContextStorage storage(probe);
     specs = row.infer(storage.site);
     for (const TensorSpec& spec : specs) element_count(spec.shape);
   } catch (Error& error) {

@@ -86,12 +86,12 @@ struct Op {
 };
 
 /// Specs and attributes of an op, as kernels see them. The storage must outlive the site.
-struct SiteStorage {
+struct OpContextStorage {
   std::vector<const TensorSpec*> in;
   std::vector<TensorSpec> out;
   std::vector<std::string> labels;
-  OpSite site;
-  explicit SiteStorage(const Op& op);
+  OpContext site;
+  explicit OpContextStorage(const Op& op);
 };
 
 class Graph {

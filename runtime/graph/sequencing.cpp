@@ -8,7 +8,7 @@ namespace pxl {
 
 InSequence::InSequence(Graph& graph, Mode mode) : graph_(graph) {
   auto& open = graph.sequencing_->open;
-  Graph::Sequencing::Block block{mode, {}, {}};
+  Graph::Sequencing::SequenceScope block{mode, {}, {}};
   // A chain inside `pass` starts anew; everywhere else it continues what is around it.
   if (!open.empty() && open.back().mode != Mode::pass) block.frontier = open.back().frontier;
   open.push_back(std::move(block));
@@ -17,10 +17,10 @@ InSequence::InSequence(Graph& graph, Mode mode) : graph_(graph) {
 InSequence::~InSequence() {
   auto& open = graph_.sequencing_->open;
   if (open.empty()) return;  // the graph was rolled back meanwhile
-  const Graph::Sequencing::Block block = std::move(open.back());
+  const Graph::Sequencing::SequenceScope block = std::move(open.back());
   open.pop_back();
   if (open.empty() || block.mode == Mode::pass || block.made.empty()) return;
-  Graph::Sequencing::Block& outer = open.back();
+  Graph::Sequencing::SequenceScope& outer = open.back();
   if (outer.mode == Mode::yes) {
     outer.frontier = block.made;
     outer.made = block.made;
@@ -31,7 +31,7 @@ InSequence::~InSequence() {
 
 void Graph::sequence(Op* op) {
   if (sequencing_->open.empty()) return;
-  Sequencing::Block& block = sequencing_->open.back();
+  Sequencing::SequenceScope& block = sequencing_->open.back();
   if (block.mode == InSequence::Mode::pass) return;
   op->after = block.frontier;
   if (block.mode == InSequence::Mode::yes) {

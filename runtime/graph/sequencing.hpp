@@ -8,12 +8,12 @@
 namespace pxl {
 
 struct Graph::Sequencing {
-  struct Block {
+  struct SequenceScope {
     InSequence::Mode mode;
     std::vector<Op*> frontier;  ///< ops that the next op must run after
     std::vector<Op*> made;      ///< what an enclosing chain must wait for: the last op of `yes`, all ops of `no`
   };
-  std::vector<Block> open;
+  std::vector<SequenceScope> open;
 };
 
 }  // namespace pxl

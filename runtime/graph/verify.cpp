@@ -99,8 +99,8 @@ class Verifier {
   }
 
   void inference(const Op& op) const {
-    const SiteStorage storage(op);
-    OpSite bare = storage.site;
+    const OpContextStorage storage(op);
+    OpContext bare = storage.site;
     bare.out = {};
     const std::vector<TensorSpec> inferred = op.row->infer(bare);
     require(inferred.size() == op.outputs.size(), "op {} has {} outputs, its row infers {}", shown(op),

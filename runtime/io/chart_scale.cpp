@@ -65,7 +65,7 @@ double Scale::place(double value) const {
              : (value - low) / (high - low);
 }
 
-Layout lay_out(const Chart& chart, int across, int up) {
+ChartGeometry chart_geometry(const Chart& chart, int across, int up) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   double left = inf, right = -inf, low = inf, high = -inf;
   for (const Series& s : chart.series) {
@@ -84,7 +84,7 @@ Layout lay_out(const Chart& chart, int across, int up) {
   if (!(left <= right))
     throw Error(chart.log_y ? "there is no positive number to draw" : "there is no finite number to draw",
                 {"values that are NaN or infinite leave gaps"});
-  Layout out{make(left, right, false, across, false), make(low, high, chart.log_y, up, true), {}};
+  ChartGeometry out{make(left, right, false, across, false), make(low, high, chart.log_y, up, true), {}};
   for (const Series& s : chart.series) {
     std::vector<Point> points;
     points.reserve(s.y.size());

@@ -21,13 +21,13 @@ struct Point {
   double x, y;  ///< in 0..1; y is not finite at a gap
 };
 
-struct Layout {
+struct ChartGeometry {
   Scale x, y;
   std::vector<std::vector<Point>> points;  ///< a series each
 };
 
 /// About `across` and `up` ticks. Throws Error where nothing can be drawn.
-Layout lay_out(const Chart& chart, int across, int up);
+ChartGeometry chart_geometry(const Chart& chart, int across, int up);
 
 /// A tick as text: as few digits as tell the ticks apart.
 std::string tick_text(const Scale& scale, double tick);

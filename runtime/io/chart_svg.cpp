@@ -37,9 +37,9 @@ std::vector<Point> thinned(const std::vector<Point>& points, int pixels) {
 }  // namespace
 
 std::string chart_svg(const Chart& chart, int width, int height) {
-  const Layout layout = lay_out(chart, width / 110, height / 50);
+  const ChartGeometry geometry = chart_geometry(chart, width / 110, height / 50);
   size_t digits = 1;
-  for (const double t : layout.y.ticks) digits = std::max(digits, tick_text(layout.y, t).size());
+  for (const double t : geometry.y.ticks) digits = std::max(digits, tick_text(geometry.y, t).size());
   const bool legend = chart.series.size() > 1 || !chart.series[0].label.empty();
   const double left = 16 + 7.0 * static_cast<double>(digits) + (chart.y_label.empty() ? 0 : 18), right = width - 16.0,
                top = (chart.title.empty() ? 14 : 34) + (legend ? 18 : 0),
@@ -67,16 +67,16 @@ std::string chart_svg(const Chart& chart, int width, int height) {
       x += 40 + 7.0 * static_cast<double>(label.size());
     }
   }
-  for (const double t : layout.y.ticks) {
-    const double y = py(layout.y.place(t));
+  for (const double t : geometry.y.ticks) {
+    const double y = py(geometry.y.place(t));
     out += fmt::format(
         "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e2e3e0\"/><text x=\"{:.1f}\" "
         "y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-        left, right, y, y, left - 6, y + 4, tick_text(layout.y, t));
+        left, right, y, y, left - 6, y + 4, tick_text(geometry.y, t));
   }
-  for (const double t : layout.x.ticks)
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", px(layout.x.place(t)),
-                       bottom + 18, tick_text(layout.x, t));
+  for (const double t : geometry.x.ticks)
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", px(geometry.x.place(t)),
+                       bottom + 18, tick_text(geometry.x, t));
   out += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#8b919b\"/>\n", left,
                      right, bottom, bottom);
   if (!chart.x_label.empty())
@@ -85,12 +85,12 @@ std::string chart_svg(const Chart& chart, int width, int height) {
   if (!chart.y_label.empty())
     out += fmt::format("<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
                        (top + bottom) / 2, escape_markup(chart.y_label));
-  for (size_t s = 0; s < layout.points.size(); ++s) {
+  for (size_t s = 0; s < geometry.points.size(); ++s) {
     const char* colour = palette[s % std::size(palette)];
     std::string path;
     bool open = false;
     size_t alone = 0;
-    for (const Point& p : thinned(layout.points[s], static_cast<int>(right - left))) {
+    for (const Point& p : thinned(geometry.points[s], static_cast<int>(right - left))) {
       if (!std::isfinite(p.y)) {
         open = false;
         continue;
@@ -104,7 +104,7 @@ std::string chart_svg(const Chart& chart, int width, int height) {
         "stroke-linecap=\"round\"/>\n",
         path, colour);
     if (alone == 1)
-      for (const Point& p : layout.points[s])
+      for (const Point& p : geometry.points[s])
         if (std::isfinite(p.y))
           out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n", px(p.x), py(p.y), colour);
   }

@@ -74,13 +74,13 @@ std::string chart_text(const Chart& chart, const TextOptions& options) {
             legend = chart.series.size() > 1 || !chart.series[0].label.empty() ? 1 : 0;
   const int rows = std::max(3, std::max(options.height, 5) - 2 - (chart.title.empty() ? 0 : 1) - legend -
                                    (chart.x_label.empty() ? 0 : 1) - (chart.y_label.empty() ? 0 : 1));
-  const Layout layout = lay_out(chart, width / 14, rows / 3);
+  const ChartGeometry geometry = chart_geometry(chart, width / 14, rows / 3);
   int margin = 0;
-  for (const double t : layout.y.ticks) margin = std::max(margin, static_cast<int>(tick_text(layout.y, t).size()));
+  for (const double t : geometry.y.ticks) margin = std::max(margin, static_cast<int>(tick_text(geometry.y, t).size()));
   const int columns = width - margin - 2;
   Grid grid(columns, rows, options.braille);
-  for (size_t s = 0; s < layout.points.size(); ++s) {
-    const std::vector<Point>& p = layout.points[s];
+  for (size_t s = 0; s < geometry.points.size(); ++s) {
+    const std::vector<Point>& p = geometry.points[s];
     for (size_t i = 0; i < p.size(); ++i) {
       if (!std::isfinite(p[i].y)) continue;
       const bool joined = i > 0 && std::isfinite(p[i - 1].y);
@@ -95,8 +95,8 @@ std::string chart_text(const Chart& chart, const TextOptions& options) {
            chart.y_label + "\n";
   for (int r = 0; r < rows; ++r) {
     std::string label;
-    for (const double t : layout.y.ticks)
-      if (std::lround((1 - layout.y.place(t)) * (rows - 1)) == r) label = tick_text(layout.y, t);
+    for (const double t : geometry.y.ticks)
+      if (std::lround((1 - geometry.y.place(t)) * (rows - 1)) == r) label = tick_text(geometry.y, t);
     out += fmt::format("{:>{}} {}", label, margin, options.braille ? (label.empty() ? "│" : "┤") : "|");
     std::string line;
     for (int c = 0; c < columns; ++c) {
@@ -114,9 +114,9 @@ std::string chart_text(const Chart& chart, const TextOptions& options) {
   std::string axis, numbers(static_cast<size_t>(width) + 1, ' ');
   for (int c = 0; c < columns; ++c) axis += options.braille ? "─" : "-";
   size_t free = 0;
-  for (const double t : layout.x.ticks) {
-    const std::string text = tick_text(layout.x, t);
-    const auto middle = static_cast<int>(std::lround(layout.x.place(t) * (columns - 1)));
+  for (const double t : geometry.x.ticks) {
+    const std::string text = tick_text(geometry.x, t);
+    const auto middle = static_cast<int>(std::lround(geometry.x.place(t) * (columns - 1)));
     const auto begin = static_cast<size_t>(
         std::clamp(margin + 2 + middle - static_cast<int>(text.size()) / 2, 0, width - static_cast<int>(text.size())));
     if (begin < free) continue;

@@ -14,7 +14,7 @@ struct Stored {
   Shape batch;  ///< strides
 };
 
-std::optional<Stored> stored(const Layout& at, bool transposed, const Shape& batch) {
+std::optional<Stored> stored(const StridedLayout& at, bool transposed, const Shape& batch) {
   const size_t rank = at.shape.size();
   if (rank < 2) return std::nullopt;
   Stored s{transposed, 0, at.offset, Shape(batch.size(), 0)};
@@ -34,7 +34,7 @@ std::optional<Stored> stored(const Layout& at, bool transposed, const Shape& bat
 
 }  // namespace
 
-std::optional<GemmShape> with_operands(const GemmShape& plan, const Layout& a, const Layout& b) {
+std::optional<GemmShape> with_operands(const GemmShape& plan, const StridedLayout& a, const StridedLayout& b) {
   if (plan.batch.empty()) return std::nullopt;
   const std::optional<Stored> left = stored(a, plan.ta, plan.batch), right = stored(b, plan.tb, plan.batch);
   if (!left || !right) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<GemmShape> with_operands(const GemmShape& plan, const Layout& a, c
   return p;
 }
 
-std::optional<StridedOutputGemm> with_result(const GemmShape& plan, const Layout& result) {
+std::optional<StridedOutputGemm> with_result(const GemmShape& plan, const StridedLayout& result) {
   const size_t rank = result.shape.size();
   if (plan.batch.empty() || rank != plan.batch.size() + 2 || result.offset != 0) return std::nullopt;
   const int64_t row = result.strides[rank - 2], column = result.strides[rank - 1];

@@ -151,7 +151,7 @@ Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& start
       };
 }
 
-Kernel write_back_kernel(DType dtype, const Layout& from, const Layout& to) {
+Kernel write_back_kernel(DType dtype, const StridedLayout& from, const StridedLayout& to) {
   const size_t width = size_of(dtype);
   const StridedCopy copy(width, to.shape, from.strides, to.strides);
   return Kernel::parallel(

@@ -21,7 +21,7 @@ Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& start
                          const Shape& out);
 /// The elements of in[1] that lie as `from` says, over those of out[0] that lie as `to` says; out[0] is in[0]'s memory.
 /// The layouts have one shape; elements of `to` are distinct, strides may be negative. in[1] and out[0] do not overlap.
-Kernel write_back_kernel(DType dtype, const Layout& from, const Layout& to);
+Kernel write_back_kernel(DType dtype, const StridedLayout& from, const StridedLayout& to);
 /// Constant padding: `before` and `after` elements per axis, 0 or more.
 Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
                   double value);

@@ -8,9 +8,9 @@ namespace pxl {
 
 /// The op's definition as a kernel: it runs as a whole, on dense operands, and allocates as it likes. The row must have
 /// one, and the outputs of `site` must be inferred.
-Kernel definition_kernel(const OpSite& site);
+Kernel definition_kernel(const OpContext& site);
 /// The kernel of a row, or where it has none its definition.
-Kernel kernel_of(const OpSite& site);
+Kernel kernel_of(const OpContext& site);
 
 namespace reference {
 

@@ -10,25 +10,25 @@ namespace pxl {
 
 namespace {
 
-std::string operands_text(const OpSite& site) {
+std::string operands_text(const OpContext& site) {
   std::string note;
   for (size_t i = 0; i < site.in.size(); ++i)
     if (site.has(i)) note += fmt::format("{}{}: {}", note.empty() ? "" : ", ", site.label(i), text(site.input(i)));
   return note;
 }
 
-std::vector<std::string> notes(const OpSite& site) {
+std::vector<std::string> notes(const OpContext& site) {
   std::string note = operands_text(site);
   return note.empty() ? std::vector<std::string>{} : std::vector<std::string>{std::move(note)};
 }
 
 }  // namespace
 
-void refuse(const OpSite& site, const std::string& message, std::string_view code) {
+void refuse(const OpContext& site, const std::string& message, std::string_view code) {
   throw Error(fmt::format("{}: {}", site.row.name, message), notes(site)).as(code);
 }
 
-void refuse_again(const OpSite& site, const std::exception& e) {
+void refuse_again(const OpContext& site, const std::exception& e) {
   if (const Error* error = dynamic_cast<const Error*>(&e)) {
     Diagnostic d = error->first();
     const std::string prefix = fmt::format("{}: ", site.row.name);

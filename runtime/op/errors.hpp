@@ -11,13 +11,13 @@
 namespace pxl {
 
 /// Throws Error "<op>: <message>" with the note "x: float32[8, 784], weight: float32[512, 512]".
-[[noreturn]] void refuse(const OpSite& site, const std::string& message, std::string_view code = codes::value);
+[[noreturn]] void refuse(const OpContext& site, const std::string& message, std::string_view code = codes::value);
 /// Rethrows `e` as an Error with the op's name and the note of refuse().
-[[noreturn]] void refuse_again(const OpSite& site, const std::exception& e);
+[[noreturn]] void refuse_again(const OpContext& site, const std::exception& e);
 
 /// Calls `f`, and passes what it throws to refuse_again().
 template <class F>
-auto prefixed(const OpSite& site, F&& f) -> decltype(f()) {
+auto prefixed(const OpContext& site, F&& f) -> decltype(f()) {
   try {
     return f();
   } catch (const std::exception& e) {

@@ -12,7 +12,7 @@ namespace {
 [[noreturn]] void internal(std::string message) { throw Error(std::move(message), {}, Fault::internal); }
 
 template <class T>
-const T& typed(const OpSite& site, std::string_view param, std::string_view wanted) {
+const T& typed(const OpContext& site, std::string_view param, std::string_view wanted) {
   const T* value = std::get_if<T>(&site.attr(param));
   if (!value) internal(fmt::format("{}: attribute {} does not hold {}", site.row.name, param, wanted));
   return *value;
@@ -40,7 +40,7 @@ size_t slot_of(const OpRow& row, std::string_view param) {
                                            [](const Param& p) { return is_operand(p.kind); }));
 }
 
-std::string OpSite::label(size_t slot) const {
+std::string OpContext::label(size_t slot) const {
   if (slot < labels.size() && !labels[slot].empty()) return labels[slot];
   if (is_variadic(row)) return fmt::format("operand {}", slot + 1);
   size_t seen = 0;
@@ -49,26 +49,28 @@ std::string OpSite::label(size_t slot) const {
   return fmt::format("operand {}", slot + 1);
 }
 
-const Attr& OpSite::attr(std::string_view param) const {
+const Attr& OpContext::attr(std::string_view param) const {
   const size_t index = param_index(row, param);
   if (index >= attrs.size()) internal(fmt::format("{}: attribute {} is missing", row.name, param));
   return attrs[index];
 }
 
-int64_t OpSite::integer(std::string_view param) const { return typed<int64_t>(*this, param, "an integer"); }
+int64_t OpContext::integer(std::string_view param) const { return typed<int64_t>(*this, param, "an integer"); }
 
-double OpSite::number(std::string_view param) const {
+double OpContext::number(std::string_view param) const {
   if (const int64_t* i = std::get_if<int64_t>(&attr(param))) return static_cast<double>(*i);
   return typed<double>(*this, param, "a number");
 }
 
-bool OpSite::boolean(std::string_view param) const { return typed<bool>(*this, param, "a bool"); }
+bool OpContext::boolean(std::string_view param) const { return typed<bool>(*this, param, "a bool"); }
 
-const std::string& OpSite::string(std::string_view param) const { return typed<std::string>(*this, param, "a string"); }
+const std::string& OpContext::string(std::string_view param) const {
+  return typed<std::string>(*this, param, "a string");
+}
 
-DType OpSite::dtype(std::string_view param) const { return typed<DType>(*this, param, "a dtype"); }
+DType OpContext::dtype(std::string_view param) const { return typed<DType>(*this, param, "a dtype"); }
 
-std::vector<int64_t> OpSite::integers(std::string_view param) const {
+std::vector<int64_t> OpContext::integers(std::string_view param) const {
   if (const int64_t* i = std::get_if<int64_t>(&attr(param))) return {*i};
   return typed<std::vector<int64_t>>(*this, param, "a list of integers");
 }

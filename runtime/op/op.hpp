@@ -16,7 +16,7 @@
 
 namespace pxl {
 
-class Emitter;
+class OpBuilder;
 class GradContext;
 class Expr;
 class ReferenceContext;
@@ -72,7 +72,7 @@ using Attributes = std::vector<Attr>;  ///< parallel to OpRow::params
 struct OpRow;
 
 /// An op as inference and kernel selection see it: specs and attributes, no graph.
-struct OpSite {
+struct OpContext {
   const OpRow& row;
   std::span<const TensorSpec* const> in;  ///< by slot; null where an optional operand is absent
   const Attributes& attrs;
@@ -108,22 +108,22 @@ enum class Role : uint8_t {
 /// Work per element, for fusion and cost: how the output's elements depend on the inputs' ones.
 enum class Pattern : uint8_t { elementwise, reduction, product, movement, other };
 
-using InferFn = std::vector<TensorSpec> (*)(const OpSite&);
-using KernelFn = Kernel (*)(const OpSite&);
+using InferFn = std::vector<TensorSpec> (*)(const OpContext&);
+using KernelFn = Kernel (*)(const OpContext&);
 using DefinitionFn = void (*)(ReferenceContext&);
 using GradFn = void (*)(GradContext&);
-using ExpandFn = std::vector<Expr> (*)(Emitter&, const OpArgs&);
+using ExpandFn = std::vector<Expr> (*)(OpBuilder&, const OpArgs&);
 /// How the outputs' elements lie in memory where those of input 0 lie as given.
-using LayoutFn = std::vector<Layout> (*)(const OpSite&, const Layout&);
+using LayoutFn = std::vector<StridedLayout> (*)(const OpContext&, const StridedLayout&);
 /// Where a view's elements lie: element i of `result`, in the memory of output 0, is element i of `operand`, in that of
 /// input `slot`. Both have one shape.
 struct ViewPart {
   size_t slot = 0;
-  Layout operand, result;
+  StridedLayout operand, result;
 };
-using ViewFn = std::vector<ViewPart> (*)(const OpSite&);
-using ProductFn = GemmShape (*)(const OpSite&);
-using FlopsFn = int64_t (*)(const OpSite&);
+using ViewFn = std::vector<ViewPart> (*)(const OpContext&);
+using ProductFn = GemmShape (*)(const OpContext&);
+using FlopsFn = int64_t (*)(const OpContext&);
 
 struct OpRow {
   std::string_view name;           ///< "gelu"; an in-place form ends in "_"

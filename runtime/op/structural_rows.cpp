@@ -28,21 +28,21 @@ constexpr OpRow structural_table[] = {
     {.name = "call",
      .schedule = "Call",
      .output = "call_out",
-     .doc = "Runs a graph.",
+     .doc = "Calls a graph.",
      .params = call_params,
      .role = Role::call,
      .tiles = tile_control},
     {.name = "loop",
      .schedule = "Loop",
      .output = "loop_out",
-     .doc = "Runs a graph a number of times; its outputs become its first inputs.",
+     .doc = "Calls a graph repeatedly; its outputs become its first inputs.",
      .params = loop_params,
      .role = Role::loop,
      .tiles = tile_control},
     {.name = "branch",
      .schedule = "If",
      .output = "if_out",
-     .doc = "Runs one of two graphs, by a condition.",
+     .doc = "Calls one of two graphs, depending on a condition.",
      .params = branch_params,
      .role = Role::branch,
      .tiles = tile_control},
@@ -69,7 +69,7 @@ constexpr OpRow structural_table[] = {
      .example = "init([2, 2], float32)",
      .params = init_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            TensorSpec spec{s.integers("shape"), s.dtype("dtype"), {}};
            for (int64_t extent : spec.shape)
              if (extent < 0) refuse(s, fmt::format("invalid shape {}", bracket_text(spec.shape)), codes::shape);
@@ -81,11 +81,11 @@ constexpr OpRow structural_table[] = {
          },
      .definition = reference::init,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            const DType dtype = s.out[0].dtype;  // 0 has one pattern in both formats of float8
            return fill_kernel(is_float8(dtype) ? DType::uint8 : dtype, 0.0, s.out[0].size());
          },
-     .flops = [](const OpSite&) { return int64_t{0}; },
+     .flops = [](const OpContext&) { return int64_t{0}; },
      .pattern = Pattern::movement,
      .tiles = tile_fill},
 };

@@ -16,13 +16,13 @@ constexpr Param gradient_y_params[] = {{"g", ParamKind::tensor}, {"y", ParamKind
 constexpr Param clip_grad_params[] = {
     {"g", ParamKind::tensor}, {"x", ParamKind::tensor}, {"min", ParamKind::number}, {"max", ParamKind::number}};
 
-Expr square(const Expr& x) { return x.emitter().one("square", {x}); }
-Expr apply(std::string_view op, const Expr& x) { return x.emitter().one(op, {x}); }
+Expr square(const Expr& x) { return x.builder().one("square", {x}); }
+Expr apply(std::string_view op, const Expr& x) { return x.builder().one(op, {x}); }
 
 /// The gradient of a row that is linear in g: `row` itself for g, `second` of the other operand times g for that one.
 template <class Second>
 void linear_in_g(GradContext& c, Second second) {
-  if (c.wants(0)) c.set(0, c.emitter().one(c.op().row->name, {c.dy(), c.in(1)}));
+  if (c.wants(0)) c.set(0, c.builder().one(c.op().row->name, {c.dy(), c.in(1)}));
   if (c.wants(1)) c.set(1, c.dy() * c.in(0) * second(c.in(1)));
 }
 
@@ -76,7 +76,7 @@ constexpr OpRow activation_grad_table[] = {
         "relu_grad", "ReluGrad", "g where the forward output is positive, else 0.", gradient_y_params,
         reference::relu_grad, pairwise<Binary::relu_grad>,
         [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.emitter().one("relu_grad", {c.dy(), c.in(1)}));
+          if (c.wants(0)) c.set(0, c.builder().one("relu_grad", {c.dy(), c.in(1)}));
           set_zero(c, 1);
         },
         tile_gate_grad),
@@ -101,13 +101,13 @@ constexpr OpRow activation_grad_table[] = {
         pairwise<Binary::erf_grad>, [](GradContext& c) { linear_in_g(c, second_of_erf); }, tile_geluerf_grad),
     gradient_helper(
         "clip_grad", "ClipGrad", "g where min <= x <= max, else 0.", clip_grad_params, reference::clip_grad,
-        [](const OpSite& s) {
+        [](const OpContext& s) {
           return clip_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.input(1).size());
         },
         [](GradContext& c) {
-          const OpSite s = c.site();
+          const OpContext s = c.site();
           if (c.wants(0))
-            c.set(0, c.emitter().one("clip_grad", {c.dy(), c.in(1)}, {{"min", s.attr("min")}, {"max", s.attr("max")}}));
+            c.set(0, c.builder().one("clip_grad", {c.dy(), c.in(1)}, {{"min", s.attr("min")}, {"max", s.attr("max")}}));
           set_zero(c, 1);
         },
         tile_gate_grad),

@@ -14,7 +14,7 @@ namespace {
 constexpr Param rotary_params[] = {{"x", ParamKind::tensor, no_default, "[batch, sequence, heads, features]"},
                                    {"sin", ParamKind::tensor, no_default, "[sequence, rotary_dim / 2]"},
                                    {"cos", ParamKind::tensor, no_default, "[sequence, rotary_dim / 2]"},
-                                   {"rotary_dim", ParamKind::integer, no_default, "features that are turned; even"}};
+                                   {"rotary_dim", ParamKind::integer, no_default, "number of rotated features; even"}};
 constexpr Param table_params[] = {{"seq_len", ParamKind::integer},
                                   {"rotary_dim", ParamKind::integer, no_default, "even"},
                                   {"dtype", ParamKind::dtype, of(DType::float32)},
@@ -22,8 +22,8 @@ constexpr Param table_params[] = {{"seq_len", ParamKind::integer},
 constexpr Param square_add_params[] = {{"t", ParamKind::tensor},
                                        {"loss_scaling", ParamKind::number_or_tensor, of(1.0)}};
 constexpr Param quantised_params[] = {
-    {"t", ParamKind::index, no_default, "unsigned, packed: four bits a value, the lowest ones first"},
-    {"scale", ParamKind::tensor, no_default, "of each group: t's shape, but as many groups along the axis"},
+    {"t", ParamKind::index, no_default, "unsigned, packed: four bits per value, lowest bits first"},
+    {"scale", ParamKind::tensor, no_default, "one per group: t's shape, with the number of groups along the axis"},
     {"bias", ParamKind::tensor, no_default, "the same shape"},
     {"axis", ParamKind::integer, of(-1), "along which values are packed and grouped"}};
 constexpr Param layout_params[] = {{"t", ParamKind::tensor}, {"bs", ParamKind::integer, of(1), "not used"}};
@@ -33,7 +33,7 @@ void check_rotary_dim(std::string_view op, int64_t dim, int64_t most) {
     throw Error(fmt::format("{}: rotary_dim must be even and in 2..{}, not {}", op, most, dim));
 }
 
-std::vector<Expr> expand_rotary(Emitter& at, const OpArgs& args) {
+std::vector<Expr> expand_rotary(OpBuilder& at, const OpArgs& args) {
   const Expr &x = args.expr(0), &sin = args.expr(1), &cos = args.expr(2);
   const int64_t dim = std::get<int64_t>(*args.attr(3));
   if (x.rank() != 4)
@@ -58,7 +58,7 @@ std::vector<Expr> expand_rotary(Emitter& at, const OpArgs& args) {
   return at.emit("concat", {std::vector<Expr>{result, narrow(x, 3, dim, features - dim)}}, {{"axis", int64_t{3}}});
 }
 
-std::vector<Expr> expand_tables(Emitter& at, const OpArgs& args) {
+std::vector<Expr> expand_tables(OpBuilder& at, const OpArgs& args) {
   const int64_t length = std::get<int64_t>(*args.attr(0)), dim = std::get<int64_t>(*args.attr(1));
   const double base = std::get<double>(*args.attr(3));
   check_rotary_dim("trig_tables", dim, 1 << 20);
@@ -79,7 +79,7 @@ std::vector<Expr> expand_tables(Emitter& at, const OpArgs& args) {
   return {at.constant(sin.cast(dtype), "sin"), at.constant(cos.cast(dtype), "cos")};
 }
 
-std::vector<Expr> expand_decompress(Emitter& at, const OpArgs& args) {
+std::vector<Expr> expand_decompress(OpBuilder& at, const OpArgs& args) {
   const Expr &t = args.expr(0), &scale = args.expr(1), &bias = args.expr(2);
   const auto refuse = [&](const std::string& why) {
     throw Error("group_quantize_decompress: " + why, {fmt::format("{}: {}", t.label(), text(t.spec())),
@@ -119,8 +119,8 @@ std::vector<Expr> expand_decompress(Emitter& at, const OpArgs& args) {
 constexpr OpRow addon_table[] = {
     {.name = "rotary_pos_embed",
      .path = "addons.ops.rotary_pos_embed",
-     .doc = "Rotary position embedding of GPT-J: neighbouring features are turned in pairs by the angles of their "
-            "position; features from rotary_dim on stay.",
+     .doc = "Rotary position embedding of GPT-J: rotates pairs of neighbouring features by the angles of their "
+            "position; features from rotary_dim on are unchanged.",
      .formula = "out[2i] = x[2i] cos_i - x[2i+1] sin_i, out[2i+1] = x[2i+1] cos_i + x[2i] sin_i",
      .example = "rotary_pos_embed(ones([1, 2, 1, 2]), array([[0.0], [1.0]]), array([[1.0], [0.0]]), 2)",
      .params = rotary_params,
@@ -128,7 +128,7 @@ constexpr OpRow addon_table[] = {
      .role = Role::composite},
     {.name = "trig_tables",
      .path = "addons.ops.trig_tables",
-     .doc = "The sines and cosines of rotary_pos_embed, [seq_len, rotary_dim / 2] each.",
+     .doc = "The tables of sines and cosines for rotary_pos_embed, [seq_len, rotary_dim / 2] each.",
      .formula = "sin and cos of position / base^(2 i / rotary_dim)",
      .example = "trig_tables(4, 2)",
      .params = table_params,
@@ -141,7 +141,7 @@ constexpr OpRow addon_table[] = {
      .example = "grad_reduce_square_add(array([3.0, 4.0]), 2.0)",
      .params = square_add_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const Expr t = cast(args.expr(0), DType::float32);
            if (args.has_expr(1)) return at.emit("sumsquare", {t / cast(args.expr(1), DType::float32)});
            const double scale = std::get<double>(*args.attr(1));
@@ -150,7 +150,7 @@ constexpr OpRow addon_table[] = {
      .role = Role::composite},
     {.name = "group_quantize_decompress",
      .path = "addons.ops.group_quantize_decompress",
-     .doc = "Values of four bits, several in an integer, as numbers: each group along an axis has its scale and bias.",
+     .doc = "Decompresses 4-bit values packed into integers; each group along an axis has a scale and a bias.",
      .formula = "q scale + bias",
      .example = "group_quantize_decompress(array([0x10, 0x32], uint8), array([0.5, 2.0]), array([0.0, 1.0]))",
      .params = quantised_params,
@@ -158,10 +158,10 @@ constexpr OpRow addon_table[] = {
      .role = Role::composite},
     {.name = "linear_layout",
      .path = "addons.ops.linear_layout",
-     .doc = "The tensor itself: it asks for a layout of tiles, which the host does not have.",
+     .doc = "Returns the tensor unchanged; in PopXL it requests a tile mapping, which the host does not have.",
      .example = "linear_layout(array([1.0, 2.0]))",
      .params = layout_params,
-     .expand = [](Emitter&, const OpArgs& args) { return std::vector<Expr>{args.expr(0)}; },
+     .expand = [](OpBuilder&, const OpArgs& args) { return std::vector<Expr>{args.expr(0)}; },
      .role = Role::composite},
 };
 static_assert(all_complete(addon_table));

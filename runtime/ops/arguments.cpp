@@ -24,7 +24,7 @@ std::string_view kind_text(const OpArg& arg) {
 }
 
 struct Resolver {
-  Emitter& at;
+  OpBuilder& at;
   const OpRow& row;
   const Param* param = nullptr;
   bool have_reference = false;  ///< some operand decides the dtype of constants
@@ -290,7 +290,7 @@ DType promoted(DType a, DType b) {
   }
 }
 
-OpArgs resolve(Emitter& at, const OpRow& row, OpArgs args) {
+OpArgs resolve(OpBuilder& at, const OpRow& row, OpArgs args) {
   if (args.values.size() > row.params.size())
     throw Error(fmt::format("{} takes {} arguments, not {}", row.name, row.params.size(), args.values.size()))
         .as(codes::arguments);

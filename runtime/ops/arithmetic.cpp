@@ -15,7 +15,7 @@ namespace pxl {
 namespace {
 
 template <Binary f>
-Kernel folded(const OpSite& s) {
+Kernel folded(const OpContext& s) {
   std::vector<Shape> shapes;
   for (const TensorSpec* spec : s.in) shapes.push_back(spec->shape);
   return nary_kernel(f, s.input(0).dtype, shapes, s.out[0].shape);
@@ -23,7 +23,7 @@ Kernel folded(const OpSite& s) {
 
 // Integers have no quotient by 0: a run that meets one is an error, as it is for numbers of the host.
 template <Binary f>
-Kernel exact_division(const OpSite& s) {
+Kernel exact_division(const OpContext& s) {
   const DType dtype = s.input(1).dtype;
   if (!is_integer(dtype)) return pairwise<f>(s);
   const int64_t divisors = s.out[0].size() == 0 ? 0 : s.input(1).size();
@@ -36,11 +36,11 @@ Kernel exact_division(const OpSite& s) {
 // Gives slot `i` a gradient of the output's shape, summed over what was broadcast.
 void give(GradContext& c, size_t i, const Expr& g) { c.set(i, sum_to(g, c.in_spec(i).shape)); }
 
-int64_t folded_flops(const OpSite& s) { return s.out[0].size() * (static_cast<int64_t>(s.in.size()) - 1); }
+int64_t folded_flops(const OpContext& s) { return s.out[0].size() * (static_cast<int64_t>(s.in.size()) - 1); }
 
 // Tied operands share the gradient equally. Of two operands a tie is one comparison; of more, ties are counted.
 void extremum_gradient(GradContext& c) {
-  Emitter& at = c.emitter();
+  OpBuilder& at = c.builder();
   const size_t operands = c.op().inputs.size();
   const Expr none = at.scalar(0.0, c.dy().dtype());
   const auto chosen = [&](size_t i) { return at.one("equal", {c.in(i), c.out()}); };
@@ -64,7 +64,7 @@ const Array* constant_scalar(const GradContext& c, size_t slot) {
 }
 
 void pow_gradient(GradContext& c) {
-  Emitter& at = c.emitter();
+  OpBuilder& at = c.builder();
   if (c.wants(0)) {
     if (const Array* e = constant_scalar(c, 1)) {
       const double n = e->number(0);
@@ -98,7 +98,7 @@ constexpr OpRow add_row = {.name = "add",
                            .path = "ops.add",
                            .schedule = "Add",
                            .output = "add_out",
-                           .doc = "The sum of two tensors, with broadcasting.",
+                           .doc = "The elementwise sum of two tensors, with broadcasting.",
                            .formula = "lhs + rhs",
                            .example = "add(array([[1.0, 2.0], [3.0, 4.0]]), array([10.0, 20.0]))",
                            .params = binary_params,
@@ -123,7 +123,7 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.sub",
      .schedule = "Sub",
      .output = "sub_out",
-     .doc = "The difference of two tensors, with broadcasting.",
+     .doc = "The elementwise difference of two tensors, with broadcasting.",
      .formula = "lhs - rhs",
      .example = "sub(array([5.0, 7.0]), array([1.0, 2.0]))",
      .params = binary_params,
@@ -143,7 +143,7 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.mul",
      .schedule = "Mul",
      .output = "mul_out",
-     .doc = "The product of two tensors, element by element, with broadcasting.",
+     .doc = "The elementwise product of two tensors, with broadcasting.",
      .formula = "lhs * rhs",
      .example = "mul(array([5.0, 7.0]), array([1.0, 2.0]))",
      .params = binary_params,
@@ -163,8 +163,8 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.div",
      .schedule = "Div",
      .output = "div_out",
-     .doc = "The quotient of two tensors, with broadcasting. Integers divide truncating toward zero, by 0 to 0; the "
-            "operator `/` of integers is the quotient in float32.",
+     .doc = "The elementwise quotient of two tensors, with broadcasting. Integer division truncates toward zero, and "
+            "division by 0 yields 0; the operator `/` on integers yields the quotient in float32.",
      .formula = "lhs / rhs",
      .example = "div(array([5.0, 7.0]), array([2.0, 4.0]))",
      .params = binary_params,
@@ -174,7 +174,7 @@ constexpr OpRow arithmetic_table[] = {
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) give(c, 0, c.dy() / c.in(1));
-           if (c.wants(1)) give(c, 1, -(c.dy() * c.in(0) / c.emitter().one("square", {c.in(1)})));
+           if (c.wants(1)) give(c, 1, -(c.dy() * c.in(0) / c.builder().one("square", {c.in(1)})));
          },
      .pattern = Pattern::elementwise,
      .inplace_ok = true,
@@ -184,9 +184,8 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.floor_div",
      .schedule = "FloorDiv",
      .output = "floor_div_out",
-     .doc =
-         "The quotient of two tensors rounded down, with broadcasting: the operator `//`. An integer divided by 0 is "
-         "an error of the run. The gradient is 0.",
+     .doc = "Floor division of two tensors, with broadcasting: the operator `//`. Integer division by 0 is a run-time "
+            "error. The gradient is 0.",
      .formula = "floor(lhs / rhs)",
      .example = "floor_div(array([7, -7]), array([2, 2]))",
      .params = binary_params,
@@ -204,8 +203,8 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.fmod",
      .schedule = "Fmod",
      .output = "fmod_out",
-     .doc = "The remainder of a division truncated toward zero: it has the sign of lhs; an integer "
-            "divided by 0 gives 0. Only lhs has a gradient.",
+     .doc = "The remainder of a division truncated toward zero, with the sign of lhs; integer division by 0 yields 0. "
+            "Only lhs has a gradient.",
      .formula = "lhs - rhs trunc(lhs / rhs)",
      .example = "fmod(array([7.0, -7.0]), array([3.0, 3.0]))",
      .params = binary_params,
@@ -224,9 +223,8 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.mod",
      .schedule = "Mod",
      .output = "mod_out",
-     .doc =
-         "The remainder of a division rounded down: it has the sign of rhs. The operator `%`. An integer divided by 0 "
-         "is an error of the run.",
+     .doc = "The remainder of a floor division, with the sign of rhs: the operator `%`. Integer division by 0 is a "
+            "run-time error.",
      .formula = "lhs - rhs floor(lhs / rhs)",
      .example = "mod(array([7.0, -7.0]), array([3.0, 3.0]))",
      .params = binary_params,
@@ -236,7 +234,7 @@ constexpr OpRow arithmetic_table[] = {
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) give(c, 0, c.dy());
-           if (c.wants(1)) give(c, 1, -(c.dy() * c.emitter().one("floor_div", {c.in(0), c.in(1)})));
+           if (c.wants(1)) give(c, 1, -(c.dy() * c.builder().one("floor_div", {c.in(0), c.in(1)})));
          },
      .pattern = Pattern::elementwise,
      .inplace_ok = true,
@@ -245,7 +243,7 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.pow",
      .schedule = "Pow",
      .output = "pow_out",
-     .doc = "Every element raised to a power, with broadcasting.",
+     .doc = "Each element raised to a power, with broadcasting.",
      .formula = "t^e",
      .example = "pow(array([1.0, 2.0, 3.0]), 2)",
      .params = pow_params,
@@ -261,7 +259,7 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.maximum",
      .schedule = "Max",
      .output = "maximum_out",
-     .doc = "The largest of one or more tensors, element by element. Tied operands share the gradient equally.",
+     .doc = "The elementwise maximum of one or more tensors. Tied operands share the gradient equally.",
      .formula = "max(t1, t2, ...)",
      .example = "maximum(array([1.0, 5.0]), array([3.0, 2.0]))",
      .params = list_params,
@@ -277,7 +275,7 @@ constexpr OpRow arithmetic_table[] = {
      .path = "ops.minimum",
      .schedule = "Min",
      .output = "minimum_out",
-     .doc = "The smallest of one or more tensors, element by element. Tied operands share the gradient equally.",
+     .doc = "The elementwise minimum of one or more tensors. Tied operands share the gradient equally.",
      .formula = "min(t1, t2, ...)",
      .example = "minimum(array([1.0, 5.0]), array([3.0, 2.0]))",
      .params = list_params,
@@ -292,7 +290,7 @@ constexpr OpRow arithmetic_table[] = {
     {.name = "sum_n",
      .schedule = "Sum",
      .output = "sum_out",
-     .doc = "The sum of one or more tensors: the contributions to one gradient.",
+     .doc = "The elementwise sum of one or more tensors, such as contributions to a gradient.",
      .formula = "t1 + t2 + ...",
      .params = list_params,
      .infer = infer_broadcast,

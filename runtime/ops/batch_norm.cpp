@@ -18,18 +18,17 @@ constexpr Param batch_params[] = {{"t", ParamKind::tensor, no_default, "[N, C, .
                                   {"epsilon", ParamKind::number, of(1e-5)},
                                   {"momentum", ParamKind::number, of(0.9), "not used in inference"}};
 
-constexpr Param training_params[] = {
-    {"t", ParamKind::tensor, no_default, "[N, C, ...]"},
-    {"scale", ParamKind::tensor, no_default, "[C]"},
-    {"bias", ParamKind::tensor, no_default, "[C]"},
-    {"mean", ParamKind::tensor, no_default, "[C], the running mean"},
-    {"var", ParamKind::tensor, no_default, "[C], the running variance"},
-    {"epsilon", ParamKind::number, of(1e-5)},
-    {"momentum", ParamKind::number, of(0.9), "share of the running statistics that stays"}};
+constexpr Param training_params[] = {{"t", ParamKind::tensor, no_default, "[N, C, ...]"},
+                                     {"scale", ParamKind::tensor, no_default, "[C]"},
+                                     {"bias", ParamKind::tensor, no_default, "[C]"},
+                                     {"mean", ParamKind::tensor, no_default, "[C], the running mean"},
+                                     {"var", ParamKind::tensor, no_default, "[C], the running variance"},
+                                     {"epsilon", ParamKind::number, of(1e-5)},
+                                     {"momentum", ParamKind::number, of(0.9), "weight of the old running statistics"}};
 
 // With s = 1/sqrt(var + epsilon), y = (t - mean) s scale + bias.
 void batch_norm_gradient(GradContext& c) {
-  Emitter& at = c.emitter();
+  OpBuilder& at = c.builder();
   const TensorSpec &data = c.in_spec(0), &parameter = c.in_spec(1);
   Shape over(data.shape.size(), 1);
   over[1] = data.shape[1];
@@ -52,7 +51,7 @@ void batch_norm_gradient(GradContext& c) {
 
 // t as [samples, channels, places], in which the statistics are over the outer axes. float16 is widened: sums of
 // squares leave its range.
-std::vector<Expr> expand_batch_norm(Emitter& at, const OpArgs& args) {
+std::vector<Expr> expand_batch_norm(OpBuilder& at, const OpArgs& args) {
   const Expr &t = args.expr(0), &scale = args.expr(1), &mean = args.expr(3), &var = args.expr(4);
   const auto refuse = [&](const std::string& why) { throw Error("batch_norm: " + why, {text(t.spec())}); };
   if (!is_floating(t.dtype())) refuse(fmt::format("{} must be floating, not {}", t.label(), name(t.dtype())));
@@ -94,13 +93,13 @@ constexpr OpRow batch_norm_table[] = {
      .path = "ops.batch_norm_inference",
      .schedule = "BatchNormalization",
      .output = "batch_norm_out",
-     .doc = "Normalises each channel (axis 1) by given statistics.",
+     .doc = "Batch normalisation of each channel (axis 1) with given statistics.",
      .formula = "(t - mean) / sqrt(var + epsilon) * scale + bias",
      .example = "batch_norm_inference(array([[1.0, 2.0]]), array([1.0, 1.0]), array([0.0, 0.0]), array([0.5, 0.5]), "
                 "array([1.0, 1.0]))",
      .params = batch_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_floating(s, 0);
            if (s.input(0).shape.size() < 2)
              refuse(s, fmt::format("{} must have at least two axes", s.label(0)), codes::shape);
@@ -108,16 +107,16 @@ constexpr OpRow batch_norm_table[] = {
            return std::vector<TensorSpec>{s.input(0)};
          },
      .definition = reference::batch_norm_inference,
-     .kernel = [](const OpSite& s) { return batch_norm_kernel(s.input(0), s.input(1).dtype, s.number("epsilon")); },
+     .kernel = [](const OpContext& s) { return batch_norm_kernel(s.input(0), s.input(1).dtype, s.number("epsilon")); },
      .gradient = batch_norm_gradient,
-     .flops = [](const OpSite& s) { return 4 * s.out[0].size(); },
+     .flops = [](const OpContext& s) { return 4 * s.out[0].size(); },
      .pattern = Pattern::other,
      .onnx = "BatchNormalization",
      .tiles = tile_add},
     {.name = "batch_norm",
      .path = "ops.batch_norm",
-     .doc = "Normalises each channel (axis 1) by the mean and variance of the batch, and gives the running statistics "
-            "moved towards these: three results, of which the last two have no gradient for t.",
+     .doc = "Batch normalisation of each channel (axis 1) with the mean and variance of the batch. Also returns the "
+            "updated running statistics, which have no gradient for t.",
      .formula = "(t - batch mean) / sqrt(batch variance + epsilon) * scale + bias, "
                 "mean momentum + batch mean (1 - momentum), the same of var",
      .example = "batch_norm(array([[1.0], [3.0]]), array([1.0]), array([0.0]), array([0.0]), array([1.0]))",

@@ -15,11 +15,13 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-constexpr Param stride_param{"stride", ParamKind::shape, none_default, "one an axis, or one for all; none: 1"};
+constexpr Param stride_param{"stride", ParamKind::shape, none_default, "one per axis, or one for all; none: 1"};
 constexpr Param padding_param{"padding", ParamKind::shape, none_default,
-                              "zeros before each spatial axis, then behind each; one value counts for all; none: 0"};
-constexpr Param dilation_param{"dilation", ParamKind::shape, none_default, "distance of a window's elements; none: 1"};
-constexpr Param groups_param{"groups", ParamKind::integer, of(1), "channels are divided into so many convolutions"};
+                              "zeros before each spatial axis, then after each; one value applies to all; none: 0"};
+constexpr Param dilation_param{"dilation", ParamKind::shape, none_default,
+                               "distance of the kernel's elements; none: 1"};
+constexpr Param groups_param{"groups", ParamKind::integer, of(1),
+                             "number of independent convolutions over groups of channels"};
 constexpr Param pad_type_param{"pad_type", ParamKind::string, of("not_set"),
                                "not_set, same_upper, same_lower or valid"};
 constexpr Param memory_param{"available_memory_proportions", ParamKind::numbers, none_default, "not used"};
@@ -40,11 +42,11 @@ constexpr Param transpose_params[] = {
     {"t", ParamKind::tensor, no_default, "[N, C_in, spatial...], one to three axes"},
     {"weight", ParamKind::tensor, no_default, "[C_in, C_out / groups, kernel...]"},
     stride_param,
-    {"padding", ParamKind::shape, none_default, "what is cut off the result: before each axis, then behind each"},
+    {"padding", ParamKind::shape, none_default, "elements removed from the result: before each axis, then after each"},
     dilation_param,
     groups_param,
     pad_type_param,
-    {"output_padding", ParamKind::shape, none_default, "what is added behind each axis of the result"},
+    {"output_padding", ParamKind::shape, none_default, "elements added after each axis of the result"},
     {"output_shape", ParamKind::shape, none_default, "the result's spatial shape; padding follows from it"},
     memory_param,
     partials_param,
@@ -75,7 +77,7 @@ struct Explicit {
   explicit Explicit(const ResolvedConvolution& r) : padding(resolved_padding(r.axes)), groups(r.c.groups) {
     for (const WindowAxis& a : r.axes) stride.push_back(a.stride), dilation.push_back(a.dilation);
   }
-  explicit Explicit(const OpSite& s)
+  explicit Explicit(const OpContext& s)
       : stride(s.integers("stride")),
         padding(s.integers("padding")),
         dilation(s.integers("dilation")),
@@ -86,15 +88,15 @@ struct Explicit {
 // output_padding reaches further than its operand.
 Expr conv(const Expr& t, const Expr& weight, const Shape& shape, const Explicit& e) {
   const Expr y =
-      t.emitter().one("conv", {t, weight},
+      t.builder().one("conv", {t, weight},
                       {{"stride", e.stride}, {"padding", e.padding}, {"dilation", e.dilation}, {"groups", e.groups}});
   if (y.shape() == shape) return y;
-  return t.emitter().one("slice_window", {y},
+  return t.builder().one("slice_window", {y},
                          {{"starts", Ints(shape.size(), 0)}, {"steps", Ints(shape.size(), 1)}, {"sizes", shape}});
 }
 
 Expr data_grad(const Expr& g, const Expr& weight, const Shape& data, const Explicit& e) {
-  return g.emitter().one("conv_data_grad", {g, weight},
+  return g.builder().one("conv_data_grad", {g, weight},
                          {{"shape", spatial(data)},
                           {"stride", e.stride},
                           {"padding", e.padding},
@@ -103,7 +105,7 @@ Expr data_grad(const Expr& g, const Expr& weight, const Shape& data, const Expli
 }
 
 Expr weights_grad(const Expr& g, const Expr& x, const Shape& weight, const Explicit& e) {
-  return g.emitter().one("conv_weights_grad", {g, x},
+  return g.builder().one("conv_weights_grad", {g, x},
                          {{"kernel", spatial(weight)},
                           {"stride", e.stride},
                           {"padding", e.padding},
@@ -114,7 +116,7 @@ Expr weights_grad(const Expr& g, const Expr& x, const Shape& weight, const Expli
 // The forward op as a site, for what follows from its specs.
 template <class F>
 auto with_site(const GradContext& c, F&& f) {
-  const SiteStorage storage(c.op());
+  const OpContextStorage storage(c.op());
   return f(storage.site);
 }
 
@@ -144,16 +146,16 @@ constexpr OpRow conv_row = {
     .schedule = "Conv",
     .output = "conv_out",
     .doc =
-        "The convolution (cross-correlation) of data and weights over one to three spatial axes. The window does "
-        "not turn around, as in PyTorch and ONNX.",
+        "The convolution (cross-correlation) of data and weights over one to three spatial axes. The kernel is not "
+        "flipped, as in PyTorch and ONNX.",
     .formula = "out[n, o, i] = sum over c, k of t[n, c, stride i + dilation k - padding] weight[o, c, k]",
     .example = "conv(array([[[1.0, 2.0, 3.0, 4.0]]]), array([[[1.0, -1.0]]]))",
     .params = conv_params,
     .infer = infer_conv,
     .definition = reference::conv,
-    .kernel = [](const OpSite& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c); },
+    .kernel = [](const OpContext& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c); },
     .gradient = conv_gradient,
-    .flops = [](const OpSite& s) { return conv_flops(resolve_conv(s).c); },
+    .flops = [](const OpContext& s) { return conv_flops(resolve_conv(s).c); },
     .onnx = "Conv",
     .tiles = tile_convolution};
 
@@ -163,17 +165,17 @@ constexpr OpRow transpose_row = {
     .schedule = "ConvTranspose",
     .output = "conv_transpose_out",
     .doc =
-        "The transposed convolution over one to three spatial axes: every element of t adds a weighted copy of the "
-        "window to the result. Sizes are PyTorch's: (in - 1) stride - padding + dilation (kernel - 1) + "
-        "output_padding + 1.",
+        "The transposed convolution over one to three spatial axes: each element of t adds a weighted copy of the "
+        "kernel to the result. Sizes as in PyTorch: (in - 1) stride - padding + dilation (kernel - 1) + output_padding "
+        "+ 1.",
     .formula = "out[n, o, stride i + dilation k - padding] += t[n, c, i] weight[c, o, k]",
     .example = "conv_transpose(array([[[1.0, 2.0, 3.0]]]), array([[[1.0, -1.0]]]), stride = 2)",
     .params = transpose_params,
-    .infer = [](const OpSite& s) { return data_spec(s, resolve_transpose(s)); },
+    .infer = [](const OpContext& s) { return data_spec(s, resolve_transpose(s)); },
     .definition = reference::conv_transpose,
-    .kernel = [](const OpSite& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_transpose(s).c); },
+    .kernel = [](const OpContext& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_transpose(s).c); },
     .gradient = transpose_gradient,
-    .flops = [](const OpSite& s) { return conv_flops(resolve_transpose(s).c); },
+    .flops = [](const OpContext& s) { return conv_flops(resolve_transpose(s).c); },
     .onnx = "ConvTranspose",
     .tiles = tile_convolution_data};
 
@@ -196,37 +198,38 @@ constexpr OpRow scaled_form(OpRow row, std::string_view name, std::string_view p
 constexpr OpRow convolution_table[] = {
     conv_row,
     scaled_form(conv_row, "conv_pow2scaled", "ops.conv_pow2scaled", "conv_pow2scaled_out",
-                "The convolution of float8 data and weights, times 2^log2_scale, in float16. Sums are float32 and are "
-                "rounded once.",
+                "The convolution of float8 data and weights, times 2^log2_scale, in float16. Accumulates in float32 "
+                "and rounds once at the end.",
                 "conv_pow2scaled(pow2scale_cast_to_fp8(array([[[1.0, 2.0, 3.0]]], float16), 0, float8_143), "
                 "pow2scale_cast_to_fp8(array([[[1.0, -1.0]]], float16), 0, float8_143), 1)",
                 scaled_conv_params,
-                [](const OpSite& s) {
+                [](const OpContext& s) {
                   return convolution_float8_kernel(s.input(0).dtype, s.input(1).dtype, resolve_conv(s).c);
                 }),
     {.name = "conv_data_grad",
      .schedule = "ConvDataGrad",
      .output = "gradient",
-     .doc = "The gradient of a convolution for its data.",
+     .doc = "The data gradient of a convolution.",
      .params = data_grad_params,
-     .infer = [](const OpSite& s) { return data_spec(s, resolve_data_grad(s)); },
+     .infer = [](const OpContext& s) { return data_spec(s, resolve_data_grad(s)); },
      .definition = reference::conv_data_grad,
-     .kernel = [](const OpSite& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_data_grad(s).c); },
+     .kernel =
+         [](const OpContext& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_data_grad(s).c); },
      .gradient =
          [](GradContext& c) {
            const Explicit e(c.site());
            if (c.wants(0)) c.set(0, conv(c.dy(), c.in(1), c.in_spec(0).shape, e));
            if (c.wants(1)) c.set(1, weights_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
          },
-     .flops = [](const OpSite& s) { return conv_flops(resolve_data_grad(s).c); },
+     .flops = [](const OpContext& s) { return conv_flops(resolve_data_grad(s).c); },
      .tiles = tile_convolution_data},
     {.name = "conv_weights_grad",
      .schedule = "ConvWeightsGrad",
      .output = "gradient",
-     .doc = "The gradient of a convolution for its weights.",
+     .doc = "The weight gradient of a convolution.",
      .params = weights_grad_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            const ResolvedConvolution r = resolve_weights_grad(s);
            TensorSpec out{{r.c.groups * r.c.cout, r.c.cin}, s.input(0).dtype, {}};
            for (const WindowAxis& a : r.axes) out.shape.push_back(a.kernel);
@@ -235,24 +238,26 @@ constexpr OpRow convolution_table[] = {
          },
      .definition = reference::conv_weights_grad,
      .kernel =
-         [](const OpSite& s) { return convolution_weights_grad_kernel(s.input(0).dtype, resolve_weights_grad(s).c); },
+         [](const OpContext& s) {
+           return convolution_weights_grad_kernel(s.input(0).dtype, resolve_weights_grad(s).c);
+         },
      .gradient =
          [](GradContext& c) {
            const Explicit e(c.site());
            if (c.wants(0)) c.set(0, conv(c.in(1), c.dy(), c.in_spec(0).shape, e));
            if (c.wants(1)) c.set(1, data_grad(c.in(0), c.dy(), c.in_spec(1).shape, e));
          },
-     .flops = [](const OpSite& s) { return conv_flops(resolve_weights_grad(s).c); },
+     .flops = [](const OpContext& s) { return conv_flops(resolve_weights_grad(s).c); },
      .tiles = tile_convolution_weights},
     transpose_row,
     scaled_form(
         transpose_row, "conv_transpose_pow2scaled", "ops.conv_transpose_pow2scaled", "conv_transpose_pow2scaled_out",
-        "The transposed convolution of float8 data and weights, times 2^log2_scale, in float16. Sums are float32 "
-        "and are rounded once.",
+        "The transposed convolution of float8 data and weights, times 2^log2_scale, in float16. Accumulates in float32 "
+        "and rounds once at the end.",
         "conv_transpose_pow2scaled(pow2scale_cast_to_fp8(array([[[1.0, 2.0]]], float16), 0, float8_143), "
         "pow2scale_cast_to_fp8(array([[[1.0, -1.0]]], float16), 0, float8_143), 1, stride = 2)",
         scaled_transpose_params,
-        [](const OpSite& s) {
+        [](const OpContext& s) {
           return convolution_data_grad_float8_kernel(s.input(0).dtype, s.input(1).dtype, resolve_transpose(s).c);
         }),
 };

@@ -14,17 +14,17 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-bool is_scaled(const OpSite& s) { return s.row.params[2].name == log2_scale_param.name; }
-DType result_dtype(const OpSite& s) { return is_scaled(s) ? DType::float16 : s.input(0).dtype; }
+bool is_scaled(const OpContext& s) { return s.row.params[2].name == log2_scale_param.name; }
+DType result_dtype(const OpContext& s) { return is_scaled(s) ? DType::float16 : s.input(0).dtype; }
 
-int64_t groups_of(const OpSite& s) {
+int64_t groups_of(const OpContext& s) {
   const int64_t groups = s.integer("groups");
   if (groups < 1) refuse(s, fmt::format("groups must be positive, got {}", groups));
   return groups;
 }
 
 // Dtypes and ranks of two operands, either of which may be a gradient.
-void check_pair(const OpSite& s) {
+void check_pair(const OpContext& s) {
   if (is_scaled(s)) {
     check_float8_product(s);
   } else {
@@ -40,7 +40,7 @@ void check_pair(const OpSite& s) {
 }
 
 // The channels of data and weight of a convolution, from their slots.
-void check_channels(const OpSite& s, int64_t channels, const TensorSpec& weight, int64_t groups) {
+void check_channels(const OpContext& s, int64_t channels, const TensorSpec& weight, int64_t groups) {
   if (weight.shape[0] % groups != 0)
     refuse(s, fmt::format("{} groups do not divide the {} channels of the result", groups, weight.shape[0]),
            codes::shape);
@@ -52,7 +52,7 @@ void check_channels(const OpSite& s, int64_t channels, const TensorSpec& weight,
 }
 
 // The convolution whose result has g's spatial shape: windows that g does not have are left out.
-ResolvedConvolution with_windows_of(const OpSite& s, ResolvedConvolution r, const Shape& g) {
+ResolvedConvolution with_windows_of(const OpContext& s, ResolvedConvolution r, const Shape& g) {
   for (size_t i = 0; i < r.axes.size(); ++i) {
     if (g[i + 2] > r.axes[i].out)
       refuse(s,
@@ -65,7 +65,7 @@ ResolvedConvolution with_windows_of(const OpSite& s, ResolvedConvolution r, cons
 
 }  // namespace
 
-ResolvedConvolution resolve_conv(const OpSite& s) {
+ResolvedConvolution resolve_conv(const OpContext& s) {
   check_pair(s);
   const TensorSpec &x = s.input(0), &w = s.input(1);
   const int64_t groups = groups_of(s);
@@ -76,7 +76,7 @@ ResolvedConvolution resolve_conv(const OpSite& s) {
   return r;
 }
 
-std::vector<TensorSpec> infer_conv(const OpSite& s) {
+std::vector<TensorSpec> infer_conv(const OpContext& s) {
   const ResolvedConvolution r = resolve_conv(s);
   TensorSpec out{{r.c.batch, r.c.groups * r.c.cout}, result_dtype(s), {}};
   for (const WindowAxis& a : r.axes) out.shape.push_back(a.out);
@@ -84,7 +84,7 @@ std::vector<TensorSpec> infer_conv(const OpSite& s) {
   return {out};
 }
 
-ResolvedConvolution resolve_data_grad(const OpSite& s) {
+ResolvedConvolution resolve_data_grad(const OpContext& s) {
   check_pair(s);
   const TensorSpec &g = s.input(0), &w = s.input(1);
   const int64_t groups = groups_of(s);
@@ -101,7 +101,7 @@ ResolvedConvolution resolve_data_grad(const OpSite& s) {
   return with_windows_of(s, std::move(r), g.shape);
 }
 
-ResolvedConvolution resolve_weights_grad(const OpSite& s) {
+ResolvedConvolution resolve_weights_grad(const OpContext& s) {
   check_pair(s);
   const TensorSpec &g = s.input(0), &x = s.input(1);
   const int64_t groups = groups_of(s);
@@ -116,7 +116,7 @@ ResolvedConvolution resolve_weights_grad(const OpSite& s) {
 }
 
 // The transposed convolution of t is the data gradient of the convolution that has its result as data.
-ResolvedConvolution resolve_transpose(const OpSite& s) {
+ResolvedConvolution resolve_transpose(const OpContext& s) {
   check_pair(s);
   const TensorSpec &t = s.input(0), &w = s.input(1);
   const int64_t groups = groups_of(s);
@@ -165,7 +165,7 @@ ResolvedConvolution resolve_transpose(const OpSite& s) {
   return r;
 }
 
-std::vector<TensorSpec> data_spec(const OpSite& s, const ResolvedConvolution& r) {
+std::vector<TensorSpec> data_spec(const OpContext& s, const ResolvedConvolution& r) {
   TensorSpec out{{r.c.batch, r.c.groups * r.c.cin}, result_dtype(s), {}};
   for (const WindowAxis& a : r.axes) out.shape.push_back(a.in);
   prefixed(s, [&] { return element_count(out.shape); });

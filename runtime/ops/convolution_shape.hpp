@@ -15,14 +15,14 @@ struct ResolvedConvolution {
 
 /// Of conv, conv_data_grad, conv_weights_grad and conv_transpose; of rows with a log2_scale, whose operands are float8,
 /// too. They refuse what does not fit.
-ResolvedConvolution resolve_conv(const OpSite& s);
-ResolvedConvolution resolve_data_grad(const OpSite& s);
-ResolvedConvolution resolve_weights_grad(const OpSite& s);
-ResolvedConvolution resolve_transpose(const OpSite& s);
+ResolvedConvolution resolve_conv(const OpContext& s);
+ResolvedConvolution resolve_data_grad(const OpContext& s);
+ResolvedConvolution resolve_weights_grad(const OpContext& s);
+ResolvedConvolution resolve_transpose(const OpContext& s);
 
-std::vector<TensorSpec> infer_conv(const OpSite& s);
+std::vector<TensorSpec> infer_conv(const OpContext& s);
 /// The spec of a convolution's data: what its data gradient and a transposed convolution give.
-std::vector<TensorSpec> data_spec(const OpSite& s, const ResolvedConvolution& r);
+std::vector<TensorSpec> data_spec(const OpContext& s, const ResolvedConvolution& r);
 
 /// Behind batch and channels.
 inline Shape spatial(const Shape& shape) { return Shape(shape.begin() + 2, shape.end()); }

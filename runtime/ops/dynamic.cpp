@@ -25,7 +25,7 @@ constexpr Param dynamic_grad_params[] = {
     {"g", ParamKind::tensor}, {"index", ParamKind::index}, {"axes", ParamKind::shape}, {"shape", ParamKind::shape}};
 
 // The axes and sizes of a dynamic window, checked against t's shape and the index tensor.
-void check_window(const OpSite& s, const Shape& whole, const Ints& axes, const Ints& sizes) {
+void check_window(const OpContext& s, const Shape& whole, const Ints& axes, const Ints& sizes) {
   check_integers(s, 1);
   if (sizes.size() != axes.size()) refuse(s, "axes and sizes must have the same length", codes::shape);
   if (s.input(1).size() != static_cast<int64_t>(axes.size()) || s.input(1).shape.size() > 1)
@@ -50,7 +50,7 @@ Ints wrapped(const Ints& axes, int64_t rank) {
   return out;
 }
 
-std::vector<TensorSpec> infer_dynamic_slice(const OpSite& s) {
+std::vector<TensorSpec> infer_dynamic_slice(const OpContext& s) {
   TensorSpec out{s.input(0).shape, s.input(0).dtype, {}};
   const Ints axes = s.integers("axes"), sizes = s.integers("sizes");
   check_window(s, out.shape, axes, sizes);
@@ -59,7 +59,7 @@ std::vector<TensorSpec> infer_dynamic_slice(const OpSite& s) {
   return {out};
 }
 
-std::vector<TensorSpec> infer_dynamic_update(const OpSite& s) {
+std::vector<TensorSpec> infer_dynamic_update(const OpContext& s) {
   TensorSpec window{s.input(0).shape, s.input(0).dtype, {}};
   const Ints axes = s.integers("axes"), sizes = s.integers("sizes");
   check_window(s, window.shape, axes, sizes);
@@ -70,13 +70,13 @@ std::vector<TensorSpec> infer_dynamic_update(const OpSite& s) {
   return {s.input(0)};
 }
 
-Kernel dynamic_update(const OpSite& s) {
+Kernel dynamic_update(const OpContext& s) {
   return dynamic_update_kernel(s.input(0), s.input(1), s.input(2), wrapped(s.integers("axes"), rank_of(s.input(0))));
 }
 
 void dynamic_update_gradient(GradContext& c) {
-  Emitter& at = c.emitter();
-  const OpSite s = c.site();
+  OpBuilder& at = c.builder();
+  const OpContext s = c.site();
   const Attr axes = s.attr("axes"), sizes = s.attr("sizes");
   if (c.wants(0)) {
     const Expr zeros = at.one("init", {}, {{"shape", c.in_spec(2).shape}, {"dtype", c.in_spec(2).dtype}});
@@ -90,7 +90,7 @@ constexpr OpRow dynamic_update_row = {
     .path = "ops.dynamic_update",
     .schedule = "DynamicUpdate",
     .output = "dynamic_update_out",
-    .doc = "A copy of t with a window, whose place an index tensor gives, replaced by t_update.",
+    .doc = "A copy of t with the window at the position in an index tensor replaced by t_update.",
     .example = "dynamic_update(array([1.0, 2.0, 3.0]), array([1]), array([9.0]), [0], [1])",
     .params = dynamic_update_params,
     .infer = infer_dynamic_update,
@@ -107,20 +107,20 @@ constexpr OpRow dynamic_table[] = {
      .path = "ops.dynamic_slice",
      .schedule = "DynamicSlice",
      .output = "dynamic_slice_out",
-     .doc = "A window of t whose place an index tensor gives when the program runs.",
+     .doc = "The window of t at a position given by an index tensor at run time.",
      .example = "dynamic_slice(array([1.0, 2.0, 3.0]), array([1]), [0], [2])",
      .params = dynamic_slice_params,
      .infer = infer_dynamic_slice,
      .definition = reference::dynamic_slice,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return dynamic_slice_kernel(s.input(0), s.input(1), wrapped(s.integers("axes"), rank_of(s.input(0))),
                                        s.integers("sizes"));
          },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0))
-             c.set(0, c.emitter().one("dynamic_slice_grad", {c.dy(), c.in(1)},
+             c.set(0, c.builder().one("dynamic_slice_grad", {c.dy(), c.in(1)},
                                       {{"axes", wrapped(c.site().integers("axes"), rank_of(c.in_spec(0)))},
                                        {"shape", c.in_spec(0).shape}}));
          },
@@ -132,12 +132,12 @@ constexpr OpRow dynamic_table[] = {
      .doc = "Zeros with g in the window.",
      .params = dynamic_grad_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
      .definition = reference::dynamic_slice_grad,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return dynamic_slice_grad_kernel(s.input(0), s.input(1), s.integers("axes"), s.out[0].shape);
          },
      .gradient =
@@ -146,7 +146,7 @@ constexpr OpRow dynamic_table[] = {
            const Ints axes = c.site().integers("axes");
            Ints sizes;
            for (int64_t axis : axes) sizes.push_back(c.in_spec(0).shape[static_cast<size_t>(axis)]);
-           c.set(0, c.emitter().one("dynamic_slice", {c.dy(), c.in(1)}, {{"axes", axes}, {"sizes", sizes}}));
+           c.set(0, c.builder().one("dynamic_slice", {c.dy(), c.in(1)}, {{"axes", axes}, {"sizes", sizes}}));
          },
      .pattern = Pattern::movement,
      .tiles = tile_scatter},

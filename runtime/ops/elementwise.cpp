@@ -9,22 +9,22 @@ namespace pxl {
 namespace {
 
 template <Unary f>
-Kernel unary(const OpSite& s) {
+Kernel unary(const OpContext& s) {
   return unary_kernel(f, s.input(0).dtype, s.input(0).size());
 }
 
 // d/dx through a helper op that takes the gradient and the forward input, or output.
 void with_input(GradContext& c, std::string_view helper) {
-  if (c.wants(0)) c.set(0, c.emitter().one(helper, {c.dy(), c.in(0)}));
+  if (c.wants(0)) c.set(0, c.builder().one(helper, {c.dy(), c.in(0)}));
 }
 void with_output(GradContext& c, std::string_view helper) {
-  if (c.wants(0)) c.set(0, c.emitter().one(helper, {c.dy(), c.out()}));
+  if (c.wants(0)) c.set(0, c.builder().one(helper, {c.dy(), c.out()}));
 }
 
 // Functions that are flat almost everywhere.
 void zero_gradient(GradContext& c) { set_zero(c, 0); }
 
-Expr call(GradContext& c, std::string_view op, const Expr& x) { return c.emitter().one(op, {x}); }
+Expr call(GradContext& c, std::string_view op, const Expr& x) { return c.builder().one(op, {x}); }
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr Param clip_params[] = {{"t", ParamKind::tensor},
@@ -37,7 +37,7 @@ constexpr OpRow exp_row = {.name = "exp",
                            .path = "ops.exp",
                            .schedule = "Exp",
                            .output = "exp_out",
-                           .doc = "The exponential of every element.",
+                           .doc = "The exponential of each element.",
                            .formula = "e^t",
                            .example = "exp(array([-1.0, 0.0, 1.0]))",
                            .params = unary_params,
@@ -58,7 +58,7 @@ constexpr OpRow relu_row = {.name = "relu",
                             .path = "ops.relu",
                             .schedule = "Relu",
                             .output = "relu_out",
-                            .doc = "Every element, or 0 where it is negative.",
+                            .doc = "Rectified linear unit: the maximum of each element and 0.",
                             .formula = "max(t, 0)",
                             .example = "relu(array([-1.0, 0.0, 1.0]))",
                             .params = unary_params,
@@ -94,7 +94,7 @@ constexpr OpRow geluerf_row = {.name = "geluerf",
                                .path = "ops.geluerf",
                                .schedule = "GeluErf",
                                .output = "geluerf_out",
-                               .doc = "The Gaussian error linear unit, exactly.",
+                               .doc = "The Gaussian error linear unit, by the exact formula with erf.",
                                .formula = "0.5 t (1 + erf(t / sqrt(2)))",
                                .example = "geluerf(array([-1.0, 0.0, 1.0]))",
                                .params = unary_params,
@@ -111,7 +111,7 @@ constexpr OpRow swish_row = {.name = "swish",
                              .path = "ops.swish",
                              .schedule = "Swish",
                              .output = "swish_out",
-                             .doc = "Every element times its sigmoid (also called SiLU).",
+                             .doc = "Each element times its sigmoid (also called SiLU).",
                              .formula = "t sigmoid(t)",
                              .example = "swish(array([-1.0, 0.0, 1.0]))",
                              .params = unary_params,
@@ -135,7 +135,7 @@ constexpr OpRow increment_row = {.name = "increment_mod",
                                  .infer = infer_same_number,
                                  .definition = reference::increment_mod,
                                  .kernel =
-                                     [](const OpSite& s) {
+                                     [](const OpContext& s) {
                                        return increment_mod_kernel(s.input(0).dtype, s.number("increment"),
                                                                    s.number("modulus"), s.input(0).size());
                                      },
@@ -172,7 +172,7 @@ void square_gradient(GradContext& c) {
   if (c.wants(0)) c.set(0, c.dy() * (c.in(0) * 2.0));
 }
 void reciprocal_gradient(GradContext& c) {
-  if (c.wants(0)) c.set(0, -(c.dy() * c.emitter().one("square", {c.out()})));
+  if (c.wants(0)) c.set(0, -(c.dy() * c.builder().one("square", {c.out()})));
 }
 void tanh_gradient(GradContext& c) { with_output(c, "tanh_grad"); }
 void sigmoid_gradient(GradContext& c) { with_output(c, "sigmoid_grad"); }
@@ -227,12 +227,12 @@ constexpr OpRow elementwise_table[] = {
              infer_same_float, tile_log, reference::log1p, unary<Unary::log1p>, log1p_gradient),
     {.name = "log2",
      .path = "ops.log2",
-     .doc = "The logarithm to base 2 of every element.",
+     .doc = "The base-2 logarithm of each element.",
      .formula = "ln t / ln 2",
      .example = "log2(array([1.0, 2.0, 8.0]))",
      .params = unary_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const Expr x = at.one("log", {args.expr(0)});
            return std::vector<Expr>{x / at.one("log", {at.scalar(2.0, x.dtype())})};
          },
@@ -276,26 +276,26 @@ constexpr OpRow elementwise_table[] = {
      .path = "ops.clip",
      .schedule = "Clip",
      .output = "clip_out",
-     .doc = "Limits every element to the range min to max. An element at a bound keeps its gradient.",
+     .doc = "Clamps each element to the range min to max. An element at a bound keeps its gradient.",
      .formula = "min(max(t, min), max)",
      .example = "clip(array([-2.0, 0.5, 3.0]), -1.0, 1.0)",
      .params = clip_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            if (s.number("min") > s.number("max")) refuse(s, "min is above max");
            return infer_same_number(s);
          },
      .definition = reference::clip,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return clip_kernel(s.input(0).dtype, s.number("min"), s.number("max"), s.input(0).size());
          },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           const OpSite s = c.site();
+           const OpContext s = c.site();
            c.set(0,
-                 c.emitter().one("clip_grad", {c.dy(), c.in(0)}, {{"min", s.number("min")}, {"max", s.number("max")}}));
+                 c.builder().one("clip_grad", {c.dy(), c.in(0)}, {{"min", s.number("min")}, {"max", s.number("max")}}));
          },
      .pattern = Pattern::elementwise,
      .inplace_ok = true,

@@ -1,44 +1,44 @@
 // The notation in which gradients and composites are written.
 #include <algorithm>
 
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 
 namespace pxl {
 
 namespace {
 
-Expr beside(const Expr& a, double b) { return a.emitter().scalar(b, a.dtype()); }
+Expr beside(const Expr& a, double b) { return a.builder().scalar(b, a.dtype()); }
 
 }  // namespace
 
-Expr operator+(const Expr& a, const Expr& b) { return a.emitter().one("add", {a, b}); }
-Expr operator-(const Expr& a, const Expr& b) { return a.emitter().one("sub", {a, b}); }
-Expr operator*(const Expr& a, const Expr& b) { return a.emitter().one("mul", {a, b}); }
-Expr operator/(const Expr& a, const Expr& b) { return a.emitter().one("div", {a, b}); }
+Expr operator+(const Expr& a, const Expr& b) { return a.builder().one("add", {a, b}); }
+Expr operator-(const Expr& a, const Expr& b) { return a.builder().one("sub", {a, b}); }
+Expr operator*(const Expr& a, const Expr& b) { return a.builder().one("mul", {a, b}); }
+Expr operator/(const Expr& a, const Expr& b) { return a.builder().one("div", {a, b}); }
 Expr operator+(const Expr& a, double b) { return a + beside(a, b); }
 Expr operator-(const Expr& a, double b) { return a - beside(a, b); }
 Expr operator*(const Expr& a, double b) { return a * beside(a, b); }
 Expr operator/(const Expr& a, double b) { return a / beside(a, b); }
 Expr operator-(double a, const Expr& b) { return beside(b, a) - b; }
 Expr operator/(double a, const Expr& b) { return beside(b, a) / b; }
-Expr operator-(const Expr& a) { return a.emitter().one("negate", {a}); }
+Expr operator-(const Expr& a) { return a.builder().one("negate", {a}); }
 
 Expr reshape(const Expr& a, const Shape& shape) {
   if (a.shape() == shape) return a;
-  return a.emitter().one("reshape", {a}, {{"shape", shape}});
+  return a.builder().one("reshape", {a}, {{"shape", shape}});
 }
 
 Expr transpose(const Expr& a, const std::vector<int64_t>& permutation) {
-  return a.emitter().one("transpose", {a}, {{"permutation", permutation}});
+  return a.builder().one("transpose", {a}, {{"permutation", permutation}});
 }
 
 Expr cast(const Expr& a, DType dtype) {
   if (a.dtype() == dtype) return a;
-  return a.emitter().one("cast", {a}, {{"data_type", dtype}});
+  return a.builder().one("cast", {a}, {{"data_type", dtype}});
 }
 
 Expr sum(const Expr& a, const std::vector<int64_t>& axes, bool keepdims) {
-  return a.emitter().one("sum", {a}, {{"axis", axes}, {"keepdims", keepdims}});
+  return a.builder().one("sum", {a}, {{"axis", axes}, {"keepdims", keepdims}});
 }
 
 Expr sum_to(const Expr& a, const Shape& shape) {
@@ -53,7 +53,7 @@ Expr sum_to(const Expr& a, const Shape& shape) {
 
 Expr broadcast_to(const Expr& a, const Shape& shape) {
   if (a.shape() == shape) return a;
-  return a.emitter().one("broadcast_to", {a}, {{"shape", shape}});
+  return a.builder().one("broadcast_to", {a}, {{"shape", shape}});
 }
 
 }  // namespace pxl

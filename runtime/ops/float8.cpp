@@ -30,14 +30,14 @@ constexpr Param matmul_params[] = {{"lhs", ParamKind::tensor, no_default, "float
                                    {"rhs", ParamKind::tensor, no_default, "float8"},
                                    log2_scale_param};
 
-void check_scale(const OpSite& s, size_t slot) {
+void check_scale(const OpContext& s, size_t slot) {
   const TensorSpec& scale = s.input(slot);
   if (scale.dtype != DType::int32 || scale.size() != 1)
     refuse(s, fmt::format("log2_scale must be an int32 scalar, not {}", text(scale)),
            scale.dtype != DType::int32 ? codes::dtype : codes::shape);
 }
 
-void check_float8(const OpSite& s, size_t slot) {
+void check_float8(const OpContext& s, size_t slot) {
   const DType dtype = s.input(slot).dtype;
   if (!is_float8(dtype))
     refuse(s,
@@ -46,14 +46,14 @@ void check_float8(const OpSite& s, size_t slot) {
            codes::dtype);
 }
 
-DType float8_attr(const OpSite& s, std::string_view param) {
+DType float8_attr(const OpContext& s, std::string_view param) {
   const DType to = s.dtype(param);
   if (!is_float8(to))
     refuse(s, fmt::format("{} must be float8_143 or float8_152, not {}", param, name(to)), codes::dtype);
   return to;
 }
 
-std::vector<TensorSpec> infer_to(const OpSite& s) {
+std::vector<TensorSpec> infer_to(const OpContext& s) {
   const TensorSpec& t = s.input(0);
   if (t.dtype != DType::float16)
     refuse(s, fmt::format("{} must be float16, not {}; cast it first", s.label(0), name(t.dtype)), codes::dtype);
@@ -61,7 +61,7 @@ std::vector<TensorSpec> infer_to(const OpSite& s) {
   return {{t.shape, float8_attr(s, "data_type"), t.meta_shape}};
 }
 
-std::vector<TensorSpec> infer_from(const OpSite& s) {
+std::vector<TensorSpec> infer_from(const OpContext& s) {
   check_float8(s, 0);
   check_scale(s, 1);
   if (s.dtype("data_type") != DType::float16)
@@ -76,14 +76,15 @@ constexpr OpRow float8_ops_table[] = {
      .path = "ops.pow2scale_cast_to_fp8",
      .schedule = "Pow2ScaleThenCast",
      .output = "{0}_{dtype}",
-     .doc = "float16 as float8: times 2^log2_scale, then rounded to nearest even. NaN stays NaN, -0 becomes 0.",
+     .doc = "Converts float16 to float8: multiplies by 2^log2_scale, then rounds to nearest even. NaN stays NaN, -0 "
+            "becomes 0.",
      .formula = "round(t 2^log2_scale)",
      .example = "pow2scale_cast_to_fp8(array([0.1, 1.0, -3.3], float16), 2, float8_143)",
      .params = to_params,
      .infer = infer_to,
      .definition = reference::pow2scale_cast_to_fp8,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return cast_to_float8_kernel(s.out[0].dtype, s.out[0].size(), overflow_of(s.boolean("nan_on_overflow")));
          },
      .pattern = Pattern::elementwise,
@@ -92,52 +93,53 @@ constexpr OpRow float8_ops_table[] = {
      .path = "ops.pow2scale_cast_from_fp8",
      .schedule = "CastThenPow2Scale",
      .output = "{0}_{dtype}",
-     .doc = "float8 as float16, times 2^log2_scale. After a cast to float8 with a scale s, -s gives the values back.",
+     .doc = "Converts float8 to float16 and multiplies by 2^log2_scale. A scale of -s undoes a cast to float8 with the "
+            "scale s.",
      .formula = "t 2^log2_scale",
      .example = "pow2scale_cast_from_fp8(pow2scale_cast_to_fp8(array([0.1, 1.0, -3.3], float16), 2, float8_143), -2)",
      .params = from_params,
      .infer = infer_from,
      .definition = reference::pow2scale_cast_from_fp8,
-     .kernel = [](const OpSite& s) { return cast_from_float8_kernel(s.input(0).dtype, s.out[0].size()); },
+     .kernel = [](const OpContext& s) { return cast_from_float8_kernel(s.input(0).dtype, s.out[0].size()); },
      .pattern = Pattern::elementwise,
      .tiles = tile_cast},
     {.name = "fp8_amax_scale",
      .path = "addons.ops.fp8_amax_scale",
      .schedule = "Fp8AmaxScale",
      .output = "fp8_amax_scale_out",
-     .doc = "The greatest log2_scale with which a float8 dtype holds the largest absolute value of a tensor: an int32 "
-            "scalar in -32..31, and 0 where every element is 0 or one is not finite.",
+     .doc = "The largest log2_scale with which a float8 dtype can represent the maximum absolute value of a tensor: an "
+            "int32 scalar in -32..31, or 0 if all elements are 0 or one is not finite.",
      .formula = "floor(log2(max of dtype / max |src|))",
      .example = "fp8_amax_scale(array([0.5, -3.0]))",
      .params = amax_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_floating(s, 0);
            float8_attr(s, "dtype");
            return std::vector<TensorSpec>{{{}, DType::int32, {}}};
          },
      .definition = reference::fp8_amax_scale,
-     .kernel = [](const OpSite& s) { return amax_scale_kernel(s.input(0).dtype, s.dtype("dtype"), s.input(0).size()); },
+     .kernel =
+         [](const OpContext& s) { return amax_scale_kernel(s.input(0).dtype, s.dtype("dtype"), s.input(0).size()); },
      .pattern = Pattern::reduction,
      .tiles = tile_reduction},
     {.name = "matmul_pow2scaled",
      .path = "ops.matmul_pow2scaled",
      .schedule = "MatMul",
      .output = "matmul_pow2scaled_out",
-     .doc =
-         "The matrix product of float8 operands, of one format or of both, times 2^log2_scale, in float16; shapes as "
-         "of matmul. Sums are float32 and are rounded once.",
+     .doc = "The matrix product of float8 operands in any combination of formats, times 2^log2_scale, in float16; "
+            "shapes as in matmul. Accumulates in float32 and rounds once at the end.",
      .formula = "(lhs @ rhs) 2^log2_scale",
      .example = "matmul_pow2scaled(pow2scale_cast_to_fp8(array([[1.0, 2.0]], float16), 0, float8_143), "
                 "pow2scale_cast_to_fp8(array([3.0, 4.0], float16), 0, float8_152), -1)",
      .params = matmul_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_float8_product(s);
            return infer_product(s, DType::float16);
          },
      .definition = reference::matmul_pow2scaled,
-     .kernel = [](const OpSite& s) { return matmul_float8_kernel(s.input(0), s.input(1), s.out[0]); },
+     .kernel = [](const OpContext& s) { return matmul_float8_kernel(s.input(0), s.input(1), s.out[0]); },
      .flops = matmul_flops,
      .pattern = Pattern::product,
      .tiles = tile_product},
@@ -146,7 +148,7 @@ static_assert(all_complete(float8_ops_table));
 
 }  // namespace
 
-void check_float8_product(const OpSite& s) {
+void check_float8_product(const OpContext& s) {
   check_float8(s, 0);
   check_float8(s, 1);
   check_scale(s, 2);

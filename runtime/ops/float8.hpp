@@ -11,6 +11,6 @@ inline constexpr Param log2_scale_param{
 
 /// Throws unless the operands in slots 0 and 1 are float8, of one format or both, and that in slot 2 is an int32
 /// scalar.
-void check_float8_product(const OpSite& site);
+void check_float8_product(const OpContext& site);
 
 }  // namespace pxl

@@ -14,13 +14,13 @@ constexpr Param cast_params[] = {{"t", ParamKind::tensor}, {"data_type", ParamKi
 constexpr Param identity_params[] = {{"t", ParamKind::tensor},
                                      {"output_name", ParamKind::string, none_default, "name of the result"}};
 
-constexpr Kernel (*copy)(const OpSite&) = [](const OpSite& s) { return copy_kernel(s.input(0)); };
+constexpr Kernel (*copy)(const OpContext&) = [](const OpContext& s) { return copy_kernel(s.input(0)); };
 
 constexpr OpRow detach_row = {.name = "detach",
                               .path = "ops.detach",
                               .schedule = "Detach",
                               .output = "detach_out",
-                              .doc = "The same values; gradients do not pass.",
+                              .doc = "The same values, without gradient.",
                               .example = "detach(array([1.0, 2.0]))",
                               .params = unary_params,
                               .infer = infer_same,
@@ -41,11 +41,11 @@ constexpr OpRow detach_view() {
 constexpr OpRow identity_table[] = {
     {.name = "rename",
      .path = "ops.rename",
-     .doc = "A copy under another name; the same as identity.",
+     .doc = "A copy under another name; alias of identity.",
      .example = "rename(array([1.0, 2.0]), \"other\")",
      .params = identity_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            return at.emit("identity", {args.expr(0)}, {{"output_name", *args.attr(1)}});
          },
      .role = Role::composite},
@@ -74,11 +74,11 @@ constexpr OpRow identity_table[] = {
      .path = "ops.cast",
      .schedule = "Cast",
      .output = "{0}_{dtype}",
-     .doc = "Converts the elements: to integers truncating toward zero, to bool by being other than 0.",
+     .doc = "Converts the elements: to integers truncating toward zero, to bool by comparison with 0.",
      .example = "cast(array([-1.5, 0.0, 2.5]), int32)",
      .params = cast_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            TensorSpec spec = s.input(0);
            spec.dtype = s.dtype("data_type");
            if (spec.dtype != s.input(0).dtype) {
@@ -92,7 +92,8 @@ constexpr OpRow identity_table[] = {
            return std::vector<TensorSpec>{spec};
          },
      .definition = reference::cast,
-     .kernel = [](const OpSite& s) { return cast_kernel(s.input(0).dtype, s.dtype("data_type"), s.input(0).size()); },
+     .kernel =
+         [](const OpContext& s) { return cast_kernel(s.input(0).dtype, s.dtype("data_type"), s.input(0).size()); },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0) && is_floating(c.in_spec(0).dtype)) c.set(0, cast(c.dy(), c.in_spec(0).dtype));

@@ -39,17 +39,17 @@ constexpr Param onehot_grad_params[] = {{"g", ParamKind::tensor},
                                         {"num_classes", ParamKind::integer},
                                         {"axis", ParamKind::integer}};
 
-bool is_grouped(const OpSite& s) { return s.row.name == "groupedgather"; }
-int64_t batch_of(const OpSite& s) { return is_grouped(s) ? 1 : 0; }
+bool is_grouped(const OpContext& s) { return s.row.name == "groupedgather"; }
+int64_t batch_of(const OpContext& s) { return is_grouped(s) ? 1 : 0; }
 
 // The axis in t itself.
-int64_t gather_axis(const OpSite& s, int64_t rank) {
+int64_t gather_axis(const OpContext& s, int64_t rank) {
   if (!is_grouped(s)) return axis_of(s, "axis", rank);
   if (rank < 2) refuse(s, "t needs a group axis and one more", codes::shape);
   return axis_of(s, "axis", rank - 1) + 1;
 }
 
-std::vector<TensorSpec> infer_gather(const OpSite& s) {
+std::vector<TensorSpec> infer_gather(const OpContext& s) {
   check_integers(s, 1);
   const TensorSpec& t = s.input(0);
   const int64_t axis = gather_axis(s, rank_of(t));
@@ -70,15 +70,15 @@ std::vector<TensorSpec> infer_gather(const OpSite& s) {
            {}}};
 }
 
-Kernel gather(const OpSite& s) {
+Kernel gather(const OpContext& s) {
   return gather_kernel(s.input(0), s.input(1), gather_axis(s, rank_of(s.input(0))), s.boolean("zero_OOR"), batch_of(s));
 }
 
 void gather_gradient(GradContext& c) {
   if (!c.wants(0)) return;
-  const OpSite s = c.site();
+  const OpContext s = c.site();
   const int64_t rank = rank_of(c.in_spec(0)), batch = batch_of(s);
-  c.set(0, c.emitter().one("gather_grad", {c.dy(), c.in(1)},
+  c.set(0, c.builder().one("gather_grad", {c.dy(), c.in(1)},
                            {{"shape", c.in_spec(0).shape},
                             {"axis", normalise_axis(s.integer("axis"), rank - batch) + batch},
                             {"zero_OOR", s.boolean("zero_OOR")},
@@ -88,7 +88,7 @@ constexpr OpRow gather_row = {.name = "gather",
                               .path = "ops.gather",
                               .schedule = "Gather",
                               .output = "gather_out",
-                              .doc = "Takes slices along an axis at the given indices, as numpy.take.",
+                              .doc = "Slices along an axis at the given indices, as numpy.take.",
                               .example = "gather(array([10.0, 20.0, 30.0]), array([2, 0]))",
                               .params = gather_params,
                               .infer = infer_gather,
@@ -104,7 +104,7 @@ constexpr OpRow tied_gather_row() {
   row.name = "tied_gather";
   row.path = "ops.tied_gather";
   row.schedule = "PopartTiedGather";
-  row.doc = "The same as gather, for a table that a matrix product also uses.";
+  row.doc = "Equivalent to gather, for a table that a matrix product also uses.";
   row.example = "tied_gather(array([10.0, 20.0, 30.0]), array([2, 0]))";
   row.onnx = {};
   return row;
@@ -115,7 +115,7 @@ constexpr OpRow grouped_gather_row() {
   row.name = "groupedgather";
   row.path = "ops.groupedgather";
   row.definition = reference::groupedgather;
-  row.doc = "A gather for each group, the leading axis of both operands.";
+  row.doc = "One gather per group, the leading axis of both operands.";
   row.example = "groupedgather(array([[1.0, 2.0], [3.0, 4.0]]), array([[1], [0]]), group_size = 2)";
   row.params = grouped_params;
   row.onnx = {};
@@ -132,25 +132,25 @@ constexpr OpRow index_table[] = {
      .doc = "Zeros with g added at the indices.",
      .params = gather_grad_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_no_float8(s, 0);
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
      .definition = reference::gather_grad,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return scatter_add_kernel(s.out[0], s.input(1), s.integer("axis"), s.boolean("zero_OOR"),
                                      s.integer("batch"));
          },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           const OpSite s = c.site();
+           const OpContext s = c.site();
            const Attr zero = s.attr("zero_OOR");
            const int64_t axis = s.integer("axis"), batch = s.integer("batch");
            c.set(0, batch == 0
-                        ? c.emitter().one("gather", {c.dy(), c.in(1)}, {{"axis", axis}, {"zero_OOR", zero}})
-                        : c.emitter().one(
+                        ? c.builder().one("gather", {c.dy(), c.in(1)}, {{"axis", axis}, {"zero_OOR", zero}})
+                        : c.builder().one(
                               "groupedgather", {c.dy(), c.in(1)},
                               {{"axis", axis - batch}, {"zero_OOR", zero}, {"group_size", c.in_spec(1).shape[0]}}));
          },
@@ -159,11 +159,11 @@ constexpr OpRow index_table[] = {
      .path = "ops.onehot",
      .schedule = "OneHot",
      .output = "onehot_out",
-     .doc = "A new axis of classes: values[1] at each index, values[0] elsewhere.",
+     .doc = "One-hot encoding along a new axis of classes: values[1] at each index, values[0] elsewhere.",
      .example = "onehot(array([1, 0]), 3, array([0.0, 1.0]))",
      .params = onehot_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_integers(s, 0);
            check_shape(s, 1, {2});
            const int64_t classes = s.integer("num_classes");
@@ -176,14 +176,14 @@ constexpr OpRow index_table[] = {
          },
      .definition = reference::onehot,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return onehot_kernel(s.input(0), s.integer("num_classes"), s.input(1).dtype,
                                 axis_of(s, "axis", rank_of(s.input(0)) + 1));
          },
      .gradient =
          [](GradContext& c) {
            if (c.wants(1))
-             c.set(1, c.emitter().one("onehot_grad", {c.dy(), c.in(0)},
+             c.set(1, c.builder().one("onehot_grad", {c.dy(), c.in(0)},
                                       {{"num_classes", c.site().integer("num_classes")},
                                        {"axis", normalise_axis(c.site().integer("axis"), rank_of(c.out_spec()))}}));
          },
@@ -196,22 +196,22 @@ constexpr OpRow index_table[] = {
      .doc = "The sums of g where off and where on.",
      .params = onehot_grad_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_no_float8(s, 0);
            return std::vector<TensorSpec>{{{2}, s.input(0).dtype, {}}};
          },
      .definition = reference::onehot_grad,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return onehot_grad_kernel(s.input(1), s.integer("num_classes"), s.input(0).dtype, s.integer("axis"));
          },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
            const int64_t classes = c.site().integer("num_classes"), axis = c.site().integer("axis");
-           c.set(0, c.emitter().one("onehot", {c.in(1), Attr(classes), c.dy()}, {{"axis", axis}}));
+           c.set(0, c.builder().one("onehot", {c.in(1), Attr(classes), c.dy()}, {{"axis", axis}}));
          },
-     .flops = [](const OpSite& s) { return s.input(0).size(); },
+     .flops = [](const OpContext& s) { return s.input(0).size(); },
      .pattern = Pattern::reduction,
      .tiles = tile_reduction},
 };

@@ -15,7 +15,7 @@ namespace pxl {
 
 namespace {
 
-Shape broadcast_all(const OpSite& site, size_t first = 0) {
+Shape broadcast_all(const OpContext& site, size_t first = 0) {
   return prefixed(site, [&] {
     Shape shape = site.input(first).shape;
     for (size_t i = first + 1; i < site.in.size(); ++i)
@@ -27,7 +27,7 @@ Shape broadcast_all(const OpSite& site, size_t first = 0) {
 
 }  // namespace
 
-void check_one_dtype(const OpSite& site, size_t first) {
+void check_one_dtype(const OpContext& site, size_t first) {
   for (size_t i = first + 1; i < site.in.size(); ++i)
     if (site.has(i) && site.input(i).dtype != site.input(first).dtype)
       refuse(site,
@@ -36,7 +36,7 @@ void check_one_dtype(const OpSite& site, size_t first) {
              codes::dtype);
 }
 
-void check_no_float8(const OpSite& site, size_t slot) {
+void check_no_float8(const OpContext& site, size_t slot) {
   if (!is_float8(site.input(slot).dtype)) return;
   // Products have a form that takes a scale.
   const std::string scaled = fmt::format("{}_pow2scaled", site.row.name);
@@ -47,26 +47,26 @@ void check_no_float8(const OpSite& site, size_t slot) {
          codes::dtype);
 }
 
-void check_floating(const OpSite& site, size_t slot) {
+void check_floating(const OpContext& site, size_t slot) {
   check_no_float8(site, slot);
   if (!is_floating(site.input(slot).dtype))
     refuse(site, fmt::format("{} must have a floating dtype, not {}", site.label(slot), name(site.input(slot).dtype)),
            codes::dtype);
 }
 
-void check_integers(const OpSite& site, size_t slot) {
+void check_integers(const OpContext& site, size_t slot) {
   if (!is_integer(site.input(slot).dtype))
     refuse(site, fmt::format("{} must hold integers, not {}", site.label(slot), name(site.input(slot).dtype)),
            codes::dtype);
 }
 
-void check_numbers(const OpSite& site, size_t slot) {
+void check_numbers(const OpContext& site, size_t slot) {
   check_no_float8(site, slot);
   if (site.input(slot).dtype == DType::boolean)
     refuse(site, fmt::format("{} must hold numbers, not bool", site.label(slot)), codes::dtype);
 }
 
-void check_shape(const OpSite& site, size_t slot, const Shape& shape) {
+void check_shape(const OpContext& site, size_t slot, const Shape& shape) {
   if (site.input(slot).shape != shape)
     refuse(site,
            fmt::format("{} must have shape {}, not {}", site.label(slot), bracket_text(shape),
@@ -74,7 +74,7 @@ void check_shape(const OpSite& site, size_t slot, const Shape& shape) {
            codes::shape);
 }
 
-void check_scalar_if_tensor(const OpSite& site, std::string_view param) {
+void check_scalar_if_tensor(const OpContext& site, std::string_view param) {
   const size_t slot = slot_of(site.row, param);
   if (!site.has(slot)) return;
   check_floating(site, slot);
@@ -83,7 +83,7 @@ void check_scalar_if_tensor(const OpSite& site, std::string_view param) {
            codes::shape);
 }
 
-void check_broadcastable(const OpSite& site, size_t slot, const Shape& to) {
+void check_broadcastable(const OpContext& site, size_t slot, const Shape& to) {
   if (!broadcastable_to(site.input(slot).shape, to))
     refuse(site,
            fmt::format("{} of shape {} does not broadcast to {}", site.label(slot),
@@ -91,15 +91,15 @@ void check_broadcastable(const OpSite& site, size_t slot, const Shape& to) {
            codes::shape);
 }
 
-int64_t wrap_axis(const OpSite& site, int64_t axis, int64_t rank) {
+int64_t wrap_axis(const OpContext& site, int64_t axis, int64_t rank) {
   return prefixed(site, [&] { return normalise_axis(axis, rank); });
 }
 
-int64_t axis_of(const OpSite& site, std::string_view param, int64_t rank) {
+int64_t axis_of(const OpContext& site, std::string_view param, int64_t rank) {
   return wrap_axis(site, site.integer(param), rank);
 }
 
-std::vector<int64_t> axes_of(const OpSite& site, std::string_view param, int64_t rank) {
+std::vector<int64_t> axes_of(const OpContext& site, std::string_view param, int64_t rank) {
   std::vector<int64_t> axes;
   if (site.is_none(param)) {
     for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
@@ -112,24 +112,24 @@ std::vector<int64_t> axes_of(const OpSite& site, std::string_view param, int64_t
   return axes;
 }
 
-std::vector<TensorSpec> infer_same(const OpSite& site) { return {site.input(0)}; }
+std::vector<TensorSpec> infer_same(const OpContext& site) { return {site.input(0)}; }
 
-std::vector<TensorSpec> infer_same_float(const OpSite& site) {
+std::vector<TensorSpec> infer_same_float(const OpContext& site) {
   check_floating(site, 0);
   return {site.input(0)};
 }
 
-std::vector<TensorSpec> infer_same_number(const OpSite& site) {
+std::vector<TensorSpec> infer_same_number(const OpContext& site) {
   check_numbers(site, 0);
   return {site.input(0)};
 }
 
-std::vector<TensorSpec> infer_predicate(const OpSite& site) {
+std::vector<TensorSpec> infer_predicate(const OpContext& site) {
   check_no_float8(site, 0);
   return {{site.input(0).shape, DType::boolean, {}}};
 }
 
-std::vector<TensorSpec> infer_broadcast(const OpSite& site) {
+std::vector<TensorSpec> infer_broadcast(const OpContext& site) {
   check_one_dtype(site);
   check_numbers(site, 0);
   TensorSpec spec{broadcast_all(site), site.input(0).dtype, {}};
@@ -137,13 +137,13 @@ std::vector<TensorSpec> infer_broadcast(const OpSite& site) {
   return {spec};
 }
 
-std::vector<TensorSpec> infer_compare(const OpSite& site) {
+std::vector<TensorSpec> infer_compare(const OpContext& site) {
   check_no_float8(site, 0);
   check_one_dtype(site);
   return {{broadcast_all(site), DType::boolean, {}}};
 }
 
-std::vector<TensorSpec> infer_bits(const OpSite& site) {
+std::vector<TensorSpec> infer_bits(const OpContext& site) {
   for (size_t i = 0; i < site.in.size(); ++i)
     if (is_floating(site.input(i).dtype))
       refuse(site, fmt::format("{} must hold integers or bools, not {}", site.label(i), name(site.input(i).dtype)),
@@ -153,19 +153,19 @@ std::vector<TensorSpec> infer_bits(const OpSite& site) {
   return out;
 }
 
-std::vector<TensorSpec> infer_shift(const OpSite& site) {
+std::vector<TensorSpec> infer_shift(const OpContext& site) {
   for (size_t i = 0; i < site.in.size(); ++i) check_integers(site, i);
   return infer_bits(site);
 }
 
-std::vector<TensorSpec> infer_logical(const OpSite& site) {
+std::vector<TensorSpec> infer_logical(const OpContext& site) {
   for (size_t i = 0; i < site.in.size(); ++i)
     if (site.input(i).dtype != DType::boolean)
       refuse(site, fmt::format("{} must be bool, not {}", site.label(i), name(site.input(i).dtype)), codes::dtype);
   return {{broadcast_all(site), DType::boolean, {}}};
 }
 
-std::vector<TensorSpec> infer_select(const OpSite& site) {
+std::vector<TensorSpec> infer_select(const OpContext& site) {
   if (site.input(0).dtype != DType::boolean)
     refuse(site, fmt::format("the condition {} must be bool, not {}", site.label(0), name(site.input(0).dtype)),
            codes::dtype);
@@ -173,7 +173,7 @@ std::vector<TensorSpec> infer_select(const OpSite& site) {
   return {{broadcast_all(site), site.input(1).dtype, {}}};
 }
 
-std::vector<TensorSpec> infer_into_first(const OpSite& site) {
+std::vector<TensorSpec> infer_into_first(const OpContext& site) {
   check_one_dtype(site);
   check_numbers(site, 0);
   for (size_t i = 1; i < site.in.size(); ++i)
@@ -181,14 +181,14 @@ std::vector<TensorSpec> infer_into_first(const OpSite& site) {
   return {site.input(0)};
 }
 
-std::vector<TensorSpec> infer_gradient_pair(const OpSite& site) {
+std::vector<TensorSpec> infer_gradient_pair(const OpContext& site) {
   check_floating(site, 0);
   check_one_dtype(site);
   check_shape(site, 1, site.input(0).shape);
   return {site.input(1)};
 }
 
-std::vector<TensorSpec> infer_reduce(const OpSite& site) {
+std::vector<TensorSpec> infer_reduce(const OpContext& site) {
   const TensorSpec& x = site.input(0);
   check_numbers(site, 0);
   return {
@@ -197,12 +197,12 @@ std::vector<TensorSpec> infer_reduce(const OpSite& site) {
        {}}};
 }
 
-std::vector<TensorSpec> infer_reduce_float(const OpSite& site) {
+std::vector<TensorSpec> infer_reduce_float(const OpContext& site) {
   check_floating(site, 0);
   return infer_reduce(site);
 }
 
-std::vector<TensorSpec> infer_product(const OpSite& site, DType out) {
+std::vector<TensorSpec> infer_product(const OpContext& site, DType out) {
   const TensorSpec& a = site.input(0);
   const TensorSpec& b = site.input(1);
   for (size_t i : {0, 1})
@@ -226,7 +226,7 @@ std::vector<TensorSpec> infer_product(const OpSite& site, DType out) {
            {}}};
 }
 
-std::vector<TensorSpec> infer_matmul(const OpSite& site) {
+std::vector<TensorSpec> infer_matmul(const OpContext& site) {
   const TensorSpec& a = site.input(0);
   if (!a.shape.empty() && !site.input(1).shape.empty()) {
     check_one_dtype(site);
@@ -241,7 +241,7 @@ std::vector<TensorSpec> infer_matmul(const OpSite& site) {
   return infer_product(site, out);
 }
 
-std::vector<TensorSpec> infer_concat(const OpSite& site) {
+std::vector<TensorSpec> infer_concat(const OpContext& site) {
   check_one_dtype(site);
   TensorSpec out = site.input(0);
   out.meta_shape.clear();
@@ -265,7 +265,7 @@ std::vector<TensorSpec> infer_concat(const OpSite& site) {
   return {out};
 }
 
-std::vector<TensorSpec> infer_softmax(const OpSite& site) {
+std::vector<TensorSpec> infer_softmax(const OpContext& site) {
   check_floating(site, 0);
   axis_of(site, "axis", static_cast<int64_t>(site.input(0).shape.size()));
   return {site.input(0)};
@@ -282,7 +282,7 @@ bool needs_floats(InferFn infer) {
 
 bool needs_numbers(InferFn infer) { return infer == infer_reduce || infer == infer_same_number; }
 
-std::vector<std::string> special_output_names(const OpSite& site, const std::string& first_operand) {
+std::vector<std::string> special_output_names(const OpContext& site, const std::string& first_operand) {
   const std::string_view pattern = site.row.output;
   for (size_t i = 0; i < site.row.params.size(); ++i)
     if (site.row.params[i].name == "output_name")
@@ -298,7 +298,7 @@ std::vector<std::string> special_output_names(const OpSite& site, const std::str
   return names;
 }
 
-void check_channel_parameters(const OpSite& s, size_t first, size_t last, int64_t channels) {
+void check_channel_parameters(const OpContext& s, size_t first, size_t last, int64_t channels) {
   for (size_t i = first; i <= last; ++i) {
     check_floating(s, i);
     check_shape(s, i, {channels});

@@ -10,46 +10,46 @@ namespace pxl {
 
 /// Throws unless all present operands from slot `first` on have one dtype:
 /// "add: operands have different dtypes: float32 (x) and float16 (y)".
-void check_one_dtype(const OpSite& site, size_t first = 0);
+void check_one_dtype(const OpContext& site, size_t first = 0);
 /// Throws unless the operand is floating / of integers / not bool / of this dtype / of this shape / a scalar.
-void check_floating(const OpSite& site, size_t slot);
+void check_floating(const OpContext& site, size_t slot);
 /// Throws where the operand is float8; part of check_floating and check_numbers.
-void check_no_float8(const OpSite& site, size_t slot);
-void check_integers(const OpSite& site, size_t slot);
-void check_numbers(const OpSite& site, size_t slot);
-void check_shape(const OpSite& site, size_t slot, const Shape& shape);
+void check_no_float8(const OpContext& site, size_t slot);
+void check_integers(const OpContext& site, size_t slot);
+void check_numbers(const OpContext& site, size_t slot);
+void check_shape(const OpContext& site, size_t slot, const Shape& shape);
 /// Throws unless the operands first..last are floating, of one dtype, and of shape [channels].
-void check_channel_parameters(const OpSite& site, size_t first, size_t last, int64_t channels);
-void check_scalar_if_tensor(const OpSite& site, std::string_view param);
-void check_broadcastable(const OpSite& site, size_t slot, const Shape& to);
+void check_channel_parameters(const OpContext& site, size_t first, size_t last, int64_t channels);
+void check_scalar_if_tensor(const OpContext& site, std::string_view param);
+void check_broadcastable(const OpContext& site, size_t slot, const Shape& to);
 
 inline int64_t rank_of(const TensorSpec& spec) { return static_cast<int64_t>(spec.shape.size()); }
 
 /// An axis attribute, wrapped into 0..rank-1; throws where it is out of range.
-int64_t axis_of(const OpSite& site, std::string_view param, int64_t rank);
-int64_t wrap_axis(const OpSite& site, int64_t axis, int64_t rank);
+int64_t axis_of(const OpContext& site, std::string_view param, int64_t rank);
+int64_t wrap_axis(const OpContext& site, int64_t axis, int64_t rank);
 /// The axes attribute, wrapped, ascending, without repeats; none means all axes of `rank`.
-std::vector<int64_t> axes_of(const OpSite& site, std::string_view param, int64_t rank);
+std::vector<int64_t> axes_of(const OpContext& site, std::string_view param, int64_t rank);
 
 // Inference functions. "same": the first operand's spec.
-std::vector<TensorSpec> infer_same(const OpSite& site);
-std::vector<TensorSpec> infer_same_float(const OpSite& site);
-std::vector<TensorSpec> infer_same_number(const OpSite& site);
-std::vector<TensorSpec> infer_predicate(const OpSite& site);      ///< bool, the first operand's shape
-std::vector<TensorSpec> infer_broadcast(const OpSite& site);      ///< operands of one numeric dtype, broadcast
-std::vector<TensorSpec> infer_compare(const OpSite& site);        ///< bool, operands of one dtype, broadcast
-std::vector<TensorSpec> infer_bits(const OpSite& site);           ///< integers or bools of one dtype, broadcast
-std::vector<TensorSpec> infer_shift(const OpSite& site);          ///< the same, integers only
-std::vector<TensorSpec> infer_logical(const OpSite& site);        ///< bool operands, broadcast
-std::vector<TensorSpec> infer_select(const OpSite& site);         ///< condition, lhs, rhs
-std::vector<TensorSpec> infer_into_first(const OpSite& site);     ///< the others broadcast to the first, one dtype
-std::vector<TensorSpec> infer_gradient_pair(const OpSite& site);  ///< g and x of one spec
-std::vector<TensorSpec> infer_reduce(const OpSite& site);         ///< params axis, keepdims
-std::vector<TensorSpec> infer_reduce_float(const OpSite& site);
-std::vector<TensorSpec> infer_matmul(const OpSite& site);
-std::vector<TensorSpec> infer_product(const OpSite& site, DType out);  ///< shapes of a matrix product alone
-std::vector<TensorSpec> infer_concat(const OpSite& site);
-std::vector<TensorSpec> infer_softmax(const OpSite& site);
+std::vector<TensorSpec> infer_same(const OpContext& site);
+std::vector<TensorSpec> infer_same_float(const OpContext& site);
+std::vector<TensorSpec> infer_same_number(const OpContext& site);
+std::vector<TensorSpec> infer_predicate(const OpContext& site);      ///< bool, the first operand's shape
+std::vector<TensorSpec> infer_broadcast(const OpContext& site);      ///< operands of one numeric dtype, broadcast
+std::vector<TensorSpec> infer_compare(const OpContext& site);        ///< bool, operands of one dtype, broadcast
+std::vector<TensorSpec> infer_bits(const OpContext& site);           ///< integers or bools of one dtype, broadcast
+std::vector<TensorSpec> infer_shift(const OpContext& site);          ///< the same, integers only
+std::vector<TensorSpec> infer_logical(const OpContext& site);        ///< bool operands, broadcast
+std::vector<TensorSpec> infer_select(const OpContext& site);         ///< condition, lhs, rhs
+std::vector<TensorSpec> infer_into_first(const OpContext& site);     ///< the others broadcast to the first, one dtype
+std::vector<TensorSpec> infer_gradient_pair(const OpContext& site);  ///< g and x of one spec
+std::vector<TensorSpec> infer_reduce(const OpContext& site);         ///< params axis, keepdims
+std::vector<TensorSpec> infer_reduce_float(const OpContext& site);
+std::vector<TensorSpec> infer_matmul(const OpContext& site);
+std::vector<TensorSpec> infer_product(const OpContext& site, DType out);  ///< shapes of a matrix product alone
+std::vector<TensorSpec> infer_concat(const OpContext& site);
+std::vector<TensorSpec> infer_softmax(const OpContext& site);
 
 // What the rows expect of host arrays, which promote: told by their inference.
 bool needs_one_dtype(InferFn infer);
@@ -58,6 +58,6 @@ bool needs_numbers(InferFn infer);  ///< bools become int32
 
 /// Output names where the row's pattern depends on attributes or on the number of outputs ("{i}", "{dtype}");
 /// empty where the row's own names do.
-std::vector<std::string> special_output_names(const OpSite& site, const std::string& first_operand);
+std::vector<std::string> special_output_names(const OpContext& site, const std::string& first_operand);
 
 }  // namespace pxl

@@ -22,7 +22,7 @@ constexpr Param split_params[] = {
 constexpr Param stack_params[] = {{"ts", ParamKind::tensors},
                                   {"axis", ParamKind::integer, of(0), "where the new axis is inserted"}};
 
-Kernel concat(const OpSite& s) {
+Kernel concat(const OpContext& s) {
   std::vector<TensorSpec> specs;
   for (const TensorSpec* spec : s.in) specs.push_back(*spec);
   return concat_kernel(specs, axis_of(s, "axis", rank_of(s.input(0))));
@@ -38,7 +38,7 @@ void concat_gradient(GradContext& c) {
   }
 }
 
-std::vector<TensorSpec> infer_split(const OpSite& s) {
+std::vector<TensorSpec> infer_split(const OpContext& s) {
   const TensorSpec& x = s.input(0);
   const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(x)));
   Ints sizes = s.integers("splits");
@@ -68,16 +68,16 @@ std::vector<TensorSpec> infer_split(const OpSite& s) {
   return out;
 }
 
-Kernel split(const OpSite& s) {
+Kernel split(const OpContext& s) {
   const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(s.input(0))));
   Ints sizes;
   for (const TensorSpec& spec : s.out) sizes.push_back(spec.shape[axis]);
   return split_kernel(s.input(0), sizes, static_cast<int64_t>(axis));
 }
 
-std::vector<Layout> split_layout(const OpSite& s, const Layout& at) {
+std::vector<StridedLayout> split_layout(const OpContext& s, const StridedLayout& at) {
   const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(s.input(0))));
-  std::vector<Layout> parts;
+  std::vector<StridedLayout> parts;
   int64_t start = 0;
   for (const TensorSpec& spec : s.out) {
     parts.push_back(narrowed(at, axis, start, spec.shape[axis]));
@@ -92,15 +92,15 @@ void split_gradient(GradContext& c) {
   for (size_t i = 0; i < c.op().outputs.size(); ++i) {
     const Expr dy = c.dy(i);
     parts.push_back(dy ? dy
-                       : c.emitter().one("init", {}, {{"shape", c.out_spec(i).shape}, {"dtype", c.out_spec(i).dtype}}));
+                       : c.builder().one("init", {}, {{"shape", c.out_spec(i).shape}, {"dtype", c.out_spec(i).dtype}}));
   }
-  c.set(0, c.emitter().one("concat", {parts}, {{"axis", c.site().integer("axis")}}));
+  c.set(0, c.builder().one("concat", {parts}, {{"axis", c.site().integer("axis")}}));
 }
 constexpr OpRow concat_row = {.name = "concat",
                               .path = "ops.concat",
                               .schedule = "Concat",
                               .output = "concat_out",
-                              .doc = "Joins tensors along an axis.",
+                              .doc = "Concatenates tensors along an axis.",
                               .example = "concat([array([1.0, 2.0]), array([3.0])], axis = 0)",
                               .params = concat_params,
                               .infer = infer_concat,
@@ -112,7 +112,7 @@ constexpr OpRow concat_row = {.name = "concat",
                               .onnx = "Concat",
                               .tiles = tile_movement};
 
-std::vector<ViewPart> joined_parts(const OpSite& s) {
+std::vector<ViewPart> joined_parts(const OpContext& s) {
   const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(s.input(0))));
   std::vector<ViewPart> parts;
   int64_t begin = 0;
@@ -126,7 +126,7 @@ std::vector<ViewPart> joined_parts(const OpSite& s) {
 
 constexpr OpRow concat_view() {
   OpRow row = view_form(concat_row, {"concat_", "ops.concat_", "ConcatInplace", "concat_out"}, joined_parts);
-  row.doc = "A view of tensors joined along an axis: each part of the result is the memory of one of them.";
+  row.doc = "A view of tensors concatenated along an axis: each slice of the result is the memory of one operand.";
   row.example = "concat_([array([1.0, 2.0]), array([3.0])], axis = 0)";
   return row;
 }
@@ -138,7 +138,7 @@ constexpr OpRow join_table[] = {
      .path = "ops.split",
      .schedule = "Split",
      .output = "{0}_split_{i}",
-     .doc = "Parts along an axis: a number of equal ones, or ones of the given extents.",
+     .doc = "Splits a tensor along an axis into equal slices, or into slices of the given extents.",
      .example = "split(array([1.0, 2.0, 3.0, 4.0]), 2)",
      .params = split_params,
      .infer = infer_split,
@@ -151,11 +151,11 @@ constexpr OpRow join_table[] = {
      .tiles = tile_movement},
     {.name = "stack",
      .path = "ops.stack",
-     .doc = "Joins tensors of one shape along a new axis.",
+     .doc = "Stacks tensors of equal shape along a new axis.",
      .example = "stack([array([1.0, 2.0]), array([3.0, 4.0])])",
      .params = stack_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const auto& parts = std::get<std::vector<Expr>>(args.values[0]);
            const int64_t axis = normalise_axis(std::get<int64_t>(*args.attr(1)), parts[0].rank() + 1);
            std::vector<Expr> wider;

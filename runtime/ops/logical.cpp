@@ -14,7 +14,7 @@ namespace pxl {
 namespace {
 
 template <Unary f>
-Kernel unary(const OpSite& s) {
+Kernel unary(const OpContext& s) {
   return unary_kernel(f, s.input(0).dtype, s.input(0).size());
 }
 
@@ -99,11 +99,11 @@ constexpr OpRow logical_table[] = {
               reference::isinf, unary<Unary::isinf>),
     {.name = "isfinite",
      .path = "ops.isfinite",
-     .doc = "Whether elements are neither infinite nor not a number.",
+     .doc = "Whether elements are finite: neither infinite nor NaN.",
      .example = "isfinite(array([1.0, 0.0]))",
      .params = unary_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const Expr nan = at.one("isnan", {args.expr(0)});
            const Expr inf = at.one("isinf", {args.expr(0)});
            return at.emit("not", {at.one("or", {nan, inf})});
@@ -111,24 +111,24 @@ constexpr OpRow logical_table[] = {
      .role = Role::composite},
     {.name = "logical_and",
      .path = "ops.logical_and",
-     .doc = "Whether both operands are other than 0.",
+     .doc = "Whether both operands are nonzero.",
      .formula = "lhs & rhs",
      .example = "logical_and(array([true, true]), array([true, false]))",
      .params = binary_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const Expr a = as_bool(args.expr(0));
            return at.emit("and", {a, as_bool(args.expr(1))});
          },
      .role = Role::composite},
     {.name = "logical_or",
      .path = "ops.logical_or",
-     .doc = "Whether either operand is other than 0.",
+     .doc = "Whether at least one operand is nonzero.",
      .formula = "lhs | rhs",
      .example = "logical_or(array([false, true]), array([false, false]))",
      .params = binary_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const Expr a = as_bool(args.expr(0));
            return at.emit("or", {a, as_bool(args.expr(1))});
          },
@@ -139,16 +139,16 @@ constexpr OpRow logical_table[] = {
      .formula = "~t",
      .example = "logical_not(array([true, false]))",
      .params = unary_params,
-     .expand = [](Emitter& at, const OpArgs& args) { return at.emit("not", {as_bool(args.expr(0))}); },
+     .expand = [](OpBuilder& at, const OpArgs& args) { return at.emit("not", {as_bool(args.expr(0))}); },
      .role = Role::composite},
     {.name = "where",
      .path = "ops.where",
-     .doc = "Elements of lhs where the condition is other than 0, of rhs elsewhere, with broadcasting.",
+     .doc = "Elements of lhs where the condition is nonzero, of rhs elsewhere, with broadcasting.",
      .formula = "condition ? lhs : rhs",
      .example = "where(array([true, false]), array([1.0, 2.0]), array([3.0, 4.0]))",
      .params = where_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const Expr condition = as_bool(args.expr(0));
            return at.emit("select", {condition, args.expr(1), args.expr(2)});
          },
@@ -172,12 +172,12 @@ constexpr OpRow logical_table[] = {
           reference::shift_right, pairwise<Binary::shift_right>),
     {.name = "bitwise_not",
      .path = "ops.bitwise_not",
-     .doc = "All bits the other way round.",
+     .doc = "The bitwise complement.",
      .formula = "~t",
      .example = "bitwise_not(array([0, 5]))",
      .params = unary_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const Expr& t = args.expr(0);
            if (t.dtype() == DType::boolean) return at.emit("not", {t});
            if (is_floating(t.dtype()))
@@ -203,15 +203,15 @@ constexpr OpRow logical_table[] = {
      .infer = infer_select,
      .definition = reference::select,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return where_kernel(s.input(1).dtype, s.input(0).shape, s.input(1).shape, s.input(2).shape, s.out[0].shape);
          },
      .gradient =
          [](GradContext& c) {
            const auto part = [&](size_t slot, bool lhs) {
-             const Expr zero = c.emitter().scalar(0.0, c.dy().dtype());
-             c.set(slot, sum_to(lhs ? c.emitter().one("select", {c.in(0), c.dy(), zero})
-                                    : c.emitter().one("select", {c.in(0), zero, c.dy()}),
+             const Expr zero = c.builder().scalar(0.0, c.dy().dtype());
+             c.set(slot, sum_to(lhs ? c.builder().one("select", {c.in(0), c.dy(), zero})
+                                    : c.builder().one("select", {c.in(0), zero, c.dy()}),
                                 c.in_spec(slot).shape));
            };
            if (c.wants(1)) part(1, true);

@@ -43,11 +43,11 @@ constexpr Param cross_entropy_grad_params[] = {
     ignore_param,
     reduction_param};
 
-LossReduction reduction_of(const OpSite& s) {
+LossReduction reduction_of(const OpContext& s) {
   return prefixed(s, [&] { return loss_reduction(s.string("reduction")); });
 }
 
-NllOptions options(const OpSite& s, bool log_prob) {
+NllOptions options(const OpContext& s, bool log_prob) {
   NllOptions o{.reduction = reduction_of(s), .ignore_index = {}, .log_prob = log_prob};
   if (!s.is_none("ignore_index")) {
     const std::vector<int64_t> given = s.integers("ignore_index");
@@ -58,7 +58,7 @@ NllOptions options(const OpSite& s, bool log_prob) {
 }
 
 // The loss's spec, from probabilities in slot `p` and labels behind them.
-TensorSpec loss_spec(const OpSite& s, size_t p) {
+TensorSpec loss_spec(const OpContext& s, size_t p) {
   options(s, false);
   check_floating(s, p);
   check_integers(s, p + 1);
@@ -70,9 +70,9 @@ TensorSpec loss_spec(const OpSite& s, size_t p) {
   return {{}, probs.dtype, {}};
 }
 
-Expr softmax(Emitter& at, const Expr& x) { return at.one("softmax", {x}, {{"axis", int64_t{-1}}}); }
+Expr softmax(OpBuilder& at, const Expr& x) { return at.one("softmax", {x}, {{"axis", int64_t{-1}}}); }
 
-std::vector<Expr> expand_with_grad(Emitter& at, const OpArgs& args) {
+std::vector<Expr> expand_with_grad(OpBuilder& at, const OpArgs& args) {
   const Expr scale = args.has_expr(2) ? args.expr(2) : at.scalar(std::get<double>(*args.attr(2)), DType::float32);
   return at.emit("nll_loss_with_softmax_grad_direct", {args.expr(0), args.expr(1), scale},
                  {{"ignore_index", *args.attr(3)}, {"reduction", *args.attr(4)}});
@@ -80,8 +80,8 @@ std::vector<Expr> expand_with_grad(Emitter& at, const OpArgs& args) {
 
 // r = -g w / p at the labels: for g, the sum of h r / g; for p, -h r / p (0 with logarithms).
 void nll_grad_gradient(GradContext& c) {
-  Emitter& at = c.emitter();
-  const OpSite s = c.site();
+  OpBuilder& at = c.builder();
+  const OpContext s = c.site();
   const auto slope = [&](const Expr& g) {
     return at.one("nll_grad", {g, c.in(1), c.in(2)},
                   {{"ignore_index", s.attr("ignore_index")},
@@ -99,27 +99,27 @@ void nll_grad_gradient(GradContext& c) {
   c.set(1, -(c.dy() * slope(c.in(0)) / at.one("maximum", {std::vector<Expr>{c.in(1), floor}})));
 }
 
-int64_t probs_flops(const OpSite& s) { return s.input(0).size(); }
+int64_t probs_flops(const OpContext& s) { return s.input(0).size(); }
 
 constexpr OpRow loss_table[] = {
     {.name = "nll_loss",
      .path = "ops.nll_loss",
      .schedule = "Nll",
      .output = "loss",
-     .doc = "The negative log likelihood of labels under class probabilities. `mean` divides by the number of labels, "
-            "or of those that are not ignored.",
+     .doc = "The negative log likelihood of labels under class probabilities. `mean` divides by the number of labels "
+            "that are not ignored.",
      .formula = "-ln max(probs[label], 1e-7)",
      .example = "nll_loss(array([[0.1, 0.9], [0.8, 0.2]]), array([1, 0]))",
      .params = nll_params,
-     .infer = [](const OpSite& s) { return std::vector<TensorSpec>{loss_spec(s, 0)}; },
+     .infer = [](const OpContext& s) { return std::vector<TensorSpec>{loss_spec(s, 0)}; },
      .definition = reference::nll_loss,
      .kernel =
-         [](const OpSite& s) { return nll_loss_kernel(s.input(0), s.input(1), options(s, s.boolean("log_prob"))); },
+         [](const OpContext& s) { return nll_loss_kernel(s.input(0), s.input(1), options(s, s.boolean("log_prob"))); },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           const OpSite s = c.site();
-           c.set(0, c.emitter().one("nll_grad", {c.dy(), c.in(0), c.in(1)},
+           const OpContext s = c.site();
+           c.set(0, c.builder().one("nll_grad", {c.dy(), c.in(0), c.in(1)},
                                     {{"ignore_index", s.attr("ignore_index")},
                                      {"reduction", s.attr("reduction")},
                                      {"log_prob", s.attr("log_prob")}}));
@@ -131,10 +131,10 @@ constexpr OpRow loss_table[] = {
     {.name = "nll_grad",
      .schedule = "NllGrad",
      .output = "gradient",
-     .doc = "The gradient of nll_loss for the probabilities.",
+     .doc = "The gradient of nll_loss with respect to the probabilities.",
      .params = nll_grad_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_shape(s, 0, loss_spec(s, 1).shape);
            if (s.input(0).dtype != s.input(1).dtype)
              refuse(s, fmt::format("g is {} and probs are {}", name(s.input(0).dtype), name(s.input(1).dtype)),
@@ -143,7 +143,7 @@ constexpr OpRow loss_table[] = {
          },
      .definition = reference::nll_grad,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return nll_loss_grad_kernel(s.input(1), s.input(2), options(s, s.boolean("log_prob")));
          },
      .gradient = nll_grad_gradient,
@@ -151,8 +151,8 @@ constexpr OpRow loss_table[] = {
      .tiles = tile_loss_grad},
     {.name = "nll_loss_with_softmax_grad",
      .path = "ops.nll_loss_with_softmax_grad",
-     .doc = "The negative log likelihood of labels under the probabilities that a softmax gave, and the gradient for "
-            "that softmax's input, in one op.",
+     .doc = "The negative log likelihood of labels under a softmax's probabilities, and the gradient with respect to "
+            "the softmax's input, in one op.",
      .formula = "-ln(probs[label] + 1e-7), (probs - onehot(label)) * loss_grad / N",
      .example = "nll_loss_with_softmax_grad(array([[0.1, 0.9], [0.8, 0.2]]), array([1, 0]))",
      .params = with_grad_params,
@@ -161,41 +161,41 @@ constexpr OpRow loss_table[] = {
     {.name = "nll_loss_with_softmax_grad_direct",
      .schedule = "NlllWithSoftmaxGradDirect",
      .output = "loss,dx",
-     .doc = "The loss and the gradient for the softmax's input.",
+     .doc = "The loss and the gradient with respect to the softmax's input.",
      .params = direct_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            if (!s.has(2)) refuse(s, "loss_grad must be a tensor");
            check_scalar_if_tensor(s, "loss_grad");
            return std::vector<TensorSpec>{loss_spec(s, 0), s.input(0)};
          },
      .definition = reference::nll_loss_with_softmax_grad_direct,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return nll_loss_with_softmax_grad_kernel(s.input(0), s.input(1), s.input(2).dtype, options(s, false));
          },
-     .flops = [](const OpSite& s) { return 3 * s.input(0).size(); },
+     .flops = [](const OpContext& s) { return 3 * s.input(0).size(); },
      .pattern = Pattern::other,
      .tiles = tile_loss},
     {.name = "cross_entropy",
      .path = "addons.ops.cross_entropy",
-     .doc = "The cross entropy of scores and labels: softmax along the last axis, then nll_loss.",
+     .doc = "The cross entropy of logits and labels: softmax along the last axis, then nll_loss.",
      .example = "cross_entropy(array([[1.0, 2.0], [3.0, 1.0]]), array([1, 0]))",
      .params = cross_entropy_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            return at.emit("nll_loss", {softmax(at, args.expr(0)), args.expr(1)},
                           {{"ignore_index", *args.attr(2)}, {"reduction", *args.attr(3)}});
          },
      .role = Role::composite},
     {.name = "cross_entropy_with_grad",
      .path = "addons.ops.cross_entropy_with_grad",
-     .doc = "The cross entropy of scores and labels, and its gradient for the scores. The gradient, not the loss, is "
-            "multiplied by loss_scaling.",
+     .doc = "The cross entropy of logits and labels, and its gradient with respect to the logits. The gradient, not "
+            "the loss, is multiplied by loss_scaling.",
      .example = "cross_entropy_with_grad(array([[1.0, 2.0], [3.0, 1.0]]), array([1, 0]))",
      .params = cross_entropy_grad_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            OpArgs inner = args;
            inner.values[0] = softmax(at, args.expr(0));
            return expand_with_grad(at, inner);

@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-int64_t matmul_flops(const OpSite& s) {
+int64_t matmul_flops(const OpContext& s) {
   int64_t flops = 0;  // operands near the limit of memory can have a product that no int64 holds
   return __builtin_mul_overflow(2 * s.out[0].size(), s.input(0).shape.back(), &flops)
              ? std::numeric_limits<int64_t>::max()
@@ -32,7 +32,7 @@ Expr transposed(const Expr& e) {
   return transpose(e, permutation);
 }
 
-Expr product(const Expr& a, const Expr& b) { return a.emitter().one("matmul", {a, b}); }
+Expr product(const Expr& a, const Expr& b) { return a.builder().one("matmul", {a, b}); }
 
 // y = A B: dA = dy B^T and dB = A^T dy. A vector counts as a matrix of one row (lhs) or one column (rhs); batch axes
 // along which an operand was broadcast are summed.
@@ -63,16 +63,17 @@ constexpr OpRow matmul_table[] = {
      .path = "ops.matmul",
      .schedule = "MatMul",
      .output = "matmul_out",
-     .doc = "The matrix product, over any batch axes. A vector counts as a row on the left and a column on the right.",
+     .doc = "The matrix product, over any batch axes. A vector is treated as a row on the left and as a column on the "
+            "right.",
      .formula = "lhs @ rhs",
      .example = "matmul(array([[1.0, 2.0], [3.0, 4.0]]), array([[1.0, -1.0], [2.0, 0.0]]))",
      .params = matmul_params,
      .infer = infer_matmul,
      .definition = reference::matmul,
-     .kernel = [](const OpSite& s) { return matmul_kernel(s.input(0), false, s.input(1), false, s.out[0]); },
+     .kernel = [](const OpContext& s) { return matmul_kernel(s.input(0), false, s.input(1), false, s.out[0]); },
      .gradient = matmul_gradient,
      .flops = matmul_flops,
-     .product = [](const OpSite& s) { return gemm_shape(s.input(0).shape, false, s.input(1).shape, false); },
+     .product = [](const OpContext& s) { return gemm_shape(s.input(0).shape, false, s.input(1).shape, false); },
      .pattern = Pattern::product,
      .onnx = "MatMul",
      .tiles = tile_product},

@@ -32,14 +32,14 @@ constexpr Param layer_grad_params[] = {{"g", ParamKind::tensor},
 constexpr Param group_grad_params[] = {{"g", ParamKind::tensor},           {"x", ParamKind::tensor},
                                        {"weight", ParamKind::tensor},      {"mean", ParamKind::tensor},
                                        {"inv_std_dev", ParamKind::tensor}, {"num_groups", ParamKind::integer}};
-int64_t axis_in(const OpSite& s, size_t slot) { return axis_of(s, "axis", rank_of(s.input(slot))); }
+int64_t axis_in(const OpContext& s, size_t slot) { return axis_of(s, "axis", rank_of(s.input(slot))); }
 
 // Subtract, exponential, sum, divide; the maximum before.
-int64_t softmax_flops(const OpSite& s) { return 5 * s.out[0].size(); }
+int64_t softmax_flops(const OpContext& s) { return 5 * s.out[0].size(); }
 // Mean, deviation, square, sum, scale and shift.
-int64_t norm_flops(const OpSite& s) { return 8 * s.out[0].size(); }
+int64_t norm_flops(const OpContext& s) { return 8 * s.out[0].size(); }
 
-std::vector<TensorSpec> infer_group(const OpSite& s) {
+std::vector<TensorSpec> infer_group(const OpContext& s) {
   check_floating(s, 0);
   const TensorSpec& x = s.input(0);
   if (x.shape.size() < 2)
@@ -55,7 +55,7 @@ std::vector<TensorSpec> infer_group(const OpSite& s) {
   return {x, {stats, DType::float32, {}}, {stats, DType::float32, {}}};
 }
 
-std::vector<TensorSpec> infer_layer(const OpSite& s) {
+std::vector<TensorSpec> infer_layer(const OpContext& s) {
   check_floating(s, 0);
   const TensorSpec& x = s.input(0);
   if (x.shape.empty())
@@ -65,7 +65,7 @@ std::vector<TensorSpec> infer_layer(const OpSite& s) {
   return {x, {stats, DType::float32, {}}, {stats, DType::float32, {}}};
 }
 
-std::vector<TensorSpec> infer_norm_grad(const OpSite& s) {
+std::vector<TensorSpec> infer_norm_grad(const OpContext& s) {
   for (size_t i = 0; i < s.in.size(); ++i) check_floating(s, i);
   return {s.input(1), s.input(2), s.input(2)};
 }
@@ -74,8 +74,8 @@ void norm_gradient(GradContext& c, std::string_view helper, bool grouped) {
   if (!c.wants(0) && !c.wants(1) && !c.wants(2)) return;
   std::vector<OpArg> operands{c.dy(), c.in(0), c.in(1), c.out(1), c.out(2)};
   const std::vector<Expr> gradients =
-      grouped ? c.emitter().emit(helper, std::move(operands), {{"num_groups", c.site().integer("num_groups")}})
-              : c.emitter().emit(helper, std::move(operands));
+      grouped ? c.builder().emit(helper, std::move(operands), {{"num_groups", c.site().integer("num_groups")}})
+              : c.builder().emit(helper, std::move(operands));
   for (size_t i = 0; i < 3; ++i)
     if (c.wants(i)) c.set(i, gradients[i]);
 }
@@ -126,7 +126,7 @@ void norm_grad_gradient(GradContext& c, int64_t groups_given) {
 // r = y (g - s) with s = sum(g y): for g the same op; for y, h (g - s) - g sum(h y).
 void softmax_grad_gradient(GradContext& c) {
   const int64_t axis = c.site().integer("axis");
-  if (c.wants(0)) c.set(0, c.emitter().one("softmax_grad", {c.dy(), c.in(1)}, {{"axis", axis}}));
+  if (c.wants(0)) c.set(0, c.builder().one("softmax_grad", {c.dy(), c.in(1)}, {{"axis", axis}}));
   if (!c.wants(1)) return;
   const Expr h = c.dy(), g = c.in(0), y = c.in(1);
   c.set(1, h * (g - sum(g * y, {axis}, true)) - g * sum(h * y, {axis}, true));
@@ -136,7 +136,7 @@ void softmax_grad_gradient(GradContext& c) {
 void log_softmax_grad_gradient(GradContext& c) {
   if (!c.wants(0) && !c.wants(1)) return;
   const int64_t axis = c.site().integer("axis");
-  const Expr scaled = c.dy() * c.emitter().one("exp", {c.in(1)});
+  const Expr scaled = c.dy() * c.builder().one("exp", {c.in(1)});
   if (c.wants(0)) c.set(0, c.dy() - sum(scaled, {axis}, true));
   if (c.wants(1)) c.set(1, -(scaled * sum(c.in(0), {axis}, true)));
 }
@@ -152,11 +152,11 @@ constexpr OpRow normalise_table[] = {
      .params = softmax_params,
      .infer = infer_softmax,
      .definition = reference::softmax,
-     .kernel = [](const OpSite& s) { return softmax_kernel(s.input(0), axis_in(s, 0)); },
+     .kernel = [](const OpContext& s) { return softmax_kernel(s.input(0), axis_in(s, 0)); },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0))
-             c.set(0, c.emitter().one("softmax_grad", {c.dy(), c.out()}, {{"axis", c.site().integer("axis")}}));
+             c.set(0, c.builder().one("softmax_grad", {c.dy(), c.out()}, {{"axis", c.site().integer("axis")}}));
          },
      .flops = softmax_flops,
      .pattern = Pattern::other,
@@ -166,11 +166,11 @@ constexpr OpRow normalise_table[] = {
     {.name = "softmax_grad",
      .schedule = "SoftmaxGrad",
      .output = "gradient",
-     .doc = "y (g - sum(g y)) along an axis, y being the forward output.",
+     .doc = "y (g - sum(g y)) along an axis; y is the forward output.",
      .params = softmax_grad_params,
      .infer = infer_gradient_pair,
      .definition = reference::softmax_grad,
-     .kernel = [](const OpSite& s) { return softmax_grad_kernel(s.input(1), axis_in(s, 1)); },
+     .kernel = [](const OpContext& s) { return softmax_grad_kernel(s.input(1), axis_in(s, 1)); },
      .gradient = softmax_grad_gradient,
      .flops = softmax_flops,
      .pattern = Pattern::other,
@@ -185,11 +185,11 @@ constexpr OpRow normalise_table[] = {
      .params = softmax_params,
      .infer = infer_softmax,
      .definition = reference::log_softmax,
-     .kernel = [](const OpSite& s) { return log_softmax_kernel(s.input(0), axis_in(s, 0)); },
+     .kernel = [](const OpContext& s) { return log_softmax_kernel(s.input(0), axis_in(s, 0)); },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0))
-             c.set(0, c.emitter().one("log_softmax_grad", {c.dy(), c.out()}, {{"axis", c.site().integer("axis")}}));
+             c.set(0, c.builder().one("log_softmax_grad", {c.dy(), c.out()}, {{"axis", c.site().integer("axis")}}));
          },
      .flops = softmax_flops,
      .pattern = Pattern::other,
@@ -198,11 +198,11 @@ constexpr OpRow normalise_table[] = {
     {.name = "log_softmax_grad",
      .schedule = "LogSoftmaxGrad",
      .output = "gradient",
-     .doc = "g - e^y sum(g) along an axis, y being the forward output.",
+     .doc = "g - e^y sum(g) along an axis; y is the forward output.",
      .params = softmax_grad_params,
      .infer = infer_gradient_pair,
      .definition = reference::log_softmax_grad,
-     .kernel = [](const OpSite& s) { return log_softmax_grad_kernel(s.input(1), axis_in(s, 1)); },
+     .kernel = [](const OpContext& s) { return log_softmax_grad_kernel(s.input(1), axis_in(s, 1)); },
      .gradient = log_softmax_grad_gradient,
      .flops = softmax_flops,
      .pattern = Pattern::other,
@@ -215,7 +215,7 @@ constexpr OpRow normalise_table[] = {
                 "array([0.0, 0.0, 0.0, 0.0]), 2)",
      .params = group_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            return std::vector<Expr>{at.emit("group_normalization", {args.expr(0), args.expr(1), args.expr(2)},
                                             {{"num_groups", *args.attr(3)}, {"eps", *args.attr(4)}})[0]};
          },
@@ -227,7 +227,7 @@ constexpr OpRow normalise_table[] = {
      .example = "layer_norm(array([[1.0, 2.0, 3.0]]), array([1.0, 1.0, 1.0]), array([0.0, 0.0, 0.0]))",
      .params = layer_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            return std::vector<Expr>{
                at.emit("layer_normalization", {args.expr(0), args.expr(1), args.expr(2)}, {{"eps", *args.attr(3)}})[0]};
          },
@@ -241,7 +241,7 @@ constexpr OpRow normalise_table[] = {
      .infer = infer_group,
      .definition = reference::group_normalization,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return group_norm_kernel(s.input(0), s.input(1).dtype, s.integer("num_groups"), s.number("eps"));
          },
      .gradient = [](GradContext& c) { norm_gradient(c, "group_normalization_grad", true); },
@@ -256,7 +256,9 @@ constexpr OpRow normalise_table[] = {
      .infer = infer_norm_grad,
      .definition = reference::group_normalization_grad,
      .kernel =
-         [](const OpSite& s) { return group_norm_grad_kernel(s.input(1), s.input(2).dtype, s.integer("num_groups")); },
+         [](const OpContext& s) {
+           return group_norm_grad_kernel(s.input(1), s.input(2).dtype, s.integer("num_groups"));
+         },
      .gradient = [](GradContext& c) { norm_grad_gradient(c, c.site().integer("num_groups")); },
      .flops = norm_flops,
      .pattern = Pattern::other,
@@ -268,7 +270,7 @@ constexpr OpRow normalise_table[] = {
      .params = layer_params,
      .infer = infer_layer,
      .definition = reference::layer_normalization,
-     .kernel = [](const OpSite& s) { return layer_norm_kernel(s.input(0), s.input(1).dtype, s.number("eps")); },
+     .kernel = [](const OpContext& s) { return layer_norm_kernel(s.input(0), s.input(1).dtype, s.number("eps")); },
      .gradient = [](GradContext& c) { norm_gradient(c, "layer_normalization_grad", false); },
      .flops = norm_flops,
      .pattern = Pattern::other,
@@ -280,7 +282,7 @@ constexpr OpRow normalise_table[] = {
      .params = layer_grad_params,
      .infer = infer_norm_grad,
      .definition = reference::layer_normalization_grad,
-     .kernel = [](const OpSite& s) { return layer_norm_grad_kernel(s.input(1), s.input(2).dtype); },
+     .kernel = [](const OpContext& s) { return layer_norm_grad_kernel(s.input(1), s.input(2).dtype); },
      .gradient = [](GradContext& c) { norm_grad_gradient(c, 0); },
      .flops = norm_flops,
      .pattern = Pattern::other,

@@ -7,7 +7,7 @@
 namespace pxl {
 
 template <Binary f>
-Kernel pairwise(const OpSite& s) {
+Kernel pairwise(const OpContext& s) {
   return binary_kernel(f, s.input(0).dtype, s.input(0).shape, s.input(1).shape, s.out[0].shape);
 }
 

@@ -40,10 +40,10 @@ constexpr Param print_params[] = {{"t", ParamKind::tensor},
                                   open_param,
                                   close_param};
 
-std::vector<Expr> expand_ipu_copy(Emitter& at, const Expr& t, int64_t destination, bool source_given) {
+std::vector<Expr> expand_ipu_copy(OpBuilder& at, const Expr& t, int64_t destination, bool source_given) {
   if (destination < 0 || destination >= 4096)
     throw Error(fmt::format("ipu_copy: an IPU's number is from 0 to 4095, got {}", destination));
-  auto* graph = dynamic_cast<GraphEmitter*>(&at);
+  auto* graph = dynamic_cast<GraphOpBuilder*>(&at);
   if (graph && !source_given && !t.tensor()->ipu())
     throw Error(fmt::format("ipu_copy: could not infer the ipu of `{}`. Please specify `source`", t.label()),
                 {"only the results of ops have one"});
@@ -58,7 +58,7 @@ std::vector<Expr> expand_ipu_copy(Emitter& at, const Expr& t, int64_t destinatio
   return at.emit("ipu_copy_to", {t}, {{"destination", destination}});
 }
 
-constexpr Kernel (*copy)(const OpSite&) = [](const OpSite& s) { return copy_kernel(s.input(0)); };
+constexpr Kernel (*copy)(const OpContext&) = [](const OpContext& s) { return copy_kernel(s.input(0)); };
 
 constexpr OpRow placement_table[] = {
     {.name = "ipu_copy",
@@ -67,17 +67,17 @@ constexpr OpRow placement_table[] = {
      .example = "ipu_copy(array([1.0, 2.0]), 1, 0)",
      .params = copy_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            return expand_ipu_copy(at, args.expr(0), std::get<int64_t>(*args.attr(1)), !args.is_none(2));
          },
      .role = Role::composite},
     {.name = "copy_to_ipu",
      .path = "ops.copy_to_ipu",
-     .doc = "A copy on another IPU; the same as ipu_copy.",
+     .doc = "A copy on another IPU; alias of ipu_copy.",
      .example = "copy_to_ipu(array([1.0, 2.0]), 1, 0)",
      .params = copy_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            return expand_ipu_copy(at, args.expr(0), std::get<int64_t>(*args.attr(1)), !args.is_none(2));
          },
      .role = Role::composite,
@@ -94,7 +94,7 @@ constexpr OpRow placement_table[] = {
          [](GradContext& c) {
            if (!c.wants(0)) return;
            const int64_t source = c.op().inputs[0]->ipu().value_or(0);
-           c.set(0, expand_ipu_copy(c.emitter(), c.dy(), source, true)[0]);
+           c.set(0, expand_ipu_copy(c.builder(), c.dy(), source, true)[0]);
          },
      .pattern = Pattern::elementwise,
      .inplace_ok = true,
@@ -103,7 +103,7 @@ constexpr OpRow placement_table[] = {
      .path = "ops.io_tile_copy",
      .schedule = "IoTileCopy",
      .output = "{0}_iotilecopy",
-     .doc = "A copy on the other set of tiles, those for compute or those for I/O.",
+     .doc = "A copy on the other set of tiles: compute tiles or I/O tiles.",
      .example = "io_tile_copy(array([1.0, 2.0]))",
      .params = unary_params,
      .infer = infer_same,
@@ -111,18 +111,18 @@ constexpr OpRow placement_table[] = {
      .kernel = copy,
      .gradient =
          [](GradContext& c) {
-           if (c.wants(0)) c.set(0, c.emitter().one("io_tile_copy", {c.dy()}));
+           if (c.wants(0)) c.set(0, c.builder().one("io_tile_copy", {c.dy()}));
          },
      .pattern = Pattern::elementwise,
      .inplace_ok = true,
      .tiles = tile_copy},
     {.name = "print_tensor",
      .path = "ops.print_tensor",
-     .doc = "Prints the tensor on standard error whenever it is computed, and gives it on.",
+     .doc = "Prints the tensor to standard error whenever it is computed, and returns it.",
      .example = "print_tensor(array([1.0, 2.0]), \"title\", print_self = false)",
      .params = print_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            OpArgs inner = args;
            if (args.is_none(1)) inner.values[1] = Attr("print_" + args.expr(0).label());
            return at.emit(get_op("print"), std::move(inner));
@@ -134,23 +134,23 @@ constexpr OpRow placement_table[] = {
      .doc = "The op of print_tensor, with a title.",
      .params = print_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            print_format(s);
            return infer_same(s);
          },
      .definition = reference::print,
-     .kernel = [](const OpSite& s) { return print_kernel(s.input(0), print_format(s), s.boolean("print_self")); },
+     .kernel = [](const OpContext& s) { return print_kernel(s.input(0), print_format(s), s.boolean("print_self")); },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           const OpSite s = c.site();
+           const OpContext s = c.site();
            if (!s.boolean("print_gradient")) return c.set(0, c.dy());
            OpArgs args;
            args.values.emplace_back(c.dy());
            for (size_t i = 1; i < s.row.params.size(); ++i) args.values.emplace_back(s.attrs[i]);
            args.values[param_index(s.row, "title")] = Attr(s.string("title") + "_gradient");
            args.values[param_index(s.row, "print_self")] = Attr(true);
-           c.set(0, c.emitter().emit(s.row, std::move(args))[0]);
+           c.set(0, c.builder().emit(s.row, std::move(args))[0]);
          },
      .side_effect = true,
      .tiles = tile_host},

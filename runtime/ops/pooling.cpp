@@ -21,7 +21,8 @@ constexpr Param stride_param{"stride", ParamKind::shape, none_default, "none: 1,
 constexpr Param padding_param{"padding", ParamKind::shape, none_default,
                               "before each spatial axis, then behind each; one value counts for all"};
 constexpr Param out_pads_param{"out_pads", ParamKind::shape, none_default, "zeros around the result, as padding"};
-constexpr Param dilation_param{"dilation", ParamKind::shape, none_default, "distance of a window's elements; none: 1"};
+constexpr Param dilation_param{"dilation", ParamKind::shape, none_default,
+                               "distance of the kernel's elements; none: 1"};
 constexpr Param in_dilations_param{"in_dilations", ParamKind::shape, none_default,
                                    "distance of t's elements, with padding between; none: 1"};
 constexpr Param auto_pad_param{"auto_pad", ParamKind::string, of("not_set"),
@@ -50,7 +51,7 @@ constexpr Param average_grad_params[] = {
     g_param,        {"shape", ParamKind::shape}, kernel_param,   stride_param, padding_param, out_pads_param,
     dilation_param, in_dilations_param,          auto_pad_param, ceil_param,   count_param};
 
-TensorSpec pooled_spec(const OpSite& s, const Shape& data, DType dtype) {
+TensorSpec pooled_spec(const OpContext& s, const Shape& data, DType dtype) {
   const Pool p = resolve_pool(s, data);
   TensorSpec out{{data[0], data[1]}, dtype, {}};
   for (size_t i = 5 - data.size(); i < 3; ++i) out.shape.push_back(p.out_extent(i));
@@ -58,36 +59,36 @@ TensorSpec pooled_spec(const OpSite& s, const Shape& data, DType dtype) {
   return out;
 }
 
-void check_storage_order(const OpSite& s) {
+void check_storage_order(const OpContext& s) {
   const std::string& order = s.string("storage_order");
   if (order != "row" && order != "column") refuse(s, fmt::format("storage_order must be row or column, not {}", order));
 }
 
-void check_data(const OpSite& s, size_t slot) {
+void check_data(const OpContext& s, size_t slot) {
   check_floating(s, slot);
   spatial_shape(s, slot);
 }
 
-std::vector<TensorSpec> infer_pool(const OpSite& s) {
+std::vector<TensorSpec> infer_pool(const OpContext& s) {
   check_data(s, 0);
   return {pooled_spec(s, s.input(0).shape, s.input(0).dtype)};
 }
 
-std::vector<TensorSpec> infer_max_grad(const OpSite& s) {
+std::vector<TensorSpec> infer_max_grad(const OpContext& s) {
   check_data(s, 1);
   check_one_dtype(s);
   check_shape(s, 0, pooled_spec(s, s.input(1).shape, s.input(1).dtype).shape);
   return {s.input(1)};
 }
 
-std::vector<TensorSpec> infer_pick(const OpSite& s) {
+std::vector<TensorSpec> infer_pick(const OpContext& s) {
   check_data(s, 1);
   check_one_dtype(s);
   check_shape(s, 0, s.input(1).shape);
   return {pooled_spec(s, s.input(1).shape, s.input(1).dtype)};
 }
 
-std::vector<TensorSpec> infer_average_grad(const OpSite& s) {
+std::vector<TensorSpec> infer_average_grad(const OpContext& s) {
   check_data(s, 0);
   const Shape shape = s.integers("shape");
   if (shape.size() != s.input(0).shape.size()) refuse(s, "the shape has another rank than the gradient", codes::shape);
@@ -108,12 +109,12 @@ Expr same_windows(GradContext& c, std::string_view op, std::initializer_list<Exp
     else
       args.values.emplace_back(c.site().attr(p.name));
   }
-  return c.emitter().emit(row, std::move(args))[0];
+  return c.builder().emit(row, std::move(args))[0];
 }
 
-int64_t pool_flops(const OpSite& s) { return s.out[0].size() * element_count(s.integers("kernel_size")); }
+int64_t pool_flops(const OpContext& s) { return s.out[0].size() * element_count(s.integers("kernel_size")); }
 
-std::vector<Expr> global_pool(Emitter& at, const OpArgs& args, std::string_view op, std::string_view reduction) {
+std::vector<Expr> global_pool(OpBuilder& at, const OpArgs& args, std::string_view op, std::string_view reduction) {
   const Expr& t = args.expr(0);
   if (t.rank() < 3)
     throw Error(fmt::format("{}: {} must have a batch, a channel and spatial axes", op, t.label()),
@@ -129,18 +130,17 @@ constexpr OpRow pooling_table[] = {
      .path = "ops.max_pool",
      .schedule = "MaxPool",
      .output = "max_pool_out",
-     .doc =
-         "The maximum of each window of the spatial axes. Padding never counts. The stride is 1 where none is given. "
-         "The gradient goes to the first maximum.",
+     .doc = "The maximum of each window of the spatial axes, without padding. The default stride is 1. The gradient "
+            "goes to the first maximum.",
      .example = "max_pool(array([[[1.0, 3.0, 2.0, 4.0]]]), 2, stride = 2)",
      .params = max_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_storage_order(s);
            return infer_pool(s);
          },
      .definition = reference::max_pool,
-     .kernel = [](const OpSite& s) { return max_pool_kernel(s.input(0).dtype, resolve_pool(s, s.input(0).shape)); },
+     .kernel = [](const OpContext& s) { return max_pool_kernel(s.input(0).dtype, resolve_pool(s, s.input(0).shape)); },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) c.set(0, same_windows(c, "max_pool_grad", {c.dy(), c.in(0)}, nullptr));
@@ -151,12 +151,12 @@ constexpr OpRow pooling_table[] = {
     {.name = "max_pool_grad",
      .schedule = "MaxPoolGrad",
      .output = "gradient",
-     .doc = "g added to where the windows of x have their first maxima.",
+     .doc = "g added at the positions of the first maxima of x's windows.",
      .params = max_grad_params,
      .infer = infer_max_grad,
      .definition = reference::max_pool_grad,
      .kernel =
-         [](const OpSite& s) { return max_pool_grad_kernel(s.input(0).dtype, resolve_pool(s, s.input(1).shape)); },
+         [](const OpContext& s) { return max_pool_grad_kernel(s.input(0).dtype, resolve_pool(s, s.input(1).shape)); },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) c.set(0, same_windows(c, "max_pool_pick", {c.dy(), c.in(1)}, nullptr));
@@ -167,12 +167,12 @@ constexpr OpRow pooling_table[] = {
     {.name = "max_pool_pick",
      .schedule = "MaxPoolGradGrad",
      .output = "gradient",
-     .doc = "The elements of g where the windows of x have their first maxima.",
+     .doc = "The elements of g at the positions of the first maxima of x's windows.",
      .params = max_grad_params,
      .infer = infer_pick,
      .definition = reference::max_pool_pick,
      .kernel =
-         [](const OpSite& s) { return max_pool_pick_kernel(s.input(0).dtype, resolve_pool(s, s.input(1).shape)); },
+         [](const OpContext& s) { return max_pool_pick_kernel(s.input(0).dtype, resolve_pool(s, s.input(1).shape)); },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) c.set(0, same_windows(c, "max_pool_grad", {c.dy(), c.in(1)}, nullptr));
@@ -184,13 +184,14 @@ constexpr OpRow pooling_table[] = {
      .path = "ops.average_pool",
      .schedule = "AveragePool",
      .output = "average_pool_out",
-     .doc = "The mean of each window of the spatial axes; padding does not count unless told to. The stride is 1 where "
-            "none is given.",
+     .doc = "The mean of each window of the spatial axes, without padding unless count_include_pad is set. The default "
+            "stride is 1.",
      .example = "average_pool(array([[[1.0, 3.0, 2.0, 4.0]]]), 2, stride = 2)",
      .params = average_params,
      .infer = infer_pool,
      .definition = reference::average_pool,
-     .kernel = [](const OpSite& s) { return average_pool_kernel(s.input(0).dtype, resolve_pool(s, s.input(0).shape)); },
+     .kernel =
+         [](const OpContext& s) { return average_pool_kernel(s.input(0).dtype, resolve_pool(s, s.input(0).shape)); },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) c.set(0, same_windows(c, "average_pool_grad", {c.dy()}, &c.in_spec(0).shape));
@@ -201,12 +202,12 @@ constexpr OpRow pooling_table[] = {
     {.name = "average_pool_grad",
      .schedule = "AveragePoolGrad",
      .output = "gradient",
-     .doc = "g shared among the elements of each window.",
+     .doc = "g distributed equally over the elements of each window.",
      .params = average_grad_params,
      .infer = infer_average_grad,
      .definition = reference::average_pool_grad,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return average_pool_grad_kernel(s.input(0).dtype, resolve_pool(s, s.integers("shape")));
          },
      .gradient =
@@ -217,18 +218,18 @@ constexpr OpRow pooling_table[] = {
      .tiles = tile_pooling},
     {.name = "global_max_pool",
      .path = "ops.global_max_pool",
-     .doc = "The maximum over all spatial axes, which stay with extent 1.",
+     .doc = "The maximum over all spatial axes, which are kept with extent 1.",
      .example = "global_max_pool(array([[[1.0, 3.0, 2.0]]]))",
      .params = unary_params,
-     .expand = [](Emitter& at, const OpArgs& args) { return global_pool(at, args, "global_max_pool", "max"); },
+     .expand = [](OpBuilder& at, const OpArgs& args) { return global_pool(at, args, "global_max_pool", "max"); },
      .role = Role::composite,
      .onnx = "GlobalMaxPool"},
     {.name = "global_average_pool",
      .path = "ops.global_average_pool",
-     .doc = "The mean over all spatial axes, which stay with extent 1.",
+     .doc = "The mean over all spatial axes, which are kept with extent 1.",
      .example = "global_average_pool(array([[[1.0, 3.0, 2.0]]]))",
      .params = unary_params,
-     .expand = [](Emitter& at, const OpArgs& args) { return global_pool(at, args, "global_average_pool", "mean"); },
+     .expand = [](OpBuilder& at, const OpArgs& args) { return global_pool(at, args, "global_average_pool", "mean"); },
      .role = Role::composite,
      .onnx = "GlobalAveragePool"},
 };

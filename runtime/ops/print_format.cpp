@@ -9,7 +9,7 @@ namespace pxl {
 
 namespace {
 
-FloatFormat float_format(const OpSite& s) {
+FloatFormat float_format(const OpContext& s) {
   const std::string& name = s.string("float_format");
   if (name == "auto") return FloatFormat::automatic;
   if (name == "fixed") return FloatFormat::fixed;
@@ -20,7 +20,7 @@ FloatFormat float_format(const OpSite& s) {
 
 }  // namespace
 
-PrintFormat print_format(const OpSite& s) {
+PrintFormat print_format(const OpContext& s) {
   PrintFormat f;
   f.title = s.string("title");
   f.threshold = s.integer("summarise_threshold");

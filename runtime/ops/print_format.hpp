@@ -7,6 +7,6 @@
 namespace pxl {
 
 /// Refuses formats that do not exist and sizes that make no sense.
-PrintFormat print_format(const OpSite& s);
+PrintFormat print_format(const OpContext& s);
 
 }  // namespace pxl

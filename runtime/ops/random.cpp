@@ -34,12 +34,12 @@ constexpr Param modify_params[] = {{"seed", ParamKind::index}, {"modifier", Para
 constexpr Param split_params[] = {{"seed", ParamKind::index, no_default, "uint32[2]"},
                                   {"n", ParamKind::integer, of(2)}};
 
-void check_seed(const OpSite& s, size_t slot) {
+void check_seed(const OpContext& s, size_t slot) {
   if (s.input(slot).dtype != DType::uint32 || s.input(slot).shape != Shape{2})
     refuse(s, fmt::format("{} must be a seed, uint32[2], not {}", s.label(slot), text(s.input(slot))));
 }
 
-std::vector<TensorSpec> infer_random(const OpSite& s) {
+std::vector<TensorSpec> infer_random(const OpContext& s) {
   check_seed(s, 0);
   TensorSpec spec{s.integers("shape"), s.dtype("dtype"), {}};
   if (!is_floating(spec.dtype))
@@ -50,7 +50,7 @@ std::vector<TensorSpec> infer_random(const OpSite& s) {
   return {spec};
 }
 
-std::vector<TensorSpec> dropped(const OpSite& s, double p) {
+std::vector<TensorSpec> dropped(const OpContext& s, double p) {
   check_floating(s, 0);
   check_seed(s, 1);
   if (!(p >= 0 && p <= 1)) refuse(s, fmt::format("the probability of dropping must be in 0..1, not {}", p));
@@ -62,15 +62,15 @@ constexpr OpRow dropout_row = {
     .path = "ops.dropout",
     .schedule = "Dropout",
     .output = "dropout_out",
-    .doc = "Drops elements with probability p and scales the others by 1/(1-p). Active in every session.",
+    .doc = "Zeroes elements with probability p and scales the others by 1/(1-p). Active in all sessions.",
     .example = "dropout(array([1.0, 2.0, 3.0]), array([1, 2], uint32), 0.5)",
     .params = dropout_params,
-    .infer = [](const OpSite& s) { return dropped(s, s.number("p")); },
+    .infer = [](const OpContext& s) { return dropped(s, s.number("p")); },
     .definition = reference::dropout,
-    .kernel = [](const OpSite& s) { return dropout_kernel(s.input(0), s.number("p")); },
+    .kernel = [](const OpContext& s) { return dropout_kernel(s.input(0), s.number("p")); },
     .gradient =
         [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.emitter().one("dropout_grad", {c.dy(), c.in(1)}, {{"p", c.site().number("p")}}));
+          if (c.wants(0)) c.set(0, c.builder().one("dropout_grad", {c.dy(), c.in(1)}, {{"p", c.site().number("p")}}));
         },
     .pattern = Pattern::other,
     .inplace_ok = true,
@@ -82,11 +82,11 @@ constexpr OpRow shaped_row = {
     .path = "ops.shaped_dropout",
     .schedule = "ShapedDropout",
     .output = "shaped_dropout_out",
-    .doc = "Dropout with one decision for each element of a smaller shape, broadcast to t's.",
+    .doc = "Dropout with a mask of a smaller shape, broadcast to t's shape.",
     .example = "shaped_dropout(array([[1.0, 2.0], [3.0, 4.0]]), array([1, 2], uint32), [2, 1], 0.5)",
     .params = shaped_params,
     .infer =
-        [](const OpSite& s) {
+        [](const OpContext& s) {
           const Shape mask = s.integers("shape");
           if (!broadcastable_to(mask, s.input(0).shape))
             refuse(s,
@@ -96,11 +96,12 @@ constexpr OpRow shaped_row = {
           return dropped(s, s.number("ratio"));
         },
     .definition = reference::shaped_dropout,
-    .kernel = [](const OpSite& s) { return shaped_dropout_kernel(s.input(0), s.integers("shape"), s.number("ratio")); },
+    .kernel =
+        [](const OpContext& s) { return shaped_dropout_kernel(s.input(0), s.integers("shape"), s.number("ratio")); },
     .gradient =
         [](GradContext& c) {
           if (c.wants(0))
-            c.set(0, c.emitter().one("shaped_dropout_grad", {c.dy(), c.in(1)},
+            c.set(0, c.builder().one("shaped_dropout_grad", {c.dy(), c.in(1)},
                                      {{"shape", c.site().attr("shape")}, {"ratio", c.site().number("ratio")}}));
         },
     .pattern = Pattern::other,
@@ -113,7 +114,7 @@ constexpr OpRow gradient_of(OpRow row, std::string_view name, std::string_view s
   row.path = {};
   row.schedule = schedule;
   row.output = "gradient";
-  row.doc = "The gradient, by the mask of the forward op's seed.";
+  row.doc = "The gradient, with the mask of the forward op's seed.";
   row.example = {};
   row.onnx = {};
   return row;
@@ -124,12 +125,12 @@ constexpr OpRow random_table[] = {
      .path = "ops.random_uniform",
      .schedule = "RandomUniform",
      .output = "random_uniform_out",
-     .doc = "Numbers distributed evenly on [low, high).",
+     .doc = "Uniformly distributed numbers on [low, high).",
      .example = "random_uniform(array([1, 2], uint32), [3])",
      .params = uniform_params,
      .infer = infer_random,
      .definition = reference::random_uniform,
-     .kernel = [](const OpSite& s) { return random_uniform_kernel(s.out[0], s.number("low"), s.number("high")); },
+     .kernel = [](const OpContext& s) { return random_uniform_kernel(s.out[0], s.number("low"), s.number("high")); },
      .pattern = Pattern::other,
      .tiles = tile_random},
     {.name = "random_normal",
@@ -141,7 +142,7 @@ constexpr OpRow random_table[] = {
      .params = normal_params,
      .infer = infer_random,
      .definition = reference::random_normal,
-     .kernel = [](const OpSite& s) { return random_normal_kernel(s.out[0], s.number("mean"), s.number("std")); },
+     .kernel = [](const OpContext& s) { return random_normal_kernel(s.out[0], s.number("mean"), s.number("std")); },
      .pattern = Pattern::other,
      .tiles = tile_random},
     dropout_row,
@@ -151,26 +152,26 @@ constexpr OpRow random_table[] = {
     {.name = "modify_random_seed",
      .schedule = "ModifyRandomSeed",
      .output = "modified_seed",
-     .doc = "A new seed, unrelated to those of other modifiers.",
+     .doc = "A new seed, independent of those for other modifiers.",
      .params = modify_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_seed(s, 0);
            if (s.input(1).dtype != DType::uint32 || s.input(1).size() != 1)
              refuse(s, "the modifier must be a uint32 scalar", codes::shape);
            return std::vector<TensorSpec>{s.input(0)};
          },
      .definition = reference::modify_random_seed,
-     .kernel = [](const OpSite&) { return modify_seed_kernel(); },
+     .kernel = [](const OpContext&) { return modify_seed_kernel(); },
      .pattern = Pattern::other,
      .tiles = tile_fill},
     {.name = "split_random_seed",
      .path = "ops.split_random_seed",
-     .doc = "n new seeds made from one: always the same ones, and distinct.",
+     .doc = "n distinct seeds derived from one seed; deterministic.",
      .example = "split_random_seed(array([1, 2], uint32), 3)",
      .params = split_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const int64_t n = std::get<int64_t>(*args.attr(1));
            if (n < 1 || n > (1 << 16)) throw Error(fmt::format("split_random_seed: n must be in 1..65536, not {}", n));
            std::vector<Expr> seeds;

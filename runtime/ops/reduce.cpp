@@ -30,12 +30,12 @@ constexpr Param histogram_params[] = {{"t", ParamKind::tensor},
                                       {"absolute_of_input", ParamKind::boolean, of(false)}};
 
 template <Reduction f>
-Kernel reduction(const OpSite& s) {
+Kernel reduction(const OpContext& s) {
   return reduce_kernel(f, s.input(0), axes_of(s, "axis", rank_of(s.input(0))), s.out[0].dtype);
 }
 
 // Every element of the operand is read once.
-int64_t input_flops(const OpSite& s) { return s.input(0).size(); }
+int64_t input_flops(const OpContext& s) { return s.input(0).size(); }
 
 std::vector<int64_t> reduced_axes(const GradContext& c) { return axes_of(c.site(), "axis", rank_of(c.in_spec(0))); }
 
@@ -50,13 +50,13 @@ Expr spread(GradContext& c, const Expr& e) {
 
 Expr full(GradContext& c, const Expr& e) { return broadcast_to(spread(c, e), c.in_spec(0).shape); }
 
-Expr zero(GradContext& c) { return c.emitter().scalar(0.0, c.dy().dtype()); }
+Expr zero(GradContext& c) { return c.builder().scalar(0.0, c.dy().dtype()); }
 
 // Elements that are equally extreme share the gradient equally. Their number may exceed what float16 holds, so that
 // it is counted, and divided by, in float32.
 void extremum_gradient(GradContext& c) {
   if (!c.wants(0)) return;
-  Emitter& at = c.emitter();
+  OpBuilder& at = c.builder();
   const DType dtype = c.dy().dtype(), wide = dtype == DType::float16 ? DType::float32 : dtype;
   const Expr chosen = at.one("equal", {c.in(0), spread(c, c.out())});
   const Expr ties = sum(cast(chosen, wide), reduced_axes(c), true);
@@ -68,7 +68,7 @@ void extremum_gradient(GradContext& c) {
 // dy y / x, except where x is 0: there it is the product of the others, which is 0 too where another x is 0.
 void prod_gradient(GradContext& c) {
   if (!c.wants(0)) return;
-  Emitter& at = c.emitter();
+  OpBuilder& at = c.builder();
   const DType dtype = c.in_spec(0).dtype;
   const Expr x = c.in(0), none = zero(c), one = at.scalar(1.0, dtype);
   const std::vector<int64_t> axes = reduced_axes(c);
@@ -85,7 +85,7 @@ void prod_gradient(GradContext& c) {
 // what the indices count over.
 void median_gradient(GradContext& c) {
   if (!c.wants(0)) return;
-  Emitter& at = c.emitter();
+  OpBuilder& at = c.builder();
   const Shape& shape = c.in_spec(0).shape;
   const std::vector<int64_t> axes = reduced_axes(c);
   std::vector<int64_t> permutation;
@@ -112,11 +112,11 @@ void median_gradient(GradContext& c) {
 
 void topk_gradient(GradContext& c) {
   if (!c.wants(0)) return;
-  const Expr zeros = c.emitter().one("init", {}, {{"shape", c.in_spec(0).shape}, {"dtype", c.in_spec(0).dtype}});
-  c.set(0, c.emitter().one("scatter", {zeros, c.out(1), c.dy()}, {{"axis", c.site().integer("axis")}}));
+  const Expr zeros = c.builder().one("init", {}, {{"shape", c.in_spec(0).shape}, {"dtype", c.in_spec(0).dtype}});
+  c.set(0, c.builder().one("scatter", {zeros, c.out(1), c.dy()}, {{"axis", c.site().integer("axis")}}));
 }
 
-std::vector<TensorSpec> infer_arg(const OpSite& s) {
+std::vector<TensorSpec> infer_arg(const OpContext& s) {
   check_no_float8(s, 0);
   const TensorSpec& x = s.input(0);
   const int64_t axis = axis_of(s, "axis", rank_of(x));
@@ -124,20 +124,20 @@ std::vector<TensorSpec> infer_arg(const OpSite& s) {
   return {{reduced_shape(x.shape, {axis}, s.boolean("keepdims")), DType::int32, {}}};
 }
 
-std::vector<TensorSpec> infer_nonempty_reduce(const OpSite& s) {
+std::vector<TensorSpec> infer_nonempty_reduce(const OpContext& s) {
   std::vector<TensorSpec> out = infer_reduce(s);
   for (int64_t axis : axes_of(s, "axis", rank_of(s.input(0))))
     if (s.input(0).shape[static_cast<size_t>(axis)] == 0) refuse(s, "there are no elements to choose from");
   return out;
 }
 
-std::vector<TensorSpec> infer_median(const OpSite& s) {
+std::vector<TensorSpec> infer_median(const OpContext& s) {
   std::vector<TensorSpec> out = infer_nonempty_reduce(s);
   out.push_back({out[0].shape, DType::int32, {}});
   return out;
 }
 
-std::vector<TensorSpec> infer_cumsum(const OpSite& s) {
+std::vector<TensorSpec> infer_cumsum(const OpContext& s) {
   check_numbers(s, 0);
   axis_of(s, "axis", rank_of(s.input(0)));
   return infer_same(s);
@@ -145,20 +145,20 @@ std::vector<TensorSpec> infer_cumsum(const OpSite& s) {
 
 // The running sum; that of its gradient goes the other way.
 template <bool opposite>
-Kernel running_sum(const OpSite& s) {
+Kernel running_sum(const OpContext& s) {
   return cumsum_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0))), s.boolean("exclusive"),
                        s.boolean("reverse") != opposite);
 }
 
 void running_sum_gradient(GradContext& c, std::string_view op) {
   if (!c.wants(0)) return;
-  const OpSite s = c.site();
-  c.set(0, c.emitter().one(
+  const OpContext s = c.site();
+  c.set(0, c.builder().one(
                op, {c.dy()},
                {{"axis", s.attr("axis")}, {"exclusive", s.attr("exclusive")}, {"reverse", s.attr("reverse")}}));
 }
 
-std::vector<TensorSpec> infer_topk(const OpSite& s) {
+std::vector<TensorSpec> infer_topk(const OpContext& s) {
   check_no_float8(s, 0);
   TensorSpec spec = s.input(0);
   const int64_t axis = axis_of(s, "axis", rank_of(spec));
@@ -208,7 +208,7 @@ constexpr OpRow reduce_table[] = {
             "l1(array([[1.0, -2.0], [3.0, 4.0]]), axis = 0)", "ReduceL1"},
            infer_reduce, reference::l1, reduction<Reduction::l1>,
            [](GradContext& c) {
-             if (c.wants(0)) c.set(0, c.emitter().one("sign", {c.in(0)}) * spread(c, c.dy()));
+             if (c.wants(0)) c.set(0, c.builder().one("sign", {c.in(0)}) * spread(c, c.dy()));
            }),
     reduce({"l2", "ops.l2", "ReduceL2", "l2_out", "The Euclidean norm over axes.", "sqrt(sum t^2)",
             "l2(array([[3.0, 1.0], [4.0, 1.0]]), axis = 0)", "ReduceL2"},
@@ -216,8 +216,8 @@ constexpr OpRow reduce_table[] = {
            [](GradContext& c) {
              if (!c.wants(0)) return;
              // At the origin, where the norm has a corner, the gradient is 0.
-             const Expr corner = c.emitter().one("equal", {c.out(), zero(c)});
-             c.set(0, c.in(0) * spread(c, c.emitter().one("select", {corner, zero(c), c.dy() / c.out()})));
+             const Expr corner = c.builder().one("equal", {c.out(), zero(c)});
+             c.set(0, c.in(0) * spread(c, c.builder().one("select", {corner, zero(c), c.dy() / c.out()})));
            }),
     reduce({"sumsquare", "ops.sumsquare", "ReduceSumSquare", "sumsquare_out", "The sum of squares over axes.",
             "sum t^2", "sumsquare(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceSumSquare"},
@@ -229,22 +229,22 @@ constexpr OpRow reduce_table[] = {
             "logsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSum"},
            infer_reduce_float, reference::logsum, reduction<Reduction::logsum>,
            [](GradContext& c) {
-             if (c.wants(0)) c.set(0, full(c, c.dy() / c.emitter().one("exp", {c.out()})));
+             if (c.wants(0)) c.set(0, full(c, c.dy() / c.builder().one("exp", {c.out()})));
            }),
     reduce({"logsumexp", "ops.logsumexp", "ReduceLogSumExp", "logsumexp_out",
             "The logarithm of the sum of exponentials over axes, without overflow.", "ln sum e^t",
             "logsumexp(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceLogSumExp"},
            infer_reduce_float, reference::logsumexp, reduction<Reduction::logsumexp>,
            [](GradContext& c) {
-             if (c.wants(0)) c.set(0, c.emitter().one("exp", {c.in(0) - spread(c, c.out())}) * spread(c, c.dy()));
+             if (c.wants(0)) c.set(0, c.builder().one("exp", {c.in(0) - spread(c, c.out())}) * spread(c, c.dy()));
            }),
     {.name = "median",
      .path = "ops.median",
-     .doc = "The lower median over axes: element (n-1)/2 of the sorted ones.",
+     .doc = "The lower median over axes: element (n-1)/2 of the sorted elements.",
      .example = "median(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)",
      .params = reduce_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            return std::vector<Expr>{
                at.emit("median_indices", {args.expr(0)}, {{"axis", *args.attr(1)}, {"keepdims", *args.attr(2)}})[0]};
          },
@@ -256,7 +256,7 @@ constexpr OpRow reduce_table[] = {
      .params = reduce_params,
      .infer = infer_median,
      .definition = reference::median_indices,
-     .kernel = [](const OpSite& s) { return median_kernel(s.input(0), axes_of(s, "axis", rank_of(s.input(0)))); },
+     .kernel = [](const OpContext& s) { return median_kernel(s.input(0), axes_of(s, "axis", rank_of(s.input(0)))); },
      .gradient = median_gradient,
      .flops = input_flops,
      .pattern = Pattern::reduction,
@@ -265,12 +265,12 @@ constexpr OpRow reduce_table[] = {
      .path = "ops.argmax",
      .schedule = "ArgMax",
      .output = "argmax_out",
-     .doc = "The index of the largest element along an axis, as int32; the first one on ties.",
+     .doc = "The index of the largest element along an axis, as int32; the first index on ties.",
      .example = "argmax(array([[1.0, 5.0, 2.0], [7.0, 0.0, 7.0]]), axis = -1)",
      .params = arg_params,
      .infer = infer_arg,
      .definition = reference::argmax,
-     .kernel = [](const OpSite& s) { return arg_kernel(true, s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
+     .kernel = [](const OpContext& s) { return arg_kernel(true, s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
      .flops = input_flops,
      .pattern = Pattern::reduction,
      .method = true,
@@ -280,12 +280,13 @@ constexpr OpRow reduce_table[] = {
      .path = "ops.argmin",
      .schedule = "ArgMin",
      .output = "argmin_out",
-     .doc = "The index of the smallest element along an axis, as int32; the first one on ties.",
+     .doc = "The index of the smallest element along an axis, as int32; the first index on ties.",
      .example = "argmin(array([[1.0, 5.0, 2.0], [7.0, 0.0, 7.0]]), axis = -1)",
      .params = arg_params,
      .infer = infer_arg,
      .definition = reference::argmin,
-     .kernel = [](const OpSite& s) { return arg_kernel(false, s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
+     .kernel =
+         [](const OpContext& s) { return arg_kernel(false, s.input(0), axis_of(s, "axis", rank_of(s.input(0)))); },
      .flops = input_flops,
      .pattern = Pattern::reduction,
      .method = true,
@@ -295,7 +296,7 @@ constexpr OpRow reduce_table[] = {
      .path = "ops.cumsum",
      .schedule = "CumSum",
      .output = "cumsum_out",
-     .doc = "The running sum along an axis, each element included where not told otherwise.",
+     .doc = "The cumulative sum along an axis, inclusive unless `exclusive` is set.",
      .example = "cumsum(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)",
      .params = cumsum_params,
      .infer = infer_cumsum,
@@ -308,7 +309,7 @@ constexpr OpRow reduce_table[] = {
     {.name = "cumsum_grad",
      .schedule = "CumSumGrad",
      .output = "gradient",
-     .doc = "The gradient of cumsum: the running sum the other way.",
+     .doc = "The gradient of cumsum: the cumulative sum in the opposite direction.",
      .params = cumsum_params,
      .infer = infer_cumsum,
      .definition = reference::cumsum_grad,
@@ -320,13 +321,13 @@ constexpr OpRow reduce_table[] = {
      .path = "ops.topk",
      .schedule = "TopK",
      .output = "topk_out_value,topk_out_indices",
-     .doc = "The k largest (or smallest) elements along an axis, best first, and their int32 indices.",
+     .doc = "The k largest (or smallest) elements along an axis, in order, and their int32 indices.",
      .example = "topk(array([3.0, 1.0, 2.0]), 2, axis = 0)",
      .params = topk_params,
      .infer = infer_topk,
      .definition = reference::topk,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return topk_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0))), s.integer("k"),
                               s.boolean("largest"));
          },
@@ -339,11 +340,11 @@ constexpr OpRow reduce_table[] = {
      .path = "ops.histogram",
      .schedule = "Histogram",
      .output = "histogram_out",
-     .doc = "Counts elements between increasing levels, as uint32: those below the first, ..., those from the last on.",
+     .doc = "Counts elements between increasing levels, as uint32: below the first level, ..., from the last level on.",
      .example = "histogram(array([0.5, 1.5, 2.5, 1.0]), [1.0, 2.0])",
      .params = histogram_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_no_float8(s, 0);
            const auto& levels = std::get<std::vector<double>>(s.attr("levels"));
            for (size_t i = 1; i < levels.size(); ++i)
@@ -352,7 +353,7 @@ constexpr OpRow reduce_table[] = {
          },
      .definition = reference::histogram,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return histogram_kernel(s.input(0), std::get<std::vector<double>>(s.attr("levels")),
                                    s.boolean("absolute_of_input"));
          },
@@ -368,12 +369,12 @@ constexpr OpRow reduce_table[] = {
      .example = "lamb_square(array([3.0, 4.0]))",
      .params = unary_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_floating(s, 0);
            return std::vector<TensorSpec>{{{}, DType::float32, {}}};
          },
      .definition = reference::lamb_square,
-     .kernel = [](const OpSite& s) { return lamb_square_kernel(s.input(0)); },
+     .kernel = [](const OpContext& s) { return lamb_square_kernel(s.input(0)); },
      .flops = input_flops,
      .pattern = Pattern::reduction,
      .tiles = tile_reduction},

@@ -29,7 +29,7 @@ constexpr Param images_param{"batch_index", ParamKind::index, no_default, "[R]: 
 constexpr Param output_param{"output_size", ParamKind::shape, no_default, "[height, width] of a region's result"};
 constexpr Param spatial_param{"spatial_scale", ParamKind::number, no_default, "from the regions' coordinates to t's"};
 constexpr Param sampling_param{"sampling_ratio", ParamKind::integer, no_default,
-                               "samples a cell and axis; 0: one a pixel"};
+                               "samples per cell and axis; 0: one per pixel"};
 constexpr Param roi_params[] = {{"t", ParamKind::tensor, no_default, "[N, C, H, W]"},
                                 rois_param,
                                 images_param,
@@ -41,7 +41,7 @@ constexpr Param roi_grad_params[] = {
     {"shape", ParamKind::shape}};
 
 template <class E, size_t n>
-E choice(const OpSite& s, std::string_view param, const std::string_view (&names)[n]) {
+E choice(const OpContext& s, std::string_view param, const std::string_view (&names)[n]) {
   const std::string& given = s.string(param);
   std::string all;
   for (size_t i = 0; i < n; ++i) {
@@ -52,7 +52,7 @@ E choice(const OpSite& s, std::string_view param, const std::string_view (&names
 }
 
 // The axes that change.
-std::vector<AxisTaps> resolve_axes(const OpSite& s, const Shape& shape) {
+std::vector<AxisTaps> resolve_axes(const OpContext& s, const Shape& shape) {
   static constexpr std::string_view modes[] = {"nearest", "linear", "cubic"};
   static constexpr std::string_view nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   static constexpr std::string_view coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
@@ -78,13 +78,13 @@ std::vector<AxisTaps> resolve_axes(const OpSite& s, const Shape& shape) {
   return axes;
 }
 
-TensorSpec resampled_spec(const OpSite& s, Shape shape, DType dtype) {
+TensorSpec resampled_spec(const OpContext& s, Shape shape, DType dtype) {
   for (const AxisTaps& a : resolve_axes(s, Shape(shape))) shape[static_cast<size_t>(a.axis)] = a.out;
   prefixed(s, [&] { return element_count(shape); });
   return {shape, dtype, {}};
 }
 
-RoiAlign resolve_roi(const OpSite& s, const Shape& data, DType dtype) {
+RoiAlign resolve_roi(const OpContext& s, const Shape& data, DType dtype) {
   if (data.size() != 4)
     refuse(s, fmt::format("the data must have shape [N, C, H, W], not {}", bracket_text(data)), codes::shape);
   if (s.input(1).shape.size() != 2 || s.input(1).shape[1] != 4)
@@ -116,25 +116,25 @@ constexpr OpRow resample_table[] = {
      .path = "ops.interpolate",
      .schedule = "Resize",
      .output = "interpolate_out",
-     .doc = "New elements between the old ones along axes, by their scale factors: extents become floor(extent * "
-            "scale). Edges are repeated; cubic has the coefficient -0.75.",
+     .doc = "Interpolates along axes by scale factors: extents become floor(extent * scale). Edges are repeated; cubic "
+            "uses the coefficient -0.75.",
      .example = "interpolate(array([[[1.0, 2.0, 4.0]]]), [1, 1, 2], \"linear\")",
      .params = interpolate_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_floating(s, 0);
            return std::vector<TensorSpec>{resampled_spec(s, s.input(0).shape, s.input(0).dtype)};
          },
      .definition = reference::interpolate,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return interpolate_kernel(s.input(0).dtype, s.input(0).shape, resolve_axes(s, s.input(0).shape));
          },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           const OpSite s = c.site();
-           c.set(0, c.emitter().one("interpolate_grad", {c.dy()},
+           const OpContext s = c.site();
+           c.set(0, c.builder().one("interpolate_grad", {c.dy()},
                                     {{"shape", c.in_spec(0).shape},
                                      {"scale_factor", s.attr("scale_factor")},
                                      {"mode", s.attr("mode")},
@@ -149,21 +149,21 @@ constexpr OpRow resample_table[] = {
      .doc = "The gradient of interpolate.",
      .params = interpolate_grad_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_floating(s, 0);
            check_shape(s, 0, resampled_spec(s, s.integers("shape"), s.input(0).dtype).shape);
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
      .definition = reference::interpolate_grad,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return interpolate_grad_kernel(s.input(0).dtype, s.integers("shape"), resolve_axes(s, s.integers("shape")));
          },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           const OpSite s = c.site();
-           c.set(0, c.emitter().one("interpolate", {c.dy()},
+           const OpContext s = c.site();
+           c.set(0, c.builder().one("interpolate", {c.dy()},
                                     {{"scale_factor", s.attr("scale_factor")},
                                      {"mode", s.attr("mode")},
                                      {"nearest_mode", s.attr("nearest_mode")},
@@ -174,12 +174,12 @@ constexpr OpRow resample_table[] = {
      .path = "ops.roi_align",
      .schedule = "RoiAlign",
      .output = "roi_align_out",
-     .doc = "Averages over the cells of a grid laid over each region of interest, without the shift by half a pixel. "
-            "Only t has a gradient.",
+     .doc = "Region-of-interest alignment: averages over the cells of a grid on each region, without the half-pixel "
+            "shift. Only t has a gradient.",
      .example = "roi_align(ones([1, 1, 4, 4]), array([[0.0, 0.0, 2.0, 2.0]]), array([0]), [2, 2], 1.0, 2)",
      .params = roi_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_floating(s, 0);
            const RoiAlign r = resolve_roi(s, s.input(0).shape, s.input(0).dtype);
            const Shape shape{r.rois, r.channels, r.out[0], r.out[1]};
@@ -188,14 +188,14 @@ constexpr OpRow resample_table[] = {
          },
      .definition = reference::roi_align,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return roi_align_kernel(s.input(0).dtype, resolve_roi(s, s.input(0).shape, s.input(0).dtype));
          },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           const OpSite s = c.site();
-           c.set(0, c.emitter().one("roi_align_grad", {c.dy(), c.in(1), c.in(2)},
+           const OpContext s = c.site();
+           c.set(0, c.builder().one("roi_align_grad", {c.dy(), c.in(1), c.in(2)},
                                     {{"output_size", s.attr("output_size")},
                                      {"spatial_scale", s.attr("spatial_scale")},
                                      {"sampling_ratio", s.attr("sampling_ratio")},
@@ -206,10 +206,10 @@ constexpr OpRow resample_table[] = {
     {.name = "roi_align_grad",
      .schedule = "RoiAlignGrad",
      .output = "gradient",
-     .doc = "The gradient of roi_align for the data.",
+     .doc = "The gradient of roi_align with respect to the data.",
      .params = roi_grad_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_floating(s, 0);
            const RoiAlign r = resolve_roi(s, s.integers("shape"), s.input(0).dtype);
            check_shape(s, 0, {r.rois, r.channels, r.out[0], r.out[1]});
@@ -217,14 +217,14 @@ constexpr OpRow resample_table[] = {
          },
      .definition = reference::roi_align_grad,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return roi_align_grad_kernel(s.input(0).dtype, resolve_roi(s, s.integers("shape"), s.input(0).dtype));
          },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           const OpSite s = c.site();
-           c.set(0, c.emitter().one("roi_align", {c.dy(), c.in(1), c.in(2)},
+           const OpContext s = c.site();
+           c.set(0, c.builder().one("roi_align", {c.dy(), c.in(1), c.in(2)},
                                     {{"output_size", s.attr("output_size")},
                                      {"spatial_scale", s.attr("spatial_scale")},
                                      {"sampling_ratio", s.attr("sampling_ratio")}}));

@@ -7,8 +7,8 @@
 #include "runtime/op/complete.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/op/op.hpp"
-#include "runtime/ops/emit.hpp"
 #include "runtime/ops/infer.hpp"
+#include "runtime/ops/op_builder.hpp"
 
 namespace pxl {
 
@@ -70,7 +70,7 @@ constexpr OpRow in_place_form(OpRow base, const InPlace& form, InferFn infer = n
 inline void set_zero(GradContext& c, size_t slot) {
   if (!c.wants(slot)) return;
   const TensorSpec& spec = c.in_spec(slot);
-  c.set(slot, c.emitter().one("init", {}, {{"shape", spec.shape}, {"dtype", spec.dtype}}));
+  c.set(slot, c.builder().one("init", {}, {{"shape", spec.shape}, {"dtype", spec.dtype}}));
 }
 
 /// The form that is a view: its result is the memory of its operands. It changes nothing, so the gradient stays.
@@ -84,13 +84,13 @@ constexpr OpRow view_form(const OpRow& base, const InPlace& names, ViewFn parts 
 }
 
 /// The whole result of a view of input 0 whose elements lie there as `operand` says.
-inline std::vector<ViewPart> whole_view(Layout operand) {
-  Layout result = contiguous(operand.shape);
+inline std::vector<ViewPart> whole_view(StridedLayout operand) {
+  StridedLayout result = contiguous(operand.shape);
   return {{0, std::move(operand), std::move(result)}};
 }
 
 /// Operations of a matrix product.
-int64_t matmul_flops(const OpSite& site);
+int64_t matmul_flops(const OpContext& site);
 
 /// Elements [begin, begin + size) along one axis, without an op where that is everything.
 Expr narrow(const Expr& e, size_t axis, int64_t begin, int64_t size);

@@ -34,7 +34,7 @@ bool leaves_out(const Kernel& kernel, const std::vector<Array>& in, std::span<co
 
 }  // namespace
 
-std::vector<Array> run_op(const OpSite& site, std::vector<Array> in) {
+std::vector<Array> run_op(const OpContext& site, std::vector<Array> in) {
   const OpRow& row = site.row;
   const Kernel kernel = kernel_of(site);
   if (leaves_out(kernel, in, site.out)) {

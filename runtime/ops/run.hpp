@@ -13,6 +13,6 @@ namespace pxl {
 /// not changed: an op that modifies one works on a copy, which is output 0 where the row says that they share memory.
 /// Throws what the kernel throws, and Interrupted between chunks of a long one. Charges the budget, under which large
 /// or slow results are left without elements (Array::unevaluated).
-std::vector<Array> run_op(const OpSite& site, std::vector<Array> in);
+std::vector<Array> run_op(const OpContext& site, std::vector<Array> in);
 
 }  // namespace pxl

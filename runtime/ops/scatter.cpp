@@ -30,7 +30,7 @@ constexpr Param scatter_reduce_params[] = {
 constexpr Param scatter_reduce_grad_params[] = {
     {"g", ParamKind::tensor}, {"indices", ParamKind::index}, {"shape", ParamKind::shape}, {"axis", ParamKind::integer}};
 
-void check_along(const OpSite& s, int64_t axis) {
+void check_along(const OpContext& s, int64_t axis) {
   check_integers(s, 1);
   const Shape &t = s.input(0).shape, &indices = s.input(1).shape;
   if (t.size() != indices.size())
@@ -42,7 +42,7 @@ void check_along(const OpSite& s, int64_t axis) {
              codes::shape);
 }
 
-std::vector<TensorSpec> infer_scatter(const OpSite& s) {
+std::vector<TensorSpec> infer_scatter(const OpContext& s) {
   check_along(s, axis_of(s, "axis", rank_of(s.input(0))));
   if (s.in.size() > 2) {
     check_shape(s, 2, s.input(1).shape);
@@ -55,7 +55,7 @@ std::vector<TensorSpec> infer_scatter(const OpSite& s) {
   return {{s.input(0).shape, s.input(0).dtype, {}}};
 }
 
-ScatterReduction scatter_reduction(const OpSite& s) {
+ScatterReduction scatter_reduction(const OpContext& s) {
   const std::string& reduction = s.string("reduction");
   if (reduction == "sum") return ScatterReduction::sum;
   if (reduction == "min") return ScatterReduction::min;
@@ -64,7 +64,7 @@ ScatterReduction scatter_reduction(const OpSite& s) {
   refuse(s, fmt::format("the reduction must be one of sum, min, max, none, not {}", reduction));
 }
 
-std::vector<TensorSpec> infer_scatter_reduce(const OpSite& s) {
+std::vector<TensorSpec> infer_scatter_reduce(const OpContext& s) {
   check_no_float8(s, 0);
   check_integers(s, 1);
   scatter_reduction(s);
@@ -95,7 +95,7 @@ std::vector<TensorSpec> infer_scatter_reduce(const OpSite& s) {
   return {out};
 }
 
-Kernel scatter_reduce(const OpSite& s) {
+Kernel scatter_reduce(const OpContext& s) {
   const int64_t axis = axis_of(s, "axis", rank_of(s.input(0)));
   return scatter_reduce_kernel(scatter_reduction(s), s.input(0), s.input(1), axis,
                                s.out[0].shape[static_cast<size_t>(axis)], s.has(2));
@@ -104,7 +104,7 @@ Kernel scatter_reduce(const OpSite& s) {
 // The element whose index chose a place gets that place's gradient; for min and max those whose value is the result
 // share it equally. Initial values get it where nothing was written; for min and max they share as the elements do.
 void scatter_reduce_gradient(GradContext& c) {
-  Emitter& at = c.emitter();
+  OpBuilder& at = c.builder();
   const std::string reduction = c.site().string("reduction");
   const bool extremum = reduction == "min" || reduction == "max", initial = c.op().inputs[2] != nullptr;
   const int64_t axis = normalise_axis(c.site().integer("axis"), rank_of(c.in_spec(0)));
@@ -140,7 +140,7 @@ void scatter_reduce_gradient(GradContext& c) {
 // t with zeros behind it, to `shape`.
 Expr filled_up(const Expr& t, const Shape& shape) {
   if (t.shape() == shape) return t;
-  return t.emitter().one("slice_grad", {t},
+  return t.builder().one("slice_grad", {t},
                          {{"starts", Ints(shape.size(), 0)}, {"steps", Ints(shape.size(), 1)}, {"sizes", shape}});
 }
 
@@ -148,7 +148,7 @@ void take_along_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   const Shape& shape = c.in_spec(0).shape;
   const int64_t axis = normalise_axis(c.site().integer("axis"), rank_of(c.in_spec(0)));
-  const Expr sums = c.emitter().one(
+  const Expr sums = c.builder().one(
       "scatter_reduce", {c.dy(), c.in(1), Attr(std::string("sum"))},
       {{"axis", axis}, {"axis_size", shape[static_cast<size_t>(axis)]}, {"enable_index_broadcast", false}});
   c.set(0, filled_up(sums, shape));
@@ -162,13 +162,13 @@ constexpr OpRow take_along_row = {.name = "take_along",
                                   .example = "take_along(array([[1.0, 2.0], [3.0, 4.0]]), array([[1], [0]]), 1)",
                                   .params = along_params,
                                   .infer =
-                                      [](const OpSite& s) {
+                                      [](const OpContext& s) {
                                         check_along(s, axis_of(s, "axis", rank_of(s.input(0))));
                                         return std::vector<TensorSpec>{{s.input(1).shape, s.input(0).dtype, {}}};
                                       },
                                   .definition = reference::take_along,
                                   .kernel =
-                                      [](const OpSite& s) {
+                                      [](const OpContext& s) {
                                         return take_along_kernel(s.input(0), s.input(1),
                                                                  axis_of(s, "axis", rank_of(s.input(0))));
                                       },
@@ -193,20 +193,20 @@ constexpr OpRow scatter_table[] = {
      .path = "ops.scatter",
      .schedule = "Scatter",
      .output = "scatter_out",
-     .doc = "A copy of t with values at the indices along an axis; of duplicates, the last stays.",
+     .doc = "A copy of t with values written at the indices along an axis; the last duplicate wins.",
      .example = "scatter(zeros([3]), array([2, 0]), array([5.0, 6.0]))",
      .params = scatter_params,
      .infer = infer_scatter,
      .definition = reference::scatter,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return scatter_kernel(s.input(0), s.input(1), axis_of(s, "axis", rank_of(s.input(0))));
          },
      .gradient =
          [](GradContext& c) {
            const Attr axis = c.site().attr("axis");
-           if (c.wants(0)) c.set(0, c.emitter().one("scatter_zero", {c.dy(), c.in(1)}, {{"axis", axis}}));
-           if (c.wants(2)) c.set(2, c.emitter().one("scatter_update_grad", {c.dy(), c.in(1)}, {{"axis", axis}}));
+           if (c.wants(0)) c.set(0, c.builder().one("scatter_zero", {c.dy(), c.in(1)}, {{"axis", axis}}));
+           if (c.wants(2)) c.set(2, c.builder().one("scatter_update_grad", {c.dy(), c.in(1)}, {{"axis", axis}}));
          },
      .pattern = Pattern::movement,
      .inplace_ok = true,
@@ -220,13 +220,13 @@ constexpr OpRow scatter_table[] = {
      .infer = infer_scatter,
      .definition = reference::scatter_zero,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return scatter_zero_kernel(s.input(0), s.input(1), axis_of(s, "axis", rank_of(s.input(0))));
          },
      .gradient =
          [](GradContext& c) {
            const Attr axis = c.site().attr("axis");
-           if (c.wants(0)) c.set(0, c.emitter().one("scatter_zero", {c.dy(), c.in(1)}, {{"axis", axis}}));
+           if (c.wants(0)) c.set(0, c.builder().one("scatter_zero", {c.dy(), c.in(1)}, {{"axis", axis}}));
          },
      .pattern = Pattern::movement,
      .tiles = tile_scatter},
@@ -236,15 +236,15 @@ constexpr OpRow scatter_table[] = {
      .path = "ops.scatter_reduce",
      .schedule = "ScatterReduce",
      .output = "scatter_reduce_out",
-     .doc = "Combines the elements of data that have the same index; untouched places hold 0 (sum, none), or the "
-            "dtype's lowest (max) or highest (min) value.",
+     .doc = "Combines the elements of data with equal indices; unwritten positions hold 0 (sum, none), or the dtype's "
+            "lowest (max) or highest (min) value.",
      .example = "scatter_reduce(array([1.0, 2.0, 3.0]), array([1, 0, 1]), \"sum\", axis_size = 3)",
      .params = scatter_reduce_params,
      .infer = infer_scatter_reduce,
      .definition = reference::scatter_reduce,
      .kernel = scatter_reduce,
      .gradient = scatter_reduce_gradient,
-     .flops = [](const OpSite& s) { return s.input(0).size(); },
+     .flops = [](const OpContext& s) { return s.input(0).size(); },
      .tiles = tile_scatter},
     {.name = "scatter_reduce_grad",
      .schedule = "ScatterReduceGradOp",
@@ -252,12 +252,12 @@ constexpr OpRow scatter_table[] = {
      .doc = "The elements of g at the indices.",
      .params = scatter_reduce_grad_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
      .definition = reference::scatter_reduce_grad,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            const int64_t axis = s.integer("axis");
            return scatter_reduce_grad_kernel(s.out[0], s.input(1), axis, s.input(0).shape[static_cast<size_t>(axis)]);
          },
@@ -265,7 +265,7 @@ constexpr OpRow scatter_table[] = {
          [](GradContext& c) {
            if (!c.wants(0)) return;
            const int64_t axis = c.site().integer("axis");
-           c.set(0, c.emitter().one("scatter_reduce", {c.dy(), c.in(1), Attr(std::string("sum"))},
+           c.set(0, c.builder().one("scatter_reduce", {c.dy(), c.in(1), Attr(std::string("sum"))},
                                     {{"axis", axis}, {"axis_size", c.in_spec(0).shape[static_cast<size_t>(axis)]}}));
          },
      .pattern = Pattern::movement,

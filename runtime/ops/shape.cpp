@@ -16,20 +16,20 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-constexpr Param reshape_params[] = {{"t", ParamKind::tensor},
-                                    {"shape", ParamKind::shape, no_default, "one extent may be -1: what is left"}};
+constexpr Param reshape_params[] = {
+    {"t", ParamKind::tensor}, {"shape", ParamKind::shape, no_default, "one extent may be -1: the remaining elements"}};
 constexpr Param squeeze_params[] = {{"t", ParamKind::tensor},
                                     {"axes", ParamKind::axes, none_default, "none: every axis of extent 1"}};
 constexpr Param transpose_params[] = {{"t", ParamKind::tensor},
                                       {"permutation", ParamKind::axes, none_default, "none: the axes reversed"}};
 constexpr Param tile_params[] = {{"t", ParamKind::tensor},
-                                 {"repeats", ParamKind::shape, no_default, "how often, for each axis"}};
+                                 {"repeats", ParamKind::shape, no_default, "number of repeats per axis"}};
 constexpr Param expand_params[] = {{"t", ParamKind::tensor},
                                    {"axis", ParamKind::integer, no_default, "where the axis is inserted"}};
 
-Kernel copy_first(const OpSite& s) { return copy_kernel(s.input(0)); }
+Kernel copy_first(const OpContext& s) { return copy_kernel(s.input(0)); }
 
-std::vector<TensorSpec> infer_reshape(const OpSite& s) {
+std::vector<TensorSpec> infer_reshape(const OpContext& s) {
   const TensorSpec& x = s.input(0);
   Shape shape = s.integers("shape");
   int64_t known = 1;
@@ -41,7 +41,7 @@ std::vector<TensorSpec> infer_reshape(const OpSite& s) {
       open = &extent;
     } else if (extent < 0 || (extent == 0 && x.size() != 0)) {
       refuse(s,
-             fmt::format("invalid extent {} in shape {}: it must be positive, or -1 for what is left", extent,
+             fmt::format("invalid extent {} in shape {}: it must be positive, or -1 for the remaining elements", extent,
                          bracket_text(shape)),
              codes::shape);
     } else if (__builtin_mul_overflow(known, extent, &known)) {
@@ -61,7 +61,7 @@ void reshape_gradient(GradContext& c) {
   if (c.wants(0)) c.set(0, reshape(c.dy(), c.in_spec(0).shape));
 }
 
-Ints permutation_of(const OpSite& s) {
+Ints permutation_of(const OpContext& s) {
   const int64_t rank = rank_of(s.input(0));
   Ints permutation;
   if (s.is_none("permutation")) {
@@ -81,7 +81,7 @@ Ints permutation_of(const OpSite& s) {
   return permutation;
 }
 
-std::vector<TensorSpec> infer_transpose(const OpSite& s) {
+std::vector<TensorSpec> infer_transpose(const OpContext& s) {
   Shape shape;
   for (int64_t axis : permutation_of(s)) shape.push_back(s.input(0).shape[static_cast<size_t>(axis)]);
   return {{shape, s.input(0).dtype, {}}};
@@ -128,9 +128,10 @@ constexpr OpRow transpose_row = {
     .params = transpose_params,
     .infer = infer_transpose,
     .definition = reference::transpose,
-    .kernel = [](const OpSite& s) { return transpose_kernel(s.input(0), permutation_of(s)); },
+    .kernel = [](const OpContext& s) { return transpose_kernel(s.input(0), permutation_of(s)); },
     .gradient = transpose_gradient,
-    .layout = [](const OpSite& s, const Layout& at) { return std::vector<Layout>{permuted(at, permutation_of(s))}; },
+    .layout = [](const OpContext& s,
+                 const StridedLayout& at) { return std::vector<StridedLayout>{permuted(at, permutation_of(s))}; },
     .pattern = Pattern::movement,
     .method = true,
     .inplace = "transpose_",
@@ -149,7 +150,7 @@ constexpr OpRow reshape_view() {
 }
 
 template <bool in_place>
-std::vector<Expr> expand_flatten(Emitter& at, const OpArgs& args) {
+std::vector<Expr> expand_flatten(OpBuilder& at, const OpArgs& args) {
   return at.emit(in_place ? "reshape_" : "reshape", {args.expr(0)}, {{"shape", Ints{args.expr(0).spec().size()}}});
 }
 
@@ -158,7 +159,7 @@ constexpr OpRow shape_table[] = {
     reshape_view(),
     {.name = "flatten",
      .path = "ops.flatten",
-     .doc = "All elements along one axis.",
+     .doc = "All elements along one axis: flattens a tensor.",
      .example = "flatten(array([[1.0, 2.0], [3.0, 4.0]]))",
      .params = unary_params,
      .expand = expand_flatten<false>,
@@ -168,7 +169,7 @@ constexpr OpRow shape_table[] = {
      .onnx = "Flatten"},
     {.name = "flatten_",
      .path = "ops.flatten_",
-     .doc = "All elements along one axis, in the same memory.",
+     .doc = "A view of all elements along one axis, in t's memory.",
      .example = "flatten_(array([[1.0, 2.0], [3.0, 4.0]]))",
      .params = unary_params,
      .expand = expand_flatten<true>,
@@ -176,11 +177,11 @@ constexpr OpRow shape_table[] = {
      .method = true},
     {.name = "squeeze",
      .path = "ops.squeeze",
-     .doc = "Drops axes of extent 1.",
+     .doc = "Removes axes of extent 1.",
      .example = "squeeze(array([[1.0, 2.0]]))",
      .params = squeeze_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const Expr& t = args.expr(0);
            std::vector<bool> drop(t.shape().size());
            if (args.is_none(1)) {
@@ -208,11 +209,11 @@ constexpr OpRow shape_table[] = {
     transpose_view(),
     {.name = "expand_dims",
      .path = "ops.expand_dims",
-     .doc = "The same elements with a further axis of extent 1.",
+     .doc = "Inserts an axis of extent 1.",
      .example = "expand_dims(array([1.0, 2.0]), 0)",
      .params = expand_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const Expr& t = args.expr(0);
            const int64_t axis = normalise_axis(std::get<int64_t>(*args.attr(1)), t.rank() + 1);
            Shape shape = t.shape();
@@ -227,7 +228,7 @@ constexpr OpRow shape_table[] = {
      .example = "tile(array([1.0, 2.0]), [2])",
      .params = tile_params,
      .expand =
-         [](Emitter&, const OpArgs& args) {
+         [](OpBuilder&, const OpArgs& args) {
            const Expr& t = args.expr(0);
            const Ints repeats = std::get<Ints>(*args.attr(1));
            if (repeats.size() != t.shape().size())
@@ -251,11 +252,11 @@ constexpr OpRow shape_table[] = {
      .path = "ops.broadcast_to",
      .schedule = "Expand",
      .output = "expand_out",
-     .doc = "Repeats the tensor along missing axes and axes of extent 1 to fill a shape.",
+     .doc = "Broadcasts the tensor to a shape along missing axes and axes of extent 1.",
      .example = "broadcast_to(array([1.0, 2.0]), [3, 2])",
      .params = reshape_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            const Shape shape = s.integers("shape");
            for (int64_t extent : shape)
              if (extent < 0) refuse(s, fmt::format("invalid shape {}", bracket_text(shape)), codes::shape);
@@ -264,7 +265,8 @@ constexpr OpRow shape_table[] = {
            return std::vector<TensorSpec>{{shape, s.input(0).dtype, {}}};
          },
      .definition = reference::broadcast_to,
-     .kernel = [](const OpSite& s) { return broadcast_to_kernel(s.input(0).dtype, s.input(0).shape, s.out[0].shape); },
+     .kernel =
+         [](const OpContext& s) { return broadcast_to_kernel(s.input(0).dtype, s.input(0).shape, s.out[0].shape); },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) c.set(0, sum_to(c.dy(), c.in_spec(0).shape));

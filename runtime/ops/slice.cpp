@@ -17,7 +17,7 @@ Expr narrow(const Expr& e, size_t axis, int64_t begin, int64_t size) {
   std::vector<int64_t> starts(sizes.size(), 0), steps(sizes.size(), 1);
   starts[axis] = begin;
   sizes[axis] = size;
-  return e.emitter().one("slice_window", {e}, {{"starts", starts}, {"steps", steps}, {"sizes", sizes}});
+  return e.builder().one("slice_window", {e}, {{"starts", starts}, {"steps", steps}, {"sizes", sizes}});
 }
 
 namespace {
@@ -33,18 +33,19 @@ constexpr Param window_params[] = {
     {"t", ParamKind::tensor}, {"starts", ParamKind::shape}, {"steps", ParamKind::shape}, {"sizes", ParamKind::shape}};
 constexpr Param subsample_params[] = {{"t", ParamKind::tensor}, {"strides", ParamKind::shape}};
 constexpr Param pad_params[] = {{"t", ParamKind::tensor},
-                                {"padding", ParamKind::shape, no_default, "before each axis, then behind each"},
+                                {"padding", ParamKind::shape, no_default, "before each axis, then after each"},
                                 {"value", ParamKind::number, of(0.0)}};
 constexpr Param flip_params[] = {{"t", ParamKind::tensor}, {"axes", ParamKind::axes, none_default, "none: all axes"}};
 constexpr Param roll_params[] = {
     {"t", ParamKind::tensor}, {"shift", ParamKind::integer}, {"axis", ParamKind::integer, of(0)}};
-constexpr Param triangle_params[] = {{"t", ParamKind::tensor, no_default, "[..., rows, columns]"},
-                                     {"diagonal", ParamKind::integer, of(0), "0: the main one; above it positive"}};
+constexpr Param triangle_params[] = {
+    {"t", ParamKind::tensor, no_default, "[..., rows, columns]"},
+    {"diagonal", ParamKind::integer, of(0), "0: the main diagonal; positive: above it"}};
 
 // Python's slices of one or more axes: a Slice with steps of 1 or -1, then a Subsample for larger steps. Nothing to do
 // gives the tensor itself.
 template <bool in_place>
-std::vector<Expr> expand_slice(Emitter& at, const OpArgs& args) {
+std::vector<Expr> expand_slice(OpBuilder& at, const OpArgs& args) {
   const Expr& t = args.expr(0);
   const auto fail = [&](const std::string& message) {
     throw Error("slice: " + message, {fmt::format("{}: {}", t.label(), text(t.spec()))}).as(codes::index);
@@ -102,23 +103,23 @@ std::vector<Expr> expand_slice(Emitter& at, const OpArgs& args) {
   return {result};
 }
 
-std::vector<TensorSpec> infer_window(const OpSite& s) {
+std::vector<TensorSpec> infer_window(const OpContext& s) {
   const TensorSpec& x = s.input(0);
   const Ints starts = s.integers("starts"), steps = s.integers("steps"), sizes = s.integers("sizes");
   if (starts.size() != x.shape.size() || steps.size() != x.shape.size() || sizes.size() != x.shape.size())
-    refuse(s, "one start, step and size for each axis are needed", codes::shape);
+    refuse(s, "expected one start, step and size per axis", codes::shape);
   return {{sizes, x.dtype, {}}};
 }
 
 void window_gradient(GradContext& c) {
   if (!c.wants(0)) return;
-  const OpSite s = c.site();
-  c.set(0, c.emitter().one(
+  const OpContext s = c.site();
+  c.set(0, c.builder().one(
                "slice_grad", {c.dy()},
                {{"starts", s.integers("starts")}, {"steps", s.integers("steps")}, {"sizes", c.in_spec(0).shape}}));
 }
 
-std::vector<TensorSpec> infer_subsample(const OpSite& s) {
+std::vector<TensorSpec> infer_subsample(const OpContext& s) {
   const TensorSpec& x = s.input(0);
   const Ints strides = s.integers("strides");
   if (strides.size() > x.shape.size())
@@ -132,18 +133,18 @@ std::vector<TensorSpec> infer_subsample(const OpSite& s) {
 }
 
 // The strides of all axes; those not given are 1.
-Ints full_strides(const OpSite& s, size_t rank) {
+Ints full_strides(const OpContext& s, size_t rank) {
   Ints strides = s.integers("strides");
   strides.resize(rank, 1);
   return strides;
 }
 
-Ints before_of(const OpSite& s) {
+Ints before_of(const OpContext& s) {
   const Ints padding = s.integers("padding");
   return Ints(padding.begin(), padding.begin() + static_cast<ptrdiff_t>(padding.size() / 2));
 }
 
-std::vector<TensorSpec> infer_pad(const OpSite& s) {
+std::vector<TensorSpec> infer_pad(const OpContext& s) {
   TensorSpec out = s.input(0);
   out.meta_shape.clear();
   check_numbers(s, 0);
@@ -162,7 +163,7 @@ std::vector<TensorSpec> infer_pad(const OpSite& s) {
 
 // The elements on one side of a diagonal, zeros on the other.
 template <bool upper>
-std::vector<Expr> expand_triangle(Emitter& at, const OpArgs& args) {
+std::vector<Expr> expand_triangle(OpBuilder& at, const OpArgs& args) {
   const Expr& t = args.expr(0);
   if (t.rank() < 2)
     throw Error(fmt::format("{}: {} must have rows and columns, not shape {}", upper ? "triu" : "tril", t.label(),
@@ -180,12 +181,12 @@ std::vector<Expr> expand_triangle(Emitter& at, const OpArgs& args) {
 constexpr OpRow slice_window_row = {.name = "slice_window",
                                     .schedule = "Slice",
                                     .output = "slice_out",
-                                    .doc = "A start, a step and a size for each axis.",
+                                    .doc = "A strided window, with a start, a step and a size per axis.",
                                     .params = window_params,
                                     .infer = infer_window,
                                     .definition = reference::slice_window,
                                     .kernel =
-                                        [](const OpSite& s) {
+                                        [](const OpContext& s) {
                                           return slice_kernel(s.input(0), s.integers("starts"), s.integers("steps"),
                                                               s.out[0].shape);
                                         },
@@ -193,9 +194,9 @@ constexpr OpRow slice_window_row = {.name = "slice_window",
                                     .pattern = Pattern::movement,
                                     .tiles = tile_movement};
 constexpr OpRow slice_window_view() {
-  OpRow row = view_form(slice_window_row, {"slice_window_", {}, "SliceInplace", "slice_out"}, [](const OpSite& s) {
+  OpRow row = view_form(slice_window_row, {"slice_window_", {}, "SliceInplace", "slice_out"}, [](const OpContext& s) {
     const Ints starts = s.integers("starts"), steps = s.integers("steps");
-    Layout at = contiguous(s.input(0).shape);
+    StridedLayout at = contiguous(s.input(0).shape);
     for (size_t i = 0; i < at.shape.size(); ++i) {
       at.offset += starts[i] * at.strides[i];
       at.strides[i] *= steps[i];
@@ -203,7 +204,7 @@ constexpr OpRow slice_window_view() {
     at.shape = s.out[0].shape;
     return whole_view(std::move(at));
   });
-  row.doc = "A view of t: a start, a step and a size for each axis, in t's memory.";
+  row.doc = "A view of t: a strided window with a start, a step and a size per axis, in t's memory.";
   return row;
 }
 
@@ -217,7 +218,7 @@ constexpr OpRow subsample_row = {.name = "subsample",
                                  .infer = infer_subsample,
                                  .definition = reference::subsample,
                                  .kernel =
-                                     [](const OpSite& s) {
+                                     [](const OpContext& s) {
                                        return slice_kernel(s.input(0), Ints(s.input(0).shape.size(), 0),
                                                            full_strides(s, s.input(0).shape.size()), s.out[0].shape);
                                      },
@@ -225,7 +226,7 @@ constexpr OpRow subsample_row = {.name = "subsample",
                                      [](GradContext& c) {
                                        if (!c.wants(0)) return;
                                        const size_t rank = c.in_spec(0).shape.size();
-                                       c.set(0, c.emitter().one("slice_grad", {c.dy()},
+                                       c.set(0, c.builder().one("slice_grad", {c.dy()},
                                                                 {{"starts", Ints(rank, 0)},
                                                                  {"steps", full_strides(c.site(), rank)},
                                                                  {"sizes", c.in_spec(0).shape}}));
@@ -233,8 +234,8 @@ constexpr OpRow subsample_row = {.name = "subsample",
                                  .pattern = Pattern::movement,
                                  .tiles = tile_movement};
 constexpr OpRow subsample_view() {
-  OpRow row = view_form(subsample_row, {"subsample_", {}, "SubsampleInplace", "subsample_out"}, [](const OpSite& s) {
-    Layout at = contiguous(s.input(0).shape);
+  OpRow row = view_form(subsample_row, {"subsample_", {}, "SubsampleInplace", "subsample_out"}, [](const OpContext& s) {
+    StridedLayout at = contiguous(s.input(0).shape);
     const Ints strides = full_strides(s, at.shape.size());
     for (size_t i = 0; i < at.shape.size(); ++i) at.strides[i] *= strides[i];
     at.shape = s.out[0].shape;
@@ -247,7 +248,7 @@ constexpr OpRow subsample_view() {
 constexpr OpRow slice_table[] = {
     {.name = "slice",
      .path = "ops.slice",
-     .doc = "A part of one or more axes, as Python slices: negative positions count from the end.",
+     .doc = "Slices one or more axes, as in Python: negative positions count from the end.",
      .example = "slice(array([1.0, 2.0, 3.0, 4.0]), 1, 3)",
      .params = slice_params,
      .expand = expand_slice<false>,
@@ -256,8 +257,7 @@ constexpr OpRow slice_table[] = {
      .onnx = "Slice"},
     {.name = "slice_",
      .path = "ops.slice_",
-     .doc =
-         "A view of a part of one or more axes, as Python slices: what changes it changes t, and the other way round.",
+     .doc = "A view of a slice of one or more axes, as in Python: modifying the view modifies t, and vice versa.",
      .example = "slice_(array([1.0, 2.0, 3.0, 4.0]), 1, 3)",
      .params = slice_params,
      .expand = expand_slice<true>,
@@ -267,19 +267,19 @@ constexpr OpRow slice_table[] = {
     {.name = "slice_grad",
      .schedule = "SliceGrad",
      .output = "gradient",
-     .doc = "Zeros of shape `sizes` with t at the places that a slice took.",
+     .doc = "Zeros of shape `sizes` with t at the positions of a slice.",
      .params = window_params,
      .infer = infer_window,
      .definition = reference::slice_grad,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return slice_grad_kernel(s.input(0), s.integers("starts"), s.integers("steps"), s.out[0].shape);
          },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           const OpSite s = c.site();
-           c.set(0, c.emitter().one(
+           const OpContext s = c.site();
+           c.set(0, c.builder().one(
                         "slice_window", {c.dy()},
                         {{"starts", s.attr("starts")}, {"steps", s.attr("steps")}, {"sizes", c.in_spec(0).shape}}));
          },
@@ -293,7 +293,7 @@ constexpr OpRow slice_table[] = {
      .example = "diag(array([[1.0, 2.0], [3.0, 4.0]]))",
      .params = unary_params,
      .expand =
-         [](Emitter& at, const OpArgs& args) {
+         [](OpBuilder& at, const OpArgs& args) {
            const Expr& t = args.expr(0);
            if (t.rank() != 2)
              throw Error(fmt::format("diag: {} must be a matrix, not of rank {}", t.label(), t.rank()))
@@ -309,13 +309,13 @@ constexpr OpRow slice_table[] = {
      .path = "ops.pad",
      .schedule = "Pad",
      .output = "pad_out",
-     .doc = "A value around the elements: so many before each axis and behind each.",
+     .doc = "Pads with a value before and after each axis.",
      .example = "pad(array([1.0, 2.0]), [1, 2])",
      .params = pad_params,
      .infer = infer_pad,
      .definition = reference::pad,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            const Ints padding = s.integers("padding"), before = before_of(s);
            return pad_kernel(s.input(0), before,
                              Ints(padding.begin() + static_cast<ptrdiff_t>(before.size()), padding.end()),
@@ -324,7 +324,7 @@ constexpr OpRow slice_table[] = {
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           c.set(0, c.emitter().one("slice_window", {c.dy()},
+           c.set(0, c.builder().one("slice_window", {c.dy()},
                                     {{"starts", before_of(c.site())},
                                      {"steps", Ints(c.in_spec(0).shape.size(), 1)},
                                      {"sizes", c.in_spec(0).shape}}));
@@ -336,19 +336,19 @@ constexpr OpRow slice_table[] = {
      .path = "ops.flip",
      .schedule = "Flip",
      .output = "flip_out",
-     .doc = "The elements in reverse order along axes.",
+     .doc = "The elements in reversed order along axes.",
      .example = "flip(array([1.0, 2.0, 3.0]), 0)",
      .params = flip_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            axes_of(s, "axes", rank_of(s.input(0)));
            return infer_same(s);
          },
      .definition = reference::flip,
-     .kernel = [](const OpSite& s) { return flip_kernel(s.input(0), axes_of(s, "axes", rank_of(s.input(0)))); },
+     .kernel = [](const OpContext& s) { return flip_kernel(s.input(0), axes_of(s, "axes", rank_of(s.input(0)))); },
      .gradient =
          [](GradContext& c) {
-           if (c.wants(0)) c.set(0, c.emitter().one("flip", {c.dy()}, {{"axes", c.site().attr("axes")}}));
+           if (c.wants(0)) c.set(0, c.builder().one("flip", {c.dy()}, {{"axes", c.site().attr("axes")}}));
          },
      .pattern = Pattern::movement,
      .tiles = tile_movement},
@@ -356,27 +356,27 @@ constexpr OpRow slice_table[] = {
      .path = "ops.roll",
      .schedule = "Roll",
      .output = "roll_out",
-     .doc = "The elements moved on along an axis; those that fall off the end come in at the beginning.",
+     .doc = "Rotates the elements along an axis: elements shifted past the end re-enter at the beginning.",
      .example = "roll(array([1.0, 2.0, 3.0]), 1)",
      .params = roll_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            axis_of(s, "axis", rank_of(s.input(0)));
            return infer_same(s);
          },
      .definition = reference::roll,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return roll_kernel(s.input(0), s.integer("shift"), axis_of(s, "axis", rank_of(s.input(0))));
          },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
-           const OpSite s = c.site();
+           const OpContext s = c.site();
            const int64_t extent =
                c.in_spec(0).shape[static_cast<size_t>(normalise_axis(s.integer("axis"), rank_of(c.in_spec(0))))];
            const int64_t back = extent == 0 ? 0 : extent - 1 - (s.integer("shift") % extent + extent - 1) % extent;
-           c.set(0, c.emitter().one("roll", {c.dy()}, {{"shift", back}, {"axis", s.integer("axis")}}));
+           c.set(0, c.builder().one("roll", {c.dy()}, {{"shift", back}, {"axis", s.integer("axis")}}));
          },
      .pattern = Pattern::movement,
      .tiles = tile_movement},

@@ -21,7 +21,7 @@ constexpr Param square_params[] = {
 constexpr Param average_params[] = {{"t", ParamKind::tensor}, {"X", ParamKind::tensor}, factor_param};
 constexpr Param mean_params[] = {{"t", ParamKind::tensor},
                                  {"X", ParamKind::tensor},
-                                 {"step", ParamKind::number_or_tensor, no_default, "how many were averaged before"}};
+                                 {"step", ParamKind::number_or_tensor, no_default, "number of values averaged before"}};
 constexpr Param scale_params[] = {{"t", ParamKind::tensor}, factor_param};
 constexpr Param sparse_params[] = {{"t", ParamKind::tensor},
                                    {"X", ParamKind::tensor},
@@ -48,7 +48,7 @@ constexpr Param adam_params[] = {
     {"acc_first_order", ParamKind::tensor},
     {"acc_second_order", ParamKind::tensor},
     {"weight", ParamKind::optional_tensor, none_default, "needed with weight_decay"},
-    {"time_step", ParamKind::optional_tensor, none_default, "increased by 1 in place; corrects the bias where given"},
+    {"time_step", ParamKind::optional_tensor, none_default, "increased by 1 in place; enables bias correction"},
     {"weight_decay", ParamKind::number_or_tensor, none_default},
     {"beta1", ParamKind::number_or_tensor, none_default},
     {"beta2", ParamKind::number_or_tensor, none_default},
@@ -69,15 +69,15 @@ constexpr Param var_update_params[] = {{"t", ParamKind::tensor},
                                        {"max_weight_norm", ParamKind::number_or_tensor, none_default}};
 
 // A number, or the operand that holds it.
-Scalar factor(const OpSite& s, std::string_view param, double if_none) {
+Scalar factor(const OpContext& s, std::string_view param, double if_none) {
   const size_t slot = slot_of(s.row, param);
   if (s.has(slot)) return Scalar::in(static_cast<int>(slot), s.input(slot).dtype);
   return Scalar::of(s.is_none(param) ? if_none : s.number(param));
 }
 
-void check_factor(const OpSite& s, std::string_view param) { check_scalar_if_tensor(s, param); }
+void check_factor(const OpContext& s, std::string_view param) { check_scalar_if_tensor(s, param); }
 
-std::vector<TensorSpec> infer_accumulate(const OpSite& s) {
+std::vector<TensorSpec> infer_accumulate(const OpContext& s) {
   check_floating(s, 0);
   check_floating(s, 1);
   check_broadcastable(s, 1, s.input(0).shape);
@@ -86,7 +86,7 @@ std::vector<TensorSpec> infer_accumulate(const OpSite& s) {
 }
 
 template <Accumulate op>
-Kernel accumulate(const OpSite& s) {
+Kernel accumulate(const OpContext& s) {
   const std::string_view f = s.row.params[2].name;
   const bool plain = !s.has(2) && s.is_none(f);
   return accumulate_kernel(plain ? Accumulate::add : op, s.input(0), s.input(1), factor(s, f, 1.0));
@@ -106,7 +106,7 @@ constexpr OpRow accumulator(std::string_view name, std::string_view path, std::s
   row.infer = infer_accumulate;
   row.definition = definition;
   row.kernel = kernel;
-  row.flops = [](const OpSite& s) { return 3 * s.out[0].size(); };
+  row.flops = [](const OpContext& s) { return 3 * s.out[0].size(); };
   row.pattern = Pattern::elementwise;
   row.modifies = 1;
   row.alias = 0;
@@ -124,7 +124,7 @@ constexpr OpRow scaler(std::string_view name, std::string_view path, std::string
   return row;
 }
 
-std::vector<TensorSpec> infer_scaled_add(const OpSite& s) {
+std::vector<TensorSpec> infer_scaled_add(const OpContext& s) {
   check_floating(s, 0);
   check_floating(s, 1);
   check_shape(s, 1, s.input(0).shape);
@@ -134,7 +134,7 @@ std::vector<TensorSpec> infer_scaled_add(const OpSite& s) {
 }
 
 void scaled_add_gradient(GradContext& c) {
-  const OpSite s = c.site();
+  const OpContext s = c.site();
   const auto part = [&](size_t slot, size_t factor_slot, std::string_view param) {
     if (!c.wants(slot)) return;
     Expr g = c.dy();
@@ -157,18 +157,18 @@ constexpr OpRow scaled_add_row = {
     .path = "ops.scaled_add",
     .schedule = "ScaledAdd",
     .output = "scaled_add_out",
-    .doc = "The weighted sum of two tensors of one shape, in X's dtype. The weights are numbers or scalar tensors.",
+    .doc = "The weighted sum of two tensors of equal shape, in X's dtype. The weights are numbers or scalar tensors.",
     .formula = "a X + b Y",
     .example = "scaled_add(array([1.0, 2.0]), array([10.0, 20.0]), b = 0.5)",
     .params = scaled_params,
     .infer = infer_scaled_add,
     .definition = reference::scaled_add,
     .kernel =
-        [](const OpSite& s) {
+        [](const OpContext& s) {
           return scaled_add_kernel(s.input(0), s.input(1), factor(s, "a", 1.0), factor(s, "b", 1.0));
         },
     .gradient = scaled_add_gradient,
-    .flops = [](const OpSite& s) { return 3 * s.out[0].size(); },
+    .flops = [](const OpContext& s) { return 3 * s.out[0].size(); },
     .pattern = Pattern::elementwise,
     .inplace_ok = true,
     .inplace = "scaled_add_",
@@ -176,7 +176,7 @@ constexpr OpRow scaled_add_row = {
 
 enum UpdaterSlot : size_t { weight_slot, m_slot, v_slot, step_slot };
 
-std::vector<TensorSpec> infer_updater(const OpSite& s) {
+std::vector<TensorSpec> infer_updater(const OpContext& s) {
   for (size_t slot : {m_slot, v_slot}) check_floating(s, slot);
   check_shape(s, v_slot, s.input(m_slot).shape);
   TensorSpec out = s.input(m_slot);
@@ -190,7 +190,7 @@ std::vector<TensorSpec> infer_updater(const OpSite& s) {
   return {out};
 }
 
-Kernel updater(const OpSite& s) {
+Kernel updater(const OpContext& s) {
   AdamOptions o;
   o.mode = s.boolean("adamax") ? AdamOptions::adamax : AdamOptions::adam;
   o.m = static_cast<int>(m_slot);
@@ -205,7 +205,7 @@ Kernel updater(const OpSite& s) {
 }
 
 // The weight is connected only where it decays.
-std::vector<Expr> expand_updater(Emitter& at, const OpArgs& args, std::string_view op, bool adamax) {
+std::vector<Expr> expand_updater(OpBuilder& at, const OpArgs& args, std::string_view op, bool adamax) {
   const size_t epsilon = adamax ? 6 : 7;
   const Attr* decay = args.attr(4);
   const bool decays = args.has_expr(4) || (!args.is_none(4) && std::get<double>(*decay) != 0);
@@ -243,25 +243,25 @@ constexpr OpRow update_table[] = {
                 reference::accumulate_moving_average_square_, accumulate<Accumulate::moving_average_square>),
     scaler(
         "accumulator_scale_", "ops.var_updates.accumulator_scale_", "Scales an accumulator.", "f t", scale_params,
-        [](const OpSite& s) {
+        [](const OpContext& s) {
           check_floating(s, 0);
           check_factor(s, "f");
           return infer_same(s);
         },
         reference::accumulator_scale_,
-        [](const OpSite& s) { return accumulator_scale_kernel(s.input(0), factor(s, "f", 1.0)); }),
+        [](const OpContext& s) { return accumulator_scale_kernel(s.input(0), factor(s, "f", 1.0)); }),
     scaler("accumulator_zero_", "ops.var_updates.accumulator_zero_", "Sets an accumulator to 0.", "0", unary_params,
            infer_same_float, reference::accumulator_zero_,
-           [](const OpSite& s) { return accumulator_scale_kernel(s.input(0), Scalar::of(0.0)); }),
+           [](const OpContext& s) { return accumulator_scale_kernel(s.input(0), Scalar::of(0.0)); }),
     {.name = "sparse_accumulate_",
      .path = "ops.var_updates.sparse_accumulate_",
      .schedule = "PopartSparseAccumulate",
      .output = "sparse_accumulate_out",
-     .doc = "Adds slices to an accumulator at indices along an axis; duplicates add up.",
+     .doc = "Adds slices to an accumulator at indices along an axis; duplicates accumulate.",
      .formula = "t[indices] + f X",
      .params = sparse_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_floating(s, 0);
            check_floating(s, 1);
            check_integers(s, 2);
@@ -276,12 +276,12 @@ constexpr OpRow update_table[] = {
          },
      .definition = reference::sparse_accumulate_,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return sparse_accumulate_kernel(s.input(0), s.input(1), s.input(2),
                                            axis_of(s, "axis", static_cast<int64_t>(s.input(0).shape.size())),
                                            factor(s, "f", 1.0));
          },
-     .flops = [](const OpSite& s) { return 2 * s.input(1).size(); },
+     .flops = [](const OpContext& s) { return 2 * s.input(1).size(); },
      .modifies = 1,
      .alias = 0,
      .tiles = tile_scatter},
@@ -293,13 +293,13 @@ constexpr OpRow update_table[] = {
      .formula = "X",
      .params = copy_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_one_dtype(s);
            check_shape(s, 1, s.input(0).shape);
            return infer_same(s);
          },
      .definition = reference::copy_var_update_,
-     .kernel = [](const OpSite& s) { return copy_var_update_kernel(s.input(0)); },
+     .kernel = [](const OpContext& s) { return copy_var_update_kernel(s.input(0)); },
      .pattern = Pattern::movement,
      .modifies = 1,
      .alias = 0,
@@ -310,7 +310,7 @@ constexpr OpRow update_table[] = {
      .formula = "m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + epsilon) + weight_decay weight",
      .example = "adam_updater(array([0.1, 0.2]), array([0.01, 0.04]))",
      .params = adam_params,
-     .expand = [](Emitter& at, const OpArgs& args) { return expand_updater(at, args, "adam_updater", false); },
+     .expand = [](OpBuilder& at, const OpArgs& args) { return expand_updater(at, args, "adam_updater", false); },
      .role = Role::composite,
      .modifies = 1U << 3},
     {.name = "lamb_updater",
@@ -319,7 +319,7 @@ constexpr OpRow update_table[] = {
      .formula = "m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + epsilon) + weight_decay weight",
      .example = "lamb_updater(array([0.1, 0.2]), array([0.01, 0.04]))",
      .params = adam_params,
-     .expand = [](Emitter& at, const OpArgs& args) { return expand_updater(at, args, "lamb_updater", false); },
+     .expand = [](OpBuilder& at, const OpArgs& args) { return expand_updater(at, args, "lamb_updater", false); },
      .role = Role::composite,
      .modifies = 1U << 3},
     {.name = "adamax_updater",
@@ -328,18 +328,18 @@ constexpr OpRow update_table[] = {
      .formula = "m / (1 - beta1^step) / (v + epsilon) + weight_decay weight",
      .example = "adamax_updater(array([0.1, 0.2]), array([0.1, 0.2]), time_step = array(0.0))",
      .params = adamax_params,
-     .expand = [](Emitter& at, const OpArgs& args) { return expand_updater(at, args, "adamax_updater", true); },
+     .expand = [](OpBuilder& at, const OpArgs& args) { return expand_updater(at, args, "adamax_updater", true); },
      .role = Role::composite,
      .modifies = 1U << 3},
     {.name = "adam_update",
      .schedule = "AdamUpdater",
      .output = "adam_updater_out",
-     .doc = "The op of adam_updater, lamb_updater and adamax_updater.",
+     .doc = "The op that adam_updater, lamb_updater and adamax_updater expand to.",
      .params = updater_params,
      .infer = infer_updater,
      .definition = reference::adam_update,
      .kernel = updater,
-     .flops = [](const OpSite& s) { return 8 * s.out[0].size(); },
+     .flops = [](const OpContext& s) { return 8 * s.out[0].size(); },
      .pattern = Pattern::elementwise,
      .modifies = 1U << step_slot,
      .tiles = tile_adam},
@@ -351,7 +351,7 @@ constexpr OpRow update_table[] = {
      .formula = "t - learning_rate min(sqrt(r1), max_weight_norm) / sqrt(r2) x",
      .params = var_update_params,
      .infer =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            check_floating(s, 0);
            check_floating(s, 1);
            check_shape(s, 1, s.input(0).shape);
@@ -361,12 +361,12 @@ constexpr OpRow update_table[] = {
          },
      .definition = reference::adam_var_update,
      .kernel =
-         [](const OpSite& s) {
+         [](const OpContext& s) {
            return adam_var_update_kernel(s.input(0), s.input(1), s.input(2).dtype, s.input(3).dtype,
                                          factor(s, "learning_rate", 1.0),
                                          factor(s, "max_weight_norm", std::numeric_limits<double>::infinity()));
          },
-     .flops = [](const OpSite& s) { return 2 * s.out[0].size(); },
+     .flops = [](const OpContext& s) { return 2 * s.out[0].size(); },
      .pattern = Pattern::elementwise,
      .modifies = 1,
      .alias = 0,

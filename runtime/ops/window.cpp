@@ -14,14 +14,14 @@ namespace {
 
 constexpr int64_t most = std::numeric_limits<int32_t>::max();
 
-void check_range(const OpSite& s, std::string_view param, const std::vector<int64_t>& values, int64_t low) {
+void check_range(const OpContext& s, std::string_view param, const std::vector<int64_t>& values, int64_t low) {
   for (int64_t v : values)
     if (v < low || v > most) refuse(s, fmt::format("{} must be {} or more, got {}", param, low, bracket_text(values)));
 }
 
 }  // namespace
 
-Shape spatial_shape(const OpSite& s, size_t slot) {
+Shape spatial_shape(const OpContext& s, size_t slot) {
   const Shape& shape = s.input(slot).shape;
   if (shape.size() < 3 || shape.size() > 5)
     refuse(s,
@@ -31,7 +31,7 @@ Shape spatial_shape(const OpSite& s, size_t slot) {
   return Shape(shape.begin() + 2, shape.end());
 }
 
-std::vector<int64_t> per_axis(const OpSite& s, std::string_view param, size_t rank, int64_t if_none, int64_t low) {
+std::vector<int64_t> per_axis(const OpContext& s, std::string_view param, size_t rank, int64_t if_none, int64_t low) {
   if (s.is_none(param)) return std::vector<int64_t>(rank, if_none);
   std::vector<int64_t> values = s.integers(param);
   if (values.size() == 1) values.assign(rank, values[0]);
@@ -42,7 +42,7 @@ std::vector<int64_t> per_axis(const OpSite& s, std::string_view param, size_t ra
   return values;
 }
 
-std::vector<int64_t> paddings(const OpSite& s, std::string_view param, size_t rank) {
+std::vector<int64_t> paddings(const OpContext& s, std::string_view param, size_t rank) {
   if (s.is_none(param)) return std::vector<int64_t>(2 * rank, 0);
   std::vector<int64_t> values = s.integers(param);
   if (values.empty()) return std::vector<int64_t>(2 * rank, 0);
@@ -57,7 +57,7 @@ std::vector<int64_t> paddings(const OpSite& s, std::string_view param, size_t ra
   return values;
 }
 
-std::vector<WindowAxis> sliding_windows(const OpSite& s, const Shape& spatial, const Shape& kernel,
+std::vector<WindowAxis> sliding_windows(const OpContext& s, const Shape& spatial, const Shape& kernel,
                                         const WindowParams& params) {
   const size_t rank = spatial.size();
   const std::vector<int64_t> stride = per_axis(s, params.stride, rank, 1, 1),
@@ -117,7 +117,7 @@ std::vector<int64_t> resolved_padding(const std::vector<WindowAxis>& axes) {
   return padding;
 }
 
-Pool resolve_pool(const OpSite& s, const Shape& data) {
+Pool resolve_pool(const OpContext& s, const Shape& data) {
   const Shape spatial(data.begin() + 2, data.end());
   const size_t rank = spatial.size();
   const auto axes = sliding_windows(s, spatial, per_axis(s, "kernel_size", rank, 1, 1),

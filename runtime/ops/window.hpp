@@ -15,15 +15,15 @@ struct WindowParams {
 };
 
 /// Spatial axes of `t` [N, C, spatial...]; refuses other ranks than 3 to 5.
-Shape spatial_shape(const OpSite& s, size_t slot);
+Shape spatial_shape(const OpContext& s, size_t slot);
 /// One value for each spatial axis: none gives `if_none`, a single value counts for all. Refuses values outside
 /// low..2^31-1.
-std::vector<int64_t> per_axis(const OpSite& s, std::string_view param, size_t rank, int64_t if_none, int64_t low);
+std::vector<int64_t> per_axis(const OpContext& s, std::string_view param, size_t rank, int64_t if_none, int64_t low);
 /// Begins, then ends: none gives zeros; one value counts for all, one an axis for both sides.
-std::vector<int64_t> paddings(const OpSite& s, std::string_view param, size_t rank);
+std::vector<int64_t> paddings(const OpContext& s, std::string_view param, size_t rank);
 
 /// The windows over `spatial`. Refuses a window that does not fit.
-std::vector<WindowAxis> sliding_windows(const OpSite& s, const Shape& spatial, const Shape& kernel,
+std::vector<WindowAxis> sliding_windows(const OpContext& s, const Shape& spatial, const Shape& kernel,
                                         const WindowParams& params);
 /// The same for kernels: the last axes of three.
 WindowAxes window_axes(const std::vector<WindowAxis>& axes);
@@ -33,6 +33,6 @@ WindowAxes window_axes(const std::vector<WindowAxis>& axes);
 std::vector<int64_t> resolved_padding(const std::vector<WindowAxis>& axes);
 
 /// The windows of max_pool, average_pool and their gradients over data of this shape.
-Pool resolve_pool(const OpSite& s, const Shape& data);
+Pool resolve_pool(const OpContext& s, const Shape& data);
 
 }  // namespace pxl

@@ -28,10 +28,10 @@ int64_t repeat_count(const Op& op) {
 std::vector<ViewPart> view_parts(const Op& op) {
   const TensorSpec& out = op.outputs[0]->spec;
   if (out.size() == 0) return {};
-  const SiteStorage storage(op);
+  const OpContextStorage storage(op);
   if (op.row->parts) return op.row->parts(storage.site);
   const auto slot = static_cast<size_t>(op.row->alias);
-  std::optional<Layout> operand = layout_of(op, 0, contiguous(op.inputs[slot]->spec.shape));
+  std::optional<StridedLayout> operand = layout_of(op, 0, contiguous(op.inputs[slot]->spec.shape));
   if (!operand) throw Error("a view whose place in memory is unknown", {}, Fault::internal);
   return {{slot, std::move(*operand), contiguous(out.shape)}};
 }
@@ -53,15 +53,15 @@ bool is_plain_copy(const Op& op) {
   if (op.row->view) return true;
   if (op.row->parts) return is_whole_view(op);
   if (!op.row->layout) return false;
-  const std::optional<Layout> layout = layout_of(op, 0, contiguous(op.inputs[0]->spec.shape));
+  const std::optional<StridedLayout> layout = layout_of(op, 0, contiguous(op.inputs[0]->spec.shape));
   return layout && is_contiguous(*layout);
 }
 
-std::optional<Layout> layout_of(const Op& op, size_t j, const Layout& operand) {
+std::optional<StridedLayout> layout_of(const Op& op, size_t j, const StridedLayout& operand) {
   if (op.row->role != Role::compute || op.inputs.empty() || !op.inputs[0]) return std::nullopt;
   if (op.row->view) return reshaped(operand, op.outputs[j]->spec.shape);
   if (!op.row->layout) return std::nullopt;
-  const SiteStorage storage(op);
+  const OpContextStorage storage(op);
   return op.row->layout(storage.site, operand)[j];
 }
 
@@ -112,7 +112,7 @@ void lower_call(Node& node, const Op& op) {
 }  // namespace
 
 Kernel make_kernel(const Op& op) {
-  const SiteStorage storage(op);
+  const OpContextStorage storage(op);
   return kernel_of(storage.site);
 }
 

@@ -62,7 +62,7 @@ std::vector<ViewPart> view_parts(const Op& op);
 bool is_plain_copy(const Op& op);
 /// The layout of output `j` within the memory of input 0, whose layout is `operand`; nullopt if the op does more than
 /// move elements, or if no strides describe the result.
-std::optional<Layout> layout_of(const Op& op, size_t j, const Layout& operand);
+std::optional<StridedLayout> layout_of(const Op& op, size_t j, const StridedLayout& operand);
 /// Whether the op may fail on its operands' values: it reads indices.
 bool may_fail(const Op& op);
 /// Whether a node is a function of its operands' values and attributes, and writes nothing else. Random ops are pure:

@@ -31,9 +31,9 @@ class ReferenceContext {
  public:
   /// `site` has its outputs inferred. The buffers are dense and row-major; an output may be the memory of an operand,
   /// since operands are copied when they are read.
-  ReferenceContext(const OpSite& site, const Buffers& buffers) : site_(site), buffers_(buffers) {}
+  ReferenceContext(const OpContext& site, const Buffers& buffers) : site_(site), buffers_(buffers) {}
 
-  const OpSite& site() const { return site_; }
+  const OpContext& site() const { return site_; }
   const std::string& string(std::string_view param) const { return site_.string(param); }
   int64_t integer(std::string_view param) const { return site_.integer(param); }
   std::vector<int64_t> integers(std::string_view param) const { return site_.integers(param); }
@@ -133,7 +133,7 @@ class ReferenceContext {
   void store(size_t index, const Wholes& values);
   void store(size_t index, const Naturals& values);
 
-  const OpSite& site_;
+  const OpContext& site_;
   const Buffers& buffers_;
 };
 

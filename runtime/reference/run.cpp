@@ -13,9 +13,9 @@ struct OwnedSite {
   std::vector<TensorSpec> in, out;
   std::vector<const TensorSpec*> slots;
   Attributes attrs;
-  OpSite site;
+  OpContext site;
 
-  explicit OwnedSite(const OpSite& s) : out(s.out.begin(), s.out.end()), attrs(s.attrs), site{s.row, {}, attrs} {
+  explicit OwnedSite(const OpContext& s) : out(s.out.begin(), s.out.end()), attrs(s.attrs), site{s.row, {}, attrs} {
     for (const TensorSpec* spec : s.in) in.push_back(spec ? *spec : TensorSpec{});
     for (size_t i = 0; i < in.size(); ++i) slots.push_back(s.in[i] ? &in[i] : nullptr);
     site.in = slots;
@@ -25,13 +25,13 @@ struct OwnedSite {
 
 }  // namespace
 
-Kernel definition_kernel(const OpSite& site) {
+Kernel definition_kernel(const OpContext& site) {
   return [own = std::make_shared<const OwnedSite>(site)](const Buffers& buffers) {
     ReferenceContext context(own->site, buffers);
     own->site.row.definition(context);
   };
 }
 
-Kernel kernel_of(const OpSite& site) { return site.row.kernel ? site.row.kernel(site) : definition_kernel(site); }
+Kernel kernel_of(const OpContext& site) { return site.row.kernel ? site.row.kernel(site) : definition_kernel(site); }
 
 }  // namespace pxl

@@ -3,10 +3,10 @@
 
 namespace pxl {
 
-Layout contiguous(const Shape& shape) { return {shape, strides_of(shape), 0}; }
+StridedLayout contiguous(const Shape& shape) { return {shape, strides_of(shape), 0}; }
 
-Layout permuted(const Layout& from, const std::vector<int64_t>& axes) {
-  Layout to{{}, {}, from.offset};
+StridedLayout permuted(const StridedLayout& from, const std::vector<int64_t>& axes) {
+  StridedLayout to{{}, {}, from.offset};
   for (int64_t axis : axes) {
     const auto i = static_cast<size_t>(normalise_axis(axis, std::ssize(from.shape)));
     to.shape.push_back(from.shape[i]);
@@ -15,21 +15,21 @@ Layout permuted(const Layout& from, const std::vector<int64_t>& axes) {
   return to;
 }
 
-Layout narrowed(Layout from, size_t axis, int64_t start, int64_t size) {
+StridedLayout narrowed(StridedLayout from, size_t axis, int64_t start, int64_t size) {
   from.offset += start * from.strides[axis];
   from.shape[axis] = size;
   return from;
 }
 
-std::optional<Layout> reshaped(const Layout& from, const Shape& to) {
+std::optional<StridedLayout> reshaped(const StridedLayout& from, const Shape& to) {
   if (element_count(from.shape) == 0 || element_count(from.shape) != element_count(to)) return std::nullopt;
-  Layout old{{}, {}, from.offset};  // without extents of 1, whose strides say nothing
+  StridedLayout old{{}, {}, from.offset};  // without extents of 1, whose strides say nothing
   for (size_t i = 0; i < from.shape.size(); ++i) {
     if (from.shape[i] == 1) continue;
     old.shape.push_back(from.shape[i]);
     old.strides.push_back(from.strides[i]);
   }
-  Layout result{to, Shape(to.size(), 1), from.offset};
+  StridedLayout result{to, Shape(to.size(), 1), from.offset};
   // As few old axes as make up whole new ones, again and again: those must lie one in the other.
   for (size_t o = 0, n = 0; o < old.shape.size();) {
     size_t old_end = o + 1, new_end = n + 1;
@@ -49,7 +49,7 @@ std::optional<Layout> reshaped(const Layout& from, const Shape& to) {
   return result;
 }
 
-bool is_contiguous(const Layout& layout) {
+bool is_contiguous(const StridedLayout& layout) {
   const Shape dense = strides_of(layout.shape);
   for (size_t i = 0; i < dense.size(); ++i)
     if (layout.shape[i] != 1 && layout.strides[i] != dense[i]) return false;

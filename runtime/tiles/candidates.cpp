@@ -168,7 +168,7 @@ void partition_axes(const Shape& shape, size_t first, size_t end, int64_t parts,
   }
 }
 
-std::vector<bool> axes_of_site(const OpSite& site, size_t rank, bool fallback_last) {
+std::vector<bool> axes_of_site(const OpContext& site, size_t rank, bool fallback_last) {
   std::vector<bool> named(rank, false);
   const auto set = [&](int64_t axis) {
     if (axis < 0) axis += static_cast<int64_t>(rank);

@@ -81,7 +81,7 @@ struct CandidateRequest {
   const Machine& machine;
   const CandidateOptions& options;
   TileMappingPool& pool;
-  const OpSite& site;
+  const OpContext& site;
   std::vector<bool> constant;            ///< by slot: a one-element constant, which needs no exchange
   std::vector<OpCandidate>& candidates;  ///< output
 
@@ -120,7 +120,7 @@ std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t mos
 /// Partitions the axes [first, end) of a shape, leading axes first, into at most `parts` blocks.
 void partition_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::vector<int32_t>& out);
 /// The axes named by the op's parameter `axis`. Without one: the last axis if `fallback_last`, else all.
-std::vector<bool> axes_of_site(const OpSite& site, size_t rank, bool fallback_last);
+std::vector<bool> axes_of_site(const OpContext& site, size_t rank, bool fallback_last);
 int64_t element_bytes(const TensorSpec& spec);
 /// Bytes of an operand's element in the product vertices: 4 (float64 is treated as float32), 2 (also 8-bit integers),
 /// or 1 for float8 if the machine has float8 units; otherwise float8 is widened to float16.

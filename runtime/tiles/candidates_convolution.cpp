@@ -33,7 +33,7 @@ struct ConvolutionPartition {
 };
 
 ConvolutionProblem convolution_problem(const CandidateRequest& r, ConvolutionKind kind) {
-  const OpSite& s = r.site;
+  const OpContext& s = r.site;
   const TensorSpec &a = s.input(0), &b = s.input(1), &y = s.out[0];
   ConvolutionProblem p;
   p.kind = kind;

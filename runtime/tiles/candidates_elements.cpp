@@ -9,7 +9,7 @@ namespace pxl::tiles {
 
 namespace {
 
-std::vector<int64_t> permutation_of(const OpSite& s) {
+std::vector<int64_t> permutation_of(const OpContext& s) {
   const size_t rank = s.input(0).shape.size();
   std::vector<int64_t> order;
   for (size_t i = 0; i < s.row.params.size() && i < s.attrs.size(); ++i)
@@ -24,7 +24,7 @@ std::vector<int64_t> permutation_of(const OpSite& s) {
   return order;
 }
 
-bool is_transposition(const OpSite& s) {
+bool is_transposition(const OpContext& s) {
   return std::any_of(s.row.params.begin(), s.row.params.end(), [](const Param& p) { return p.name == "permutation"; });
 }
 
@@ -81,7 +81,7 @@ void enumerate_transpositions(const CandidateRequest& r) {
 
 void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
   const Machine& m = r.machine;
-  const OpSite& s = r.site;
+  const OpContext& s = r.site;
   const TensorSpec& out = s.out[0];
   for (const int32_t id : std::vector<int32_t>(r.pool.of(out))) {
     const TileMapping l = r.pool.table.at(id);
@@ -140,7 +140,7 @@ void enumerate_views(const CandidateRequest& r) {
 
 void enumerate_movement(const CandidateRequest& r) {
   const Machine& m = r.machine;
-  const OpSite& s = r.site;
+  const OpContext& s = r.site;
   if (is_transposition(s)) return enumerate_transpositions(r);
   // Mappings that do not partition the sliced or joined axes: each tile works on its own elements.
   const bool joins = s.out.size() == 1 && s.in.size() > 1;

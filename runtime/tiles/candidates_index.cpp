@@ -17,7 +17,7 @@ struct Slices {
   size_t axis = 0;
 };
 
-Slices slices_of(const OpSite& s, const TensorSpec& table, const TensorSpec* indices, int64_t moved) {
+Slices slices_of(const OpContext& s, const TensorSpec& table, const TensorSpec* indices, int64_t moved) {
   Slices v;
   const std::vector<bool> named = axes_of_site(s, table.shape.size(), false);
   for (size_t i = named.size(); i-- > 0;)
@@ -50,7 +50,7 @@ std::vector<int32_t> table_parts(const TensorSpec& table, const Slices& v, int64
   return parts;
 }
 
-const TensorSpec* indices_of(const OpSite& s, size_t& slot) {
+const TensorSpec* indices_of(const OpContext& s, size_t& slot) {
   for (slot = 0; slot < s.in.size(); ++slot)
     if (s.in[slot] && is_integer(s.in[slot]->dtype)) return s.in[slot];
   return nullptr;
@@ -60,7 +60,7 @@ const TensorSpec* indices_of(const OpSite& s, size_t& slot) {
 
 void enumerate_gathers(const CandidateRequest& r) {
   const Machine& m = r.machine;
-  const OpSite& s = r.site;
+  const OpContext& s = r.site;
   const TensorSpec& table = s.input(0);
   const TensorSpec& y = s.out[0];
   size_t slot = 0;
@@ -92,7 +92,7 @@ void enumerate_gathers(const CandidateRequest& r) {
 
 void enumerate_scatters(const CandidateRequest& r) {
   const Machine& m = r.machine;
-  const OpSite& s = r.site;
+  const OpContext& s = r.site;
   const TensorSpec& table = s.out[0];
   size_t slot = 0;
   const TensorSpec* indices = indices_of(s, slot);

@@ -10,7 +10,7 @@ namespace pxl::tiles {
 
 void enumerate_pooling(const CandidateRequest& r) {
   const Machine& m = r.machine;
-  const OpSite& s = r.site;
+  const OpContext& s = r.site;
   const TensorSpec& y = s.out[0];
   SlidingWindows w;
   // Gradients write what windows read; gradients of maxima also read it.

@@ -9,7 +9,7 @@ namespace pxl::tiles {
 
 void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy) {
   const Machine& m = r.machine;
-  const OpSite& s = r.site;
+  const OpContext& s = r.site;
   // The largest operand determines the rows.
   size_t main = 0;
   for (size_t i = 0; i < s.in.size(); ++i)
@@ -103,7 +103,7 @@ void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy) {
 
 void enumerate_reductions(const CandidateRequest& r) {
   const Machine& m = r.machine;
-  const OpSite& s = r.site;
+  const OpContext& s = r.site;
   const TensorSpec& x = s.input(0);
   const TensorSpec& y = s.out[0];
   const int64_t outputs = std::max<int64_t>(1, y.size()), length = std::max<int64_t>(1, x.size() / outputs);

@@ -143,7 +143,7 @@ void MappedProgram::enumerate(int key) {
   std::vector<OpCandidate>& candidates = candidates_[static_cast<size_t>(key)];
   if (strategy.is_call()) return;
   check_interrupt();
-  SiteStorage site(op);
+  OpContextStorage site(op);
   site.site.out = site.out;
   std::vector<bool> constant;
   for (const Tensor* t : op.inputs) constant.push_back(known_scalar(t));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/tiles/estimate.hpp"
 #include "runtime/transform/autodiff.hpp"
 #include "runtime/transform/inline.hpp"
@@ -16,10 +16,10 @@ using Attrs = std::initializer_list<std::pair<std::string_view, Attr>>;
 using Ints = std::vector<int64_t>;
 
 Tensor* op(std::string_view name, std::vector<Tensor*> operands, Attrs attrs = {}) {
-  GraphEmitter emitter(*operands.at(0)->graph);
+  GraphOpBuilder builder(*operands.at(0)->graph);
   std::vector<OpArg> args;
-  for (Tensor* t : operands) args.emplace_back(emitter.of(t));
-  return emitter.one(name, std::move(args), attrs).tensor();
+  for (Tensor* t : operands) args.emplace_back(builder.of(t));
+  return builder.one(name, std::move(args), attrs).tensor();
 }
 Tensor* reshape(Tensor* t, Ints shape) { return op("reshape", {t}, {{"shape", std::move(shape)}}); }
 Tensor* transpose(Tensor* t, Ints order) { return op("transpose", {t}, {{"permutation", std::move(order)}}); }
@@ -56,8 +56,8 @@ Tensor* transformer_layer(const LayerSizes& s, Tensor* x, std::vector<Tensor*> w
   Tensor* h = op("layer_norm", {x, w[0], w[1]});
   // [3, batch, heads, tokens, head]
   Tensor* qkv = transpose(reshape(op("matmul", {h, w[2]}), {s.batch, s.tokens, 3, s.heads, head}), {2, 0, 3, 1, 4});
-  GraphEmitter emitter(*x->graph);
-  const auto parts = emitter.emit("split", {emitter.of(qkv)}, {{"splits", Ints{1, 1, 1}}, {"axis", int64_t{0}}});
+  GraphOpBuilder builder(*x->graph);
+  const auto parts = builder.emit("split", {builder.of(qkv)}, {{"splits", Ints{1, 1, 1}}, {"axis", int64_t{0}}});
   Tensor* each[3];
   for (size_t i = 0; i < 3; ++i) each[i] = reshape(parts[i].tensor(), {s.batch * s.heads, s.tokens, head});
   Tensor* scores = op("matmul", {each[0], transpose(each[1], {0, 2, 1})});

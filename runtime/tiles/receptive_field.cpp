@@ -32,7 +32,7 @@ int64_t SlidingWindows::windows(const std::vector<int64_t>& block) const {
   return n;
 }
 
-std::vector<int64_t> per_axis(const OpSite& site, std::string_view param, size_t axes, int64_t fallback) {
+std::vector<int64_t> per_axis(const OpContext& site, std::string_view param, size_t axes, int64_t fallback) {
   std::vector<int64_t> values(axes, fallback);
   for (size_t i = 0; i < site.row.params.size() && i < site.attrs.size(); ++i) {
     if (site.row.params[i].name != param) continue;

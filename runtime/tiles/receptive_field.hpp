@@ -25,7 +25,7 @@ struct SlidingWindows {
 };
 
 /// The integers of a parameter for each of `axes`; a single integer applies to all, a missing one is `fallback`.
-std::vector<int64_t> per_axis(const OpSite& site, std::string_view param, size_t axes, int64_t fallback);
+std::vector<int64_t> per_axis(const OpContext& site, std::string_view param, size_t axes, int64_t fallback);
 /// Spatial extents: the axes after batch and channels.
 std::vector<int64_t> spatial(const Shape& shape);
 

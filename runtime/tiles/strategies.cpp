@@ -47,7 +47,7 @@ int64_t update_vertex_cycles(const CandidateRequest& r, const TileShare& t) {
 /// n operands are combined pairwise, by n - 1 vertices.
 int64_t binary_vertex_cycles(const CandidateRequest& r, const TileShare& t) {
   const Machine& m = r.machine;
-  const OpSite& s = r.site;
+  const OpContext& s = r.site;
   const TensorSpec& out = s.out[0];
   const int64_t n = t.elements;
   int64_t cycles = 0, vertices = 0;

@@ -126,8 +126,8 @@ void Writer::write_ops(const GraphInstance& instance) {
       for (const CandidateStep& s : candidate.steps)
         step(out, s.kind, s.what, s.cycles, s.mean_cycles, s.tiles, s.traffic);
       planned = out.exchange_code_bytes - planned;
-      const SiteStorage site(*op);
-      OpSite full = site.site;
+      const OpContextStorage site(*op);
+      OpContext full = site.site;
       full.out = site.out;
       if (op->row->flops)
         out.flops = op->row->flops(full);

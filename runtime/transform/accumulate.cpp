@@ -4,7 +4,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/verify.hpp"
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
 
@@ -62,15 +62,15 @@ Accumulation autodiff_with_accumulation(Graph& graph, const std::vector<Tensor*>
       const std::string name = "accum." + dotted_name(*t);
       result.accumulators.push_back(made.add_input(t->spec, name, true, name));
     }
-    GraphEmitter emitter(made);
+    GraphOpBuilder builder(made);
     const InSequence chain(made, InSequence::Mode::yes);
     {
       const InSequence any_order(made, InSequence::Mode::no);
       for (size_t i = 0; i < accumulate.size(); ++i)
-        emitter.emit("accumulate_mean_", {emitter.of(result.accumulators[i]), emitter.of(gradients.at(accumulate[i])),
-                                          emitter.of(result.counter)});
+        builder.emit("accumulate_mean_", {builder.of(result.accumulators[i]), builder.of(gradients.at(accumulate[i])),
+                                          builder.of(result.counter)});
     }
-    emitter.emit("accumulate_", {emitter.of(result.counter), emitter.scalar(1, DType::float32)});
+    builder.emit("accumulate_", {builder.of(result.counter), builder.scalar(1, DType::float32)});
     verify_transformed(ir);
     return result;
   } catch (...) {

@@ -123,14 +123,14 @@ Differentiator::Differentiator(Graph& forward, const std::vector<Tensor*>& provi
       called_(called),
       reachable_(tensors_after(forward, required)),
       graph_(forward.ir().create_gradient_graph(forward)),
-      emitter_(graph_) {}
+      builder_(graph_) {}
 
 Expr Differentiator::forward_value(Tensor* tensor) {
   auto [at, fresh] = values_.emplace(tensor, nullptr);
   if (fresh)
     at->second = tensor->kind == TensorKind::constant ? graph_.add_constant(tensor->data, tensor->name)
                                                       : graph_.add_input(tensor->spec, tensor->name);
-  return emitter_.of(at->second);
+  return builder_.of(at->second);
 }
 
 Expr Differentiator::in(size_t slot) { return forward_value(op_->inputs.at(slot)); }
@@ -138,7 +138,7 @@ Expr Differentiator::out(size_t index) { return forward_value(op_->outputs.at(in
 
 Expr Differentiator::dy(size_t index) {
   Tensor* t = gradient(op_->outputs.at(index));
-  return t ? emitter_.of(t) : Expr();
+  return t ? builder_.of(t) : Expr();
 }
 
 bool Differentiator::wants(size_t slot) const {
@@ -160,11 +160,11 @@ Tensor* Differentiator::sum(const std::vector<Tensor*>& terms) {
   if (terms.size() < 2) return terms.empty() ? nullptr : terms[0];
   if (terms.size() > 2 && find_op("sum_n")) {
     std::vector<Expr> operands;
-    for (Tensor* t : terms) operands.push_back(emitter_.of(t));
-    return emitter_.one("sum_n", {OpArg(std::move(operands))}).tensor();
+    for (Tensor* t : terms) operands.push_back(builder_.of(t));
+    return builder_.one("sum_n", {OpArg(std::move(operands))}).tensor();
   }
-  Expr total = emitter_.of(terms[0]);
-  for (size_t i = 1; i < terms.size(); ++i) total = total + emitter_.of(terms[i]);
+  Expr total = builder_.of(terms[0]);
+  for (size_t i = 1; i < terms.size(); ++i) total = total + builder_.of(terms[i]);
   return total.tensor();
 }
 

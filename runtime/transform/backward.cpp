@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/base/codes.hpp"
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/transform/differentiator.hpp"
 
 namespace pxl {
@@ -141,10 +141,10 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
 
   Backward result;
   result.info = autodiff(callee, provided, required);
-  GraphEmitter emitter(parent);
+  GraphOpBuilder builder(parent);
   const auto sum = [&](const std::vector<Tensor*>& terms) {
-    Expr total = emitter.of(terms.at(0));
-    for (size_t i = 1; i < terms.size(); ++i) total = total + emitter.of(terms[i]);
+    Expr total = builder.of(terms.at(0));
+    for (size_t i = 1; i < terms.size(); ++i) total = total + builder.of(terms[i]);
     return total.tensor();
   };
   const Parents parents(fwd_call);  // of the stashed outputs, too

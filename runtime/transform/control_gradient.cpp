@@ -107,7 +107,7 @@ void Differentiator::gradient_of_call() {
   }
   const std::vector<Tensor*> gradients = call_gradient(*info, inputs, outputs, output_grads);
   for (size_t slot = 0; slot < gradients.size(); ++slot)
-    if (gradients[slot]) set(slot, emitter_.of(gradients[slot]));
+    if (gradients[slot]) set(slot, builder_.of(gradients[slot]));
 }
 
 void Differentiator::gradient_of_branch() {
@@ -134,8 +134,8 @@ void Differentiator::gradient_of_branch() {
       for (size_t i = 0; i < count; ++i) {
         if (!found[i]) continue;
         // The branch that was not taken contributes nothing, whatever it would have computed.
-        const Expr g = emitter_.of(found[i]), none = emitter_.of(zeros(found[i]->spec));
-        set(first + i, emitter_.one("where", {condition, which == 0 ? g : none, which == 0 ? none : g}));
+        const Expr g = builder_.of(found[i]), none = builder_.of(zeros(found[i]->spec));
+        set(first + i, builder_.one("where", {condition, which == 0 ? g : none, which == 0 ? none : g}));
       }
     }
     first += count;

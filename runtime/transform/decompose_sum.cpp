@@ -1,6 +1,6 @@
 #include "runtime/transform/decompose_sum.hpp"
 
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/transform/build_state.hpp"
 
 namespace pxl {
@@ -17,7 +17,7 @@ Rewritten decompose_sums(const Ir& ir) {
       }
       const Tensor* old = op->outputs[0];
       place_like(*rebuild.result.ir, *op);
-      GraphEmitter at(to);
+      GraphOpBuilder at(to);
       Expr total = at.one("init", {}, {{"shape", old->spec.shape}, {"dtype", old->spec.dtype}});
       std::vector<Op*>& made = rebuild.replaced[op.get()];
       made.push_back(total.tensor()->producer);

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/transform/autodiff.hpp"
 
 namespace pxl {
@@ -35,7 +35,7 @@ class Differentiator : public GradContext {
   GradGraphInfoPtr run();
 
   const Op& op() const override { return *op_; }
-  Emitter& emitter() override { return emitter_; }
+  OpBuilder& builder() override { return builder_; }
   Expr in(size_t slot) override;
   Expr out(size_t index) override;
   Expr dy(size_t index) override;
@@ -68,7 +68,7 @@ class Differentiator : public GradContext {
   const GradInfos& called_;
   TensorSet reachable_;  // tensors whose gradient leads to a required one
   Graph& graph_;
-  GraphEmitter emitter_;
+  GraphOpBuilder builder_;
   const Op* op_ = nullptr;
   std::unordered_map<const Tensor*, std::vector<Tensor*>> contributions_;
   std::unordered_map<const Tensor*, Tensor*> gradients_;  // summed

@@ -53,7 +53,7 @@ int64_t of_graph(const Graph& graph, Known& known) {
 }  // namespace
 
 int64_t flops_of(const Op& op) {
-  const SiteStorage storage(op);
+  const OpContextStorage storage(op);
   if (op.row->flops) return op.row->flops(storage.site);
   int64_t n = 0;
   for (const Tensor* t : op.outputs) n += t->spec.size();

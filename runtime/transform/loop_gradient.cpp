@@ -72,7 +72,7 @@ void Differentiator::gradient_by_iteration(Graph& body, int64_t n, const GradGra
   for (size_t i = 0; i < sums.size(); ++i) {
     if (!wants(i)) continue;
     Tensor* g = i < carried ? grads[i] : sum(sums[i]);
-    if (g) set(i, emitter_.of(g));
+    if (g) set(i, builder_.of(g));
   }
 }
 
@@ -91,7 +91,7 @@ void Differentiator::gradient_by_loops(Graph& body, int64_t n, const GradGraphIn
     }
   }
   const Op* call = graph_.add_call(*pair.graph, std::move(given));
-  for (size_t k = 0; k < pair.slots.size(); ++k) set(pair.slots[k], emitter_.of(call->outputs[k]));
+  for (size_t k = 0; k < pair.slots.size(); ++k) set(pair.slots[k], builder_.of(call->outputs[k]));
 }
 
 }  // namespace pxl

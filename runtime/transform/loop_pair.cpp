@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "runtime/base/diagnostic.hpp"
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/differentiator.hpp"
 #include "runtime/transform/rebuild.hpp"
@@ -28,7 +28,7 @@ Shape stacked(int64_t n, const Shape& shape) {
   return all;
 }
 
-Expr position(Emitter& at, int64_t value) { return at.constant(Array::full_int(DType::int32, {1}, value), "index"); }
+Expr position(OpBuilder& at, int64_t value) { return at.constant(Array::full_int(DType::int32, {1}, value), "index"); }
 
 Op* add_loop(Graph& graph, Graph& body, std::vector<Tensor*> inputs, int64_t n) {
   const OpRow& row = get_op("loop");
@@ -43,10 +43,10 @@ struct Kept {
   std::vector<Tensor*> memory;
 };
 
-class Builder {
+class LoopPairBuilder {
  public:
   /// `in_place`: the first repeat changes the memory by reference; otherwise it carries it.
-  Builder(const LongLoop& loop, bool in_place)
+  LoopPairBuilder(const LongLoop& loop, bool in_place)
       : loop_(loop),
         body_(*loop.body),
         ins_(body_.inputs()),
@@ -86,7 +86,7 @@ class Builder {
     Kept kept;
     if (values_.empty()) return kept;
     Graph& made = body_.ir().create_graph(body_.title() + "_stash");
-    GraphEmitter at(made);
+    GraphOpBuilder at(made);
     std::vector<Tensor*> given, inputs;
     const auto pass = [&](size_t first, size_t last) {
       for (size_t i = first; i < last; ++i) {
@@ -132,7 +132,7 @@ class Builder {
   /// The second repeat; its results that are wanted become the graph's outputs. Gives their slots.
   std::vector<size_t> reverse(const Kept& kept) {
     Graph& made = body_.ir().create_graph(body_.title() + "_reverse");
-    GraphEmitter at(made);
+    GraphOpBuilder at(made);
     std::vector<Tensor*> inputs;
     const auto takes = [&](const TensorSpec& spec, const std::string& name, Tensor* operand) {
       inputs.push_back(operand);
@@ -202,7 +202,7 @@ class Builder {
   size_t carried_;
   bool in_place_;
   Graph& graph_;
-  GraphEmitter at_;
+  GraphOpBuilder at_;
   std::vector<Tensor*> operands_, gradients_;  ///< inputs of the pair; a gradient is null where the tensor has none
   std::vector<Tensor*> values_;                ///< of the body: those that each iteration has its own of
 };
@@ -210,7 +210,7 @@ class Builder {
 /// The gradient of a pair is that of its twin with carried memory, which computes its forward pass again.
 GradGraphInfoPtr gradient_of_pair(const LongLoop& loop, const LoopPair& pair, const std::vector<Tensor*>& provided,
                                   const std::vector<Tensor*>& required) {
-  const LoopPair twin = Builder(loop, false).build();
+  const LoopPair twin = LoopPairBuilder(loop, false).build();
   if (twin.roles != pair.roles || twin.slots != pair.slots)
     throw Error("the two forms of a repeat's gradient differ", {}, Fault::internal);
   const auto other = [](const std::vector<Tensor*>& from, const Tensor* t, const std::vector<Tensor*>& to) {
@@ -234,7 +234,7 @@ GradGraphInfoPtr gradient_of_pair(const LongLoop& loop, const LoopPair& pair, co
 }  // namespace
 
 LoopPair make_loop_pair(const LongLoop& loop) {
-  const LoopPair pair = Builder(loop, true).build();
+  const LoopPair pair = LoopPairBuilder(loop, true).build();
   set_custom_gradient(*pair.graph,
                       [loop, pair](Graph&, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {
                         return gradient_of_pair(loop, pair, provided, required);

@@ -17,8 +17,8 @@ bool swaps_last_axes(const Op& op) {
   std::vector<int64_t> axes(static_cast<size_t>(rank));
   std::iota(axes.begin(), axes.end(), int64_t{0});
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
-  const Layout operand = contiguous(op.inputs[0]->spec.shape), swapped = permuted(operand, axes);
-  const std::optional<Layout> made = layout_of(op, 0, operand);
+  const StridedLayout operand = contiguous(op.inputs[0]->spec.shape), swapped = permuted(operand, axes);
+  const std::optional<StridedLayout> made = layout_of(op, 0, operand);
   return made && made->shape == swapped.shape && made->strides == swapped.strides && made->offset == 0;
 }
 

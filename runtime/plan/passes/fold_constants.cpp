@@ -12,7 +12,7 @@ constexpr int64_t small = 64 * 1024;  // bytes: results up to this size may be l
 
 /// The results of a node from its operands' data; empty where it fails, which must then happen while running.
 std::vector<Array> results_of(const Node& node) {
-  const SiteStorage storage(*node.op);
+  const OpContextStorage storage(*node.op);
   std::vector<Array> in(node.in.size());
   for (size_t i = 0; i < in.size(); ++i)
     if (node.in[i]) in[i] = node.in[i]->data;

@@ -49,7 +49,7 @@ class Fuser {
     if (n.op->row->role != Role::compute || n.effect || !n.callees.empty() || n.out.empty() || is_plain_copy(*n.op))
       return c;
     if (!n.product && !n.kernel && n.op->row->product && n.in.size() == 2 && n.out.size() == 1) {
-      const GemmShape plan = n.op->row->product(SiteStorage(*n.op).site);
+      const GemmShape plan = n.op->row->product(OpContextStorage(*n.op).site);
       if (product_supports(n.in[0]->spec, n.in[1]->spec, n.out[0]->spec, plan)) n.product = plan;
     }
     if (!n.kernel) n.kernel = make_kernel(*n.op);

@@ -41,7 +41,7 @@ class Layouts {
   /// An operand and the movements that made it, the last one first; `level` of them are done without.
   struct Operand {
     std::vector<Link> chain;
-    std::vector<std::optional<Layout>> layouts;  ///< by level, in the memory of the chain's operand there
+    std::vector<std::optional<StridedLayout>> layouts;  ///< by level, in the memory of the chain's operand there
     size_t level = 0;
   };
   struct Product {
@@ -61,13 +61,13 @@ class Layouts {
     const TensorSpec &a = n.in[0]->spec, &b = n.in[1]->spec;
     if (a.dtype != DType::float32 || a.shape.size() < 3 || b.shape.size() < 3) return;
     if (n.kernel && !n.product) return;
-    const GemmShape plan = n.product ? *n.product : n.op->row->product(SiteStorage(*n.op).site);
+    const GemmShape plan = n.product ? *n.product : n.op->row->product(OpContextStorage(*n.op).site);
     if (plan.batch.empty() || !product_supports(a, b, n.out[0]->spec, plan)) return;
     Product product{p, plan, {}};
     for (size_t slot = 0; slot < 2; ++slot) product.operands[slot] = operand(n.in[slot], p);
-    const Layout whole[] = {contiguous(a.shape), contiguous(b.shape)};
+    const StridedLayout whole[] = {contiguous(a.shape), contiguous(b.shape)};
     for (size_t slot = 0; slot < 2; ++slot)
-      for (std::optional<Layout>& layout : product.operands[slot].layouts)
+      for (std::optional<StridedLayout>& layout : product.operands[slot].layouts)
         if (layout && !with_operands(plan, slot == 0 ? *layout : whole[0], slot == 1 ? *layout : whole[1]))
           layout.reset();
     products_.push_back(std::move(product));
@@ -86,7 +86,7 @@ class Layouts {
       while (maker.out[j] != t) ++j;
       o.chain.push_back({made->second, j});
       t = maker.in[0];
-      std::optional<Layout> layout = contiguous(t->spec.shape);
+      std::optional<StridedLayout> layout = contiguous(t->spec.shape);
       for (size_t i = o.chain.size(); layout && i-- > 0;)
         layout = layout_of(*node(o.chain[i].node).op, o.chain[i].output, *layout);
       o.layouts.push_back(std::move(layout));
@@ -139,7 +139,7 @@ class Layouts {
   void rewrite(Product& product) {
     Node& n = node(product.node);
     if (product.operands[0].level + product.operands[1].level == 0) return;
-    const Layout* at[2];
+    const StridedLayout* at[2];
     for (size_t slot = 0; slot < 2; ++slot) {
       const Operand& o = product.operands[slot];
       at[slot] = &*o.layouts[o.level];
@@ -158,7 +158,7 @@ class Layouts {
   void give_result(const Product& product) {
     Node& n = node(product.node);
     const Tensor* result = n.out[0];
-    Layout axes = contiguous(result->spec.shape);  // of the result, in the order of the last transposition's
+    StridedLayout axes = contiguous(result->spec.shape);  // of the result, in the order of the last transposition's
     for (size_t i = 0; i < axes.strides.size(); ++i) axes.strides[i] = static_cast<int64_t>(i);
     std::vector<int> absorbed;
     for (const Tensor* t = result;;) {
@@ -176,7 +176,7 @@ class Layouts {
     }
     if (absorbed.empty()) return;
     const Shape strides = strides_of(axes.shape);
-    Layout layout = contiguous(result->spec.shape);
+    StridedLayout layout = contiguous(result->spec.shape);
     for (size_t i = 0; i < strides.size(); ++i) layout.strides[static_cast<size_t>(axes.strides[i])] = strides[i];
     const std::optional<StridedOutputGemm> plan = with_result(product.plan, layout);
     if (!plan) return;

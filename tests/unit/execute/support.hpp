@@ -7,7 +7,7 @@
 #include <string>
 
 #include "runtime/execute/session.hpp"
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -30,16 +30,16 @@ inline Array counting(const Shape& shape, float from = 0) {
 
 /// Ops by name, in a graph.
 struct Ops {
-  explicit Ops(Graph& g) : graph(g), emitter(g) {}
+  explicit Ops(Graph& g) : graph(g), builder(g) {}
   Tensor* operator()(const char* op, std::vector<Tensor*> in,
                      std::initializer_list<std::pair<std::string_view, Attr>> attrs = {}) {
     std::vector<OpArg> operands;
-    for (Tensor* t : in) operands.emplace_back(emitter.of(t));
-    return emitter.one(op, std::move(operands), attrs).tensor();
+    for (Tensor* t : in) operands.emplace_back(builder.of(t));
+    return builder.one(op, std::move(operands), attrs).tensor();
   }
   Tensor* constant(Array value, const char* name = "c") { return graph.add_constant(std::move(value), name); }
   Graph& graph;
-  GraphEmitter emitter;
+  GraphOpBuilder builder;
 };
 
 inline const OpRow& row_of(Role role) {

@@ -9,8 +9,8 @@
 
 namespace pxl::test {
 
-inline std::vector<TensorSpec> same_as_first(const OpSite& site) { return {site.input(0)}; }
-inline std::vector<TensorSpec> broadcast_both(const OpSite& site) {
+inline std::vector<TensorSpec> same_as_first(const OpContext& site) { return {site.input(0)}; }
+inline std::vector<TensorSpec> broadcast_both(const OpContext& site) {
   if (site.input(0).dtype != site.input(1).dtype)
     throw Error(fmt::format("dtypes differ: {}, {}", site.label(0), site.label(1)));
   return {TensorSpec{broadcast(site.input(0).shape, site.input(1).shape), site.input(0).dtype, {}}};

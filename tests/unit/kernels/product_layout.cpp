@@ -10,7 +10,7 @@ using namespace pxl::test;
 namespace {
 
 /// The elements of a layout, in row-major order of its shape.
-Array gathered(const Array& memory, const Layout& at) {
+Array gathered(const Array& memory, const StridedLayout& at) {
   Array out(DType::float32, at.shape);
   for (int64_t i = 0; i < out.size(); ++i) {
     int64_t rest = i, from = at.offset;
@@ -21,15 +21,15 @@ Array gathered(const Array& memory, const Layout& at) {
   return out;
 }
 
-bool same_elements(const Layout& a, const Layout& b, int64_t memory) {
+bool same_elements(const StridedLayout& a, const StridedLayout& b, int64_t memory) {
   const Array all = ramp(DType::float32, {memory});
   Array x = gathered(all, a), y = gathered(all, b);
   return x.size() == y.size() && std::equal(x.data<float>(), x.data<float>() + x.size(), y.data<float>());
 }
 
 /// Heads [batch, heads, rows, width] of the part `part` of three of a tensor [batch * rows, 3 * heads * width].
-Layout heads(int64_t batch, int64_t rows, int64_t count, int64_t width, int64_t part) {
-  const Layout whole = contiguous({batch * rows, 3 * count * width});
+StridedLayout heads(int64_t batch, int64_t rows, int64_t count, int64_t width, int64_t part) {
+  const StridedLayout whole = contiguous({batch * rows, 3 * count * width});
   return permuted(*reshaped(narrowed(whole, 1, part * count * width, count * width), {batch, rows, count, width}),
                   {0, 2, 1, 3});
 }
@@ -37,11 +37,11 @@ Layout heads(int64_t batch, int64_t rows, int64_t count, int64_t width, int64_t 
 }  // namespace
 
 TEST_CASE("reshaping keeps strides where there are some") {
-  const Layout rows = contiguous({4, 6});
+  const StridedLayout rows = contiguous({4, 6});
   CHECK(reshaped(rows, {24})->strides == Shape{1});
   CHECK(reshaped(rows, {2, 2, 3, 2})->strides == Shape{12, 6, 2, 1});
   CHECK(same_elements(*reshaped(rows, {1, 8, 1, 3, 1}), rows, 24));
-  const Layout part = narrowed(rows, 1, 2, 3);
+  const StridedLayout part = narrowed(rows, 1, 2, 3);
   CHECK(part.offset == 2);
   CHECK(reshaped(part, {2, 2, 3, 1})->strides == Shape{12, 6, 1, 1});
   CHECK(same_elements(*reshaped(part, {2, 2, 3}), part, 24));
@@ -61,8 +61,8 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
       CAPTURE(rows);
       CAPTURE(width);
       const Array memory = ramp(DType::float32, {batch * rows, 3 * count * width}, 1);
-      const Layout q = heads(batch, rows, count, width, 0), k = heads(batch, rows, count, width, 1);
-      const Layout kt = permuted(k, {0, 1, 3, 2});
+      const StridedLayout q = heads(batch, rows, count, width, 0), k = heads(batch, rows, count, width, 1);
+      const StridedLayout kt = permuted(k, {0, 1, 3, 2});
       const Array dense_q = gathered(memory, q), dense_kt = gathered(memory, kt), dense_k = gathered(memory, k);
       const GemmShape dense = gemm_shape(q.shape, false, kt.shape, false);
       const TensorSpec scores = spec(DType::float32, dense.out);
@@ -96,7 +96,7 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
         // Axis axes[i] of the product is axis i of the result.
         Shape shape;
         for (int64_t axis : axes) shape.push_back(mixing.out[static_cast<size_t>(axis)]);
-        Layout result = contiguous(mixing.out);
+        StridedLayout result = contiguous(mixing.out);
         for (size_t i = 0; i < axes.size(); ++i) result.strides[static_cast<size_t>(axes[i])] = strides_of(shape)[i];
         const std::optional<StridedOutputGemm> given = with_result(*from, result);
         const bool expressible = axes[3] == 3;
@@ -108,7 +108,7 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
         CHECK(identical(gathered(written, result), mixed));
       }
       // Transposed: the operands change places.
-      Layout turned = contiguous(mixing.out);
+      StridedLayout turned = contiguous(mixing.out);
       turned.strides = strides_of({batch, count, width, rows});
       std::swap(turned.strides[2], turned.strides[3]);
       const std::optional<StridedOutputGemm> given = with_result(*from, turned);
@@ -125,10 +125,10 @@ TEST_CASE("a batch of products reads and writes strided matrices") {
 }
 
 TEST_CASE("layouts that no strides of matrices express") {
-  const Layout a = contiguous({2, 4, 8}), b = contiguous({2, 8, 4});
+  const StridedLayout a = contiguous({2, 4, 8}), b = contiguous({2, 8, 4});
   const GemmShape plan = gemm_shape(a.shape, false, b.shape, false);
   CHECK(with_operands(plan, a, b));
-  Layout apart = a;
+  StridedLayout apart = a;
   apart.strides = {64, 16, 2};
   CHECK(!with_operands(plan, apart, b));
   CHECK(!with_operands(gemm_shape({4, 8}, false, {8, 4}, false), contiguous({4, 8}), contiguous({8, 4})));

@@ -12,7 +12,7 @@ using namespace pxl::test;
 namespace {
 
 /// The elements of a layout in `memory`, in row-major order of its shape.
-Array gathered(const Array& memory, const Layout& at) {
+Array gathered(const Array& memory, const StridedLayout& at) {
   Array out(memory.dtype(), at.shape);
   const size_t width = size_of(memory.dtype());
   for (int64_t i = 0; i < out.size(); ++i) {
@@ -34,7 +34,7 @@ TEST_CASE("rows that say where their elements lie compute what lies there") {
     CAPTURE(row->name);
     const Sample sample = sample_for(*row, DType::float32);
     Ir ir;
-    GraphEmitter graph(ir.main());
+    GraphOpBuilder graph(ir.main());
     const auto made =
         graph.emit(*row, arguments(*row, sample, [&](Array a) { return graph.of(ir.main().add_variable(a, "v")); }));
     const Values values = run_graph(ir.main(), {});
@@ -44,7 +44,7 @@ TEST_CASE("rows that say where their elements lie compute what lies there") {
     REQUIRE(op->row == row);
     const Array& operand = op->inputs[0]->data;
     for (size_t j = 0; j < made.size(); ++j) {
-      const std::optional<Layout> layout = layout_of(*op, j, contiguous(operand.shape()));
+      const std::optional<StridedLayout> layout = layout_of(*op, j, contiguous(operand.shape()));
       REQUIRE(layout);
       CHECK(identical(gathered(operand, *layout), values.at(made[j].tensor())));
     }
@@ -60,10 +60,10 @@ TEST_CASE("rows that are products plan the product that they infer") {
     ++rows;
     const Sample sample = sample_for(*row, DType::float32);
     Ir ir;
-    GraphEmitter graph(ir.main());
+    GraphOpBuilder graph(ir.main());
     const auto made =
         graph.emit(*row, arguments(*row, sample, [&](Array a) { return graph.of(ir.main().add_variable(a, "v")); }));
-    const SiteStorage storage(*made[0].tensor()->producer);
+    const OpContextStorage storage(*made[0].tensor()->producer);
     CHECK(row->product(storage.site).out == made[0].spec().shape);
   }
   CHECK(rows >= 1);

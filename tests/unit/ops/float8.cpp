@@ -53,7 +53,7 @@ TEST_CASE("matmul_pow2scaled over all shapes of matmul, formats and scales") {
                         Case{{3, 0}, {0, 2}}, Case{{0, 3}, {3, 2}}, Case{{40, 65}, {65, 33}}})
     for (const auto& [x, y] : {std::pair{DType::float8_143, DType::float8_143}, {DType::float8_152, DType::float8_143}})
       for (const int64_t scale : {0, -9, -30}) {
-        EagerEmitter at;
+        EagerOpBuilder at;
         const Array a = patterns(x, c.a, 1), b = patterns(y, c.b, 2);
         const Array wide = at.one("matmul", {Expr(at, exact(a)), Expr(at, exact(b))}).array();
         const Array got = at.one("matmul_pow2scaled",
@@ -67,7 +67,7 @@ TEST_CASE("matmul_pow2scaled over all shapes of matmul, formats and scales") {
 }
 
 TEST_CASE("a scale acts before the sum is rounded to float16") {
-  EagerEmitter at;
+  EagerOpBuilder at;
   const Array x = as_float8(Array::full(DType::float32, {1, 100}, 240.0), DType::float8_143);
   const auto product = [&](int32_t scale) {
     return at.one("matmul_pow2scaled", {Expr(at, x), Expr(at, x.reshaped({100, 1})), Expr(at, Array::scalar(scale))})
@@ -81,7 +81,7 @@ TEST_CASE("a scale acts before the sum is rounded to float16") {
 
 TEST_CASE("convolutions of float8 operands") {
   for (const DType weights : {DType::float8_143, DType::float8_152}) {
-    EagerEmitter at;
+    EagerOpBuilder at;
     const Array x = patterns(DType::float8_143, {2, 4, 7, 6}, 3), w = patterns(weights, {6, 2, 3, 2}, 4);
     const Expr scale(at, Array::scalar(int32_t{-12}));
     using Ints = std::vector<int64_t>;
@@ -104,7 +104,7 @@ TEST_CASE("the cast of a graph has the bits of the cast on the host, for every f
     for (const int32_t scale : {-32, -4, 0, 5, 31})
       for (const bool nan : {true, false}) {
         Ir ir;
-        GraphEmitter g(ir.main());
+        GraphOpBuilder g(ir.main());
         const int32_t back_scale = std::min(-scale, 31);
         const Expr t = g.of(ir.main().add_variable(all, "t"));
         const Expr s = g.of(ir.main().add_variable(Array::scalar(scale), "s"));
@@ -122,7 +122,7 @@ TEST_CASE("the cast of a graph has the bits of the cast on the host, for every f
 TEST_CASE("fp8_amax_scale is the greatest scale without overflow") {
   for (const DType dtype : {DType::float8_143, DType::float8_152})
     for (const double most : {240.0, 240.5, 239.0, 1.0, 1.9, 3e-3, 7e4, 1e-9, 57344.0, 0x1p-30}) {
-      EagerEmitter at;
+      EagerOpBuilder at;
       const Array x = array<float>({3}, {0.5F * static_cast<float>(most), -static_cast<float>(most), 0});
       const int64_t scale = at.one("fp8_amax_scale", {Expr(at, x)}, {{"dtype", dtype}}).array().integer(0);
       const auto fits = [&](int64_t s) {
@@ -132,7 +132,7 @@ TEST_CASE("fp8_amax_scale is the greatest scale without overflow") {
       CHECK((fits(scale) || scale == -32));
       CHECK((!fits(scale + 1) || scale == 31));
     }
-  EagerEmitter at;
+  EagerOpBuilder at;
   const auto scale_of = [&](const Array& a) { return at.one("fp8_amax_scale", {Expr(at, a)}).array().integer(0); };
   CHECK(scale_of(Array::zeros(DType::float16, {4})) == 0);
   CHECK(scale_of(Array::zeros(DType::float32, {0})) == 0);
@@ -146,7 +146,7 @@ TEST_CASE("fp8_amax_scale is the greatest scale without overflow") {
 }
 
 TEST_CASE("what the ops of float8 refuse") {
-  EagerEmitter at;
+  EagerOpBuilder at;
   const Expr x(at, patterns(DType::float8_143, {2, 2}, 1)), f(at, Array::full(DType::float16, {2, 2}, 1));
   const Expr scale(at, Array::scalar(int32_t{0}));
   const auto message = [&](auto&& f_) {

@@ -37,7 +37,7 @@ double weight(size_t output, int64_t i) {
 
 // By kernels, and by the definitions: of the value, of the gradient graph and of the differences.
 TEST_CASE("gradients agree with finite differences") {
-  for (Kernel (*by)(const OpSite&) : {kernel_of, definition_kernel}) {
+  for (Kernel (*by)(const OpContext&) : {kernel_of, definition_kernel}) {
     CAPTURE(by == definition_kernel);
     std::set<std::string_view> checked;
     for (const OpRow* row : op_table()) {
@@ -49,7 +49,7 @@ TEST_CASE("gradients agree with finite differences") {
 
       Ir ir;
       Graph& g = ir.create_graph("f");
-      GraphEmitter at(g);
+      GraphOpBuilder at(g);
       std::vector<Tensor*> inputs;
       std::vector<Array> given;
       std::vector<Expr> outputs;
@@ -145,7 +145,7 @@ TEST_CASE("second derivatives of the norms agree with finite differences") {
     CAPTURE(grouped);
     Ir ir;
     Graph& g = ir.create_graph("f");
-    GraphEmitter at(g);
+    GraphOpBuilder at(g);
     const Shape shape = grouped ? Shape{2, 4, 3} : Shape{3, 4};
     std::vector<Array> given{numbers(DType::float64, shape, 0), numbers(DType::float64, {4}, 1),
                              numbers(DType::float64, {4}, 2)};
@@ -222,7 +222,7 @@ TEST_CASE("second derivatives of the norms agree with finite differences") {
 TEST_CASE("a gradient has no more ops than it needs") {
   Ir ir;
   Graph& g = ir.create_graph("Linear");
-  GraphEmitter at(g);
+  GraphOpBuilder at(g);
   const auto f32 = [](Shape s) { return TensorSpec{std::move(s), DType::float32, {}}; };
   const Expr x = at.of(g.add_input(f32({2, 4}), "x")), w = at.of(g.add_input(f32({4, 3}), "w"));
   const Expr b = at.of(g.add_input(f32({3}), "b"));
@@ -236,7 +236,7 @@ TEST_CASE("a gradient has no more ops than it needs") {
 TEST_CASE("tied operands of maximum share the gradient; a power of 2 becomes a product") {
   Ir ir;
   Graph& g = ir.create_graph("f");
-  GraphEmitter at(g);
+  GraphOpBuilder at(g);
   const Expr x = at.of(g.add_input({{1}, DType::float32, {}}, "x")),
              y = at.of(g.add_input({{1}, DType::float32, {}}, "y"));
   const Expr m = at.one("maximum", {std::vector<Expr>{x, y}});
@@ -248,7 +248,7 @@ TEST_CASE("tied operands of maximum share the gradient; a power of 2 becomes a p
   for (Tensor* t : info->graph->outputs()) CHECK(v.at(t).number(0) == 1.5);
 
   Graph& h = ir.create_graph("h");
-  GraphEmitter in_h(h);
+  GraphOpBuilder in_h(h);
   const Expr z = in_h.of(h.add_input({{2}, DType::float32, {}}, "z"));
   h.add_output(in_h.one("pow", {z, Attr(int64_t{2})}).tensor());
   for (const auto& op : autodiff(h)->graph->ops()) CHECK(op->row->schedule == "Mul");
@@ -257,7 +257,7 @@ TEST_CASE("tied operands of maximum share the gradient; a power of 2 becomes a p
 TEST_CASE("products with zeros have the right gradient") {
   Ir ir;
   Graph& g = ir.create_graph("f");
-  GraphEmitter at(g);
+  GraphOpBuilder at(g);
   const Expr x = at.of(g.add_input({{3, 3}, DType::float32, {}}, "x"));
   g.add_output(at.one("prod", {x}, {{"axis", std::vector<int64_t>{1}}}).tensor());
   const auto info = autodiff(g);

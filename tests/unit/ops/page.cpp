@@ -37,7 +37,7 @@ struct Made {
   std::map<const Tensor*, size_t> param_of;  ///< which parameter an input is
 
   Made(const OpRow& row, DType dtype) {
-    GraphEmitter at(graph);
+    GraphOpBuilder at(graph);
     const Sample sample = sample_for(row, dtype);
     OpArgs args;
     args.values.resize(row.params.size());
@@ -50,7 +50,7 @@ struct Made {
     for (const auto& [name, attr] : sample.attrs) args.values[param_index(row, name)] = attr;
     for (const Expr& e : at.emit(row, std::move(args))) graph.add_output(e.tensor());
     for (const auto& op : graph.ops())
-      if (op->row->role == Role::compute) op->row->kernel(SiteStorage(*op).site);
+      if (op->row->role == Role::compute) op->row->kernel(OpContextStorage(*op).site);
   }
 };
 

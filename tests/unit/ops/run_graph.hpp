@@ -7,7 +7,7 @@
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/op/definitions.hpp"
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl::test {
@@ -15,11 +15,11 @@ namespace pxl::test {
 using Values = std::map<const Tensor*, Array>;
 
 /// Computes every tensor of `graph` from the values of its inputs, by kernels or by definitions. Compute ops only.
-inline Values run_graph(const Graph& graph, Values values, Kernel (*by)(const OpSite&) = kernel_of) {
+inline Values run_graph(const Graph& graph, Values values, Kernel (*by)(const OpContext&) = kernel_of) {
   for (const auto& t : graph.tensors())
     if (t->kind == TensorKind::constant || t->kind == TensorKind::variable) values[t.get()] = t->data;
   for (const Op* op : schedule_order(graph)) {
-    SiteStorage storage(*op);
+    OpContextStorage storage(*op);
     const Kernel kernel = by(storage.site);
     std::vector<Array> in(op->inputs.size()), out;
     std::vector<const std::byte*> from(op->inputs.size(), nullptr);
@@ -49,13 +49,13 @@ inline Array ints(Shape shape, std::initializer_list<int32_t> values) {
 /// The op computed at once.
 inline std::vector<Array> eager(std::string_view op, std::vector<OpArg> operands,
                                 std::initializer_list<std::pair<std::string_view, Attr>> attrs = {}) {
-  static EagerEmitter at;
+  static EagerOpBuilder at;
   std::vector<Array> results;
   for (const Expr& e : at.emit(op, std::move(operands), attrs)) results.push_back(e.array());
   return results;
 }
 inline Expr value(Array a) {
-  static EagerEmitter at;
+  static EagerOpBuilder at;
   return Expr(at, std::move(a));
 }
 

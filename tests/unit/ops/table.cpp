@@ -32,8 +32,8 @@ TEST_CASE("every row computes what it infers") {
     CAPTURE(row->name);
     const Sample sample = sample_for(*row, DType::float32);
     Ir ir;
-    GraphEmitter graph(ir.main());
-    EagerEmitter at_once;
+    GraphOpBuilder graph(ir.main());
+    EagerOpBuilder at_once;
     try {
       const auto inferred =
           graph.emit(*row, arguments(*row, sample, [&](Array a) { return graph.of(ir.main().add_variable(a, "v")); }));
@@ -56,7 +56,7 @@ TEST_CASE("a missing operand is an error that names it") {
     if (row->role != Role::compute && row->role != Role::composite) continue;
     if (row->params.empty() || row->params[0].default_value.kind != Default::required) continue;
     CAPTURE(row->name);
-    EagerEmitter at;
+    EagerOpBuilder at;
     try {
       at.emit(*row, OpArgs{});
       FAIL_CHECK("no error");
@@ -71,7 +71,7 @@ TEST_CASE("a string or an array of the wrong rank never crashes an op") {
     if (row->role != Role::compute && row->role != Role::composite) continue;
     CAPTURE(row->name);
     for (const Array& odd : {floats({}, {1}), Array::zeros(DType::boolean, {2}), Array::zeros(DType::int32, {0, 3})}) {
-      EagerEmitter at;
+      EagerOpBuilder at;
       OpArgs args = arguments(*row, sample_for(*row, DType::float32), [&](Array) { return Expr(at, odd); });
       try {
         at.emit(*row, args);
@@ -81,7 +81,7 @@ TEST_CASE("a string or an array of the wrong rank never crashes an op") {
     }
     for (size_t i = 0; i < row->params.size(); ++i) {
       if (row->params[i].kind == ParamKind::string) continue;
-      EagerEmitter at;
+      EagerOpBuilder at;
       OpArgs args = arguments(*row, sample_for(*row, DType::float32), [&](Array a) { return Expr(at, a); });
       args.values[i] = Attr(std::string("text"));
       CHECK_THROWS_AS(at.emit(*row, args), Error);
@@ -97,8 +97,8 @@ TEST_CASE("an op takes float8 operands and has a kernel for them, or refuses the
     const Sample sample = sample_for(*row, DType::float32);
     for (size_t only = 0; only <= sample.operands.size(); ++only) {  // each floating operand alone, then all of them
       Ir ir;
-      GraphEmitter graph(ir.main());
-      EagerEmitter at_once;
+      GraphOpBuilder graph(ir.main());
+      EagerOpBuilder at_once;
       Sample narrow = sample;
       bool any = false, emitted = false;
       for (size_t i = 0; i < narrow.operands.size(); ++i)

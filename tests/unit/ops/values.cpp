@@ -72,7 +72,7 @@ TEST_CASE("updates keep the first operand's dtype and leave the caller's array a
 TEST_CASE("adam_updater: slots, decay and the weight that is connected only where it decays") {
   Ir ir;
   Graph& g = ir.main();
-  GraphEmitter at(g);
+  GraphOpBuilder at(g);
   const auto variable = [&](Array a, const char* n) { return at.of(g.add_variable(std::move(a), n)); };
   const Expr m = variable(Array::full(DType::float16, {2, 2}, 0.009995), "m"),
              v = variable(Array::full(DType::float32, {2, 2}, 1e-5), "v");
@@ -115,7 +115,7 @@ TEST_CASE("reference examples of indexing") {
 
 TEST_CASE("numbers and arrays beside tensors become constants of their dtype") {
   Ir ir;
-  GraphEmitter at(ir.main());
+  GraphOpBuilder at(ir.main());
   const Expr half = at.of(ir.main().add_variable(Array::zeros(DType::float16, {2}), "h"));
   const Expr whole = at.of(ir.main().add_variable(Array::zeros(DType::int32, {2}), "i"));
   CHECK(at.one("add", {half, Attr(1.5)}).dtype() == DType::float16);
@@ -141,7 +141,7 @@ TEST_CASE("host arrays promote") {
 TEST_CASE("errors name operands, shapes and the op") {
   Ir ir;
   Graph& g = ir.main();
-  GraphEmitter at(g);
+  GraphOpBuilder at(g);
   const auto variable = [&](DType t, Shape s, const char* n) {
     return at.of(g.add_variable(Array::zeros(t, std::move(s)), n));
   };
@@ -170,7 +170,7 @@ TEST_CASE("errors name operands, shapes and the op") {
 TEST_CASE("names of outputs") {
   Ir ir;
   Graph& g = ir.main();
-  GraphEmitter at(g);
+  GraphOpBuilder at(g);
   const Expr x = at.of(g.add_variable(Array::zeros(DType::float32, {4, 2}), "x"));
   CHECK(reshape(x, {-1}).label() == "x_reshaped");
   CHECK(cast(x, DType::float16).label() == "x_float16");

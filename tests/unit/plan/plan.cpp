@@ -33,7 +33,7 @@ std::vector<Array> naive(const Graph& graph, const std::vector<Array>& inputs, V
       continue;
     }
     if (op->row->role != Role::compute) continue;
-    const SiteStorage storage(*op);
+    const OpContextStorage storage(*op);
     const Kernel kernel = op->row->kernel(storage.site);
     std::vector<const std::byte*> from;
     for (const Array& a : in) from.push_back(a.raw());

@@ -170,7 +170,7 @@ struct Outcome {
 };
 
 // Outputs that alias an operand are that operand's memory where `in_place`.
-Outcome run(const Kernel& kernel, const OpSite& site, const std::vector<Array>& given, bool in_place) {
+Outcome run(const Kernel& kernel, const OpContext& site, const std::vector<Array>& given, bool in_place) {
   Outcome o;
   std::vector<const std::byte*> from;
   std::vector<std::byte*> to;
@@ -220,20 +220,20 @@ Verdict compare(const OpRow& row, const Sample& sample) {
   // The op in a graph: defaults filled in, specs inferred, as a program has it.
   Ir ir;
   Graph& g = ir.create_graph("f");
-  GraphEmitter emitter(g);
+  GraphOpBuilder builder(g);
   try {
     OpArgs args;
     if (!is_variadic(row)) {
-      args = arguments(row, sample, [&](const Array& a) { return emitter.of(g.add_input(a.spec(), "x")); });
+      args = arguments(row, sample, [&](const Array& a) { return builder.of(g.add_input(a.spec(), "x")); });
     } else {
       std::vector<Expr> all;
       for (const auto& a : sample.operands)
-        if (a) all.push_back(emitter.of(g.add_input(a->spec(), "x")));
+        if (a) all.push_back(builder.of(g.add_input(a->spec(), "x")));
       args.values.assign(row.params.size(), {});
       args.values[0] = all;
       for (const auto& [name, attr] : sample.attrs) args.values[param_index(row, name)] = attr;
     }
-    emitter.emit(row, std::move(args));
+    builder.emit(row, std::move(args));
   } catch (const Error&) {
     return v;
   }
@@ -242,8 +242,8 @@ Verdict compare(const OpRow& row, const Sample& sample) {
   for (const Tensor* t : op.inputs)
     if (t && t->producer) return v;
   v.taken = true;
-  const SiteStorage storage(op);
-  const OpSite& site = storage.site;
+  const OpContextStorage storage(op);
+  const OpContext& site = storage.site;
   v.attrs = op.attrs;
   std::vector<Array> given(op.inputs.size());
   size_t next = 0;

@@ -131,7 +131,7 @@ std::optional<Shape> inferred(std::string_view name, const Sample& s) {
   try {
     const OpRow& row = get_op(name);
     Ir ir;
-    GraphEmitter at(ir.main());
+    GraphOpBuilder at(ir.main());
     return at.emit(row, arguments(row, s, [&](Array a) { return at.constant(std::move(a)); })).at(0).shape();
   } catch (const Error&) {
     return {};

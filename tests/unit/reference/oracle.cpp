@@ -28,7 +28,7 @@ TEST_CASE("a kernel with a wrong sign is caught") {
   // Rows of the table with the kernel of a relative.
   OpRow wrong_sum = get_op("add"), wrong_update = get_op("scaled_add"), wrong_extremum = get_op("max");
   wrong_sum.kernel = get_op("sub").kernel;
-  wrong_update.kernel = [](const OpSite& s) {
+  wrong_update.kernel = [](const OpContext& s) {
     return scaled_add_kernel(s.input(0), s.input(1), Scalar::of(1.0), Scalar::of(-1.0));
   };
   wrong_extremum.kernel = get_op("min").kernel;

@@ -29,7 +29,7 @@ TEST_CASE("every op of the table has a cost") {
       CAPTURE(row->name);
       CAPTURE(name(dtype));
       Ir ir;
-      GraphEmitter graph(ir.main());
+      GraphOpBuilder graph(ir.main());
       try {
         OpArgs args;
         args.values.resize(row->params.size());

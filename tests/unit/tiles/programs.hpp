@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/graph/ir.hpp"
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/tiles/estimate.hpp"
 
@@ -14,10 +14,10 @@ inline TensorSpec spec(Shape shape, DType dtype = DType::float16) { return {std:
 
 inline Tensor* op(std::string_view name, std::vector<Tensor*> operands,
                   std::initializer_list<std::pair<std::string_view, Attr>> attrs = {}) {
-  GraphEmitter emitter(*operands.at(0)->graph);
+  GraphOpBuilder builder(*operands.at(0)->graph);
   std::vector<OpArg> args;
-  for (Tensor* t : operands) args.emplace_back(emitter.of(t));
-  return emitter.one(name, std::move(args), attrs).tensor();
+  for (Tensor* t : operands) args.emplace_back(builder.of(t));
+  return builder.one(name, std::move(args), attrs).tensor();
 }
 
 inline Tensor* variable(Ir& ir, Shape shape, const std::string& name, DType dtype = DType::float16) {

@@ -6,7 +6,7 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/verify.hpp"
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/autodiff.hpp"
 
@@ -16,10 +16,10 @@ inline TensorSpec f32(Shape shape) { return {std::move(shape), DType::float32, {
 
 inline Tensor* op(std::string_view name, std::vector<Tensor*> operands,
                   std::initializer_list<std::pair<std::string_view, Attr>> attrs = {}) {
-  GraphEmitter emitter(*operands.at(0)->graph);
+  GraphOpBuilder builder(*operands.at(0)->graph);
   std::vector<OpArg> args;
-  for (Tensor* t : operands) args.emplace_back(emitter.of(t));
-  return emitter.one(name, std::move(args), attrs).tensor();
+  for (Tensor* t : operands) args.emplace_back(builder.of(t));
+  return builder.one(name, std::move(args), attrs).tensor();
 }
 
 /// y = x w + b, or gelu of it; inputs x, w, b.

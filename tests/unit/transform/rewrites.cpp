@@ -97,7 +97,7 @@ TEST_CASE("updates in place are outlined by reference and keep their order") {
   for (int i = 0; i < 4; ++i) {
     Tensor* w = variable(ir, {2}, {1, 2}, "w");
     Tensor* m = variable(ir, {2}, {0, 0}, "m");
-    GraphEmitter e(ir.main());
+    GraphOpBuilder e(ir.main());
     e.emit("accumulate_moving_average_", {e.of(m), e.of(w)}, {{"f", 0.5}});
     e.emit("accumulate_square_", {e.of(m), e.of(w)});
     e.emit("scaled_add_", {e.of(w), e.of(m)}, {{"b", -0.1}});

@@ -9,17 +9,17 @@
 
 namespace pxl {
 
-class Emitter;
+class OpBuilder;
 
-/// A tensor or a host array, with the emitter that makes ops from it.
+/// A tensor or a host array, with the builder that makes ops from it.
 class Expr {
  public:
   Expr() = default;
-  Expr(Emitter& at, Tensor* tensor) : at_(&at), value_(tensor) {}
-  Expr(Emitter& at, Array array) : at_(&at), value_(std::move(array)) {}
+  Expr(OpBuilder& at, Tensor* tensor) : at_(&at), value_(tensor) {}
+  Expr(OpBuilder& at, Array array) : at_(&at), value_(std::move(array)) {}
 
   explicit operator bool() const { return at_ != nullptr; }
-  Emitter& emitter() const { return *at_; }
+  OpBuilder& builder() const { return *at_; }
   bool is_tensor() const { return std::holds_alternative<Tensor*>(value_); }
   Tensor* tensor() const { return std::get<Tensor*>(value_); }
   const Array& array() const { return std::get<Array>(value_); }
@@ -31,7 +31,7 @@ class Expr {
   std::string label() const;
 
  private:
-  Emitter* at_ = nullptr;
+  OpBuilder* at_ = nullptr;
   std::variant<Tensor*, Array> value_ = nullptr;
 };
 
@@ -50,9 +50,9 @@ struct OpArgs {
   }
 };
 
-class Emitter {
+class OpBuilder {
  public:
-  virtual ~Emitter() = default;
+  virtual ~OpBuilder() = default;
 
   /// Fills in defaults, turns arrays beside tensors into constants (rules of ParamKind), expands composites, and
   /// makes the op. Returns its outputs. Throws Error for a missing operand or whatever inference refuses.
@@ -76,9 +76,9 @@ class Emitter {
 };
 
 /// Adds ops to a graph.
-class GraphEmitter : public Emitter {
+class GraphOpBuilder : public OpBuilder {
  public:
-  explicit GraphEmitter(Graph& graph) : graph_(graph) {}
+  explicit GraphOpBuilder(Graph& graph) : graph_(graph) {}
   Graph& graph() const { return graph_; }
   Expr of(Tensor* tensor) { return Expr(*this, tensor); }
   Expr constant(Array value, std::string_view name = "t") override;
@@ -91,7 +91,7 @@ class GraphEmitter : public Emitter {
 };
 
 /// Computes at once, through the same rows and kernels. In-place ops work on a copy of their first operand.
-class EagerEmitter : public Emitter {
+class EagerOpBuilder : public OpBuilder {
  public:
   bool eager() const override { return true; }
   Expr constant(Array value, std::string_view name = "t") override;
@@ -127,7 +127,7 @@ class GradContext {
  public:
   virtual ~GradContext() = default;
   virtual const Op& op() const = 0;
-  virtual Emitter& emitter() = 0;
+  virtual OpBuilder& builder() = 0;
   /// The forward tensor of an input slot, or of an output. Constants are copied rather than passed.
   virtual Expr in(size_t slot) = 0;
   virtual Expr out(size_t index = 0) = 0;
@@ -143,7 +143,7 @@ class GradContext {
   const TensorSpec& in_spec(size_t slot) const { return op().inputs[slot]->spec; }
   const TensorSpec& out_spec(size_t index = 0) const { return op().outputs[index]->spec; }
   /// Attributes of the forward op.
-  OpSite site() const { return OpSite{*op().row, {}, op().attrs}; }
+  OpContext site() const { return OpContext{*op().row, {}, op().attrs}; }
 };
 
 }  // namespace pxl

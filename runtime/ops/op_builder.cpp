@@ -1,5 +1,5 @@
 // Making ops: in a graph, or at once on host arrays.
-#include "runtime/ops/emit.hpp"
+#include "runtime/ops/op_builder.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ const TensorSpec& Expr::spec() const { return is_tensor() ? tensor()->spec : arr
 
 std::string Expr::label() const { return is_tensor() ? tensor()->name : "array"; }
 
-std::vector<Expr> Emitter::emit(const OpRow& row, OpArgs args) {
+std::vector<Expr> OpBuilder::emit(const OpRow& row, OpArgs args) {
   args = resolve(*this, row, std::move(args));
   if (row.role == Role::composite) {
     try {
@@ -54,8 +54,8 @@ std::vector<Expr> Emitter::emit(const OpRow& row, OpArgs args) {
   return make(row, std::move(operands), std::move(attrs));
 }
 
-std::vector<Expr> Emitter::emit(std::string_view op, std::vector<OpArg> operands,
-                                std::initializer_list<std::pair<std::string_view, Attr>> attrs) {
+std::vector<Expr> OpBuilder::emit(std::string_view op, std::vector<OpArg> operands,
+                                  std::initializer_list<std::pair<std::string_view, Attr>> attrs) {
   const OpRow& row = get_op(op);
   OpArgs args{std::move(operands)};
   args.values.resize(row.params.size());
@@ -63,18 +63,18 @@ std::vector<Expr> Emitter::emit(std::string_view op, std::vector<OpArg> operands
   return emit(row, std::move(args));
 }
 
-Expr Emitter::one(std::string_view op, std::vector<OpArg> operands,
-                  std::initializer_list<std::pair<std::string_view, Attr>> attrs) {
+Expr OpBuilder::one(std::string_view op, std::vector<OpArg> operands,
+                    std::initializer_list<std::pair<std::string_view, Attr>> attrs) {
   return emit(op, std::move(operands), attrs).at(0);
 }
 
-Expr Emitter::scalar(double value, DType dtype) { return constant(Array::full(dtype, {}, value)); }
+Expr OpBuilder::scalar(double value, DType dtype) { return constant(Array::full(dtype, {}, value)); }
 
-Expr GraphEmitter::constant(Array value, std::string_view name) {
+Expr GraphOpBuilder::constant(Array value, std::string_view name) {
   return of(graph_.add_constant(std::move(value), std::string(name)));
 }
 
-std::vector<Expr> GraphEmitter::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
+std::vector<Expr> GraphOpBuilder::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
   std::vector<Tensor*> inputs;
   std::vector<const TensorSpec*> specs;
   for (const Expr& e : operands) {
@@ -82,7 +82,7 @@ std::vector<Expr> GraphEmitter::make(const OpRow& row, std::vector<Expr> operand
     specs.push_back(e ? &e.spec() : nullptr);
   }
   const std::string first = inputs.empty() || !inputs[0] ? std::string() : inputs[0]->name;
-  const OpSite site{.row = row, .in = specs, .attrs = attrs};
+  const OpContext site{.row = row, .in = specs, .attrs = attrs};
   std::vector<std::string> names = special_output_names(site, first);
   Op* op = graph_.add_op(row, std::move(inputs), std::move(attrs), names);
   std::vector<Expr> outputs;
@@ -90,9 +90,9 @@ std::vector<Expr> GraphEmitter::make(const OpRow& row, std::vector<Expr> operand
   return outputs;
 }
 
-Expr EagerEmitter::constant(Array value, std::string_view) { return Expr(*this, std::move(value)); }
+Expr EagerOpBuilder::constant(Array value, std::string_view) { return Expr(*this, std::move(value)); }
 
-std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
+std::vector<Expr> EagerOpBuilder::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
   if (!row.definition)
     throw Error(fmt::format("{} works on tensors of a graph, not on arrays", row.name)).as(codes::type);
 
@@ -120,7 +120,7 @@ std::vector<Expr> EagerEmitter::make(const OpRow& row, std::vector<Expr> operand
   std::vector<const TensorSpec*> specs(in.size(), nullptr);
   for (size_t i = 0; i < in.size(); ++i)
     if (operands[i]) in_specs[i] = in[i].spec(), specs[i] = &in_specs[i];
-  OpSite site{.row = row, .in = specs, .attrs = attrs};
+  OpContext site{.row = row, .in = specs, .attrs = attrs};
   const std::vector<TensorSpec> out_specs = row.infer(site);
   site.out = out_specs;
   std::vector<Array> out = run_op(site, std::move(in));
