@@ -53,7 +53,7 @@ def profile_problem(pxl):
     if code != 0 or "does not fit: tile" not in out:
         return f"a machine of four tiles: status {code}\n{out}{err}"
     code, out, err = profile(pxl, "--machine", "mk9", "FILE")
-    if code != 2 or "no machine `mk9`" not in err:
+    if code != 2 or "unknown machine `mk9`" not in err:
         return f"an unknown machine: status {code}\n{out}{err}"
     return None
 

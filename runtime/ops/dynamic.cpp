@@ -13,12 +13,12 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 constexpr Param dynamic_slice_params[] = {{"t", ParamKind::tensor},
-                                          {"index", ParamKind::index, no_default, "one start for each of axes"},
+                                          {"index", ParamKind::index, no_default, "one start per axis"},
                                           {"axes", ParamKind::shape},
                                           {"sizes", ParamKind::shape},
                                           {"no_overlap", ParamKind::boolean, of(false)}};
 constexpr Param dynamic_update_params[] = {
-    {"t", ParamKind::tensor},        {"index", ParamKind::index, no_default, "one start for each of axes"},
+    {"t", ParamKind::tensor},        {"index", ParamKind::index, no_default, "one start per axis"},
     {"t_update", ParamKind::tensor}, {"axes", ParamKind::shape},
     {"sizes", ParamKind::shape},     {"no_overlap", ParamKind::boolean, of(false)}};
 constexpr Param dynamic_grad_params[] = {
@@ -30,7 +30,7 @@ void check_window(const OpContext& s, const Shape& whole, const Ints& axes, cons
   if (sizes.size() != axes.size()) refuse(s, "axes and sizes must have the same length", codes::shape);
   if (s.input(1).size() != static_cast<int64_t>(axes.size()) || s.input(1).shape.size() > 1)
     refuse(s,
-           fmt::format("index must have shape [{}], a start for each axis, not {}", axes.size(),
+           fmt::format("index must have shape [{}], one start per axis, not {}", axes.size(),
                        bracket_text(s.input(1).shape)),
            codes::shape);
   for (size_t i = 0; i < axes.size(); ++i) {

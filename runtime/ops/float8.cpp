@@ -13,10 +13,11 @@ namespace pxl {
 
 namespace {
 
-constexpr Param scale_param{"log2_scale", ParamKind::index, no_default,
-                            "an int32 scalar in -32..31: values are multiplied by two to that power"};
+constexpr Param scale_param{
+    "log2_scale", ParamKind::index, no_default,
+    "an int32 scalar in -32..31: the exponent of the power of two that values are multiplied by"};
 constexpr Param overflow_param{"nan_on_overflow", ParamKind::boolean, of(true),
-                               "what is too large becomes NaN; otherwise the largest value"};
+                               "values beyond the range become NaN; otherwise they saturate"};
 constexpr Param to_params[] = {{"t", ParamKind::tensor, no_default, "float16"},
                                scale_param,
                                {"data_type", ParamKind::dtype, no_default, "float8_143 or float8_152"},

@@ -7,7 +7,7 @@ namespace pxl {
 
 inline constexpr Param log2_scale_param{
     "log2_scale", ParamKind::index, no_default,
-    "an int32 scalar in -32..31; the result is multiplied by two to that power before it is rounded"};
+    "an int32 scalar in -32..31: the exponent of the power of two that the result is multiplied by before rounding"};
 
 /// Throws unless the operands in slots 0 and 1 are float8, of one format or both, and that in slot 2 is an int32
 /// scalar.

@@ -20,20 +20,21 @@ constexpr Param gather_params[] = {
     {"indices", ParamKind::index},
     {"axis", ParamKind::integer, of(0)},
     memory_param,
-    {"zero_OOR", ParamKind::boolean, of(false), "an index out of range gives 0 instead of an error"}};
+    {"zero_OOR", ParamKind::boolean, of(false), "an index out of range yields 0 instead of an error"}};
 constexpr Param grouped_params[] = {{"t", ParamKind::tensor},
                                     {"indices", ParamKind::index},
-                                    {"axis", ParamKind::integer, of(0), "counted behind the group axis"},
+                                    {"axis", ParamKind::integer, of(0), "counted after the group axis"},
                                     memory_param,
                                     {"zero_OOR", ParamKind::boolean, of(false)},
                                     {"group_size", ParamKind::integer, of(1), "extent of the leading axis of both"}};
 constexpr Param gather_grad_params[] = {{"g", ParamKind::tensor},         {"indices", ParamKind::index},
                                         {"shape", ParamKind::shape},      {"axis", ParamKind::integer},
                                         {"zero_OOR", ParamKind::boolean}, {"batch", ParamKind::integer}};
-constexpr Param onehot_params[] = {{"t", ParamKind::index},
-                                   {"num_classes", ParamKind::integer},
-                                   {"values", ParamKind::tensor, no_default, "[off, on]; their dtype is the result's"},
-                                   {"axis", ParamKind::integer, of(-1), "where the axis of classes is inserted"}};
+constexpr Param onehot_params[] = {
+    {"t", ParamKind::index},
+    {"num_classes", ParamKind::integer},
+    {"values", ParamKind::tensor, no_default, "[off, on]; their dtype is that of the result"},
+    {"axis", ParamKind::integer, of(-1), "where the axis of classes is inserted"}};
 constexpr Param onehot_grad_params[] = {{"g", ParamKind::tensor},
                                         {"indices", ParamKind::index},
                                         {"num_classes", ParamKind::integer},
@@ -45,7 +46,7 @@ int64_t batch_of(const OpContext& s) { return is_grouped(s) ? 1 : 0; }
 // The axis in t itself.
 int64_t gather_axis(const OpContext& s, int64_t rank) {
   if (!is_grouped(s)) return axis_of(s, "axis", rank);
-  if (rank < 2) refuse(s, "t needs a group axis and one more", codes::shape);
+  if (rank < 2) refuse(s, "t needs a group axis and at least one more", codes::shape);
   return axis_of(s, "axis", rank - 1) + 1;
 }
 

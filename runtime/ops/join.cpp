@@ -17,7 +17,7 @@ using Ints = std::vector<int64_t>;
 constexpr Param concat_params[] = {{"ts", ParamKind::tensors}, {"axis", ParamKind::integer, of(0)}};
 constexpr Param split_params[] = {
     {"t", ParamKind::tensor},
-    {"splits", ParamKind::integers, no_default, "the number of equal parts, or the extents"},
+    {"splits", ParamKind::integers, no_default, "the number of equal slices, or their extents"},
     {"axis", ParamKind::integer, of(0)}};
 constexpr Param stack_params[] = {{"ts", ParamKind::tensors},
                                   {"axis", ParamKind::integer, of(0), "where the new axis is inserted"}};
@@ -45,7 +45,7 @@ std::vector<TensorSpec> infer_split(const OpContext& s) {
   if (std::holds_alternative<int64_t>(s.attr("splits"))) {
     const int64_t parts = sizes[0];
     if (parts <= 0 || parts > std::max<int64_t>(1, x.shape[axis]) || x.shape[axis] % parts != 0)
-      refuse(s, fmt::format("axis {} of extent {} does not divide into {} equal parts", axis, x.shape[axis], parts),
+      refuse(s, fmt::format("axis {} of extent {} cannot be split into {} equal parts", axis, x.shape[axis], parts),
              codes::shape);
     sizes.assign(static_cast<size_t>(parts), x.shape[axis] / parts);
   }
@@ -57,7 +57,7 @@ std::vector<TensorSpec> infer_split(const OpContext& s) {
       total = std::min(total + size, x.shape[axis] + 1);
   if (total != x.shape[axis] || sizes.empty())
     refuse(s,
-           fmt::format("the parts {} do not add up to {}, the extent of axis {}", bracket_text(sizes), x.shape[axis],
+           fmt::format("the extents {} do not add up to {}, the extent of axis {}", bracket_text(sizes), x.shape[axis],
                        axis),
            codes::shape);
   std::vector<TensorSpec> out;

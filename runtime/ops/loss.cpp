@@ -9,13 +9,13 @@ namespace pxl {
 
 namespace {
 
-constexpr Param ignore_param{"ignore_index", ParamKind::integers, none_default, "rows of this label do not count"};
+constexpr Param ignore_param{"ignore_index", ParamKind::integers, none_default, "rows with this label are ignored"};
 constexpr Param reduction_param{"reduction", ParamKind::string, of("mean"), "mean, sum or none"};
 constexpr Param nll_params[] = {{"probs", ParamKind::tensor, no_default, "[..., C]"},
                                 {"labels", ParamKind::index, no_default, "[...], integers in 0..C-1"},
                                 ignore_param,
                                 reduction_param,
-                                {"log_prob", ParamKind::boolean, of(false), "probs holds logarithms"}};
+                                {"log_prob", ParamKind::boolean, of(false), "probs contains logarithms"}};
 constexpr Param nll_grad_params[] = {{"g", ParamKind::tensor},
                                      {"probs", ParamKind::tensor},
                                      {"labels", ParamKind::index},

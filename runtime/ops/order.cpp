@@ -9,7 +9,7 @@ namespace {
 constexpr Param sort_params[] = {
     {"t", ParamKind::tensor}, {"axis", ParamKind::integer, of(-1)}, {"descending", ParamKind::boolean, of(false)}};
 
-int64_t axis_in(const OpContext& s) { return axis_of(s, "axis", static_cast<int64_t>(s.input(0).shape.size())); }
+int64_t sort_axis(const OpContext& s) { return axis_of(s, "axis", static_cast<int64_t>(s.input(0).shape.size())); }
 
 constexpr OpRow order_table[] = {
     {.name = "sort",
@@ -23,12 +23,12 @@ constexpr OpRow order_table[] = {
      .infer =
          [](const OpContext& s) {
            check_no_float8(s, 0);
-           axis_in(s);
+           sort_axis(s);
            TensorSpec spec{s.input(0).shape, s.input(0).dtype, {}};
            return std::vector<TensorSpec>{spec, {spec.shape, DType::int32, {}}};
          },
      .definition = reference::sort,
-     .kernel = [](const OpContext& s) { return sort_kernel(s.input(0), axis_in(s), s.boolean("descending")); },
+     .kernel = [](const OpContext& s) { return sort_kernel(s.input(0), sort_axis(s), s.boolean("descending")); },
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;

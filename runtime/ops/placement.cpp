@@ -14,12 +14,12 @@ namespace {
 
 constexpr Param copy_params[] = {{"t", ParamKind::tensor},
                                  {"destination", ParamKind::integer, no_default, "number of the IPU"},
-                                 {"source", ParamKind::integers, none_default, "none: where the op that makes t runs"}};
+                                 {"source", ParamKind::integers, none_default, "none: the IPU of t's producer"}};
 constexpr Param place_params[] = {{"t", ParamKind::tensor}, {"destination", ParamKind::integer}};
 constexpr Param self_param{"print_self", ParamKind::boolean, of(true), "whether the tensor is printed"};
-constexpr Param gradient_param{"print_gradient", ParamKind::boolean, of(false), "whether its gradient is, as well"};
+constexpr Param gradient_param{"print_gradient", ParamKind::boolean, of(false), "whether its gradient is printed"};
 constexpr Param threshold_param{"summarise_threshold", ParamKind::integer, of(1000),
-                                "elements above which only the edges are shown"};
+                                "maximum number of elements before only the edges are shown"};
 constexpr Param edge_param{"edge_items", ParamKind::integer, of(3)};
 constexpr Param width_param{"max_line_width", ParamKind::integer, of(75)};
 constexpr Param digits_param{"digits", ParamKind::integer, of(8)};

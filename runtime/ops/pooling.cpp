@@ -19,17 +19,18 @@ constexpr Param t_param{"t", ParamKind::tensor, no_default, "[N, C, spatial...],
 constexpr Param kernel_param{"kernel_size", ParamKind::shape, no_default, "one an axis, or one for all"};
 constexpr Param stride_param{"stride", ParamKind::shape, none_default, "none: 1, not the kernel size"};
 constexpr Param padding_param{"padding", ParamKind::shape, none_default,
-                              "before each spatial axis, then behind each; one value counts for all"};
+                              "before each spatial axis, then after each; one value applies to all"};
 constexpr Param out_pads_param{"out_pads", ParamKind::shape, none_default, "zeros around the result, as padding"};
 constexpr Param dilation_param{"dilation", ParamKind::shape, none_default,
                                "distance of the kernel's elements; none: 1"};
 constexpr Param in_dilations_param{"in_dilations", ParamKind::shape, none_default,
-                                   "distance of t's elements, with padding between; none: 1"};
+                                   "distance of t's elements, padded in between; none: 1"};
 constexpr Param auto_pad_param{"auto_pad", ParamKind::string, of("not_set"),
                                "not_set, same_upper, same_lower or valid"};
-constexpr Param ceil_param{"ceil_mode", ParamKind::boolean, of(false), "keeps a last window that is not full"};
+constexpr Param ceil_param{"ceil_mode", ParamKind::boolean, of(false), "keeps a partial last window"};
 
-constexpr Param count_param{"count_include_pad", ParamKind::boolean, of(false), "whether padding counts, as zeros"};
+constexpr Param count_param{"count_include_pad", ParamKind::boolean, of(false),
+                            "whether averages include the padding, as zeros"};
 
 constexpr Param average_params[] = {t_param,        kernel_param,       stride_param,   padding_param, out_pads_param,
                                     dilation_param, in_dilations_param, auto_pad_param, ceil_param,    count_param};
@@ -42,7 +43,7 @@ constexpr Param max_params[] = {t_param,
                                 in_dilations_param,
                                 auto_pad_param,
                                 ceil_param,
-                                {"storage_order", ParamKind::string, of("row"), "of indices, which are not given"}};
+                                {"storage_order", ParamKind::string, of("row"), "of indices, which are not returned"}};
 constexpr Param g_param{"g", ParamKind::tensor};
 constexpr Param x_param{"x", ParamKind::tensor};
 constexpr Param max_grad_params[] = {g_param,        x_param,        kernel_param,       stride_param,   padding_param,

@@ -28,7 +28,7 @@ constexpr Param dropout_params[] = {
     {"t", ParamKind::tensor}, seed_param, {"p", ParamKind::number, no_default, "probability of dropping an element"}};
 constexpr Param shaped_params[] = {{"t", ParamKind::tensor},
                                    seed_param,
-                                   {"shape", ParamKind::shape, no_default, "of the mask; it broadcasts to t's"},
+                                   {"shape", ParamKind::shape, no_default, "of the mask; broadcasts to t's shape"},
                                    {"ratio", ParamKind::number, no_default, "probability of dropping"}};
 constexpr Param modify_params[] = {{"seed", ParamKind::index}, {"modifier", ParamKind::index}};
 constexpr Param split_params[] = {{"seed", ParamKind::index, no_default, "uint32[2]"},

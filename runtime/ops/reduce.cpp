@@ -13,12 +13,12 @@ namespace {
 constexpr Param reduce_params[] = {
     {"t", ParamKind::tensor},
     {"axis", ParamKind::axes, none_default, "the axes to reduce; none means all"},
-    {"keepdims", ParamKind::boolean, of(false), "whether reduced axes stay, with extent 1"}};
+    {"keepdims", ParamKind::boolean, of(false), "whether reduced axes are kept, with extent 1"}};
 constexpr Param arg_params[] = {
     {"t", ParamKind::tensor}, {"axis", ParamKind::integer, of(0)}, {"keepdims", ParamKind::boolean, of(false)}};
 constexpr Param cumsum_params[] = {{"t", ParamKind::tensor},
                                    {"axis", ParamKind::integer, of(0)},
-                                   {"exclusive", ParamKind::boolean, of(false), "each sum leaves out its own element"},
+                                   {"exclusive", ParamKind::boolean, of(false), "each sum excludes its own element"},
                                    {"reverse", ParamKind::boolean, of(false), "from the end of the axis"}};
 constexpr Param topk_params[] = {{"t", ParamKind::tensor},
                                  {"k", ParamKind::integer},
@@ -127,7 +127,7 @@ std::vector<TensorSpec> infer_arg(const OpContext& s) {
 std::vector<TensorSpec> infer_nonempty_reduce(const OpContext& s) {
   std::vector<TensorSpec> out = infer_reduce(s);
   for (int64_t axis : axes_of(s, "axis", rank_of(s.input(0))))
-    if (s.input(0).shape[static_cast<size_t>(axis)] == 0) refuse(s, "there are no elements to choose from");
+    if (s.input(0).shape[static_cast<size_t>(axis)] == 0) refuse(s, "there are no elements to select from");
   return out;
 }
 
@@ -201,7 +201,7 @@ constexpr OpRow reduce_table[] = {
             "The smallest element over axes. Tied elements share the gradient equally.", "min t",
             "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMin"},
            infer_nonempty_reduce, reference::min, reduction<Reduction::min>, extremum_gradient),
-    reduce({"prod", "ops.prod", "ReduceProd", "prod_out", "The product over axes.", "product t",
+    reduce({"prod", "ops.prod", "ReduceProd", "prod_out", "The product of the elements over axes.", "product t",
             "prod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceProd"},
            infer_reduce, reference::prod, reduction<Reduction::prod>, prod_gradient),
     reduce({"l1", "ops.l1", "ReduceL1", "l1_out", "The sum of absolute values over axes.", "sum |t|",
@@ -348,7 +348,7 @@ constexpr OpRow reduce_table[] = {
            check_no_float8(s, 0);
            const auto& levels = std::get<std::vector<double>>(s.attr("levels"));
            for (size_t i = 1; i < levels.size(); ++i)
-             if (!(levels[i - 1] < levels[i])) refuse(s, "the levels must increase");
+             if (!(levels[i - 1] < levels[i])) refuse(s, "the levels must be increasing");
            return std::vector<TensorSpec>{{{static_cast<int64_t>(levels.size()) + 1}, DType::uint32, {}}};
          },
      .definition = reference::histogram,

@@ -133,7 +133,7 @@ class Fitting {
       (fits_at(middle) ? high : low) = middle;
     }
     now_ = {};
-    if (!fits_at(high)) throw Error("a price no longer lets the program fit", {}, Fault::internal);
+    if (!fits_at(high)) throw Error("the program does not fit at the largest multiplier", {}, Fault::internal);
     restore_fastest(fastest);
   }
 

@@ -140,7 +140,7 @@ int64_t parse_number(std::string_view key, std::string_view text) {
   const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (failed != std::errc{} || end != digits.data() + digits.size() || !(std::abs(value * factor) < 9e15) ||
       std::floor(value * factor) != value * factor)
-    throw Error(fmt::format("machine: `{}` is not a whole number, which {} takes", text, key),
+    throw Error(fmt::format("machine: {}: expected a whole number, got `{}`", key, text),
                 {"numbers may end in k, M, G, Ki, Mi or Gi: memory=624Ki, clock=1.85G"}, Fault::usage);
   return static_cast<int64_t>(value * factor);
 }
@@ -158,7 +158,7 @@ const MachineField& find_field(std::string_view key) {
     names.emplace_back(f.key);
   }
   const std::string hint = did_you_mean(std::string(key), names);
-  throw Error(fmt::format("machine: there is no constant `{}`{}", key, hint.empty() ? "" : "; " + hint),
+  throw Error(fmt::format("machine: unknown constant `{}`{}", key, hint.empty() ? "" : "; " + hint),
               {fmt::format("constants: {}", fmt::join(names, ", "))}, Fault::usage);
 }
 
@@ -213,7 +213,7 @@ Machine parse_machine(std::string_view text) {
         const std::string hint = did_you_mean(std::string(word), names);
         throw Error(word.empty()
                         ? std::string("machine: a name or KEY=VALUE is missing")
-                        : fmt::format("machine: there is no machine `{}`{}", word, hint.empty() ? "" : "; " + hint),
+                        : fmt::format("machine: unknown machine `{}`{}", word, hint.empty() ? "" : "; " + hint),
                     {fmt::format("machines: {}; then constants as KEY=VALUE: \"mk2,tiles=736,clock=1.5G\"",
                                  fmt::join(names, ", "))},
                     Fault::usage);

@@ -21,7 +21,7 @@ const std::string& known_op(const std::string& word) {
     if (!row->schedule.empty()) names.emplace_back(row->schedule);
   }
   const std::string hint = did_you_mean(word, names);
-  throw Error(fmt::format("available-memory-proportion: no op is called `{}`{}", word, hint.empty() ? "" : "; " + hint),
+  throw Error(fmt::format("available-memory-proportion: unknown op `{}`{}", word, hint.empty() ? "" : "; " + hint),
               {"ops as schedules print them: MatMul=0.3 by name, 107=0.1 by id"}, Fault::usage);
 }
 
@@ -33,7 +33,7 @@ void parse_memory_proportions(std::string_view given, EstimateOptions& options) 
     char* end = nullptr;
     const double value = std::strtod(word.c_str(), &end);
     if (word.empty() || *end || !(value >= 0 && value <= 1))
-      throw Error(fmt::format("available-memory-proportion: `{}` is not a number from 0 to 1", word),
+      throw Error(fmt::format("available-memory-proportion: expected a number from 0 to 1, got `{}`", word),
                   {"0.6 for all ops, or for some: MatMul=0.3,107=0.1 by name or op id"}, Fault::usage);
     return static_cast<int64_t>(value * 1000 + 0.5);
   };
@@ -56,7 +56,7 @@ void parse_partials(std::string_view given, EstimateOptions& options) {
   else if (given == "float32" || given == "float")
     options.candidates.half_partial_bytes = 4;
   else
-    throw Error(fmt::format("partials: `{}` is neither float16 nor float32", given), {}, Fault::usage);
+    throw Error(fmt::format("partials: expected float16 or float32, got `{}`", given), {}, Fault::usage);
 }
 
 }  // namespace pxl::tiles

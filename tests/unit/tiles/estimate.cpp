@@ -123,7 +123,7 @@ TEST_CASE("memory proportions of single ops") {
   CHECK_THROWS_AS(parse_memory_proportions("1.5", options), Error);
   CHECK_THROWS_AS(parse_memory_proportions("MatMul=", options), Error);
   CHECK_THROWS_WITH_AS(parse_memory_proportions("MatMull=0.2", options),
-                       doctest::Contains("no op is called `MatMull`; did you mean `MatMul`?"), Error);
+                       doctest::Contains("unknown op `MatMull`; did you mean `MatMul`?"), Error);
 }
 
 TEST_CASE("every op of the table has a strategy with candidates") {

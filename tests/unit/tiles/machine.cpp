@@ -51,12 +51,12 @@ TEST_CASE("what-if machines") {
 }
 
 TEST_CASE("errors of machine descriptions name the cause") {
-  CHECK(refusal("mk3").find("no machine `mk3`") != std::string::npos);
+  CHECK(refusal("mk3").find("unknown machine `mk3`") != std::string::npos);
   CHECK(refusal("mk2,tile=3").find("did you mean `tiles`") != std::string::npos);
-  CHECK(refusal("mk2,tiles=many").find("not a whole number") != std::string::npos);
+  CHECK(refusal("mk2,tiles=many").find("expected a whole number") != std::string::npos);
   CHECK(refusal("tiles=0").find("must be in") != std::string::npos);
-  CHECK(refusal("tiles=1e30").find("not a whole number") != std::string::npos);
-  CHECK(refusal("tiles=nan").find("not a whole number") != std::string::npos);
+  CHECK(refusal("tiles=1e30").find("expected a whole number") != std::string::npos);
+  CHECK(refusal("tiles=nan").find("expected a whole number") != std::string::npos);
   CHECK(refusal("").find("a name or KEY=VALUE is missing") != std::string::npos);
-  CHECK(refusal("mk2,bow").find("no machine") != std::string::npos);
+  CHECK(refusal("mk2,bow").find("unknown machine") != std::string::npos);
 }
