@@ -1,4 +1,4 @@
-// Reading and writing safetensors. What is read is checked in full before any of it is used.
+// Reader and writer of safetensors files. A file is validated in full before any of it is used.
 #include "runtime/execute/checkpoint.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t max_header = 100'000'000;  // bytes; the limit that the format's own reader sets
+constexpr uint64_t max_header = 100'000'000;  // bytes; the limit of the reference reader
 
 struct Code {
   DType dtype;
@@ -112,7 +112,7 @@ class Reader {
     throw Error(fmt::format("cannot read the checkpoint {}: {}", path_, reason), {}, Fault::unreadable);
   }
 
-  /// A byte that is neither 0 nor 1 is no bool.
+  /// Validates that each byte is 0 or 1; other values are undefined behaviour as bool.
   void make_bools(Array& array) const {
     std::byte* bytes = array.mutable_raw();
     for (int64_t i = 0; i < array.bytes(); ++i) bytes[i] = bytes[i] == std::byte{0} ? std::byte{0} : std::byte{1};
@@ -173,9 +173,9 @@ void write_checkpoint(const std::string& path, const std::vector<NamedArray>& ar
     header[a.name] = {{"dtype", code_of(a.data.dtype())}, {"shape", a.data.shape()}, {"data_offsets", {at, end}}};
     at = end;
   }
-  // A name that is not UTF-8 (from a command line) is no reason to lose the state of a training run.
+  // A name that is not UTF-8 (from a command line) must not lose the state of a training run.
   std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
-  text.append((8 - text.size() % 8) % 8, ' ');  // the data start at a multiple of 8 bytes
+  text.append((8 - text.size() % 8) % 8, ' ');  // data start at a multiple of 8 bytes
   std::string bytes;
   bytes.reserve(8 + text.size() + at);
   for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(static_cast<uint64_t>(text.size()) >> (8 * i) & 0xFF));

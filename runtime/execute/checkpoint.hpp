@@ -15,10 +15,10 @@ struct NamedArray {
   Array data;
 };
 
-/// Atomically: an existing file is replaced by the whole new one or stays as it is.
+/// Atomic: an existing file is replaced as a whole or left as it is.
 void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays);
 
-/// In order of their data. Throws Error (Fault::unreadable) naming the file and what is wrong with it.
+/// The arrays, in order of their data. Throws Error (Fault::unreadable) with the file and the defect.
 std::vector<NamedArray> read_checkpoint(const std::string& path);
 
 }  // namespace pxl

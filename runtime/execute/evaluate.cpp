@@ -1,4 +1,4 @@
-// Throwaway evaluation of one tensor.
+// Evaluation of one tensor outside a session.
 #include "runtime/execute/evaluate.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
                         [&](const Tensor* variable) -> std::byte* {
                           const auto copy = copies.find(variable);
                           if (copy != copies.end()) return copy->second.mutable_raw();
-                          return const_cast<std::byte*>(variable->data.raw());  // read in place
+                          return const_cast<std::byte*>(variable->data.raw());  // read without copying
                         },
                         &tensor, result.mutable_raw()};
   const EngineRow& row = find_engine(default_engine());
@@ -61,7 +61,7 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
     samples.push_back(port.stream->to_device && port.per_run > 0 && given != inputs.end()
                           ? prepare_input(*port.stream, port.per_run, given->second)
                           : Array(DType::uint8, Shape{port.per_run, port.sample_bytes}));
-    port.next = const_cast<std::byte*>(samples.back().raw());  // ports of inputs are only read
+    port.next = const_cast<std::byte*>(samples.back().raw());  // input ports are read only
   }
   running.run([] { return true; });
   return result;

@@ -1,4 +1,4 @@
-// The value of a tensor without a session: what eval(t) shows.
+// The value of a tensor without a session, for eval(t).
 #pragma once
 
 #include "runtime/execute/observe.hpp"

@@ -1,4 +1,4 @@
-// Looking at a run op by op.
+// Observation of a run, op by op.
 #pragma once
 
 #include <vector>
@@ -7,17 +7,17 @@
 
 namespace pxl {
 
-/// An op of a run with its operands and results, which are views of the run's own memory: valid during the call only.
-/// By slot; the array of an operand that is absent or not read is empty.
+/// An op of a run with its operands and results, by slot, as views of the run's memory: valid during the call only. The
+/// array of an absent or unread operand is empty.
 struct OpView {
   const Op& op;
   const std::vector<Array>& inputs;
-  const std::vector<Array>& outputs;  ///< before the op has run: not yet meaningful
+  const std::vector<Array>& outputs;  ///< before the op has run: uninitialised
   bool has(size_t input) const { return op.inputs[input] != nullptr; }
 };
 
-/// Sees each op of an observed run, in order, also those of called graphs. What it throws ends the run, and the
-/// variables are as they were.
+/// Called for each op of an observed run, in order, including ops of called graphs. An exception from it ends the run;
+/// variables are then rolled back.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;

@@ -1,4 +1,4 @@
-// The table of a profile.
+// Prints the table of a profile.
 #include "runtime/execute/profile.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Where the time of a session goes: its kernels, the rest of its runs, and what the caller does between runs.
+// Profile of a session: time in kernels, in the rest of its runs, and in the caller between runs.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class Profile {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// From now on runs are timed. `steps`: those of the program.
+  /// Starts timing; `steps`: number of steps of the program.
   void start(size_t steps) { kernels_.assign(steps, {}); }
   bool on() const { return !kernels_.empty(); }
 
@@ -23,7 +23,7 @@ class Profile {
     ++kernels_[step].runs;
   }
 
-  /// The time of one run of the session, from making to destruction, failed runs included. Does nothing while off.
+  /// Times one run of the session, from construction to destruction, including failed runs. No-op if profiling is off.
   class Run {
    public:
     explicit Run(Profile& profile) : profile_(profile) {
@@ -58,7 +58,7 @@ class Profile {
     double seconds = 0;
     int64_t runs = 0;
   };
-  std::vector<Timing> kernels_;  ///< by step; empty while off
+  std::vector<Timing> kernels_;  ///< by step; empty if profiling is off
   int64_t runs_ = 0;
   double in_runs_ = 0;
   Clock::time_point first_, last_;

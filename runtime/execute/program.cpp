@@ -1,4 +1,4 @@
-// Flattening a plan into steps.
+// Flattens a plan into steps, and runs them.
 #include "runtime/execute/program.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace pxl {
 
 namespace {
-constexpr int64_t max_steps = 4'000'000;  // of about 120 bytes each
+constexpr int64_t max_steps = 4'000'000;  // about 120 bytes each
 }  // namespace
 
 bool worth_dividing(const Kernel& kernel) {
@@ -22,7 +22,7 @@ bool worth_dividing(const Kernel& kernel) {
 
 namespace {
 
-// Begin and end are multiples of the phase's grain, as a thread's share is: pieces change no bits.
+// Begin and end are multiples of the phase's grain, like a thread's chunk: chunking changes no bits.
 void run_in_pieces(const Phase& phase, const Buffers& buffers, const ChunkRange& share, int64_t piece) {
   for (int64_t at = share.begin; at < share.end && !interrupt_requested(); at += piece)
     phase.part(buffers, at, std::min(at + piece, share.end));
@@ -39,7 +39,7 @@ void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptibl
       continue;
     }
     const int64_t piece = pieces ? interrupt_chunk(kernel, phase) : phase.iterations;
-    // One pointer is captured, so that the function object needs no allocation.
+    // Captures a single pointer, so that the std::function does not allocate.
     const struct {
       const Phase& phase;
       const Buffers& buffers;
@@ -87,7 +87,7 @@ class Program::Builder {
         step.buffers = {program_.pointers_.data() + step.target, program_.pointers_.data() + step.outputs};
       if (step.changes_variable) first_change = std::min(first_change, i);
     }
-    // A loop around a change runs its earlier steps again afterwards.
+    // In a loop with a modification, earlier steps run again after it.
     size_t exposed = first_change;
     for (size_t i = first_change; i < program_.steps_.size(); ++i)
       if (program_.steps_[i].kind == RunStep::Kind::repeat) exposed = std::min(exposed, program_.steps_[i].target);
@@ -97,8 +97,8 @@ class Program::Builder {
   }
 
  private:
-  /// Loads whose sample kernels may read where the host has it: the only one of its stream in a run, read by kernels of
-  /// the main graph and by nobody else, changed by none.
+  /// Loads whose sample kernels may read in the host's memory: the only load of its stream per run, read by kernels of
+  /// the main graph only, and never modified.
   static std::set<BufferId> direct_loads(const Plan& plan) {
     std::set<BufferId> found, excluded;
     const auto exclude = [&](const std::vector<BufferId>& ids) { excluded.insert(ids.begin(), ids.end()); };
@@ -145,7 +145,8 @@ class Program::Builder {
       case Buffer::Kind::constant: break;
     }
     if (kept_.insert(buffer.tensor).second) program_.constants_.push_back(buffer.tensor->data);
-    return const_cast<std::byte*>(buffer.tensor->data.raw());  // read only: changed constants are copied first
+    return const_cast<std::byte*>(
+        buffer.tensor->data.raw());  // read only: constants that are modified have been copied
   }
 
   RunStep& push(RunStep::Kind kind, const Op* op) {
@@ -156,7 +157,7 @@ class Program::Builder {
     return program_.steps_.back();
   }
 
-  /// Variables are passed by their first byte only, so that decides whether memory is a variable's.
+  /// Variables are identified by their first byte.
   bool note_change(const std::byte* to) {
     const auto owner = owners_.find(to);
     if (owner == owners_.end()) return false;
@@ -282,7 +283,7 @@ class Program::Builder {
   const Plan* main_ = nullptr;
   std::set<BufferId> direct_;           ///< buffers of the main plan; see direct_loads
   std::map<BufferId, size_t> port_of_;  ///< of these
-  /// Several variables have one first byte where they are only read, or it is not yet known whether they are.
+  /// Several variables may share one first byte while they are only read.
   std::map<const std::byte*, std::set<const Tensor*>> owners_;
   std::set<const Tensor*> kept_, changed_;
 };
@@ -330,7 +331,7 @@ std::vector<Array> views(const std::vector<Tensor*>& tensors, const std::byte* c
       arrays.emplace_back(DType::float32, Shape{0});
       continue;
     }
-    // Nobody writes through a view: a write would copy first.
+    // A write through a view would copy first, so the constness holds.
     const std::shared_ptr<std::byte> data(const_cast<std::byte*>(memory[i]), [](std::byte*) {});
     arrays.push_back(Array::wrap(tensors[i]->spec.dtype, tensors[i]->spec.shape, data));
   }
@@ -348,7 +349,7 @@ void Program::run_timed(size_t at) {
   const auto start = Profile::Clock::now();
   const RunStep& step = steps_[at];
   std::vector<Array> in, out;
-  const bool seen = observer_ && step.op && step.op->id != 0;  // the planner's own ops are nothing of the program's
+  const bool seen = observer_ && step.op && step.op->id != 0;  // ops that the planner created are not the program's
   if (seen) {
     in = views(step.op->inputs, step.buffers.in);
     out = views(step.op->outputs, step.buffers.out);

@@ -1,5 +1,5 @@
-// A program: a plan with every call flattened and every pointer resolved. Running it is one loop over steps, without
-// look-ups or allocation.
+// A program: a plan with flattened calls and resolved pointers. A run is one loop over steps, without look-ups or
+// allocation.
 #pragma once
 
 #include <algorithm>
@@ -18,50 +18,49 @@ namespace pxl {
 struct RunStep {
   enum class Kind : uint8_t {
     kernel,
-    copy,    ///< `bytes` from `from` to `to`
-    load,    ///< the next sample of port `port` to `to`
-    store,   ///< `from` to the next sample of port `port`
-    loop,    ///< starts counter `port`
-    repeat,  ///< goes back to `target` until counter `port` has reached `bytes`
-    branch,  ///< goes to `target` if the bool at `from` is false
-    jump,    ///< goes to `target`
+    copy,    ///< copies `bytes` from `from` to `to`
+    load,    ///< copies the next sample of port `port` to `to`
+    store,   ///< copies `from` to the next sample of port `port`
+    loop,    ///< initialises counter `port`
+    repeat,  ///< jumps to `target` until counter `port` reaches `bytes`
+    branch,  ///< jumps to `target` if the bool at `from` is false
+    jump,    ///< jumps to `target`
   };
   Kind kind = Kind::kernel;
   bool changes_variable = false;
-  bool fallible = false;  ///< may throw on its operands' values
-  bool divided = false;   ///< its phases are shared out among the team's threads
+  bool fallible = false;  ///< may throw, depending on its operands' values
+  bool divided = false;   ///< its phases run on the thread pool
   const Kernel* kernel = nullptr;
-  const Instruction* instruction = nullptr;  ///< of kernels
-  int64_t touched = 0;                       ///< bytes of its operands and results
+  const Instruction* instruction = nullptr;  ///< kernels only
+  int64_t touched = 0;                       ///< bytes of operands and results
   const Op* op = nullptr;                    ///< for messages
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
   int64_t bytes = 0;
   size_t port = 0;
-  size_t target = 0;   ///< a step; while building, the first operand of a kernel
-  size_t outputs = 0;  ///< while building, the first result of a kernel
+  size_t target = 0;   ///< a step; while building: a kernel's first operand
+  size_t outputs = 0;  ///< while building: a kernel's first result
   Buffers buffers{nullptr, nullptr};
 };
 
-/// Whether a kernel takes long enough to share it out among the team's threads.
+/// Whether a kernel's estimated cost is above the parallel threshold.
 bool worth_dividing(const Kernel& kernel);
-/// Runs the phases of a kernel on all threads of the team.
-/// An `interruptible` one that takes long is done in pieces: after a request to interrupt the rest is left out, and
-/// Interrupted is thrown.
+/// Runs the phases of a kernel on the thread pool. A long, `interruptible` kernel runs in chunks: after a request to
+/// interrupt, the rest is skipped and Interrupted is thrown.
 void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible = false);
 
 class Program {
  public:
   using Memory = VariableMemory;
-  /// `outputs` are where the plan's outputs go. The plan and what it was planned from must outlive the program.
-  /// Throws where flattening the calls gives more steps than a program may have.
+  /// `outputs`: destinations of the plan's outputs. The plan, and the graph it was made from, must outlive the program.
+  /// Throws if the flattened program exceeds the maximum number of steps.
   Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs = {});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// One run over the ports as they stand. Interrupts are honoured between steps, by throwing Interrupted. `commit` is
-  /// called once, before the first step that changes a variable, and says whether they still are from there on.
-  /// An Error from a kernel becomes a failure while running, at the op's place.
+  /// Runs once, from the ports' current positions. Throws Interrupted between steps on request. Calls `commit` once,
+  /// before the first step that modifies a variable; it returns whether later requests are still honoured. An Error
+  /// from a kernel becomes a run-time failure at the op's location.
   template <class Commit>
   void run(Commit&& commit);
 
@@ -69,16 +68,16 @@ class Program {
   const std::vector<StreamPort>& ports() const { return ports_; }
   const std::vector<RunStep>& steps() const { return steps_; }
   int64_t arena_bytes() const { return arena_.bytes(); }
-  /// From now on runs show each kernel's op to the observer, also timed. For plans on the reference path, where a
+  /// Calls the observer for each kernel's op from now on, and times it. For plans of the reference path, in which a
   /// kernel is an op.
   void observe(RunObserver* observer);
-  /// Times of the steps, once it is started.
+  /// Times of the steps, once profiling has started.
   Profile& profile() { return profile_; }
   const Profile& profile() const { return profile_; }
 
-  /// Whether a step that runs after variables began to change may fail.
+  /// Whether a step that runs after the first modification of a variable may fail.
   bool fallible_after_commit() const { return fallible_after_commit_; }
-  /// Variables that the program changes.
+  /// Variables that the program modifies.
   const std::vector<const Tensor*>& changed_variables() const { return changed_variables_; }
 
  private:
@@ -92,7 +91,7 @@ class Program {
   std::vector<int64_t> counters_;
   std::vector<StreamPort> ports_;
   std::vector<const Tensor*> changed_variables_;
-  std::vector<Array> constants_;  ///< keeps their data where the steps expect it
+  std::vector<Array> constants_;  ///< owns the data that steps point to
   Array arena_;
   bool fallible_after_commit_ = false;
   Profile profile_;

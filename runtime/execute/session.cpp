@@ -1,4 +1,4 @@
-// Sessions: state of variables, runs with snapshot, loading and saving.
+// Sessions: variables, runs with rollback, loading and saving.
 #include "runtime/execute/session.hpp"
 
 #include <fmt/format.h>
@@ -26,9 +26,9 @@ namespace pxl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double short_tail = 0.02;  // seconds that an interrupt may have to wait
+constexpr double short_tail = 0.02;  // seconds: maximum delay of an interrupt after variables have been modified
 
-/// All variables of a session in one block.
+/// All variables of a session, in one allocation.
 class Variables {
  public:
   explicit Variables(const Ir& ir) : all_(ir.variables()) {
@@ -58,7 +58,7 @@ class Variables {
     initial_ = false;
     std::copy_n(value.raw(), v->spec.bytes(), at(v));
   }
-  /// Whether all still have the values that their program gives them.
+  /// Whether all variables still have the program's initial values.
   bool initial() const { return initial_; }
   void note_run() { initial_ = false; }
   Array read(const Tensor* v) const {
@@ -75,7 +75,7 @@ class Variables {
   bool initial_ = true;
 };
 
-/// The state of the variables before the first update of a run.
+/// Snapshot of the variables before the first update of a run, for rollback.
 class VariableSnapshot {
  public:
   VariableSnapshot(Variables& variables, const ExecutionEngine& engine)
@@ -83,7 +83,7 @@ class VariableSnapshot {
 
   void take() {
     initial_ = variables_.initial();
-    if (initial_) return;  // the program has them
+    if (initial_) return;  // the program holds the values
     while (copies_.size() < changed_.size())
       copies_.emplace_back(DType::uint8, Shape{changed_[copies_.size()]->spec.bytes()});
     for (size_t i = 0; i < changed_.size(); ++i)
@@ -198,11 +198,11 @@ struct Session::State {
   Variables variables;
   std::unique_ptr<ExecutionEngine> engine;
   VariableSnapshot snapshot;
-  bool clear_outputs;  ///< a store in an untaken branch leaves its sample as it was
+  bool clear_outputs;  ///< a store in an untaken branch leaves its sample unmodified
   size_t input_count;  ///< streams that a run loads
-  int last_op;         ///< id of the last op of the main graph that belongs to the session
+  int last_op;         ///< id of the session's last op in the main graph
   int attached = 0;
-  double tail_seconds = -1.0;  ///< of the last run, from the first update to the end; negative before any
+  double tail_seconds = -1.0;  ///< duration of the last run from the first update to the end; negative: no run yet
 };
 
 Session::Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine)
@@ -254,7 +254,7 @@ void Session::State::check_names(const StreamData& inputs) const {
       notes.push_back(fmt::format("`{}` is not loaded in a run", name));
   }
   if (missing.empty() && unexpected.empty()) return;
-  std::sort(unexpected.begin(), unexpected.end());  // not by address
+  std::sort(unexpected.begin(), unexpected.end());  // deterministic: not by address
   std::sort(notes.begin(), notes.end());
   std::string message;
   if (!missing.empty()) message = fmt::format("missing input {}", fmt::join(missing, ", "));
@@ -318,7 +318,7 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
       const bool fits =
           port.per_run == 1 && given.shape() == port.stream->spec().shape && given.dtype() == port.stream->spec().dtype;
       if (!fits) feeds.push_back(prepare_input(*port.stream, port.per_run, given));
-      port.next = const_cast<std::byte*>((fits ? given : feeds.back()).raw());  // ports of inputs are only read
+      port.next = const_cast<std::byte*>((fits ? given : feeds.back()).raw());  // input ports are read only
     } else {
       Array& result = results[port.stream];
       const Shape shape = host_shape(*port.stream, port.per_run);

@@ -1,4 +1,4 @@
-// A session runs an Ir: it owns the state of the variables and a plan, and feeds the streams.
+// A session runs an Ir: owns the values of the variables and an engine, and feeds the streams.
 #pragma once
 
 #include <map>
@@ -44,34 +44,34 @@ class Session {
   std::map<const Stream*, Array> run(const StreamData& inputs, RunObserver* observer = nullptr);
   std::vector<const Stream*> expected_inputs() const;
   std::vector<const Stream*> outputs() const;
-  /// How often a stream is loaded or stored in a run: the largest number over the streams, at least 1.
+  /// Number of loads or stores of a stream in a run: the maximum over the streams, at least 1.
   int64_t num_host_transfers() const;
-  /// The same for one stream; 0 where a run does not use it.
+  /// Number of transfers of one stream in a run; 0 if unused.
   int64_t transfers(const Stream* stream) const;
 
-  /// Attached sessions hold their variables on the device; nests. All memory is the host's here, so that reading and
-  /// writing variables is the same in both states.
+  /// Attached sessions hold their variables on the device; nests. Here all memory is the host's, so reading and writing
+  /// variables works in both states.
   void attach();
   void detach();
   bool is_attached() const;
 
-  /// The value of a variable or constant; throws for any other tensor. The array is the caller's own.
+  /// A copy of the value of a variable or constant; throws for other tensors.
   Array get_tensor_data(const Tensor* tensor) const;
-  /// Checks shape and dtype (numbers are converted by the caller).
+  /// Checks shape and dtype; the caller converts numbers.
   void write_variable_data(const Tensor* tensor, const Array& value);
 
   /// Variables of the session, in order of creation.
   const std::vector<Tensor*>& variables() const;
-  /// Ops with effects (stores, loads, prints, updates) that came to the main graph after the session was made.
+  /// Ops with side effects (stores, loads, prints, updates) added to the main graph after the session was made.
   std::vector<const Op*> added_later() const;
 
-  /// Names of variables: copied; of this session but not in the source; in both with another shape or dtype
-  /// ("w: float32[2] here, float32[3] there"); in the source but not of this session.
+  /// Names of variables: copied; in this session only; in both with another shape or dtype ("w: float32[2] here,
+  /// float32[3] there"); in the source only.
   struct LoadReport {
     std::vector<std::string> loaded, missing, mismatched, unused;
   };
-  /// Copies the variables that both sessions have. Throws, and changes nothing, where they have none in common or one
-  /// of a name has another shape or dtype.
+  /// Copies the variables that both sessions have. Throws without copying if there are none, or if shape or dtype
+  /// differ.
   LoadReport load_from(const Session& other);
 
   /// Checkpoint: every variable by name, in the safetensors format. Written to a temporary file and renamed, so never
@@ -81,19 +81,18 @@ class Session {
   void save(const std::string& path) const;
   LoadReport restore(const std::string& path, bool strict = true);
 
-  /// Times runs and kernels from now on; `profile` gives the table so far (see Profile::text).
+  /// Times runs and kernels from now on; `profile` returns the table so far (Profile::text).
   void start_profiling();
   std::string profile() const;
-  /// Sessions made from now on are profiled and print their table to standard error when they end; PXL_PROFILE=on in
-  /// the environment asks for the same.
+  /// Profiles each session made from now on and prints its table to standard error at its end, like PXL_PROFILE=on.
   static void profile_all();
 
-  /// Bytes that a run needs, as planned: variables, arena, constants.
+  /// Bytes of a run, as planned: variables, arena, constants.
   struct MemoryUse {
     int64_t variables = 0, constants = 0, arena = 0;
   };
   MemoryUse memory() const;
-  /// The plans, for debugging: the main graph's, then those of called graphs.
+  /// Plans in text form, for debugging: the main graph's, then those of called graphs.
   std::string print_plans() const;
 
  private:

@@ -1,4 +1,4 @@
-// Checks and conversions of what a run is given.
+// Checks and converts the inputs of a run.
 #include "runtime/execute/streams.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Host data of streams: accepted shapes, and conversions that lose nothing unexpected.
+// Host data of streams: accepted shapes, and lossless conversions.
 #pragma once
 
 #include <map>
@@ -10,17 +10,17 @@ namespace pxl {
 /// Host data by stream.
 using StreamData = std::map<const Stream*, Array>;
 
-/// The shape of a stream's data in a run: [transfers, *shape], without the first axis for one transfer.
+/// Shape of a stream's data in a run: [transfers, *shape], without the first axis for a single transfer.
 Shape host_shape(const Stream& stream, int64_t transfers);
 
-/// The samples of one run in the stream's dtype, one after another. Accepts [transfers, replicas, *shape] with ones
-/// dropped and the form folded over the first axis ([transfers * shape[0], ...]). Throws Error naming the stream, what
-/// it takes and what was given.
+/// Consecutive samples of one run in the stream's dtype. Accepts [transfers, replicas, *shape] without axes of extent
+/// one, or folded into the first axis ([transfers * shape[0], ...]). Throws Error with the stream, what it expects and
+/// what it got.
 Array prepare_input(const Stream& stream, int64_t transfers, const Array& data);
 
-/// `data` in another dtype where every value survives up to rounding: integers within range, floats that do not
-/// overflow, bools and integers to floats, 0 and 1 to bool; otherwise throws Error starting with `what`. Floats never
-/// become integers.
+/// Converts `data` if all values survive up to rounding: integers in range, floats that do not overflow, bools and
+/// integers to floats, 0 and 1 to bool. Otherwise throws Error that begins with `what`. Never converts floats to
+/// integers.
 Array convert_safely(const Array& data, DType dtype, const std::string& what);
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// Ops that call graphs: their checks, their outputs, and the outputs that autodiff adds to graphs and call sites.
+// Ops that call graphs: checks, outputs, and stashed outputs of autodiff.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void check_callee(const OpRow& row, const Graph& caller, Graph& callee) {
         .as(codes::program);
 }
 
-/// Checks the inputs from `first` on against those of the callee.
+/// Checks the inputs from index `first` against the callee's.
 void check_inputs(const OpRow& row, const Graph& callee, const std::vector<Tensor*>& inputs, size_t first) {
   for (size_t i = 0; i < callee.inputs().size(); ++i) {
     const Tensor* wanted = callee.inputs()[i];
@@ -137,7 +137,7 @@ Op* Graph::add_control(const OpRow& row, std::vector<Graph*> called, std::vector
   if (row.role == Role::loop) check_loop(row, *called[0]);
   if (branch) check_branch(row, *called[0], *called[1], inputs[0]);
 
-  // Transforms and the evaluator walk calls recursively.
+  // Bound on recursion in transforms and engines, which follow calls.
   constexpr int max_depth = 500;
   int depth = depth_;
   for (const Graph* g : called) depth = std::max(depth, g->depth_ + 1);
@@ -151,7 +151,7 @@ Op* Graph::add_control(const OpRow& row, std::vector<Graph*> called, std::vector
   op->called = called;
   for (Graph* g : called)
     if (g->call_sites_.empty() || g->call_sites_.back() != op) g->call_sites_.push_back(op);
-  // What autodiff adds to a graph concerns calls only: an iteration or an untaken branch leaves nothing behind.
+  // Stashed outputs exist for calls only: iterations and untaken branches keep no activations.
   const size_t n = row.role == Role::call ? called[0]->outputs().size() : called[0]->declared_outputs();
   for (size_t i = 0; i < n; ++i) {
     const Tensor* inner = called[0]->outputs()[i];

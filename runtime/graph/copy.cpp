@@ -1,4 +1,4 @@
-// Parts of a graph made like parts of another one: what transforms that rebuild graphs are written with.
+// Copies of graph parts, for transforms that rebuild graphs.
 #include <algorithm>
 
 #include "runtime/graph/ir.hpp"

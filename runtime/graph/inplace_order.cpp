@@ -25,7 +25,7 @@ class Ancestors {
     seen_.assign(graph.ops().size(), 0);
   }
 
-  /// Marks the ops from `oldest` on from which data or constraints lead to `op`.
+  /// Marks the ops, from `oldest` on, that `op` depends on through data or constraints.
   void search(size_t op, size_t oldest) {
     ++round_;
     std::vector<size_t> open{op};
@@ -80,7 +80,7 @@ bool is_used(const Graph& graph, const MemoryPair& pair, const std::vector<bool>
   return false;
 }
 
-/// `needed`: the ops, by index, whose use of memory counts; null means all.
+/// `needed`: ops, by index, whose accesses are checked; null means all.
 void check(const Graph& graph, const std::vector<bool>* needed = nullptr) {
   std::vector<MemoryPair> pairs = memory_pairs(graph, MemoryGroups(graph), false);
   std::stable_sort(pairs.begin(), pairs.end(),

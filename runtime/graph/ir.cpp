@@ -1,4 +1,4 @@
-// Graphs, their tensors and ops: naming, numbering and the checks made when an op is added.
+// Graphs, tensors and ops: naming, numbering, and the checks when an op is added.
 #include "runtime/graph/ir.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ std::string scoped_name(const Ir& ir, const std::string& name) {
   return text + name;
 }
 
-/// Name of output `i` by the row's default: its entry in the list, or the last one with a number behind it.
+/// Default name of output `i` from the row: its entry in the list, or the last entry with a number appended.
 std::string default_name(const OpRow& row, const std::vector<Tensor*>& inputs, size_t i) {
   std::string_view rest = row.output.empty() ? std::string_view("t") : row.output;
   std::string_view entry = rest;
@@ -63,7 +63,8 @@ void check_one_ipu(const OpRow& row, const std::vector<Tensor*>& inputs) {
   }
 }
 
-/// A constant whose memory the tensor is, through any number of views. In-place ops have none: they refused it.
+/// The constant whose memory the tensor shares through views, or nullptr. In-place ops on constants have been rejected
+/// before.
 const Tensor* constant_below(const Tensor* tensor) {
   std::vector<const Tensor*> open{tensor};
   std::unordered_set<const Tensor*> seen{tensor};
@@ -156,7 +157,7 @@ void Graph::claim_name(Tensor* tensor, std::string name) {
 }
 
 Tensor* Graph::new_tensor(TensorKind kind, TensorSpec spec, const std::string& name, bool scoped) {
-  element_count(spec.shape);  // refuses extents whose product overflows
+  element_count(spec.shape);  // throws if the product of the extents overflows
   auto tensor = std::make_unique<Tensor>();
   tensor->kind = kind;
   tensor->spec = std::move(spec);
@@ -241,7 +242,7 @@ void Graph::add_output(Tensor* tensor) {
 
 Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attrs,
                   const std::vector<std::string>& names) {
-  constexpr int64_t op_ns = 2000;  // a loop that adds ops to a graph takes 2 us a round (x86-64)
+  constexpr int64_t op_ns = 2000;  // time of an iteration of a loop that adds ops to a graph: 2 us (x86-64)
   charge(op_ns);
   check_open();
   for (const Tensor* t : inputs)

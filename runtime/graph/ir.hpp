@@ -1,5 +1,5 @@
-// The graph: the contract between the half that builds (interpreter, transforms) and the half that runs.
-// An Ir owns graphs, a Graph owns its tensors and ops; all pointers are stable while the Ir lives.
+// The graph IR, the interface between building (interpreter, transforms) and execution. An Ir owns its graphs, a Graph
+// owns its tensors and ops; pointers stay valid while the Ir lives. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class Graph;
 class Ir;
 struct Op;
 
-/// Where in the program something was made.
+/// Source location at which something was created.
 struct Origin {
   Span span;
   FramePtr frames;
@@ -27,7 +27,7 @@ struct Origin {
 
 enum class TensorKind : uint8_t { variable, constant, input, result, stream };
 
-/// "weight" of "fc1/weight": a name without the scopes before it.
+/// The name without its scopes: "weight" of "fc1/weight".
 inline std::string_view last_part(std::string_view name) {
   const size_t slash = name.rfind('/');
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
@@ -36,56 +36,56 @@ inline std::string_view last_part(std::string_view name) {
 struct Tensor {
   TensorKind kind;
   std::string id;    ///< "<graph id>/<scopes>/<name>", unique in the Ir; the main graph's id is empty
-  std::string name;  ///< the id without its graph part: "fc1/weight"
-  std::string key;   ///< dotted name in the graph's named tree ("fc1.weight"), empty for positional inputs
+  std::string name;  ///< id without the graph's part: "fc1/weight"
+  std::string key;   ///< dotted name in the graph's named tree ("fc1.weight"); empty for positional inputs
   TensorSpec spec;
   Graph* graph = nullptr;
-  Op* producer = nullptr;      ///< the op whose output this is, or null
+  Op* producer = nullptr;      ///< the op with this output, or nullptr
   int output_index = 0;        ///< which output of the producer
-  std::vector<Op*> consumers;  ///< each once, in order of creation
-  bool by_ref = false;         ///< inputs: changes reach the caller's tensor
+  std::vector<Op*> consumers;  ///< without duplicates, in order of creation
+  bool by_ref = false;         ///< inputs: modifications reach the caller's tensor
   Array data;                  ///< variables: initial value; constants: value
   Origin origin;
 
-  /// IPU of the producing op; none for variables, constants and graph inputs.
+  /// IPU of the producing op; nullopt for variables, constants and graph inputs.
   std::optional<int> ipu() const;
 };
 
 /// "Tensor[fc1/weight float32 (784, 512)]"; a subgraph's tensor shows its full id.
 std::string text(const Tensor& tensor);
 
-/// A host stream. It lives in the main graph and may be created anywhere.
+/// A host stream; belongs to the main graph, whichever graph creates it.
 struct Stream {
-  Tensor* handle = nullptr;  ///< kind stream; gives the spec
-  std::string label;         ///< as declared; unique among the streams of the Ir, whatever tensors are called
+  Tensor* handle = nullptr;  ///< of kind stream; holds the spec
+  std::string label;         ///< as declared; unique among the streams of the Ir, independent of tensor names
   bool to_device = true;
-  bool used = false;  ///< some op loads from it or stores to it
+  bool used = false;  ///< at least one op loads from it or stores to it
   const TensorSpec& spec() const { return handle->spec; }
   const std::string& name() const { return label; }
 };
 
 struct Op {
-  int id = 0;  ///< unique in the Ir, from 100; 0: an op that the planner made
+  int id = 0;  ///< unique in the Ir, from 100; 0: created by the planner
   const OpRow* row = nullptr;
   Graph* graph = nullptr;
-  std::vector<Tensor*> inputs;  ///< by slot; null where an optional operand is absent
+  std::vector<Tensor*> inputs;  ///< by slot; null for an absent optional operand
   std::vector<Tensor*> outputs;
   Attributes attrs;                  ///< parallel to row->params
   std::vector<Graph*> called;        ///< control ops
   Stream* stream = nullptr;          ///< host_load, host_store
-  std::vector<Op*> after;            ///< ops of the same graph that must run before this one
-  std::vector<bool> input_modified;  ///< call sites: set_parent_input_modified, by slot; empty means none
+  std::vector<Op*> after;            ///< ops of the same graph that must run before this one (control dependencies)
+  std::vector<bool> input_modified;  ///< call sites: set_parent_input_modified, by slot; empty: none
   std::optional<int> ipu;
   bool io_tiles = false;
   Origin origin;
 
-  /// Whether running this op changes the memory of input `slot` (in-place op, or a by-ref or marked call input).
+  /// Whether this op modifies the memory of input `slot` (in-place op, or a by-ref or marked call input).
   bool modifies(size_t slot) const;
-  /// Whether output 0 shares memory with input `slot`: all of it, or a part.
+  /// Whether output 0 shares memory with input `slot`, in full or in part.
   bool aliases(size_t slot) const;
 };
 
-/// Specs and attributes of an op, as kernels see them. The storage must outlive the site.
+/// Storage of an op's context; must outlive the context.
 struct OpContextStorage {
   std::vector<const TensorSpec*> in;
   std::vector<TensorSpec> out;
@@ -108,52 +108,51 @@ class Graph {
 
   const std::vector<Tensor*>& inputs() const { return inputs_; }
   const std::vector<Tensor*>& outputs() const { return outputs_; }
-  /// Outputs that the program returned; autodiff may have added further ones behind them.
+  /// Number of outputs that the program returned; stashed outputs of autodiff may follow.
   size_t declared_outputs() const { return declared_outputs_; }
   const std::vector<std::unique_ptr<Op>>& ops() const { return ops_; }  ///< in order of creation
   const std::vector<std::unique_ptr<Tensor>>& tensors() const { return tensors_; }
-  const std::vector<Op*>& call_sites() const { return call_sites_; }  ///< ops in any graph that call this one
+  const std::vector<Op*>& call_sites() const { return call_sites_; }  ///< ops of any graph that call this one
 
   /// `key` is the dotted name of a named input; `name` gets name scopes and, on a clash, a "__t{n}" suffix.
   Tensor* add_input(TensorSpec spec, const std::string& name, bool by_ref = false, std::string key = {});
-  /// Main graph only, otherwise throws "... outside the main graph".
+  /// Main graph only; otherwise throws "... outside the main graph".
   Tensor* add_variable(Array initial, const std::string& name);
   Tensor* add_constant(Array value, const std::string& name);
-  /// A declared output. The tensor must be in this graph; inputs may be returned, and a tensor twice.
+  /// Adds a declared output. The tensor must belong to this graph; inputs and repeated tensors are allowed.
   void add_output(Tensor* tensor);
-  /// A further output for autodiff: also added to every call site, present and future. Does nothing if the
-  /// tensor is an output already. Returns its index among the outputs.
+  /// Adds a stashed output for autodiff, also to present and future call sites. No-op if the tensor is already an
+  /// output. Returns its index among the outputs.
   size_t add_stashed_output(Tensor* tensor);
 
-  /// Creates an op: checks that the inputs belong here and share an IPU, infers the outputs, names them.
-  /// `names` overrides the row's default output names.
+  /// Creates an op: checks that the inputs belong to this graph and share an IPU, infers and names the outputs. `names`
+  /// overrides the row's default names.
   Op* add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attrs,
              const std::vector<std::string>& names = {});
-  /// A call op; `inputs` parallel to callee.inputs(). Checks specs.
+  /// Creates a call; `inputs` are parallel to callee.inputs(). Checks specs.
   Op* add_call(Graph& callee, std::vector<Tensor*> inputs);
-  /// Any op that calls graphs. Inputs by role: call and loop have the callee's; a branch has the condition (a bool
-  /// of one element), then those of `called[0]`, then those of `called[1]`. A loop carries its body's declared
-  /// outputs into the first inputs and gives them as its outputs; a branch gives the outputs both graphs declare.
+  /// Creates an op that calls graphs. Inputs: a call and a loop take the callee's; a branch takes the condition (one
+  /// bool), the inputs of called[0], then those of called[1]. A loop carries its body's declared outputs into the first
+  /// inputs, and they are its outputs; a branch returns the outputs that both graphs declare.
   Op* add_control(const OpRow& row, std::vector<Graph*> called, std::vector<Tensor*> inputs, Attributes attrs = {});
-  Op* add_host_load(Stream& stream, const std::string& name);  ///< Init and HostLoad: two op ids
+  Op* add_host_load(Stream& stream, const std::string& name);  ///< creates Init and HostLoad: two op ids
   Op* add_host_store(Stream& stream, Tensor* tensor);
 
   Tensor* find_tensor(std::string_view id) const;
   bool contains(const Tensor* tensor) const { return tensor && tensor->graph == this; }
-  /// Graphs called by ops of this one, each once, in order of first use.
+  /// Graphs called by ops of this one, without duplicates, in order of first use.
   std::vector<Graph*> called_graphs() const;
 
-  // For transforms that build a graph and then tidy it, before anything calls it.
-  /// Removes the ops without side effects whose outputs nobody uses, and the inputs from `first_input` on that
-  /// nobody uses.
+  // For transforms that clean up a graph they have just built, before it is called.
+  /// Dead code elimination: removes unused ops without side effects, and unused inputs from `first_input` on.
   void prune(size_t first_input);
-  void set_inputs(std::vector<Tensor*> permuted);        ///< the same inputs in another order
-  void rename(Tensor* tensor, const std::string& name);  ///< made unique like any name
-  void set_outputs(std::vector<Tensor*> outputs);        ///< the declared outputs, in place of what there is
-  /// An op like `from`, which may belong to another graph or Ir: its row, attributes, place and output specs, with
-  /// other operands. Nothing is inferred again, and no `in_sequence` applies.
+  void set_inputs(std::vector<Tensor*> permuted);        ///< a permutation of the inputs
+  void rename(Tensor* tensor, const std::string& name);  ///< made unique if necessary
+  void set_outputs(std::vector<Tensor*> outputs);        ///< replaces the declared outputs
+  /// Copies the row, attributes, location and output specs of `from`, which may belong to another graph or Ir, with
+  /// other operands. Does not infer again and ignores `in_sequence`.
   Op* copy_op(const Op& from, std::vector<Tensor*> inputs, std::vector<Graph*> called, Stream* stream);
-  /// A tensor like `from` that no op makes: an input, a variable or a constant, with its own name.
+  /// Copies an input, variable or constant, with its name.
   Tensor* copy_source(const Tensor& from);
 
   // Order constraints of `in_sequence`; see InSequence.
@@ -179,16 +178,16 @@ class Graph {
   std::vector<std::unique_ptr<Tensor>> tensors_;
   std::unordered_map<std::string, Tensor*> by_id_;
   std::vector<Op*> call_sites_;
-  int depth_ = 0;  // how deep calls nest below this graph
+  int depth_ = 0;  // maximum nesting of calls below this graph
   std::unique_ptr<Sequencing> sequencing_;
 
  public:
   ~Graph();
 };
 
-/// How ops created in a graph are ordered while an InSequence lives (graphs.md, contexts): `yes` chains them,
-/// `no` leaves them unordered among themselves but keeps the block's place in an outer chain, `pass` leaves them
-/// out of the chain altogether. Nests. Leave blocks in the reverse order of entering them.
+/// Order of the ops created in a graph while an InSequence lives (graphs.md, contexts): `yes` chains them; `no` leaves
+/// them unordered among themselves but keeps the block's position in an outer chain; `pass` excludes them from the
+/// chain. Nests; leave blocks in reverse order.
 class InSequence {
  public:
   enum class Mode : uint8_t { yes, no, pass };
@@ -208,20 +207,20 @@ class Ir {
   Ir(const Ir&) = delete;
   Ir& operator=(const Ir&) = delete;
 
-  const std::string& name() const { return name_; }  ///< of the program that declared it
+  const std::string& name() const { return name_; }  ///< of the declaring program
   Graph& main() { return *graphs_.front(); }
   const Graph& main() const { return *graphs_.front(); }
-  const std::vector<std::unique_ptr<Graph>>& graphs() const { return graphs_; }  ///< main first
+  const std::vector<std::unique_ptr<Graph>>& graphs() const { return graphs_; }  ///< main graph first
 
   /// "{title}_subgraph({n})".
   Graph& create_graph(const std::string& title);
   /// "{forward}_bwd", then "{forward}_bwd_{n}".
   Graph& create_gradient_graph(const Graph& forward);
 
-  /// A graph with the name of one of another Ir, which takes no number here.
+  /// A graph with the name of a graph of another Ir; consumes no number.
   Graph& create_graph_like(const Graph& other);
 
-  /// A stream of the main graph; the name is made unique among the streams.
+  /// A stream of the main graph; makes the name unique among streams.
   Stream& add_stream(TensorSpec spec, const std::string& name, bool to_device);
   const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
   Stream* stream_of(const Tensor* handle) const;
@@ -232,26 +231,26 @@ class Ir {
   int next_suffix() { return next_suffix_++; }
 
   int replication_factor = 1;
-  std::optional<int64_t> num_host_transfers;  ///< unset: the number of loads
-  bool frozen = false;                        ///< a session owns it: nothing more may be added
-  bool open_ended = false;                    ///< sessions take it as it is, and more may be added for later ones
+  std::optional<int64_t> num_host_transfers;  ///< nullopt: the number of loads
+  bool frozen = false;                        ///< owned by a session: no more additions
+  bool open_ended = false;                    ///< sessions run the present ops; later sessions may see more
   Span called_at;                             ///< where the script called the program
 
-  // State of the program that is building this Ir: what the next op is given.
+  // State of the program that builds this Ir: attributes of the next op.
   Origin origin;
   std::vector<std::string> name_scopes;
   std::optional<int> ipu;
   bool io_tiles = false;
 
-  /// Drops everything created after `mark()`: graphs, ops, tensors, streams and counters. Lets a REPL input that
-  /// fails leave no trace.
+  /// Rollback: removes all graphs, ops, tensors, streams and counters created after `mark()`, so that a failed REPL
+  /// input leaves no trace.
   struct Mark;
   std::shared_ptr<const Mark> mark() const;
   void rollback(const Mark& mark);
-  /// Whether graphs, ops, tensors or streams came since.
+  /// Whether graphs, ops, tensors or streams were created since the mark.
   bool changed_since(const Mark& mark) const;
 
-  /// Per-Ir caches of transforms (autodiff's memo), keyed by the transform's own type.
+  /// Per-Ir caches of transforms (autodiff's memo), by name of the transform.
   std::map<std::string, std::shared_ptr<void>> memo;
 
  private:

@@ -1,6 +1,5 @@
-// Creation order is a topological order of data and constraints, because an op is made after its inputs and after
-// the ops that it follows. So whatever is already ordered is ordered as created, and the pairs found here, which
-// follow creation as well, never contradict it.
+// Creation order is a topological order of data and constraints, because an op is created after its inputs and after
+// the ops that it must follow. The pairs found here also follow creation order, so they never contradict it.
 #include "runtime/graph/memory_order.hpp"
 
 #include <algorithm>
@@ -12,7 +11,7 @@ namespace pxl {
 
 MemoryGroups::MemoryGroups(const Graph& graph) {
   std::vector<const Tensor*> tensors;  // in order of creation
-  std::vector<size_t> parent;          // union-find over their positions; the first of a group is its root
+  std::vector<size_t> parent;          // union-find over their positions; the root is the first of a group
   const auto start = [&](const Tensor* t) {
     if (!group_.emplace(t, tensors.size()).second) return;
     parent.push_back(tensors.size());
@@ -56,7 +55,7 @@ std::vector<MemoryPair> memory_pairs(const Graph& graph, const MemoryGroups& gro
   constexpr size_t none = ~size_t{0};
   struct State {
     Access last_change{none, nullptr, false};
-    std::vector<Access> uses;  // since the last change
+    std::vector<Access> uses;  // since the last modification
   };
   const auto& ops = graph.ops();
   const auto changes = [&](const Op& op, size_t slot) {
@@ -72,7 +71,7 @@ std::vector<MemoryPair> memory_pairs(const Graph& graph, const MemoryGroups& gro
   std::unordered_map<size_t, State> states;
   for (size_t k = 0; k < ops.size(); ++k) {
     const Op& op = *ops[k];
-    std::map<size_t, Access> accesses;  // by group; an op that uses memory twice changes it if any use does
+    std::map<size_t, Access> accesses;  // by group; an op with several accesses modifies the memory if one of them does
     for (size_t s = 0; s < op.inputs.size(); ++s) {
       const Tensor* t = op.inputs[s];
       if (!t || !changed[groups.group(t)]) continue;
@@ -96,7 +95,7 @@ std::vector<MemoryPair> memory_pairs(const Graph& graph, const MemoryGroups& gro
 
 namespace {
 
-/// What a graph does outside its tensors: the streams that it uses; null stands for all other effects.
+/// Effects of a graph outside its tensors: the streams that it uses; nullptr represents all other effects.
 using Effects = std::set<const Stream*>;
 
 const Effects& effects_of(const Graph& graph, std::unordered_map<const Graph*, Effects>& known) {

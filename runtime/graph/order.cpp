@@ -18,7 +18,7 @@ namespace {
 struct Entry {
   int64_t cost;
   size_t op;
-  /// The cheapest first, then the one created first.
+  /// Lowest cost first, then creation order.
   bool operator<(const Entry& o) const { return cost != o.cost ? cost > o.cost : op > o.op; }
 };
 
@@ -45,7 +45,7 @@ class Scheduler {
     while (!queue_.empty()) {
       const Entry next = queue_.top();
       queue_.pop();
-      if (done[next.op] || next.cost != cost_[next.op]) continue;  // an entry that a cheaper one has replaced
+      if (done[next.op] || next.cost != cost_[next.op]) continue;  // stale: replaced by a cheaper entry
       done[next.op] = true;
       order.push_back(ops[next.op].get());
       for (size_t group : uses_[next.op]) used(group, next.op);
@@ -95,7 +95,7 @@ class Scheduler {
         users_xor_[group] ^= k;
       }
     }
-    // An output of the graph outlives its users: it is never freed, so freeing it must not count.
+    // Outputs of the graph outlive their consumers: their memory is never freed.
     for (const Tensor* t : graph_.outputs()) {
       const size_t group = groups_.group(t);
       if (bytes_[group] > 0) users_left_[group] += 2;
@@ -118,9 +118,10 @@ class Scheduler {
   std::vector<std::vector<size_t>> followers_;
   std::vector<size_t> waits_;
   std::vector<int64_t> cost_;
-  std::vector<std::vector<size_t>> uses_;  // memory groups that an op uses, each once
+  std::vector<std::vector<size_t>> uses_;  // memory groups that an op uses, without duplicates
   std::vector<int64_t> bytes_;
-  std::vector<size_t> users_left_, users_xor_;  // how many users are yet to run; which, when it is one
+  std::vector<size_t> users_left_,
+      users_xor_;  // number of consumers that have not run, and their xor: the index of the last one
   std::priority_queue<Entry> queue_;
 };
 

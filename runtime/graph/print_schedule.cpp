@@ -1,4 +1,4 @@
-// The textual form of a schedule. Tensors are numbered as they first appear in the text.
+// Prints schedules. Tensors are numbered in order of first appearance.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -19,7 +19,7 @@ class Printer {
       fmt::format_to(out(), "{}{}{}%{}", separator, t->key, t->key.empty() ? "" : "=", number(t));
       separator = ", ";
     }
-    // The graph's outputs stand on the first line but are numbered after everything else.
+    // The graph's outputs are on the first line, but numbered last.
     std::string body;
     std::swap(body, text_);
     for (const Op* op : schedule_order(graph)) print(*op);

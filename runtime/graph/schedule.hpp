@@ -1,4 +1,4 @@
-// The order in which a graph runs, and its textual form.
+// Scheduling of a graph, and the textual form of schedules.
 #pragma once
 
 #include <string>
@@ -8,19 +8,18 @@
 
 namespace pxl {
 
-/// A topological order of the graph's ops that respects data, `after` constraints and in-place updates (readers
-/// whose order relative to an update is fixed by data or constraints), and keeps the peak of live memory low:
-/// greedily the ready op after which the fewest bytes are live, ties by creation. Deterministic.
+/// A topological order that respects data, `after` constraints and in-place updates, and keeps peak live memory low:
+/// greedily takes the ready op that leaves the fewest bytes live; ties by creation. Deterministic.
 std::vector<Op*> schedule_order(const Graph& graph);
 
-/// The format of the language's section "Schedules are a format"; no trailing newline.
+/// Format: docs, section "Schedules are a format". No trailing newline.
 std::string print_schedule(const Graph& graph);
 
-/// Throws "Inplacing ambiguity detected ..." where an in-place update and another use of the same memory are
-/// not ordered by data or constraints, in any graph reachable from the main graph.
+/// Throws "Inplacing ambiguity detected ..." if an in-place update and another access to the same memory are not
+/// ordered by data or constraints, in a graph reachable from the main graph.
 void check_inplace_order(const Ir& ir);
-/// The same for the ops from which data or constraints lead to the tensor or to a change of its memory, and the graphs
-/// that they call.
+/// The same check for the ops that the tensor depends on, or a modification of its memory, and for the graphs that they
+/// call.
 void check_inplace_order(const Tensor& tensor);
 
 }  // namespace pxl

@@ -1,5 +1,5 @@
-// in_sequence: which ops an op must run after. Inside `yes` an op follows the previous one; a `no` block counts as
-// one step of the chain around it; `pass` blocks stay outside the chain.
+// in_sequence: control dependencies of a new op. In a `yes` block an op follows the previous one; a `no` block is one
+// step of the enclosing chain; `pass` blocks are outside the chain.
 #include "runtime/graph/sequencing.hpp"
 
 #include <algorithm>
@@ -9,14 +9,14 @@ namespace pxl {
 InSequence::InSequence(Graph& graph, Mode mode) : graph_(graph) {
   auto& open = graph.sequencing_->open;
   Graph::Sequencing::SequenceScope block{mode, {}, {}};
-  // A chain inside `pass` starts anew; everywhere else it continues what is around it.
+  // A chain inside `pass` starts empty; any other continues the enclosing chain.
   if (!open.empty() && open.back().mode != Mode::pass) block.frontier = open.back().frontier;
   open.push_back(std::move(block));
 }
 
 InSequence::~InSequence() {
   auto& open = graph_.sequencing_->open;
-  if (open.empty()) return;  // the graph was rolled back meanwhile
+  if (open.empty()) return;  // the graph has been rolled back
   const Graph::Sequencing::SequenceScope block = std::move(open.back());
   open.pop_back();
   if (open.empty() || block.mode == Mode::pass || block.made.empty()) return;

@@ -1,4 +1,4 @@
-// State of the `in_sequence` blocks that are open in a graph.
+// The open `in_sequence` blocks of a graph.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ struct Graph::Sequencing {
   struct SequenceScope {
     InSequence::Mode mode;
     std::vector<Op*> frontier;  ///< ops that the next op must run after
-    std::vector<Op*> made;      ///< what an enclosing chain must wait for: the last op of `yes`, all ops of `no`
+    std::vector<Op*> made;      ///< what the enclosing chain depends on: the last op of `yes`, all ops of `no`
   };
   std::vector<SequenceScope> open;
 };

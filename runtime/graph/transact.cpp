@@ -1,5 +1,4 @@
-// The Ir itself, and how it forgets: marks and rollbacks for input that fails half-way, and pruning of graphs that
-// a transform has just built.
+// The Ir: marks and rollback for inputs that fail, and dead code elimination in graphs that a transform has just built.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +35,7 @@ Stream& Ir::add_stream(TensorSpec spec, const std::string& name, bool to_device)
   main().check_open();
   const std::string plain = name.empty() ? (to_device ? "h2d_stream" : "d2h_stream") : name;
   auto stream = std::make_unique<Stream>();
-  // Streams are the program's interface: their names carry no scopes.
+  // Streams are the program's interface, so their names have no scopes.
   stream->handle = main().new_tensor(TensorKind::stream, std::move(spec), plain, false);
   stream->to_device = to_device;
   const auto taken = [&](const std::string& label) {
@@ -130,7 +129,7 @@ void Ir::rollback(const Mark& m) {
     *g.sequencing_ = state.sequencing;
     std::erase_if(g.call_sites_, is_dead);
     for (size_t k = 0; k < state.ops; ++k) {
-      // Outputs that autodiff added to a call site since.
+      // Remove outputs that autodiff has added to a call site since the mark.
       auto& outputs = g.ops_[k]->outputs;
       while (!outputs.empty() && dead_tensors.count(outputs.back())) outputs.pop_back();
     }
@@ -160,8 +159,8 @@ void Graph::prune(size_t first_input) {
   check_open();
   std::unordered_set<const Op*> live;
   std::unordered_set<const Tensor*> used(outputs_.begin(), outputs_.end());
-  // Backwards: an op is live if it has an effect or gives something used; a live op uses its inputs and the ops
-  // that it was told to follow. An update lives on through the memory that it changes.
+  // Liveness, backwards: an op is live if it has a side effect or a live output; its inputs and control dependencies
+  // are then live. An update is live if the memory that it modifies is.
   for (auto it = ops_.rbegin(); it != ops_.rend(); ++it) {
     const Op* op = it->get();
     bool needed = op->row->side_effect || op->stream || live.count(op);

@@ -1,5 +1,4 @@
-// The invariants of the IR, one function for each subject. Whatever transforms produce must pass; a violation is a
-// bug of ours, so it is an internal error.
+// IR verifier, one function per subject. Transforms must produce valid graphs, so a violation is an internal error.
 #include "runtime/graph/verify.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +33,7 @@ class Verifier {
 
   static std::string shown(const Op& op) { return fmt::format("{}.{}", op.row->name, op.id); }
 
-  /// Tensors belong to the graph, have unique ids that begin with the graph's, and kinds that fit their place.
+  /// Tensors belong to the graph, have unique ids with the graph's prefix, and kinds that match their role.
   void tensors() {
     std::unordered_set<std::string_view> ids;
     for (const auto& t : graph_.tensors()) {
@@ -54,7 +53,7 @@ class Verifier {
     }
   }
 
-  /// Ops use and make tensors of this graph, follow only ops created before them, and agree with their rows.
+  /// Ops use and produce tensors of this graph, depend on earlier ops only, and agree with their rows.
   void ops() {
     std::unordered_map<const Op*, size_t> made;
     int last_id = 0;
@@ -118,7 +117,7 @@ class Verifier {
             text(op.stream->spec()));
   }
 
-  /// Call sites agree with what they call.
+  /// Call sites agree with their callees.
   void control(const Op& op) const {
     const Role role = op.row->role;
     const size_t graphs = role == Role::branch ? 2 : role == Role::call || role == Role::loop ? 1 : 0;
@@ -184,7 +183,7 @@ void verify(const Ir& ir) {
         throw Error(fmt::format("invalid program: two ops are numbered {}", op->id), {}, Fault::internal);
     verify(*g);
   }
-  // Recursion: peel off the graphs that no remaining graph calls, callers before callees.
+  // Recursion check: repeatedly removes graphs without remaining callers.
   std::unordered_map<const Graph*, size_t> callers;
   for (const auto& g : ir.graphs())
     for (const Graph* callee : g->called_graphs()) ++callers[callee];

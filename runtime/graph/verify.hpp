@@ -1,15 +1,15 @@
-// The specification of the IR: every invariant that transforms, plans and kernels rely on, as one check.
+// IR verifier: the invariants that transforms, plans and kernels rely on.
 #pragma once
 
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
-/// Throws an internal Error naming the first violation: ownership, producer and consumer lists, unique ids, specs
-/// equal to what the row infers, acyclic constraints, call inputs and outputs matching the callee, no recursion.
+/// Throws an internal Error that names the first violation: ownership, producer and consumer lists, unique ids, specs
+/// as inferred by the row, acyclic constraints, arguments and results of calls, no recursion.
 void verify(const Ir& ir);
 void verify(const Graph& graph);
-/// verify(ir), if verification_enabled() (base/verification.hpp). Every transform ends with it.
+/// Calls verify(ir) if verification_enabled() (base/verification.hpp). Each transform ends with it.
 void verify_transformed(const Ir& ir);
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// Line charts: in the terminal as braille dots, and as SVG.
+// Line charts as text (braille dots or ASCII) and as SVG.
 #pragma once
 
 #include <string>
@@ -9,27 +9,28 @@ namespace pxl {
 
 struct Series {
   std::string label;      ///< may be empty
-  std::vector<double> x;  ///< as many as y; empty counts from 0
-  std::vector<double> y;  ///< values that are not finite leave gaps
+  std::vector<double> x;  ///< as long as y; empty: 0, 1, 2, ...
+  std::vector<double> y;  ///< gaps at values that are not finite
 };
 
 struct Chart {
   std::string title, x_label, y_label;  ///< may be empty
   std::vector<Series> series;           ///< at least one
-  bool log_y = false;                   ///< base 10; values that are not positive leave gaps
+  bool log_y = false;                   ///< base 10; gaps at values that are not positive
 };
 
 struct TextOptions {
-  int width = 72, height = 16;  ///< columns and rows of all, labels included; at least 24 and 5
-  bool colour = false;          ///< ANSI colours tell the series apart
-  bool braille = true;          ///< else only ASCII
+  int width = 72, height = 16;  ///< total columns and rows, labels included; at least 24 and 5
+  bool colour = false;          ///< ANSI colours for the series
+  bool braille = true;          ///< else ASCII only
 };
 
-/// Lines of text, each ended. Throws Error where nothing can be drawn: no finite value, x and y of different lengths.
+/// Lines of text, each with a newline. Throws Error if nothing can be drawn: no finite value, or x and y of different
+/// lengths.
 std::string chart_text(const Chart& chart, const TextOptions& options = {});
 
-/// A whole SVG document, `width` by `height` pixels. Series longer than the picture is wide keep their extremes.
-/// Throws as chart_text.
+/// A complete SVG document of `width` by `height` pixels. Series with more points than pixel columns keep their
+/// extremes. Throws as chart_text does.
 std::string chart_svg(const Chart& chart, int width = 640, int height = 360);
 
 }  // namespace pxl

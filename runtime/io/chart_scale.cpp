@@ -14,7 +14,7 @@ namespace {
 
 bool drawable(double v, bool log) { return std::isfinite(v) && (!log || v > 0); }
 
-// 1, 2 or 5 times a power of ten, so that about `count` of them fill the range.
+// 1, 2 or 5 times a power of ten, such that about `count` steps cover the range.
 double round_step(double range, int count) {
   const double raw = range / std::max(count, 1), power = std::pow(10.0, std::floor(std::log10(raw)));
   for (const double m : {1.0, 2.0, 5.0})
@@ -40,13 +40,13 @@ void add_ticks(Scale& s, int count) {
 Scale make(double low, double high, bool log, int count, bool padded) {
   Scale s;
   s.log = log;
-  if (!(high > low)) {  // one value: a range around it
+  if (!(high > low)) {  // a single value: a range around it
     const double half = log ? 0 : std::max(std::abs(low) * 0.5, 0.5);
     s.low = log ? low / 3 : low - half;
     s.high = log ? high * 3 : high + half;
   } else {
     const double pad = padded && !log ? (high - low) * 0.04 : 0;
-    // Zero stays the end where the data begin there.
+    // If the data begin at zero, the axis does too.
     s.low = low >= 0 && low - pad < 0 ? low : low - pad;
     s.high = high + pad;
     if (!std::isfinite(s.high - s.low)) {

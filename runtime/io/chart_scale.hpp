@@ -1,4 +1,4 @@
-// What both kinds of charts share: ranges, ticks, and the points that can be drawn.
+// Geometry of charts: ranges, ticks, and the points to draw, for both formats.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace pxl {
 
-/// A closed range with round ends' ticks in it.
+/// A closed range with ticks at round values.
 struct Scale {
   double low = 0, high = 1;
   bool log = false;
-  std::vector<double> ticks;  ///< within the range, in the units of the data
-  /// 0 at the low end, 1 at the high one.
+  std::vector<double> ticks;  ///< within the range, in data units
+  /// Normalised position: 0 at the low end, 1 at the high end.
   double place(double value) const;
 };
 
@@ -23,13 +23,13 @@ struct Point {
 
 struct ChartGeometry {
   Scale x, y;
-  std::vector<std::vector<Point>> points;  ///< a series each
+  std::vector<std::vector<Point>> points;  ///< by series
 };
 
-/// About `across` and `up` ticks. Throws Error where nothing can be drawn.
+/// Computes the geometry with about `across` and `up` ticks. Throws Error if nothing can be drawn.
 ChartGeometry chart_geometry(const Chart& chart, int across, int up);
 
-/// A tick as text: as few digits as tell the ticks apart.
+/// Formats a tick with the fewest digits that distinguish the ticks.
 std::string tick_text(const Scale& scale, double tick);
 
 }  // namespace pxl

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* palette[] = {"#2f6fdb", "#d9822b", "#2a9d8f", "#b8476f", "#7a4fc4", "#8d939e"};
 
-// Of points that fall on one pixel column only the first, the extremes and the last are kept.
+// Decimation: of the points in one pixel column keeps the first, the extremes and the last.
 std::vector<Point> thinned(const std::vector<Point>& points, int pixels) {
   if (points.size() <= static_cast<size_t>(pixels) * 4) return points;
   std::vector<Point> out;

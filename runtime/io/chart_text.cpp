@@ -1,4 +1,4 @@
-// Charts in the terminal. A cell of braille has two dots across and four up; ASCII has one mark a cell.
+// Charts as text. A braille cell has two dots across and four up; an ASCII cell has one mark.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class Grid {
   void dot(double x, double y, int series) {
     const int px = std::clamp(static_cast<int>(std::lround(x)), 0, columns_ * across_ - 1),
               py = std::clamp(static_cast<int>(std::lround(y)), 0, rows_ * up_ - 1);
-    // Unicode numbers the dots of braille down the left column, then the right, the lowest row last.
+    // Unicode numbers braille dots down the left column, then the right one, the lowest row last.
     constexpr uint8_t bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     Cell& c = cells_[static_cast<size_t>(py / up_) * static_cast<size_t>(columns_) + static_cast<size_t>(px / across_)];
     c.dots |= bits[py % up_][px % across_];
@@ -89,7 +89,7 @@ std::string chart_text(const Chart& chart, const TextOptions& options) {
   }
   std::string out;
   if (!chart.title.empty()) out += centred(chart.title, width);
-  // Above its axis: letters do not turn in a terminal.
+  // Above its axis: a terminal cannot rotate text.
   if (!chart.y_label.empty())
     out += std::string(static_cast<size_t>(std::max(0, margin + 1 - display_width(chart.y_label) / 2)), ' ') +
            chart.y_label + "\n";

@@ -1,4 +1,4 @@
-// MNIST: IDX files (plain or gzip) where they are found, otherwise digits drawn by a built-in generator.
+// MNIST: IDX files (plain or gzip) if found, otherwise digits from a built-in generator.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct DigitSet {
 struct Mnist {
   DigitSet train, test;
   bool built_in = false;
-  std::string source;  ///< the folder that was read, or "built-in digits"
+  std::string source;  ///< the folder, or "built-in digits"
 };
 
 /// The folder that PXL_DATA names, or one that is found: "shared/data/mnist" beside the project (from the executable
@@ -25,10 +25,10 @@ struct Mnist {
 /// there but corrupt is an Error that names it and what is wrong.
 Mnist load_mnist(int64_t train_size = 60000, int64_t test_size = 10000);
 
-/// An IDX file of unsigned bytes, any rank, plain or gzip (by content): uint8 array.
+/// Reads an IDX file of unsigned bytes, of any rank, plain or gzip (detected by content), as a uint8 array.
 Array read_idx(const std::string& path);
 
-/// Handwritten-looking digits: strokes per digit, random affine and elastic distortion, thickness. Deterministic.
+/// Draws handwritten-looking digits: strokes per digit, random affine and elastic distortion, thickness. Deterministic.
 DigitSet draw_digits(int64_t count, uint64_t seed);
 
 }  // namespace pxl

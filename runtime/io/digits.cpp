@@ -1,6 +1,6 @@
-// The generator of handwritten-looking digits. Each picture has its own Philox counter range, so that picture i of a
-// seed is the same whatever the size of the set. A glyph's points are moved (jitter, a smooth distortion, an affine
-// map), joined by a spline, and drawn as strokes of varying thickness into a distance map.
+// Generator of handwritten-looking digits. Each image has its own Philox counter range, so image i of a seed does not
+// depend on the size of the set. A glyph's control points are displaced (jitter, a smooth distortion, an affine map),
+// joined by a spline, and drawn as strokes of varying thickness into a distance map.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,26 +14,26 @@ namespace pxl {
 namespace {
 
 constexpr int side = 28;
-constexpr int pieces = 4;  ///< straight pieces per span of a spline
+constexpr int pieces = 4;  ///< line segments per span of a spline
 
-/// The variety of handwriting, chosen so that a linear classifier is clearly worse than a multi-layer one.
+/// Parameters of the variation, chosen so that a linear classifier is clearly worse than a multi-layer one.
 struct Variety {
-  float jitter = 0.036f;  ///< deviation of a point, in glyph units
-  float warp = 0.11f;     ///< largest move of the smooth distortion, in glyph units
-  float turn = 0.34f;     ///< largest rotation, radians
-  float slant = 0.40f;    ///< largest shear
-  float shift = 2.8f;     ///< largest translation, pixels
-  float speckle = 0.25f;  ///< largest loss of ink in a pixel
+  float jitter = 0.036f;  ///< standard deviation of a point's displacement, in glyph units
+  float warp = 0.11f;     ///< maximum smooth displacement, in glyph units
+  float turn = 0.34f;     ///< maximum rotation, radians
+  float slant = 0.40f;    ///< maximum shear
+  float shift = 2.8f;     ///< maximum translation, pixels
+  float speckle = 0.25f;  ///< maximum loss of ink per pixel
 };
 constexpr Variety variety;
 
-/// The random numbers of one picture.
+/// Random numbers of one image.
 class Draws {
  public:
   Draws(uint64_t seed, int64_t picture) : key_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)} {
     auto p = static_cast<uint64_t>(picture);
     counter_ = {static_cast<uint32_t>(p), static_cast<uint32_t>(p >> 32), 0,
-                0x64696769};  // apart from Random's streams
+                0x64696769};  // distinct from Random's streams
   }
   uint32_t bits() {
     if (used_ == 4) block_ = philox4x32(counter_, key_), ++counter_[2], used_ = 0;
@@ -41,7 +41,7 @@ class Draws {
   }
   float unit() { return static_cast<float>(bits() >> 8) * 0x1p-24f; }
   float between(float low, float high) { return low + (high - low) * unit(); }
-  /// Bell-shaped on [-1, 1]: most people write near the middle.
+  /// Bell-shaped on [-1, 1].
   float bell() {
     uint32_t b = bits();
     return (static_cast<float>(b & 0xFFFF) + static_cast<float>(b >> 16)) * 0x1p-16f - 1.0f;
@@ -82,7 +82,7 @@ class Warp {
   std::array<GlyphPoint, 16> grid_;
 };
 
-/// How much ink each pixel gets: the largest of (radius - distance) over all pieces of all strokes.
+/// Ink per pixel: the maximum of (radius - distance) over all segments of all strokes.
 class Canvas {
  public:
   Canvas() { depth_.fill(-1.0f); }
@@ -105,7 +105,7 @@ class Canvas {
     }
   }
 
-  /// Grey values; `softness` is the width of the edge in pixels.
+  /// Renders grey values; `softness` is the width of the edge in pixels.
   void develop(uint8_t* out, float softness, Draws& draws) const {
     float slope = 1.0f / softness;
     for (size_t i = 0; i < depth_.size(); i += 4) {
@@ -127,7 +127,7 @@ class Canvas {
   std::array<float, side * side> depth_;
 };
 
-/// Catmull-Rom: a curve through all points, its tangent at each parallel to the line between the neighbours.
+/// Catmull-Rom spline: interpolates all points; the tangent at a point is parallel to the line between its neighbours.
 GlyphPoint spline(GlyphPoint before, GlyphPoint a, GlyphPoint b, GlyphPoint after, float t) {
   auto value = [t](float p, float q, float r, float s) {
     return 0.5f * (2 * q + t * (r - p + t * (2 * p - 5 * q + 4 * r - s + t * (3 * (q - r) + s - p))));
@@ -155,7 +155,7 @@ int draw_digit(uint8_t* out, uint64_t seed, int64_t picture) {
   float angle = variety.turn * draws.bell(), shear = variety.slant * draws.bell() + 0.06f;
   float height = draws.between(16.5f, 21.0f), width = height * draws.between(0.52f, 0.92f);
   float cosine = std::cos(angle), sine = std::sin(angle);
-  // The box's middle is placed, then a random shift: digits are nearly centred, as after a scanner's cropping.
+  // Centres the box, then adds a random shift.
   float middle_x = 14.0f + variety.shift * draws.bell(), middle_y = 14.0f + variety.shift * draws.bell();
   auto place = [&](GlyphPoint p) {
     p = warp(p);
@@ -173,7 +173,7 @@ int draw_digit(uint8_t* out, uint64_t seed, int64_t picture) {
     size_t n = std::min(stroke.points.size(), most_points);
     for (size_t i = 0; i < n; ++i) {
       GlyphPoint raw = stroke.points[i];
-      // Strokes that meet in a corner go on meeting there.
+      // Strokes that share a corner keep sharing it.
       bool joined = i == 0 && raw.x == last_raw.x && raw.y == last_raw.y;
       GlyphPoint jittered{raw.x + 2 * variety.jitter * draws.bell(), raw.y + 2 * variety.jitter * draws.bell()};
       points[i] = joined ? last_moved : place(jittered);

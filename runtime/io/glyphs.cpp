@@ -1,4 +1,4 @@
-// The table of glyphs. Points were placed by hand, following common school and everyday forms.
+// The table of glyphs. Points were placed by hand after common school and everyday forms.
 #include "runtime/io/glyphs.hpp"
 
 namespace pxl {

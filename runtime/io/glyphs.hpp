@@ -1,4 +1,4 @@
-// How people write digits: several ways each, as strokes.
+// Glyphs of digits as strokes, several variants per digit.
 #pragma once
 
 #include <span>
@@ -6,17 +6,17 @@
 namespace pxl {
 
 struct GlyphPoint {
-  float x, y;  ///< in a unit box, y downwards
+  float x, y;  ///< in a unit box, y points down
 };
 
-/// A stroke is a smooth curve through its points; where a new stroke starts at the old one's end there is a corner.
+/// A smooth curve through its points. A stroke that starts at the end of the previous one forms a corner.
 struct GlyphStroke {
   std::span<const GlyphPoint> points;
 };
 
 struct Glyph {
   int digit;
-  int weight;  ///< how often this way is chosen among those of its digit
+  int weight;  ///< relative frequency among the variants of a digit
   std::span<const GlyphStroke> strokes;
 };
 

@@ -1,4 +1,5 @@
-// IDX files (the format of the MNIST distribution): two zero bytes, a type code, the rank, big-endian extents, data.
+// Reader of IDX files (the format of the MNIST distribution): two zero bytes, a type code, the rank, big-endian
+// extents, data.
 #include <fmt/format.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -19,7 +20,7 @@ namespace pxl {
 namespace {
 
 constexpr int unsigned_byte = 0x08;      ///< IDX type code
-constexpr int64_t deflate_ratio = 1032;  ///< deflate expands by no more than this (zlib technical notes)
+constexpr int64_t deflate_ratio = 1032;  ///< maximum expansion of deflate (zlib technical notes)
 constexpr unsigned chunk = 1u << 20;
 
 class Input {
@@ -42,7 +43,7 @@ class Input {
     return Error(fmt::format("cannot read {}: {}", path_, why), {}, Fault::unreadable);
   }
 
-  /// Bytes read, less than asked for at the end of the file only.
+  /// Bytes read; fewer than requested only at the end of the file.
   int64_t read(void* to, int64_t bytes) {
     int64_t done = 0;
     while (done < bytes) {
@@ -57,7 +58,7 @@ class Input {
     if (status == Z_ERRNO) throw fail(std::strerror(errno));
     if (status == Z_BUF_ERROR) throw fail("the gzip file is truncated");
     if (status != Z_OK && status != Z_STREAM_END) {
-      // zlib puts the file's name in front; ours stands in the message already.
+      // zlib prefixes the file's name, which the message already has.
       std::string_view why = text;
       if (why.starts_with(path_ + ": ")) why.remove_prefix(path_.size() + 2);
       throw fail(fmt::format("the gzip file is corrupt ({})", why));
@@ -65,8 +66,8 @@ class Input {
     return done;
   }
 
-  /// Whether the next bytes are `count` and no more: they are inflated and dropped, then the file is at the same place
-  /// again. For a file that says of itself that it is much longer than it is packed, before memory is taken for it.
+  /// Whether exactly `count` bytes follow: inflates and drops them, then restores the position. For a file that claims
+  /// to be much longer than its packed size, before memory is allocated.
   bool holds(int64_t count) {
     const z_off_t here = ::gztell(file_.get());
     std::vector<char> dropped(chunk);
@@ -77,7 +78,7 @@ class Input {
   }
   bool inflates_much(int64_t count) const { return count > file_bytes_ * 16; }
 
-  /// The most bytes that can come out of the file.
+  /// Upper bound of the bytes that the file can decompress to.
   int64_t most() const { return ::gzdirect(file_.get()) ? file_bytes_ : (file_bytes_ + 1) * deflate_ratio; }
 
  private:
@@ -117,14 +118,14 @@ Array read_idx(const std::string& path) {
   auto truncated = [&] {
     return in.fail(fmt::format("it is truncated: its header says {} = {} bytes", bracket_text(shape), count));
   };
-  // Before memory is taken: could the file hold what its header says at all?
+  // Before allocating: whether the file can hold what its header claims.
   if (count > in.most()) throw truncated();
   if (in.inflates_much(count) && !in.holds(count))
     throw in.fail(fmt::format("it does not hold what its header says ({} = {} bytes)", bracket_text(shape), count));
   Array out(DType::uint8, shape);
   if (in.read(out.mutable_raw(), count) != count) throw truncated();
   unsigned char more;
-  // Reading past the end also makes zlib verify the checksum.
+  // Reading past the end makes zlib verify the checksum.
   if (in.read(&more, 1) != 0)
     throw in.fail(fmt::format("it is longer than its header says ({} = {} bytes)", bracket_text(shape), count));
   return out;

@@ -1,4 +1,4 @@
-// Finding and loading MNIST; the search order is that of the header.
+// Finds and loads MNIST; the header documents the search order.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr std::array names = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                               "t10k-labels-idx1-ubyte"};
-constexpr std::string_view built_in = "built-in";  ///< as PXL_DATA: the drawn digits
-constexpr uint64_t train_seed = 1, test_seed = 2;  ///< of the drawn digits: two sets with no picture in common
+constexpr std::string_view built_in = "built-in";  ///< value of PXL_DATA for drawn digits
+constexpr uint64_t train_seed = 1, test_seed = 2;  ///< seeds of the drawn digits: the two sets have no image in common
 
 std::optional<fs::path> find_file(const fs::path& folder, std::string_view name) {
   for (std::string_view suffix : {".gz", ""}) {
@@ -42,7 +42,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// shared/data/mnist in this folder, beside it, or beside any folder above it.
+/// shared/data/mnist in this folder, next to it, or next to a parent folder.
 std::optional<fs::path> beside(fs::path folder) {
   std::error_code ignored;
   for (;;) {
@@ -71,7 +71,7 @@ std::optional<fs::path> find_folder() {
   if (fs::path self = fs::read_symlink("/proc/self/exe", error); !error)
     if (auto found = beside(self.parent_path())) return found;
   fs::path cache = environment("XDG_CACHE_HOME");
-  // The XDG specification: a relative path is invalid and to be ignored.
+  // XDG specification: relative paths are invalid and must be ignored.
   if (!cache.is_absolute()) cache = environment("HOME").empty() ? "" : fs::path(environment("HOME")) / ".cache";
   if (!cache.empty() && missing_files(cache / "pxl" / "mnist").empty()) return cache / "pxl" / "mnist";
   return std::nullopt;

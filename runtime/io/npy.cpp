@@ -1,5 +1,5 @@
-// .npy: a magic string, a version, a Python dictionary as text, the elements. Nothing a header claims is believed
-// before it is checked against the file's size.
+// .npy reader and writer: a magic string, a version, a Python dictionary as text, the elements. Headers are checked
+// against the file's size before anything is allocated.
 #include "runtime/io/npy.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace pxl {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr size_t longest_header = 65536;  ///< version 1 allows no more; a plain array never needs more
+constexpr size_t longest_header = 65536;  ///< limit of version 1; plain arrays never need more
 
 struct Header {
   DType dtype = DType::float32;
@@ -54,7 +54,7 @@ class Reader {
   int64_t at_ = 0;
 };
 
-/// The dictionary of the header: three known keys with a string, a bool and a tuple of integers.
+/// Parser of the header's dictionary: three known keys with a string, a bool and a tuple of integers.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const Reader& reader) : text_(text), reader_(reader) {}
@@ -121,7 +121,7 @@ class HeaderParser {
     if (code.size() > 1 && code[0] == '>')
       throw reader_.corrupt(fmt::format("big-endian elements ('{}')", printable(code)));
     for (const DTypeRow& r : dtype_table()) {
-      // '=' is the machine's order and '|' "none"; both mean little-endian here.
+      // '=' is native order and '|' no order; both are little-endian here.
       bool any_order = code.size() > 1 && (code[0] == '<' || code[0] == '=' || code[0] == '|');
       if (any_order && !r.npy.empty() && code.substr(1) == r.npy.substr(1)) return r.dtype;
     }
@@ -164,7 +164,7 @@ class HeaderParser {
 };
 
 Array transposed(const Array& a, const Shape& shape) {
-  // `a` holds the elements column-major: the first axis runs fastest.
+  // `a` holds the elements in column-major order.
   Array out(a.dtype(), shape);
   const size_t size = size_of(a.dtype());
   std::byte* to = out.mutable_raw();
@@ -217,7 +217,7 @@ Array load_npy(const std::string& path) {
   Array array(header.dtype, header.shape);
   reader.read(array.mutable_raw(), static_cast<size_t>(bytes), "the elements");
   if (header.dtype == DType::boolean) {
-    // A bool that is neither 0 nor 1 would be undefined behaviour to read.
+    // A bool that is neither 0 nor 1 is undefined behaviour when read.
     auto* flags = reinterpret_cast<unsigned char*>(array.mutable_raw());
     for (int64_t i = 0; i < array.size(); ++i) flags[i] = flags[i] != 0;
   }
@@ -232,7 +232,8 @@ void save_npy(const std::string& path, const Array& array) {
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", row(array.dtype()).npy,
                                    tuple_text(array.shape()));
   constexpr size_t before = magic.size() + 4;
-  header.append((64 - (before + header.size() + 1) % 64) % 64, ' ') += '\n';  // elements start on a 64-byte boundary
+  header.append((64 - (before + header.size() + 1) % 64) % 64, ' ') +=
+      '\n';  // elements start at a multiple of 64 bytes
   std::string bytes(magic);
   bytes += {'\x01', '\0', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
   bytes += header;

@@ -1,4 +1,4 @@
-// Pictures as PNG files.
+// PNG encoder.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ constexpr bool has_operand(const OpRow& row) {
 
 constexpr bool is_control(Role role) { return role != Role::compute && role != Role::composite; }
 
-/// Every column that a row of its kind must have is filled in.
+/// Whether all columns that a row of this kind requires are set.
 constexpr bool is_complete(const OpRow& row) {
   if (row.name.empty() || row.doc.empty()) return false;
   if (row.role == Role::composite)
@@ -24,7 +24,7 @@ constexpr bool is_complete(const OpRow& row) {
   if (!row.infer || !row.definition || row.output.empty()) return false;
   if (row.alias >= 0 && row.inplace_ok) return false;
   if (row.modifies && row.gradient) return false;
-  // The underscore promises the operand's memory: a result of its own would be silently another tensor.
+  // The name of an in-place form promises the operand's memory; a separate result would silently be another tensor.
   if (row.name.back() == '_' && row.alias < 0 && !row.modifies) return false;
   if (is_view(row) && !row.view && !row.layout && !row.parts) return false;
   const bool overwrites = row.modifies || row.alias >= 0;

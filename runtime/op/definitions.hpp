@@ -1,15 +1,15 @@
-// The definitions that rows name: what an op computes, in xtensor. They are written in runtime/reference, a file a
-// family; this header declares them without xtensor, so that a table of rows costs no more to compile.
+// Definitions: what each op computes, in xtensor. Implemented in runtime/reference, one file per family; declared here
+// without xtensor, so that files with rows compile fast.
 #pragma once
 
 #include "runtime/op/op.hpp"
 
 namespace pxl {
 
-/// The op's definition as a kernel: it runs as a whole, on dense operands, and allocates as it likes. The row must have
-/// one, and the outputs of `site` must be inferred.
+/// The op's definition as a kernel: runs as one phase on dense operands, and may allocate. Requires a row with a
+/// definition, and inferred outputs in `site`.
 Kernel definition_kernel(const OpContext& site);
-/// The kernel of a row, or where it has none its definition.
+/// The kernel of a row, or its definition if it has none.
 Kernel kernel_of(const OpContext& site);
 
 namespace reference {

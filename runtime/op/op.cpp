@@ -1,4 +1,4 @@
-// Reading an op's row and attributes by name: the accessors declared in runtime/op/op.hpp.
+// Accessors of rows and attributes by name.
 #include <fmt/format.h>
 #include <algorithm>
 

@@ -82,7 +82,7 @@ constexpr OpRow structural_table[] = {
      .definition = reference::init,
      .kernel =
          [](const OpContext& s) {
-           const DType dtype = s.out[0].dtype;  // 0 has one pattern in both formats of float8
+           const DType dtype = s.out[0].dtype;  // zero has the same bits in both float8 formats
            return fill_kernel(is_float8(dtype) ? DType::uint8 : dtype, 0.0, s.out[0].size());
          },
      .flops = [](const OpContext&) { return int64_t{0}; },
@@ -91,7 +91,7 @@ constexpr OpRow structural_table[] = {
 };
 static_assert(all_complete(structural_table));
 
-/// Each role occurs once.
+/// Each role occurs exactly once.
 const OpRow& the_row(Role role) {
   for (const OpRow& row : structural_table)
     if (row.role == role) return row;

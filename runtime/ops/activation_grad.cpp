@@ -1,5 +1,5 @@
-// The gradients of activation functions as ops of their own, with their own gradients: each is g times a derivative, so
-// its gradient for g is the same op, and the one for the forward operand or result is the next derivative.
+// Gradients of activation functions, as ops with gradients of their own. Each is g times a derivative: its gradient for
+// g is the same op, and the gradient for the forward operand or result contains the next derivative.
 #include <cmath>
 #include <numbers>
 
@@ -19,7 +19,7 @@ constexpr Param clip_grad_params[] = {
 Expr square(const Expr& x) { return x.builder().one("square", {x}); }
 Expr apply(std::string_view op, const Expr& x) { return x.builder().one(op, {x}); }
 
-/// The gradient of a row that is linear in g: `row` itself for g, `second` of the other operand times g for that one.
+/// Gradient of a row that is linear in g: `row` for g, and g times `second` for the other operand.
 template <class Second>
 void linear_in_g(GradContext& c, Second second) {
   if (c.wants(0)) c.set(0, c.builder().one(c.op().row->name, {c.dy(), c.in(1)}));

@@ -1,4 +1,4 @@
-// The ops of popxl.addons that are made of others.
+// Composite ops of popxl.addons.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -47,7 +47,7 @@ std::vector<Expr> expand_rotary(OpBuilder& at, const OpArgs& args) {
       throw Error(fmt::format("rotary_pos_embed: {} must have shape {}, not {}", table->label(),
                               bracket_text(Shape{length, pairs}), bracket_text(table->shape())))
           .as(codes::shape);
-  // Pairs of neighbouring features along an axis of their own.
+  // Pairs of neighbouring features get an axis of their own.
   const Expr turned = reshape(narrow(x, 3, 0, dim), {x.shape()[0], length, x.shape()[2], pairs, 2});
   const Expr even = narrow(turned, 4, 0, 1), odd = narrow(turned, 4, 1, 1);
   const Expr s = reshape(sin, {1, length, 1, pairs, 1}), c = reshape(cos, {1, length, 1, pairs, 1});
@@ -102,13 +102,13 @@ std::vector<Expr> expand_decompress(OpBuilder& at, const OpArgs& args) {
   if (groups[at_axis] == 0 || whole[at_axis] % groups[at_axis] != 0)
     refuse(fmt::format("{} groups do not divide the {} values along axis {}", groups[at_axis], whole[at_axis], axis));
   const auto number = [&](int64_t value) { return at.constant(Array::full_int(t.dtype(), {}, value)); };
-  std::vector<Expr> values;  // the four bits at each place
+  std::vector<Expr> values;  // the four bits at each position
   for (int64_t i = 0; i < packed; ++i) {
     const Expr moved = i == 0 ? t : at.one("shift_right", {t, number(4 * i)});
     values.push_back(cast(at.one("bitwise_and", {moved, number(15)}), scale.dtype()));
   }
   const Expr unpacked = at.one("stack", {values}, {{"axis", axis + 1}});
-  // Groups along an axis of their own, over which scale and bias broadcast.
+  // Groups get an axis of their own, over which scale and bias broadcast.
   Shape split = whole, one = groups;
   split[at_axis] = groups[at_axis];
   split.insert(split.begin() + axis + 1, whole[at_axis] / groups[at_axis]);

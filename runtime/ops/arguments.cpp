@@ -1,4 +1,4 @@
-// Argument resolution: defaults, constants beside tensors, attributes of each kind.
+// Argument resolution: defaults, constants from host values, attributes of each kind.
 #include "runtime/ops/arguments.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ struct Resolver {
   OpBuilder& at;
   const OpRow& row;
   const Param* param = nullptr;
-  bool have_reference = false;  ///< some operand decides the dtype of constants
+  bool have_reference = false;  ///< some operand determines the dtype of constants
   bool reference_is_tensor = false;
   DType reference = DType::float32;
   std::string reference_label = {};
@@ -37,7 +37,7 @@ struct Resolver {
         .as(codes::type);
   }
 
-  // The operand whose dtype constants take: the first tensor, else the first array.
+  // Records the operand that determines the dtype of constants: the first tensor, else the first array.
   void consider(const Expr& e) {
     if (!e || (have_reference && (reference_is_tensor || !e.is_tensor()))) return;
     have_reference = true;
@@ -55,7 +55,7 @@ struct Resolver {
         for (const Expr& e : *list) consider(e);
     }
     if (have_reference) return;
-    // Numbers alone: int32, or float32 once one of them is a float.
+    // Numbers only: int32, or float32 if one of them is a float.
     reference = DType::int32;
     bool all_bool = true;
     for (size_t i = 0; i < row.params.size(); ++i) {
@@ -75,7 +75,7 @@ struct Resolver {
         .as(codes::dtype);
   }
 
-  // A host array beside tensors.
+  // A host array combined with tensors.
   Expr constant_from(const Array& array) const {
     if (array.dtype() == reference || (at.eager() && !reference_is_tensor)) return at.constant(array);
     if (is_float8(reference)) refuse_float8(reference);
@@ -131,7 +131,8 @@ struct Resolver {
     return a;
   }
 
-  // Labels and indices: 64-bit host integers are narrowed, as all host data are; bools stay for conditions.
+  // Labels and indices: 64-bit host integers are narrowed like other host data; bools are rejected, as they are
+  // conditions.
   Expr index(const OpArg& arg) const {
     Array a;
     if (const Expr* e = std::get_if<Expr>(&arg)) {
@@ -154,7 +155,7 @@ struct Resolver {
     return at.constant(std::move(a));
   }
 
-  // A scalar array serves where a number is wanted, and so does a constant, whose value is known.
+  // Scalar arrays and constants are accepted as numbers, since their values are known.
   static Attr scalar_of(const OpArg& arg) {
     if (const Attr* a = std::get_if<Attr>(&arg)) return *a;
     const Expr* e = std::get_if<Expr>(&arg);
@@ -282,7 +283,7 @@ DType promoted(DType a, DType b) {
   const auto rank = [](DType t) { return is_floating(t) ? 2 : is_integer(t) ? 1 : 0; };
   if (rank(a) != rank(b)) return rank(a) > rank(b) ? a : b;
   if (size_of(a) != size_of(b)) return size_of(a) > size_of(b) ? a : b;
-  // Equal width, one signed and one not: the next wider signed type holds both.
+  // Equal width, signed and unsigned: the next wider signed type represents both.
   switch (size_of(a)) {
     case 1: return DType::int16;
     case 2: return DType::int32;
@@ -300,10 +301,10 @@ OpArgs resolve(OpBuilder& at, const OpRow& row, OpArgs args) {
   for (size_t i = 0; i < row.params.size(); ++i) {
     r.param = &row.params[i];
     OpArg& arg = args.values[i];
-    // An empty Expr stands for an operand that is not there.
+    // An empty Expr represents an absent operand.
     if (const Expr* e = std::get_if<Expr>(&arg); e && !*e) arg = std::monostate{};
     if (args.is_none(i)) {
-      // A parameter whose default is a value takes the default for none as well: they mean the same to a caller.
+      // `none` for a parameter with a default value means the default.
       if (r.param->default_value.kind == Default::required && r.param->kind != ParamKind::optional_tensor)
         throw Error(fmt::format("{}: missing {}", row.name, r.param->name),
                     {fmt::format("it takes {}",

@@ -1,4 +1,4 @@
-// From the arguments of an op, as a program or a gradient gives them, to operands by slot and attributes.
+// Resolves the arguments of an op, from a program or a gradient, into operands by slot and attributes.
 #pragma once
 
 #include "runtime/ops/op_builder.hpp"
@@ -10,7 +10,7 @@ namespace pxl {
 /// Throws Error naming op and parameter where an argument is missing or of the wrong kind.
 OpArgs resolve(OpBuilder& at, const OpRow& row, OpArgs args);
 
-/// The dtype that two host values share: the wider one, floating before integer before bool.
+/// Common dtype of two host values: the wider one; floating over integer over bool.
 DType promoted(DType a, DType b);
 
 }  // namespace pxl

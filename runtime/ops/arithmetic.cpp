@@ -21,7 +21,7 @@ Kernel folded(const OpContext& s) {
   return nary_kernel(f, s.input(0).dtype, shapes, s.out[0].shape);
 }
 
-// Integers have no quotient by 0: a run that meets one is an error, as it is for numbers of the host.
+// Integer division by 0 is a run-time error, as for host numbers.
 template <Binary f>
 Kernel exact_division(const OpContext& s) {
   const DType dtype = s.input(1).dtype;
@@ -33,12 +33,12 @@ Kernel exact_division(const OpContext& s) {
   });
 }
 
-// Gives slot `i` a gradient of the output's shape, summed over what was broadcast.
+// Sets the gradient of slot `i` from one of the output's shape: sums over broadcast axes.
 void give(GradContext& c, size_t i, const Expr& g) { c.set(i, sum_to(g, c.in_spec(i).shape)); }
 
 int64_t folded_flops(const OpContext& s) { return s.out[0].size() * (static_cast<int64_t>(s.in.size()) - 1); }
 
-// Tied operands share the gradient equally. Of two operands a tie is one comparison; of more, ties are counted.
+// Tied operands share the gradient equally. With two operands a tie is one comparison; with more, ties are counted.
 void extremum_gradient(GradContext& c) {
   OpBuilder& at = c.builder();
   const size_t operands = c.op().inputs.size();
@@ -50,7 +50,7 @@ void extremum_gradient(GradContext& c) {
   } else if (operands > 2) {
     std::vector<Expr> flags;
     for (size_t i = 0; i < operands; ++i) flags.push_back(cast(chosen(i), c.dy().dtype()));
-    // An operand that is NaN equals nothing: no operand is chosen there.
+    // NaN equals nothing, so no operand is selected for it.
     share = c.dy() / at.one("maximum", {std::vector<Expr>{at.one("sum_n", {flags}), at.scalar(1.0, c.dy().dtype())}});
   }
   for (size_t i = 0; i < operands; ++i)
@@ -77,7 +77,7 @@ void pow_gradient(GradContext& c) {
       else
         give(c, 0, c.dy() * (at.one("pow", {c.in(0), at.scalar(n - 1, c.in_spec(0).dtype)}) * n));
     } else {
-      // Where the exponent is 0 the result is 1 whatever t is; 0 t^-1 is not 0 at 0.
+      // If the exponent is 0 the result is 1 for all t; 0 t^-1 would be NaN at t = 0.
       const Expr none = at.scalar(0.0, c.in_spec(1).dtype), power = c.in(1);
       const Expr slope = power * at.one("pow", {c.in(0), power - 1.0});
       give(c, 0, c.dy() * at.one("select", {at.one("equal", {power, none}), none, slope}));

@@ -1,4 +1,4 @@
-// Batch normalisation, by given statistics and by those of the batch.
+// Batch normalisation, with given statistics or those of the batch.
 #include <fmt/format.h>
 
 #include "runtime/base/codes.hpp"
@@ -49,8 +49,8 @@ void batch_norm_gradient(GradContext& c) {
   if (c.wants(1)) give(1, c.dy() * ((c.in(0) - spread(c.in(3))) * s));
 }
 
-// t as [samples, channels, places], in which the statistics are over the outer axes. float16 is widened: sums of
-// squares leave its range.
+// t as [samples, channels, positions]; statistics are over the outer axes. float16 is widened, because sums of squares
+// exceed its range.
 std::vector<Expr> expand_batch_norm(OpBuilder& at, const OpArgs& args) {
   const Expr &t = args.expr(0), &scale = args.expr(1), &mean = args.expr(3), &var = args.expr(4);
   const auto refuse = [&](const std::string& why) { throw Error("batch_norm: " + why, {text(t.spec())}); };
@@ -77,8 +77,7 @@ std::vector<Expr> expand_batch_norm(OpBuilder& at, const OpArgs& args) {
   const Expr factor = at.one("rsqrt", {batch_var + std::get<double>(*args.attr(5))}) * channel(scale);
   const Expr y = centred * factor + channel(args.expr(2));
 
-  // The running statistics learn from the batch without being part of what is differentiated; of the variance its
-  // estimate without bias, as PyTorch's.
+  // The running statistics are updated outside the gradient; the variance uses the unbiased estimate, as in PyTorch.
   const double momentum = std::get<double>(*args.attr(6));
   const auto moved = [&](const Expr& running, const Expr& now, double correction) {
     const Expr value = cast(reshape(at.one("detach", {now}), {channels}), running.dtype());

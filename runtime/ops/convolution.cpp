@@ -1,5 +1,5 @@
-// Convolutions and transposed convolutions. Each is linear in both operands, and the gradients are made of the same
-// three ops, so that they have gradients themselves.
+// Convolutions and transposed convolutions. Each is linear in both operands, and the gradients consist of the same
+// three ops, so they are differentiable too.
 #include "runtime/kernels/convolution.hpp"
 
 #include <array>
@@ -60,7 +60,7 @@ constexpr Param weights_grad_params[] = {{"g", ParamKind::tensor},      {"x", Pa
                                          {"padding", ParamKind::shape}, {"dilation", ParamKind::shape},
                                          {"groups", ParamKind::integer}};
 
-/// The parameters with the scale of float8 operands behind these.
+/// The parameters, followed by the scale of float8 operands.
 template <size_t n>
 constexpr std::array<Param, n + 1> with_scale(const Param (&params)[n]) {
   std::array<Param, n + 1> scaled{{params[0], params[1], log2_scale_param}};
@@ -70,7 +70,7 @@ constexpr std::array<Param, n + 1> with_scale(const Param (&params)[n]) {
 constexpr auto scaled_conv_params = with_scale(conv_params);
 constexpr auto scaled_transpose_params = with_scale(transpose_params);
 
-// Explicit attributes of the windows, as the gradients' rows have them.
+// Explicit window attributes, as in the rows of the gradients.
 struct Explicit {
   Ints stride, padding, dilation;
   int64_t groups = 1;
@@ -84,8 +84,8 @@ struct Explicit {
         groups(s.integer("groups")) {}
 };
 
-// The convolution, of which the result's shape keeps the leading windows: a transposed convolution with
-// output_padding reaches further than its operand.
+// A convolution of which `shape` keeps the leading windows: a transposed convolution with output_padding extends beyond
+// its operand.
 Expr conv(const Expr& t, const Expr& weight, const Shape& shape, const Explicit& e) {
   const Expr y =
       t.builder().one("conv", {t, weight},
@@ -113,7 +113,7 @@ Expr weights_grad(const Expr& g, const Expr& x, const Shape& weight, const Expli
                           {"groups", e.groups}});
 }
 
-// The forward op as a site, for what follows from its specs.
+// Calls f with the context of the forward op, to derive values from its specs.
 template <class F>
 auto with_site(const GradContext& c, F&& f) {
   const OpContextStorage storage(c.op());
@@ -126,7 +126,7 @@ void conv_gradient(GradContext& c) {
   if (c.wants(1)) c.set(1, weights_grad(c.dy(), c.in(0), c.in_spec(1).shape, e));
 }
 
-// dy has the shape of the result, which is the data of a convolution with t's shape as its result.
+// dy has the shape of the result, which is the data of a convolution whose result has t's shape.
 void transpose_gradient(GradContext& c) {
   const Explicit e(with_site(c, resolve_transpose));
   if (c.wants(0)) c.set(0, conv(c.dy(), c.in(1), c.in_spec(0).shape, e));
@@ -134,7 +134,7 @@ void transpose_gradient(GradContext& c) {
 }
 
 int64_t conv_flops(const Convolution& c) {
-  int64_t flops = 0;  // operands near the limit of memory can have a product that no int64 holds
+  int64_t flops = 0;  // operands near the memory limit can have a product that overflows int64
   const int64_t results = c.batch * c.groups * c.cout * output_size(c.axes);
   return __builtin_mul_overflow(2 * results, c.cin * kernel_size(c.axes), &flops) ? std::numeric_limits<int64_t>::max()
                                                                                   : flops;
@@ -179,7 +179,7 @@ constexpr OpRow transpose_row = {
     .onnx = "ConvTranspose",
     .tiles = tile_convolution_data};
 
-/// The form with float8 operands and a scale.
+/// The row with float8 operands and a scale.
 constexpr OpRow scaled_form(OpRow row, std::string_view name, std::string_view path, std::string_view output,
                             std::string_view doc, std::string_view example, std::span<const Param> params,
                             KernelFn kernel) {

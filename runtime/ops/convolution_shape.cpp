@@ -1,4 +1,3 @@
-// See convolution_shape.hpp.
 #include "runtime/ops/convolution_shape.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +22,7 @@ int64_t groups_of(const OpContext& s) {
   return groups;
 }
 
-// Dtypes and ranks of two operands, either of which may be a gradient.
+// Checks dtypes and ranks of two operands, either of which may be a gradient.
 void check_pair(const OpContext& s) {
   if (is_scaled(s)) {
     check_float8_product(s);
@@ -39,7 +38,7 @@ void check_pair(const OpContext& s) {
            codes::shape);
 }
 
-// The channels of data and weight of a convolution, from their slots.
+// Checks the channels of data and weight of a convolution.
 void check_channels(const OpContext& s, int64_t channels, const TensorSpec& weight, int64_t groups) {
   if (weight.shape[0] % groups != 0)
     refuse(s, fmt::format("{} groups do not divide the {} channels of the result", groups, weight.shape[0]),
@@ -51,7 +50,7 @@ void check_channels(const OpContext& s, int64_t channels, const TensorSpec& weig
            codes::shape);
 }
 
-// The convolution whose result has g's spatial shape: windows that g does not have are left out.
+// The convolution whose result has g's spatial shape; windows outside g are dropped.
 ResolvedConvolution with_windows_of(const OpContext& s, ResolvedConvolution r, const Shape& g) {
   for (size_t i = 0; i < r.axes.size(); ++i) {
     if (g[i + 2] > r.axes[i].out)
@@ -115,7 +114,7 @@ ResolvedConvolution resolve_weights_grad(const OpContext& s) {
   return with_windows_of(s, std::move(r), g.shape);
 }
 
-// The transposed convolution of t is the data gradient of the convolution that has its result as data.
+// The transposed convolution of t is the data gradient of the convolution with its result as data.
 ResolvedConvolution resolve_transpose(const OpContext& s) {
   check_pair(s);
   const TensorSpec &t = s.input(0), &w = s.input(1);

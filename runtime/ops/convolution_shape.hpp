@@ -1,4 +1,4 @@
-// What a convolution is, from the specs and attributes of its op: windows, channels, the result's spec.
+// Resolves a convolution from the specs and attributes of its op: windows, channels, spec of the result.
 #pragma once
 
 #include "runtime/kernels/convolution.hpp"
@@ -7,24 +7,24 @@
 
 namespace pxl {
 
-/// The convolution, and its windows as the attributes say them.
+/// The convolution, and its windows as given by the attributes.
 struct ResolvedConvolution {
   Convolution c;
   std::vector<WindowAxis> axes;
 };
 
-/// Of conv, conv_data_grad, conv_weights_grad and conv_transpose; of rows with a log2_scale, whose operands are float8,
-/// too. They refuse what does not fit.
+/// For conv, conv_data_grad, conv_weights_grad and conv_transpose, and for rows with log2_scale, whose operands are
+/// float8. Throw Error for invalid operands.
 ResolvedConvolution resolve_conv(const OpContext& s);
 ResolvedConvolution resolve_data_grad(const OpContext& s);
 ResolvedConvolution resolve_weights_grad(const OpContext& s);
 ResolvedConvolution resolve_transpose(const OpContext& s);
 
 std::vector<TensorSpec> infer_conv(const OpContext& s);
-/// The spec of a convolution's data: what its data gradient and a transposed convolution give.
+/// Spec of a convolution's data: the result of its data gradient and of a transposed convolution.
 std::vector<TensorSpec> data_spec(const OpContext& s, const ResolvedConvolution& r);
 
-/// Behind batch and channels.
+/// The axes after batch and channels.
 inline Shape spatial(const Shape& shape) { return Shape(shape.begin() + 2, shape.end()); }
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// Windows of fixed sizes whose place an index tensor gives when the program runs.
+// Windows of static size at positions given by an index tensor at run time.
 #include <fmt/format.h>
 
 #include "runtime/base/codes.hpp"
@@ -24,7 +24,7 @@ constexpr Param dynamic_update_params[] = {
 constexpr Param dynamic_grad_params[] = {
     {"g", ParamKind::tensor}, {"index", ParamKind::index}, {"axes", ParamKind::shape}, {"shape", ParamKind::shape}};
 
-// The axes and sizes of a dynamic window, checked against t's shape and the index tensor.
+// Checks the axes and sizes of a dynamic window against t's shape and the index tensor.
 void check_window(const OpContext& s, const Shape& whole, const Ints& axes, const Ints& sizes) {
   check_integers(s, 1);
   if (sizes.size() != axes.size()) refuse(s, "axes and sizes must have the same length", codes::shape);

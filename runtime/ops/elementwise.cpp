@@ -1,4 +1,4 @@
-// Element-wise functions of one tensor, their in-place forms and gradient helpers.
+// Elementwise functions of one tensor, their in-place forms, and helpers of their gradients.
 #include <limits>
 
 #include "runtime/kernels/elementwise.hpp"
@@ -13,7 +13,7 @@ Kernel unary(const OpContext& s) {
   return unary_kernel(f, s.input(0).dtype, s.input(0).size());
 }
 
-// d/dx through a helper op that takes the gradient and the forward input, or output.
+// d/dx by a helper op of the gradient and the forward input (or output).
 void with_input(GradContext& c, std::string_view helper) {
   if (c.wants(0)) c.set(0, c.builder().one(helper, {c.dy(), c.in(0)}));
 }
@@ -21,7 +21,7 @@ void with_output(GradContext& c, std::string_view helper) {
   if (c.wants(0)) c.set(0, c.builder().one(helper, {c.dy(), c.out()}));
 }
 
-// Functions that are flat almost everywhere.
+// Functions with zero derivative almost everywhere.
 void zero_gradient(GradContext& c) { set_zero(c, 0); }
 
 Expr call(GradContext& c, std::string_view op, const Expr& x) { return c.builder().one(op, {x}); }

@@ -1,4 +1,4 @@
-// The notation in which gradients and composites are written.
+// Operators and helpers on Expr, for gradients and composites.
 #include <algorithm>
 
 #include "runtime/ops/op_builder.hpp"

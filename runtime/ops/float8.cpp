@@ -1,4 +1,4 @@
-// float8: casts with a scale that is a power of two, and matrix products.
+// float8: casts with a power-of-two scale, and matrix products.
 #include "runtime/ops/float8.hpp"
 
 #include <fmt/format.h>

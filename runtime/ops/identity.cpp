@@ -1,4 +1,4 @@
-// Ops that hand their operand on: under another name, without its gradient, in another dtype.
+// Ops that forward their operand: under another name, without gradient, or in another dtype.
 #include <fmt/format.h>
 
 #include "runtime/base/codes.hpp"

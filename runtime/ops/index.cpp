@@ -1,4 +1,4 @@
-// Ops that read where an index tensor says, and their gradients.
+// Reads at indices given by a tensor, and their gradients.
 #include "runtime/kernels/index.hpp"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ constexpr Param onehot_grad_params[] = {{"g", ParamKind::tensor},
 bool is_grouped(const OpContext& s) { return s.row.name == "groupedgather"; }
 int64_t batch_of(const OpContext& s) { return is_grouped(s) ? 1 : 0; }
 
-// The axis in t itself.
+// The axis of t.
 int64_t gather_axis(const OpContext& s, int64_t rank) {
   if (!is_grouped(s)) return axis_of(s, "axis", rank);
   if (rank < 2) refuse(s, "t needs a group axis and at least one more", codes::shape);

@@ -1,4 +1,4 @@
-// Inference of output specs, with messages that name the operands.
+// Inference of output specs. Messages name the operands.
 #include "runtime/ops/infer.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ void check_one_dtype(const OpContext& site, size_t first) {
 
 void check_no_float8(const OpContext& site, size_t slot) {
   if (!is_float8(site.input(slot).dtype)) return;
-  // Products have a form that takes a scale.
+  // Products have a variant with a scale.
   const std::string scaled = fmt::format("{}_pow2scaled", site.row.name);
   refuse(site,
          fmt::format("{} is {}, which has no arithmetic without a scale: pow2scale_cast_from_fp8 makes float16 of it{}",

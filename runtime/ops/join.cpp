@@ -1,4 +1,4 @@
-// Joining tensors along an axis, and dividing them.
+// Concatenates tensors along an axis, and splits them.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Comparisons, logic and choice. Results are bool; operands of logic that are not bool are cast first, by an op.
+// Comparisons, logic and selection. Results are bool; operands of logic that are not bool are cast first, by an op.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -38,7 +38,7 @@ constexpr OpRow predicate(const RowText& text, DefinitionFn definition, KernelFn
   return row;
 }
 
-// The op behind a logical composite: bool operands only.
+// The op of a logical composite: bool operands only.
 constexpr OpRow gate(const RowText& text, std::span<const Param> params, DefinitionFn definition, KernelFn kernel) {
   OpRow row = comparison(text, definition, kernel);
   row.params = params;

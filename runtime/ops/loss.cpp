@@ -57,7 +57,7 @@ NllOptions options(const OpContext& s, bool log_prob) {
   return o;
 }
 
-// The loss's spec, from probabilities in slot `p` and labels behind them.
+// Spec of the loss, from probabilities in slot `p`, followed by the labels.
 TensorSpec loss_spec(const OpContext& s, size_t p) {
   options(s, false);
   check_floating(s, p);

@@ -1,4 +1,4 @@
-// The matrix product, as numpy.matmul defines it, and its gradients by transposition.
+// The matrix product, as numpy.matmul, and its gradients by transposition.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -9,7 +9,7 @@
 namespace pxl {
 
 int64_t matmul_flops(const OpContext& s) {
-  int64_t flops = 0;  // operands near the limit of memory can have a product that no int64 holds
+  int64_t flops = 0;  // operands near the memory limit can have a product that overflows int64
   return __builtin_mul_overflow(2 * s.out[0].size(), s.input(0).shape.back(), &flops)
              ? std::numeric_limits<int64_t>::max()
              : flops;
@@ -24,7 +24,7 @@ constexpr Param matmul_params[] = {
     {"output_type", ParamKind::dtype, none_default, "dtype of the result; none means that of lhs"},
     {"partials_type", ParamKind::string, none_default, "not used"}};
 
-// The last two axes exchanged.
+// Swaps the last two axes.
 Expr transposed(const Expr& e) {
   std::vector<int64_t> permutation(static_cast<size_t>(e.rank()));
   std::iota(permutation.begin(), permutation.end(), 0);
@@ -34,8 +34,8 @@ Expr transposed(const Expr& e) {
 
 Expr product(const Expr& a, const Expr& b) { return a.builder().one("matmul", {a, b}); }
 
-// y = A B: dA = dy B^T and dB = A^T dy. A vector counts as a matrix of one row (lhs) or one column (rhs); batch axes
-// along which an operand was broadcast are summed.
+// y = A B: dA = dy B^T and dB = A^T dy. A vector is treated as a matrix of one row (lhs) or one column (rhs); broadcast
+// batch axes are summed.
 void matmul_gradient(GradContext& c) {
   const Shape a = c.in_spec(0).shape, b = c.in_spec(1).shape;
   const bool a_vector = a.size() == 1, b_vector = b.size() == 1;
@@ -47,7 +47,7 @@ void matmul_gradient(GradContext& c) {
   if (c.wants(0)) c.set(0, reshape(sum_to(product(dy, transposed(reshape(c.in(1), b_matrix))), a_matrix), a));
   if (c.wants(1)) {
     const Expr lhs = reshape(c.in(0), a_matrix);
-    // One matrix used for a whole batch: the batch joins the rows, and one product sums over it.
+    // One matrix for a whole batch: the batch is folded into the rows, so that one product also sums over it.
     if (b_matrix.size() == 2 && a_matrix.size() > 2) {
       const Expr rows = reshape(lhs, {element_count(a) / std::max<int64_t>(1, a.back()), a.back()});
       const Expr gradients = reshape(dy, {rows.shape()[0], dy_shape.back()});

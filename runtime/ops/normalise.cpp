@@ -1,4 +1,4 @@
-// Softmax and the normalisations, with their gradients. Statistics are float32 whatever the data.
+// Softmax and normalisations, with their gradients. Statistics are float32 for all dtypes.
 #include "runtime/kernels/normalise.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ constexpr Param group_grad_params[] = {{"g", ParamKind::tensor},           {"x",
                                        {"inv_std_dev", ParamKind::tensor}, {"num_groups", ParamKind::integer}};
 int64_t axis_in(const OpContext& s, size_t slot) { return axis_of(s, "axis", rank_of(s.input(slot))); }
 
-// Subtract, exponential, sum, divide; the maximum before.
+// Subtract, exponential, sum, divide; the maximum first.
 int64_t softmax_flops(const OpContext& s) { return 5 * s.out[0].size(); }
 // Mean, deviation, square, sum, scale and shift.
 int64_t norm_flops(const OpContext& s) { return 8 * s.out[0].size(); }
@@ -80,9 +80,9 @@ void norm_gradient(GradContext& c, std::string_view helper, bool grouped) {
     if (c.wants(i)) c.set(i, gradients[i]);
 }
 
-// The gradient of the gradients, with h for that of dx and p, q for those of the parameters' gradients. A row of n
-// elements has xhat = (x - mean) s and dx = N(g w), N(e) = s (e - mean(e) - xhat mean(e xhat)), which is symmetric;
-// mean and s count as functions of x, which they are.
+// Second derivative, with h for the gradient of dx and p, q for those of the parameters' gradients. A row of n elements
+// has xhat = (x - mean) s and dx = N(g w), N(e) = s (e - mean(e) - xhat mean(e xhat)), which is symmetric; mean and s
+// are differentiated as functions of x.
 void norm_grad_gradient(GradContext& c, int64_t groups_given) {
   if (!c.wants(0) && !c.wants(1) && !c.wants(2)) return;
   const TensorSpec& data = c.in_spec(1);

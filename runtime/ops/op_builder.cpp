@@ -1,4 +1,4 @@
-// Making ops: in a graph, or at once on host arrays.
+// Op builders: ops in a graph, or computed eagerly on host arrays.
 #include "runtime/ops/op_builder.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ std::vector<Expr> OpBuilder::emit(const OpRow& row, OpArgs args) {
     try {
       return row.expand(*this, args);
     } catch (Error& e) {
-      // What was written is the composite, not the op inside it that refuses.
+      // Name the composite that the user wrote, not the inner op that fails.
       std::string& message = e.first().message;
       const size_t colon = message.find(": ");
       const bool names_op = colon != message.npos && find_op(std::string_view(message).substr(0, colon));
@@ -42,9 +42,8 @@ std::vector<Expr> OpBuilder::emit(const OpRow& row, OpArgs args) {
     }
     if (Attr* a = std::get_if<Attr>(&arg)) attrs[i] = std::move(*a);
   }
-  // A mean of ints, and other reductions that are defined on floats, are float32; bools are counted as int32. Arrays
-  // become float32 for other ops on floats as well, which refuse a tensor of ints. A form that changes its operand
-  // needs the dtype that it has.
+  // Means and other float reductions convert ints to float32; sums convert bools to int32. Arrays also become float32
+  // for other float ops, which reject integer tensors. In-place forms keep the dtype of their operand.
   if (!operands.empty() && operands[0] && row.modifies == 0) {
     const DType dtype = operands[0].dtype();
     const bool widened = row.infer == infer_reduce_float || (eager() && needs_floats(row.infer));
@@ -105,11 +104,11 @@ std::vector<Expr> EagerOpBuilder::make(const OpRow& row, std::vector<Expr> opera
             .as(codes::no_value_yet);
       in[i] = operands[i].array();
     }
-  // Operands that must have one dtype are promoted to it, which tensors never are.
+  // Host arrays are promoted to a common dtype; tensors never are.
   if (needs_one_dtype(row.infer)) {
     DType common{};
     bool first = true;
-    const size_t from = row.infer == infer_select ? 1 : 0;  // a condition has its own dtype
+    const size_t from = row.infer == infer_select ? 1 : 0;  // a condition keeps its dtype
     for (size_t i = from; i < in.size(); ++i)
       if (operands[i]) common = first ? in[i].dtype() : promoted(common, in[i].dtype()), first = false;
     for (size_t i = from; i < in.size(); ++i)

@@ -1,5 +1,5 @@
-// How ops are made from C++: by gradients, by composites and by the interpreter. One notation serves both worlds:
-// an Expr is a tensor of a graph or a host array, and an op on it adds to the graph or computes at once.
+// Builds ops from C++: for gradients, composites and the interpreter. An Expr is a tensor of a graph or a host array;
+// an op on it is added to the graph, or computed eagerly.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,7 @@ namespace pxl {
 
 class OpBuilder;
 
-/// A tensor or a host array, with the builder that makes ops from it.
+/// A tensor or a host array, with the builder that creates ops from it.
 class Expr {
  public:
   Expr() = default;
@@ -35,8 +35,8 @@ class Expr {
   std::variant<Tensor*, Array> value_ = nullptr;
 };
 
-/// The arguments of an op, one per parameter: an operand, a list of operands (variadic), or an attribute.
-/// monostate stands for "use the default" where there is one, and for none.
+/// The arguments of an op, one per parameter: an operand, a list of operands (variadic), or an attribute. monostate
+/// means the default, or none.
 using OpArg = std::variant<std::monostate, Expr, std::vector<Expr>, Attr>;
 struct OpArgs {
   std::vector<OpArg> values;  ///< parallel to the row's parameters
@@ -54,24 +54,24 @@ class OpBuilder {
  public:
   virtual ~OpBuilder() = default;
 
-  /// Fills in defaults, turns arrays beside tensors into constants (rules of ParamKind), expands composites, and
-  /// makes the op. Returns its outputs. Throws Error for a missing operand or whatever inference refuses.
+  /// Fills in defaults, converts arrays to constants (rules of ParamKind), expands composites, and creates the op.
+  /// Returns its outputs. Throws Error for missing operands and for what inference rejects.
   std::vector<Expr> emit(const OpRow& row, OpArgs args);
-  /// By name: operands in order, then attributes by name.
+  /// By name: operands in order, attributes by name.
   std::vector<Expr> emit(std::string_view op, std::vector<OpArg> operands,
                          std::initializer_list<std::pair<std::string_view, Attr>> attrs = {});
-  /// The same for an op with one output.
+  /// For an op with one output.
   Expr one(std::string_view op, std::vector<OpArg> operands,
            std::initializer_list<std::pair<std::string_view, Attr>> attrs = {});
 
-  /// A constant: of the graph, or the array itself.
+  /// A constant of the graph, or the array itself.
   virtual Expr constant(Array value, std::string_view name = "t") = 0;
   Expr scalar(double value, DType dtype);
-  /// Whether ops compute at once; arrays then promote as host numbers do, which tensors never do.
+  /// Whether ops are computed eagerly; arrays then promote like host numbers, tensors never do.
   virtual bool eager() const { return false; }
 
  protected:
-  /// Operands by slot (an empty Expr where absent), all resolved.
+  /// Operands by slot (an empty Expr if absent), all resolved.
   virtual std::vector<Expr> make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) = 0;
 };
 
@@ -90,7 +90,7 @@ class GraphOpBuilder : public OpBuilder {
   Graph& graph_;
 };
 
-/// Computes at once, through the same rows and kernels. In-place ops work on a copy of their first operand.
+/// Computes eagerly, by the same rows and kernels. In-place ops work on a copy of their first operand.
 class EagerOpBuilder : public OpBuilder {
  public:
   bool eager() const override { return true; }
@@ -100,7 +100,7 @@ class EagerOpBuilder : public OpBuilder {
   std::vector<Expr> make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) override;
 };
 
-// Notation for gradients and composites. Numbers take the expression's dtype.
+// Operators for gradients and composites. Numbers take the expression's dtype.
 Expr operator+(const Expr& a, const Expr& b);
 Expr operator-(const Expr& a, const Expr& b);
 Expr operator*(const Expr& a, const Expr& b);
@@ -112,32 +112,32 @@ Expr operator/(const Expr& a, double b);
 Expr operator-(double a, const Expr& b);
 Expr operator/(double a, const Expr& b);
 Expr operator-(const Expr& a);
-Expr reshape(const Expr& a, const Shape& shape);  ///< `a` itself where the shape is the same
+Expr reshape(const Expr& a, const Shape& shape);  ///< returns `a` if the shape is equal
 Expr transpose(const Expr& a, const std::vector<int64_t>& permutation);
-Expr cast(const Expr& a, DType dtype);  ///< `a` itself where the dtype is the same
+Expr cast(const Expr& a, DType dtype);  ///< returns `a` if the dtype is equal
 Expr sum(const Expr& a, const std::vector<int64_t>& axes, bool keepdims);
-/// Sums a broadcast result back to `shape` (the gradient of broadcasting); `a` itself where the shapes agree.
+/// Sums over broadcast axes to `shape` (the gradient of broadcasting); returns `a` if the shapes are equal.
 Expr sum_to(const Expr& a, const Shape& shape);
 /// Broadcasts to `shape`.
 Expr broadcast_to(const Expr& a, const Shape& shape);
 
-/// What a row's gradient sees: the forward op, its tensors as they are inside the gradient graph (asking for one
-/// makes it an input of that graph, so ask only for what is used), and the gradients of its outputs.
+/// Context of a row's gradient: the forward op, its tensors within the gradient graph (each access makes the tensor an
+/// input of that graph, so access only what is used), and the gradients of its outputs.
 class GradContext {
  public:
   virtual ~GradContext() = default;
   virtual const Op& op() const = 0;
   virtual OpBuilder& builder() = 0;
-  /// The forward tensor of an input slot, or of an output. Constants are copied rather than passed.
+  /// The forward tensor of an input slot or an output. Constants are copied instead of passed.
   virtual Expr in(size_t slot) = 0;
   virtual Expr out(size_t index = 0) = 0;
-  /// Gradient of an output; an empty Expr when nothing depends on that output (never for output 0 alone).
+  /// Gradient of an output; an empty Expr if nothing depends on that output (never for output 0 alone).
   virtual Expr dy(size_t index = 0) = 0;
-  /// Whether anybody needs the gradient of this input: skip the work if not.
+  /// Whether the gradient of this input is needed.
   virtual bool wants(size_t slot) const = 0;
-  /// Gives the gradient of an input (of the input's shape). Not calling it for a wanted slot means "none".
+  /// Sets the gradient of an input, of the input's shape. A wanted slot that is not set has none.
   virtual void set(size_t slot, Expr gradient) = 0;
-  /// The gradient graph of a called graph, for control ops; see transform/autodiff.hpp.
+  /// For ops that call graphs: calls the callee's gradient graph; see transform/autodiff.hpp.
   virtual void differentiate_call() = 0;
 
   const TensorSpec& in_spec(size_t slot) const { return op().inputs[slot]->spec; }

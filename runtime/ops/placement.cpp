@@ -1,4 +1,4 @@
-// Ops that leave values as they are: copies to other IPUs and tile sets, and printing.
+// Ops that preserve values: copies to other IPUs and tile sets, and printing.
 #include <fmt/format.h>
 
 #include "runtime/base/diagnostic.hpp"
@@ -48,7 +48,7 @@ std::vector<Expr> expand_ipu_copy(OpBuilder& at, const Expr& t, int64_t destinat
     throw Error(fmt::format("ipu_copy: could not infer the ipu of `{}`. Please specify `source`", t.label()),
                 {"only the results of ops have one"});
   if (!graph) return at.emit("ipu_copy_to", {t}, {{"destination", destination}});
-  // The result is placed where the op runs that makes it.
+  // The result has the placement of its producer.
   struct Placed {
     std::optional<int>& ipu;
     std::optional<int> before = ipu;

@@ -1,4 +1,4 @@
-// Pools: maxima and averages over sliding windows, and over whole planes.
+// Pooling: maxima and averages over sliding windows, and over whole planes.
 #include "runtime/kernels/pooling.hpp"
 
 #include <fmt/format.h>
@@ -97,7 +97,7 @@ std::vector<TensorSpec> infer_average_grad(const OpContext& s) {
   return {{shape, s.input(0).dtype, {}}};
 }
 
-// The row of that name on these operands, with the windows of another op and, where given, a shape.
+// Builds a row by name on these operands, with the windows of another op and optionally a shape.
 Expr same_windows(GradContext& c, std::string_view op, std::initializer_list<Expr> operands, const Shape* shape) {
   const OpRow& row = get_op(op);
   OpArgs args;

@@ -1,4 +1,3 @@
-// See print_format.hpp.
 #include "runtime/ops/print_format.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// How a print op prints, from its attributes.
+// Resolves the format of a print op from its attributes.
 #pragma once
 
 #include "runtime/kernels/print.hpp"
@@ -6,7 +6,7 @@
 
 namespace pxl {
 
-/// Refuses formats that do not exist and sizes that make no sense.
+/// Throws Error for unknown formats and invalid sizes.
 PrintFormat print_format(const OpContext& s);
 
 }  // namespace pxl

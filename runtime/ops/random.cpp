@@ -1,4 +1,4 @@
-// Random ops. Seeds are explicit uint32[2] tensors: the same seed gives the same values.
+// Random ops. Seeds are explicit uint32[2] tensors: equal seeds yield equal values.
 #include "runtime/kernels/random.hpp"
 
 #include <fmt/format.h>
@@ -108,7 +108,7 @@ constexpr OpRow shaped_row = {
     .inplace_ok = true,
     .tiles = tile_random};
 
-// The gradient is the same function of the same seed.
+// The gradient is the same function with the same seed.
 constexpr OpRow gradient_of(OpRow row, std::string_view name, std::string_view schedule) {
   row.name = name;
   row.path = {};

@@ -1,4 +1,4 @@
-// Reductions, arg-reductions, running sums and selections along axes.
+// Reductions, arg-reductions, prefix sums and selections along axes.
 #include <algorithm>
 
 #include "runtime/base/codes.hpp"
@@ -34,13 +34,13 @@ Kernel reduction(const OpContext& s) {
   return reduce_kernel(f, s.input(0), axes_of(s, "axis", rank_of(s.input(0))), s.out[0].dtype);
 }
 
-// Every element of the operand is read once.
+// Each element of the operand is read once.
 int64_t input_flops(const OpContext& s) { return s.input(0).size(); }
 
 std::vector<int64_t> reduced_axes(const GradContext& c) { return axes_of(c.site(), "axis", rank_of(c.in_spec(0))); }
 
-// A value of the output's shape, shaped so that it broadcasts over the operand: the reduced axes come back with
-// extent 1, unless they lead, where broadcasting needs no help.
+// Reshapes a value of the output's shape so that it broadcasts over the operand: reduced axes get extent 1, unless they
+// are leading axes.
 Expr spread(GradContext& c, const Expr& e) {
   if (c.site().boolean("keepdims")) return e;
   const std::vector<int64_t> axes = reduced_axes(c);
@@ -52,20 +52,20 @@ Expr full(GradContext& c, const Expr& e) { return broadcast_to(spread(c, e), c.i
 
 Expr zero(GradContext& c) { return c.builder().scalar(0.0, c.dy().dtype()); }
 
-// Elements that are equally extreme share the gradient equally. Their number may exceed what float16 holds, so that
-// it is counted, and divided by, in float32.
+// Tied extreme elements share the gradient equally. Their number may exceed float16's range, so that counting and
+// dividing are in float32.
 void extremum_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   OpBuilder& at = c.builder();
   const DType dtype = c.dy().dtype(), wide = dtype == DType::float16 ? DType::float32 : dtype;
   const Expr chosen = at.one("equal", {c.in(0), spread(c, c.out())});
   const Expr ties = sum(cast(chosen, wide), reduced_axes(c), true);
-  // Where an element is NaN, nothing equals the result.
+  // NaN equals nothing, so no element is selected for it.
   const Expr share = cast(spread(c, c.dy()), wide) / at.one("maximum", {std::vector<Expr>{ties, at.scalar(1.0, wide)}});
   c.set(0, at.one("select", {chosen, cast(share, dtype), zero(c)}));
 }
 
-// dy y / x, except where x is 0: there it is the product of the others, which is 0 too where another x is 0.
+// dy y / x, except at x = 0: there it is the product of the other elements, which is 0 if another one is 0.
 void prod_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   OpBuilder& at = c.builder();
@@ -81,8 +81,7 @@ void prod_gradient(GradContext& c) {
   c.set(0, at.one("select", {is_zero, at_zero, elsewhere}) * spread(c, c.dy()));
 }
 
-// The gradient goes to the element that was chosen: the reduced axes are moved to the end and flattened, which is
-// what the indices count over.
+// The gradient goes to the selected element: the reduced axes are moved to the end and flattened, as the indices count.
 void median_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   OpBuilder& at = c.builder();
@@ -143,7 +142,7 @@ std::vector<TensorSpec> infer_cumsum(const OpContext& s) {
   return infer_same(s);
 }
 
-// The running sum; that of its gradient goes the other way.
+// Prefix sum; its gradient is the prefix sum in the opposite direction.
 template <bool opposite>
 Kernel running_sum(const OpContext& s) {
   return cumsum_kernel(s.input(0), axis_of(s, "axis", rank_of(s.input(0))), s.boolean("exclusive"),
@@ -215,7 +214,7 @@ constexpr OpRow reduce_table[] = {
            infer_reduce_float, reference::l2, reduction<Reduction::l2>,
            [](GradContext& c) {
              if (!c.wants(0)) return;
-             // At the origin, where the norm has a corner, the gradient is 0.
+             // At the origin, where the norm is not differentiable, the gradient is 0.
              const Expr corner = c.builder().one("equal", {c.out(), zero(c)});
              c.set(0, c.in(0) * spread(c, c.builder().one("select", {corner, zero(c), c.dy() / c.out()})));
            }),

@@ -51,7 +51,7 @@ E choice(const OpContext& s, std::string_view param, const std::string_view (&na
   refuse(s, fmt::format("{} must be one of {}, not {}", param, all, given));
 }
 
-// The axes that change.
+// The resampled axes.
 std::vector<AxisTaps> resolve_axes(const OpContext& s, const Shape& shape) {
   static constexpr std::string_view modes[] = {"nearest", "linear", "cubic"};
   static constexpr std::string_view nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};

@@ -1,5 +1,4 @@
-// What the families of rows share: parameter lists, in-place forms, and the check that every row is complete,
-// made while compiling.
+// Building blocks of rows: parameter lists, texts, in-place forms and views.
 #pragma once
 
 #include <array>
@@ -15,12 +14,12 @@ namespace pxl {
 inline constexpr Param unary_params[] = {{"t", ParamKind::tensor}};
 inline constexpr Param binary_params[] = {{"lhs", ParamKind::tensor}, {"rhs", ParamKind::tensor}};
 
-/// What a reader sees of an op; the columns that its family shares are the business of the family.
+/// Texts of an op; the other columns are common to its family.
 struct RowText {
   std::string_view name, path, schedule, output, doc, formula, example, onnx = {};
 };
 
-/// A row of one kernel with these texts, on the parameters given.
+/// A row with one kernel, these texts and parameters.
 constexpr OpRow described(const RowText& text, std::span<const Param> params, InferFn infer, DefinitionFn definition,
                           KernelFn kernel, GradFn gradient, Pattern pattern, TileMap tiles) {
   OpRow row{};
@@ -42,13 +41,13 @@ constexpr OpRow described(const RowText& text, std::span<const Param> params, In
   return row;
 }
 
-/// How an in-place form differs in name from the op it is a form of.
+/// Names of an in-place form.
 struct InPlace {
   std::string_view name, path, schedule, output;
 };
 
-/// The form that overwrites its first operand: the same parameters and kernel, and no gradient, since the value
-/// that the gradient would need is gone.
+/// The form that overwrites its first operand: same parameters and kernel, without gradient, because the value that it
+/// would need is overwritten.
 constexpr OpRow in_place_form(OpRow base, const InPlace& form, InferFn infer = nullptr) {
   base.name = form.name;
   base.path = form.path;
@@ -65,16 +64,15 @@ constexpr OpRow in_place_form(OpRow base, const InPlace& form, InferFn infer = n
   return base;
 }
 
-/// Gives an input that the result depends on in steps only a gradient of zeros, so that what lies before it is
-/// reachable.
+/// Sets a zero gradient for an input that the result depends on in steps only, so that its producers stay reachable.
 inline void set_zero(GradContext& c, size_t slot) {
   if (!c.wants(slot)) return;
   const TensorSpec& spec = c.in_spec(slot);
   c.set(slot, c.builder().one("init", {}, {{"shape", spec.shape}, {"dtype", spec.dtype}}));
 }
 
-/// The form that is a view: its result is the memory of its operands. It changes nothing, so the gradient stays.
-/// `parts` says which elements they are, where the columns `view` and `layout` do not.
+/// The view form: the result shares its operands' memory. Nothing is modified, so the gradient remains. `parts`
+/// describes the elements if the columns `view` and `layout` do not.
 constexpr OpRow view_form(const OpRow& base, const InPlace& names, ViewFn parts = nullptr) {
   OpRow row = in_place_form(base, names);
   row.modifies = 0;
@@ -83,19 +81,19 @@ constexpr OpRow view_form(const OpRow& base, const InPlace& names, ViewFn parts 
   return row;
 }
 
-/// The whole result of a view of input 0 whose elements lie there as `operand` says.
+/// The complete result of a view of input 0 with this layout.
 inline std::vector<ViewPart> whole_view(StridedLayout operand) {
   StridedLayout result = contiguous(operand.shape);
   return {{0, std::move(operand), std::move(result)}};
 }
 
-/// Operations of a matrix product.
+/// Floating-point operations of a matrix product.
 int64_t matmul_flops(const OpContext& site);
 
-/// Elements [begin, begin + size) along one axis, without an op where that is everything.
+/// Slice [begin, begin + size) of one axis; no op if it is the whole axis.
 Expr narrow(const Expr& e, size_t axis, int64_t begin, int64_t size);
 
-// The families, in the order of the table.
+// Families of rows, in the order of the table.
 std::span<const OpRow> elementwise_rows();
 std::span<const OpRow> identity_rows();
 std::span<const OpRow> activation_grad_rows();

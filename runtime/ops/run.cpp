@@ -11,7 +11,7 @@
 namespace pxl {
 namespace {
 
-// What a kernel may cost that has no estimate of its own, by the elements that it reads and writes. Not measured.
+// Estimated cost of a kernel without an estimate, from the number of elements that it reads and writes. Not measured.
 double estimated_ns(const Kernel& kernel, const std::vector<Array>& in, std::span<const TensorSpec> out) {
   constexpr double element_ns = 5;
   double elements = 0;
@@ -20,7 +20,8 @@ double estimated_ns(const Kernel& kernel, const std::vector<Array>& in, std::spa
   return std::max(kernel.cost_ns(), kernel.phases().empty() ? elements * element_ns : elements);
 }
 
-// A look leaves out the elements of large results, of results that take long, and of what is computed from such.
+// Whether a look omits the elements: of large results, of results that take long, and of everything computed from
+// these.
 bool leaves_out(const Kernel& kernel, const std::vector<Array>& in, std::span<const TensorSpec> out) {
   const Budget* budget = current_budget();
   if (!budget) return false;
@@ -61,7 +62,7 @@ std::vector<Array> run_op(const OpContext& site, std::vector<Array> in) {
     out.push_back(shared ? in[slot] : Array(site.out[i].dtype, site.out[i].shape));
     to.push_back(shared ? changed[slot] : out.back().mutable_raw());
   }
-  const FlushSubnormals flush;  // as where programs run
+  const FlushSubnormals flush;  // as in runs of programs
   run_interruptibly(kernel, Buffers{from.data(), to.data()});
   return out;
 }

@@ -1,4 +1,4 @@
-// Ops that write where an index tensor says, and their gradients.
+// Writes at indices given by a tensor, and their gradients.
 #include "runtime/kernels/index.hpp"
 
 #include <fmt/format.h>
@@ -101,8 +101,8 @@ Kernel scatter_reduce(const OpContext& s) {
                                s.out[0].shape[static_cast<size_t>(axis)], s.has(2));
 }
 
-// The element whose index chose a place gets that place's gradient; for min and max those whose value is the result
-// share it equally. Initial values get it where nothing was written; for min and max they share as the elements do.
+// The element whose index selected a position gets that position's gradient; for min and max, elements equal to the
+// result share it. Initial values get it where nothing was written; for min and max they share as elements do.
 void scatter_reduce_gradient(GradContext& c) {
   OpBuilder& at = c.builder();
   const std::string reduction = c.site().string("reduction");
@@ -112,7 +112,7 @@ void scatter_reduce_gradient(GradContext& c) {
     return at.one("scatter_reduce_grad", {from, c.in(1)}, {{"shape", c.in_spec(0).shape}, {"axis", axis}});
   };
   if (extremum) {
-    // More elements may be tied than float16 counts.
+    // The number of tied elements may exceed float16's range.
     const DType dtype = c.dy().dtype(), wide = dtype == DType::float16 ? DType::float32 : dtype;
     const Expr zero = at.scalar(0.0, dtype), chosen = at.one("equal", {c.in(0), taken(c.out())});
     const Expr chosen_first = initial ? at.one("equal", {c.in(2), c.out()}) : Expr();
@@ -137,7 +137,7 @@ void scatter_reduce_gradient(GradContext& c) {
   }
 }
 
-// t with zeros behind it, to `shape`.
+// Pads t with zeros at the end, to `shape`.
 Expr filled_up(const Expr& t, const Shape& shape) {
   if (t.shape() == shape) return t;
   return t.builder().one("slice_grad", {t},

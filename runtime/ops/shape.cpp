@@ -1,4 +1,4 @@
-// Ops that keep the elements and change their shape or the order of their axes.
+// Ops that keep the elements and change their shape or the order of axes.
 #include "runtime/kernels/shape.hpp"
 
 #include <fmt/format.h>
@@ -233,7 +233,7 @@ constexpr OpRow shape_table[] = {
            const Ints repeats = std::get<Ints>(*args.attr(1));
            if (repeats.size() != t.shape().size())
              throw Error(fmt::format("tile: {} repeats for {} axes", repeats.size(), t.rank())).as(codes::shape);
-           // Each axis [d] as [1, d], broadcast to [repeats, d].
+           // Each axis [d] becomes [1, d], broadcast to [repeats, d].
            Shape open, wide, result;
            for (size_t i = 0; i < repeats.size(); ++i) {
              if (repeats[i] < 0) throw Error(fmt::format("tile: a tensor cannot be repeated {} times", repeats[i]));

@@ -1,4 +1,4 @@
-// Parts of tensors, and tensors as parts of larger ones: slices, strides, padding, reversal.
+// Slices, strides, padding and reversal.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,8 +42,8 @@ constexpr Param triangle_params[] = {
     {"t", ParamKind::tensor, no_default, "[..., rows, columns]"},
     {"diagonal", ParamKind::integer, of(0), "0: the main diagonal; positive: above it"}};
 
-// Python's slices of one or more axes: a Slice with steps of 1 or -1, then a Subsample for larger steps. Nothing to do
-// gives the tensor itself.
+// Python's slices of one or more axes: a Slice with steps of 1 or -1, then a Subsample for larger steps. A slice of
+// everything returns the tensor.
 template <bool in_place>
 std::vector<Expr> expand_slice(OpBuilder& at, const OpArgs& args) {
   const Expr& t = args.expr(0);
@@ -88,14 +88,14 @@ std::vector<Expr> expand_slice(OpBuilder& at, const OpArgs& args) {
     steps[axis] = by < 0 ? -1 : 1;
     sizes[axis] = std::max<int64_t>(0, by < 0 ? first - last : last - first);
     if (sizes[axis] == 0) starts[axis] = 0;
-    // A stride past the end keeps the first element only, as any larger one does.
+    // A stride past the end keeps the first element only, as any larger stride does.
     const int64_t stride = by == std::numeric_limits<int64_t>::min() ? extent : by < 0 ? -by : by;
     strides[axis] = std::clamp<int64_t>(stride, 1, std::max<int64_t>(1, sizes[axis]));
   }
   const auto all_ones = [](const Ints& v) { return std::all_of(v.begin(), v.end(), [](int64_t i) { return i == 1; }); };
   Expr result = t;
   const bool strided = !all_ones(strides);
-  // Strides alone need no Slice before them.
+  // Strides alone need no preceding Slice.
   if (sizes != shape || !all_ones(steps) || !strided)
     result = at.one(in_place ? "slice_window_" : "slice_window", {t},
                     {{"starts", starts}, {"steps", steps}, {"sizes", sizes}});
@@ -132,7 +132,7 @@ std::vector<TensorSpec> infer_subsample(const OpContext& s) {
   return {out};
 }
 
-// The strides of all axes; those not given are 1.
+// Strides of all axes; 1 by default.
 Ints full_strides(const OpContext& s, size_t rank) {
   Ints strides = s.integers("strides");
   strides.resize(rank, 1);
@@ -161,7 +161,7 @@ std::vector<TensorSpec> infer_pad(const OpContext& s) {
   return {out};
 }
 
-// The elements on one side of a diagonal, zeros on the other.
+// Keeps the elements on one side of a diagonal; zeros elsewhere.
 template <bool upper>
 std::vector<Expr> expand_triangle(OpBuilder& at, const OpArgs& args) {
   const Expr& t = args.expr(0);
@@ -298,7 +298,7 @@ constexpr OpRow slice_table[] = {
            if (t.rank() != 2)
              throw Error(fmt::format("diag: {} must be a matrix, not of rank {}", t.label(), t.rank()))
                  .as(codes::shape);
-           // Past a square's last row the flattened stride would start over.
+           // Past the last row of a square the flattened stride would wrap around.
            const int64_t columns = t.shape()[1], n = std::min(t.shape()[0], columns);
            const Expr flat = narrow(reshape(t, {t.spec().size()}), 0, 0, n * columns);
            return at.emit("subsample", {flat}, {{"strides", Ints{columns + 1}}});

@@ -1,4 +1,4 @@
-// The op table, its index by name, and signatures as help shows them.
+// The op table, its index by name, and signatures for help.
 #include "runtime/ops/table.hpp"
 
 #include <fmt/format.h>

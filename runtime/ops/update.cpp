@@ -1,4 +1,4 @@
-// Updates of variables: accumulators, scaled additions and the steps of Adam, AdaMax and LAMB. Operands may have any
+// Updates of variables: accumulators, scaled additions, and the steps of Adam, AdaMax and LAMB. Operands may have any
 // floating dtype; results keep the dtype of the first.
 #include "runtime/kernels/update.hpp"
 
@@ -34,7 +34,7 @@ constexpr Param scaled_params[] = {{"X", ParamKind::tensor},
                                    {"Y", ParamKind::tensor},
                                    {"a", ParamKind::number_or_tensor, of(1.0)},
                                    {"b", ParamKind::number_or_tensor, of(1.0)}};
-// Slots in the order of PopXL's op: the weight before the accumulators.
+// Slots in the order of PopXL's op: the weight precedes the accumulators.
 constexpr Param updater_params[] = {{"weight", ParamKind::optional_tensor, none_default},
                                     {"acc_first_order", ParamKind::tensor},
                                     {"acc_second_order", ParamKind::tensor},
@@ -204,7 +204,7 @@ Kernel updater(const OpContext& s) {
   return adam_updater_kernel(s.input(m_slot), s.input(v_slot), s.out[0], o);
 }
 
-// The weight is connected only where it decays.
+// The weight is an operand only with weight decay.
 std::vector<Expr> expand_updater(OpBuilder& at, const OpArgs& args, std::string_view op, bool adamax) {
   const size_t epsilon = adamax ? 6 : 7;
   const Attr* decay = args.attr(4);

@@ -1,4 +1,3 @@
-// See window.hpp.
 #include "runtime/ops/window.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Host arrays: aligned storage that is refused before it would exhaust memory, value semantics, conversions.
+// Host arrays: aligned storage with a limit on memory, copy-on-write, conversions.
 #include "runtime/tensor/array.hpp"
 
 #include <fmt/format.h>
@@ -23,11 +23,11 @@
 namespace pxl {
 namespace {
 
-constexpr size_t alignment = 64;  ///< a cache line, and the widest vector register
+constexpr size_t alignment = 64;  ///< bytes; a cache line, and the widest vector register
 constexpr size_t huge_page = size_t{2} << 20;
 
-// More than the machine has can only end in swapping or in the kernel killing the process: memory is promised
-// at allocation and taken when written.
+// Linux overcommits: memory is granted at allocation and taken when written, so an array larger than the machine would
+// end in swapping or in the OOM killer.
 int64_t physical_memory() {
   static const int64_t bytes = [] {
     long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGE_SIZE);
@@ -36,29 +36,28 @@ int64_t physical_memory() {
   return bytes;
 }
 
-// Zeroed memory comes fresh from the system where it is much, and is not taken before it is used: variables of a
-// program that is only looked at cost nothing.
-// Null where a look leaves the elements out.
+// Large zeroed memory comes from the system and is not committed before its first use: variables of a program that
+// never runs cost nothing. Null if a look omits the elements.
 std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool zeroed = false) {
   auto refuse = [&] {
     throw run_error(fmt::format("{} needs {} bytes, more than memory", text(spec), bytes)).as(codes::memory);
   };
   if (bytes > physical_memory()) refuse();
   if (const Budget* budget = current_budget()) {
-    // Arrays that a look keeps leave half of its memory to everything else.
+    // Arrays that a look keeps may take at most half of its memory.
     if (bytes > budget->limits().array_bytes || !budget->affords(bytes + budget->limits().memory_bytes / 2)) return {};
   }
   const size_t needed = std::max<size_t>(static_cast<size_t>(bytes), 1);
-  // Weights and data sets are read from end to end, or row by row in any order: with small pages the look-up of
-  // addresses costs as much as the memory. A last page that would be less than half full stays small. Beyond 256 MiB it
-  // is not wished for: the system may spend seconds on making room, and Ctrl-C is not heard then.
+  // Huge pages (THP) for weights and data sets, which are read end to end or row by row in any order: with 4 KiB pages,
+  // TLB misses cost as much as the reads. A last page less than half full stays small. Not above 256 MiB: the system
+  // may spend seconds compacting memory, uninterruptible by Ctrl-C.
   const bool huge = !zeroed && needed >= huge_page && needed <= (size_t{256} << 20);
   if (huge) {
     auto* data =
         static_cast<std::byte*>(std::aligned_alloc(huge_page, (needed + huge_page - 1) / huge_page * huge_page));
     if (!data) refuse();
 #if defined(MADV_HUGEPAGE)
-    ::madvise(data, (needed + huge_page / 2) / huge_page * huge_page, MADV_HUGEPAGE);  // a wish: may fail
+    ::madvise(data, (needed + huge_page / 2) / huge_page * huge_page, MADV_HUGEPAGE);  // advisory: may fail
 #endif
     count_taken(static_cast<int64_t>(needed));
     return {data, [needed](std::byte* p) {
@@ -66,7 +65,7 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
               std::free(p);
             }};
   }
-  // Aligned by hand: the C library's aligned blocks take another way than the one that it made short for small ones.
+  // Aligned by hand: glibc's aligned_alloc does not reuse freed small blocks as malloc does.
   const size_t rounded = (needed + alignment - 1) / alignment * alignment;
   void* whole = zeroed ? std::calloc(1, rounded + alignment) : std::malloc(rounded + alignment);
   if (!whole) refuse();
@@ -80,7 +79,7 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
           }};
 }
 
-// C++ leaves a float outside the integer's range undefined; here it saturates, and NaN becomes 0.
+// Saturating conversion: NaN becomes 0. In C++ a float outside the integer's range is undefined.
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<From, half>) {
@@ -102,8 +101,8 @@ To convert(From value) {
   }
 }
 
-// double to half by way of float would round twice: a value just beside the middle of two halves may first be
-// rounded onto it. Odd rounding of the first step (the last bit says "inexact") makes the second step right.
+// Converting double to half through float would round twice. Rounding the first step to odd (last bit = inexact) makes
+// the second rounding correct.
 template <>
 half convert<half, double>(double value) {
   float f = static_cast<float>(value);
@@ -119,7 +118,7 @@ half convert<half, double>(double value) {
 }
 
 void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
-  constexpr int64_t word = 64;  // an element of a chunk: about a nanosecond
+  constexpr int64_t word = 64;  // elements of a chunk: about a nanosecond
   charged_chunks((bytes + word - 1) / word, 1, [&](int64_t begin, int64_t end) {
     std::memcpy(to + begin * word, from + begin * word,
                 static_cast<size_t>(std::min(end * word, bytes) - begin * word));
@@ -186,7 +185,7 @@ Array Array::repeated(const Array& scalar, Shape shape) {
   std::byte* to = a.mutable_raw();
   const int64_t first = std::min(width, a.bytes());
   std::memcpy(to, scalar.raw(), static_cast<size_t>(first));
-  constexpr int64_t most = 1 << 24;  // bytes between two looks at whether Ctrl-C was pressed
+  constexpr int64_t most = 1 << 24;  // bytes between two checks for Ctrl-C
   for (int64_t done = first; done < a.bytes();) {
     check_interrupt();
     const int64_t n = std::min({done, a.bytes() - done, most});

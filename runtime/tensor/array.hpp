@@ -1,7 +1,7 @@
-// Host arrays: dense, row-major, reference-counted. Copying an Array shares its buffer; writing through
-// mutable_data() first makes the buffer this array's own, so an Array behaves as a value.
-// Under a budget (base/budget.hpp) a large array has a spec only: access to its elements throws Unevaluated, so what
-// asks for the spec goes on, and what needs the elements is left out of the look.
+// Host arrays: dense, row-major, reference-counted, copy-on-write. Copying an Array shares its buffer; mutable_data()
+// first makes the buffer unique, so an Array has value semantics. Under a budget (base/budget.hpp) a large array may
+// have a spec only: access to its elements throws Unevaluated, so code that needs the spec continues, and code that
+// needs elements is skipped by the look.
 #pragma once
 
 #include <memory>
@@ -18,20 +18,20 @@ class Array {
  public:
   /// A float32 scalar, 0.
   Array();
-  /// Uninitialised elements (64-byte aligned). Throws Error "... needs N bytes, more than memory" when it cannot be
-  /// had. Under a budget, elements of a large one are left out.
+  /// Uninitialised elements, 64-byte aligned. Throws Error "... needs N bytes, more than memory" if the memory is not
+  /// available. Under a budget, large arrays have no elements.
   Array(DType dtype, Shape shape);
 
   /// Under a budget: an array without elements.
   static Array unevaluated(DType dtype, Shape shape);
-  /// False where a look left the elements out.
+  /// False if a look omitted the elements.
   bool has_elements() const { return data_ != nullptr; }
 
   static Array zeros(DType dtype, Shape shape);
-  /// Every element is `value`. Throws where the dtype does not hold it (exact.hpp).
+  /// All elements are `value`. Throws if the dtype cannot represent it (exact.hpp).
   static Array full(DType dtype, Shape shape, double value);
   static Array full_int(DType dtype, Shape shape, int64_t value);
-  /// Every element is the one of `scalar`.
+  /// All elements are the element of `scalar`.
   static Array repeated(const Array& scalar, Shape shape);
   template <class T>
   static Array scalar(T value) {
@@ -48,7 +48,7 @@ class Array {
     for (size_t i = 0; i < values.size(); ++i) to[i] = values[i];
     return a;
   }
-  /// Wraps memory that somebody else owns; `owner` keeps it alive. Used for zero-copy views.
+  /// Wraps memory without copying; the shared pointer keeps it alive.
   static Array wrap(DType dtype, Shape shape, std::shared_ptr<std::byte> data);
 
   DType dtype() const { return spec_.dtype; }
@@ -75,18 +75,17 @@ class Array {
     return reinterpret_cast<T*>(mutable_raw());
   }
 
-  /// Rows [begin, end) of the first axis; shares the buffer.
+  /// Slice [begin, end) of the first axis; shares the buffer.
   Array rows(int64_t begin, int64_t end) const;
-  /// The same elements under another shape of equal size; shares the buffer.
+  /// The same elements with another shape of equal size; shares the buffer.
   Array reshaped(Shape shape) const;
-  /// Explicit cast (implicit: convert_exactly), element by element: to integers truncating toward zero, to bool by !=
-  /// 0, to float16 rounding to nearest even. Returns *this where the dtype is the same already; throws Error where one
-  /// is float8.
+  /// Explicit elementwise cast (implicit conversion: convert_exactly): truncates to integers, compares with 0 for bool,
+  /// rounds to nearest even for float16. Returns *this if the dtype is equal; throws Error for float8.
   Array cast(DType dtype) const;
-  /// A copy that shares nothing.
+  /// A deep copy.
   Array clone() const;
 
-  /// Element `i` of the flattened array, widened.
+  /// Element `i` in row-major order, widened to double.
   double number(int64_t i) const;
   int64_t integer(int64_t i) const;
 
@@ -99,7 +98,7 @@ class Array {
   std::shared_ptr<std::byte> data_;
 };
 
-/// Same dtype, shape and bits; false where elements are left out.
+/// Same dtype, shape and bits; false if elements are omitted.
 bool identical(const Array& a, const Array& b);
 
 }  // namespace pxl

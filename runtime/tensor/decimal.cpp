@@ -1,4 +1,4 @@
-// Shortest and rounded decimal digits, and Python's form of a float.
+// Shortest and correctly rounded decimal digits, and Python's repr of floats.
 #include "runtime/tensor/decimal.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace pxl {
 namespace {
 
-constexpr size_t longest = 400;  ///< the largest double has 309 digits before the point
+constexpr size_t longest = 400;  ///< the largest double has 309 digits before the decimal point
 
 template <class T>
 std::string chars(T value, std::chars_format form) {
@@ -25,8 +25,8 @@ std::string chars(T value, std::chars_format form, int places) {
   return {buffer, std::to_chars(buffer, buffer + longest, value, form, places).ptr};
 }
 
-// A power of two has a neighbour below at half the distance of the one above, so the shortest decimal may lie
-// above the value where the nearest one of that length does not read back: both neighbours are tried.
+// The gap below a power of two is half the gap above, so the shortest decimal that round-trips may be above the value
+// even if the nearest one of that length does not round-trip: both neighbours are tried.
 std::string shortest_scientific(half value) {
   auto f = static_cast<float>(value);
   for (int places = 0;; ++places) {
@@ -55,7 +55,7 @@ Decimal split(const std::string& text) {
   return d;
 }
 
-// Moves the point of "d.ddde+xx" by the exponent.
+// Moves the decimal point of "d.ddde+xx" by the exponent.
 Decimal positional(const Decimal& s) {
   bool negative = s.whole[0] == '-';
   std::string digits = s.whole.substr(negative) + s.fraction;
@@ -69,8 +69,8 @@ Decimal positional(const Decimal& s) {
   return d;
 }
 
-// Python's repr: exponents below 1e-4 and from 1e16. NumPy compares the value, not its digits, so that the float32
-// nearest to 1e-4, which lies below it, is 1e-04 there.
+// Python's repr: exponents below 1e-4 and from 1e16. NumPy compares the value and not its digits, so the float32
+// nearest to 1e-4, which is below it, prints as 1e-04.
 template <class T>
 std::string python_text(T value) {
   auto v = plain(value);
@@ -97,7 +97,7 @@ Decimal scientific_digits(T value, int least, int most) {
 template <class T>
 Decimal positional_digits(T value, int most) {
   Decimal scientific = split(shortest_scientific(value));
-  // Shortest digits may end before the units (4182e1 for the half 41824): whole numbers are shown exactly.
+  // Shortest digits may end before the units (4182e1 for the half 41824): whole numbers are printed exactly.
   bool ends_early = static_cast<int>(scientific.fraction.size()) < std::stoi(scientific.exponent.substr(1));
   if (ends_early) return split(chars(plain(value), std::chars_format::fixed, 0));
   Decimal d = positional(scientific);

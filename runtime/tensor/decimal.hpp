@@ -1,4 +1,4 @@
-// Decimal digits of floats, cut into the parts that printing aligns.
+// Decimal digits of floats, split into the parts that printing aligns.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@ namespace pxl {
 
 struct Decimal {
   std::string whole;     ///< with the sign: "-12"
-  std::string fraction;  ///< without trailing zeros, may be empty
-  std::string exponent;  ///< "e-05", empty in positional form
+  std::string fraction;  ///< without trailing zeros; may be empty
+  std::string exponent;  ///< "e-05"; empty in positional form
 };
 
-/// The shortest digits that read back as the same value of T, cut to `most` fractional digits by correct rounding
-/// (ties to even). For finite values. In exponent form further correct digits fill up to `least`; in positional form
+/// Shortest digits that round-trip to the same value of T, cut to `most` fractional digits with correct rounding (ties
+/// to even). Finite values only. In exponent form pads with further correct digits up to `least`; in positional form
 /// the whole part is exact.
 template <class T>
 Decimal positional_digits(T value, int most);

@@ -1,4 +1,4 @@
-// The table of element types, and IEEE binary16 conversions: bit arithmetic everywhere, F16C for whole buffers.
+// The table of dtypes, and IEEE binary16 conversions: bit arithmetic for single values, F16C for buffers.
 #include "runtime/tensor/dtype.hpp"
 
 #include <bit>
@@ -41,12 +41,12 @@ uint16_t half_bits(float value) {
   uint32_t sign = x >> 16 & 0x8000u, magnitude = x & 0x7FFFFFFFu;
   uint32_t h;
   if (magnitude > 0x7F800000u) {
-    h = 0x7E00u | magnitude >> 13;  // NaN made quiet, upper payload kept, as the processor does
+    h = 0x7E00u | magnitude >> 13;  // quiets NaNs and keeps the upper payload, as the processor does
     h &= 0x7FFFu;
   } else if (magnitude >= 0x477FF000u) {
     h = 0x7C00u;  // 65520 and above round to infinity
   } else if (magnitude < 0x38800000u) {
-    // Below 2^-14: adding 0.5 leaves the subnormal's bits at the end of the significand, rounded to nearest even.
+    // Below 2^-14: adding 0.5 shifts the subnormal's bits to the end of the significand, rounded to nearest even.
     h = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3F000000u;
   } else {
     uint32_t odd = magnitude >> 13 & 1u;
@@ -67,7 +67,7 @@ float half_value(uint16_t bits) {
 }
 
 #if defined(__x86_64__)
-// Every processor with AVX2 has F16C; AVX2 is what both compilers' run-time check knows about.
+// All processors with AVX2 have F16C; both compilers can test for AVX2 at run time.
 bool have_f16c() {
   static const bool have = __builtin_cpu_supports("avx2");
   return have;

@@ -1,4 +1,4 @@
-// Element types: one table row each.
+// Element types: one row of a table each.
 #pragma once
 
 #include <cstddef>
@@ -26,18 +26,18 @@ enum class DType : uint8_t {
   float8_152
 };
 
-/// float8 is storage (float8.hpp): it takes part in no arithmetic, so it does not count as floating.
+/// float8 is a storage format (float8.hpp) without arithmetic, so it is not `floating`.
 enum class DTypeKind : uint8_t { boolean, integer, unsigned_integer, float8, floating };
 
 struct DTypeRow {
   DType dtype;
-  std::string_view name;  ///< "float32": what schedules print and programs write
-  std::string_view npy;   ///< NumPy's descriptor, "<f4"; empty where it has none
+  std::string_view name;  ///< "float32", in schedules and programs
+  std::string_view npy;   ///< NumPy's descriptor, "<f4"; empty if there is none
   size_t size;            ///< bytes
   DTypeKind kind;
 };
 
-/// All rows, in the order of the enum.
+/// All rows, in enum order.
 std::span<const DTypeRow> dtype_table();
 const DTypeRow& row(DType dtype);
 
@@ -50,7 +50,7 @@ inline bool is_integer(DType dtype) {
 }
 std::optional<DType> dtype_from_name(std::string_view name);
 
-/// IEEE binary16 as stored. Arithmetic is done in float and rounded back (to nearest even).
+/// IEEE binary16 storage. Arithmetic is done in float and rounded to nearest even.
 struct half {
   uint16_t bits = 0;
   half() = default;
@@ -60,11 +60,11 @@ struct half {
 };
 static_assert(sizeof(half) == 2);
 
-/// Whole buffers at once: eight at a time where the processor has F16C. Same bits as the conversions of `half`.
+/// Convert buffers, eight elements at a time with F16C. Bit-identical to the conversions of `half`.
 void to_half(const float* from, half* to, int64_t count);
 void to_float(const half* from, float* to, int64_t count);
 
-/// The C++ type of a dtype, and back.
+/// C++ type of a dtype, and the reverse.
 // clang-format off
 template <class T> constexpr DType dtype_of();
 template <> constexpr DType dtype_of<bool>() { return DType::boolean; }
@@ -81,7 +81,7 @@ template <> constexpr DType dtype_of<float>() { return DType::float32; }
 template <> constexpr DType dtype_of<double>() { return DType::float64; }
 // clang-format on
 
-/// Throws the Error about float8 in arithmetic and in conversions, which says what to use.
+/// Throws the Error for float8 in arithmetic and conversions, with the remedy.
 [[noreturn]] void refuse_float8(DType dtype);
 
 template <class T>
@@ -89,7 +89,7 @@ struct type_tag {
   using type = T;
 };
 
-/// Calls `f(type_tag<T>{})` with the C++ type of `dtype`. Throws Error for float8, which has none.
+/// Calls `f(type_tag<T>{})` with the C++ type of `dtype`. Throws Error for float8.
 template <class F>
 decltype(auto) with_type(DType dtype, F&& f) {
   switch (dtype) {

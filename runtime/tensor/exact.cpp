@@ -10,7 +10,7 @@ namespace pxl {
 
 namespace {
 
-/// Index of the first element that `to` does not hold, or -1.
+/// Index of the first element that `to` cannot represent, or -1.
 int64_t first_unfit(const Array& data, DType to) {
   return with_type(data.dtype(), [&]<class From>(type_tag<From>) {
     return with_type(to, [&]<class To>(type_tag<To>) -> int64_t {

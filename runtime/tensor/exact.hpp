@@ -1,4 +1,5 @@
-// Implicit conversion of host data: a value that the new dtype cannot hold is refused. Explicit casts are Array::cast.
+// Implicit conversion of host data, which rejects values that the new dtype cannot represent. Explicit casts:
+// Array::cast.
 #pragma once
 
 #include <cmath>
@@ -12,8 +13,8 @@
 
 namespace pxl {
 
-/// Whether `To` holds `value` up to the rounding of floats: integers hold whole numbers in range, bool holds 0 and 1,
-/// floats hold what stays finite, infinities and NaN.
+/// Whether `To` represents `value` up to floating-point rounding: integers accept whole numbers in range, bool accepts
+/// 0 and 1, floats accept values that stay finite, infinities and NaN.
 template <class To, class From>
 bool holds(From value) {
   if constexpr (std::is_same_v<From, half>) {
@@ -38,11 +39,11 @@ bool holds(From value) {
   }
 }
 
-/// `data` in another dtype. Throws Error (`code`) "WHAT: VALUE cannot become DTYPE: REASON" for the first element that
-/// the dtype does not hold; without the prefix if `what` is empty.
+/// Converts `data`. Throws Error (`code`) "WHAT: VALUE cannot become DTYPE: REASON" for the first element that the
+/// dtype cannot represent; without the prefix if `what` is empty.
 Array convert_exactly(const Array& data, DType dtype, std::string_view what, std::string_view code = codes::value);
 
-/// The error of convert_exactly, of one number.
+/// Throws the error of convert_exactly for a single value.
 [[noreturn]] void refuse_value(double value, DType dtype, std::string_view what, std::string_view code = codes::value);
 [[noreturn]] void refuse_value(int64_t value, DType dtype, std::string_view what, std::string_view code = codes::value);
 

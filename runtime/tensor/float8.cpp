@@ -1,4 +1,4 @@
-// Rounding to float8 and back. Both directions are exact but for the one rounding.
+// float8 conversions, with a single rounding.
 #include "runtime/tensor/float8.hpp"
 
 #include <fmt/format.h>
@@ -21,16 +21,16 @@ struct Format {
 
 Format format_of(DType dtype) { return dtype == DType::float8_143 ? Format{3, 8} : Format{2, 16}; }
 
-/// One element, without branches: x is float or double, with more fraction and a wider exponent than float8 has.
+/// One element, branch-free; x is float or double, which have more fraction bits and a wider exponent than float8.
 template <class T>
 struct Encoder {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  static constexpr int digits = std::numeric_limits<T>::digits - 1;  // of the fraction
+  static constexpr int digits = std::numeric_limits<T>::digits - 1;  // fraction bits
   static constexpr int bias = std::numeric_limits<T>::max_exponent - 1;
 
-  int drop;           ///< bits of the fraction that are rounded off
-  Bits rebias;        ///< what the exponents differ by, at its place in T
-  T normal, shifter;  ///< least normal value; added to a smaller one it leaves the subnormal's bits at the end
+  int drop;           ///< fraction bits that are rounded off
+  Bits rebias;        ///< difference of the exponent biases, shifted to T's exponent field
+  T normal, shifter;  ///< smallest normal value; adding it to a smaller value shifts the subnormal's bits to the end
   Bits shifted;
   Bits overflow;
 
@@ -54,7 +54,7 @@ struct Encoder {
     Bits code = size < normal ? small : large > 0x7F ? overflow : large;
     code = x == x ? code : float8_nan;
     const Bits sign = bits >> (sizeof(T) * 8 - 8) & 0x80;
-    return static_cast<uint8_t>(code == 0 ? code : code | sign);  // NaN has the sign's bit already
+    return static_cast<uint8_t>(code == 0 ? code : code | sign);  // NaN already has the sign bit set
   }
 };
 
@@ -65,7 +65,7 @@ inline __attribute__((always_inline)) void encode_each(const Encoder<T>& encoder
 }
 
 #if defined(__x86_64__)
-// Eight at a time; the bits are the same.
+// Eight at a time; bit-identical.
 __attribute__((target("avx2"))) void encode_avx2(Encoder<float> encoder, const float* from, uint8_t* to, int64_t count,
                                                  float scale) {
   encode_each(encoder, from, to, count, scale);
@@ -132,7 +132,7 @@ void to_float8(DType dtype, const half* from, uint8_t* to, int64_t count, int64_
   }
 }
 
-// A float32 scaled up may overflow, and scaled down lose bits: in both cases only where float8 has no values either.
+// Scaling a float32 may overflow or lose bits, but only outside the range of float8.
 void to_float8(DType dtype, const float* from, uint8_t* to, int64_t count, int64_t log2_scale,
                Float8Overflow overflow) {
   encode(dtype, from, to, count, log2_scale, overflow);

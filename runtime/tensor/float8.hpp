@@ -17,22 +17,23 @@
 
 namespace pxl {
 
-/// What becomes of values that round to more than the largest one, infinities included.
+/// Treatment of values that round beyond the largest finite value, infinities included.
 enum class Float8Overflow : uint8_t { nan, saturate };
 
-/// Exponents of two by which values may be scaled: log2_scale is in [-32, 32).
+/// Range of the scale's exponent: log2_scale is in [-32, 32).
 inline constexpr int64_t least_log2_scale = -32, log2_scale_end = 32;
 
 inline constexpr uint8_t float8_nan = 0x80;
 
 /// The largest finite value of a float8 dtype.
 float float8_max(DType dtype);
-/// The value of a pattern: exact, and also in float16.
+/// Value of a bit pattern; exact, also in float16.
 float float8_value(DType dtype, uint8_t bits);
-/// The values of all patterns times 2^log2_scale, which is exact.
+/// Values of all bit patterns times 2^log2_scale; exact.
 std::array<float, 256> float8_table(DType dtype, int64_t log2_scale = 0);
 
-/// `to` = `from` times 2^log2_scale, rounded once, to nearest even, subnormals included; NaN stays NaN, -0 becomes 0.
+/// `to` = `from` times 2^log2_scale, rounded once at the end to nearest even, subnormals included; NaN stays NaN, -0
+/// becomes 0.
 void to_float8(DType dtype, const half* from, uint8_t* to, int64_t count, int64_t log2_scale, Float8Overflow overflow);
 void to_float8(DType dtype, const float* from, uint8_t* to, int64_t count, int64_t log2_scale, Float8Overflow overflow);
 void to_float8(DType dtype, const double* from, uint8_t* to, int64_t count, int64_t log2_scale,
@@ -41,11 +42,11 @@ void to_float8(DType dtype, const double* from, uint8_t* to, int64_t count, int6
 /// Throws Error unless log2_scale is in [-32, 32).
 void check_log2_scale(int64_t log2_scale);
 
-/// Numbers as float8: src 2^log2_scale, rounded once from whatever dtype src has. Throws Error for a `dtype` that is no
-/// float8, for a src that is one, and for a scale out of range.
+/// src times 2^log2_scale as float8, with a single rounding. Throws Error if `dtype` is not float8, if src is float8,
+/// or if the scale is out of range.
 Array to_float8(const Array& src, DType dtype, int64_t log2_scale, Float8Overflow overflow);
-/// float8 as numbers: src 2^log2_scale, rounded once to `dtype`, a floating one. Throws Error for others, and for a
-/// scale out of range.
+/// float8 src times 2^log2_scale as a floating dtype, with a single rounding. Throws Error for other dtypes and if the
+/// scale is out of range.
 Array from_float8(const Array& src, DType dtype, int64_t log2_scale);
 
 }  // namespace pxl

@@ -1,4 +1,3 @@
-// See gather.hpp.
 #include "runtime/tensor/gather.hpp"
 
 #include <algorithm>
@@ -18,11 +17,11 @@ constexpr size_t divided_from = 8192;  // bytes: some microseconds where they co
 constexpr size_t few_rows = 16;
 
 void fetch(const std::byte* begin, const std::byte* end) {
-  for (const std::byte* p = begin; p < end; p += line) __builtin_prefetch(p, 0, 2);  // into the second-level cache
+  for (const std::byte* p = begin; p < end; p += line) __builtin_prefetch(p, 0, 2);  // into L2
 }
 
-/// Memory that will be read soon: a thread asks for it a few lines at a time while it waits for others. All at once
-/// they are more than the processor keeps in flight, and the thread would stand still.
+/// Software prefetch of memory that is likely to be read soon, a few cache lines at a time while a thread waits for
+/// others. More lines at once would exceed the line fill buffers and stall the thread.
 class Ahead {
  public:
   void clear() {
@@ -33,7 +32,7 @@ class Ahead {
     if (begin < end) parts_.push_back({begin, end});
   }
   bool empty() const { return at_ == parts_.size(); }
-  /// Asks for the next lines; false once nothing is left.
+  /// Prefetches the next lines; returns false at the end.
   bool piece() {
     constexpr size_t lines = 4;
     if (empty()) return false;
@@ -66,7 +65,7 @@ struct Gather {
 
   const std::byte* run(int64_t offset) const { return from + static_cast<size_t>(offset) * width; }
 
-  /// Bytes [begin, end) of the runs [first, last).
+  /// Copies bytes [begin, end) of the runs [first, last).
   void part(size_t first, size_t last, size_t begin, size_t end) const {
     constexpr size_t ahead = 2;
     const auto prepare = [&](size_t i) {
@@ -79,7 +78,7 @@ struct Gather {
     }
   }
 
-  /// The same part of those that are expected.
+  /// Copies a part, and prefetches the same part of the expected runs.
   void part_ahead(size_t first, size_t last, size_t begin, size_t end, Ahead& ahead) const {
     for (size_t i = first; i < std::min(last, expected.size()); ++i)
       ahead.add(run(expected[i]) + begin, run(expected[i]) + end);
@@ -113,8 +112,7 @@ void gather(const std::byte* from, size_t width, std::span<const int64_t> offset
     };
     const Block own = block(thread);
     job.part(own.first, own.last, own.begin, own.end);
-    // What is expected is left to the threads that will wait for the caller: the first of them asks for its part as
-    // well.
+    // The other threads prefetch while they wait for the caller; the first one also prefetches its own part.
     if (thread == 0 || job.expected.empty()) return;
     Ahead& ahead = Ahead::own();
     ahead.clear();

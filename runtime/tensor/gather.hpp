@@ -1,4 +1,4 @@
-// Rows of a host array picked by position, as a training loop picks its batch: bound by the memory they lie in.
+// Gathers rows of a host array by position, as a training loop does for its batches. Bound by memory bandwidth.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace pxl {
 
-/// Copies the runs of `bytes` bytes that begin at `from + offsets[i] * width` to `to`, one after another; what is large
-/// is shared out among the team's threads. Then asks for the runs at `expected` (offsets likewise), which are likely to
-/// be read next: a wish to the memory, they are not read here. Threads that shared in the copy do so while they wait.
+/// Copies the runs of `bytes` bytes at `from + offsets[i] * width` to `to`, consecutively; large copies run on the
+/// thread pool. Then prefetches the runs at `expected` (offsets likewise) without reading them; threads that took part
+/// in the copy do so while they wait.
 void gather(const std::byte* from, size_t width, std::span<const int64_t> offsets, std::span<const int64_t> expected,
             size_t bytes, std::byte* to);
 

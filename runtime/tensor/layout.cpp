@@ -1,4 +1,3 @@
-// See layout.hpp.
 #include "runtime/tensor/layout.hpp"
 
 namespace pxl {
@@ -23,14 +22,14 @@ StridedLayout narrowed(StridedLayout from, size_t axis, int64_t start, int64_t s
 
 std::optional<StridedLayout> reshaped(const StridedLayout& from, const Shape& to) {
   if (element_count(from.shape) == 0 || element_count(from.shape) != element_count(to)) return std::nullopt;
-  StridedLayout old{{}, {}, from.offset};  // without extents of 1, whose strides say nothing
+  StridedLayout old{{}, {}, from.offset};  // without extents of 1, whose strides are irrelevant
   for (size_t i = 0; i < from.shape.size(); ++i) {
     if (from.shape[i] == 1) continue;
     old.shape.push_back(from.shape[i]);
     old.strides.push_back(from.strides[i]);
   }
   StridedLayout result{to, Shape(to.size(), 1), from.offset};
-  // As few old axes as make up whole new ones, again and again: those must lie one in the other.
+  // Repeatedly takes as few old axes as make up whole new axes; the old ones must be nested contiguously.
   for (size_t o = 0, n = 0; o < old.shape.size();) {
     size_t old_end = o + 1, new_end = n + 1;
     for (int64_t have = old.shape[o], want = to[n]; have != want;) {

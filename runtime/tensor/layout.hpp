@@ -1,5 +1,4 @@
-// How a tensor's elements lie in memory: what a transposition, a reshape or a part of another tensor is before anything
-// is copied.
+// Strided layouts: transpositions, reshapes and slices as strides, without copying.
 #pragma once
 
 #include <optional>
@@ -15,13 +14,13 @@ struct StridedLayout {
 };
 
 StridedLayout contiguous(const Shape& shape);
-/// Axis i of the result is axis axes[i].
+/// Transposition: axis i of the result is axis axes[i].
 StridedLayout permuted(const StridedLayout& from, const std::vector<int64_t>& axes);
-/// The extents [start, start + size) of an axis.
+/// Slice [start, start + size) of an axis.
 StridedLayout narrowed(StridedLayout from, size_t axis, int64_t start, int64_t size);
-/// The same elements in the same order; nothing where no strides express that.
+/// The same elements in the same order under another shape; nullopt if no strides express it.
 std::optional<StridedLayout> reshaped(const StridedLayout& from, const Shape& to);
-/// Whether the elements follow each other in row-major order from 0 on.
+/// Whether the elements are contiguous in row-major order from offset 0.
 bool is_contiguous(const StridedLayout& layout);
 
 }  // namespace pxl

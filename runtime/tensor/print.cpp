@@ -1,5 +1,5 @@
-// Printing in NumPy's form. Digits come from std::to_chars (shortest that read back, or correctly rounded at eight
-// places); widths, the switch to exponents, summarising and line breaking follow numpy.array2string's rules.
+// Prints arrays in NumPy's form. Digits come from std::to_chars (shortest round-trip, or correctly rounded at eight
+// places); column widths, exponents, summarising and line breaks follow numpy.array2string.
 #include "runtime/tensor/print.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int precision = 8;  ///< NumPy's default number of fractional digits
 
-/// Turns one element into text of the column's width.
+/// Formats an element to the column's width.
 class Formatter {
  public:
   virtual ~Formatter() = default;
@@ -49,7 +49,7 @@ class IntFormatter : public Formatter {
   size_t width_ = 0;
 };
 
-// max / min as NumPy takes it: in the array's own precision.
+// max / min as NumPy computes it: in the array's precision.
 template <class T>
 double ratio(double high, double low) {
   if constexpr (std::is_same_v<T, double>) return high / low;
@@ -76,7 +76,7 @@ class FloatFormatter : public Formatter {
       right_ = std::max(right_, d.fraction.size());
       exponent_ = std::max(exponent_, d.exponent.size());
     }
-    // In exponent form every fraction has all the digits, and the exponent belongs to the right part.
+    // In exponent form all fractions have the same number of digits, and the exponent is in the right column.
     size_t right = scientific_ ? right_ + exponent_ : right_;
     size_t widest_special = any_special ? (negative_infinity ? 4 : 3) : 0;
     if (widest_special > left_ + right + 1) left_ = widest_special - right - 1;
@@ -87,12 +87,12 @@ class FloatFormatter : public Formatter {
     double v = widened(data_[i]);
     if (std::isnan(v)) return padded("nan", width_);
     if (std::isinf(v)) return padded(v < 0 ? "-inf" : "inf", width_);
-    // NumPy fills short fractions with the value's own further digits, not with zeros.
+    // NumPy pads short fractions with the value's next digits, not with zeros.
     Decimal d = digits(data_[i], static_cast<int>(right_));
     std::string out = padded(d.whole, left_) + "." + d.fraction;
     out.append(right_ - d.fraction.size(), scientific_ ? '0' : ' ');
     if (!scientific_) return out;
-    // All exponents get the digits of the longest: e+005 beside e+100.
+    // All exponents are as wide as the longest: e+005 with e+100.
     std::string sign = d.exponent.substr(0, 2), rest = d.exponent.substr(2);
     return out + sign + std::string(exponent_ - d.exponent.size(), '0') + rest;
   }
@@ -154,7 +154,8 @@ class Printer {
  private:
   bool cut(int64_t extent) const { return summarise_ && 2 * edge_ < extent; }
 
-  // The indices along an axis that are shown; the summary stands after the first `edge_items` of a cut one.
+  // Calls f for the indices along an axis that are shown; the ellipsis follows the first `edge_items` of a summarised
+  // axis.
   template <class F>
   void for_shown(int64_t extent, F f) const {
     for (int64_t i = 0; i < extent; ++i) {
@@ -163,7 +164,7 @@ class Printer {
     }
   }
 
-  // Recursion goes one level per axis, and an array has at most max_rank of them.
+  // Recurses once per axis; arrays have at most max_rank axes.
   void collect(size_t axis, int64_t offset, std::vector<int64_t>& shown) const {
     if (axis == strides_.size()) return shown.push_back(offset);
     for_shown(array_.shape()[axis], [&](int64_t i) { collect(axis + 1, offset + i * strides_[axis], shown); });

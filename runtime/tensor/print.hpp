@@ -1,5 +1,5 @@
-// Arrays as NumPy prints them: shortest digits that read back in their dtype, one column width, summarised
-// past 1,000 elements (three at each edge).
+// Prints arrays as NumPy does: shortest round-trip digits, one column width, summarised above 1,000 elements (three at
+// each edge).
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ std::string to_text(const Array& array, const PrintOptions& options = {});
 
 /// A Python float: "0.05", "1e-05", "1.0", "nan", "inf".
 std::string number_text(double value);
-/// The shortest digits that read back as the same float32 or float16, in the same form.
+/// Shortest round-trip digits of a float32 or float16, in the same form.
 std::string number_text(float value);
 std::string number_text(half value);
 

@@ -1,4 +1,4 @@
-// Philox4x32-10 and the host's generator on top of it.
+// Philox4x32-10, and the host's generator based on it.
 #include "runtime/tensor/random.hpp"
 
 #include <fmt/format.h>
@@ -54,9 +54,9 @@ double uniform_of(uint32_t first, uint32_t second) {
   return static_cast<double>(high << 26 | low) * 0x1p-53;
 }
 
-/// Two normal numbers from two uniform ones.
+/// Two normal from two uniform numbers (Box-Muller).
 std::array<double, 2> box_muller(double u, double v) {
-  // 1 - u is in (0, 1]: its logarithm is finite.
+  // 1 - u is in (0, 1], so its logarithm is finite.
   const double radius = std::sqrt(-2.0 * std::log(1.0 - u)), angle = 2.0 * std::numbers::pi * v;
   return {radius * std::cos(angle), radius * std::sin(angle)};
 }
@@ -70,7 +70,7 @@ double Random::uniform() {
 
 int64_t Random::below(int64_t n) {
   if (n <= 0) throw Error(fmt::format("a random number below {} does not exist", n));
-  // The last, incomplete run of n values among 2^64 is drawn again.
+  // Rejection sampling: redraw the last, incomplete run of n values among 2^64.
   auto range = static_cast<uint64_t>(n);
   uint64_t rest = (0 - range) % range;
   for (;;) {
@@ -139,7 +139,7 @@ Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
   int64_t done = 0;
   if (have_spare_ && out.size() > 0) put(done++, normal());
   if (used_ == 4) {
-    // From here a block of the generator gives two numbers, whoever computes it.
+    // From here one block of the generator yields two numbers, independent of the thread that computes it.
     const int64_t pairs = (out.size() - done) / 2, threads = pairs < 4096 ? 1 : thread_pool().size();
     int64_t first = 0, last = 0;
     const std::function<void(int)> fill = [&](int thread) {
@@ -171,8 +171,8 @@ Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
 Array Random::truncated_normal(DType dtype, const Shape& shape, double mean, double std, double bound) {
   check_deviation(std);
   if (!(bound > 0)) throw Error(fmt::format("a truncated normal needs a bound above 0, not {}", bound));
-  // Within a narrow bound almost every normal draw would be refused; there a uniform draw kept with the density's
-  // height has the same distribution and is kept almost always.
+  // A narrow bound would reject nearly all normal draws. Rejection sampling from a uniform proposal has the same
+  // distribution and accepts nearly always.
   bool narrow = bound < 0.5;
   return drawn(dtype, shape, [&] {
     for (;;) {

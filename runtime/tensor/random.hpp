@@ -1,5 +1,5 @@
-// Counter-based random numbers (Philox4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011): value i of a stream depends on the key and on i alone, never on threads or order.
+// Counter-based random numbers (Philox4x32-10; Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011):
+// value i of a stream depends on key and i only, not on threads or order.
 #pragma once
 
 #include <array>
@@ -9,15 +9,16 @@
 
 namespace pxl {
 
-/// Four 32-bit outputs for one 128-bit counter under a 64-bit key.
+/// Four 32-bit outputs for a 128-bit counter and a 64-bit key.
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-/// Uses of one seed, kept apart by a tag in the counter.
+/// Streams of one seed, distinguished by a tag in the counter.
 enum class RandomStream : uint32_t { uniform = 1, normal = 2, mask = 3, seed = 4 };
-/// The four words of a block of a stream: element i of a random op has word i % 4 of block i / 4.
+/// The four words of a block of a stream; element i of a random op is word i % 4 of block i / 4.
 std::array<uint32_t, 4> random_words(std::array<uint32_t, 2> key, RandomStream stream, uint64_t block);
 
-/// The host's generator: draws of `normal(...)`, `uniform(...)`, shuffles. One 64-bit seed fixes every draw.
+/// The host's generator, for `normal(...)`, `uniform(...)` and shuffles. A 64-bit seed determines all draws. Not
+/// thread-safe.
 class Random {
  public:
   explicit Random(uint64_t seed) { reseed(seed); }
@@ -30,7 +31,7 @@ class Random {
 
   Array uniform(DType dtype, const Shape& shape, double low, double high);
   Array normal(DType dtype, const Shape& shape, double mean, double std);
-  /// Normal redrawn until within `bound` deviations of the mean.
+  /// Normal, redrawn until within `bound` standard deviations of the mean.
   Array truncated_normal(DType dtype, const Shape& shape, double mean, double std, double bound = 2.0);
   /// Fisher-Yates: a permutation of 0..n-1, as int64 or int32; int32 holds n up to 2^31.
   Array permutation(int64_t n, DType dtype = DType::int64);

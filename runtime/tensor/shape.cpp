@@ -1,4 +1,4 @@
-// Shape arithmetic: every product checked, every refusal with the axis at fault.
+// Shape arithmetic with overflow checks; errors name the axis.
 #include "runtime/tensor/shape.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Shapes and specs (shape and dtype), with the arithmetic that all layers share.
+// Shapes and specs (shape and dtype), and their arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ using Shape = std::vector<int64_t>;  ///< extents, outermost first; empty for a 
 
 constexpr int64_t max_rank = 32;  ///< as NumPy
 
-/// Product of the extents. Throws Error where it leaves 2^48 elements ("a tensor larger than memory"), where an
-/// extent is negative, and beyond max_rank axes. Extents of zero hide no overflow of the others.
+/// Product of the extents. Throws Error above 2^48 elements ("a tensor larger than memory"), for negative extents, and
+/// above max_rank axes. A zero extent does not hide overflow of the others.
 int64_t element_count(const Shape& shape);
 
-/// As Python writes a tuple: "()", "(32,)", "(2, 4)".
+/// As a Python tuple: "()", "(32,)", "(2, 4)".
 std::string tuple_text(const Shape& shape);
-/// As the language writes a shape: "[]", "[32]", "[2, 4]".
+/// As a shape in pxl: "[]", "[32]", "[2, 4]".
 std::string bracket_text(const Shape& shape);
 
-/// NumPy broadcasting; throws Error "shapes [2, 3] and [4] cannot be broadcast together" with the axis at fault.
+/// NumPy broadcasting; throws Error "shapes [2, 3] and [4] cannot be broadcast together", with the axis.
 Shape broadcast(const Shape& a, const Shape& b);
 bool broadcastable_to(const Shape& from, const Shape& to);
 
-/// Wraps a negative axis; throws Error when it is out of range for `rank`.
+/// Wraps a negative axis; throws Error if it is out of range for `rank`.
 int64_t normalise_axis(int64_t axis, int64_t rank);
 
 /// Row-major strides in elements.
@@ -35,7 +35,7 @@ Shape strides_of(const Shape& shape);
 struct TensorSpec {
   Shape shape;
   DType dtype = DType::float32;
-  Shape meta_shape;  ///< the unsharded shape of a replica-sharded tensor, otherwise empty
+  Shape meta_shape;  ///< unsharded shape of a replica-sharded tensor; else empty
 
   int64_t size() const { return element_count(shape); }  ///< elements
   int64_t bytes() const { return size() * static_cast<int64_t>(size_of(dtype)); }

@@ -12,7 +12,7 @@ namespace pxl {
 
 namespace {
 
-/// "fc1.weight", also for a tensor that has no key but scopes: "fc1/weight".
+/// "fc1.weight", also for a tensor without key, from its scopes: "fc1/weight".
 std::string dotted_name(const Tensor& t) {
   std::string name = t.key.empty() ? t.name : t.key;
   std::replace(name.begin(), name.end(), '/', '.');

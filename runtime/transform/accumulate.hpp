@@ -1,4 +1,4 @@
-// Gradient graphs that keep a running mean of gradients in accumulators (reference: popxl.addons'
+// Gradient accumulation: gradient graphs that keep a running mean of gradients (reference: popxl.addons'
 // autodiff_with_accumulation).
 #pragma once
 
@@ -7,9 +7,9 @@
 namespace pxl {
 
 struct Accumulation {
-  GradGraphInfoPtr info;      ///< its graph has further by-ref inputs behind those that `expected_inputs` describes
-  Tensor* counter = nullptr;  ///< input "mean_accum_counter", float32[]: how many gradients the means hold
-  std::vector<Tensor*> accumulators;  ///< inputs "accum.NAME", parallel to the tensors, each of its tensor's spec
+  GradGraphInfoPtr info;              ///< by-ref inputs of the accumulators follow those of `expected_inputs`
+  Tensor* counter = nullptr;          ///< input "mean_accum_counter", float32[]: number of gradients in the means
+  std::vector<Tensor*> accumulators;  ///< inputs "accum.NAME", parallel to the tensors, with their specs
 };
 
 /// A gradient graph of its own whose calls add the gradients of `accumulate` to means: with the counter at k, a mean m

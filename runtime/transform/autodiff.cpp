@@ -45,7 +45,7 @@ std::string place(const Origin& origin) {
 
 void check_nothing_modified(const Graph& graph) {
   for (const auto& op : graph.ops()) {
-    if (op->row->role == Role::host_load) continue;  // fills memory that it alone uses
+    if (op->row->role == Role::host_load) continue;  // fills memory that no other op uses
     for (size_t slot = 0; slot < op->inputs.size(); ++slot)
       if (op->inputs[slot] && op->modifies(slot))
         refuse(*op,
@@ -55,7 +55,7 @@ void check_nothing_modified(const Graph& graph) {
   }
 }
 
-/// Where the gradient on its way to `tensor` got lost, for the error.
+/// Notes of the error: where the gradient on its way to `tensor` is lost.
 std::vector<std::string> why_none(const Tensor& tensor, const TensorSet& wanted) {
   if (!is_floating(tensor.spec.dtype))
     return {fmt::format("it is {}: only floating tensors have gradients", text(tensor.spec))};
@@ -177,7 +177,7 @@ Tensor* Differentiator::gradient(Tensor* forward) {
   const auto terms = contributions_.find(forward);
   Tensor* total = terms == contributions_.end() ? nullptr : sum(terms->second);
   gradients_.emplace(forward, total);
-  // Named after the first forward tensor whose gradient it is.
+  // Named after the first forward tensor that it is the gradient of.
   if (total && total->producer && named_.insert(total).second) {
     const std::string name = gradient_name(*forward);
     if (total->name != name) graph_.rename(total, name);
@@ -215,7 +215,7 @@ GradGraphInfoPtr Differentiator::run() {
     Tensor* given = graph_.add_input(t->spec, gradient_name(*t));
     contributions_[t].push_back(given);
   }
-  // Autodiff of a callee adds outputs to forward ops but no forward ops, so the list is stable.
+  // Autodiff of a callee adds outputs to forward ops but no ops, so the iteration is stable.
   for (auto it = forward_.ops().rbegin(); it != forward_.ops().rend(); ++it) visit(**it);
   return finish();
 }
@@ -267,7 +267,7 @@ void set_custom_gradient(Graph& graph, CustomGradient gradient) {
   slot = after;
 }
 
-// A copy: giving another graph a gradient meanwhile replaces the map.
+// A copy: setting another graph's gradient meanwhile replaces the map.
 static CustomGradient custom_gradient(Graph& graph) {
   const auto known = std::static_pointer_cast<const CustomGradients>(graph.ir().memo["custom_gradients"]);
   if (!known) return {};
@@ -279,7 +279,7 @@ GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provide
                                const GradInfos& called, bool strict, bool own) {
   Ir& ir = graph.ir();
   const std::string key = memo_key(graph, provided, required);
-  auto& slot = ir.memo["autodiff"];  // stays where it is: a map's nodes do not move
+  auto& slot = ir.memo["autodiff"];  // stable address: std::map does not move its nodes
   if (const auto memo = std::static_pointer_cast<const Memo>(slot); memo && called.empty() && !own)
     if (const auto found = memo->find(key); found != memo->end()) {
       if (strict) check_strict(*found->second, provided, required);
@@ -290,7 +290,7 @@ GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provide
       custom ? custom(graph, provided, required) : Differentiator(graph, provided, required, called).run();
   if (strict) check_strict(*info, provided, required);
   if (called.empty() && !own) {
-    // A new map each time: marks keep the old one, so a rollback also forgets gradient graphs.
+    // A new map each time: marks keep the old one, so that rollback also removes gradient graphs.
     const auto before = std::static_pointer_cast<const Memo>(slot);
     auto after = before ? std::make_shared<Memo>(*before) : std::make_shared<Memo>();
     after->emplace(key, info);
@@ -346,7 +346,7 @@ GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grad
   try {
     return differentiate(graph, provided, required, called_graphs_grad_info, grads_required.has_value(), own);
   } catch (...) {
-    graph.ir().rollback(*mark);  // no half-built gradient graphs, no outputs added in vain
+    graph.ir().rollback(*mark);  // removes half-built gradient graphs and added outputs
     throw;
   }
 }

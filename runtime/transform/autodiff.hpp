@@ -14,7 +14,7 @@ namespace pxl {
 
 enum class ConnectionType : uint8_t { fwd, fwd_grad };
 
-/// What an input or output of a gradient graph stands for: a forward tensor, or the gradient of one.
+/// What an input or output of a gradient graph represents: a forward tensor, or its gradient.
 struct ExpectedConnection {
   ConnectionType type;
   Tensor* fwd_tensor;
@@ -26,11 +26,11 @@ struct GradGraphInfo {
   std::vector<ExpectedConnection> expected_inputs;   ///< parallel to graph->inputs()
   std::vector<ExpectedConnection> expected_outputs;  ///< parallel to graph->outputs()
 
-  /// {gradient graph input: tensor of the caller} for the fwd connections, from a call of the forward graph.
-  /// Throws Error where the call site calls another graph.
+  /// {gradient graph input: caller's tensor} for the forward connections, from a call of the forward graph. Throws
+  /// Error if the call site calls another graph.
   std::map<Tensor*, Tensor*> inputs_dict(const Op& fwd_call) const;
-  /// {tensor given to the forward call: its gradient, an output of the gradient call}, in output order. A tensor
-  /// given twice keeps its last gradient.
+  /// {argument of the forward call: its gradient, an output of the gradient call}, in output order. A repeated argument
+  /// keeps its last gradient.
   std::vector<std::pair<Tensor*, Tensor*>> fwd_parent_ins_to_grad_parent_outs(const Op& fwd_call,
                                                                               const Op& grad_call) const;
 };
@@ -60,11 +60,11 @@ GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::v
                                        const std::vector<std::pair<Tensor*, Tensor*>>& gradients,
                                        const std::unordered_map<Tensor*, Tensor*>& values);
 
-/// The floating inputs of `graph` from which floating tensors lead to a tensor of `grads_provided` (by default the
-/// declared outputs), in input order.
+/// The floating inputs of `graph` from which floating tensors lead to `grads_provided` (default: the declared outputs),
+/// in input order.
 std::vector<Tensor*> differentiable_inputs(const Graph& graph, std::optional<std::vector<Tensor*>> grads_provided = {});
 
-/// A call of a gradient graph, made by `backward`.
+/// A call of a gradient graph, created by `backward`.
 struct Backward {
   GradGraphInfoPtr info;
   Op* call = nullptr;

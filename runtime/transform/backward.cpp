@@ -1,5 +1,5 @@
-// Connecting gradient graphs to call sites: which tensor of the caller each input of a gradient graph is, and the
-// whole backward step in one.
+// Connects gradient graphs to call sites: binds each input of a gradient graph to a caller's tensor, and the complete
+// backward step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ size_t index_of(const std::vector<Tensor*>& list, const Tensor* t) {
   return static_cast<size_t>(std::find(list.begin(), list.end(), t) - list.begin());
 }
 
-/// What the tensors of the called graph are at a call site: its inputs, and its outputs that are no inputs.
+/// Maps tensors of the called graph to the caller's at a call site: inputs, and outputs that are not inputs.
 class Parents {
  public:
   explicit Parents(const Op& call) : callee_(*call.called[0]) {
@@ -67,7 +67,7 @@ std::vector<std::pair<Tensor*, Tensor*>> GradGraphInfo::fwd_parent_ins_to_grad_p
   std::vector<std::pair<Tensor*, Tensor*>> found;
   for (size_t i = 0; i < expected_outputs.size(); ++i) {
     const size_t slot = index_of(forward_graph->inputs(), expected_outputs[i].fwd_tensor);
-    if (slot == forward_graph->inputs().size()) continue;  // the gradient of an activation
+    if (slot == forward_graph->inputs().size()) continue;  // gradient of an activation
     Tensor* parent = fwd_call.inputs.at(slot);
     const auto same = std::find_if(found.begin(), found.end(), [&](const auto& p) { return p.first == parent; });
     if (same == found.end())
@@ -114,7 +114,7 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
 
   const TensorSet before = tensors_before(callee, provided);
   TensorSet needed;
-  std::unordered_map<const Tensor*, std::vector<size_t>> slots;  // a tensor may be given several times
+  std::unordered_map<const Tensor*, std::vector<size_t>> slots;  // a tensor may be passed several times
   for (size_t slot = 0; slot < fwd_call.inputs.size(); ++slot) slots[fwd_call.inputs[slot]].push_back(slot);
   for (const Tensor* t : wanted) {
     const auto given = slots.find(t);
@@ -147,14 +147,14 @@ Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const 
     for (size_t i = 1; i < terms.size(); ++i) total = total + builder.of(terms[i]);
     return total.tensor();
   };
-  const Parents parents(fwd_call);  // of the stashed outputs, too
+  const Parents parents(fwd_call);  // stashed outputs included
   std::vector<Tensor*> inputs;
   for (const ExpectedConnection& c : result.info->expected_inputs) {
     if (c.type == ConnectionType::fwd) {
       inputs.push_back(parents.of(c.fwd_tensor));
       continue;
     }
-    std::vector<Tensor*> terms;  // several when the callee returns the tensor twice
+    std::vector<Tensor*> terms;  // several if the callee returns the tensor twice
     for (size_t i = 0; i < output_grads.size(); ++i)
       if (output_grads[i] && callee.outputs()[i] == c.fwd_tensor) terms.push_back(output_grads[i]);
     inputs.push_back(sum(terms));

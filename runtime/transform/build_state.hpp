@@ -1,11 +1,11 @@
-// What the program being elaborated gives to its next op, put aside while a transform makes ops.
+// Saves the attributes that the program being built assigns to its next op, while a transform creates ops.
 #pragma once
 
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
-/// Restores origin, name scopes, IPU and tile set of an Ir; they are empty while it lives.
+/// Restores origin, name scopes, IPU and tile set of an Ir; they are empty during its lifetime.
 class BuildStateGuard {
  public:
   explicit BuildStateGuard(Ir& ir)

@@ -1,6 +1,5 @@
-// Gradients of the ops that call graphs. A call's gradient is a call of the callee's gradient graph. Iterations
-// (loop_gradient.cpp) and branches keep no activations, so their gradients compute the forward pass again inside the
-// gradient graph.
+// Gradients of ops that call graphs. The gradient of a call is a call of the callee's gradient graph. Iterations
+// (loop_gradient.cpp) and branches keep no activations, so their gradients recompute the forward pass.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,7 +60,7 @@ std::vector<Tensor*> Differentiator::call_gradient(const GradGraphInfo& info, co
       given.push_back(i < callee.inputs().size() ? inputs.at(i) : outputs.at(index(callee.outputs(), c.fwd_tensor)));
       continue;
     }
-    std::vector<Tensor*> terms;  // several when the callee returns the tensor twice
+    std::vector<Tensor*> terms;  // several if the callee returns the tensor twice
     for (size_t i = 0; i < output_grads.size(); ++i)
       if (output_grads[i] && callee.outputs()[i] == c.fwd_tensor) terms.push_back(output_grads[i]);
     given.push_back(terms.empty() ? zeros(c.fwd_tensor->spec) : sum(terms));
@@ -91,7 +90,7 @@ void Differentiator::gradient_of_call() {
   const GradGraphInfoPtr info = info_of(callee, provided, required);
   if (info->expected_outputs.empty()) return;
 
-  // Only what the gradient graph uses becomes an input here.
+  // Only what the gradient graph uses becomes an input.
   std::vector<Tensor*> inputs(op_->inputs.size(), nullptr), outputs(op_->outputs.size(), nullptr);
   for (const ExpectedConnection& c : info->expected_inputs) {
     if (c.type != ConnectionType::fwd) continue;
@@ -133,7 +132,7 @@ void Differentiator::gradient_of_branch() {
       const std::vector<Tensor*> found = call_gradient(*info, inputs, outputs, output_grads);
       for (size_t i = 0; i < count; ++i) {
         if (!found[i]) continue;
-        // The branch that was not taken contributes nothing, whatever it would have computed.
+        // The untaken branch contributes zero, whatever it would have computed.
         const Expr g = builder_.of(found[i]), none = builder_.of(zeros(found[i]->spec));
         set(first + i, builder_.one("where", {condition, which == 0 ? g : none, which == 0 ? none : g}));
       }

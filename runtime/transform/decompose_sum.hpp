@@ -1,12 +1,12 @@
-// Sums of many tensors, as the gradients of a tensor used several times are, one addition at a time.
+// Splits sums of many tensors (the gradients of a tensor with several consumers) into additions.
 #pragma once
 
 #include "runtime/transform/rebuild.hpp"
 
 namespace pxl {
 
-/// The program with each op Sum of n operands as an Init and n Adds, so that no more than two of the operands need to
-/// be in memory at a time. Values stay what they are, except that a zero loses its sign.
+/// Replaces each Sum of n operands by an Init and n Adds, so that at most two operands must be live at a time.
+/// Preserves values, except that a zero loses its sign.
 Rewritten decompose_sums(const Ir& ir);
 
 }  // namespace pxl

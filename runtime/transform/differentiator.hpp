@@ -1,4 +1,4 @@
-// One differentiation in progress: what the gradient rules of the rows see, and the gradient graph being built.
+// State of one differentiation: the context of the rows' gradients, and the gradient graph under construction.
 #pragma once
 
 #include <map>
@@ -14,18 +14,18 @@ namespace pxl {
 using TensorSet = std::unordered_set<const Tensor*>;
 using GradInfos = std::map<Graph*, GradGraphInfoPtr>;
 
-/// Floating tensors from which floating tensors lead to `provided`.
+/// Floating tensors that reach `provided` through floating tensors.
 TensorSet tensors_before(const Graph& graph, const std::vector<Tensor*>& provided);
-/// Floating tensors to which floating tensors lead from `required`; these included.
+/// Floating tensors reachable from `required` through floating tensors, `required` included.
 TensorSet tensors_after(const Graph& graph, const std::vector<Tensor*>& required);
-/// Each tensor once, in order of first appearance, floating ones only.
+/// The floating tensors without duplicates, in order of first appearance.
 std::vector<Tensor*> floating_once(const std::vector<Tensor*>& tensors);
 
-/// autodiff with both lists given. Not strict: required tensors to which no gradient flows are left out.
+/// autodiff with both lists explicit. Not strict: required tensors without gradient are omitted.
 GradGraphInfoPtr differentiate(Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required,
                                const GradInfos& called, bool strict, bool own = false);
 
-/// What is computed again must not move data a second time: throws where a graph that `op` calls uses a stream.
+/// Recomputation must not transfer data twice: throws if a graph that `op` calls uses a stream.
 void check_repeatable(const Op& op);
 
 class Differentiator : public GradContext {
@@ -55,8 +55,8 @@ class Differentiator : public GradContext {
   void gradient_by_loops(Graph& body, int64_t n, const GradGraphInfoPtr& info);
   void gradient_of_branch();
   GradGraphInfoPtr info_of(Graph& callee, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required);
-  /// Calls the gradient graph of a callee, given what its inputs and outputs are here and the gradients of its
-  /// outputs (null: none). Gives the gradients by input of the callee, null where there is none.
+  /// Calls the gradient graph of a callee, given its inputs and outputs at the call and the gradients of its outputs
+  /// (null: none). Returns the gradients by input of the callee, null if there is none.
   std::vector<Tensor*> call_gradient(const GradGraphInfo& info, const std::vector<Tensor*>& inputs,
                                      const std::vector<Tensor*>& outputs, const std::vector<Tensor*>& output_grads);
   Tensor* sum(const std::vector<Tensor*>& terms);
@@ -66,14 +66,14 @@ class Differentiator : public GradContext {
   Graph& forward_;
   std::vector<Tensor*> provided_, required_;
   const GradInfos& called_;
-  TensorSet reachable_;  // tensors whose gradient leads to a required one
+  TensorSet reachable_;  // tensors whose gradient reaches a required one
   Graph& graph_;
   GraphOpBuilder builder_;
   const Op* op_ = nullptr;
   std::unordered_map<const Tensor*, std::vector<Tensor*>> contributions_;
   std::unordered_map<const Tensor*, Tensor*> gradients_;  // summed
-  TensorSet named_;                                       // tensors of the gradient graph that have their final name
-  std::unordered_map<Tensor*, Tensor*> values_;           // forward tensors in the gradient graph: inputs, constants
+  TensorSet named_;                                       // tensors of the gradient graph with their final name
+  std::unordered_map<Tensor*, Tensor*> values_;  // forward tensors within the gradient graph: inputs, constants
 };
 
 }  // namespace pxl

@@ -25,7 +25,7 @@ using Known = std::unordered_map<const Graph*, int64_t>;
 
 int64_t of_graph(const Graph& graph, Known& known);
 
-/// With what the op calls.
+/// Includes called graphs.
 int64_t of_op(const Op& op, Known& known) {
   switch (op.row->role) {
     case Role::call: return of_graph(*op.called[0], known);

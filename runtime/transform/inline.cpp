@@ -13,11 +13,11 @@ namespace {
 
 using Tensors = std::unordered_map<const Tensor*, Tensor*>;
 
-/// What calls of a graph do beyond computing values.
+/// Effects of calls of a graph besides computing values.
 struct Effects {
-  std::vector<bool> changed;       ///< by input: some op changes its memory
-  std::vector<int> shows;          ///< by output: the input whose memory it is, or -1
-  bool repeats_an_output = false;  ///< two outputs are the same memory
+  std::vector<bool> changed;       ///< by input: whether an op modifies its memory
+  std::vector<int> shows;          ///< by output: the input whose memory it shares, or -1
+  bool repeats_an_output = false;  ///< two outputs share memory
 };
 
 Effects effects_of(const Graph& graph) {
@@ -65,7 +65,7 @@ class Inliner {
         made = {rebuild_.copy(*op)};
       for (Op* m : made) {
         rebuild_.constrain(*m, *op);
-        // Calls keep the order in which they change memory; ops must be told.
+        // Calls are ordered by the memory that they modify; inlined ops need explicit constraints.
         if (const auto before = ordered.find(op.get()); before != ordered.end())
           for (const Op* first : before->second)
             for (Op* b : rebuild_.replaced.at(first)) add_order(*m, b);
@@ -80,7 +80,7 @@ class Inliner {
     return known != effects_.end() ? known->second : effects_.emplace(&g, effects_of(g)).first->second;
   }
 
-  /// Tensors of a graph whose memory some op of it changes.
+  /// Records the tensors of a graph whose memory an op of the graph modifies.
   void note_changes(const Graph& g) {
     changed_.clear();
     memory_.emplace(g);
@@ -111,7 +111,7 @@ class Inliner {
     });
   }
 
-  /// The ops of the called graph, and of those that it calls, in place of a call.
+  /// Copies the ops of the called graph, and of graphs that it calls, in place of the call.
   std::vector<Op*> body(const Op& call, Graph& to, Tensors& outer) {
     const Graph& callee = *call.called[0];
     Tensors inner;
@@ -137,7 +137,7 @@ class Inliner {
     return all;
   }
 
-  /// Inside a body only plain calls are taken up further: the rest keeps its own order.
+  /// In a body only plain calls are inlined further; other ops keep their order.
   bool nested(const Op& op) {
     if (!chosen_(*op.called[0])) return false;
     const Effects& e = effects(*op.called[0]);
@@ -145,7 +145,7 @@ class Inliner {
            std::all_of(e.shows.begin(), e.shows.end(), [](int input) { return input < 0; });
   }
 
-  /// By op: the ops that use the same memory before it, where one of both is a call.
+  /// By op: earlier ops that access the same memory, if one of the two is a call.
   static std::unordered_map<const Op*, std::vector<const Op*>> memory_order(const Graph& g) {
     std::unordered_map<const Op*, std::vector<const Op*>> before;
     for (const MemoryPair& p : memory_pairs(g, MemoryGroups(g), true)) {
@@ -159,7 +159,7 @@ class Inliner {
   Rebuild rebuild_;
   const std::function<bool(const Graph&)>& chosen_;
   std::unordered_map<const Graph*, Effects> effects_;
-  std::optional<MemoryGroups> memory_;  ///< of the graph at hand
+  std::optional<MemoryGroups> memory_;  ///< of the current graph
   std::unordered_set<const Tensor*> changed_;
 };
 
@@ -167,7 +167,7 @@ class Inliner {
 
 Rewritten inline_calls(const Ir& ir, const std::function<bool(const Graph&)>& chosen) {
   const Rewritten all = Inliner(ir, chosen, {}).run();
-  // A graph that was called, and now is called by nobody, or only by such graphs.
+  // Graphs whose callers have all been inlined or are such graphs themselves.
   std::unordered_set<const Graph*> left_out, gone;
   for (bool more = true; more;) {
     more = false;

@@ -1,4 +1,4 @@
-// The inverse of outlining.
+// Inlining, the inverse of outlining.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,4 @@
-// The gradient of a repeat. A short one is differentiated iteration by iteration, a long one by two repeats
-// (loop_pair.hpp).
+// Gradients of repeats: short ones are differentiated iteration by iteration, long ones by two repeats (loop_pair.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +12,7 @@ namespace pxl {
 
 namespace {
 
-/// Unrolled, each iteration is ops of its own, which fuse and have gradients themselves.
+/// Unrolled iterations are separate ops, which fuse and can be differentiated again. Not measured.
 constexpr int64_t max_unrolled = 64;
 
 int64_t iterations(const Op& op) {
@@ -50,7 +49,7 @@ void Differentiator::gradient_of_loop() {
 
 void Differentiator::gradient_by_iteration(Graph& body, int64_t n, const GradGraphInfo* info) {
   const size_t carried = body.declared_outputs();
-  std::vector<Tensor*> grads;  // of the carried tensors after the iteration at hand
+  std::vector<Tensor*> grads;  // of the carried tensors, after the current iteration
   for (size_t i = 0; i < carried; ++i) grads.push_back(gradient(op_->outputs[i]));
   std::vector<std::vector<Tensor*>> sums(op_->inputs.size());  // of the invariant inputs
 

@@ -1,4 +1,3 @@
-// See loop_pair.hpp.
 #include "runtime/transform/loop_pair.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +36,7 @@ Op* add_loop(Graph& graph, Graph& body, std::vector<Tensor*> inputs, int64_t n) 
   return graph.add_control(row, {&body}, std::move(inputs), std::move(attrs));
 }
 
-/// Memory of values of each iteration, [n, ...], and the repeat that fills it.
+/// Buffers [n, ...] with the values of each iteration, and the repeat that fills them.
 struct Kept {
   Op* loop = nullptr;
   std::vector<Tensor*> memory;
@@ -45,7 +44,7 @@ struct Kept {
 
 class LoopPairBuilder {
  public:
-  /// `in_place`: the first repeat changes the memory by reference; otherwise it carries it.
+  /// `in_place`: the first repeat modifies the buffers by reference; otherwise it carries them.
   LoopPairBuilder(const LongLoop& loop, bool in_place)
       : loop_(loop),
         body_(*loop.body),
@@ -81,7 +80,7 @@ class LoopPairBuilder {
   }
 
  private:
-  /// Runs the iterations again and keeps `values_` of each: carried inputs and outputs of the body.
+  /// Repeats the iterations and stores `values_` of each: carried inputs, and outputs of the body.
   Kept keep_iterations() {
     Kept kept;
     if (values_.empty()) return kept;
@@ -94,7 +93,7 @@ class LoopPairBuilder {
         inputs.push_back(operands_[i]);
       }
     };
-    std::vector<Tensor*> here;  // the memory inside
+    std::vector<Tensor*> here;  // the buffers inside the body
     const auto pass_memory = [&] {
       for (const Tensor* value : values_) {
         const TensorSpec spec{stacked(loop_.count, value->spec.shape), value->spec.dtype, {}};
@@ -129,7 +128,7 @@ class LoopPairBuilder {
     return kept;
   }
 
-  /// The second repeat; its results that are wanted become the graph's outputs. Gives their slots.
+  /// The reversed repeat; its wanted results become the graph's outputs. Returns their slots.
   std::vector<size_t> reverse(const Kept& kept) {
     Graph& made = body_.ir().create_graph(body_.title() + "_reverse");
     GraphOpBuilder at(made);
@@ -141,7 +140,7 @@ class LoopPairBuilder {
     const auto zeros = [](Graph& graph, const TensorSpec& spec) {
       return graph.add_constant(Array::zeros(spec.dtype, spec.shape), "zeros");
     };
-    // Carried: the gradients of what is carried, the sums for what is not, and the iteration.
+    // Carried: gradients of carried tensors, sums for the invariant ones, and the iteration.
     std::vector<Tensor*> state(ins_.size(), nullptr);
     for (size_t i = 0; i < carried_; ++i)
       if (gradients_[i]) state[i] = takes(ins_[i]->spec, "gradient", gradients_[i]);
@@ -154,7 +153,7 @@ class LoopPairBuilder {
     for (const ExpectedConnection& c : loop_.info->expected_inputs) {
       const TensorSpec& spec = c.fwd_tensor->spec;
       if (c.type == ConnectionType::fwd_grad) {
-        Expr total;  // of several where the body returns the tensor twice
+        Expr total;  // several terms if the body returns the tensor twice
         for (size_t i = 0; i < carried_; ++i)
           if (body_.outputs()[i] == c.fwd_tensor) total = total ? total + at.of(state[i]) : at.of(state[i]);
         given.push_back(total.tensor());
@@ -175,7 +174,7 @@ class LoopPairBuilder {
     for (size_t k = 0; k < loop_.info->expected_outputs.size(); ++k)
       if (const size_t i = index_in(ins_, loop_.info->expected_outputs[k].fwd_tensor); i < ins_.size())
         found[i] = call->outputs.at(k);
-    std::vector<size_t> states;  // whose gradient each carried tensor is
+    std::vector<size_t> states;  // the tensor whose gradient each carried tensor is
     for (size_t i = 0; i < ins_.size(); ++i) {
       if (!state[i]) continue;
       states.push_back(i);
@@ -203,11 +202,11 @@ class LoopPairBuilder {
   bool in_place_;
   Graph& graph_;
   GraphOpBuilder at_;
-  std::vector<Tensor*> operands_, gradients_;  ///< inputs of the pair; a gradient is null where the tensor has none
-  std::vector<Tensor*> values_;                ///< of the body: those that each iteration has its own of
+  std::vector<Tensor*> operands_, gradients_;  ///< inputs of the pair; null for tensors without gradient
+  std::vector<Tensor*> values_;                ///< tensors of the body that differ between iterations
 };
 
-/// The gradient of a pair is that of its twin with carried memory, which computes its forward pass again.
+/// The gradient of a pair is that of its variant with carried buffers, which recomputes its forward pass.
 GradGraphInfoPtr gradient_of_pair(const LongLoop& loop, const LoopPair& pair, const std::vector<Tensor*>& provided,
                                   const std::vector<Tensor*>& required) {
   const LoopPair twin = LoopPairBuilder(loop, false).build();

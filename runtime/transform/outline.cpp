@@ -1,5 +1,5 @@
-// Bodies become graphs, occurrences become calls: one body at a time, and the search begins anew with the program that
-// results.
+// Outlining: turns bodies into graphs and their occurrences into calls, one body per round; the search then restarts on
+// the resulting program.
 #include "runtime/transform/outline.hpp"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace pxl {
 
 namespace {
 
-constexpr size_t max_rounds = 256;  // bodies; each is a pass over the program
+constexpr size_t max_rounds = 256;  // bodies; each takes a pass over the program
 
-/// Makes the program in which each occurrence of a body is a call.
+/// Builds the program in which each occurrence of a body is a call.
 class Outliner {
  public:
   Outliner(const Ir& from, const OutlineSearch& search, const OutlinedBody& body)
@@ -83,7 +83,7 @@ class Outliner {
     }
   }
 
-  /// A tensor from outside is also changed through results that are its memory.
+  /// An outer tensor is also modified through results that share its memory.
   void add_aliases(std::unordered_set<const Tensor*>& changed, size_t start) const {
     for (size_t k = body_.length; k-- > 0;) {
       const Op& op = op_at(start, k);
@@ -118,7 +118,7 @@ class Outliner {
   const OutlinedBody& body_;
   std::unordered_map<const Op*, size_t> starts_;
   Graph* made_ = nullptr;
-  std::vector<bool> baked_;                         // by operand from outside
+  std::vector<bool> baked_;                         // by outer operand
   std::vector<std::pair<size_t, size_t>> results_;  // op of the body and its output
 };
 
@@ -141,7 +141,7 @@ double copy_cost(int64_t bytes) { return static_cast<double>(bytes) / (1024 * 10
 
 namespace {
 
-/// What must stay in the order of creation although no tensor says so: effects, and changes of memory with its uses.
+/// Implicit order to preserve: side effects, and modifications of memory relative to its accesses.
 std::unordered_map<const Op*, std::vector<const Op*>> hidden_order(const Graph& graph) {
   std::unordered_map<const Op*, std::vector<const Op*>> before;
   const auto keep = [&](size_t first, size_t second) {
@@ -152,15 +152,14 @@ std::unordered_map<const Op*, std::vector<const Op*>> hidden_order(const Graph& 
   return before;
 }
 
-/// The ops of a graph so that each stands behind what it uses: what leads to an op before what leads to the next,
-/// whatever order they were made in.
+/// Topological order by use: the producers of an op come right before it, whatever the creation order.
 std::vector<const Op*> by_use(const Graph& graph) {
   std::vector<const Op*> order;
   std::unordered_set<const Op*> seen;
   auto hidden = hidden_order(graph);
   struct Open {
     const Op* op;
-    std::vector<const Op*> before;  // the last one first
+    std::vector<const Op*> before;  // in reverse order
   };
   std::vector<Open> open;
   const auto enter = [&](const Op* op) {

@@ -1,19 +1,19 @@
-// Outlining: sequences of ops that occur several times become a graph that is called.
+// Outlining: repeated sequences of ops become a graph that is called.
 #pragma once
 
 #include "runtime/transform/rebuild.hpp"
 
 namespace pxl {
 
-/// The code that an op needs, in units of one simple op: 10 for a product, 3 for a reduction or an op of no particular
-/// pattern, 1 for elementwise ops and movement; for an op that calls a graph, the code of that call.
+/// Code of an op, in units of a simple op: 10 for a product, 3 for a reduction or an op without pattern, 1 for
+/// elementwise ops and movement; for an op that calls a graph, the code of the call.
 double code_cost(const Op& op);
-/// The code of a call: 1, and 0.2 for each tensor handed over.
+/// Code of a call: 1, plus 0.2 per argument or result.
 double call_cost(size_t tensors);
 
-/// The data of constants: 1 for each KiB.
+/// Data of constants: 1 per KiB.
 double data_cost(int64_t bytes);
-/// What is handed over may have to be copied: 1 for each MiB, at each call.
+/// Arguments and results may have to be copied: 1 per MiB and call.
 double copy_cost(int64_t bytes);
 
 /// The program with repeated sequences outlined, in all its graphs. Occurrences of a sequence are ops that follow each

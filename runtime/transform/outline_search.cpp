@@ -12,11 +12,11 @@ namespace pxl {
 
 namespace {
 
-constexpr size_t max_period = 1024;     // ops of a repetition that are looked at for its period
-constexpr size_t max_repetitions = 8;   // looked at where no round is found that occurs twice
-constexpr size_t max_work = 1 << 20;    // ops compared for one candidate
-constexpr size_t max_candidates = 256;  // looked at closely in a round, the most promising first
-constexpr int64_t comparable = 4096;    // bytes of a constant whose data are compared
+constexpr size_t max_period = 1024;     // ops of a repetition that are examined for its period
+constexpr size_t max_repetitions = 8;   // examined if no period occurs twice
+constexpr size_t max_work = 1 << 20;    // ops compared per candidate
+constexpr size_t max_candidates = 256;  // examined closely per round, most promising first
+constexpr int64_t comparable = 4096;    // maximum bytes of a constant whose data are compared
 
 bool stays(const Op& op) {
   if (op.stream || op.row->side_effect) return true;
@@ -52,7 +52,7 @@ std::string spec_text(const Tensor* t) {
   return t ? fmt::format("{}{}{}", text(t->spec), bracket_text(t->spec.meta_shape), t->by_ref ? "&" : "") : "-";
 }
 
-/// Everything of an op that does not depend on what it is connected to.
+/// Key of an op: everything that does not depend on its connections.
 std::string letter_text(const Op& op) {
   std::string out(op.row->name);
   for (const Attr& a : op.attrs) out += "|" + attr_text(a);
@@ -85,7 +85,7 @@ OutlineSearch::OutlineSearch(const Ir& ir) {
         if (t && t->kind == TensorKind::constant && t->data.bytes() <= comparable) data += data_cost(t->data.bytes());
       data_.push_back((data_.empty() ? 0 : data_.back()) + data);
     }
-    // Between graphs: no sequence spans two.
+    // Separates graphs: no sequence spans two.
     ops_.push_back(nullptr);
     text_.push_back(unique--);
     code_.push_back(code_.empty() ? 0 : code_.back());
@@ -101,7 +101,7 @@ OutlinedBody OutlineSearch::best(double threshold) {
   for (size_t r = 0; r < found.repeats.size(); ++r) {
     const auto length = static_cast<size_t>(found.repeats[r].length);
     const size_t period = period_of(found.order[found.repeats[r].first], length);
-    if (period * 2 <= length) {  // one round is a candidate of its own, with more places
+    if (period * 2 <= length) {  // a single period is a candidate too, with more occurrences
       add_candidate(repetitions, found, r, length, period, threshold);
       continue;
     }
@@ -109,7 +109,7 @@ OutlinedBody OutlineSearch::best(double threshold) {
     if (period < length) add_candidate(once, found, r, period, period, threshold);
   }
   OutlinedBody best = best_of(once, found, threshold, max_candidates);
-  // Rounds of a repetition may differ in how they are connected, while several rounds agree.
+  // Periods of a repetition may differ in their connections while several periods together agree.
   if (best.starts.empty()) best = best_of(repetitions, found, threshold, max_repetitions);
   return best;
 }
@@ -185,8 +185,8 @@ OutlinedBody OutlineSearch::best_of(std::vector<Candidate>& candidates, const Re
   return best;
 }
 
-/// The smallest period of a substring, as far as `max_period` shows, or its length (the failure function of Knuth,
-/// Morris and Pratt).
+/// Smallest period of a substring, as far as `max_period` shows, or its length (failure function of Knuth, Morris and
+/// Pratt).
 size_t OutlineSearch::period_of(size_t start, size_t length) {
   const size_t whole = length;
   length = std::min(length, max_period);
@@ -200,7 +200,7 @@ size_t OutlineSearch::period_of(size_t start, size_t length) {
   return period < length ? period : whole;
 }
 
-/// How the ops of a window are connected among themselves and to what is outside; equal texts are interchangeable.
+/// Canonical form of a window: connections among its ops and to the outside. Equal texts are interchangeable.
 std::string OutlineSearch::form(size_t start, size_t length) const {
   std::string out;
   std::unordered_map<const Tensor*, size_t> outside;
@@ -226,8 +226,8 @@ std::string OutlineSearch::form(size_t start, size_t length) const {
   return out;
 }
 
-/// Places that cannot be a call: ops on several IPUs, memory that goes out under another name, or memory that comes in
-/// under two names and is changed under one.
+/// Whether a window can become a call: false for ops on several IPUs, memory that leaves under another name, and memory
+/// that enters under two names and is modified under one.
 bool OutlineSearch::callable(size_t start, size_t length) const {
   std::unordered_map<size_t, const Tensor*> given;
   std::unordered_set<size_t> changed, twice;
@@ -269,7 +269,7 @@ OutlinedBody OutlineSearch::closest(const std::vector<size_t>& starts, size_t le
   return best;
 }
 
-/// What a body saves: its code and constants in all places but one, without what the calls cost.
+/// Savings of a body: its code and constants in all occurrences but one, minus the cost of the calls.
 double OutlineSearch::saving(const OutlinedBody& body) const {
   const size_t start = body.starts.front();
   size_t tensors = 0;

@@ -1,5 +1,5 @@
-// Finding what to outline. The ops of all graphs are one text, a letter for each kind of op; its repeated substrings
-// (repeats.hpp) are the candidates. Only then are the connections compared, by a canonical form of a window of ops.
+// Search for outlining candidates. The ops of all graphs form one text, with a letter per kind of op; its repeated
+// substrings (repeats.hpp) are the candidates, whose connections are then compared by a canonical form.
 #pragma once
 
 #include <string>
@@ -12,31 +12,31 @@
 
 namespace pxl {
 
-/// Occurrences of one body: windows of ops that follow each other.
+/// Occurrences of one body: windows of consecutive ops.
 struct OutlinedBody {
   size_t length = 0;
-  std::vector<size_t> starts;  ///< in the text, not overlapping
+  std::vector<size_t> starts;  ///< positions in the text, not overlapping
   double saved = 0;
 };
 
-/// Constants of equal bytes, which one constant of the body can stand for.
+/// Constants with equal bytes, which one constant of the body can replace.
 bool same_constant(const Tensor* a, const Tensor* b);
 
 class OutlineSearch {
  public:
   explicit OutlineSearch(const Ir& ir);
 
-  /// The body that saves most, more than `threshold`; without starts where there is none.
+  /// The body with the largest savings, above `threshold`; without starts if there is none.
   OutlinedBody best(double threshold);
 
   const Op& op(size_t place) const { return *ops_[place]; }
-  /// Whether a tensor is made in a window.
+  /// Whether a tensor is produced in a window.
   bool inside(const Tensor* t, size_t start, size_t length) const;
-  /// Whether anything outside a window uses a tensor made in it.
+  /// Whether a tensor produced in a window is used outside it.
   bool leaves(const Tensor* t, size_t start, size_t length) const;
-  /// Operands from outside a window, each once, in order of use; parallel between occurrences of a body.
+  /// Outer operands of a window without duplicates, in order of use; parallel between occurrences of a body.
   std::vector<const Tensor*> operands(size_t start, size_t length) const;
-  /// By operand: whether it is a constant, the same in all occurrences, that becomes the body's own.
+  /// By operand: whether it is a constant, equal in all occurrences, that becomes part of the body.
   std::vector<bool> baked(const OutlinedBody& body) const;
 
  private:
@@ -60,7 +60,7 @@ class OutlineSearch {
 
   std::vector<const Op*> ops_;  // null between graphs
   std::vector<int64_t> text_;
-  std::vector<double> code_, data_;  // sums up to and including an op; of data what constants could save at most
+  std::vector<double> code_, data_;  // prefix sums; for data, an upper bound of what sharing constants can save
   std::unordered_map<const Op*, size_t> place_;
   std::unordered_map<const Graph*, MemoryGroups> memory_;
   std::unordered_set<const Tensor*> outputs_;

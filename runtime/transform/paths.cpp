@@ -1,5 +1,5 @@
-// Along which tensors gradients can flow: floating ones, from an op's outputs to its inputs. Paths go on through
-// float8, so that what depends on an input by way of it is no constant: its ops have no gradients and say so.
+// Paths of gradients: floating tensors, from an op's outputs to its inputs. Paths continue through float8, so that
+// tensors behind it are not treated as constants: ops on float8 have no gradient and report that.
 #include <algorithm>
 
 #include "runtime/transform/differentiator.hpp"
@@ -11,7 +11,7 @@ namespace {
 bool is_floating(const Tensor* t) { return t && pxl::is_floating(t->spec.dtype); }
 bool carries(const Tensor* t) { return is_floating(t) || (t && is_float8(t->spec.dtype)); }
 
-/// What an op gives: its outputs, and what it changes in place, in a graph whose gradient is not that of its ops.
+/// Outputs of an op, and tensors that it modifies in place in a graph with a custom gradient.
 std::vector<Tensor*> given_by(const Op& op) {
   std::vector<Tensor*> results = op.outputs;
   for (size_t slot = 0; slot < op.inputs.size(); ++slot)

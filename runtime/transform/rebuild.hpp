@@ -1,4 +1,4 @@
-// Transforms of whole programs make a new Ir and leave the old one as it is. What they share: copies of graphs and
+// Base of transforms of whole programs, which build a new Ir and leave the old one unmodified: copies of graphs and
 // ops, and the correspondence between both Irs.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace pxl {
 
-/// A program made of another one. Tensors that have become part of another graph are not in the map.
+/// A transformed program. Tensors that moved to another graph are not in the map.
 struct Rewritten {
   std::shared_ptr<Ir> ir;
   std::unordered_map<const Graph*, Graph*> graphs;
@@ -19,14 +19,14 @@ struct Rewritten {
   std::unordered_map<const Stream*, Stream*> streams;
 };
 
-/// The maps of two transforms in a row.
+/// Composes the maps of two consecutive transforms.
 Rewritten then(const Rewritten& first, Rewritten second);
 
-/// Builds the new Ir. For each graph, those that it calls first: `begin`, its ops in order, `end`. Op ids count from
-/// 100 in that order; graphs keep their names.
+/// Builds the new Ir, callees first: for each graph `begin`, its ops in order, `end`. Op ids count from 100 in that
+/// order; graphs keep their names.
 class Rebuild {
  public:
-  /// `left_out` are graphs that the new Ir does without.
+  /// `left_out`: graphs without a counterpart in the new Ir.
   explicit Rebuild(const Ir& from, std::unordered_set<const Graph*> left_out = {});
 
   Rewritten result;
@@ -36,12 +36,12 @@ class Rebuild {
   std::vector<const Graph*> order() const;
   Graph& begin(const Graph& graph);  ///< copies inputs, variables and constants
   void end(const Graph& graph);      ///< outputs
-  /// An op like `op` in `to`, whose operands `tensors` has; its outputs are added there.
+  /// Copies an op to `to`, with operands from `tensors`, and adds its outputs to `tensors`.
   Op* copy(const Op& op, Graph& to, std::unordered_map<const Tensor*, Tensor*>& tensors);
   Op* copy(const Op& op);
-  /// Gives a new op the order constraints of an old one, with what replaced the ops it must follow.
+  /// Transfers the order constraints of an old op to its copy.
   void constrain(Op& made, const Op& like);
-  /// What has taken the place of an old op: one op, or all ops of a graph that was called.
+  /// Replacements of an old op: one op, or all ops of an inlined graph.
   std::unordered_map<const Op*, std::vector<Op*>> replaced;
 
  private:
@@ -49,9 +49,9 @@ class Rebuild {
   std::unordered_set<const Graph*> left_out_;
 };
 
-/// Makes the next op come from where another one came from, on its IPU and tile set.
+/// Gives the next op the origin, IPU and tile set of `op`.
 void place_like(Ir& ir, const Op& op);
-/// `made` runs after `before`, unless they are one.
+/// Adds the constraint that `made` runs after `before`, unless they are the same op.
 void add_order(Op& made, Op* before);
 
 }  // namespace pxl

@@ -86,7 +86,7 @@ GradGraphInfoPtr recompute_graph(const GradGraphInfo& info) {
     std::vector<Tensor*> given;
     for (const Tensor* t : inputs) given.push_back(here.at(t));
     const Op* again = made.add_call(forward, given);
-    std::unordered_map<const Tensor*, Tensor*> values;  // forward tensors here
+    std::unordered_map<const Tensor*, Tensor*> values;  // forward tensors in this graph
     for (size_t i = 0; i < forward.outputs().size(); ++i) values.emplace(forward.outputs()[i], again->outputs[i]);
     for (const Tensor* t : inputs) values[t] = here.at(t);
     given.clear();

@@ -1,4 +1,4 @@
-// Gradient graphs that need no activations (reference: popxl.addons' recompute_graph).
+// Recomputation: gradient graphs that need no activations (reference: popxl.addons' recompute_graph).
 #pragma once
 
 #include "runtime/transform/autodiff.hpp"
@@ -11,7 +11,7 @@ namespace pxl {
 /// the gradient graph's further inputs (accumulators) by name. Throws where the forward graph moves data of streams.
 GradGraphInfoPtr recompute_graph(const GradGraphInfo& info);
 
-/// Whether running a graph, with what it calls, loads from or stores to a stream.
+/// Whether a run of a graph, with all it calls, accesses a stream.
 bool uses_streams(const Graph& graph);
 
 }  // namespace pxl

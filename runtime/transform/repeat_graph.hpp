@@ -1,4 +1,4 @@
-// Programs that run several times in one run.
+// Programs that perform several steps per run.
 #pragma once
 
 #include "runtime/transform/rebuild.hpp"

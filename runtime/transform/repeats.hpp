@@ -9,7 +9,7 @@ namespace pxl {
 
 using std::size_t;
 
-/// A substring and its places: `length` elements that begin at `order[first .. last]` of the suffix order.
+/// A repeated substring: `length` elements starting at `order[first .. last]`.
 struct Repeat {
   int64_t length = 0;
   size_t first = 0, last = 0;
@@ -17,11 +17,11 @@ struct Repeat {
 };
 
 struct Repeats {
-  std::vector<size_t> order;    ///< beginnings of all suffixes, sorted
-  std::vector<Repeat> repeats;  ///< each substring that cannot be extended to the right without losing a place
+  std::vector<size_t> order;    ///< starts of all suffixes, sorted
+  std::vector<Repeat> repeats;  ///< substrings that cannot be extended to the right without losing an occurrence
 };
 
-/// All of them, at most one for each element: the inner nodes of the suffix tree. In n log^2 n steps.
+/// Finds them all, at most one per element: the inner nodes of the suffix tree. O(n log^2 n).
 Repeats find_repeats(const std::vector<int64_t>& text);
 
 }  // namespace pxl
