@@ -1,4 +1,4 @@
-// Offsets in one block of memory for buffers of known size and lifetime.
+// Arena allocation: offsets in one block of memory for buffers with known sizes and live ranges.
 #pragma once
 
 #include <cstdint>
@@ -6,17 +6,17 @@
 
 namespace pxl {
 
-inline constexpr int64_t arena_alignment = 64;  ///< bytes: a cache line, and the widest vector register
+inline constexpr int64_t arena_alignment = 64;  ///< bytes: a cache line and the widest vector register
 
 struct Interval {
   int64_t bytes = 0;
-  int first = 0, last = 0;  ///< positions at which the buffer is live, both included
-  int64_t offset = 0;       ///< set by assign_offsets
+  int first = 0, last = 0;  ///< live range: positions, inclusive
+  int64_t offset = 0;       ///< result of assign_offsets
 };
 
-/// Gives buffers that are live at the same time disjoint ranges, largest buffer first, each in the tightest gap that
-/// holds it (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020: greedy by size).
-/// Offsets are multiples of the alignment. Returns the bytes used; deterministic.
+/// Assigns disjoint ranges to buffers that are live at the same time: in order of decreasing size, each into the
+/// smallest gap that fits (greedy by size; Pisarchyk and Lee, "Efficient memory management for deep neural net
+/// inference", 2020). Offsets are multiples of arena_alignment. Returns the size of the arena in bytes. Deterministic.
 int64_t assign_offsets(std::vector<Interval>& intervals);
 
 }  // namespace pxl

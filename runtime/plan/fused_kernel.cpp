@@ -1,6 +1,6 @@
-// See group.hpp. Operands of a member are tensors of the caller (slots and outputs of the joined node) or blocks of
-// scratch memory that hold elements [begin, end) of a result nobody else reads. A kernel is given such a block as if it
-// were the part of a whole tensor: the pointer it gets is that of the block, less `begin` elements.
+// A member's operand is an operand or a result of the fused node, or a block of workspace that holds elements [begin,
+// end) of a result that only members use. Kernels index whole tensors, so the pointer to a block is shifted back by
+// `begin` elements.
 #include "runtime/plan/fused_kernel.hpp"
 
 #include <algorithm>
@@ -15,12 +15,14 @@ namespace pxl {
 
 namespace {
 
+// Elements of a block: 4 KiB of float32, so that the operands of a few members fit into an L1 cache of 32 KiB. Not
+// measured.
 constexpr int64_t block_elements = 1024;
 
 struct MemberOperand {
   enum class Kind : uint8_t { none, input, output, block } kind = Kind::none;
   int index = -1;
-  int64_t width = 0;  ///< bytes of an element, of blocks
+  int64_t width = 0;  ///< bytes per element, of blocks
 };
 
 struct Member {
@@ -30,24 +32,24 @@ struct Member {
 
 using Pointers = std::array<std::byte*, max_member_operands>;
 
-/// Address arithmetic on numbers: the address before a block's beginning is nobody's memory and is never used as such.
+/// Integer arithmetic: the address before the beginning of a block is not dereferenced.
 std::byte* back(std::byte* block, int64_t bytes) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(block) - static_cast<uintptr_t>(bytes));
 }
 
-/// An operand read element by element as the blocks go by.
+/// An operand that the blocks traverse from beginning to end.
 struct PrefetchedOperand {
   int input = -1;
-  int64_t width = 0;  ///< bytes of an element
+  int64_t width = 0;  ///< bytes per element
 };
 
-/// The chain of kernels reads each operand in bursts, one block at a time, which the processor does not foresee: the
-/// next block is asked for while this one is computed.
+/// Members read each operand one block at a time, a pattern that the hardware prefetcher misses; the next block is
+/// prefetched in software.
 inline void fetch(const std::byte* begin, const std::byte* end) {
   for (const std::byte* p = begin; p < end; p += 64) __builtin_prefetch(p);
 }
 
-/// Members that run as one loop, from member `first` on.
+/// Members that a row of the table of fused updates runs as one loop, beginning with member `first`.
 struct Chain {
   size_t first = 0;
   FusedUpdateMatch match;
@@ -60,11 +62,11 @@ class Group {
   std::vector<Chain> chains;  ///< in order
   std::vector<PrefetchedOperand> streams;
   int64_t elements = 0;
-  int blocks = 0;        ///< scratch blocks in use
-  int64_t widest = 1;    ///< bytes of an element
-  MemberOperand result;  ///< of a product: where the members find it
+  int blocks = 0;        ///< number of workspace blocks
+  int64_t widest = 1;    ///< bytes per element, maximum over blocks
+  MemberOperand result;  ///< the result of a GEMM
 
-  /// The constants of a chain that is given no elements; false where its members have to run one by one.
+  /// Reads the constants of a fused update outside a run; false if its members must run one by one.
   bool constants(const Buffers& b, const Chain& chain, float* to) const {
     const auto pointer = [&](const MemberOperand& r) -> std::byte* {
       return r.kind == MemberOperand::Kind::input ? const_cast<std::byte*>(b.in[r.index]) : nullptr;
@@ -75,7 +77,7 @@ class Group {
   void run(const Buffers& b, int64_t begin, int64_t end, std::byte* values, size_t first) const {
     const auto stride = static_cast<size_t>((end - begin) * widest + 63) & ~size_t{63};
     const bool given =
-        values && result.kind == MemberOperand::Kind::block;  // the product's result is a block nobody else has
+        values && result.kind == MemberOperand::Kind::block;  // the GEMM's result is a block that only members use
     std::byte* memory =
         blocks == (given ? 1 : 0) ? nullptr : scratch<std::byte, 10>(stride * static_cast<size_t>(blocks) + 64);
     memory += (64 - reinterpret_cast<uintptr_t>(memory) % 64) % 64;
@@ -83,14 +85,14 @@ class Group {
       switch (r.kind) {
         case MemberOperand::Kind::none: return nullptr;
         case MemberOperand::Kind::input:
-          return const_cast<std::byte*>(b.in[r.index]);  // changed only by in-place members
+          return const_cast<std::byte*>(b.in[r.index]);  // written by in-place members only
         case MemberOperand::Kind::output: return b.out[r.index];
         case MemberOperand::Kind::block: break;
       }
       if (given && r.index == result.index) return back(values, begin * r.width);
       return back(memory + static_cast<size_t>(r.index) * stride, begin * r.width);
     };
-    // Behind a part of a row is what another thread has, and behind the last block nothing.
+    // What follows a part of a row belongs to another thread, and nothing follows the last block.
     const int64_t ahead = end - begin < block_elements ? 0 : std::min(end - begin, elements - end);
     const auto steps = static_cast<int64_t>(members.size() - first);
     Pointers in, out;
@@ -132,7 +134,7 @@ class Group {
     }
   }
 
-  /// The phases before the last one of each member, as phases of the group.
+  /// The phases of the members, except the last of each, as phases of the fused kernel.
   void prepare(const std::shared_ptr<const Group>& self, std::vector<Phase>& phases) const {
     for (size_t i = 0; i < members.size(); ++i) {
       const auto& all = members[i].kernel.phases();
@@ -201,7 +203,7 @@ class Joiner {
   }
 
  private:
-  /// `elements` is what a member that runs by element takes of an operand as large.
+  /// `elements` > 0: operands of that size are traversed block by block, and prefetched.
   MemberOperand operand(const Tensor* tensor, int64_t elements = 0) {
     if (!tensor) return {};
     const auto found = refs_.find(tensor);
@@ -269,7 +271,7 @@ class Joiner {
       joined_.modified.push_back(ref.index);
   }
 
-  /// The chain that is all that follows the product, none of its registers in scratch memory but the result's.
+  /// The fused update, if it is all that follows the GEMM and its registers are operands, except for the GEMM's result.
   UpdateEpilogue chain_behind() const {
     const std::vector<Chain>& chains = group_->chains;
     if (chains.size() != 1 || chains[0].first != 1 || chains[0].match.steps + 1 != group_->members.size()) return {};
@@ -311,7 +313,7 @@ class Joiner {
     group_->result = head.out[0];
     const bool stored = head.out[0].kind == MemberOperand::Kind::output;
     options.out = stored ? head.out[0].index : -1;
-    // One scaled addition in place of a product that nobody else reads: the product does it in registers.
+    // out += alpha * (a @ b), the product not used otherwise: the GEMM accumulates in registers.
     const Member& last = group_->members.back();
     if (group_->members.size() == 2 && !half && !stored && last.kernel.axpy_alpha() &&
         last.out[0].kind == MemberOperand::Kind::input && last.in[0].index == last.out[0].index &&

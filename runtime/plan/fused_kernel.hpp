@@ -1,5 +1,4 @@
-// A group of nodes as one kernel: a product or another op that gives results by element, and elementwise ops that run
-// on each block of them.
+// Fused kernels: a GEMM, or another op that writes its result in element order, with the elementwise ops that follow.
 #pragma once
 
 #include "runtime/plan/node.hpp"
@@ -9,9 +8,8 @@ namespace pxl {
 /// Maximum number of operands, and of results, of one member.
 inline constexpr size_t max_member_operands = 12;
 
-/// `members` in order; the first gives elements (a product, or a kernel that says so), the others take elements of the
-/// same number. `needed` says which tensors are read by others than the members. Results that only members read never
-/// reach memory.
+/// `members` in order: the first produces elements, the others are elementwise on operands of `elements` elements.
+/// `needed` names the results that other nodes use; the other results never reach memory.
 Node join(const std::vector<const Node*>& members, int64_t elements,
           const std::unordered_map<const Tensor*, bool>& needed);
 

@@ -1,4 +1,4 @@
-// Lowering of ops to nodes, aliases by definition, and removal of work that nobody reads.
+// Lowering of ops to nodes, aliases by definition, and dependencies.
 #include "runtime/plan/node.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::vector<ViewPart> view_parts(const Op& op) {
 
 namespace {
 
-/// Whether a view is one operand's memory, all of it and in its order.
+/// Whether a view is all of one operand, in the same order.
 bool is_whole_view(const Op& op) {
   if (op.row->view) return true;
   const std::vector<ViewPart> parts = view_parts(op);
@@ -84,7 +84,7 @@ void lower_call(Node& node, const Op& op) {
     const size_t first = callee_operand_begin(op, which);
     node.effect = node.effect || callee.effects;
     for (size_t i = 0; i < callee.input_modified.size(); ++i) {
-      // A carried by-ref input of a loop is assigned at the end of each iteration.
+      // A carried by-reference input of a loop is written at the end of each iteration.
       const bool carried = role == Role::loop && i < op.outputs.size();
       if (is_by_reference(op, which, i) && (callee.input_modified[i] || carried))
         node.modified.push_back(static_cast<int>(first + i));
@@ -134,7 +134,7 @@ Node lower(const Op& op, std::vector<const Plan*> callees) {
   for (size_t slot = 0; slot < op.inputs.size(); ++slot)
     if (op.inputs[slot] && op.modifies(slot)) node.modified.push_back(static_cast<int>(slot));
   if (op.row->role == Role::host_load) {
-    // A load overwrites all of its operand, so what the operand held is neither read nor needed.
+    // A load overwrites its operand, whose old value is dead.
     for (const Tensor*& t : node.in) t = nullptr;
     node.modified.clear();
     node.alias = -1;

@@ -1,4 +1,4 @@
-// Planning: order, nodes, rewrites, storage, the copies around calls, and the arena.
+// The planner: lowering, passes, storage assignment, the copies around calls, and arena offsets.
 #include "runtime/plan/plan.hpp"
 
 #include <fmt/format.h>
@@ -22,13 +22,14 @@ namespace pxl {
 
 namespace {
 
+// Bounds on recursion and on the number of nodes; graphs with more ops keep their calls. Not measured.
 constexpr int max_call_depth = 500;
 constexpr int64_t max_flattened_ops = 200'000;
-constexpr int64_t saturated = int64_t{1} << 48;
+constexpr int64_t saturated = int64_t{1} << 48;  // counts stop here, below overflow
 
 int64_t product(int64_t a, int64_t b) { return a != 0 && b > saturated / a ? saturated : a * b; }
 
-/// Turns nodes with storage into items.
+/// Converts nodes with assigned storage to instructions.
 class Assembler {
  public:
   explicit Assembler(Plan& plan) : plan_(plan) {}
@@ -62,7 +63,7 @@ class Assembler {
       case Role::branch: add_branch(node, instruction); break;
       case Role::compute:
       case Role::composite:
-        // A view that shares its source's memory has nothing to do.
+        // A copy within one buffer does nothing.
         if (!node.kernel && is_plain_copy(*node.op) && instruction.in[0] == instruction.out[0]) return;
         instruction.flops = node.flops > 0 ? node.flops : flops_of(*node.op);
         instruction.kernel = node.kernel ? std::move(node.kernel) : make_kernel(*node.op);
@@ -81,7 +82,7 @@ class Assembler {
     return static_cast<BufferId>(plan_.buffers.size() - 1);
   }
 
-  /// Whether the operand's memory is nobody's after the node, so that a callee may change it.
+  /// Whether the operand is dead after the node, so that a callee may overwrite it.
   bool dies_here(const Instruction& instruction, size_t slot) const {
     const Buffer& buffer = plan_.buffers[static_cast<size_t>(instruction.in[slot])];
     if (buffer.kind != Buffer::Kind::arena || buffer.last != instruction.position) return false;
@@ -89,7 +90,7 @@ class Assembler {
            std::count(instruction.out.begin(), instruction.out.end(), instruction.in[slot]) == 0;
   }
 
-  /// Whether the callee changes this memory through another of its inputs.
+  /// Whether the callee changes this memory through another input.
   bool changed_elsewhere(const Node& node, const Instruction& instruction, size_t slot) const {
     for (int other : node.modified)
       if (static_cast<size_t>(other) != slot && instruction.in[static_cast<size_t>(other)] == instruction.in[slot])
@@ -115,7 +116,7 @@ class Assembler {
       const bool carried = loop && i < instruction.out.size();
       const bool direct = is_by_reference(op, which, i);
       if (carried) {
-        // The state of the loop: the result's memory, or the caller's where the input is by reference.
+        // The carried state is in the result's memory, or in the caller's if the input is by reference.
         call.in.push_back(direct ? given : instruction.out[i]);
         call.after.push_back({call.out[i], call.in.back(), outputs[i]->spec.bytes()});
         continue;
@@ -123,7 +124,7 @@ class Assembler {
       const bool changed = !direct && changed_elsewhere(node, instruction, slot);
       bool copied = !direct && callee.input_modified[i] && (loop || !dies_here(instruction, slot));
       if (changed && loop) {
-        // Every iteration gets what the loop was given, not what an iteration has made of it under another name.
+        // Every iteration reads the initial value, not one that an iteration wrote through another input.
         const int64_t bytes = op.inputs[slot]->spec.bytes();
         const BufferId kept = temporary(bytes, instruction.position);
         instruction.before.push_back({given, kept, bytes});
@@ -143,7 +144,7 @@ class Assembler {
     return call;
   }
 
-  /// A changed input that is returned may be copied to the output's memory, where it must end up anyway.
+  /// A changed input that is also an output may be copied to the output's memory directly.
   BufferId room_for_copy(const Plan& callee, const PlanCall& call, size_t input, const Instruction& instruction) {
     if (callee.input_modified[input])
       for (size_t j = 0; j < callee.sources.size(); ++j) {
@@ -151,7 +152,7 @@ class Assembler {
         if (source.kind != OutputSource::Kind::input || source.index != static_cast<int>(input)) continue;
         const BufferId out = call.out[j];
         const bool shared = std::count(call.out.begin(), call.out.end(), out) > 1;
-        // Operands that share the output's memory are still to be read, unless it is this very one.
+        // Operands that share the output's memory must be read first, unless they are this operand.
         bool read = false;
         for (size_t slot = 0; slot < instruction.in.size(); ++slot)
           read = read || (instruction.in[slot] == out && slot != input);
@@ -266,7 +267,7 @@ Plan Planner::make(const Request& request) {
   for (size_t j = 0; j < outputs.size(); ++j) {
     const Tensor* tensor = outputs[j];
     auto found = plan.buffer_of.find(tensor);
-    // An output that no node made or read: a constant or variable returned as it is.
+    // An output that no node defines or uses: a constant or a variable, returned unchanged.
     if (found == plan.buffer_of.end()) {
       const auto kind = tensor->kind == TensorKind::variable ? Buffer::Kind::variable : Buffer::Kind::constant;
       found = plan.buffer_of.emplace(tensor, external(kind, -1, tensor, tensor->spec.bytes())).first;

@@ -1,4 +1,4 @@
-// A plan as text.
+// Plans and nodes as text.
 #include <fmt/format.h>
 
 #include "runtime/plan/plan.hpp"

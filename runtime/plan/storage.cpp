@@ -1,4 +1,5 @@
-// Sharing of memory: by definition (aliases), where it is safe (views), and where it saves room (reuse).
+// Shared memory: aliases by definition, output aliases if no write can be observed, in-place results if the operand is
+// dead.
 #include "runtime/plan/storage.hpp"
 
 #include <algorithm>
@@ -7,15 +8,15 @@ namespace pxl {
 
 namespace {
 
-/// Tensors that share one piece of memory. Positions are those of nodes.
+/// Tensors that share one buffer. Positions are indices of nodes.
 struct AliasSet {
-  const Tensor* external = nullptr;  ///< the graph input, variable or constant whose memory it is
-  int input = -1;                    ///< index, where external is a graph input
-  int output = -1;                   ///< index of the first graph output in it
-  const Tensor* tensor = nullptr;    ///< the first one
+  const Tensor* external = nullptr;  ///< the graph input, variable or constant that owns the memory
+  int input = -1;                    ///< index, if `external` is a graph input
+  int output = -1;                   ///< index of the first graph output in the set
+  const Tensor* tensor = nullptr;    ///< its first tensor
   int64_t bytes = 0;
   int first = 0, last = -1;
-  std::vector<int> writes;  ///< in-place changes
+  std::vector<int> writes;  ///< positions of in-place writes
   int merged_into = -1;
 };
 
@@ -96,7 +97,7 @@ class AliasSets {
   int id_of(const Tensor* tensor) {
     const auto found = set_of_.find(tensor);
     if (found != set_of_.end()) return find(found->second);
-    // Not made by a node: a variable or a constant.
+    // Not defined by a node: a variable or a constant.
     const int id = add(tensor, 0);
     sets_[static_cast<size_t>(id)].external = tensor;
     return id;
@@ -133,7 +134,7 @@ class AliasSets {
     a.writes = std::move(writes);
   }
 
-  /// A view is its source's memory unless a later write to one could be seen through the other.
+  /// Merges an output alias with its source, unless a later write to one would be visible through the other.
   void share_view(const Node& node, const OutputAlias& view, int p) {
     const Tensor* source =
         view.of_output ? node.out[static_cast<size_t>(view.index)] : node.in[static_cast<size_t>(view.index)];
@@ -141,7 +142,7 @@ class AliasSets {
     const AliasSet &from = sets_[static_cast<size_t>(a)], &to = sets_[static_cast<size_t>(b)];
     if (a == b || to.external || from.bytes != to.bytes) return;
     if (from.external && !to.writes.empty()) return;
-    // The node changes that memory under another operand, which it got by reference: the view is of what it was.
+    // The node writes that memory through another, by-reference operand: the alias has the value from before.
     if (!view.of_output)
       for (int slot : node.modified)
         if (slot != view.index && id_of(node.in[static_cast<size_t>(slot)]) == a) return;
@@ -152,7 +153,7 @@ class AliasSets {
     merge(a, b);
   }
 
-  /// An output over an operand that dies here.
+  /// Places an output in the memory of an operand that is dead after the node.
   void take_over(const Node& node, const InPlaceCandidate& reuse, int p) {
     const Tensor* operand = node.in[static_cast<size_t>(reuse.slot)];
     const Tensor* result = node.out[static_cast<size_t>(reuse.out)];

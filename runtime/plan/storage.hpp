@@ -1,4 +1,4 @@
-// Which tensors of a plan share memory, and for how long each piece of memory is needed.
+// Storage assignment: which tensors share a buffer, and the live range of each buffer.
 #pragma once
 
 #include "runtime/plan/plan.hpp"
@@ -6,13 +6,13 @@
 namespace pxl {
 
 struct Storage {
-  std::vector<Buffer> buffers;  ///< offsets not yet assigned
+  std::vector<Buffer> buffers;  ///< without offsets
   std::unordered_map<const Tensor*, BufferId> buffer_of;
   std::vector<bool> input_modified;
-  std::vector<std::pair<const Tensor*, BufferId>> changed_constants;  ///< need a copy per run
+  std::vector<std::pair<const Tensor*, BufferId>> changed_constants;  ///< copied to the arena for each run
 };
 
-/// `inputs` and `outputs` are the graph's. Positions are indices into `nodes`; outputs are live at nodes.size().
+/// `inputs` and `outputs` are the graph's. Positions are indices of `nodes`; outputs are live until nodes.size().
 Storage assign_storage(const std::vector<Node>& nodes, const std::vector<const Tensor*>& inputs,
                        const std::vector<const Tensor*>& outputs);
 

@@ -12,8 +12,8 @@ namespace pxl {
 
 namespace {
 
-/// Elements of input 1 over those of input 0 that they are a view of. A row of the planner's own: programs have no such
-/// op, and what it copies its node's kernel says.
+/// Writes the elements of input 1 to those elements of input 0 that it is a view of. Internal to the planner; the
+/// node's kernel knows the elements.
 constexpr OpRow write_back_row = {.name = "write_back",
                                   .schedule = "ViewWrite",
                                   .doc = "Writes a changed view back to the memory that it is a view of.",
@@ -23,10 +23,10 @@ constexpr OpRow write_back_row = {.name = "write_back",
 
 /// Tensors that are the same bytes in the same order.
 struct Memory {
-  const Op* view = nullptr;          ///< the op that makes it of other memory; null for memory of its own
+  const Op* view = nullptr;          ///< the op that defines it as a view; null if it owns its memory
   std::vector<int> operands;         ///< of the view, by slot
-  std::vector<const Tensor*> names;  ///< tensors that hold its elements now; none: to be copied afresh
-  int joined = -1;                   ///< union-find over what shares elements; see Views::set_of
+  std::vector<const Tensor*> names;  ///< tensors that hold its current elements; empty: stale, must be copied
+  int joined = -1;                   ///< union-find over memory with common elements, see Views::set_of
 };
 
 class Views {
@@ -89,7 +89,7 @@ class Views {
     }
   }
 
-  /// Whether the tensor's memory is seen under several names, of which one changes it.
+  /// Whether the memory has several names, and one of them is written.
   bool is_followed(const Tensor* tensor) const {
     const auto found = of_.find(tensor);
     if (found == of_.end()) return false;
@@ -118,7 +118,7 @@ class Views {
     if (!changed.empty()) written(changed, op);
   }
 
-  /// A tensor that holds now what `tensor` stands for, of its shape.
+  /// A tensor with the current value of `tensor` and its shape.
   const Tensor* name(const Tensor* tensor) {
     const int id = of_.at(tensor);
     copy_afresh(id);
@@ -126,7 +126,7 @@ class Views {
     if (std::count(memory.names.begin(), memory.names.end(), tensor) > 0) return tensor;
     for (const Tensor* t : memory.names)
       if (t->spec.shape == tensor->spec.shape) return t;
-    // The same bytes under this shape: a node that does nothing when it runs.
+    // A reshape: the node does nothing at run time.
     static const OpRow& reshape = get_op("reshape_");
     Op op;
     op.row = &reshape;
@@ -153,14 +153,14 @@ class Views {
     memory_[static_cast<size_t>(id)].names.push_back(emit(std::move(op), *view.outputs[0]));
   }
 
-  /// A name of memory that has one now, of the shape of `like`.
+  /// A tensor with the current value of a memory, in the shape of `like`.
   const Tensor* shaped(int id, const Tensor& like) {
-    flat_.tensors.push_back(like);  // only asked for its shape
+    flat_.tensors.push_back(like);  // only its shape is used
     of_[&flat_.tensors.back()] = id;
     return name(&flat_.tensors.back());
   }
 
-  /// A node of the planner's own with one result like `like`.
+  /// Appends a node with one result like `like`.
   const Tensor* emit(Op op, const Tensor& like) {
     Tensor t = like;
     t.kind = TensorKind::result;
@@ -175,7 +175,7 @@ class Views {
     return result;
   }
 
-  /// Memory has been changed under its own name: what it is a view of gets its elements, and other views are stale.
+  /// After a write: copies the elements to the memory that it is a view of, and marks other views as stale.
   void written(const std::vector<int>& changed, const Op& by) {
     std::vector<int> current;
     bool twice = false;
@@ -184,7 +184,7 @@ class Views {
       current.push_back(id);
       write_back(id, by, current, twice);
     }
-    if (twice) current.clear();  // what was written first may not have what was written last
+    if (twice) current.clear();  // the copy written first may lack elements that were written last
     for (int id : changed)
       for (int other : views_of_.at(set_of(id)))
         if (std::count(current.begin(), current.end(), other) == 0) memory_[static_cast<size_t>(other)].names.clear();
@@ -210,7 +210,7 @@ class Views {
     }
   }
 
-  /// Of each element of a memory: which memory of its own it lies in, and where there.
+  /// For each element: the memory that owns it, and its position there.
   using Place = std::pair<int, int64_t>;
   std::vector<Place> places(int id) const {
     const Memory& memory = memory_[static_cast<size_t>(id)];
@@ -243,7 +243,7 @@ class Views {
     return !both.empty();
   }
 
-  /// A node that changes memory and has it, or changes it, under another name too.
+  /// Rejects a node that writes memory and has it as another operand too.
   void check_names(const Node& node, const std::vector<int>& changed) const {
     std::vector<int> held = changed;
     for (size_t which = 0; which < node.callees.size(); ++which) {
@@ -267,15 +267,15 @@ class Views {
       }
   }
 
-  /// Whether a join is among what the memory is a view of: only then may an element be in it twice.
+  /// Whether the memory is a view of a join: only then can it contain an element twice.
   bool joins(int id) const {
     const Memory& memory = memory_[static_cast<size_t>(id)];
     return memory.operands.size() > 1 ||
            std::any_of(memory.operands.begin(), memory.operands.end(), [this](int operand) { return joins(operand); });
   }
 
-  /// Refuses a change of a view that has, or goes through one that has, elements twice: writing the one back would undo
-  /// the other.
+  /// Rejects a write to a view that contains an element twice, directly or through its sources: writing one copy back
+  /// would undo the other.
   void check_repeated(const Node& node, int id) const {
     if (!joins(id)) return;
     for (int operand : memory_[static_cast<size_t>(id)].operands) check_repeated(node, operand);

@@ -1,4 +1,4 @@
-// Transposed operands of matrix products.
+// Folds transpositions of the last two axes that only GEMMs read into the flags of the GEMMs.
 #include "runtime/plan/passes.hpp"
 
 #include <numeric>
@@ -9,7 +9,7 @@ namespace pxl {
 
 namespace {
 
-/// Whether the op swaps the last two axes and does nothing else.
+/// Whether the op only swaps the last two axes.
 bool swaps_last_axes(const Op& op) {
   if (!op.row->layout || op.inputs.size() != 1 || op.outputs.size() != 1) return false;
   const auto rank = std::ssize(op.inputs[0]->spec.shape);
@@ -24,7 +24,7 @@ bool swaps_last_axes(const Op& op) {
 
 bool is_product(const Node& node) { return node.op && node.op->row->product && node.in.size() == 2 && !node.kernel; }
 
-/// Whether every reader of the node's output is a product that can read the operand as it is stored.
+/// Whether all uses of the node's result are GEMMs that can read the untransposed operand.
 bool only_products_read(const PassContext& context, int position) {
   const Node& node = context.nodes[static_cast<size_t>(position)];
   const Tensor* result = node.out[0];
@@ -48,7 +48,7 @@ void absorb_transposes(PassContext& context) {
     if (!node.op || !swaps_last_axes(*node.op) || is_plain_copy(*node.op)) return nullptr;
     return only_products_read(context, made->second) ? &node : nullptr;
   };
-  // First all decisions, then the changes: a product that has been rewritten is no longer recognised as one.
+  // Collect all changes first: a rewritten GEMM is no longer recognised as one.
   struct Change {
     Node* node;
     const Tensor* operands[2];

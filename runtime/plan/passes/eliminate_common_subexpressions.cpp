@@ -1,4 +1,5 @@
-// Common subexpressions.
+// Common subexpression elimination, only while the earlier result is live, so that peak memory never grows and
+// recomputed activations are still recomputed. Memory operands are compared by value number and version.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -9,9 +10,9 @@ namespace pxl {
 
 namespace {
 
-constexpr int64_t compared = 64;  // bytes: constants up to this size are one where their values are
+constexpr int64_t compared = 64;  // bytes: larger constants are not compared by value. Not measured
 
-/// Equal to the bit: 0.0 and -0.0 are not the same attribute.
+/// Bitwise equality: 0.0 and -0.0 differ.
 bool same(const Attr& a, const Attr& b) {
   const auto bits = [](double x) { return std::bit_cast<uint64_t>(x); };
   if (const auto* x = std::get_if<double>(&a))
@@ -30,14 +31,14 @@ class Merger {
 
   void run() {
     for (int p = 0; p < static_cast<int>(c_.nodes.size()); ++p) visit(p);
-    // What only merged nodes read.
+    // Operands of eliminated nodes may be dead now.
     std::erase_if(c_.nodes, [](const Node& node) { return !node.op; });
     eliminate_dead_code(c_.nodes, c_.outputs, c_.keep);
   }
 
  private:
   using Values = std::vector<const Tensor*>;
-  /// A node that may be repeated: what it reads by value, for comparison, and by memory.
+  /// A node that may be repeated: its operands by value number and by tensor.
   struct Earlier {
     int position;
     const Op* op;
@@ -47,7 +48,8 @@ class Merger {
 
   bool never_changed(const Tensor* t) const { return c_.aliases.writes(t).empty(); }
 
-  /// The first tensor of the same value: results of equal ops on equal operands, and small constants.
+  /// The value number, as the first tensor with that value: equal for results of equal pure ops and equal small
+  /// constants.
   const Tensor* value(const Tensor* t) {
     if (!t) return t;
     const auto found = value_.find(t);
@@ -71,7 +73,7 @@ class Merger {
       if (a.out[j]->spec.shape != n.out[j]->spec.shape || a.out[j]->spec.dtype != n.out[j]->spec.dtype) return false;
     return std::equal(a.op->attrs.begin(), a.op->attrs.end(), n.op->attrs.begin(), n.op->attrs.end(), same);
   }
-  /// Whether the operands are at position p what they were for the earlier node.
+  /// Whether the memory of the operands is not written between the earlier node and position p.
   bool unchanged(const Earlier& a, int p) const {
     return std::none_of(a.in.begin(), a.in.end(),
                         [&](const Tensor* t) { return t && c_.aliases.written_between(t, a.position, p); });

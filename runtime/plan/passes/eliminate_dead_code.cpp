@@ -23,7 +23,7 @@ void eliminate_dead_code(std::vector<Node>& nodes, const std::vector<const Tenso
   const Aliases aliases(nodes);
   std::unordered_set<const Tensor*> needed;  // roots
   for (const Tensor* t : outputs) needed.insert(aliases.root(t));
-  std::unordered_set<const Stream*> streams;  // a needed load gets its sample only after the loads before it
+  std::unordered_set<const Stream*> streams;  // a live load needs the loads before it: they advance the stream
   const auto wanted = [&](const Node& node) {
     if (keep == Keep::all && node.effect) return true;
     bool loads = false;

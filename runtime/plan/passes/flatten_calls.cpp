@@ -1,4 +1,4 @@
-// See flatten.hpp. A call is replaced by lowering the callee's ops under a substitution of tensors.
+// A call is replaced by the callee's ops, lowered under a substitution of tensors.
 #include "runtime/plan/passes/flatten_calls.hpp"
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace pxl {
 
 namespace {
 
-constexpr int64_t saturated = int64_t{1} << 40;
+constexpr int64_t saturated = int64_t{1} << 40;  // ops: the count stops here, below overflow
 
 using Substitution = std::unordered_map<const Tensor*, const Tensor*>;
 
-/// What does not depend on the call site of a graph.
+/// The properties of a called graph that all call sites share.
 struct Callee {
   std::vector<Op*> order;
-  std::vector<bool> input_modified;  ///< through views as well; of operands joined by a view, if any is changed
+  std::vector<bool> input_modified;  ///< also through views; of joined operands all, if one is modified
   std::vector<const Tensor*> changed_constants;
 };
 
@@ -63,8 +63,8 @@ class Flattener {
     return &flat_.tensors.back();
   }
 
-  /// A copy of `from` made at this point of the order; shares its memory where nobody can tell (a plain copy is a
-  /// view).
+  /// A copy of the current value of `from`. A plain copy is an output alias: it shares memory if no write can be
+  /// observed.
   const Tensor* copy(const Tensor* from, const Op& call) {
     static const OpRow& identity = get_op("identity");
     const Tensor* to = stand_in(*from);
@@ -98,11 +98,11 @@ class Flattener {
     return callees_.emplace(&graph, std::move(c)).first->second;
   }
 
-  /// Whether a called graph gets the same memory by reference twice and changes it. Only its nodes, under the names of
-  /// the caller, say so; and its own schedule, made without knowing it, might exchange a change and a use.
+  /// Whether the callee has one memory as two by-reference operands and writes it. Only inlining makes this aliasing
+  /// visible: a schedule made without it may exchange a write and a use.
   bool shares_operands(const Op& op, const Substitution& outer) {
     const auto& inputs = op.called[0]->inputs();
-    std::unordered_map<const Tensor*, bool> given;  // by memory: whether it is changed
+    std::unordered_map<const Tensor*, bool> given;  // by memory: whether it is written
     bool shared = false;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!is_by_reference(op, 0, i)) continue;
@@ -118,7 +118,7 @@ class Flattener {
     const Graph& graph = *op.called[0];
     const Callee& c = callee(graph);
     Substitution inner;
-    std::unordered_set<const Tensor*> changed_outside;  // what the callee changes of the caller's
+    std::unordered_set<const Tensor*> changed_outside;  // the caller's memory that the callee writes
     const auto& inputs = graph.inputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (is_by_reference(op, 0, i) && c.input_modified[i]) changed_outside.insert(root(look_up(outer, op.inputs[i])));
@@ -138,7 +138,7 @@ class Flattener {
       run(c.order, inner, false);
     }
 
-    // A result is the callee's own tensor, unless that is also something else: then it is a copy of its value now.
+    // A result is the tensor of the callee, unless that is also an input or another output: then it is a copy.
     std::unordered_set<const Tensor*> taken;
     for (const Tensor* input : inputs) taken.insert(root(look_up(inner, input)));
     for (size_t j = 0; j < op.outputs.size(); ++j) {
@@ -148,7 +148,7 @@ class Flattener {
     }
   }
 
-  /// One tensor of all that share memory by definition, over the nodes made so far.
+  /// The representative of all tensors that share memory by definition, over the nodes so far.
   const Tensor* root(const Tensor* tensor) {
     for (; rooted_ < flat_.nodes.size(); ++rooted_) {
       const Node& node = flat_.nodes[rooted_];

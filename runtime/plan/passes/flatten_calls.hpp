@@ -1,5 +1,5 @@
-// Calls replaced by what they call: the nodes of a graph and of all graphs it calls, in the order in which they run, so
-// that rewrites see across call sites. Each call site gets stand-ins of its own for the callee's tensors.
+// Inlining: lowers a graph to nodes and replaces calls by the nodes of their callees, in execution order. Each call
+// site gets clones of the tensors of the callee.
 #pragma once
 
 #include <deque>
@@ -12,9 +12,9 @@ namespace pxl {
 
 struct FlattenedGraph {
   std::vector<Node> nodes;
-  /// What stands for a tensor of the flattened graph, where that is another one: results of calls.
+  /// Substitution map: a call's result to the inlined tensor that replaces it.
   std::unordered_map<const Tensor*, const Tensor*> replacement;
-  std::deque<Tensor> tensors;  ///< stand-ins; nodes point at them
+  std::deque<Tensor> tensors;  ///< clones; nodes point to them
   std::deque<Op> ops;          ///< copies that call sites need
 
   const Tensor* of(const Tensor* tensor) const {
@@ -23,13 +23,13 @@ struct FlattenedGraph {
   }
 };
 
-/// Ops of a graph with all calls below it flattened; saturates.
+/// The number of ops of a graph after inlining all calls; saturates.
 int64_t flattened_size(const Graph& graph);
 
-/// `order` is that of one graph's ops; graphs below run in their own schedule order. `plan_of` gives the plans of loop
-/// bodies and branches, which stay as they are, and of graphs whose calls stay. Value semantics of calls are kept: what
-/// a callee changes of an input that is not by reference is a copy. Without `all`, only those calls are replaced that
-/// must be: of graphs that get the same memory by reference twice and change it.
+/// Lowers the ops `order` of one graph; inlined graphs run in their own schedule order. `plan_of` returns the plans of
+/// graphs that are not inlined: loop bodies, branches, and callees that stay. Keeps value semantics: an operand that is
+/// not by reference and that the callee changes is copied. Without `all`, only those calls are inlined that must be: of
+/// graphs that have one memory as two by-reference operands and write it.
 FlattenedGraph flatten_calls(const std::vector<Op*>& order, const std::function<const Plan*(const Graph&)>& plan_of,
                              bool all);
 

@@ -1,4 +1,4 @@
-// Ops on constants.
+// Constant folding: evaluates pure nodes on constants while planning.
 #include <algorithm>
 
 #include "runtime/ops/run.hpp"
@@ -8,9 +8,10 @@ namespace pxl {
 
 namespace {
 
-constexpr int64_t small = 64 * 1024;  // bytes: results up to this size may be larger than what they are made of
+constexpr int64_t small =
+    64 * 1024;  // bytes: larger results are folded only if the operands are as large. Not measured
 
-/// The results of a node from its operands' data; empty where it fails, which must then happen while running.
+/// Evaluates a node; empty if it fails: the error must occur at run time.
 std::vector<Array> results_of(const Node& node) {
   const OpContextStorage storage(*node.op);
   std::vector<Array> in(node.in.size());

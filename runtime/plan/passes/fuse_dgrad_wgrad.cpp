@@ -1,4 +1,5 @@
-// A layer's gradient of its input, dy @ w^T, and the update of its weights by x^T @ dy: one pass over w.
+// Fuses dgrad and wgrad of a layer: dx = dy @ w^T, and the update of w by x^T @ dy, run in one pass over w. Results
+// keep their bits. Why: w is loaded from memory once.
 #include <algorithm>
 
 #include "runtime/kernels/product.hpp"
@@ -9,7 +10,7 @@ namespace pxl {
 
 namespace {
 
-constexpr int max_pairing_distance = 256;  // nodes between the two
+constexpr int max_pairing_distance = 256;  // nodes between the two: a bound on planning time. Not measured
 
 class Pairer {
  public:
@@ -39,7 +40,7 @@ class Pairer {
     if (!can_fuse_dgrad_wgrad(*dx.gemm_call, *dw.gemm_call) ||
         dw.in[dw.gemm_call->options.b] != dx.in[dx.gemm_call->options.a])
       return false;
-    // The weights are changed by the update alone, and read by the other product alone, as its matrix.
+    // w is written only by the update, and read only by dgrad, as its B operand.
     const Tensor* w = root(dx.in[dx.gemm_call->options.b]);
     bool changes = false;
     for (int slot : dw.modified) {
@@ -51,7 +52,7 @@ class Pairer {
     if (!changes || !dx.modified.empty()) return false;
     if (dw.gemm_call->options.add_to >= 0 && root(dw.in[static_cast<size_t>(dw.gemm_call->options.add_to)]) != w)
       return false;
-    // Neither product of the update reads what it changes, nor what the other one makes.
+    // Neither operand of wgrad is written by the update or produced by dgrad.
     for (size_t slot : {dw.gemm_call->options.a, dw.gemm_call->options.b})
       for (int changed : dw.modified)
         if (root(dw.in[slot]) == root(dw.in[static_cast<size_t>(changed)])) return false;
@@ -59,7 +60,7 @@ class Pairer {
                         [&](const Tensor* t) { return std::find(dw.in.begin(), dw.in.end(), t) != dw.in.end(); });
   }
 
-  /// The pair runs where the first is, if the second may move up to it, or where the second is.
+  /// Places the fused node at the first node if the second can move up, otherwise at the second.
   bool merge(int p, int q) {
     bool up = true, down = true;
     for (int between = p + 1; between < q && (up || down); ++between) {
@@ -93,7 +94,7 @@ class Pairer {
     n.parts = dx.parts;
     n.parts.insert(n.parts.end(), dw.parts.begin(), dw.parts.end());
     n.note = " " + name(dx) + ", " + name(dw);
-    // What runs before the products: the last phase of each is its product.
+    // The GEMM is the last phase of each node; the phases before it run first.
     std::vector<Phase> phases(dx.kernel.phases().begin(), dx.kernel.phases().end() - 1);
     const size_t in = dx.in.size(), out = dx.out.size();
     for (size_t i = 0; i + 1 < dw.kernel.phases().size(); ++i) {

@@ -25,7 +25,7 @@ struct Candidate {
 
 struct Members {
   std::vector<int> nodes;  ///< ascending
-  int place = 0;           ///< the node at whose position the group runs
+  int place = 0;           ///< position of the node at which the group runs
   int64_t elements = 0;
 };
 
@@ -43,7 +43,7 @@ class Fuser {
   Node& node(int p) { return nodes_[static_cast<size_t>(p)]; }
   const Tensor* root(const Tensor* t) const { return c_.aliases.root(t); }
 
-  /// Makes the kernel of a node that has none yet, and says what fusing may do with it.
+  /// Creates the kernel of a node that has none, and classifies the node.
   static Candidate inspect(Node& n) {
     Candidate c;
     if (n.op->row->role != Role::compute || n.effect || !n.callees.empty() || n.out.empty() || is_plain_copy(*n.op))
@@ -119,7 +119,7 @@ class Fuser {
     if (g.elements != candidates_[static_cast<size_t>(p)].elements || g.nodes.size() >= max_fused_ops) return false;
     if (p - g.place > max_fusion_distance || !compatible(g, node(p))) return false;
     if (can_move_up(g, p)) {
-      // The group stays where it is.
+      // The group keeps its place.
     } else if (can_move_down(g, p)) {
       g.place = p;
     } else {
@@ -131,14 +131,14 @@ class Fuser {
     return true;
   }
 
-  /// Merges group `other` into group `home`, at the place of one of them.
+  /// Merges group `other` into `home`, at the place of one of the two.
   bool try_merge(int home, int other) {
     Members &a = groups_[static_cast<size_t>(home)], &b = groups_[static_cast<size_t>(other)];
     if (a.elements != b.elements || a.nodes.size() + b.nodes.size() > max_fused_ops) return false;
     if (std::abs(a.place - b.place) > max_fusion_distance) return false;
     std::vector<int> all;
     std::merge(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), std::back_inserter(all));
-    // What only produces elements, a GEMM for instance, is the first member.
+    // A member that is not elementwise, a GEMM for instance, must be the first.
     for (size_t i = 1; i < all.size(); ++i) {
       const int m = all[i];
       if (!candidates_[static_cast<size_t>(m)].takes || node(m).product) return false;
@@ -170,7 +170,7 @@ class Fuser {
     return true;
   }
 
-  /// Records what the node produces, changes and reads, for related_groups.
+  /// Records results, writes and reads of the node for related_groups.
   void note(int p) {
     const Node& n = node(p);
     for (const Tensor* t : n.out) made_[t] = p;
@@ -189,7 +189,7 @@ class Fuser {
     return index >= 0 && &groups_[static_cast<size_t>(index)] == &g;
   }
 
-  /// Members exchange whole elements only, and memory that a member changes is read by the others element by element.
+  /// Members exchange whole elements only, and read memory that another member writes element by element.
   bool compatible(const Members& g, const Node& n) {
     const auto full = [&](const Tensor* t) { return t->spec.size() == g.elements; };
     for (const Tensor* t : n.in) {
@@ -212,8 +212,8 @@ class Fuser {
     return true;
   }
 
-  /// Whether f is false of every node that runs between the group's place and place p, except members of the group
-  /// and of `also`.
+  /// Whether f is false for all nodes that run between the group's place and `p`, except members of the group and of
+  /// `also`.
   template <class F>
   bool none_between(const Members& g, int p, const Members* also, F&& f) {
     for (int q = g.place + 1; q < p; ++q) {
@@ -280,8 +280,9 @@ class Fuser {
   std::vector<Candidate> candidates_;
   std::vector<int> group_;  ///< by node; -1 for none
   std::vector<Members> groups_;
-  std::unordered_map<const Tensor*, int> made_;  ///< the node in a group that made or last changed a tensor
-  std::unordered_map<const Tensor*, std::vector<int>> read_;  ///< nodes in groups that read a memory since its change
+  std::unordered_map<const Tensor*, int> made_;  ///< the node in a group that last produced or wrote a tensor
+  std::unordered_map<const Tensor*, std::vector<int>>
+      read_;  ///< nodes in groups that read a memory since its last write
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
-// A small update beside the large step that follows it: it waits for nobody and nobody waits for it.
+// Horizontal fusion: runs a small parameter update (a bias, typically) inside the parallel-for of the next large
+// kernel, if the two are independent. Results keep their bits. Why: the update alone would wake the thread pool once
+// more.
 #include "runtime/kernels/interruptible.hpp"
 #include "runtime/plan/passes.hpp"
 #include "runtime/transform/flops.hpp"
@@ -7,11 +9,11 @@ namespace pxl {
 
 namespace {
 
-// An update that is worth dividing goes with a step that takes so many times as long: it then matters little that it is
-// divided as suits that one, and calling the threads together once more would.
+// Minimum ratio of the host kernel's estimated cost to the update's. Above it, chunk boundaries chosen for the host
+// kernel cost the update nothing that shows. Not measured.
 constexpr double min_host_cost_ratio = 8;
 
-/// One all of whose results are changed operands.
+/// Whether all results are written in place.
 bool is_update(const Node& n) { return n.kernel && !n.kernel.phases().empty() && n.out.empty() && !n.modified.empty(); }
 
 bool is_divided(const Node& n) {
@@ -28,14 +30,14 @@ bool is_plain(const Node& n) {
 std::string name(const Node& n) { return n.note.empty() ? std::string(n.op->row->name) : n.note.substr(1); }
 int64_t flops(const Node& n) { return n.flops > 0 ? n.flops : flops_of(*n.op); }
 
-/// What is given operands behind those of another node.
+/// A phase whose operands follow those of another node.
 Phase behind(const Phase& phase, size_t in, size_t out) {
   return {phase.iterations, phase.grain, [part = phase.part, in, out](const Buffers& b, int64_t begin, int64_t end) {
             part({b.in + in, b.out + out}, begin, end);
           }};
 }
 
-/// Both at once, divided as `large` is: each of its parts takes as large a part of `small`.
+/// Runs both, partitioned like `large`: each of its chunks includes the proportional chunk of `small`.
 Phase both(Phase small, Phase large) {
   const int64_t iterations = large.iterations, grain = large.grain;
   return {iterations, grain,

@@ -11,7 +11,7 @@ void resolve_aliases(PassContext& context) {
       if (found != name.end()) t = found->second;
     }
     if (node.alias < 0 || context.wanted_outside(node.out[0])) continue;
-    // An alias of another shape keeps its name: the shape of an operand is that of its tensor.
+    // An alias of another shape keeps its name: kernels and passes read an operand's shape from its tensor.
     const Tensor* memory = node.in[static_cast<size_t>(node.alias)];
     if (memory->spec.shape == node.out[0]->spec.shape) name[node.out[0]] = memory;
   }

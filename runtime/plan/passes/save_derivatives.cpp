@@ -1,4 +1,5 @@
-// Slopes of activations, computed with the activations.
+// Computes an activation's derivative together with its value, if the backward pass only multiplies by it. The
+// derivative takes the memory of the operand. Results keep their bits.
 #include <algorithm>
 
 #include "runtime/kernels/fused_update.hpp"
@@ -20,7 +21,7 @@ class Sloper {
   }
 
  private:
-  /// What an elementwise node on operands of its own size computes; makes its kernel.
+  /// The arithmetic of an elementwise node on operands of its own size; creates its kernel.
   static const UpdateOp* update_op_of(Node& n) {
     if (n.op->row->pattern != Pattern::elementwise || n.op->row->role != Role::compute || n.alias >= 0 || n.effect ||
         !n.callees.empty() || n.product || n.out.size() != 1 || n.in.empty() || n.in.size() > 2)
@@ -31,8 +32,8 @@ class Sloper {
     return n.kernel.update_op();
   }
 
-  /// The activation at p gives its slope as well, where that takes the place of its operand: gradients are all that
-  /// reads it later, so that memory does not grow.
+  /// Rewrites the activation at p and its gradients if these are the only later uses of the operand: the derivative
+  /// then replaces the operand, and peak memory does not grow.
   void visit(int p) {
     Node& node = nodes_[static_cast<size_t>(p)];
     const Tensor* x = node.in[0];

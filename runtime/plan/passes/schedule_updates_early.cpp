@@ -1,4 +1,5 @@
-// Order of in-place updates.
+// Moves in-place updates up to the last node that they depend on: their gradients are live for a shorter time, and the
+// weights are still in cache.
 #include <algorithm>
 #include <numeric>
 
@@ -7,8 +8,8 @@
 namespace pxl {
 
 void schedule_updates_early(PassContext& context) {
-  // The key of a node is its place, or for an update the place of the last node it must follow; sorting by key, with
-  // the order as it was among equals, moves each update right behind that node.
+  // The sort key of a node is its position; of an update, the key of the last node that it depends on. A stable sort
+  // then places each update directly after that node.
   std::vector<Node>& nodes = context.nodes;
   std::unordered_map<const Tensor*, size_t> made, touched, written;
   std::vector<size_t> key(nodes.size());

@@ -1,5 +1,5 @@
-// Transpositions, reshapes and splits around batches of products, as attention has them: the products read and write
-// strided matrices instead.
+// Folds transpositions, reshapes and splits around batched GEMMs, as in attention, into the strides of operands and
+// results.
 #include "runtime/kernels/product_layout.hpp"
 
 #include <algorithm>
@@ -38,10 +38,10 @@ class Layouts {
     int node;
     size_t output;
   };
-  /// An operand and the movements that made it, the last one first; `level` of them are done without.
+  /// An operand and the data movements that produce it, last one first; the first `level` of them are folded.
   struct Operand {
     std::vector<Link> chain;
-    std::vector<std::optional<StridedLayout>> layouts;  ///< by level, in the memory of the chain's operand there
+    std::vector<std::optional<StridedLayout>> layouts;  ///< by level, within the memory of the movement's operand
     size_t level = 0;
   };
   struct Product {
@@ -54,7 +54,7 @@ class Layouts {
   Node& node(int p) { return nodes_[static_cast<size_t>(p)]; }
   bool free(int p) const { return free_[static_cast<size_t>(p)]; }
 
-  /// Notes a batch of float32 products in panels.
+  /// Records a batch of float32 GEMMs.
   void inspect(int p) {
     const Node& n = node(p);
     if (!n.op || !n.op->row->product || n.in.size() != 2 || n.out.size() != 1 || n.alias >= 0) return;
@@ -93,8 +93,8 @@ class Layouts {
     }
   }
 
-  /// Takes back movements that somebody needs for himself; whether there were any. What all readers do without is not
-  /// computed, so that no memory is held twice.
+  /// Unfolds movements that have other uses; returns whether there were any. A movement is folded only if all its uses
+  /// fold it, so that no value is in memory twice.
   bool settle() {
     bool changed = false;
     const auto keep = [&](int p) {
@@ -109,7 +109,7 @@ class Layouts {
           if (l < o.chain.size() && !free(o.chain[l].node)) break;
         }
         for (size_t i = o.level; i < o.chain.size(); ++i) keep(o.chain[i].node);
-        // The chain may have ended at a movement that cannot be done without.
+        // The operand of the last folded movement may itself be a movement: it is not folded.
         const auto made = c_.producer.find(source(product, o));
         if (made != c_.producer.end()) keep(made->second);
       }
@@ -119,7 +119,7 @@ class Layouts {
     return changed;
   }
 
-  /// What the product reads in place of its operand.
+  /// The tensor that the GEMM reads in place of its operand.
   const Tensor* source(const Product& product, const Operand& o) {
     if (o.level > 0) return node(o.chain[o.level - 1].node).in[0];
     return node(product.node).in[static_cast<size_t>(&o - product.operands)];
@@ -154,11 +154,11 @@ class Layouts {
     n.note = " strided operands";
   }
 
-  /// A transposition that alone reads the product's result: the product writes what it would give.
+  /// Folds transpositions that are the only use of the GEMM's result into its output strides.
   void give_result(const Product& product) {
     Node& n = node(product.node);
     const Tensor* result = n.out[0];
-    StridedLayout axes = contiguous(result->spec.shape);  // of the result, in the order of the last transposition's
+    StridedLayout axes = contiguous(result->spec.shape);  // of the result, in the axis order of the last transposition
     for (size_t i = 0; i < axes.strides.size(); ++i) axes.strides[i] = static_cast<int64_t>(i);
     std::vector<int> absorbed;
     for (const Tensor* t = result;;) {
@@ -191,8 +191,8 @@ class Layouts {
 
   PassContext& c_;
   std::vector<Node>& nodes_;
-  std::vector<bool> free_;        ///< movements that nobody needs
-  std::vector<bool> is_product_;  ///< of products_
+  std::vector<bool> free_;        ///< movements that are folded
+  std::vector<bool> is_product_;  ///< by node: whether it is in products_
   std::vector<Product> products_;
 };
 
