@@ -6,12 +6,12 @@
 
 namespace pxl {
 
-/// Runs what a main-graph tensor needs on the default engine (engine.hpp), from the variables' initial values, and
-/// nothing else: no store, no print, no other op, unless the tensor is a result of it. The value is that after the last
-/// op, also where the tensor's memory is changed after the op that made it. In-place ops work on copies; the program is
-/// as it was. `inputs` are the samples that it needs, in the form of Session::run; streams that it does not need are
-/// passed over. Throws where it is a subgraph's tensor, where a stream that it needs is not given (all are named), and
-/// where the order of an in-place update and a use that it needs is open.
+/// Runs the ops that a main-graph tensor depends on, on the default engine (engine.hpp), from the variables' initial
+/// values: no store, no print, no other op, unless the tensor is its result. The value is that after the last op, also
+/// if the tensor's memory is modified after its producer. In-place ops work on copies; the program is unmodified.
+/// `inputs` are the required samples, in the form of Session::run; unused streams are ignored. Throws for tensors of
+/// subgraphs, for missing streams (all are named), and if the order of an in-place update and a required access is
+/// ambiguous.
 Array evaluate(const Tensor& tensor, const StreamData& inputs = {}, RunObserver* observer = nullptr);
 
 }  // namespace pxl

@@ -40,10 +40,10 @@ class Profile {
     Clock::time_point begin_;
   };
 
-  /// A table. A line per kernel, the most expensive first: share of the loop (from the beginning of the first run to
-  /// the end of the last one), microseconds of one run of the kernel, how often it ran, GF/s and GB/s achieved, and the
-  /// ops that ran together. Then the same for all kernels, for what sessions do outside kernels (checks of inputs,
-  /// streams, copies) and for what the caller does between runs, by run of the session.
+  /// Prints a table with a row per kernel, most expensive first: share of the loop (from the start of the first run to
+  /// the end of the last), microseconds per run of the kernel, number of runs, GF/s and GB/s achieved, and the fused
+  /// ops. Then totals for all kernels, for sessions outside kernels (checks of inputs, streams, copies) and for the
+  /// caller between runs, per run of the session.
   std::string text(const std::string& name, const std::vector<RunStep>& steps) const;
 
  private:

@@ -14,12 +14,11 @@ namespace pxl {
 
 class Session {
  public:
-  /// Checks in-place order, verifies, plans, freezes the Ir unless it is open-ended: what is added to one later is no
-  /// part of this session. `device` is "cpu" or "ipu_model"; others throw with a
-  /// suggestion. Throws where the main graph has no op, where replication is asked for, and where a stream is not
-  /// transferred `ir->num_host_transfers` times (if that is set); the Ir is then as it was. Several sessions may own
-  /// one Ir, each with its own state.
-  /// `engine` is a row of the table of engines (engine.hpp); empty: the default.
+  /// Checks in-place order, verifies, plans, and freezes the Ir unless it is open-ended; ops added to an open-ended Ir
+  /// later are not part of this session. `device` is "cpu" or "ipu_model"; other names throw with a suggestion. Throws
+  /// if the main graph has no op, if replication is requested, or if a stream is not transferred
+  /// `ir->num_host_transfers` times (if set); the Ir is then unmodified. Several sessions may own one Ir, each with its
+  /// own state. `engine` is a row of the table of engines (engine.hpp); empty: the default.
   Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine = {});
   ~Session();
   Session(const Session&) = delete;
@@ -29,18 +28,18 @@ class Session {
   const std::string& device() const;
   std::string_view engine() const;
 
-  /// One run. Inputs have the shape [transfers, replicas, *stream shape] with ones dropped, or folded over the first
-  /// axis ([transfers * shape[0], ...]); converted to the stream's dtype where that is safe (convert_safely). A stream
-  /// that is loaded k times consumes its k slices in order. The same shapes for outputs, unfolded. Throws for missing
-  /// and unexpected streams (naming both) and for wrong shapes and dtypes.
+  /// One run. Inputs have the shape [transfers, replicas, *stream shape] without axes of extent one, or folded into the
+  /// first axis ([transfers * shape[0], ...]); they are converted to the stream's dtype if that is lossless
+  /// (convert_safely). A stream that is loaded k times consumes its k slices in order. Outputs have the same shapes,
+  /// unfolded. Throws for missing and unexpected streams (naming both) and for wrong shapes and dtypes.
   ///
-  /// A run that ends in an Error or Interrupted leaves the variables as the last whole run left them. This costs a
-  /// copy of the changed variables only where it is needed: in the first run, where updates are followed by steps
-  /// that may fail (reads of indices), and where what follows the first update took more than 20 ms last time.
-  /// Otherwise an interrupt that arrives after the first update waits for the end of the run, that short time.
+  /// A run that ends in an Error or Interrupted leaves the variables as the last complete run left them. This costs a
+  /// copy of the modified variables only if necessary: in the first run, if steps that may fail (reads at indices)
+  /// follow updates, and if the steps after the first update took more than 20 ms in the last run. Otherwise an
+  /// interrupt after the first update is delayed to the end of the run.
   ///
-  /// With an observer the run goes op by op (the same bits, much slower), and whatever ends it leaves the variables as
-  /// they were.
+  /// With an observer the run executes op by op (bit-identical, much slower), and any failure leaves the variables
+  /// unmodified.
   std::map<const Stream*, Array> run(const StreamData& inputs, RunObserver* observer = nullptr);
   std::vector<const Stream*> expected_inputs() const;
   std::vector<const Stream*> outputs() const;
@@ -74,10 +73,10 @@ class Session {
   /// differ.
   LoadReport load_from(const Session& other);
 
-  /// Checkpoint: every variable by name, in the safetensors format. Written to a temporary file and renamed, so never
-  /// half-written. A file that cannot be read or is damaged changes no variable. A strict restore throws, and changes
-  /// nothing, where a variable of the session is missing in the file or has another shape or dtype there; otherwise
-  /// what fits is copied. Entries that the session does not use are passed over in both cases.
+  /// Checkpoint: all variables by name, in the safetensors format, written atomically. A damaged or unreadable file
+  /// modifies no variable. A strict restore throws, without modifying anything, if a variable of the session is missing
+  /// in the file or has another shape or dtype; otherwise restores what matches. Entries without a variable are
+  /// ignored.
   void save(const std::string& path) const;
   LoadReport restore(const std::string& path, bool strict = true);
 

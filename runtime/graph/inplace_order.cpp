@@ -1,6 +1,6 @@
-// Refuses programs in which an in-place update races with another use of the same memory.
+// Rejects programs in which an in-place update races with another access to the same memory.
 //
-// Calls are not counted as updates of their by-ref inputs: PopXL sees only updates whose result aliases the input,
+// Calls are not treated as updates of their by-ref inputs: PopXL considers only updates whose result aliases the input,
 // and programs rely on calling two updates of one variable without ordering them. Such calls keep creation order.
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-// Scheduling: a greedy topological order that keeps few bytes live.
+// List scheduling: a greedy topological order with low peak memory.
 //
-// The cost of running an op next is the bytes of the memory that it makes less the bytes of the memory that it is
-// the last to use. Only memory made by ops of the graph counts: variables, constants and inputs live throughout.
-// An op's cost changes only when it becomes the last user of some memory, which happens once for each memory, so
-// the queue sees a linear number of entries.
+// The cost of running an op next is the bytes of memory that it allocates minus the bytes of memory whose last consumer
+// it is. Only memory allocated by ops of the graph counts: variables, constants and inputs are always live. An op's
+// cost changes only when it becomes the last consumer of some memory, which happens once per memory, so the queue
+// processes a linear number of entries.
 #include <algorithm>
 #include <queue>
 #include <unordered_map>

@@ -19,10 +19,10 @@ struct Mnist {
   std::string source;  ///< the folder, or "built-in digits"
 };
 
-/// The folder that PXL_DATA names, or one that is found: "shared/data/mnist" beside the project (from the executable
-/// and the working directory), then $XDG_CACHE_HOME/pxl/mnist (~/.cache/pxl/mnist). Where no folder has the four
-/// files, and without a search where PXL_DATA is "built-in", draws `train_size` and `test_size` digits. A file that is
-/// there but corrupt is an Error that names it and what is wrong.
+/// Loads the folder in PXL_DATA, or the first one found of "shared/data/mnist" near the project (from the executable
+/// and the working directory) and $XDG_CACHE_HOME/pxl/mnist (~/.cache/pxl/mnist). If no folder has the four files, or
+/// without a search if PXL_DATA is "built-in", draws `train_size` and `test_size` digits. Throws Error with file and
+/// defect if a file is corrupt.
 Mnist load_mnist(int64_t train_size = 60000, int64_t test_size = 10000);
 
 /// Reads an IDX file of unsigned bytes, of any rank, plain or gzip (detected by content), as a uint8 array.

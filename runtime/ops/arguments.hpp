@@ -5,9 +5,9 @@
 
 namespace pxl {
 
-/// Fills in defaults and converts every argument to what its parameter's kind holds: operands become Exprs of
-/// `at` (constants where an array or a number stands beside a tensor), everything else an Attr.
-/// Throws Error naming op and parameter where an argument is missing or of the wrong kind.
+/// Fills in defaults and converts each argument to its parameter's kind: operands become Exprs of `at` (arrays and
+/// numbers become constants if combined with a tensor), other arguments become Attrs. Throws Error that names op and
+/// parameter for missing arguments and wrong kinds.
 OpArgs resolve(OpBuilder& at, const OpRow& row, OpArgs args);
 
 /// Common dtype of two host values: the wider one; floating over integer over bool.

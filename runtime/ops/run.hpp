@@ -8,11 +8,11 @@
 
 namespace pxl {
 
-/// The outputs of an op, computed on the calling thread by the row's kernel, or its definition where it has none. `in`
-/// is indexed by slot; its element is ignored where the operand is absent. `site.out` must be inferred. Operands are
-/// not changed: an op that modifies one works on a copy, which is output 0 where the row says that they share memory.
-/// Throws what the kernel throws, and Interrupted between chunks of a long one. Charges the budget, under which large
-/// or slow results are left without elements (Array::unevaluated).
+/// The outputs of an op, computed on the calling thread by the row's kernel, or its definition if it has none. `in` is
+/// indexed by slot; elements of absent operands are ignored. Requires inferred outputs in `site.out`. Operands are not
+/// modified: an op that modifies one works on a copy, which is output 0 if the row says that they share memory. Throws
+/// what the kernel throws, and Interrupted between chunks of long kernels. Charges the budget, under which large or
+/// slow results have no elements (Array::unevaluated).
 std::vector<Array> run_op(const OpContext& site, std::vector<Array> in);
 
 }  // namespace pxl

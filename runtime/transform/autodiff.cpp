@@ -1,6 +1,6 @@
-// Reverse-mode differentiation of a graph. The forward ops are visited in reverse; the rule of each row adds the
-// gradient ops; contributions to a tensor's gradient are summed when its producer is reached. What turns out to be
-// unused is pruned at the end, and only then are the forward values that remain made available to the caller.
+// Reverse-mode differentiation of a graph. Visits the forward ops in reverse; each row's gradient adds the gradient
+// ops; contributions to a tensor's gradient are summed when its producer is reached. Dead code is eliminated at the
+// end; only then do the forward values that are still used become outputs of the forward graph.
 #include "runtime/transform/autodiff.hpp"
 
 #include <fmt/format.h>

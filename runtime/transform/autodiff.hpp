@@ -36,26 +36,25 @@ struct GradGraphInfo {
 };
 using GradGraphInfoPtr = std::shared_ptr<const GradGraphInfo>;
 
-/// The gradient graph of `graph`. `grads_provided` default to the declared outputs, `grads_required` to all inputs
-/// that can have a gradient. Inputs of the result: a gradient per provided tensor, then the forward tensors that
-/// are used, by id. Activations among them become further outputs of the forward graph and of its call sites.
-/// Graphs called by `graph` are differentiated first, each once. Memoised per graph and lists; with `own`, a graph that
-/// nobody else has, for transforms that go on to change it.
-/// Throws: a modifying op in the forward graph, a required tensor without gradient path, an op without gradient;
-/// each names the op and its source line.
+/// The gradient graph of `graph`. `grads_provided` defaults to the declared outputs, `grads_required` to all inputs
+/// that can have a gradient. Inputs of the result: a gradient per provided tensor, then the forward tensors that are
+/// used, by id. Activations among them become additional outputs of the forward graph and of its call sites. Graphs
+/// called by `graph` are differentiated first, each once. Memoised by graph and lists; with `own`, a separate graph
+/// that the caller may modify. Throws for a modifying op in the forward graph, a required tensor without gradient path,
+/// and an op without gradient; each error names the op and its source line.
 GradGraphInfoPtr autodiff(Graph& graph, std::optional<std::vector<Tensor*>> grads_provided = {},
                           std::optional<std::vector<Tensor*>> grads_required = {},
                           const std::map<Graph*, GradGraphInfoPtr>& called_graphs_grad_info = {}, bool own = false);
 
-/// Gives a graph its gradients by other means than its ops': called with the graph, `grads_provided` and
-/// `grads_required` where autodiff, of the graph or of one that calls it, needs a gradient graph.
+/// A custom gradient of a graph, in place of the gradients of its ops: called with the graph, `grads_provided` and
+/// `grads_required` when autodiff, of the graph or of a caller, needs a gradient graph.
 using CustomGradient =
     std::function<GradGraphInfoPtr(Graph&, const std::vector<Tensor*>&, const std::vector<Tensor*>&)>;
 void set_custom_gradient(Graph& graph, CustomGradient gradient);
 
-/// Completes a gradient graph: `made` has a gradient of each tensor of `provided` as its first inputs; `gradients` are
-/// pairs of a forward tensor and its gradient, which become its outputs; `values` are forward tensors and the inputs of
-/// `made` that stand for them. Prunes, orders the inputs, and makes activations outputs of the forward graph.
+/// Completes a gradient graph: the first inputs of `made` are the gradients of `provided`; `gradients` are pairs of a
+/// forward tensor and its gradient, which become the outputs; `values` are forward tensors and the inputs of `made`
+/// that represent them. Eliminates dead code, orders the inputs, and makes activations outputs of the forward graph.
 GradGraphInfoPtr finish_gradient_graph(Graph& forward, Graph& made, const std::vector<Tensor*>& provided,
                                        const std::vector<std::pair<Tensor*, Tensor*>>& gradients,
                                        const std::unordered_map<Tensor*, Tensor*>& values);
@@ -71,10 +70,10 @@ struct Backward {
   std::vector<Tensor*> gradients;  ///< parallel to the wanted tensors
 };
 
-/// The gradients of tensors that were given to a call. `output_grads` is parallel to the declared outputs of the
-/// called graph (a shorter list, or null: no gradient); each has the output's spec and is in the graph of the call.
-/// Builds or reuses the gradient graph, calls it beside `fwd_call`, and sums the gradients of a tensor that was given
-/// to several inputs. Throws Error where a wanted tensor was not given to the call or no path leads to it.
+/// The gradients of tensors that were passed to a call. `output_grads` is parallel to the declared outputs of the
+/// called graph (a shorter list, or null: no gradient); each has the output's spec and is in the caller's graph. Builds
+/// or reuses the gradient graph, calls it in the graph of `fwd_call`, and sums the gradients of a tensor that was
+/// passed to several inputs. Throws Error if a wanted tensor was not passed to the call or no path leads to it.
 Backward backward(Op& fwd_call, const std::vector<Tensor*>& output_grads, const std::vector<Tensor*>& wanted);
 
 }  // namespace pxl

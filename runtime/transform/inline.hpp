@@ -7,10 +7,9 @@
 
 namespace pxl {
 
-/// The program with the calls of chosen graphs replaced by what they call, level by level. Results keep their bits. A
-/// call stays where its copies matter: its graph changes an input that is not by reference, or gives out memory of one.
-/// Loops and conditionals stay; calls inside their graphs are inlined. Graphs that have lost all their calls are
-/// dropped.
+/// Replaces calls of chosen graphs by the ops of the called graph, level by level. Results keep their bits. A call
+/// remains if its copies matter: its graph modifies an input that is not by reference, or returns memory of one. Loops
+/// and conditionals remain; calls inside their graphs are inlined. Graphs without remaining calls are dropped.
 Rewritten inline_calls(const Ir& ir, const std::function<bool(const Graph&)>& chosen);
 
 }  // namespace pxl

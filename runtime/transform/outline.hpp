@@ -16,15 +16,13 @@ double data_cost(int64_t bytes);
 /// Arguments and results may have to be copied: 1 per MiB and call.
 double copy_cost(int64_t bytes);
 
-/// The program with repeated sequences outlined, in all its graphs. Occurrences of a sequence are ops that follow each
-/// other and agree in rows, attributes, specs, places and in how they are connected. Ops follow each other in the order
-/// they were made, or, where more is saved by that, in an order in which each op stands behind what it uses, so that
-/// sequences made in turns are found as well. k occurrences of a body save
-///     (k - 1) (code(body) + data(constants)) - k (call(tensors) + copy(bytes handed over))
-/// where constants are those that differ as tensors but not in value, which become the body's own. The sequence that
-/// saves most is outlined first, as long as some saves more than `threshold`. Bodies are sequences as well, so
-/// repetitions inside repetitions become nested calls. A body that is itself a repetition is cut to one period. Results
-/// keep their bits.
+/// Outlines repeated sequences in all graphs of a program. Occurrences of a sequence are consecutive ops with equal
+/// rows, attributes, specs, placement and connections. The order is creation order, or a topological order by use if
+/// that saves more, which also finds interleaved sequences. k occurrences of a body save (k - 1) (code(body) +
+/// data(constants)) - k (call(tensors) + copy(bytes passed)), where constants are those that differ as tensors but not
+/// in value, which become part of the body. Greedy: outlines the sequence with the largest savings while one is above
+/// `threshold`. Bodies are sequences too, so nested repetitions become nested calls. A body that is itself a repetition
+/// is cut to one period. Results keep their bits.
 Rewritten outline(const Ir& ir, double threshold = 1);
 
 }  // namespace pxl
