@@ -3,7 +3,7 @@
 
 #include "runtime/kernels/convolution.hpp"
 #include "runtime/op/op.hpp"
-#include "runtime/ops/window.hpp"
+#include "runtime/ops/window_params.hpp"
 
 namespace pxl {
 

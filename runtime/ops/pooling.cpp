@@ -7,7 +7,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/ops/row.hpp"
 #include "runtime/ops/table.hpp"
-#include "runtime/ops/window.hpp"
+#include "runtime/ops/window_params.hpp"
 
 namespace pxl {
 

@@ -5,7 +5,7 @@
 #include "runtime/op/definitions.hpp"
 #include "runtime/ops/convolution_shape.hpp"
 #include "runtime/ops/float8.hpp"
-#include "runtime/ops/window.hpp"
+#include "runtime/ops/window_params.hpp"
 #include "runtime/reference/context.hpp"
 #include "runtime/tensor/float8.hpp"
 

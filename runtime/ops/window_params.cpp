@@ -1,4 +1,4 @@
-#include "runtime/ops/window.hpp"
+#include "runtime/ops/window_params.hpp"
 
 #include <fmt/format.h>
 
