@@ -94,7 +94,7 @@ struct ReportGraph {
   int64_t calls = 0;             ///< call sites, also inside other graphs
   int64_t runs = 0;              ///< in one run of the program
   int64_t cycles = 0;            ///< of one run
-  int64_t code_bytes = 0;        ///< exchange code, control code and vertex state of its ops, busiest tile, summed
+  int64_t code_bytes = 0;        ///< exchange code, control code and vertex state of its ops, on the most loaded tile
   int64_t saved_bytes = 0;       ///< code that inlining the other call sites would add
   int64_t copied_bytes = 0;      ///< arguments and results copied in one run of the program, whole chip
   int64_t copy_cycles = 0;       ///< cycles of these copies

@@ -1,5 +1,5 @@
 // Paths of gradients: floating tensors, from an op's outputs to its inputs. Paths continue through float8, so that
-// tensors behind it are not treated as constants: ops on float8 have no gradient and report that.
+// tensors after it are not treated as constants: ops on float8 have no gradient and report that.
 #include <algorithm>
 
 #include "runtime/transform/differentiator.hpp"

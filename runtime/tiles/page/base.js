@@ -1,9 +1,9 @@
 "use strict";
-// What every section uses: the data, numbers as text, elements, the tip at the pointer.
+// Shared by all sections: the data, number formatting, DOM elements, the tooltip.
 const DATA = JSON.parse(document.getElementById("data").textContent);
-let RUN, OTHER;  // the program that is shown, and the one that it is compared with
+let RUN, OTHER;  // the displayed program, and the one to compare with
 
-// What several sections derive from a run: names and parts of ops, cycles and beginnings of the schedule's points.
+// Values that several sections derive from a run: op names and their parts, cycles and start of the schedule's points.
 function prepared(run) {
   if (!run || run.start) return run;
   run.part = (o) => {
@@ -15,7 +15,7 @@ function prepared(run) {
     o.label = `${o.name}.${o.id}`;
     o.part = run.part(o);
     o.code_bytes = o.state_bytes + o.exchange_code_bytes + o.control_code_bytes;
-    // The same op of another run: ids differ, names and their order do not.
+    // Key of an op across runs: ids differ, names and their order do not.
     const key = `${o.name} ${o.scope}`, again = seen.get(key) || 0;
     seen.set(key, again + 1);
     o.key = `${key} ${again}`;
@@ -108,7 +108,7 @@ function toggle(label, on, change, title) {
   return button;
 }
 
-// Buttons of which one is pressed.
+// Radio buttons.
 function choice(options, chosen, change) {
   const buttons = options.map(([value, label]) => el("button", { type: "button", "aria-pressed": String(value === chosen), onclick() {
     buttons.forEach((b) => b.setAttribute("aria-pressed", String(b === this)));
@@ -117,7 +117,7 @@ function choice(options, chosen, change) {
   return buttons;
 }
 
-// A canvas that draws itself anew on a change of width or theme: draw(context, width, height).
+// A canvas that redraws when its width or the theme changes: draw(context, width, height).
 let charts = [];
 function chart(height, draw, handlers = {}) {
   const canvas = el("canvas", { height, tabindex: 0 });
@@ -148,7 +148,7 @@ function chart(height, draw, handlers = {}) {
   return self;
 }
 
-// Round steps for an axis up to `most`; of bytes in powers of two.
+// Round tick steps for an axis up to `most`; powers of two for bytes.
 function ticks(most, count = 4, bytes = false) {
   if (!(most > 0)) return [0];
   const found = [];
@@ -162,7 +162,7 @@ function ticks(most, count = 4, bytes = false) {
   return found;
 }
 
-// Where an axis of bytes ends: above the limit, unless the values are too far below it to be seen.
+// End of an axis of bytes: above the memory limit, unless the values would be too small to see.
 function scaleOf(values, limit) {
   const most = values.reduce((a, v) => Math.max(a, v), 1);
   return most < limit / 8 ? most * 1.25 : Math.max(most * 1.02, limit * 1.04);
@@ -183,7 +183,7 @@ function axis(context, most, area, text) {
   }
 }
 
-// The memory of a tile as a line across a chart, which stays readable on any colour.
+// Line across a chart at the tile's memory limit, readable on all colours.
 function limitLine(context, y, area, text) {
   const line = (colour, width) => {
     context.strokeStyle = css(colour); context.lineWidth = width; context.beginPath();
@@ -202,7 +202,7 @@ function limitLine(context, y, area, text) {
 
 const colourOf = (variable) => css(variable.slice(6, -1));  // of "var(--name)"
 
-// A table that sorts on its heads and filters on its text. columns: {name, title, number, text(row), sort(row)}
+// A table, sortable by its headers and filterable by text. columns: {name, title, number, text(row), sort(row)}
 function table(columns, rows, { pick, picked, sort, filter = "", limit = 200 } = {}) {
   let by = sort ? columns.find((c) => c.name === sort) : null, down = true, chosen = picked, wanted = filter;
   const head = el("tr"), body = el("tbody");

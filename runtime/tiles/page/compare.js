@@ -1,4 +1,4 @@
-// Two runs beside each other: a sentence, bars on one scale, the kinds of ops that differ most.
+// Comparison of two runs: a summary, bars on a common scale, the kinds of ops with the largest difference.
 function compareSection() {
   const node = section("compare", "Comparison", `${RUN.source || RUN.name}, beside ${OTHER.source || OTHER.name}`);
   const t = RUN.totals, o = OTHER.totals;
@@ -14,7 +14,7 @@ function compareSection() {
   said.forEach(([what, where], i) => sentence.append(i ? ", " : "", what, where ? " " + where : ""));
   sentence.append(said.length ? "." : "the same.", RUN.fits === OTHER.fits ? "" : RUN.fits ? " This one fits, the other does not." : " This one does not fit, the other does.");
   node.append(sentence);
-  // One stacked bar for each of both, on one scale; parts: [label, colour, now, before].
+  // One stacked bar per run, on a common scale; parts: [label, colour, now, before].
   const bars = (title, text, parts) => {
     const sums = [2, 3].map((side) => parts.reduce((a, p) => a + p[side], 0)), most = Math.max(1, ...sums);
     const bar = (label, side) => el("div", { class: "pair" }, el("span", { class: "label" }, label),

@@ -55,7 +55,7 @@ function livenessSection() {
     { name: "bytes", title: "In all", number: true, text: (t) => fmt.bytes(t.bytes), sort: (t) => t.bytes },
     { name: "life", title: "Ops", number: true, text: (t) => (t.always_live ? "always" : `${t.first}–${t.last}`), sort: (t) => (t.always_live ? n : t.last - t.first) },
   ];
-  // A graph's tensors know when its first run has them; later runs begin elsewhere.
+  // Tensors have their points in the graph's first run; later runs are offset.
   function live() {
     if (n === 0) return RUN.tensors.filter((t) => t.always_live);
     const shift = RUN.graphs.map(({ entries }) => {

@@ -1,4 +1,4 @@
-// Puts the sections together, for one of the programs at a time.
+// Assembles the sections, for one program at a time.
 (function () {
   const main = document.getElementById("main"), nav = document.getElementById("nav");
   function show(i) {

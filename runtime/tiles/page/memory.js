@@ -45,7 +45,7 @@ function memorySection() {
     c.fillStyle = css("faint"); c.textBaseline = "top"; c.textAlign = "left"; c.fillText(sorted ? "fullest tile" : "tile 0", a.left, a.bottom + 6);
     c.textAlign = "right"; c.fillText(sorted ? "emptiest tile" : `tile ${tiles - 1}`, a.right, a.bottom + 6);
   }
-  // Colours go up to the limit, or to the fullest tile where all are far below it.
+  // The colour scale ends at the limit, or at the fullest tile if all are far below the limit.
   const deepest = () => { const fullest = Math.max(1, ...totals); return fullest < limit / 2 ? fullest : limit; };
   const shade = (share) => `color-mix(in oklab, ${css("hover")}, ${share > 1 ? css("bad") : css("compute")} ${Math.round(100 * Math.min(1, share))}%)`;
   const mapHeight = (width) => { const n = columns(); return Math.ceil(6 + Math.ceil(tiles / n) * (width - 20) / n); };

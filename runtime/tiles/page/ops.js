@@ -1,4 +1,4 @@
-// The table of ops, and of the chosen one the plans that the search had to choose from.
+// The table of ops, and the candidates of the selected op.
 function opsSection() {
   const columns = [
     { name: "name", title: "Op", text: (o) => o.label, show: (o) => el("span", { class: "mono", title: o.where }, o.label) },

@@ -1,4 +1,4 @@
-// Totals, what does not fit, and the difference to a second run.
+// Totals, shortages, and the difference to a second run.
 function delta(now, before, text = fmt.short, more = "worse") {
   if (before === undefined || before === null) return null;
   const change = now - before;

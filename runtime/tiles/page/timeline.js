@@ -1,4 +1,4 @@
-// The run over time: the steps of each op as compute, exchange, sync and host cycles, one after the other.
+// Timeline of a run: the steps of each op as compute, exchange, sync and host cycles.
 function timelineSection(select) {
   const points = RUN.points, ops = points.op.map((o) => RUN.ops[o]), starts = RUN.start, n = ops.length;
   const total = starts[n] || 1;

@@ -1,7 +1,7 @@
-// The program as a tree: bodies of outlined graphs below their calls, ops grouped by the parts of their names.
+// The program as a tree: outlined graphs below their calls, ops grouped by name scopes.
 function graphParts(g, times) { return grouped(RUN.graphs[g].body, 0, times); }
 
-// Neighbours whose names begin alike become one part.
+// Merges neighbours with a common name prefix.
 function grouped(body, depth, times) {
   const key = (n) => { const path = RUN.ops[n.op].scope.split("/"); return depth < path.length - 1 ? path[depth] : null; };
   const parts = [];
