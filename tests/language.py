@@ -11,6 +11,7 @@ Expectations in a .pxl file:
   # engine: planned          what is printed shows how kernels round: not of the kind "reference"
   # skip: REASON
 """
+import contextlib
 import difflib
 import os
 import re
@@ -98,11 +99,11 @@ def golden_tests(pxl, tally, update):
         tally.add(f"golden/{path.name}", golden(pxl, path, path.with_suffix(".expected"), update))
 
 
-def reference_tests(pxl, tally):
-    """The language's tests by definitions, without plans."""
-    os.environ["PXL_ENGINE"] = "reference"
+@contextlib.contextmanager
+def by_engine(name):
+    """What is run meanwhile runs on an engine."""
+    os.environ["PXL_ENGINE"] = name
     try:
-        lang_tests(pxl, tally)
-        golden_tests(pxl, tally, False)
+        yield
     finally:
         del os.environ["PXL_ENGINE"]

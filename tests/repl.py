@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 import time
 
+import language
 from repl_keys import KEY_CASES
 from terminal import MORE, PROGRAM, PROMPT, Terminal, contains, lacks, pexpect, same
 
@@ -136,7 +137,7 @@ def failed_input(pxl, home):
 def help_and_questions(pxl, home):
     t = Terminal(pxl, home)
     contains(t.enter(":help"), ":schedule [GRAPH]", ":undo", "softmax", "library", "nn")
-    contains(t.enter("gelu?"), "gelu(t)", "formula", "example", "GeluGrad")
+    contains(t.enter("gelu?"), "gelu(t)", "formula", "example", "GeluGrad", "definition", "void gelu(ReferenceContext& c) {")
     contains(t.enter("?softmax"), "softmax(t, axis")
     contains(t.enter(":help nn.Linear"), "module Linear(out_features: int", "A dense layer")
     contains(t.enter(":help undo"), "takes the last input back")
@@ -301,10 +302,10 @@ session = Session(p())""")
     contains(t.enter(":nancheck on"), "on")
     contains(t.enter("session.run(x = [1, -1])"), "[1]:3:7: error: Log.", "makes NaN", "from -1 to 1", "1 of 2 elements NaN")
     t.enter(":nancheck off")
-    contains(t.enter(":engine"), "* planned")
+    contains(t.enter(":engine"), f"* {language.engine()}")
     contains(t.enter(":engine reference"), "* reference")
     contains(t.enter(":engine other"), "unknown engine")
-    t.enter(":engine planned")
+    t.enter(f":engine {language.engine()}")
     shown = t.enter(":step session.run(x = [1, 2])", "step> ")
     contains(shown, "Log.", "[1]:3", "from 1 to 2")
     contains(t.enter("p", "step> "), "float32[2]", "0.693147")
@@ -331,7 +332,11 @@ def not_a_terminal(pxl, home):
 CASES = [values, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
 
 
-def repl_tests(pxl, tally, parallel):
+# Those whose answers an engine computes.
+RUNNING = [values, top_level_program, eval_runs_what_is_needed, graphs, files, tour, debugging, not_a_terminal]
+
+
+def repl_tests(pxl, tally, parallel, engine=None):
     if pexpect is None:
         tally.skip("repl", "no pexpect (package python3-pexpect)")
         return
@@ -344,8 +349,11 @@ def repl_tests(pxl, tally, parallel):
                 return f"{type(problem).__name__}: {problem}"[-3000:]
         return None
 
-    jobs = [(f"repl: {case.__name__}", lambda case=case: one(pxl, case)) for case in CASES + KEY_CASES]
-    if (libedit := pxl.parent / "pxl-libedit").exists():
+    if engine:
+        jobs = [(f"repl, {engine}: {case.__name__}", lambda case=case: one(pxl, case)) for case in RUNNING]
+    else:
+        jobs = [(f"repl: {case.__name__}", lambda case=case: one(pxl, case)) for case in CASES + KEY_CASES]
+    if not engine and (libedit := pxl.parent / "pxl-libedit").exists():
         jobs += [(f"repl with libedit: {case.__name__}", lambda case=case: one(libedit, case)) for case in KEY_CASES]
     for name, problem in parallel(jobs, 2):
         tally.add(name, problem)

@@ -24,6 +24,7 @@ import lsp
 import model
 import mutants
 import page
+import reference
 import repl
 import separate
 import stdlib
@@ -36,7 +37,7 @@ KINDS = [
     ("unit", lambda pxl, tally, options: doctests.unit_tests(pxl.parent, tally)),
     ("lang", lambda pxl, tally, options: language.lang_tests(pxl, tally)),
     ("golden", lambda pxl, tally, options: language.golden_tests(pxl, tally, options.update)),
-    ("reference", lambda pxl, tally, options: language.reference_tests(pxl, tally)),
+    ("reference", lambda pxl, tally, options: reference.reference_tests(pxl, tally, options.all)),
     ("examples", lambda pxl, tally, options: training.example_tests(pxl, tally, options.update)),
     ("cli", lambda pxl, tally, options: cli.cli_tests(pxl, tally.add, parallel)),
     ("look", lambda pxl, tally, options: look.look_tests(pxl, tally.add, tally.skip, parallel)),

@@ -218,8 +218,9 @@ class ReferenceEngine : public ExecutionEngine {
       for (const Stream* stream : loaded) is_needed = is_needed || keep == Keep::state || streams.count(stream) > 0;
       if (!is_needed) continue;
       kept.push_back(op);
+      // A load overwrites its operand without reading it.
       for (const Tensor* t : op->inputs)
-        if (t) used.insert(memory(t));
+        if (t && op->row->role != Role::host_load) used.insert(memory(t));
       streams.insert(loaded.begin(), loaded.end());
     }
     std::reverse(kept.begin(), kept.end());

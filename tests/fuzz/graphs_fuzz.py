@@ -5,7 +5,7 @@ A program has variables, elementwise ops, reductions, products, in-place ops, vi
 value and by reference (also of overlapping views), `repeat` and `conditional`, in float32, float16, float8, int32 and
 bool. It runs as planned by default, with PXL_FUSE=off, without each transform of the plan, and on one, two and three
 threads: every output must be the same text, that is the same bits. It is also evaluated by graph_meaning.py, where views
-need no rules.
+need no rules: the planned engine must agree with that, and the reference engine must.
 
     python3 tests/fuzz/graphs_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/graphs_fuzz.py --seed 1 --replay 17     # one program again
@@ -39,6 +39,7 @@ PASSES = re.findall(r"^PXL_(?:LOWERING_)?PASS\((\w+)", (ROOT / "runtime/plan/pas
 WAYS = [{"PXL_THREADS": "1"}, {"PXL_FUSE": "off", "PXL_THREADS": "1"}, {"PXL_THREADS": "2"}, {"PXL_THREADS": "3"},
         {"PXL_FUSE": "off", "PXL_THREADS": "3"},
         *({"PXL_TRANSFORMS": f"-{name}", "PXL_THREADS": "2"} for name in PASSES)]
+REFERENCE = {"PXL_ENGINE": "reference"}  # rounds otherwise: compared with NumPy
 BATCH = 12  # programs a process
 
 
@@ -108,7 +109,7 @@ class Judge:
         self.pxl = pxl
         self.programs = self.runs = 0
 
-    def problem(self, program, ways=WAYS):
+    def problem(self, program, ways=(*WAYS, REFERENCE)):
         """(way, text) of the first thing wrong with one program, or None."""
         first, why = run(self.pxl, [(0, program)], ways[0])
         if why:
@@ -117,7 +118,7 @@ class Judge:
             return ways[0], why
         for way in ways[1:]:
             other, why = run(self.pxl, [(0, program)], way)
-            why = why or first_difference(first, other, 0)
+            why = why or (against_numpy(program, 0, other) if way == REFERENCE else first_difference(first, other, 0))
             if why:
                 return way, why
         return None
@@ -130,12 +131,15 @@ class Judge:
         if why:
             return [n for n, _ in programs]
         bad = {n for n, program in programs if against_numpy(program, n, first)}
-        for way in WAYS[1:]:
+        for way in [*WAYS[1:], REFERENCE]:
             other, why = run(self.pxl, programs, way)
             self.runs += 1
             if why:
                 return [n for n, _ in programs]
-            bad |= {n for n, _ in programs if first_difference(first, other, n)}
+            if way == REFERENCE:
+                bad |= {n for n, program in programs if against_numpy(program, n, other)}
+            else:
+                bad |= {n for n, _ in programs if first_difference(first, other, n)}
         return sorted(bad)
 
     def smaller(self, program, problem):
