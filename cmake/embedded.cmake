@@ -1,5 +1,5 @@
 # Files that are embedded in the binary as string literals: the standard library, which is written in pxl, the page
-# of the IPU model, and the kinds of errors.
+# of the IPU model, the kinds of errors, and the definitions of ops.
 function(pxl_embed target out)
   cmake_parse_arguments(E "" "HEADER;NAMESPACE;TYPE;FUNCTION;STEM" "FILES" ${ARGN})
   add_custom_command(
@@ -19,3 +19,16 @@ pxl_embed(pxl_tiles ${PROJECT_BINARY_DIR}/tiles_page.cpp FILES ${page_files} STE
   HEADER runtime/tiles/report_json.hpp NAMESPACE pxl::tiles TYPE PageFile FUNCTION page_files)
 pxl_embed(pxl_tools ${PROJECT_BINARY_DIR}/error_pages.cpp FILES ${PROJECT_SOURCE_DIR}/docs/errors.md STEM ON
   HEADER interpreter/tools/explain.hpp NAMESPACE pxl TYPE ErrorPages FUNCTION error_pages)
+
+# Definitions of ops as help shows them: their sources, and their names.
+file(GLOB definition_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/reference/*.cpp)
+pxl_embed(pxl_tools ${PROJECT_BINARY_DIR}/definition_sources.cpp FILES ${definition_files} STEM ON
+  HEADER interpreter/tools/definition.hpp NAMESPACE pxl TYPE DefinitionSource FUNCTION definition_sources)
+set(definitions ${PROJECT_SOURCE_DIR}/runtime/op/definitions.hpp)
+add_custom_command(
+  OUTPUT ${PROJECT_BINARY_DIR}/definition_names.cpp
+  COMMAND ${CMAKE_COMMAND} -DOUT=${PROJECT_BINARY_DIR}/definition_names.cpp -DHEADER=${definitions}
+          -P ${PROJECT_SOURCE_DIR}/cmake/definition_names.cmake
+  DEPENDS ${definitions} ${PROJECT_SOURCE_DIR}/cmake/definition_names.cmake
+  COMMENT "Naming the definitions" VERBATIM)
+target_sources(pxl_tools PRIVATE ${PROJECT_BINARY_DIR}/definition_names.cpp)

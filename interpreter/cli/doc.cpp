@@ -51,7 +51,8 @@ int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments
                          {"facts", std::move(facts)},
                          {"example", e.example},
                          {"result", e.result},
-                         {"gradient", e.gradient}});
+                         {"gradient", e.gradient},
+                         {"definition", e.definition}});
     }
     emit({{"event", "documentation"}, {"title", page.title}, {"lead", page.lead}, {"entries", std::move(entries)}});
     return exit_ok;

@@ -125,6 +125,8 @@ std::string entry_html(const DocEntry& e) {
   if (!e.gradient.empty())
     out +=
         fmt::format("<h3>Its gradient, as a graph</h3>\n<pre class=\"result\">{}</pre>\n", escape_markup(e.gradient));
+  if (!e.definition.empty())
+    out += fmt::format("<h3>Its definition</h3>\n<pre>{}</pre>\n", escape_markup(e.definition));
   return out + "</section>\n";
 }
 

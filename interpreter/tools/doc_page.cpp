@@ -110,6 +110,7 @@ std::string doc_text(const DocPage& page) {
     if (!e.example.empty())
       out += fmt::format("  {:<9} {}\n{}", "example", e.example, indented(e.result, "            "));
     if (!e.gradient.empty()) out += "  gradient of the example, as a graph\n" + indented(e.gradient, "    ");
+    if (!e.definition.empty()) out += "  definition\n" + indented(e.definition, "    ");
   }
   return out;
 }

@@ -18,6 +18,7 @@ struct DocEntry {
   std::vector<std::pair<std::string, std::string>> facts;  ///< "formula", "path", parameters by name
   std::string example, result;                             ///< an expression and its value
   std::string gradient;                                    ///< the schedule of the example's gradient graph
+  std::string definition = {};                             ///< what an op computes, in C++ with xtensor
 };
 struct DocPage {
   std::string title;

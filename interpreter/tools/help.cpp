@@ -8,6 +8,7 @@
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
+#include "interpreter/tools/definition.hpp"
 #include "interpreter/tools/doc_page.hpp"
 #include "interpreter/values/internal.hpp"
 #include "runtime/base/suggest.hpp"
@@ -160,6 +161,7 @@ DocEntry op_entry(const OpRow& row) {
   // The gradient of a composite op is that of its ops.
   if (!row.example.empty() && !row.modifies) e.gradient = gradient_graph(row);
   if (e.gradient.empty() && !row.gradient && row.role == Role::compute) e.facts.emplace_back("gradient", "none");
+  e.definition = definition_text(row);
   return e;
 }
 
@@ -170,6 +172,7 @@ std::string op_help(Interpreter&, const OpRow& row) {
   if (!e.example.empty())
     text += fmt::format("  {:<9} {}\n{}", "example", e.example, indented_by(e.result, "            "));
   if (!e.gradient.empty()) text += "  gradient of the example, as a graph\n" + indented_by(e.gradient, "    ");
+  if (!e.definition.empty()) text += "  definition\n" + indented_by(e.definition, "    ");
   return text;
 }
 

@@ -1,0 +1,30 @@
+// The definition of an op as its source text, from the files of runtime/reference, which are embedded in the binary.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/op/op.hpp"
+
+namespace pxl {
+
+struct DefinitionSource {
+  std::string_view name;
+  std::string_view text;
+};
+/// The files of runtime/reference.
+std::span<const DefinitionSource> definition_sources();
+
+struct DefinitionName {
+  std::string_view name;
+  DefinitionFn definition;
+};
+/// The functions that runtime/op/definitions.hpp declares.
+std::span<const DefinitionName> definition_names();
+
+/// The function that a row's column `definition` names, with the comment before it; ends with a newline. Empty for rows
+/// without a definition: control ops and composites.
+std::string definition_text(const OpRow& row);
+
+}  // namespace pxl
