@@ -62,6 +62,24 @@ def navigation(client):
     check((6, 12) in folds and (9, 11) in folds, "folds", folds)
 
 
+def outer_names(client):
+    """`nonlocal` makes a name of a body that of the body around: for definitions, references, renaming and diagnostics."""
+    client.open("best = 10\ndef make() {\n  seen = 0\n  def lower(x) {\n    nonlocal seen, best\n    seen = seen + 1\n"
+                "    if x < best { best = x }\n  }\n  return lower, () => seen\n}\nmake()\n")
+    check(client.diagnostics() == [], "nonlocal names have diagnostics")
+    check(client.here("definition", "best = x")["range"]["start"] == client.at("best = 10"), "definition of a name of the file")
+    check(client.here("definition", "seen + 1")["range"]["start"] == client.at("seen = 0"), "definition of a name of the function around")
+    check(client.here("definition", "seen, best")["range"]["start"] == client.at("seen = 0"), "definition from the declaration")
+    for name, places in (("best", 4), ("seen", 5)):
+        found = client.here("references", f"{name} = ", context={"includeDeclaration": True})
+        check(len(found) == places and {client.quoted(p["range"]) for p in found} == {name}, "references of", name, found)
+        edits = client.here("rename", f"{name} = ", newName="other")["changes"][client.uri]
+        check(len(edits) == places, "renaming of", name, edits)
+    client.open("best = 10\ndef lower(x) {\n  if x < best { best = x }\n}\n", "file:///nowhere/outer.pxl")
+    found = client.diagnostics()
+    check(len(found) == 1 and client.quoted(found[0]["range"]) == "best" and "nonlocal best" in found[0]["message"], "a name read before it is bound", found)
+
+
 def renaming(client):
     client.open(TEXT)
     got = client.here("prepareRename", "twice(3)")
@@ -371,7 +389,7 @@ def statuses(pxl):
 
 
 def lsp_tests(pxl, add, skip):
-    for case in (navigation, renaming, hovering, completing, diagnostics, corrections, formatting, hints, across_files, imports, protocol, endless):
+    for case in (navigation, outer_names, renaming, hovering, completing, diagnostics, corrections, formatting, hints, across_files, imports, protocol, endless):
         client = Client(pxl)
         problem = None
         try:

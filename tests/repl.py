@@ -105,6 +105,24 @@ def eval_runs_what_is_needed(pxl, home):
     assert t.leave() == 0
 
 
+def outer_names(pxl, home):
+    """A function binds a name of the session by `nonlocal`."""
+    t = Terminal(pxl, home)
+    t.enter("best = 10")
+    t.enter("def lower(x) { if x < best { best = x } }")
+    contains(t.enter("lower(3)"), "`best` is read before this body binds it", "`nonlocal best` at its beginning")
+    t.enter("def lower(x) {", MORE)
+    t.enter("nonlocal best", MORE)
+    t.enter("if x < best { best = x }", MORE)
+    t.enter("}")
+    t.enter("lower(3)")
+    same(t.enter("best"), "3")
+    t.enter("best = 7")
+    t.enter("lower(5)")
+    same(t.enter("best"), "5")
+    assert t.leave() == 0
+
+
 def failed_input(pxl, home):
     t = Terminal(pxl, home)
     t.enter("variable w: float32[2] = 3")
@@ -329,7 +347,7 @@ def not_a_terminal(pxl, home):
     assert done.returncode == 0
 
 
-CASES = [values, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
+CASES = [values, outer_names, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
 
 
 # Those whose answers an engine computes.
