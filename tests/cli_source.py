@@ -58,7 +58,7 @@ def fmt_leaves_what_does_not_parse(cli):
     cli.write("bad.pxl", "x = (1\ny=2\n"), cli.write("ugly.pxl", UGLY)
     code, out, err = cli.run("fmt", "bad.pxl", "ugly.pxl")
     differ("status", (code, out), (65, ""))
-    holds("standard error", err, "bad.pxl:1:5: error: `(` is never closed")
+    holds("standard error", err, "bad.pxl:1:5: error: `(` is not closed")
     differ("text", cli.read("bad.pxl"), "x = (1\ny=2\n")
     differ("the other file", cli.read("ugly.pxl"), NEAT)
     differ("a missing file", cli.run("fmt", "none.pxl")[0], 66)

@@ -8,7 +8,7 @@ from harness import ROOT, TESTS, parallel, run
 LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/op", "runtime/graph", "runtime/ops", "runtime/reference", "runtime/transform",
           "runtime/tiles", "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/values", "interpreter/language",
           "interpreter/graphs", "interpreter/library", "interpreter/tools",
-          "interpreter/repl", "interpreter/kernel", "interpreter/lsp", "interpreter/cli"]
+          "interpreter/repl", "interpreter/jupyter", "interpreter/lsp", "interpreter/cli"]
 # What a layer may include besides the ones listed before it is nothing; these it may not include although they are.
 APART = {"runtime/plan": ["runtime/tiles"], "runtime/execute": ["runtime/tiles"],
          "runtime/io": [l for l in LAYERS if l.startswith("runtime/") and l not in ("runtime/base", "runtime/tensor", "runtime/io")],

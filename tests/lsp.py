@@ -209,7 +209,7 @@ def corrections(client):
         lines[at["line"]] = lines[at["line"]][:at["character"]] + edits[0]["newText"] + lines[at["line"]][at["character"] + len(was):]
         client.text = "\n".join(lines)
         return was, edits[0]["newText"]
-    check(fixed() == ("whlie", "while"), "a word of the language")
+    check(fixed() == ("whlie", "while"), "a keyword")
     client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 3}, "contentChanges": [{"text": client.text.replace("while true { }\n", "")}]})
     client.text = client.text.replace("while true { }\n", "")
     got = {fixed(), fixed()}

@@ -142,7 +142,7 @@ def trace_problem(pxl, folder, data):
 
 def command_problem(pxl, folder):
     small = pathlib.Path(folder) / SCRIPT
-    for arguments, wanted in ((("--format", "pdf"), "not `pdf`"), (("-o", "report"), "no suffix"),
+    for arguments, wanted in ((("--format", "pdf"), "not `pdf`"), (("-o", "report"), "unsupported output format"),
                               (("--format", "html"), "-o report.html"), (("--layers",), "--layers"),
                               (("--available-memory-proportion", "MatMull=0.2"), "did you mean `MatMul`"),
                               (("--available-memory-proportion", "99999=0.2"), "no op has the id 99999")):

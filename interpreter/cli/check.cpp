@@ -50,10 +50,10 @@ const Command check_command{
     "report errors without running anything",
     run_check,
     check_flags,
-    "A folder stands for the .pxl files below it. Parses each file, looks for unknown names in all of its code, and "
-    "builds its programs, so that names, shapes and\n"
-    "dtypes are checked. Programs whose parameters all have defaults are built as they are; --program builds one with\n"
+    "A folder means all .pxl files below it. Parses each file, checks all of its code for unknown names, and "
+    "builds its programs to check shapes and\n"
+    "dtypes. Programs whose parameters all have defaults are built as they are; --program builds one with\n"
     "given arguments. No session runs, no file is written, no data set is loaded; what depends on these is left out.\n"
-    "Exits with 65 where there are errors, else with 0."};
+    "Exits with 65 if there are errors, else with 0."};
 
 }  // namespace pxl::cli

@@ -57,16 +57,16 @@ Error unwritable(int reason) {
 }
 
 constexpr Flag global_flags[] = {
-    {"-e", "CODE", "run a text given on the command line"},
+    {"-e", "CODE", "run the code"},
     {"-", "", "run standard input"},
-    {"-i", "FILE ...", "run the files, then read on from the terminal: `pxl repl`"},
+    {"-i", "FILE ...", "run the files, then start the REPL (same as `pxl repl FILE ...`)"},
     {"--quiet", "", "no progress, no notices"},
-    {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
-    {"--engine", "NAME", "before FILE: the engine of sessions that name none, planned or reference"},
-    {"--nancheck", "", "before FILE: runs stop at the op that first makes a NaN or an infinity"},
+    {"--profile", "", "before FILE: each session prints a time profile when it ends"},
+    {"--engine", "NAME", "before FILE: default engine of sessions: planned or reference"},
+    {"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
     json_flag,
-    {"--version", "", "the version, and what edits lines"},
-    {"--help", "", "this text; `pxl FILE --help` lists a script's options", "-h"},
+    {"--version", "", "print the version and the line editor"},
+    {"--help", "", "show this help; `pxl FILE --help` lists a script's options", "-h"},
 };
 
 constexpr ExitRow exits[] = {
@@ -74,18 +74,18 @@ constexpr ExitRow exits[] = {
     {exit_failed, "The program failed while running; `fmt --check` found files that would change."},
     {exit_usage, "Wrong usage."},
     {exit_refused, "The text was refused."},
-    {exit_unreadable, "A file can't be read."},
+    {exit_unreadable, "A file cannot be read."},
     {exit_internal, "An internal error: please report it."},
     {exit_interrupted, "Interrupted."},
 };
 
 constexpr std::pair<std::string_view, std::string_view> environment[] = {
     {"NO_COLOR", "No colours in messages."},
-    {"PXL_DATA", "The folder with the files of MNIST; `built-in` draws digits instead."},
-    {"PXL_ENGINE", "The engine of sessions that name none: `planned` or `reference`."},
+    {"PXL_DATA", "The folder of MNIST; `built-in` selects generated digits."},
+    {"PXL_ENGINE", "The default engine of sessions: `planned` or `reference`."},
     {"PXL_FUSE", "`off`: plans run op by op."},
-    {"PXL_NANCHECK", "`on`: runs stop at the op that first makes a NaN or an infinity."},
-    {"PXL_PROFILE", "`on`: sessions print where their time went when they end."},
+    {"PXL_NANCHECK", "`on`: runs stop at the first op that produces a NaN or an infinity."},
+    {"PXL_PROFILE", "`on`: sessions print a time profile when they end."},
     {"PXL_THREADS", "The number of threads."},
 };
 

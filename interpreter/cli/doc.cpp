@@ -26,7 +26,7 @@ DocPage page_of(const std::string& name) {
   if (const Inspection found = help(in, name); found.found)
     return {name, "", {{name, found.type, found.signature, found.doc, {}, {}, {}, {}}}};
   const std::string hint = did_you_mean(name, help_names(in));
-  throw Error(fmt::format("doc: nothing is known of `{}`{}", name, hint.empty() ? "" : "; " + hint),
+  throw Error(fmt::format("doc: no documentation for `{}`{}", name, hint.empty() ? "" : "; " + hint),
               {"an op, a module of the library, a declaration in one such as nn.Linear, or a file FILE.pxl"},
               Fault::usage);
 }
@@ -66,8 +66,8 @@ int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments
 }
 
 constexpr Flag doc_flags[] = {
-    {"--html", "", "one HTML file that needs nothing else"},
-    {"--output", "FILE", "instead of standard output; a name in .html asks for HTML", "-o"},
+    {"--html", "", "write self-contained HTML"},
+    {"--output", "FILE", "write to FILE; .html selects HTML", "-o"},
     json_flag,
 };
 
@@ -76,7 +76,7 @@ constexpr Flag doc_flags[] = {
 const Command doc_command{
     "doc",
     "doc [--html] [-o FILE] [NAME]",
-    "show the page of an op, a module or a file",
+    "print the documentation of an op, a module or a file",
     run_doc,
     doc_flags,
     "NAME is an op (gelu), a family of ops (ops.var_updates), a module of the library (nn), a declaration in one\n"

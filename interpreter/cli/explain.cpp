@@ -44,7 +44,7 @@ int run_explain(const CommonFlags& common, const std::vector<std::string>& argum
   for (const std::string& code : wanted) {
     const auto page = explanation(code);
     if (!page)
-      throw Error(fmt::format("explain: there is no kind of error `{}`{}", code, explanation_hint(code)),
+      throw Error(fmt::format("explain: unknown kind of error `{}`{}", code, explanation_hint(code)),
                   {"`pxl explain` lists them"}, Fault::usage);
     if (json)
       emit({{"event", "explanation"}, {"code", code}, {"text", *page}});
@@ -61,11 +61,11 @@ constexpr Flag explain_flags[] = {json_flag};
 const Command explain_command{
     "explain",
     "explain [KIND ...]",
-    "tell what a kind of error means",
+    "explain a kind of error",
     run_explain,
     explain_flags,
-    "A page for each kind: what it means, an example that gives it, the way out. Without a KIND they are listed.\n"
-    "`--json` has the kind of an error as `code`.",
+    "Prints the meaning of a kind, an example and the remedy. Without a KIND all kinds are listed.\n"
+    "With `--json` the kind of an error is its `code`.",
     "KIND"};
 
 }  // namespace pxl::cli

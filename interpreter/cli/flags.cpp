@@ -99,7 +99,7 @@ Invocation parse_flags(const Command& command, const std::vector<std::string>& a
     out.flags.insert_or_assign(std::string(flag->name), std::move(value));
   }
   if (out.operands.size() < least) {
-    throw usage_error(command, out.operands.empty() ? "nothing is given to work on" : "an operand is missing");
+    throw usage_error(command, out.operands.empty() ? "no operand is given" : "an operand is missing");
   }
   return out;
 }
@@ -108,7 +108,7 @@ std::string help_text() {
   std::string text = "usage: pxl FILE [--OPTION VALUE ...]\n       pxl COMMAND ...\n       pxl -e CODE\n\ncommands:\n";
   std::vector<std::pair<std::string, std::string_view>> all;
   for (const Command* c : commands()) all.emplace_back(c->name, c->doc);
-  text += rows(all) + "`pxl help COMMAND` tells of one.\n\nflags:\n" + flag_rows(main_flags());
+  text += rows(all) + "`pxl help COMMAND` describes one.\n\nflags:\n" + flag_rows(main_flags());
   return text;
 }
 

@@ -49,19 +49,19 @@ int run_fmt(const CommonFlags&, const std::vector<std::string>& arguments) {
 }
 
 constexpr Flag fmt_flags[] = {
-    {"--check", "", "change nothing; name the files that are not in canonical form, and exit with 1 if there are any"},
-    {"--diff", "", "change nothing; print what would change"},
+    {"--check", "", "change nothing; list the files that would change, exit with 1 if there are any"},
+    {"--diff", "", "change nothing; print the changes as a patch"},
 };
 
 }  // namespace
 
 const Command fmt_command{"fmt",
                           "fmt [--check] [--diff] FILE ...",
-                          "put programs into canonical form",
+                          "format programs",
                           run_fmt,
                           fmt_flags,
-                          "A FILE of `-` is standard input, formatted to standard output; a folder stands for the .pxl "
-                          "files below it.\nOnly space changes: every word and comment stays. Files that do not parse "
-                          "are left alone."};
+                          "A FILE of `-` is standard input, formatted to standard output; a folder means all .pxl "
+                          "files below it.\nOnly whitespace changes. Files that do not parse "
+                          "are left unchanged."};
 
 }  // namespace pxl::cli

@@ -21,9 +21,9 @@ std::string_view kind_name(ViewNode::Kind kind) {
   return names[kind];
 }
 
-Json json_of(const Ir& ir, const std::vector<GraphView>& views) {
+Json json_of(const Ir& ir, const std::vector<DrawnGraph>& views) {
   Json graphs = Json::array();
-  for (const GraphView& view : views) {
+  for (const DrawnGraph& view : views) {
     if (&view.graph->ir() != &ir) continue;
     Json nodes = Json::array(), edges = Json::array();
     for (const ViewNode& n : view.nodes) {
@@ -51,13 +51,13 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
   std::string format = std::filesystem::path(path).extension().string();
   format = json ? "json" : path == "-" ? "dot" : format.empty() ? "" : format.substr(1);
   if (format != "dot" && format != "svg" && format != "png" && format != "pdf" && format != "json")
-    throw Error(fmt::format("graph: `{}` is no kind of picture", path),
-                {"a name ends in .dot, .svg, .png, .pdf or .json"}, Fault::usage);
+    throw Error(fmt::format("graph: unsupported output format: `{}`", path),
+                {"supported: .dot, .svg, .png, .pdf and .json"}, Fault::usage);
   int depth = -1;
   if (call.has("--depth")) {
     const std::string given = call.value("--depth");
     if (given.empty() || given.size() > 4 || given.find_first_not_of("0123456789") != given.npos)
-      throw Error(fmt::format("graph: --depth is a number of levels, not `{}`", given), {}, Fault::usage);
+      throw Error(fmt::format("graph: --depth: expected a number of levels, got `{}`", given), {}, Fault::usage);
     depth = std::stoi(given);
   }
   const Programs programs = programs_of(common, call.operands.front(), call);
@@ -68,13 +68,13 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
       if (!call.has("--graph") || call.value("--graph") == shown) graphs.push_back(graph.get());
     }
   if (graphs.empty() && call.has("--graph"))
-    throw Error(fmt::format("graph: there is no graph `{}`", call.value("--graph")),
+    throw Error(fmt::format("graph: unknown graph `{}`", call.value("--graph")),
                 {"`pxl schedule FILE` shows the graphs"}, Fault::usage);
   if (graphs.empty()) return exit_ok;
   // JSON is complete, for programs.
   const Detail everything{std::numeric_limits<int>::max(), 1};
   const Detail detail = format == "json" && depth < 0 ? everything : detail_for(graphs, depth);
-  std::vector<GraphView> views;
+  std::vector<DrawnGraph> views;
   for (const Graph* graph : graphs) views.push_back(view_of(*graph, detail));
   std::string text;
   if (format == "json") {
@@ -92,10 +92,10 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
 }
 
 constexpr Flag graph_flags[] = {
-    {"--output", "FILE", "a .dot, .svg, .png, .pdf or .json; without it DOT on standard output", "-o"},
+    {"--output", "FILE", "write a .dot, .svg, .png, .pdf or .json; default: DOT to standard output", "-o"},
     program_flag,
     {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
-    {"--depth", "N", "levels of modules that are drawn as frames; those inside become one box each", "-d"},
+    {"--depth", "N", "number of module levels drawn as frames; deeper modules are one box each", "-d"},
     set_flag,
     json_flag,
 };
@@ -108,10 +108,10 @@ const Command graph_command{
     "draw the graphs of a file's programs",
     run_graph,
     graph_flags,
-    "One frame for each graph, with the number of its calls, and in it one for each module. Without --depth, modules\n"
-    "become boxes from the level on at which a graph would have more than 120 boxes, and where that is not enough,\n"
-    "neighbours share a box: modules of a list, ops that follow one another, calls of one graph. JSON has every op "
+    "Draws a frame for each graph, with the number of its calls, and frames for its modules. Without --depth, modules\n"
+    "become boxes from the first level at which a graph would have more than 120 boxes; if that is not enough,\n"
+    "adjacent nodes share a box: modules of a list, consecutive ops, calls of one graph. JSON contains every op "
     "unless\n"
-    "--depth is given. Pictures are drawn by graphviz's dot."};
+    "--depth is given. Pictures are drawn by Graphviz's dot."};
 
 }  // namespace pxl::cli

@@ -28,8 +28,7 @@ int run_help(const CommonFlags&, const std::vector<std::string>& arguments) {
     names.emplace_back(c->name);
   }
   const std::string hint = did_you_mean(wanted, names);
-  throw Error(fmt::format("help: there is no command `{}`{}", wanted, hint.empty() ? "" : "; " + hint), {},
-              Fault::usage);
+  throw Error(fmt::format("help: unknown command `{}`{}", wanted, hint.empty() ? "" : "; " + hint), {}, Fault::usage);
 }
 
 // ---- the manual, in man(7)'s macros
@@ -235,20 +234,20 @@ int run_completions(const CommonFlags&, const std::vector<std::string>& argument
   } else if (shell == "fish") {
     write_out(fish());
   } else {
-    throw Error(fmt::format("completions: `{}` is no shell that is known here", shell), {"bash, zsh and fish are"},
-                Fault::usage);
+    throw Error(fmt::format("completions: unknown shell `{}`", shell), {"expected bash, zsh or fish"}, Fault::usage);
   }
   return exit_ok;
 }
 
 }  // namespace
 
-const Command help_command{"help", "help [COMMAND]", "tell of the commands, or of one", run_help, {}, {}, "COMMAND"};
+const Command help_command{"help", "help [COMMAND]", "show help for pxl or for one command", run_help, {},
+                           {},     "COMMAND"};
 const Command man_command{"man", "man", "print the manual page: `pxl man | man -l -`", run_man, {}, {}, "-"};
 const Command completions_command{
     "completions",
     "completions bash|zsh|fish",
-    "print the completion of pxl for a shell",
+    "print the completion script for a shell",
     run_completions,
     {},
     "bash: `eval \"$(pxl completions bash)\"`, or the text in ~/.local/share/bash-completion/completions/pxl.\n"

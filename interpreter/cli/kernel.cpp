@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Flag kernel_flags[] = {{"--install", "", "install the kernel's description for Jupyter"},
+constexpr Flag kernel_flags[] = {{"--install", "", "install the Jupyter kernel"},
                                  {"--user", "", "for this user (the default)"},
                                  {"--prefix", "DIR", "below DIR: DIR/share/jupyter/kernels/pxl"},
-                                 {"--connection", "FILE", "become the kernel; Jupyter passes this", "-f"}};
+                                 {"--connection", "FILE", "run the kernel; passed by Jupyter", "-f"}};
 
 fs::path own_program() {
   std::error_code failed;
@@ -67,7 +67,7 @@ int run_kernel(const CommonFlags&, const std::vector<std::string>& arguments);
 const Command kernel_command{
     "kernel",
     "kernel --install [--user | --prefix DIR]",
-    "the Jupyter kernel: install it, or serve a notebook",
+    "install or run the Jupyter kernel",
     run_kernel,
     kernel_flags,
     "After `pxl kernel --install` notebooks offer pxl. Jupyter then starts `pxl kernel -f FILE` by itself."};
@@ -81,14 +81,14 @@ int run_kernel(const CommonFlags&, const std::vector<std::string>& arguments) {
   const fs::path server = own_program().parent_path() / "pxl-kernel";
   if (call.has("--install")) {
     if (!fs::exists(server))
-      throw Error("this pxl was built without the kernel", {"install xeus (Debian: xeus-dev) and build again"},
+      throw Error("this pxl was built without the Jupyter kernel", {"install xeus (Debian: xeus-dev) and build again"},
                   Fault::usage);
     return install(call);
   }
   if (!call.has("--connection")) throw Error("kernel needs --install, or -f FILE from Jupyter", {}, Fault::usage);
   const std::string program = server.string(), file = call.value("--connection");
   execl(program.c_str(), program.c_str(), "-f", file.c_str(), static_cast<char*>(nullptr));
-  throw Error(fmt::format("cannot start {}", program), {"it is built where xeus is installed"}, Fault::unreadable);
+  throw Error(fmt::format("cannot start {}", program), {"it is built if xeus is installed"}, Fault::unreadable);
 }
 
 }  // namespace

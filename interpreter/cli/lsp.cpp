@@ -9,7 +9,7 @@ namespace pxl::cli {
 
 namespace {
 
-constexpr Flag lsp_flags[] = {{"--stdio", "", "speak over standard input and output, which is always so"}};
+constexpr Flag lsp_flags[] = {{"--stdio", "", "use standard input and output (the default)"}};
 
 int run_lsp(const CommonFlags&, const std::vector<std::string>& arguments);
 
@@ -18,7 +18,7 @@ int run_lsp(const CommonFlags&, const std::vector<std::string>& arguments);
 const Command lsp_command{
     "lsp",
     "lsp",
-    "serve an editor: the language server protocol on standard input and output",
+    "run the language server on standard input and output",
     run_lsp,
     lsp_flags,
     "Editors start this command by themselves. Diagnostics as one types, hover, definition, references, "
@@ -28,7 +28,7 @@ namespace {
 
 int run_lsp(const CommonFlags&, const std::vector<std::string>& arguments) {
   const Invocation call = parse_flags(lsp_command, arguments);
-  if (!call.operands.empty()) throw Error("lsp takes no files: the editor sends their texts", {}, Fault::usage);
+  if (!call.operands.empty()) throw Error("lsp: unexpected file: the editor sends the texts", {}, Fault::usage);
   return lsp::Server(STDIN_FILENO, STDOUT_FILENO).run();
 }
 

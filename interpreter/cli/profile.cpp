@@ -21,13 +21,13 @@ constexpr Flag profile_flags[] = {
     {"--machine", "NAME,KEY=VALUE,...", "mk1, mk2, bow (the default) or c600, with changed constants: mk2,tiles=736"},
     {"--available-memory-proportion", "P",
      "of a tile's memory for temporaries, 0 to 1: 0.6, or for some ops MatMul=0.2"},
-    {"--partials", "float16|float32", "partial sums of products of float16 operands"},
-    {"--program", "NAME", "only the program of that name"},
+    {"--partials", "float16|float32", "dtype of partial sums of float16 matrix products"},
+    {"--program", "NAME", "only the program of this name"},
     {"--against", "FILE", "compare with the programs of another script; its own options follow it"},
     {"--output", "FILE", "write a report: .html is a page, .trace.json trace events, .json the object of --json", "-o"},
-    {"--format", "text|html|json|trace", "instead of what the output's suffix says"},
+    {"--format", "text|html|json|trace", "output format, instead of the suffix"},
     json_flag,
-    {"--top", "N", "so many of the most expensive ops (10)"},
+    {"--top", "N", "number of the most expensive ops to print (10)"},
 };
 
 tiles::EstimateOptions options_of(const Invocation& call) {
@@ -94,14 +94,14 @@ Format format_of(const Invocation& call, bool json) {
   if (output.ends_with(".trace.json")) return Format::trace;
   if (output.ends_with(".json")) return Format::json;
   if (output.empty() || output.ends_with(".txt")) return Format::text;
-  throw Error(fmt::format("profile: `{}` has no suffix that says what to write", output),
+  throw Error(fmt::format("profile: unsupported output format: `{}`", output),
               {".html, .json, .trace.json or .txt; or --format html|json|trace|text"}, Fault::usage);
 }
 
 size_t top_of(const Invocation& call) {
   const std::string text = call.value("--top", "10");
   if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != text.npos)
-    throw Error(fmt::format("profile: --top takes a number, not `{}`", text), {}, Fault::usage);
+    throw Error(fmt::format("profile: --top: expected a number, got `{}`", text), {}, Fault::usage);
   return std::stoul(text);
 }
 
@@ -131,10 +131,10 @@ std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::stri
   if (!common.quiet)
     for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script, what);
   if (!wanted.empty() && reports.empty())
-    throw Error(fmt::format("profile: {} makes no session of a program {}", script, wanted),
+    throw Error(fmt::format("profile: {} creates no session of a program {}", script, wanted),
                 {fmt::format("its programs: {}", fmt::join(made, ", "))}, Fault::usage);
   if (reports.empty() && !common.quiet)
-    print_err("{}: no session is made, so there is no program to profile\n", script);
+    print_err("{}: the script creates no session, so there is no program to profile\n", script);
   return reports;
 }
 
@@ -155,7 +155,7 @@ void check_proportions(const tiles::EstimateOptions& estimating, const std::vect
                          [&](const tiles::ReportOp& o) { return who == std::to_string(o.id); });
     };
     if (std::none_of(runs.begin(), runs.end(), has) && std::none_of(against.begin(), against.end(), has))
-      throw Error(fmt::format("profile: no op has the id {}, whose memory proportion is given", who),
+      throw Error(fmt::format("profile: --available-memory-proportion: no op has the id {}", who),
                   {"pxl schedule FILE shows the ids"}, Fault::usage);
   }
 }
@@ -169,7 +169,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   const Format format = format_of(call, json);
   const std::string wanted = call.value("--program"), output = call.value("--output");
   if (format == Format::html && output.empty())
-    throw Error("profile: a page is written to a file", {"pxl profile FILE -o report.html"}, Fault::usage);
+    throw Error("profile: HTML requires an output file", {"pxl profile FILE -o report.html"}, Fault::usage);
 
   const std::vector<tiles::Report> runs =
       reports_of(common, call.operands.front(), words.tree, wanted, words.script, estimating);
@@ -212,8 +212,8 @@ const Command profile_command{
     "cycles and memory of a script's programs on an IPU",
     run_profile,
     profile_flags,
-    "Looks at the script without running it: each program for which it makes a session is planned on the machine's\n"
-    "tiles. Prints totals, cycles by phase, the most expensive ops and the fullest tile, or what differs\n"
+    "Evaluates the script without running it and models each program that it creates a session for on the machine's\n"
+    "tiles. Prints totals, cycles by phase, the most expensive ops and the fullest tile, or the difference\n"
     "from a second script: `pxl profile A.pxl --batch 8 --against B.pxl --batch 16`. `-o report.html` writes a page\n"
     "with all of it, `-o run.trace.json` a trace for chrome://tracing and Perfetto."};
 

@@ -8,9 +8,9 @@
 
 namespace pxl::cli {
 
-constexpr Flag program_flag{"--program", "CALL",
-                            "this program; one that the file does not build is called: \"infer(n = 80)\"", "-p"};
-constexpr Flag set_flag{"--set", "NAME=VALUE,...", "values of the script's options"};
+constexpr Flag program_flag{"--program", "CALL", "select a program; with arguments to build it: \"infer(n = 80)\"",
+                            "-p"};
+constexpr Flag set_flag{"--set", "NAME=VALUE,...", "set options of the script"};
 
 /// The programs of a file, with the interpreter that owns them.
 struct Checked {

@@ -17,18 +17,18 @@ int start_repl(const CommonFlags& common, const std::vector<std::string>& argume
 }
 
 constexpr Flag repl_flags[] = {
-    {"--no-init", "", "do not run the start-up file"},
+    {"--no-init", "", "skip the start-up file"},
 };
 
 }  // namespace
 
 const Command repl_command{"repl",
                            "repl [--no-init] [FILE ...]",
-                           "type programs and see what they do; `pxl` on a terminal, and `pxl -i`, are the same",
+                           "start the REPL; the same as `pxl` on a terminal and `pxl -i`",
                            start_repl,
                            repl_flags,
                            "Each FILE is run first, in the same session. The start-up file is "
-                           "$XDG_CONFIG_HOME/pxl/init.pxl (~/.config/pxl/init.pxl), inputs are remembered in "
+                           "$XDG_CONFIG_HOME/pxl/init.pxl (~/.config/pxl/init.pxl), the history is "
                            "$XDG_STATE_HOME/pxl/history (~/.local/state/pxl/history).\n`:help` lists the commands."};
 
 }  // namespace pxl::cli

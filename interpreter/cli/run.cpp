@@ -35,7 +35,7 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   if (common.profile) Session::profile_all();
   if (!common.engine.empty()) set_default_engine(common.engine);
   if (arguments.empty())
-    throw Error("run: which file?", {fmt::format("usage: pxl {}", run_command.usage)}, Fault::usage);
+    throw Error("run: a file is required", {fmt::format("usage: pxl {}", run_command.usage)}, Fault::usage);
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (const std::string& first = arguments.front(); first.size() > 1 && first[0] == '-' && first != "-e")
     throw Error(fmt::format("run: unknown flag `{}`", first), {fmt::format("usage: pxl {}", run_command.usage)},
@@ -43,7 +43,7 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   const SourceFile* source = nullptr;
   std::string script = arguments.front();
   if (script == "-e") {
-    if (rest.empty()) throw Error("-e: which code?", {"usage: pxl -e CODE"}, Fault::usage);
+    if (rest.empty()) throw Error("-e: code is required", {"usage: pxl -e CODE"}, Fault::usage);
     source = &add_source("<command line>", rest.front());
     rest.erase(rest.begin());
     script = "-e";
@@ -114,7 +114,7 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
     });
     if (status == exit_interrupted) return status;
     if (status != exit_ok) {
-      say(fmt::format("FAILED {}: did not run to its end\n", path));
+      say(fmt::format("FAILED {}: ended early\n", path));
       ++failed;
     }
   }
@@ -124,19 +124,19 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
 }
 
 constexpr Flag run_flags[] = {
-    {"--profile", "", "before FILE: each session prints where its time went, when it ends"},
-    {"--engine", "NAME", "before FILE: the engine of sessions that name none, planned or reference"},
-    {"--nancheck", "", "before FILE: runs stop at the op that first makes a NaN or an infinity"},
-    {"--json", "", "before FILE: one JSON object a line on standard output (docs/json.md)"},
+    {"--profile", "", "before FILE: each session prints a time profile when it ends"},
+    {"--engine", "NAME", "before FILE: default engine of sessions: planned or reference"},
+    {"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
+    {"--json", "", "before FILE: print one JSON object per line (docs/json.md)"},
 };
 constexpr Flag test_flags[] = {json_flag};
 
 }  // namespace
 
 const Command run_command{"run", "run [--profile] [--engine NAME] [--nancheck] [--json] FILE [--OPTION VALUE ...]",
-                          "run a script; `pxl FILE` is the same", run_script, run_flags};
+                          "run a script, like `pxl FILE`", run_script, run_flags};
 const Command test_command{
     "test",    "test FILE ...", "run the `test` blocks of scripts",
-    run_tests, test_flags,      "A folder stands for the .pxl files below it. Exits with 1 where a test failed."};
+    run_tests, test_flags,      "A folder means all .pxl files below it. Exits with 1 if a test failed."};
 
 }  // namespace pxl::cli

@@ -82,14 +82,14 @@ int run_schedule(const CommonFlags& common, const std::vector<std::string>& argu
   }
   if (found) return exit_ok;
   const std::string wanted = call.value("--graph"), hint = did_you_mean(wanted, names);
-  throw Error(fmt::format("there is no graph `{}`{}", wanted, hint.empty() ? "" : "; " + hint),
+  throw Error(fmt::format("unknown graph `{}`{}", wanted, hint.empty() ? "" : "; " + hint),
               {fmt::format("the graphs are {}", fmt::join(names, ", "))}, Fault::usage);
 }
 
 constexpr Flag schedule_flags[] = {
     program_flag,
     {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
-    {"--plan", "", "how it runs instead: order, memory and kernels after the plan's transforms"},
+    {"--plan", "", "print the plan instead: order, memory and kernels after all passes"},
     set_flag,
     json_flag,
 };

@@ -18,15 +18,15 @@ int run_validate_model(const CommonFlags&, const std::vector<std::string>& argum
   return exit_ok;
 }
 
-constexpr Flag validate_flags[] = {{"--points", "", "also every measured point of the matrix unit"}};
+constexpr Flag validate_flags[] = {{"--points", "", "include every measured point of the matrix unit"}};
 
 }  // namespace
 
 const Command validate_model_command{"validate-model",
                                      "validate-model [--points]",
-                                     "the tile model beside published figures",
+                                     "compare the tile model with published figures",
                                      run_validate_model,
                                      validate_flags,
-                                     "Prints, for each published figure, what the model predicts and the error."};
+                                     "Prints the model's prediction and its error for each published figure."};
 
 }  // namespace pxl::cli

@@ -202,13 +202,13 @@ void Server::handle(const Incoming& message) {
 Json Server::call(const std::string& method, const Json& params, bool is_request) {
   if (!initialized_ && method != "initialize") {
     if (!is_request) return nullptr;
-    throw Refusal{not_initialized, "initialize comes first"};
+    throw Refusal{not_initialized, "initialize must be the first request"};
   }
   if (shut_down_) throw Refusal{invalid_request, "the server was shut down"};
   if (!params.is_object() && !params.is_null()) throw Refusal{invalid_params, "params must be an object"};
   for (const Method& m : methods)
     if (m.name == method) return m.handler(*this, params.is_null() ? Json::object() : params);
-  throw Refusal{method_not_found, "no such method: " + method};
+  throw Refusal{method_not_found, "unknown method: " + method};
 }
 
 void Server::reply(const Json& id, const Json& result) {
@@ -242,7 +242,7 @@ Interpreter& Server::interpreter_of(const Document& d) {
 }
 
 Json Server::initialize(const Json& params) {
-  if (initialized_) throw Refusal{invalid_request, "initialize comes once"};
+  if (initialized_) throw Refusal{invalid_request, "initialize was already called"};
   initialized_ = true;
   const Json capabilities = params.value("capabilities", Json::object());
   if (const Json folders = params.value("workspaceFolders", Json()); folders.is_array()) {
@@ -322,7 +322,7 @@ Json Server::changed(const Json& params) {
   d.version = params.at("textDocument").value("version", d.version);
   analyst_.cancel();
   d.parse();
-  const Refusal why{server_cancelled, "the text changed meanwhile", {{"retriggerRequest", true}}};
+  const Refusal why{server_cancelled, "the text was changed", {{"retriggerRequest", true}}};
   answer_waiting(d.uri(), &why);
   return nullptr;
 }

@@ -42,7 +42,7 @@ std::set<fs::path> files_below(Server& server, const std::set<fs::path>& roots) 
   for (const fs::path& root : roots) {
     std::error_code failed;
     fs::recursive_directory_iterator at(root, fs::directory_options::skip_permission_denied, failed), end;
-    for (; !failed && at != end && out.size() < most_files; at.increment(failed)) {
+    for (; !failed && at != end && out.size() < max_files; at.increment(failed)) {
       check_interrupt();
       std::error_code ignored;
       if (at->path().filename().string().starts_with('.') && at->is_directory(ignored))

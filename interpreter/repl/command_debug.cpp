@@ -51,11 +51,12 @@ Debugger::Action ask(Repl& repl, const OpView& v) {
           repl.print(repl.engine().show(Value(v.inputs[i].clone())));
       for (size_t i = 0; i < v.outputs.size(); ++i)
         if (v.op.outputs[i]->name == name && (any = true)) repl.print(repl.engine().show(Value(v.outputs[i].clone())));
-      if (!any) repl.complain("no operand or result of this op is named `" + name + "`");
+      if (!any) repl.print_error("no operand or result of this op is named `" + name + "`");
       continue;
     }
     repl.print(
-        "Enter or n: the next op; c: go on; q: stop the run; p: print the results, p NAME: an operand or result");
+        "Enter or n: run the next op; c: continue; q: stop the run; p: print the results, p NAME: an operand or "
+        "result");
   }
 }
 
@@ -71,7 +72,7 @@ void command_engine(Repl& repl, std::string_view arguments) {
   try {
     if (!arguments.empty()) set_default_engine(std::string(arguments));
   } catch (const Error& e) {
-    return repl.complain(fmt::format("{}; {}", e.what(), e.first().notes.back()));
+    return repl.print_error(fmt::format("{}; {}", e.what(), e.first().notes.back()));
   }
   for (const EngineRow& row : engine_table())
     repl.print(fmt::format("{} {:9}  {}", row.name == default_engine() ? "*" : " ", row.name, row.doc));
@@ -82,14 +83,15 @@ void command_nancheck(Repl& repl, std::string_view arguments) {
   if (arguments == "on" || arguments == "off")
     d.check_nan(arguments == "on");
   else if (!arguments.empty())
-    return repl.complain(":nancheck takes on or off");
-  repl.print(d.checks_nan() ? "nancheck is on: runs end at the op that first makes a NaN or an infinity"
+    return repl.print_error(":nancheck: expected on or off");
+  repl.print(d.checks_nan() ? "nancheck is on: runs stop at the first op that produces a NaN or an infinity"
                             : "nancheck is off");
 }
 
 void command_step(Repl& repl, std::string_view arguments) {
   if (arguments.empty())
-    return repl.complain(":step takes an input that runs a session: `:step session.run(x = a)`, `:step eval(y)`");
+    return repl.print_error(
+        ":step: an input that runs a session is required: `:step session.run(x = a)`, `:step eval(y)`");
   prepare(repl);
   Debugger& d = debugger_of(repl.engine().interpreter());
   d.stepping = true;
@@ -108,7 +110,7 @@ void command_break(Repl& repl, std::string_view arguments) {
     for (const OpRow* row : op_table()) names.insert(names.end(), {std::string(row->name), std::string(row->schedule)});
     if (op.find_first_not_of("0123456789") != op.npos && std::find(names.begin(), names.end(), op) == names.end()) {
       const std::string hint = did_you_mean(op, names);
-      return repl.complain(fmt::format("there is no op `{}`{}", op, hint.empty() ? "" : "; " + hint));
+      return repl.print_error(fmt::format("unknown op `{}`{}", op, hint.empty() ? "" : "; " + hint));
     }
     d.breakpoints.insert(std::string(arguments));
   }

@@ -33,8 +33,8 @@ void with_graph(Repl& repl, std::string_view text, const char* where, const std:
   if (text.empty()) {
     const std::shared_ptr<Ir> ir = repl.engine().ir();
     if (!ir || ir->main().ops().empty())
-      return repl.complain(
-          fmt::format("the top level has no graph yet: no op was made there; `:{} NAME` takes another "
+      return repl.print_error(
+          fmt::format("the top level has no graph: it has no ops; `:{} NAME` takes another "
                       "(`:graphs` lists them)",
                       where));
     return use(ir->main());
@@ -72,7 +72,7 @@ void command_graphs(Repl& repl, std::string_view) {
 }
 
 void command_grad(Repl& repl, std::string_view arguments) {
-  if (arguments.empty()) return repl.complain(":grad takes a graph");
+  if (arguments.empty()) return repl.print_error(":grad: a graph is required");
   std::string shown;
   const Outcome o = repl.engine().aside(arguments, [&](const Value& v) {
     Interpreter& in = repl.engine().interpreter();
@@ -106,7 +106,7 @@ void command_tiles(Repl& repl, std::string_view arguments) {
 void command_memory(Repl& repl, std::string_view arguments) {
   auto line = [&](const std::string& name, const Session& s) {
     const Session::MemoryUse use = s.memory();
-    repl.print(fmt::format("{}: variables {} bytes, constants {}, arena {}, together {}", name, use.variables,
+    repl.print(fmt::format("{}: variables {} bytes, constants {}, arena {}, total {}", name, use.variables,
                            use.constants, use.arena, use.variables + use.constants + use.arena));
   };
   if (arguments.empty()) {
@@ -117,13 +117,13 @@ void command_memory(Repl& repl, std::string_view arguments) {
         any = true;
       }
     if (any) return;
-    if (!repl.engine().ir()) return repl.complain("there is no session and no graph yet");
+    if (!repl.engine().ir()) return repl.print_error("there is no session and no graph");
     arguments = "Session(ir)";
   }
   repl.report(repl.engine().aside(arguments, [&](const Value& v) {
     auto* s = v.as<SessionObject>();
     if (!s)
-      throw Error("memory takes a session, got " + with_article(v.type_name()),
+      throw Error(":memory: expected a session, got " + with_article(v.type_name()),
                   {"`:memory Session(ir)` plans the top level"})
           .as(codes::type);
     line(std::string(arguments), *s->session);

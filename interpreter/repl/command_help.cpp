@@ -41,7 +41,7 @@ void overview(Repl& repl) {
     else
       text += fmt::format("{}\n    {}\n", head, c.doc);
   }
-  text += "\n`:help NAME`, `?NAME` and `NAME?` tell about one of these.\n";
+  text += "\n`:help NAME`, `?NAME` and `NAME?` describe one of these.\n";
   for (const OpGroup& group : op_groups()) {
     std::vector<std::string> names;
     for (const OpRow* row : group.rows) names.emplace_back(row->name);
@@ -61,7 +61,7 @@ void overview(Repl& repl) {
       if (!word_help(word).empty()) words.push_back(word);
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
-  text += fmt::format("\nwords of the language\n{}\n", filled(words, width, "  "));
+  text += fmt::format("\nkeywords\n{}\n", filled(words, width, "  "));
   text += fmt::format("\nlibrary\n{}\n", filled(library_modules(), width, "  "));
   repl.print(text);
 }
@@ -83,7 +83,7 @@ void command_help(Repl& repl, std::string_view arguments) {
     if (c.name == arguments) return repl.print(fmt::format(":{} {}\n  {}", c.name, c.arguments, c.doc));
   std::string text = found.text;
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  repl.complain(text);
+  repl.print_error(text);
 }
 
 }  // namespace pxl

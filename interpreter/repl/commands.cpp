@@ -26,15 +26,15 @@ std::string_view trimmed(std::string_view s) {
 
 bool need(Repl& repl, std::string_view arguments, std::string_view what) {
   if (!arguments.empty()) return true;
-  repl.complain(what);
+  repl.print_error(what);
   return false;
 }
 
 void vars(Repl& repl, std::string_view arguments) {
   auto names = repl.engine().names();
-  if (names.empty()) return repl.print("no names yet");
+  if (names.empty()) return repl.print("no names are defined");
   std::erase_if(names, [&](const auto& one) { return one.first.find(arguments) == one.first.npos; });
-  if (names.empty()) return repl.print(fmt::format("no name has `{}` in it", arguments));
+  if (names.empty()) return repl.print(fmt::format("no name contains `{}`", arguments));
   size_t name_width = 0, type_width = 0;
   std::vector<std::string> types;
   for (const auto& [name, value] : names) {
@@ -52,7 +52,7 @@ void vars(Repl& repl, std::string_view arguments) {
 }
 
 void type(Repl& repl, std::string_view arguments) {
-  if (!need(repl, arguments, ":type takes an expression")) return;
+  if (!need(repl, arguments, ":type: an expression is required")) return;
   std::string shown;
   const Outcome o = repl.engine().aside(arguments, [&](const Value& v) {
     shown = type_text(repl.engine().interpreter(), v);
@@ -63,7 +63,7 @@ void type(Repl& repl, std::string_view arguments) {
 }
 
 void eval(Repl& repl, std::string_view arguments) {
-  if (arguments.empty() && repl.engine().last().is_none()) return repl.complain("there is no last value yet");
+  if (arguments.empty() && repl.engine().last().is_none()) return repl.print_error("there is no last value");
   std::string shown;
   const Outcome o = repl.engine().aside(arguments.empty() ? "_" : arguments, [&](const Value& v) {
     Interpreter& in = repl.engine().interpreter();
@@ -80,7 +80,7 @@ std::string duration(double seconds) {
 }
 
 void time(Repl& repl, std::string_view arguments) {
-  if (!need(repl, arguments, ":time takes an input, `:time x100 INPUT` runs it 100 times")) return;
+  if (!need(repl, arguments, ":time: an input is required; `:time x100 INPUT` runs it 100 times")) return;
   constexpr long most = 1000000;
   long count = 1;
   // A lone `x3` is a name.
@@ -89,7 +89,7 @@ void time(Repl& repl, std::string_view arguments) {
   if (arguments.front() == 'x' && !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos) {
     count = digits.size() > 7 ? most + 1 : std::stol(digits);
     if (count < 1 || count > most)
-      return repl.complain(fmt::format(":time runs an input at least once and at most {} times", most));
+      return repl.print_error(fmt::format(":time: the number of runs must be from 1 to {}", most));
     arguments = trimmed(arguments.substr(space));
   }
   double total = 0, least = 0;
@@ -101,12 +101,12 @@ void time(Repl& repl, std::string_view arguments) {
     least = i == 0 ? o.seconds : std::min(least, o.seconds);
   }
   repl.print(count == 1 ? duration(total)
-                        : fmt::format("{} runs: mean {}, least {}", count, duration(total / static_cast<double>(count)),
-                                      duration(least)));
+                        : fmt::format("{} runs: mean {}, minimum {}", count,
+                                      duration(total / static_cast<double>(count)), duration(least)));
 }
 
 void load(Repl& repl, std::string_view arguments) {
-  if (!need(repl, arguments, ":load takes a file")) return;
+  if (!need(repl, arguments, ":load: a file is required")) return;
   std::string path(arguments);
   const char* home = std::getenv("HOME");
   if (path.starts_with("~/") && home) path = home + path.substr(1);
@@ -114,7 +114,7 @@ void load(Repl& repl, std::string_view arguments) {
 }
 
 void reload(Repl& repl, std::string_view) {
-  if (repl.loaded.empty()) return repl.complain("nothing was loaded yet: `:load FILE`");
+  if (repl.loaded.empty()) return repl.print_error("no file was loaded: use `:load FILE`");
   const std::vector<std::string> files = std::move(repl.loaded);
   repl.loaded.clear();
   repl.engine().reset();
@@ -127,14 +127,14 @@ void reload(Repl& repl, std::string_view) {
 }
 
 void save(Repl& repl, std::string_view arguments) {
-  if (!need(repl, arguments, ":save takes a file")) return;
+  if (!need(repl, arguments, ":save: a file is required")) return;
   std::string text;
   for (const std::string& input : repl.engine().inputs()) text += input + "\n";
   try {
     write_file_atomically(std::string(arguments), text);
     repl.print(fmt::format("{} in {}", counted(repl.engine().inputs().size(), "input"), arguments));
   } catch (const Error& e) {
-    repl.complain(e.what());
+    repl.print_error(e.what());
   }
 }
 
@@ -146,12 +146,12 @@ void reset(Repl& repl, std::string_view) {
 
 void undo(Repl& repl, std::string_view arguments) {
   if (arguments.size() > 1 || arguments.find_first_not_of("12345678") != arguments.npos)
-    return repl.complain(fmt::format(":undo takes a number of inputs, at most {}", Engine::undo_depth));
+    return repl.print_error(fmt::format(":undo: expected a number of inputs, at most {}", Engine::undo_depth));
   for (int left = arguments.empty() ? 1 : arguments[0] - '0'; left > 0; --left) {
     const std::optional<std::string> text = repl.engine().undo();
     if (!text)
-      return repl.complain(fmt::format("nothing to take back (the last {} inputs can be)", Engine::undo_depth));
-    repl.print("taken back: " + text->substr(0, text->find('\n')) + (text->find('\n') == text->npos ? "" : " ..."));
+      return repl.print_error(fmt::format("nothing to undo (up to {} inputs can be undone)", Engine::undo_depth));
+    repl.print("undone: " + text->substr(0, text->find('\n')) + (text->find('\n') == text->npos ? "" : " ..."));
   }
 }
 
@@ -166,50 +166,47 @@ void history(Repl& repl, std::string_view arguments) {
 
 void explain(Repl& repl, std::string_view arguments) {
   const std::string kind(arguments.empty() ? repl.last_error : arguments);
-  if (kind.empty()) return repl.complain("no error yet; `:explain KIND` tells of one");
+  if (kind.empty()) return repl.print_error("no error yet; `:explain KIND` explains a kind");
   const std::string text = explanation_text(kind, std::clamp(LineEditor::size().first - 1, 40, 100));
-  if (text.empty()) return repl.complain(fmt::format("there is no kind of error `{}`{}", kind, explanation_hint(kind)));
+  if (text.empty()) return repl.print_error(fmt::format("unknown kind of error `{}`{}", kind, explanation_hint(kind)));
   repl.print(text);
 }
 
 void quit(Repl& repl, std::string_view) { repl.done = true; }
 
 constexpr ReplCommand table[] = {
-    {"help", "[NAME]", "this list; help on an op, a function, a module, a word of the language or a command",
+    {"help", "[NAME]", "list commands and ops, or describe an op, a function, a module, a keyword, a command",
      Argument::topic, command_help},
-    {"explain", "[KIND]", "what a kind of error means, and the way out; without one, of the last error",
+    {"explain", "[KIND]", "explain a kind of error and its remedy; by default that of the last error",
      Argument::error_kind, explain},
-    {"tour", "", "the language in two minutes, by doing", Argument::none, command_tour},
-    {"type", "EXPR", "type and shape of an expression; the session stays as it is", Argument::expression, type},
-    {"eval", "[TENSOR]", "the value of a tensor, where all that it needs is known; without one, of the last value",
-     Argument::expression, eval},
-    {"vars", "[TEXT]", "names, types and values; of names with a text in them", Argument::none, vars},
+    {"tour", "", "interactive introduction to the language (two minutes)", Argument::none, command_tour},
+    {"type", "EXPR", "type and shape of an expression; does not change the session", Argument::expression, type},
+    {"eval", "[TENSOR]", "the value of a tensor; by default of the last value", Argument::expression, eval},
+    {"vars", "[TEXT]", "names, types and values; only names that contain TEXT", Argument::none, vars},
     {"graphs", "", "graphs of the session's programs: inputs, outputs, ops", Argument::none, command_graphs},
     {"schedule", "[GRAPH]", "the schedule of a graph, program or session; by default of the top level",
      Argument::expression, command_schedule},
-    {"grad", "GRAPH", "the gradient graph that autodiff makes of a graph", Argument::expression, command_grad},
-    {"dot", "[GRAPH] [FILE]", "a graph in Graphviz's language; drawn, where FILE ends in .svg, .png or .pdf",
+    {"grad", "GRAPH", "the gradient graph that autodiff makes", Argument::expression, command_grad},
+    {"dot", "[GRAPH] [FILE]", "a graph in Graphviz's DOT language; a picture if FILE ends in .svg, .png or .pdf",
      Argument::expression, command_dot},
-    {"memory", "[SESSION]", "bytes that a run needs, as planned", Argument::expression, command_memory},
-    {"tiles", "[GRAPH]", "cycles and tile memory of a program on an IPU, by the tile model", Argument::expression,
-     command_tiles},
-    {"time", "[xN] INPUT", "runs an input and says how long it took; x100 runs it 100 times", Argument::expression,
-     time},
-    {"nancheck", "[on|off]", "stops a run at the op that first makes a NaN or an infinity", Argument::on_off,
+    {"memory", "[SESSION]", "planned memory of a run, in bytes", Argument::expression, command_memory},
+    {"tiles", "[GRAPH]", "predicted cycles and tile memory on an IPU", Argument::expression, command_tiles},
+    {"time", "[xN] INPUT", "run an input and print the duration; x100 runs it 100 times", Argument::expression, time},
+    {"nancheck", "[on|off]", "stop runs at the first op that produces a NaN or an infinity", Argument::on_off,
      command_nancheck},
-    {"engine", "[NAME]", "what runs sessions that name no engine: planned, or reference, by definitions",
-     Argument::none, command_engine},
-    {"step", "INPUT", "runs an input op by op, with operands and results", Argument::expression, command_step},
-    {"break", "[OP|clear]", "stops runs at an op: `MatMul.104`, `matmul`", Argument::none, command_break},
-    {"load", "FILE", "runs a file in this session", Argument::program_file, load},
-    {"reload", "", "a new session with the files that were loaded", Argument::none, reload},
-    {"save", "FILE", "writes the inputs of this session as a program", Argument::file, save},
-    {"undo", "[N]", "takes the last input back: names, objects and graphs (not what runs did to variables)",
+    {"engine", "[NAME]", "default engine of sessions: planned, or reference (definitions)", Argument::none,
+     command_engine},
+    {"step", "INPUT", "run an input op by op, with operands and results", Argument::expression, command_step},
+    {"break", "[OP|clear]", "stop runs at an op: `MatMul.104`, `matmul`", Argument::none, command_break},
+    {"load", "FILE", "run a file in this session", Argument::program_file, load},
+    {"reload", "", "start a new session with the loaded files", Argument::none, reload},
+    {"save", "FILE", "save the inputs of this session as a program", Argument::file, save},
+    {"undo", "[N]", "undo the last input: names, objects and graphs (not the effects of runs on variables)",
      Argument::none, undo},
     {"reset", "", "a new session", Argument::none, reset},
-    {"history", "[TEXT]", "the last inputs, also of earlier sessions; those with a text in them", Argument::none,
+    {"history", "[TEXT]", "the last inputs, also of earlier sessions; only those that contain TEXT", Argument::none,
      history},
-    {"quit", "", "leaves; so does Ctrl-D", Argument::none, quit},
+    {"quit", "", "exit (or Ctrl-D)", Argument::none, quit},
 };
 
 }  // namespace
@@ -232,23 +229,23 @@ void run_command(Repl& repl, std::string_view text) {
   if (fitting.size() == 1) {
     const ReplCommand& c = *fitting.front();
     if (c.arguments.empty() && !arguments.empty())
-      return repl.complain(fmt::format(":{} takes nothing, got `{}`", c.name, arguments));
+      return repl.print_error(fmt::format(":{}: unexpected argument `{}`", c.name, arguments));
     return c.run(repl, arguments);
   }
   std::string list;
   if (name.empty()) {
     for (const ReplCommand& c : table) list += fmt::format("{}:{}", list.empty() ? "" : " ", c.name);
-    return repl.complain("a command's name is missing: " + list);
+    return repl.print_error("a command's name is missing: " + list);
   }
   std::vector<std::string> names;
   for (const ReplCommand& c : table) names.emplace_back(c.name);
   if (fitting.empty()) {
     const std::string hint = did_you_mean(name, names);
-    return repl.complain(
-        fmt::format("there is no command `:{}`{}; `:help` lists them", name, hint.empty() ? "" : "; " + hint));
+    return repl.print_error(
+        fmt::format("unknown command `:{}`{}; `:help` lists the commands", name, hint.empty() ? "" : "; " + hint));
   }
   for (const ReplCommand* c : fitting) list += fmt::format("{}:{}", list.empty() ? "" : ", ", c->name);
-  repl.complain(fmt::format("`:{}` may be {}", name, list));
+  repl.print_error(fmt::format("`:{}` is ambiguous: {}", name, list));
 }
 
 Completions complete_command(Repl& repl, std::string_view line, size_t cursor) {

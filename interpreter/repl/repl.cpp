@@ -79,7 +79,7 @@ void Repl::print(std::string_view text) {
   flush_out();
 }
 void Repl::print_schedule(std::string_view text) { print(colour_ ? colour_schedule(text) : std::string(text)); }
-void Repl::complain(std::string_view text) {
+void Repl::print_error(std::string_view text) {
   flush_out();
   print_err("{}{}\n", colour_ ? styled("error: ", "1;31") : "error: ", text);
 }
@@ -96,7 +96,7 @@ void Repl::report(const Outcome& o) {
   if (!terminal_ && (o.kind == Outcome::Kind::failed || o.kind == Outcome::Kind::interrupted)) status_ = 1;
   if (o.kind == Outcome::Kind::interrupted) {
     print_err("\ninterrupted: {}\n",
-              o.kept ? "what had been computed so far is kept" : "the input is taken back, its graphs too");
+              o.kept ? "values computed so far are kept" : "the input is undone, including its graphs");
   }
   if (o.kind == Outcome::Kind::exited) {
     done = true;
@@ -127,9 +127,9 @@ void Repl::handle(const std::string& given) {
     flush_out();
     for (const Diagnostic& d : e.all()) write_err(render(d, colour_));
   } catch (const Interrupted&) {
-    complain("interrupted");
+    print_error("interrupted");
   } catch (const std::exception& e) {
-    complain(e.what());
+    print_error(e.what());
   }
 }
 
@@ -161,7 +161,7 @@ int Repl::run() {
   for (const std::string& input : history_.inputs()) editor_.remember(input);
   editor_.set_completer([this](std::string_view line, size_t cursor) { return complete(line, cursor); });
   if (terminal_ && !options_.quiet)
-    print(fmt::format("pxl {}  :help for help, :tour for a tour, Ctrl-D to leave", options_.version));
+    print(fmt::format("pxl {}  :help for help, :tour for a tour, Ctrl-D to exit", options_.version));
   std::error_code ignored;
   if (const std::string init = options_.init ? init_path() : std::string();
       !init.empty() && std::filesystem::exists(init, ignored))

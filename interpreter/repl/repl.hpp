@@ -32,7 +32,7 @@ class Repl {
   void print(std::string_view text);
   void print_schedule(std::string_view text);
   /// Prints an error of a command on standard error, in one line.
-  void complain(std::string_view text);
+  void print_error(std::string_view text);
   /// Prints the outcome of an input.
   void report(const Outcome& outcome);
   void load(const std::string& path);

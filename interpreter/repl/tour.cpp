@@ -15,27 +15,27 @@ struct Stop {
 };
 
 constexpr Stop stops[] = {
-    {"Host values are computed at once: numbers, strings, lists, and arrays with a dtype and a shape.",
+    {"Host values are computed immediately: numbers, strings, lists, and arrays with a dtype and a shape.",
      "a = array([[1.0, 2.0], [3.0, 4.0]])\na @ a + 1"},
     {"A spec is a dtype indexed by a shape. A variable is a tensor: it belongs to the graph that is being built.",
      "variable w: float32[2, 2] = 0.5"},
-    {"An op on a tensor computes nothing yet. It is added to the graph, and gives a tensor with a known shape.",
+    {"An op on a tensor computes nothing yet. It is added to the graph and returns a tensor with a known shape.",
      "y = gelu(a @ w)"},
-    {"The graph of the top level is there to be looked at. Each line is an op.", "print(ir.main_graph)"},
-    {"Where everything is known, a tensor's value can be had: `eval` runs a throwaway session.", "eval(y)"},
+    {"Print the graph of the top level. Each line is an op.", "print(ir.main_graph)"},
+    {"`eval` computes a tensor whose inputs are known, in a temporary session.", "eval(y)"},
     {"A module has named parameters. In `build`, tensors become inputs of a graph.",
      "module Dense(out: int) {\n  build(x) {\n    param weight: x.dtype[x.shape[1], out] = normal(0, 0.1)\n    return "
      "x @ weight\n  }\n}"},
-    {"`create_graph` builds the graph once for a spec, and gives factories for its variables.",
+    {"`create_graph` builds the graph once for a spec, and returns factories for its variables.",
      "facts, graph = Dense(3).create_graph(float32[4, 2])\ngraph"},
     {"Gradients are graphs as well.", "autodiff(graph).graph"},
-    {"A program declares an ir of its own, with streams between host and device: here one step of training.",
+    {"A program declares an ir with streams between host and device: here one training step.",
      "program train {\n  stream in x: float32[4, 2]\n  stream in labels: int32[4]\n  facts, graph = "
      "Dense(3).create_graph(x.spec)\n"
      "  net = graph.bind(facts.init())\n  fwd = net.call_with_info(host_load(x))\n"
      "  ce, dy = cross_entropy_with_grad(fwd.output, host_load(labels))\n  stream out loss = ce\n"
      "  grads = fwd.backward(dy, net.vars)\n  for v in net.vars.tensors { scaled_add_(v, grads[v], b = -0.5) }\n}"},
-    {"A session runs it, as often as you like. The variables are its state.",
+    {"A session runs it any number of times. The variables are its state.",
      "session = Session(train())\nx = normal(0, 1, [4, 2])\nlabels = array([0, 1, 2, 0], int32)\n"
      "[float(session.run(x = x, labels = labels).loss) for i in range(5)]"},
 };
@@ -46,9 +46,9 @@ void command_tour(Repl& repl, std::string_view) {
   EngineOptions options;
   options.out = [&](std::string_view text) { write_out(text); };
   Engine engine(std::move(options));
-  repl.print(fmt::format(
-      "{} stops, in a session of its own. Enter runs what is shown; try something else instead at any stop; q leaves.",
-      std::size(stops)));
+  repl.print(
+      fmt::format("{} steps, in a separate session. Enter runs the input shown; other input is run instead; q exits.",
+                  std::size(stops)));
   size_t number = 0;
   for (const Stop& stop : stops) {
     const std::string input(stop.input);
@@ -65,14 +65,14 @@ void command_tour(Repl& repl, std::string_view) {
         continue;
       }
       if (got == LineEditor::Result::end || line == "q" || line == ":quit" || line == ":q")
-        return repl.print("left the tour");
+        return repl.print("tour ended");
       const bool own = line.find_first_not_of(" \t") != line.npos;
       repl.report(engine.submit(own ? line : input));
       if (repl.done) return;
       if (!own) break;
     }
   }
-  repl.print("\nThat was the tour. `:help` lists the ops and commands; docs/language.md has the rest.");
+  repl.print("\nEnd of the tour. `:help` lists the ops and commands; docs/language.md has the rest.");
 }
 
 }  // namespace pxl

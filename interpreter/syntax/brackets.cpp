@@ -2,27 +2,27 @@
 // and replaced by a synthetic token, so that the parser sees balanced tokens only.
 #include <fmt/format.h>
 
-#include "interpreter/syntax/layout.hpp"
+#include "interpreter/syntax/newlines.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl::syntax {
 
-void Layout::problem(std::string message, uint32_t begin, uint32_t end, std::vector<std::string> notes,
-                     std::string_view code) {
+void NewlineResolver::problem(std::string message, uint32_t begin, uint32_t end, std::vector<std::string> notes,
+                              std::string_view code) {
   out_.problems.push_back(Diagnostic{
       Severity::error, Fault::refused, std::move(message), {&source_, begin, end}, std::move(notes), nullptr, code});
 }
 
-void Layout::unclosed(const Open& o, std::vector<std::string> notes) {
+void NewlineResolver::unclosed(const Open& o, std::vector<std::string> notes) {
   Token& t = out_.tokens[o.token];
   t.unclosed = true;
-  std::string what = o.kind == fstring         ? "this f-string is never closed"
-                     : o.kind == interpolation ? "this interpolation is never closed"
-                                               : fmt::format("`{}` is never closed", out_.text(o.token));
+  std::string what = o.kind == fstring         ? "this f-string is not closed"
+                     : o.kind == interpolation ? "this interpolation is not closed"
+                                               : fmt::format("`{}` is not closed", out_.text(o.token));
   problem(what, t.begin, t.end, std::move(notes), codes::unclosed);
 }
 
-uint32_t Layout::push(int type, uint32_t begin, uint32_t end) {
+uint32_t NewlineResolver::push(int type, uint32_t begin, uint32_t end) {
   Token t;
   t.type = type;
   t.begin = begin;
@@ -32,17 +32,17 @@ uint32_t Layout::push(int type, uint32_t begin, uint32_t end) {
   return static_cast<uint32_t>(out_.tokens.size() - 1);
 }
 
-void Layout::open(RawToken raw, int type, Kind kind) {
+void NewlineResolver::open(RawToken raw, int type, Kind kind) {
   if (stack_.size() >= static_cast<size_t>(max_depth)) {
     problem(fmt::format("nested deeper than {} levels", max_depth), raw.begin, raw.end,
-            {"give a part of it a name of its own"});
+            {"assign a part of it to a name"});
     too_deep_ = true;
     return;
   }
   stack_.push_back({kind, push(type, raw.begin, raw.end)});
 }
 
-void Layout::pop(uint32_t begin, uint32_t end, bool synthetic) {
+void NewlineResolver::pop(uint32_t begin, uint32_t end, bool synthetic) {
   Open o = stack_.back();
   static constexpr int closers[] = {
       ids::RPAREN, ids::RBRACKET, ids::DICT_CLOSE, ids::BLOCK_CLOSE, ids::INTERPOLATION_CLOSE, ids::FSTRING_CLOSE};
@@ -60,11 +60,11 @@ void Layout::pop(uint32_t begin, uint32_t end, bool synthetic) {
   if (o.kind == fstring && synthetic) lexer_.leave();
 }
 
-void Layout::unwind(size_t size, uint32_t at) {
+void NewlineResolver::unwind(size_t size, uint32_t at) {
   while (stack_.size() > size) pop(at, at, true);
 }
 
-void Layout::close(RawToken raw) {
+void NewlineResolver::close(RawToken raw) {
   Kind wanted = raw.type == ids::RPAREN     ? parenthesis
                 : raw.type == ids::RBRACKET ? bracket
                 : raw.type == ids::RBRACE   ? dict
@@ -78,7 +78,7 @@ void Layout::close(RawToken raw) {
     const Open& o = stack_[i - 1];
     if (matches(o)) {
       int line = source_.position(raw.begin).line;
-      unclosed(stack_.back(), {fmt::format("`{}` in line {} closes a bracket further out", text(raw), line)});
+      unclosed(stack_.back(), {fmt::format("`{}` in line {} closes an outer bracket", text(raw), line)});
       unwind(i, raw.begin);
       return pop(raw.begin, raw.end, false);
     }
@@ -87,11 +87,10 @@ void Layout::close(RawToken raw) {
   close_mismatched(raw, wanted);
 }
 
-void Layout::close_mismatched(RawToken raw, Kind wanted) {
+void NewlineResolver::close_mismatched(RawToken raw, Kind wanted) {
   bool other_kind =
       !stack_.empty() && (stack_.back().kind == parenthesis || stack_.back().kind == bracket) && wanted != dict;
-  if (!other_kind)
-    return problem(fmt::format("`{}` closes nothing", text(raw)), raw.begin, raw.end, {}, codes::unclosed);
+  if (!other_kind) return problem(fmt::format("unmatched `{}`", text(raw)), raw.begin, raw.end, {}, codes::unclosed);
   const Open& o = stack_.back();
   Token& t = out_.tokens[o.token];
   Position at = source_.position(raw.begin);
@@ -100,7 +99,7 @@ void Layout::close_mismatched(RawToken raw, Kind wanted) {
   pop(raw.begin, raw.end, true);
 }
 
-void Layout::broken_string(RawToken raw) {
+void NewlineResolver::broken_string(RawToken raw) {
   bool triple = raw.type == ids::BROKEN_TRIPLE;
   size_t outermost = stack_.size();
   for (size_t i = stack_.size(); i > 0; --i)
@@ -108,9 +107,9 @@ void Layout::broken_string(RawToken raw) {
   out_.problems_before_end = out_.problems.size();
   if (triple) out_.open_at_end = true;
   if (outermost == stack_.size()) {
-    problem("this string is never closed", raw.begin, raw.end,
+    problem("this string is not closed", raw.begin, raw.end,
             triple ? std::vector<std::string>{}
-                   : std::vector<std::string>{"a string over several lines takes three quotes"},
+                   : std::vector<std::string>{"a string over several lines needs triple quotes"},
             codes::unclosed);
     push(ids::STRING, raw.begin, raw.end);
     return;
@@ -123,13 +122,13 @@ void Layout::broken_string(RawToken raw) {
   unwind(outermost, raw.end);
 }
 
-void Layout::broken_fstring(RawToken raw) {
+void NewlineResolver::broken_fstring(RawToken raw) {
   size_t base = stack_.size();
   if (!stack_.empty() && stack_.back().kind == interpolation) {
     unclosed(stack_.back());
     --base;
   } else if (!stack_.empty()) {
-    unclosed(stack_.back(), {"a string over several lines takes three quotes"});
+    unclosed(stack_.back(), {"a string over several lines needs triple quotes"});
   }
   // The enclosing f-strings cannot be closed correctly either.
   for (size_t i = base; i > 0; --i)

@@ -5,12 +5,12 @@ namespace pxl::syntax {
 
 using namespace ast;
 
-std::string Builder::doc(const Node* node) const {
+std::string AstBuilder::doc(const Node* node) const {
   auto found = list_.docs.find(node->first);
   return found == list_.docs.end() ? std::string{} : found->second;
 }
 
-std::vector<Parameter> Builder::parameters(const Node* node) {
+std::vector<Parameter> AstBuilder::parameters(const Node* node) {
   std::vector<Parameter> out;
   for (const Node* n = node->child; n; n = n->next) {
     if (!n->is_rule(ids::RuleParameter)) continue;
@@ -30,7 +30,7 @@ std::vector<Parameter> Builder::parameters(const Node* node) {
 }
 
 // The shared form NAME (parameters) with contexts { body }.
-Function* Builder::function(const Node* node, std::string name) {
+Function* AstBuilder::function(const Node* node, std::string name) {
   auto* f = tree_.make<Function>();
   f->name = std::move(name);
   const Node* body = node->rule(ids::RuleBlock);
@@ -43,14 +43,14 @@ Function* Builder::function(const Node* node, std::string name) {
   return f;
 }
 
-Stmt* Builder::def_statement(const Node* node, bool outlined) {
+Stmt* AstBuilder::def_statement(const Node* node, bool outlined) {
   auto* s = tree_.make<DefStmt>(span(node));
   s->function = function(node, text(node->token(ids::NAME)));
   s->function->outlined = outlined;
   return s;
 }
 
-Stmt* Builder::outlined_statement(const Node* node) {
+Stmt* AstBuilder::outlined_statement(const Node* node) {
   const Node* inner = node->child->next;
   if (inner->is_rule(ids::RuleDefStatement)) {
     auto* s = static_cast<DefStmt*>(def_statement(inner, true));
@@ -63,11 +63,11 @@ Stmt* Builder::outlined_statement(const Node* node) {
   if (s->kind == StmtKind::assign)
     static_cast<AssignStmt*>(s)->doc = doc(node);
   else
-    problem("`outlined` declares: it is followed by `def`, or by `NAME = MODULE`", span(node));
+    problem("`outlined`: expected `def` or `NAME = MODULE`", span(node));
   return s;
 }
 
-Stmt* Builder::module_statement(const Node* node) {
+Stmt* AstBuilder::module_statement(const Node* node) {
   auto* s = tree_.make<ModuleStmt>(span(node));
   const Node* name = node->token(ids::NAME);
   s->name = text(name);
@@ -80,7 +80,7 @@ Stmt* Builder::module_statement(const Node* node) {
   return s;
 }
 
-void Builder::member(ModuleStmt* module, const Node* node) {
+void AstBuilder::member(ModuleStmt* module, const Node* node) {
   if (node->is_rule(ids::RuleBuildStatement)) {
     if (module->build) problem("a module has one `build`", span(node->first, node->first));
     module->build = function(node, "build");
@@ -103,13 +103,13 @@ void Builder::member(ModuleStmt* module, const Node* node) {
   module->fields.push_back(s);
 }
 
-Stmt* Builder::program_statement(const Node* node) {
+Stmt* AstBuilder::program_statement(const Node* node) {
   auto* s = tree_.make<ProgramStmt>(span(node));
   s->function = function(node, text(node->token(ids::NAME)));
   return s;
 }
 
-std::vector<Argument> Builder::options(const Node* node) {
+std::vector<Argument> AstBuilder::options(const Node* node) {
   std::vector<Argument> out;
   const Node* clause = node->rule(ids::RuleOptionClause);
   if (!clause) return out;
@@ -125,7 +125,7 @@ std::vector<Argument> Builder::options(const Node* node) {
   return out;
 }
 
-Stmt* Builder::param_statement(const Node* node) {
+Stmt* AstBuilder::param_statement(const Node* node) {
   auto* s = tree_.make<ParamStmt>(span(node));
   const Node* name = node->token(ids::NAME);
   s->name = text(name);
@@ -138,7 +138,7 @@ Stmt* Builder::param_statement(const Node* node) {
   return s;
 }
 
-Stmt* Builder::stream_statement(const Node* node) {
+Stmt* AstBuilder::stream_statement(const Node* node) {
   auto* s = tree_.make<StreamStmt>(span(node));
   const Node* name = node->token(ids::NAME);
   s->name = text(name);
@@ -149,12 +149,12 @@ Stmt* Builder::stream_statement(const Node* node) {
   if (s->is_input && !s->spec)
     problem("a stream in needs a spec", s->name_span, {"such as `stream in " + s->name + ": float32[8, 784]`"});
   if (s->is_input && s->value)
-    problem("a stream in takes its values from `session.run`", s->value->span, {"only `stream out` is assigned"});
+    problem("a `stream in` gets its values from `session.run`", s->value->span, {"only `stream out` is assigned"});
   s->doc = doc(node);
   return s;
 }
 
-Stmt* Builder::variable_statement(const Node* node, StmtKind kind) {
+Stmt* AstBuilder::variable_statement(const Node* node, StmtKind kind) {
   auto* s = tree_.make<VariableStmt>(kind, span(node));
   const Node* name = node->token(ids::NAME);
   s->name = text(name);
@@ -166,7 +166,7 @@ Stmt* Builder::variable_statement(const Node* node, StmtKind kind) {
   return s;
 }
 
-Stmt* Builder::option_statement(const Node* node) {
+Stmt* AstBuilder::option_statement(const Node* node) {
   auto* s = tree_.make<OptionStmt>(span(node));
   const Node* name = node->token(ids::NAME);
   s->name = text(name);
@@ -177,7 +177,7 @@ Stmt* Builder::option_statement(const Node* node) {
   return s;
 }
 
-Stmt* Builder::test_statement(const Node* node) {
+Stmt* AstBuilder::test_statement(const Node* node) {
   auto* s = tree_.make<TestStmt>(span(node));
   const Node* title = node->token(ids::STRING);
   s->title = string_value(list_.text(title->first), span(title), problems);

@@ -10,25 +10,25 @@ namespace pxl::syntax {
 
 using namespace ast;
 
-Span Builder::span(uint32_t first, uint32_t last) const {
+Span AstBuilder::span(uint32_t first, uint32_t last) const {
   return {list_.source, list_.tokens[first].begin, std::max(list_.tokens[first].end, list_.tokens[last].end)};
 }
-Span Builder::span(const Node* node) const { return span(node->first, node->last); }
+Span AstBuilder::span(const Node* node) const { return span(node->first, node->last); }
 
-void Builder::problem(std::string message, Span at, std::vector<std::string> notes) {
+void AstBuilder::problem(std::string message, Span at, std::vector<std::string> notes) {
   problems.push_back(
       Diagnostic{Severity::error, Fault::refused, std::move(message), at, std::move(notes), nullptr, codes::syntax});
 }
 
-bool Builder::too_deep(Span at) {
+bool AstBuilder::too_deep(Span at) {
   if (depth_ <= max_depth) return false;
   if (!reported_depth_)
-    problem(fmt::format("nested deeper than {} levels", max_depth), at, {"give a part of it a name of its own"});
+    problem(fmt::format("nested deeper than {} levels", max_depth), at, {"assign a part of it to a name"});
   reported_depth_ = true;
   return true;
 }
 
-std::vector<Expr*> Builder::element_list(const Node* node) {
+std::vector<Expr*> AstBuilder::element_list(const Node* node) {
   std::vector<Expr*> out;
   for (const Node* n = node->child; n; n = n->next)
     if (n->is_rule(ids::RuleElement)) out.push_back(element(n));
@@ -36,11 +36,11 @@ std::vector<Expr*> Builder::element_list(const Node* node) {
 }
 
 // One element is the element itself; several, or one with a comma, are a tuple.
-Expr* Builder::elements(const Node* node) {
+Expr* AstBuilder::elements(const Node* node) {
   if (!node->child->next) {
     Expr* e = element(node->child);
     if (e->kind == ExprKind::starred)
-      problem("a starred value needs a list or tuple around it", e->span, {"write `[*x]`, or `*x,` for a tuple"});
+      problem("a starred value is only allowed in a list or tuple", e->span, {"write `[*x]`, or `*x,` for a tuple"});
     return e;
   }
   auto* tuple = tree_.make<TupleExpr>(span(node));
@@ -48,24 +48,24 @@ Expr* Builder::elements(const Node* node) {
   return tuple;
 }
 
-Expr* Builder::starred(const Node* value, const Node* whole) {
+Expr* AstBuilder::starred(const Node* value, const Node* whole) {
   auto* e = tree_.make<StarredExpr>(span(whole));
   e->value = operation(value);
   return e;
 }
 
-Expr* Builder::element(const Node* node) {
+Expr* AstBuilder::element(const Node* node) {
   if (const Node* value = node->rule(ids::RuleOperation)) return starred(value, node);
   return expression(node->child);
 }
 
-Expr* Builder::expression(const Node* node) {
+Expr* AstBuilder::expression(const Node* node) {
   if (!node->child->next) return operation(node->child);
   return conditional(node->child, node->last);
 }
 
 // From `part` to the end of the expression: lambda heads, a value, optionally `if C else ...`.
-Expr* Builder::conditional(const Node* part, uint32_t last) {
+Expr* AstBuilder::conditional(const Node* part, uint32_t last) {
   Deeper deeper(*this, 1);
   if (too_deep(span(part))) return tree_.make<NoneExpr>(span(part));
   if (part->is_rule(ids::RuleLambdaHead)) {
@@ -95,7 +95,7 @@ Expr* Builder::conditional(const Node* part, uint32_t last) {
   return e;
 }
 
-Expr* Builder::postfix(const Node* node) {
+Expr* AstBuilder::postfix(const Node* node) {
   int trailers = 0;
   for (const Node* n = node->child->next; n; n = n->next) trailers += !n->is(ids::DOT);
   // The first trailer becomes the innermost node.
@@ -128,7 +128,7 @@ Expr* Builder::postfix(const Node* node) {
   return e;
 }
 
-Expr* Builder::atom(const Node* node) {
+Expr* AstBuilder::atom(const Node* node) {
   if (!node->is_token) {
     switch (node->id) {
       case ids::RuleStrings: return strings(node);
@@ -153,7 +153,7 @@ Expr* Builder::atom(const Node* node) {
   }
 }
 
-Expr* Builder::name(const Node* node) {
+Expr* AstBuilder::name(const Node* node) {
   auto* e = tree_.make<NameExpr>(span(node));
   e->name = text(node);
   e->interned = e->name;
@@ -166,7 +166,7 @@ Expr* Builder::name(const Node* node) {
   return e;
 }
 
-Expr* Builder::number(const Node* node) {
+Expr* AstBuilder::number(const Node* node) {
   std::string_view token = list_.text(node->first);
   if (node->id == ids::FLOAT) {
     auto* e = tree_.make<FloatExpr>(span(node));
@@ -181,7 +181,7 @@ Expr* Builder::number(const Node* node) {
   return e;
 }
 
-Expr* Builder::strings(const Node* node) {
+Expr* AstBuilder::strings(const Node* node) {
   std::vector<FPiece> pieces;
   bool formatted = node->rule(ids::RuleFstring) != nullptr;
   std::string plain;
@@ -206,7 +206,7 @@ Expr* Builder::strings(const Node* node) {
   return e;
 }
 
-void Builder::fstring(const Node* node, std::vector<FPiece>& out) {
+void AstBuilder::fstring(const Node* node, std::vector<FPiece>& out) {
   for (const Node* n = node->child; n; n = n->next) {
     if (n->is_rule(ids::RuleInterpolation)) out.push_back(interpolation(n));
     if (!n->is(ids::FTEXT)) continue;
@@ -223,7 +223,7 @@ void Builder::fstring(const Node* node, std::vector<FPiece>& out) {
   }
 }
 
-FPiece Builder::interpolation(const Node* node) {
+FPiece AstBuilder::interpolation(const Node* node) {
   Deeper deeper(*this, 1);
   FPiece piece;
   const Node* value = node->rule(ids::RuleElements);
@@ -239,7 +239,7 @@ FPiece Builder::interpolation(const Node* node) {
     std::string conversion = text(bang->next);
     if (conversion != "r" && conversion != "s" && conversion != "a")
       problem(fmt::format("unknown conversion `!{}`", conversion), span(bang->first, bang->next->last),
-              {"there are `!r` (as in code) and `!s` (as printed)"});
+              {"supported: `!r` (as in code) and `!s` (as printed)"});
     piece.conversion = conversion == "s" ? 's' : 'r';
   }
   if (const Node* format = node->rule(ids::RuleFormat)) {
@@ -251,7 +251,7 @@ FPiece Builder::interpolation(const Node* node) {
   return piece;
 }
 
-Expr* Builder::brackets(const Node* node) {
+Expr* AstBuilder::brackets(const Node* node) {
   const Node* inside = node->rule(ids::RuleElements);
   if (!inside) return tree_.make<TupleExpr>(span(node));
   Expr* e = elements(inside);
@@ -260,12 +260,12 @@ Expr* Builder::brackets(const Node* node) {
   return e;
 }
 
-Expr* Builder::list(const Node* node) {
+Expr* AstBuilder::list(const Node* node) {
   const Node* first = node->rule(ids::RuleElement);
   if (const Node* clause = node->rule(ids::RuleClause)) {
     auto* e = tree_.make<ComprehensionExpr>(ExprKind::comprehension, span(node));
     e->value = element(first);
-    if (e->value->kind == ExprKind::starred) problem("a comprehension makes one value at a time", e->value->span);
+    if (e->value->kind == ExprKind::starred) problem("a comprehension yields one value per iteration", e->value->span);
     clauses(clause, e);
     return e;
   }
@@ -274,18 +274,18 @@ Expr* Builder::list(const Node* node) {
   return e;
 }
 
-std::pair<Expr*, Expr*> Builder::dict_item(const Node* node) {
+std::pair<Expr*, Expr*> AstBuilder::dict_item(const Node* node) {
   if (const Node* mapping = node->rule(ids::RuleOperation)) return {nullptr, operation(mapping)};
   const Node* key = node->rule(ids::RuleExpression);
   return {expression(key), expression(node->rule(ids::RuleExpression, key))};
 }
 
-Expr* Builder::dict(const Node* node) {
+Expr* AstBuilder::dict(const Node* node) {
   const Node* first = node->rule(ids::RuleDictItem);
   if (const Node* clause = node->rule(ids::RuleClause)) {
     auto* e = tree_.make<ComprehensionExpr>(ExprKind::dict_comprehension, span(node));
     std::tie(e->key, e->value) = dict_item(first);
-    if (!e->key) problem("a comprehension makes one item at a time", span(first));
+    if (!e->key) problem("a comprehension yields one item per iteration", span(first));
     clauses(clause, e);
     return e;
   }
@@ -295,7 +295,7 @@ Expr* Builder::dict(const Node* node) {
   return e;
 }
 
-void Builder::clauses(const Node* from, ComprehensionExpr* out) {
+void AstBuilder::clauses(const Node* from, ComprehensionExpr* out) {
   for (const Node* n = from; n; n = n->next) {
     if (!n->is_rule(ids::RuleClause)) continue;
     Clause clause;
@@ -308,7 +308,7 @@ void Builder::clauses(const Node* from, ComprehensionExpr* out) {
   }
 }
 
-std::vector<Expr*> Builder::targets(const Node* node) {
+std::vector<Expr*> AstBuilder::targets(const Node* node) {
   std::vector<Expr*> out;
   for (const Node* n = node->child; n; n = n->next) {
     if (!n->is_rule(ids::RuleTarget)) continue;
@@ -329,7 +329,7 @@ std::vector<Expr*> Builder::targets(const Node* node) {
   return out;
 }
 
-std::vector<Argument> Builder::arguments(const Node* node) {
+std::vector<Argument> AstBuilder::arguments(const Node* node) {
   std::vector<Argument> out;
   for (const Node* n = node->child; n; n = n->next) {
     if (!n->is_rule(ids::RuleArgument)) continue;
@@ -350,7 +350,7 @@ std::vector<Argument> Builder::arguments(const Node* node) {
   return out;
 }
 
-Expr* Builder::subscript(const Node* node) {
+Expr* AstBuilder::subscript(const Node* node) {
   if (const Node* value = node->rule(ids::RuleOperation)) return starred(value, node);
   const Node* start = node->rule(ids::RuleExpression);
   const Node* slice = node->rule(ids::RuleSlice);

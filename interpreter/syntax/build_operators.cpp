@@ -52,8 +52,8 @@ bool comparison_op(int type, CompareOp& op) {
 
 }  // namespace
 
-struct Builder::Operators {
-  Builder& b;
+struct AstBuilder::Operators {
+  AstBuilder& b;
   const Node* at;  ///< the next part; null at the end
 
   int type() const { return at && at->is_token ? at->id : end_of_text; }
@@ -141,7 +141,7 @@ struct Builder::Operators {
       case ids::TILDE: return prefix(UnaryOp::invert, sign);
       case ids::NOT:
         b.problem("`not` needs brackets here", b.span(at),
-                  {"it binds more loosely than the operator before it: write `(not x)`"});
+                  {"it has lower precedence than the operator before it: write `(not x)`"});
         return prefix(UnaryOp::logical_not, sign);
       default: return fold(power);
     }
@@ -192,7 +192,7 @@ struct Builder::Operators {
   }
 };
 
-Expr* Builder::operation(const Node* node) {
+Expr* AstBuilder::operation(const Node* node) {
   if (!node->child->next) return postfix(node->child);
   Operators fold{*this, node->child};
   return fold.fold(or_);

@@ -5,7 +5,7 @@ namespace pxl::syntax {
 
 using namespace ast;
 
-Block* Builder::statements(const Node* node) {
+Block* AstBuilder::statements(const Node* node) {
   auto* out = tree_.make<Block>();
   out->span = span(node);
   for (const Node* n = node->child; n; n = n->next)
@@ -13,7 +13,7 @@ Block* Builder::statements(const Node* node) {
   return out;
 }
 
-Stmt* Builder::statement(const Node* node) {
+Stmt* AstBuilder::statement(const Node* node) {
   const Node* n = node->child;
   if (n->is_token) {
     if (n->id == ids::BREAK) return tree_.make<BreakStmt>(span(n));
@@ -36,8 +36,8 @@ Stmt* Builder::statement(const Node* node) {
     case ids::RuleProgramStatement: return program_statement(n);
     case ids::RuleBuildStatement: {
       // Modules handle their `build` themselves.
-      problem("`build` belongs directly into a module", span(n->first, n->first),
-              {"a function outside is written `def NAME(...) { ... }`"});
+      problem("`build` is only allowed directly in a module", span(n->first, n->first),
+              {"elsewhere, declare a function: `def NAME(...) { ... }`"});
       return tree_.make<PassStmt>(span(n));
     }
     case ids::RuleParamStatement: return param_statement(n);
@@ -50,12 +50,12 @@ Stmt* Builder::statement(const Node* node) {
   }
 }
 
-Stmt* Builder::simple(const Node* node, bool outlined) {
+Stmt* AstBuilder::simple(const Node* node, bool outlined) {
   int first = list_.tokens[node->first].type;
   if (first == ids::PLUS || first == ids::MINUS)
     problem("a statement does not begin with `" + std::string(list_.text(node->first)) + "`",
             span(node->first, node->first),
-            {"the line above has ended; to go on, end it with the operator, or put the whole in brackets"});
+            {"the line above ended its statement; to continue it, end it with the operator, or use brackets"});
   if (const Node* update = node->token(ids::UPDATE)) {
     auto* s = tree_.make<AssignStmt>(span(node));
     s->augmented = true;
@@ -88,7 +88,7 @@ Stmt* Builder::simple(const Node* node, bool outlined) {
   return s;
 }
 
-Stmt* Builder::if_statement(const Node* node) {
+Stmt* AstBuilder::if_statement(const Node* node) {
   auto* s = tree_.make<IfStmt>(span(node));
   for (const Node* n = node->child; n; n = n->next) {
     if (n->is_rule(ids::RuleExpression)) {
@@ -100,7 +100,7 @@ Stmt* Builder::if_statement(const Node* node) {
   return s;
 }
 
-Stmt* Builder::for_statement(const Node* node) {
+Stmt* AstBuilder::for_statement(const Node* node) {
   auto* s = tree_.make<ForStmt>(span(node));
   s->targets = targets(node->rule(ids::RuleTargets));
   s->iterable = elements(node->rule(ids::RuleElements));
@@ -108,14 +108,14 @@ Stmt* Builder::for_statement(const Node* node) {
   return s;
 }
 
-Stmt* Builder::while_statement(const Node* node) {
+Stmt* AstBuilder::while_statement(const Node* node) {
   auto* s = tree_.make<WhileStmt>(span(node));
   s->condition = expression(node->rule(ids::RuleExpression));
   s->body = statements(node->rule(ids::RuleBlock));
   return s;
 }
 
-std::vector<WithItem> Builder::with_items(const Node* node) {
+std::vector<WithItem> AstBuilder::with_items(const Node* node) {
   std::vector<WithItem> out;
   for (const Node* n = node->child; n; n = n->next) {
     if (!n->is_rule(ids::RuleWithItem)) continue;
@@ -130,20 +130,20 @@ std::vector<WithItem> Builder::with_items(const Node* node) {
   return out;
 }
 
-Stmt* Builder::with_statement(const Node* node) {
+Stmt* AstBuilder::with_statement(const Node* node) {
   auto* s = tree_.make<WithStmt>(span(node));
   s->items = with_items(node);
   s->body = statements(node->rule(ids::RuleBlock));
   return s;
 }
 
-Stmt* Builder::return_statement(const Node* node) {
+Stmt* AstBuilder::return_statement(const Node* node) {
   auto* s = tree_.make<ReturnStmt>(span(node));
   if (const Node* value = node->rule(ids::RuleElements)) s->value = elements(value);
   return s;
 }
 
-Stmt* Builder::assert_statement(const Node* node) {
+Stmt* AstBuilder::assert_statement(const Node* node) {
   auto* s = tree_.make<AssertStmt>(span(node));
   const Node* condition = node->rule(ids::RuleExpression);
   s->condition = expression(condition);
@@ -151,28 +151,28 @@ Stmt* Builder::assert_statement(const Node* node) {
   return s;
 }
 
-std::vector<std::string> Builder::path(const Node* node) {
+std::vector<std::string> AstBuilder::path(const Node* node) {
   std::vector<std::string> out;
   for (const Node* n = node->child; n; n = n->next)
     if (n->is(ids::NAME)) out.push_back(text(n));
   return out;
 }
 
-Stmt* Builder::import_statement(const Node* node) {
+Stmt* AstBuilder::import_statement(const Node* node) {
   auto* s = tree_.make<ImportStmt>(span(node));
   s->path = path(node->rule(ids::RulePath));
   if (const Node* as = node->token(ids::AS)) s->as = text(as->next);
   return s;
 }
 
-Stmt* Builder::nonlocal_statement(const Node* node) {
+Stmt* AstBuilder::nonlocal_statement(const Node* node) {
   auto* s = tree_.make<NonlocalStmt>(span(node));
   for (const Node* n = node->child; n; n = n->next)
     if (n->is(ids::NAME)) s->items.push_back({Name(text(n)), span(n)});
   return s;
 }
 
-Stmt* Builder::from_statement(const Node* node) {
+Stmt* AstBuilder::from_statement(const Node* node) {
   auto* s = tree_.make<FromImportStmt>(span(node));
   s->path = path(node->rule(ids::RulePath));
   for (const Node* n = node->rule(ids::RuleImportItems)->child; n; n = n->next) {

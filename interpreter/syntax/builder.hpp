@@ -10,9 +10,9 @@
 
 namespace pxl::syntax {
 
-class Builder {
+class AstBuilder {
  public:
-  Builder(const TokenList& list, ast::Tree& tree) : list_(list), tree_(tree) {}
+  AstBuilder(const TokenList& list, ast::Tree& tree) : list_(list), tree_(tree) {}
 
   ast::Block* statements(const Node* node);
   std::vector<Diagnostic> problems;
@@ -80,9 +80,9 @@ class Builder {
   void problem(std::string message, Span at, std::vector<std::string> notes = {});
   /// Counts one level of nesting during its lifetime; false if the limit is exceeded.
   struct Deeper {
-    Builder& builder;
+    AstBuilder& builder;
     int levels;
-    Deeper(Builder& b, int n) : builder(b), levels(n) { builder.depth_ += n; }
+    Deeper(AstBuilder& b, int n) : builder(b), levels(n) { builder.depth_ += n; }
     ~Deeper() { builder.depth_ -= levels; }
     Deeper(const Deeper&) = delete;
     Deeper& operator=(const Deeper&) = delete;

@@ -81,7 +81,7 @@ void ExpressionChecks::target(const Expr* e, bool in_tuple) {
       for (const Expr* part : parts) {
         target(part, true);
         if (part->kind == ExprKind::starred && ++starred == 2)
-          problem(codes::assignment, "only one target takes the rest", part->span);
+          problem(codes::assignment, "only one target may be starred", part->span);
       }
       return;
     }
@@ -109,11 +109,10 @@ void ExpressionChecks::parameters(const std::vector<Parameter>& list) {
   const Parameter* with_default = nullptr;
   const Parameter* rest = nullptr;
   for (const Parameter& p : list) {
-    if (!seen.insert(p.name).second)
-      problem(codes::twice, fmt::format("two parameters are called `{}`", p.name), p.span);
+    if (!seen.insert(p.name).second) problem(codes::twice, fmt::format("duplicate parameter `{}`", p.name), p.span);
     if (p.rest) {
-      if (rest) problem(codes::syntax, "only one parameter takes the rest", p.span);
-      if (p.default_value) problem(codes::syntax, "a parameter that takes the rest has no default", p.span);
+      if (rest) problem(codes::syntax, "only one parameter may be starred", p.span);
+      if (p.default_value) problem(codes::syntax, "a starred parameter cannot have a default", p.span);
       rest = &p;
     } else if (p.default_value) {
       with_default = &p;
@@ -136,7 +135,8 @@ void ExpressionChecks::arguments(const std::vector<Argument>& list) {
       problem(codes::twice, fmt::format("`{}` is given twice", a.name), a.span);
     bool by_name = a.kind == Argument::named || a.kind == Argument::spread_named;
     if (!by_name && named)
-      problem(codes::syntax, "an argument by position follows one by name", a.span, "put it first, or give its name");
+      problem(codes::syntax, "a positional argument follows a keyword argument", a.span,
+              "move it before the keyword arguments, or name it");
     named |= by_name;
     value(a.value);
   }

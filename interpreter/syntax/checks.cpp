@@ -70,7 +70,7 @@ class Checker {
         if (p.body == Body::file || p.body == Body::module)
           problem("`nonlocal` outside a function", head(s),
                   p.body == Body::module ? "fields are bound with `=`; a method changes them through `self`"
-                                         : "a name of the file is bound with `=`");
+                                         : "bind a name of the file with `=`");
         break;
       case StmtKind::return_: {
         const auto& r = *static_cast<const ReturnStmt*>(s);
@@ -96,7 +96,7 @@ class Checker {
       case StmtKind::module: module(*static_cast<const ModuleStmt*>(s), p); break;
       case StmtKind::program:
         if (p.in_program || p.body == Body::build || p.body == Body::module || p.body == Body::function)
-          problem("a program is declared outside of other bodies", head(s), "move it to the top level of the file");
+          problem("a program is only allowed at the top level", head(s), "move it to the top level of the file");
         p.in_program = true;
         function(*static_cast<const ProgramStmt*>(s)->function, Body::program, p);
         break;
@@ -157,7 +157,7 @@ class Checker {
     expressions_.parameters(f.parameters);
     if (body == Body::program)
       for (const Parameter& p : f.parameters)
-        if (p.by_ref) problem("a program takes no tensors: `ref` has no meaning here", p.span);
+        if (p.by_ref) problem("`ref`: not allowed here: a program takes no tensors", p.span);
     contexts(f.contexts);
     Place inner;
     inner.body = body;
@@ -169,7 +169,7 @@ class Checker {
   void module(const ModuleStmt& m, Place outside) {
     expressions_.parameters(m.parameters);
     for (const Parameter& p : m.parameters)
-      if (p.by_ref) problem("`ref` belongs to the arguments of `build`, not to the configuration", p.span);
+      if (p.by_ref) problem("`ref` is only allowed in the arguments of `build`, not in the configuration", p.span);
     Place inner;
     inner.body = Body::module;
     inner.in_program = outside.in_program;
@@ -180,7 +180,7 @@ class Checker {
 
   void param(const ParamStmt& s, Place p) {
     if (p.body != Body::build)
-      problem("`param` belongs into a module's `build`", head(&s),
+      problem("`param` is only allowed in a module's `build`", head(&s),
               p.body == Body::module     ? "fields are bound with `=`; a tensor of the module is declared in `build`"
               : p.body == Body::function ? "declare it in `build` and pass the tensor"
                                          : "a tensor of a program is declared with `variable`");
@@ -191,7 +191,7 @@ class Checker {
 
   void stream(const StreamStmt& s, Place p) {
     if (p.body == Body::build || p.body == Body::module || p.outlined)
-      problem("`stream` belongs into a program", head(&s), "load there, and pass the tensor");
+      problem("`stream` is only allowed in a program", head(&s), "load there, and pass the tensor");
     expressions_.value(s.spec);
     expressions_.value(s.value);
   }
@@ -199,7 +199,7 @@ class Checker {
   void variable(const VariableStmt& s, Place p) {
     bool is_variable = s.kind == StmtKind::variable;
     if (is_variable && (p.body == Body::build || p.body == Body::module || p.outlined))
-      problem("variables live in the main graph only", head(&s), "in a `build`, declare a `param`");
+      problem("variables are only allowed in the main graph", head(&s), "in a `build`, declare a `param`");
     expressions_.value(s.spec);
     expressions_.value(s.init);
     expressions_.options(s.options);

@@ -76,7 +76,7 @@ void add_comments(std::string_view text, uint32_t from, uint32_t to, std::vector
 std::vector<ClassifiedToken> classify_tokens(const SourceFile& source) {
   std::vector<ClassifiedToken> out;
   if (invalid_utf8(source.text()) != std::string_view::npos) return out;
-  TokenList list = lay_out(source);
+  TokenList list = resolve_newlines(source);
   assign_roles(list);
   uint32_t last = 0;
   for (const Token& t : list.tokens) {

@@ -159,14 +159,14 @@ std::vector<std::string> substance(const TokenList& list) {
 namespace {
 
 std::string format_once(const SourceFile& source) {
-  TokenList list = lay_out(source);
+  TokenList list = resolve_newlines(source);
   assign_roles(list);
   std::string text = Formatter(list).run();
   const SourceFile result(source.name(), text);
-  TokenList after = lay_out(result);
+  TokenList after = resolve_newlines(result);
   assign_roles(after);
   if (substance(list) != substance(after) || list.docs != after.docs || list.comments.size() != after.comments.size())
-    throw Error("fmt: the formatted text would not be the same program", {}, Fault::internal);
+    throw Error("fmt: internal error: formatting would change the program", {}, Fault::internal);
   return text;
 }
 

@@ -78,7 +78,7 @@ class Unescape {
     next_code_point(text_, end);
     i_ = end;
     problem(start, "unknown escape `" + std::string(text_.substr(start, end - start)) + "`",
-            {"write `\\\\` for a backslash, or r\"...\" where backslashes stand for themselves"});
+            {"write `\\\\` for a backslash, or a raw string r\"...\""});
   }
 
   void code_point(size_t start, int digits) {

@@ -39,7 +39,7 @@ constexpr Habit habits[] = {
     {"!", "`!` is written `not`", ""},
     {"++", "there is no `++`", "write `x += 1`"},
     {"--", "there is no `--`", "write `x -= 1`"},
-    {";", "a statement ends at the end of its line, without `;`", "put the next one on a line of its own"},
+    {";", "a statement ends at the end of its line, without `;`", "put the next one on a separate line"},
     {"->", "`->` has no meaning here", "a lambda is written `(x) => expression`; results have no declared type"},
     {"?", "`?` has no meaning here", "a choice is written `a if condition else b`"},
     {"$", "`$` has no meaning here", "an interpolation is written f\"{name}\""},
@@ -191,9 +191,9 @@ class Describe {
     for (const char* w : {"if", "else", "for", "while", "return", "def", "with", "from", "import", "assert", "module"})
       words.emplace_back(w);
     if (auto found = nearest(word, words))
-      return say(fmt::format("`{}` begins no statement", word), fmt::format("did you mean `{}`?", *found));
+      return say(fmt::format("`{}` cannot begin a statement", word), fmt::format("did you mean `{}`?", *found));
     if (word == "print" || (t != ids::NAME && t != ids::BLOCK_OPEN && !is_word(t)))
-      return say(fmt::format("a call needs brackets: `{}(...)`", word));
+      return say(fmt::format("a call needs parentheses: `{}(...)`", word));
     out_.span = place();
     return false;
   }
@@ -231,7 +231,7 @@ class Describe {
   bool colon_for_brace() {
     if (type(at_) != ids::COLON) return false;
     if (type(at_ + 1) == ids::ASSIGN && list_.tokens[at_].end == list_.tokens[at_ + 1].begin)
-      return foreign("there is no `:=`", "bind the name on a line of its own with `=`");
+      return foreign("there is no `:=`", "bind the name on a separate line with `=`");
     if (expects(ids::BLOCK_OPEN)) return foreign("a block is written in braces: `{ ... }`, without `:`");
     return false;
   }
@@ -239,7 +239,7 @@ class Describe {
   bool decorator() {
     if (type(at_) != ids::AT || !starts_line()) return false;
     return foreign("there are no decorators",
-                   "contexts of a function go behind its parameters: `def f(x) with in_sequence() { ... }`");
+                   "contexts of a function follow its parameters: `def f(x) with in_sequence() { ... }`");
   }
 
   bool stray_else() {
@@ -256,7 +256,7 @@ class Describe {
 
   bool generator() {
     if (type(at_) != ids::FOR || !expects(ids::RPAREN)) return false;
-    return foreign("a comprehension takes square brackets", "write `[value for name in list]`");
+    return foreign("a comprehension needs square brackets", "write `[value for name in list]`");
   }
 
   bool set_literal() {
@@ -276,7 +276,7 @@ class Describe {
     if (before != ids::NEWLINE && before != ids::BLOCK_OPEN && before != ids::BLOCK_CLOSE && brace != at_) return false;
     if (brace == at_ && before != ids::BLOCK_CLOSE && before != ids::NEWLINE) return false;
     out_.span = list_.span(brace);
-    return say("this block has no head", "its `{` stays on the line of its `if`, `for`, `def`, ...");
+    return say("this block has no head", "its `{` must be on the line of its `if`, `for`, `def`, ...");
   }
 
   bool reserved_name() {
@@ -298,7 +298,7 @@ class Describe {
 
   bool direction() {
     if (previous() != ids::STREAM) return false;
-    return say("a stream goes `in` or `out`", "write `stream in NAME: SPEC` or `stream out NAME = TENSOR`");
+    return say("a stream is `in` or `out`", "write `stream in NAME: SPEC` or `stream out NAME = TENSOR`");
   }
 
   std::string found() const {
@@ -360,7 +360,7 @@ class Describe {
   void expectation() {
     say(fmt::format("expected {}, found {}", expected(), found()));
     if (type(at_) == ids::NEWLINE && expects(ids::BLOCK_OPEN))
-      out_.notes.push_back("the `{` of a block stays on the line of its head");
+      out_.notes.push_back("the `{` of a block must be on the line of its head");
     if (type(at_) == ids::ASSIGN && expects(ids::RPAREN))
       out_.notes.push_back("a named argument is `name = value`; compare with `==`");
   }

@@ -79,14 +79,14 @@ ParseResult parse(const SourceFile& source) {
     auto byte = static_cast<unsigned>(static_cast<unsigned char>(source.text()[at]));
     result.diagnostics.push_back(Diagnostic{Severity::error,
                                             Fault::refused,
-                                            fmt::format("byte 0x{:02x} is not UTF-8", byte),
+                                            fmt::format("byte 0x{:02x} is not valid UTF-8", byte),
                                             {&source, begin, begin + 1},
-                                            {"a program is text in UTF-8"},
+                                            {"programs must be UTF-8 text"},
                                             nullptr,
                                             codes::syntax});
     return result;
   }
-  TokenList list = lay_out(source);
+  TokenList list = resolve_newlines(source);
   assign_roles(list);
   ParseTree parsed = parse_tokens(list);
   result.diagnostics = list.problems;
@@ -104,7 +104,7 @@ ParseResult parse(const SourceFile& source) {
   if (result.diagnostics.empty() && parsed.errors.empty()) {
     auto tree = std::make_shared<ast::Tree>();
     tree->source = &source;
-    Builder builder(list, *tree);
+    AstBuilder builder(list, *tree);
     tree->body = builder.statements(parsed.root);
     result.diagnostics = std::move(builder.problems);
     check(*tree, result.diagnostics);
@@ -119,7 +119,7 @@ ParseResult parse(const SourceFile& source) {
 
 Completeness completeness(const SourceFile& source) {
   if (invalid_utf8(source.text()) != std::string_view::npos) return Completeness::invalid;
-  TokenList list = lay_out(source);
+  TokenList list = resolve_newlines(source);
   bool bad_tokens = list.problems_before_end > 0;
   assign_roles(list);
   ParseTree parsed = parse_tokens(list);

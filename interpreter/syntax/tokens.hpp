@@ -1,5 +1,5 @@
 // The token list of a text as parser and tools use it: without newlines that end no statement, braces classified,
-// brackets balanced. Made by lay_out() (layout.cpp), completed by assign_roles() (roles.cpp).
+// brackets balanced. Made by resolve_newlines() (newlines.cpp), completed by assign_roles() (roles.cpp).
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ bool ends_operand(int type);
 /// Reserved words (`ids::AND` to `ids::LATER`).
 bool is_word(int type);
 
-TokenList lay_out(const SourceFile& source);
+TokenList resolve_newlines(const SourceFile& source);
 void assign_roles(TokenList& list);
 
 }  // namespace pxl::syntax

@@ -78,7 +78,7 @@ Problem prepare(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, Ra
     p.outputs.push_back(&ir->add_stream(y->spec, "check_grad_out", false));
     main.add_host_store(*p.outputs.back(), y);
   }
-  if (p.outputs.empty()) throw Error("check_grad: the graph has no floating output").as(codes::gradient);
+  if (p.outputs.empty()) throw Error("check_grad: the graph has no floating-point output").as(codes::gradient);
   const std::vector<Tensor*> differentiable = differentiable_inputs(graph);
   std::vector<Tensor*> wanted;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -100,7 +100,7 @@ Problem prepare(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, Ra
 
 Value check_grad(Interpreter& in, Arguments args) {
   if (args.positional.empty())
-    throw Error("check_grad takes a graph, or a module or function and its specs").as(codes::arguments);
+    throw Error("check_grad: expected a graph, or a module or function and its specs").as(codes::arguments);
   Arguments named;
   named.named = args.named;
   ArgReader a("check_grad", named, {"rtol", "eps", "seed"});

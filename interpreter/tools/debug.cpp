@@ -66,7 +66,7 @@ class Debugger::Observer final : public RunObserver {
       }
       notes.push_back(fmt::format("{} {}: {}", v.op.outputs[i]->name, text(v.op.outputs[i]->spec), text(s)));
       const char* kind = s.nan ? (s.infinite && d_.infinities_ ? "NaN and infinities" : "NaN") : "infinities";
-      throw run_error(came_in ? fmt::format("{} is given values that are not finite", op_name(v.op))
+      throw run_error(came_in ? fmt::format("{} gets values that are not finite", op_name(v.op))
                               : fmt::format("{} makes {}", op_name(v.op), kind),
                       std::move(notes))
           .as(codes::not_finite);
@@ -143,8 +143,8 @@ namespace {
 void bind_tool_builtins(Interpreter& in) {
   Scope& p = *in.prelude();
   define(p, no_effects, "nancheck", "nancheck(on = true, infinities = true)",
-         "From now on a run ends with an error at the op that first makes a NaN (or an infinity), and says what it was "
-         "given.",
+         "From now on a run ends with an error at the first op that produces a NaN (or an infinity), and shows its "
+         "operands.",
          [](Interpreter& i, const Arguments& args) -> Value {
            ArgReader a("nancheck", args, {"on", "infinities"});
            debugger_of(i).check_nan(a.boolean_or("on", true), a.boolean_or("infinities", true));
@@ -163,7 +163,7 @@ void bind_tool_builtins(Interpreter& in) {
            std::vector<std::pair<const Tensor*, std::shared_ptr<Ir>>> tensors;
            for (const Value& v : all) {
              auto* t = v.as<TensorObject>();
-             if (!t) type_error("watch takes tensors, got " + with_article(v.type_name()));
+             if (!t) type_error("watch: expected tensors, got " + with_article(v.type_name()));
              tensors.emplace_back(t->tensor, t->ir);
            }
            debugger_of(i).watch(std::move(tensors), every);
@@ -179,8 +179,8 @@ void bind_tool_builtins(Interpreter& in) {
          "check_grad(what, *specs, rtol = none, eps = none, seed = 0)",
          "Compares gradients by autodiff with central differences, on random inputs: of a graph, or of a module or "
          "function built "
-         "for `specs` (float64 gives the sharpest test). Gives the largest relative error by input; an error where one "
-         "is beyond rtol.",
+         "for `specs` (float64 gives the sharpest test). Returns the largest relative error by input; fails if one "
+         "exceeds rtol.",
          [](Interpreter& i, Arguments args) { return check_grad(i, std::move(args)); });
   const char* asked = std::getenv("PXL_NANCHECK");
   if (asked && std::string_view(asked) == "on") debugger_of(in).check_nan(true);

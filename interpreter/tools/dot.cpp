@@ -41,7 +41,7 @@ Style style_of(ViewNode::Kind kind) {
 }
 
 // Nodes of one graph, with modules as nested clusters.
-void dot_nodes(std::string& out, const GraphView& view, const std::string& prefix, std::vector<size_t> which,
+void dot_nodes(std::string& out, const DrawnGraph& view, const std::string& prefix, std::vector<size_t> which,
                size_t level, int& clusters, int indent) {
   const std::string space(static_cast<size_t>(indent), ' ');
   std::map<std::string, std::vector<size_t>> inner;
@@ -79,7 +79,7 @@ void dot_nodes(std::string& out, const GraphView& view, const std::string& prefi
 
 }  // namespace
 
-std::string dot_text(const std::string& title, const std::vector<GraphView>& views) {
+std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& views) {
   std::string out = fmt::format(
       "digraph {} {{\n  compound=true; rankdir=TB; fontname=\"Helvetica\"; fontsize=11; nodesep=0.25; ranksep=0.4;\n"
       "  node [style=filled, fontname=\"Helvetica\", fontsize=10, color=\"#5b6770\", margin=\"0.08,0.04\", "
@@ -87,11 +87,11 @@ std::string dot_text(const std::string& title, const std::vector<GraphView>& vie
       "  edge [fontname=\"Helvetica\", fontsize=8, color=\"#5b6770\", fontcolor=\"#5b6770\", arrowsize=0.6];\n",
       dot_quoted(title));
   const bool several = std::any_of(views.begin(), views.end(),
-                                   [&](const GraphView& v) { return &v.graph->ir() != &views.front().graph->ir(); });
+                                   [&](const DrawnGraph& v) { return &v.graph->ir() != &views.front().graph->ir(); });
   int clusters = 0;
   std::map<const Graph*, std::pair<int, size_t>> place;  // cluster and view of a graph
   for (size_t g = 0; g < views.size(); ++g) {
-    const GraphView& view = views[g];
+    const DrawnGraph& view = views[g];
     const size_t calls = view.graph->call_sites().size();
     const std::string& program = several ? view.graph->ir().name() : title;
     std::string name = view.graph->is_main() ? program : several ? program + ": " + view.graph->id() : view.graph->id();
@@ -134,7 +134,7 @@ std::string dot_text(const Graph& graph) {
       for (const Graph* called : op->called)
         if (std::find(graphs.begin(), graphs.end(), called) == graphs.end()) graphs.push_back(called);
   const Detail detail = detail_for(graphs);
-  std::vector<GraphView> views;
+  std::vector<DrawnGraph> views;
   for (const Graph* g : graphs) views.push_back(view_of(*g, detail));
   return dot_text(graph.is_main() ? graph.ir().name() : graph.id(), views);
 }
@@ -142,8 +142,8 @@ std::string dot_text(const Graph& graph) {
 std::string draw(const std::string& text, const std::string& format) {
   const FilterOutcome drawn = run_filter({"dot", "-T" + format}, text);
   if (drawn.status == 127)
-    throw run_error(fmt::format("graph: `dot` is needed to draw {}, and is not installed", format),
-                    {"it is in the package graphviz; `-o FILE.dot` gives the text that it draws"});
+    throw run_error(fmt::format("graph: drawing {} requires `dot`, which is not installed", format),
+                    {"install the package graphviz, or write DOT with `-o FILE.dot`"});
   if (drawn.status != 0) throw run_error("graph: `dot` failed");
   return drawn.output;
 }

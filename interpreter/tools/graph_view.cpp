@@ -40,14 +40,14 @@ bool belongs_to_module(const Tensor& t) { return t.key.find('.') != std::string:
 
 std::string spec_text(const Tensor& t) { return text(t.spec); }
 
-class Builder {
+class DrawnGraphBuilder {
  public:
-  Builder(const Graph& graph, Detail detail)
+  DrawnGraphBuilder(const Graph& graph, Detail detail)
       : depth_(static_cast<size_t>(std::max(detail.depth, 0))), fold_(std::max(detail.fold, 1)) {
     view_.graph = &graph;
   }
 
-  GraphView run() {
+  DrawnGraph run() {
     const Graph& graph = *view_.graph;
     for (const Tensor* t : graph.inputs())
       if (!(fold_ > 1 && belongs_to_module(*t))) made_by_[t] = tensor_node(*t, ViewNode::input, t->key, {});
@@ -213,7 +213,7 @@ class Builder {
     int count = 0;
     int node = -1;
   };
-  GraphView view_;
+  DrawnGraph view_;
   size_t depth_;
   int fold_;
   std::vector<Members> members_;
@@ -228,14 +228,14 @@ bool fits(const std::vector<const Graph*>& graphs, Detail detail) {
   for (const Graph* g : graphs) {
     const size_t boxes = view_of(*g, detail).nodes.size();
     together += boxes;
-    if (boxes > most_boxes || together > most_boxes_together) return false;
+    if (boxes > max_boxes || together > max_total_boxes) return false;
   }
   return true;
 }
 
 }  // namespace
 
-GraphView view_of(const Graph& graph, Detail detail) { return Builder(graph, detail).run(); }
+DrawnGraph view_of(const Graph& graph, Detail detail) { return DrawnGraphBuilder(graph, detail).run(); }
 
 int levels_of(const Graph& graph) {
   size_t most = 0;

@@ -24,7 +24,7 @@ struct ViewEdge {
   std::string label;  ///< dtype and shape; for several tensors their number
   int tensors = 1;
 };
-struct GraphView {
+struct DrawnGraph {
   const Graph* graph = nullptr;
   std::vector<ViewNode> nodes;
   std::vector<ViewEdge> edges;
@@ -37,12 +37,12 @@ struct Detail {
   /// "blocks.7"), and within a module consecutive ops of the schedule, calls of one graph, inputs, outputs, variables.
   int fold = 1;
 };
-constexpr size_t most_boxes = 120;  ///< of one graph
-constexpr size_t most_boxes_together = 360;
+constexpr size_t max_boxes = 120;  ///< of one graph
+constexpr size_t max_total_boxes = 360;
 
-GraphView view_of(const Graph& graph, Detail detail);
-/// The highest level of detail at which no graph has more than `most_boxes` boxes and all graphs have at most
-/// `most_boxes_together`, if grouping can reach it: first the depth is lowered, then adjacent nodes share boxes. A
+DrawnGraph view_of(const Graph& graph, Detail detail);
+/// The highest level of detail at which no graph has more than `max_boxes` boxes and all graphs have at most
+/// `max_total_boxes`, if grouping can reach it: first the depth is lowered, then adjacent nodes share boxes. A
 /// given depth (0 or more) is kept, without grouping.
 Detail detail_for(const std::vector<const Graph*>& graphs, int depth = -1);
 /// The number of module levels in a graph.
@@ -50,7 +50,7 @@ int levels_of(const Graph& graph);
 
 /// DOT with a cluster for each graph and nested clusters for modules. `title` names the picture, and the main graph
 /// unless the graphs belong to several programs.
-std::string dot_text(const std::string& title, const std::vector<GraphView>& views);
+std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& views);
 /// A graph and the graphs that it calls.
 std::string dot_text(const Graph& graph);
 

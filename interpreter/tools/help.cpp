@@ -275,7 +275,7 @@ Inspection help(Interpreter& in, std::string_view asked) {
     return i;
   }
   if (std::string_view line = word_help(asked); !line.empty())
-    return found(name, "word of the language", "", std::string(line), documented(name, line));
+    return found(name, "keyword", "", std::string(line), documented(name, line));
   if (whole) return inspect_value(in, name, *value);
   if (std::optional<Inspection> i = library_help(asked)) return *i;
   Inspection missing;
@@ -283,9 +283,8 @@ Inspection help(Interpreter& in, std::string_view asked) {
   std::vector<std::string> names = help_names(in);
   for (const std::string& n : in.file_scope()->names()) names.push_back(n);
   const std::string hint = did_you_mean(asked, names);
-  missing.text =
-      fmt::format("nothing is known of `{}`; {}\n", asked,
-                  hint.empty() ? "help tells of ops, functions, modules and words of the language, by name" : hint);
+  missing.text = fmt::format("no help for `{}`; {}\n", asked,
+                             hint.empty() ? "help covers ops, functions, modules and keywords, by name" : hint);
   return missing;
 }
 

@@ -9,16 +9,16 @@ struct Word {
 };
 
 constexpr Word operators[] = {
-    {"+", "`a + b`: the op `add`; of lists, tuples and strs one behind the other"},
+    {"+", "`a + b`: the op `add`; concatenates lists, tuples and strs"},
     {"-", "`a - b`: the op `sub`; `-a`: `negate`"},
-    {"*", "`a * b`: the op `mul`, element by element; `[*xs]`, `f(*xs)`: the elements of xs one by one"},
-    {"@", "`a @ b`: the op `matmul`, a product of matrices"},
+    {"*", "`a * b`: the op `mul`, elementwise; `[*xs]`, `f(*xs)`: unpacks xs"},
+    {"@", "`a @ b`: the op `matmul`, a matrix product"},
     {"/", "`a / b`: the op `div`; of ints a float32, of plain numbers a float"},
     {"//", "`a // b`: the op `floor_div`, rounded towards minus infinity"},
-    {"%", "`a % b`: the op `mod`, the rest of `//`: it has the sign of b"},
+    {"%", "`a % b`: the op `mod`, the remainder of `//`, with the sign of b"},
     {"**", "`a ** b`: the op `pow`; `f(**options)`: keyword arguments from a dict"},
     {"&", "`a & b`: the op `bitwise_and`, of bools `logical_and`"},
-    {"|", "`a | b`: the op `bitwise_or`, of bools `logical_or`; of dicts both"},
+    {"|", "`a | b`: the op `bitwise_or`, of bools `logical_or`; merges dicts"},
     {"^", "`a ^ b`: the op `bitwise_xor`"},
     {"~", "`~a`: the op `bitwise_not`, of bools `logical_not`"},
     {"<<", "`a << b`: the op `shift_left`"},
@@ -35,26 +35,26 @@ constexpr Word operators[] = {
 };
 
 constexpr Word words[] = {
-    {"and", "`a and b`: b where a is true, else a"},
-    {"or", "`a or b`: a where it is true, else b"},
+    {"and", "`a and b`: b if a is true, else a"},
+    {"or", "`a or b`: a if a is true, else b"},
     {"not", "`not a`; also `a not in b` and `a is not b`"},
     {"if", "`if COND { } else if COND { } else { }`; `a if COND else b`; filters a comprehension"},
     {"else", "the other branch of an `if`"},
     {"for", "`for x in xs { }`, `for image, labels in batches { }`; `[f(x) for x in xs if COND]`"},
-    {"in", "`x in xs` asks for membership; `for x in xs`; `stream in`"},
+    {"in", "`x in xs` tests for membership; `for x in xs`; `stream in`"},
     {"is", "identity: the same object, the same tensor"},
     {"while", "`while COND { }`"},
     {"break", "leaves the innermost loop"},
-    {"continue", "goes on with the next turn of the innermost loop"},
+    {"continue", "continues with the next iteration of the innermost loop"},
     {"return", "ends a function or build with a value: `return y`, `return y, z`"},
     {"def", "`def f(x, n: int = 1) { return x * n }`: a function"},
     {"with", "`with in_sequence() { }`, `with session { }`, `with Session(p()) as s { }`: runs a block in contexts"},
-    {"as", "names what a `with` or an `import` gives"},
+    {"as", "names the result of a `with` or an `import`"},
     {"from", "`from nn import Linear`"},
     {"import", "`import nn`, `import blocks as b`: a file beside this one, or a module of the library"},
     {"assert", "`assert COND, \"why\"`"},
     {"pass", "does nothing"},
-    {"nonlocal", "`nonlocal best`: in a function, `best` is the one outside, also where the function binds it"},
+    {"nonlocal", "`nonlocal best`: in a function, `best` is the outer name, which the function can bind"},
     {"true", "the bool"},
     {"false", "the bool"},
     {"none", "no value"},
@@ -71,7 +71,7 @@ constexpr Word words[] = {
     {"constant", "`constant NAME: SPEC = VALUE`: a tensor that never changes"},
     {"option", "`option NAME: TYPE [= DEFAULT]`: a flag of the script's command line"},
     {"outlined", "`outlined fc = Linear(512)`, `outlined def f(x) { }`: calls share one graph instead of inlining"},
-    {"test", "`test \"name\" { ... }`: runs under `pxl test` only"},
+    {"test", "`test \"name\" { ... }`: runs with `pxl test` only"},
 };
 
 }  // namespace

@@ -35,24 +35,24 @@ TEST_CASE("habits from other languages") {
   CHECK(errors("@jit\ndef f() { }") == "1:1-2 there are no decorators");
   CHECK(errors("func f(x) { }") == "1:1-5 a function is declared with `def`");
   CHECK(errors("var x = 3") == "1:1-4 a name is bound without `var`");
-  CHECK(errors("print \"x\"") == "1:1-6 a call needs brackets: `print(...)`");
+  CHECK(errors("print \"x\"") == "1:1-6 a call needs parentheses: `print(...)`");
   CHECK(errors("x = \u201Ca\u201D") == "1:5-6 unexpected character `\u201C` (U+201C)");
 }
 
 TEST_CASE("two names: the nearest word that begins a statement") {
-  CHECK(errors("progam p { }") == "1:1-7 `progam` begins no statement");
+  CHECK(errors("progam p { }") == "1:1-7 `progam` cannot begin a statement");
   auto result = pxl::test::parse_text("module M { build(x) {\n parm w: float32[] } }");
   REQUIRE(result.diagnostics.size() == 1);
   CHECK(result.diagnostics[0].notes.at(0) == "did you mean `param`?");
-  CHECK(errors("form nn import Linear") == "1:1-5 `form` begins no statement");
-  CHECK(errors("retrun x") == "1:1-7 `retrun` begins no statement");
-  CHECK(errors("stream out: s") == "1:8-11 a stream goes `in` or `out`");
+  CHECK(errors("form nn import Linear") == "1:1-5 `form` cannot begin a statement");
+  CHECK(errors("retrun x") == "1:1-7 `retrun` cannot begin a statement");
+  CHECK(errors("stream out: s") == "1:8-11 a stream is `in` or `out`");
 }
 
 TEST_CASE("what was expected, by class") {
   CHECK(errors("x = 3 4") == "1:7-8 expected the end of the line, found `4`");
   CHECK(errors("x = ") == "1:4-4 expected an expression, found the end of the text");
-  CHECK(errors("x = )") == "1:5-6 `)` closes nothing");
+  CHECK(errors("x = )") == "1:5-6 unmatched `)`");
   CHECK(errors("else { }") == "1:1-5 this `else` has no `if`");
   CHECK(errors("for x { }") == "1:7-8 expected `in`, found `{`");
   CHECK(errors("import 3") == "1:8-9 expected a name, found `3`");
@@ -66,15 +66,15 @@ TEST_CASE("what was expected, by class") {
 }
 
 TEST_CASE("brackets are reported where they open") {
-  CHECK(errors("x = foo(a, b\ny = 3") == "1:8-9 `(` is never closed");
-  CHECK(errors("x = [1,\n 2") == "1:5-6 `[` is never closed");
+  CHECK(errors("x = foo(a, b\ny = 3") == "1:8-9 `(` is not closed");
+  CHECK(errors("x = [1,\n 2") == "1:5-6 `[` is not closed");
   CHECK(errors("f(a\ndef g() { }\nz = 1 1") ==
-        "1:2-3 `(` is never closed | 3:7-8 expected the end of the line, found `1`");
-  CHECK(errors("def f() {\n  g(a\n}\nx = 1") == "2:4-5 `(` is never closed");
-  CHECK(errors("def f() {\n  if x {\n}\n") == "1:9-10 `{` is never closed");
-  CHECK(errors("def f() {\n  if x {\n    y\n") == "2:8-9 `{` is never closed");
+        "1:2-3 `(` is not closed | 3:7-8 expected the end of the line, found `1`");
+  CHECK(errors("def f() {\n  g(a\n}\nx = 1") == "2:4-5 `(` is not closed");
+  CHECK(errors("def f() {\n  if x {\n}\n") == "1:9-10 `{` is not closed");
+  CHECK(errors("def f() {\n  if x {\n    y\n") == "2:8-9 `{` is not closed");
   CHECK(errors("f(a, b]\ny = 1") == "1:2-3 `(` is closed by `]`");
-  CHECK(errors("x = 1\n}\ny = 2 2") == "2:1-2 `}` closes nothing | 3:7-8 expected the end of the line, found `2`");
+  CHECK(errors("x = 1\n}\ny = 2 2") == "2:1-2 unmatched `}` | 3:7-8 expected the end of the line, found `2`");
 }
 
 TEST_CASE("several errors in one text") {

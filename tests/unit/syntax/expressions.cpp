@@ -53,9 +53,9 @@ TEST_CASE("strings") {
   CHECK(errors("x = 'a\\q'") == "1:7-9 unknown escape `\\q`");
   CHECK(errors("x = '\\x1'") == "1:6-9 this escape takes 2 hexadecimal digits");
   CHECK(errors("x = '\\ud800'") == "1:6-12 this escape is not a Unicode character");
-  CHECK(errors("x = 'abc\ny = 1") == "1:5-9 this string is never closed");
-  CHECK(errors("x = \"\"\"abc\n\n") == "1:5-3:1 this string is never closed");
-  CHECK(errors("x = b'a'") == "1:5-6 a string has no prefix `b`");
+  CHECK(errors("x = 'abc\ny = 1") == "1:5-9 this string is not closed");
+  CHECK(errors("x = \"\"\"abc\n\n") == "1:5-3:1 this string is not closed");
+  CHECK(errors("x = b'a'") == "1:5-6 unknown string prefix `b`");
 }
 
 TEST_CASE("f-strings") {
@@ -70,18 +70,18 @@ TEST_CASE("f-strings") {
   CHECK(tree("'a' f'{b}' 'c'") == "f'a{b}c'");
   CHECK(tree("f''") == "f''");
   CHECK(tree(R"(f"\t{x}\n")") == "f'\t{x}\n'");
-  CHECK(errors("f'{x'") == "1:3-4 this interpolation is never closed");
-  CHECK(errors("f'{x\ny = 1") == "1:3-4 this interpolation is never closed");
-  CHECK(errors("f'abc\ny = 1") == "1:1-3 this f-string is never closed");
+  CHECK(errors("f'{x'") == "1:3-4 this interpolation is not closed");
+  CHECK(errors("f'{x\ny = 1") == "1:3-4 this interpolation is not closed");
+  CHECK(errors("f'abc\ny = 1") == "1:1-3 this f-string is not closed");
   CHECK(errors("f'a}b'") == "1:4-5 a single `}` in an f-string");
   CHECK(errors("f'{}'") == "1:4-5 expected an expression, found `}`");
   CHECK(errors("f'{x!z}'") == "1:5-7 unknown conversion `!z`");
-  CHECK(errors("f'{x:{y'\nz") == "1:6-7 this interpolation is never closed");
-  CHECK(errors("f'{f(x}'") == "1:5-6 `(` is never closed");
+  CHECK(errors("f'{x:{y'\nz") == "1:6-7 this interpolation is not closed");
+  CHECK(errors("f'{f(x}'") == "1:5-6 `(` is not closed");
 }
 
 TEST_CASE("calls, members and subscripts") {
-  CHECK(tree("f(a, b = 1, *c)") == "error: 1:13-15 an argument by position follows one by name");
+  CHECK(tree("f(a, b = 1, *c)") == "error: 1:13-15 a positional argument follows a keyword argument");
   CHECK(tree("f(a, *c, b = 1, **d,)") == "(call f a *c b=1 **d)");
   CHECK(tree("f(in = 1, class = 2, param = 3)") == "(call f in=1 class=2 param=3)");
   CHECK(tree("f(in == 1)").starts_with("error: "));
@@ -92,7 +92,7 @@ TEST_CASE("calls, members and subscripts") {
   CHECK(tree("x\n  .reshape([1])\n  .sum()") == "(call (call x.reshape [list 1]).sum)");
   CHECK(errors("f(a = 1, a = 2)") == "1:10-15 `a` is given twice");
   CHECK(errors("f(x y)") == "1:5-6 expected `,` or `)`, found `y`");
-  CHECK(errors("f(x for x in y)") == "1:5-8 a comprehension takes square brackets");
+  CHECK(errors("f(x for x in y)") == "1:5-8 a comprehension needs square brackets");
   CHECK(errors("f((a) = 1)") == "1:7-8 expected `,` or `)`, found `=`");
 }
 
@@ -108,8 +108,8 @@ TEST_CASE("lists, tuples, dicts, comprehensions") {
   CHECK(tree("[a if b else c for (a, b), c in d]") == "[comp (if b a c) for (tuple a b) c in d]");
   CHECK(tree("x = {k: v for k, v in d.items() if v}") == "(x = [comp k:v for k v in (call d.items) if v])");
   CHECK(errors("x = {1, 2}") == "1:7-8 expected `:` and a value");
-  CHECK(errors("x = *a") == "1:5-7 a starred value needs a list or tuple around it");
-  CHECK(errors("[*a for a in b]") == "1:2-4 a comprehension makes one value at a time");
+  CHECK(errors("x = *a") == "1:5-7 a starred value is only allowed in a list or tuple");
+  CHECK(errors("[*a for a in b]") == "1:2-4 a comprehension yields one value per iteration");
   CHECK(errors("[a for a[0] in b]") == "1:8-12 a loop binds names, not an element");
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("lambdas") {
   CHECK(tree("f((x) => x, 1)") == "(call f ((x) => x) 1)");
   CHECK(tree("a if b else (x) => x") == "(if b a ((x) => x))");
   CHECK(tree("f = (x) =>\n  x") == "(f = ((x) => x))");
-  CHECK(errors("f = (x, x) => x") == "1:9-10 two parameters are called `x`");
+  CHECK(errors("f = (x, x) => x") == "1:9-10 duplicate parameter `x`");
   CHECK(errors("f = (1) => x") == "1:6-7 expected a name or `)`, found `1`");
 }
 

@@ -53,10 +53,10 @@ TEST_CASE("length has no limit") {
 }
 
 TEST_CASE("bytes that are no text") {
-  CHECK(errors(std::string("x = 1\ny = \xff\n")) == "2:5-6 byte 0xff is not UTF-8");
-  CHECK(errors(std::string("\xed\xa0\x80")).ends_with("byte 0xed is not UTF-8"));
-  CHECK(errors(std::string("\xc0\x80")).ends_with("byte 0xc0 is not UTF-8"));
-  CHECK(errors(std::string("\xf0\x9f\x98")).ends_with("byte 0xf0 is not UTF-8"));
+  CHECK(errors(std::string("x = 1\ny = \xff\n")) == "2:5-6 byte 0xff is not valid UTF-8");
+  CHECK(errors(std::string("\xed\xa0\x80")).ends_with("byte 0xed is not valid UTF-8"));
+  CHECK(errors(std::string("\xc0\x80")).ends_with("byte 0xc0 is not valid UTF-8"));
+  CHECK(errors(std::string("\xf0\x9f\x98")).ends_with("byte 0xf0 is not valid UTF-8"));
   CHECK(errors(std::string("x\0y", 3)) == "1:2-3 unexpected character U+0000");
   CHECK(tree(std::string("x = 'a\0b'", 9)) == "(x = " + std::string("'a\0b'", 5) + ")");
   CHECK(tree("\xEF\xBB\xBFx = 1\r\ny = 2") == "(x = 1); (y = 2)");

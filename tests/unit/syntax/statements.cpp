@@ -47,7 +47,7 @@ TEST_CASE("assignments") {
   CHECK(errors("a + b = x") == "1:1-6 an expression cannot be assigned to");
   CHECK(errors("a == b = x") == "1:1-7 a comparison cannot be assigned to");
   CHECK(errors("a, b += x") == "1:1-5 an update has one target");
-  CHECK(errors("*a, *b = x") == "1:5-7 only one target takes the rest");
+  CHECK(errors("*a, *b = x") == "1:5-7 only one target may be starred");
   CHECK(errors("for f(x) in y { }") == "1:5-9 a loop binds names, not a call");
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("functions") {
         "(def f(ref x:(index float32 n _) y=1 *rest) with (call in_sequence) with (call ipu 1){(return (tuple x y))})");
   CHECK(tree("outlined def f(x) { return }") == "(def outlined f(x){(return _)})");
   CHECK(tree("def f(x, ref, in_ = 3) { return x\n}") == "(def f(x ref in_=3){(return x)})");
-  CHECK(errors("def f(a, a) { }") == "1:10-11 two parameters are called `a`");
+  CHECK(errors("def f(a, a) { }") == "1:10-11 duplicate parameter `a`");
   CHECK(errors("def f(a = 1, b) { }") == "1:14-15 `b` needs a default, since `a` before it has one");
   CHECK(errors("def if() { }") == "1:5-7 `if` is a reserved word, not a name");
 }
@@ -114,18 +114,20 @@ TEST_CASE("places of statements") {
   CHECK(errors("program p { return 3 }") == "1:13-19 `return` outside a function");
   CHECK(errors("break") == "1:1-6 `break` outside a loop");
   CHECK(errors("while a { def f() { continue } }") == "1:21-29 `continue` outside a loop");
-  CHECK(errors("param x: s") == "1:1-6 `param` belongs into a module's `build`");
-  CHECK(errors("module M { param x: s }") == "1:12-17 `param` belongs into a module's `build`");
-  CHECK(errors("module M { def f() { param x: s } }") == "1:22-27 `param` belongs into a module's `build`");
-  CHECK(errors("module M { build(x) { stream in y: s } }") == "1:23-29 `stream` belongs into a program");
-  CHECK(errors("module M { build(x) { variable y: s = 1 } }") == "1:23-31 variables live in the main graph only");
-  CHECK(errors("build(x) { }") == "1:1-6 `build` belongs directly into a module");
+  CHECK(errors("param x: s") == "1:1-6 `param` is only allowed in a module's `build`");
+  CHECK(errors("module M { param x: s }") == "1:12-17 `param` is only allowed in a module's `build`");
+  CHECK(errors("module M { def f() { param x: s } }") == "1:22-27 `param` is only allowed in a module's `build`");
+  CHECK(errors("module M { build(x) { stream in y: s } }") == "1:23-29 `stream` is only allowed in a program");
+  CHECK(errors("module M { build(x) { variable y: s = 1 } }") ==
+        "1:23-31 variables are only allowed in the main graph");
+  CHECK(errors("build(x) { }") == "1:1-6 `build` is only allowed directly in a module");
   CHECK(errors("module M { build(x) { }\n build(y) { } }") == "2:2-7 a module has one `build`");
-  CHECK(errors("program p { program q { } }") == "1:13-20 a program is declared outside of other bodies");
+  CHECK(errors("program p { program q { } }") == "1:13-20 a program is only allowed at the top level");
   CHECK(errors("if a { option b: int }") == "1:8-14 an option is declared at the top level of a file");
   CHECK(errors("def f() { test 'a' { } }") == "1:11-15 a test is declared at the top level of a file");
   CHECK(errors("stream in x") == "1:11-12 a stream in needs a spec");
-  CHECK(errors("stream in x: s = t") == "1:18-19 a stream in takes its values from `session.run`");
+  CHECK(errors("stream in x: s = t") == "1:18-19 a `stream in` gets its values from `session.run`");
   CHECK(errors("outlined a.b = c") == "1:10-13 `outlined` binds one name");
-  CHECK(errors("module M(ref a) { }") == "1:10-15 `ref` belongs to the arguments of `build`, not to the configuration");
+  CHECK(errors("module M(ref a) { }") ==
+        "1:10-15 `ref` is only allowed in the arguments of `build`, not in the configuration");
 }

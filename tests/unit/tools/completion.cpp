@@ -121,7 +121,7 @@ TEST_CASE_FIXTURE(Fixture, "inspection") {
   CHECK(type("numbers.append(3)", 10) == "numbers.append: function");
   CHECK(type("scale(3, ", 9) == "scale: function");
   CHECK(type("gelu(weight)", 2) == "gelu: op");
-  CHECK(type("while true { }", 2) == "while: word of the language");
+  CHECK(type("while true { }", 2) == "while: keyword");
   CHECK(type("1 + 2", 1) == "nothing");
   CHECK(engine.inspect("scale(3)", 0)->signature == "scale(value, factor = 2, *more)");
   CHECK(engine.inspect("x = fc(weight)", 5)->signature == "Linear.build(x: tensor[..., d])");
@@ -131,12 +131,12 @@ TEST_CASE_FIXTURE(Fixture, "help on names of every kind") {
   CHECK(engine.help("softmax").text.find("axis") != std::string::npos);
   CHECK(engine.help("ops.var_updates.adam_updater").type == "op");
   CHECK(engine.help("range").signature == "range(start, stop = none, step = 1)");
-  CHECK(engine.help("program").type == "word of the language");
+  CHECK(engine.help("program").type == "keyword");
   CHECK(engine.help("nn").text.find("module Linear(out_features: int, bias: bool = true)") != std::string::npos);
   CHECK(engine.help("nn.Linear").doc.starts_with("A dense layer"));
   CHECK(engine.help("numbers").type == "list of 2");
   CHECK_FALSE(engine.help("sofmax").found);
-  CHECK(engine.help("sofmax").text == "nothing is known of `sofmax`; did you mean `softmax`?\n");
+  CHECK(engine.help("sofmax").text == "no help for `sofmax`; did you mean `softmax`?\n");
   // A gradient is shown as the graph that autodiff makes.
   CHECK(engine.help("tanh").text.find("TanhGrad") != std::string::npos);
 }

@@ -64,7 +64,7 @@ TEST_CASE_FIXTURE(Fixture, "a run ends at the op that first makes a NaN, and is 
   CHECK(why.find("from -2 to 2") != std::string::npos);
   CHECK(why.find("1 of 4 elements NaN, 1 infinite") != std::string::npos);
   // Where it comes from is told apart from where it arises.
-  CHECK(show("session.run(x = [0, nan, 0, 0])").find("is given values that are not finite") != std::string::npos);
+  CHECK(show("session.run(x = [0, nan, 0, 0])").find("gets values that are not finite") != std::string::npos);
   CHECK(show("session.get_tensor_data(ir_p.w)") == "float32[4]\n[-2.  0.  1.  2.]");
   show("nancheck(true, infinities = false)");
   CHECK(show("session.run(x = [2, 0, 0, 0]).r").find("-inf") != std::string::npos);

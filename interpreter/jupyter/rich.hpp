@@ -5,9 +5,9 @@
 
 #include "interpreter/tools/engine.hpp"
 
-namespace pxl::kernel {
+namespace pxl::jupyter {
 
 /// A MIME bundle. `shown` is the text form.
 nlohmann::json rich(Engine& engine, const Value& value, const std::string& shown);
 
-}  // namespace pxl::kernel
+}  // namespace pxl::jupyter

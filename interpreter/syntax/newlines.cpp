@@ -1,5 +1,5 @@
 // Resolves newlines, braces and doc comments; brackets.cpp handles brackets.
-#include "interpreter/syntax/layout.hpp"
+#include "interpreter/syntax/newlines.hpp"
 
 #include <algorithm>
 
@@ -62,9 +62,9 @@ bool ends_operand(int type) {
   }
 }
 
-Layout::Layout(const SourceFile& source) : source_(source), lexer_(source) { out_.source = &source; }
+NewlineResolver::NewlineResolver(const SourceFile& source) : source_(source), lexer_(source) { out_.source = &source; }
 
-TokenList Layout::run() {
+TokenList NewlineResolver::run() {
   while (true) {
     RawToken raw = lexer_.next();
     if (raw.type == end_of_text || too_deep_) {
@@ -84,7 +84,7 @@ TokenList Layout::run() {
   }
 }
 
-void Layout::comment(RawToken raw) {
+void NewlineResolver::comment(RawToken raw) {
   bool own_line = first_on_line_;
   out_.comments.push_back({raw.begin, raw.end, own_line});
   if (raw.type == ids::DOC && own_line) {
@@ -101,7 +101,7 @@ void Layout::comment(RawToken raw) {
   }
 }
 
-void Layout::newline(RawToken raw) {
+void NewlineResolver::newline(RawToken raw) {
   ++line_;
   first_on_line_ = true;
   if (!pending_ && at_block_level() && !out_.tokens.empty()) {
@@ -111,7 +111,7 @@ void Layout::newline(RawToken raw) {
 }
 
 // Whether a newline ended a statement depends on the next visible token.
-void Layout::place_newline(int next_type) {
+void NewlineResolver::place_newline(int next_type) {
   if (!pending_) return;
   pending_ = false;
   int before = previous();
@@ -120,7 +120,7 @@ void Layout::place_newline(int next_type) {
   if (!joins) push(ids::NEWLINE, pending_at_, pending_at_ + 1);
 }
 
-void Layout::visible(RawToken raw) {
+void NewlineResolver::visible(RawToken raw) {
   if (first_on_line_ && starts_statement(raw)) {
     // This word only occurs at the beginning of a statement, so the bracket above was not closed and the statements
     // below are valid.
@@ -143,7 +143,7 @@ void Layout::visible(RawToken raw) {
 }
 
 // Handles brackets, strings and tokens that need a special case. Returns false for an ordinary token.
-bool Layout::special(RawToken raw) {
+bool NewlineResolver::special(RawToken raw) {
   switch (raw.type) {
     case ids::LPAREN: open(raw, raw.type, parenthesis); return true;
     case ids::LBRACKET: open(raw, raw.type, bracket); return true;
@@ -156,8 +156,8 @@ bool Layout::special(RawToken raw) {
     case ids::FSTRING_OPEN: open(raw, raw.type, fstring); return true;
     case ids::BAD_PREFIX: {
       std::string prefix(text(raw).substr(0, raw.end - raw.begin - 1));
-      problem("a string has no prefix `" + prefix + "`", raw.begin, raw.end - 1,
-              {"prefixes are f (interpolations) and r (backslashes as they are), one at a time"});
+      problem("unknown string prefix `" + prefix + "`", raw.begin, raw.end - 1,
+              {"supported prefixes are f (interpolations) and r (raw), one at a time"});
       lexer_.enter_text(source_.text()[raw.end - 1]);
       open(raw, ids::FSTRING_OPEN, fstring);
       return true;
@@ -176,7 +176,7 @@ bool Layout::special(RawToken raw) {
       std::string word(text(raw));
       bool zeros = word.find_first_not_of("0123456789_") == std::string::npos && word.back() != '_';
       problem("`" + word + "` is not a number", raw.begin, raw.end,
-              zeros ? std::vector<std::string>{"a whole number does not begin with 0; octal is written 0o17"}
+              zeros ? std::vector<std::string>{"an integer cannot begin with 0; octal is written 0o17"}
                     : std::vector<std::string>{});
       push(ids::INT, raw.begin, raw.end);
       return true;
@@ -191,7 +191,7 @@ bool Layout::special(RawToken raw) {
   }
 }
 
-bool Layout::opens_block() const {
+bool NewlineResolver::opens_block() const {
   if (!at_block_level()) return false;
   int before = previous();
   if (before == ids::ELSE)
@@ -199,7 +199,7 @@ bool Layout::opens_block() const {
   return ends_operand(before) || before == ids::LATER;
 }
 
-bool Layout::starts_statement(RawToken raw) const {
+bool NewlineResolver::starts_statement(RawToken raw) const {
   switch (raw.type) {
     case ids::DEF:
     case ids::RETURN:
@@ -225,7 +225,7 @@ bool Layout::starts_statement(RawToken raw) const {
 }
 
 // `a ++b` is two operators; `x++` is an increment of another language.
-void Layout::doubled(RawToken raw) {
+void NewlineResolver::doubled(RawToken raw) {
   std::string_view rest = source_.text().substr(raw.end);
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
   int before = previous();
@@ -239,7 +239,7 @@ void Layout::doubled(RawToken raw) {
   push(type, raw.begin + 1, raw.end);
 }
 
-void Layout::end(RawToken raw) {
+void NewlineResolver::end(RawToken raw) {
   uint32_t at = raw.begin;
   out_.problems_before_end =
       too_deep_ ? out_.problems.size() : std::min(out_.problems.size(), out_.problems_before_end);
@@ -254,6 +254,6 @@ void Layout::end(RawToken raw) {
   push(end_of_text, at, at);
 }
 
-TokenList lay_out(const SourceFile& source) { return Layout(source).run(); }
+TokenList resolve_newlines(const SourceFile& source) { return NewlineResolver(source).run(); }
 
 }  // namespace pxl::syntax

@@ -7,9 +7,9 @@
 #include <xeus/xkernel_configuration.hpp>
 #include <zmq.hpp>
 
-#include "interpreter/kernel/history.hpp"
-#include "interpreter/kernel/kernel.hpp"
-#include "interpreter/kernel/server.hpp"
+#include "interpreter/jupyter/history.hpp"
+#include "interpreter/jupyter/kernel.hpp"
+#include "interpreter/jupyter/server.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/signals.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -45,8 +45,8 @@ int main(int argc, char** argv) {
     std::set_terminate(on_terminate);
     const char* user = getenv("USER");
     xeus::xkernel kernel(configuration, user ? user : "user", xeus::make_context<zmq::context_t>(),
-                         std::make_unique<pxl::kernel::Kernel>(), pxl::kernel::make_server, pxl::kernel::make_history(),
-                         nullptr, xeus::make_null_debugger, nlohmann::json::object(),
+                         std::make_unique<pxl::jupyter::Kernel>(), pxl::jupyter::make_server,
+                         pxl::jupyter::make_history(), nullptr, xeus::make_null_debugger, nlohmann::json::object(),
                          nlohmann::json::error_handler_t::replace);
     kernel.start();
   } catch (const std::exception& error) {

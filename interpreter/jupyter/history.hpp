@@ -5,10 +5,10 @@
 #include <memory>
 #include <xeus/xhistory_manager.hpp>
 
-namespace pxl::kernel {
+namespace pxl::jupyter {
 
 /// For xkernel's constructor. Keeps the inputs of this process in memory; every request has an answer, an empty one
 /// where nothing matches. Ranges are half-open in line numbers; sessions other than 0 and the latest one are unknown.
 std::unique_ptr<xeus::xhistory_manager> make_history();
 
-}  // namespace pxl::kernel
+}  // namespace pxl::jupyter

@@ -1,4 +1,4 @@
-#include "interpreter/kernel/history.hpp"
+#include "interpreter/jupyter/history.hpp"
 
 #include <fnmatch.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pxl::kernel {
+namespace pxl::jupyter {
 
 namespace {
 
@@ -70,4 +70,4 @@ class History : public xeus::xhistory_manager {
 
 std::unique_ptr<xeus::xhistory_manager> make_history() { return std::make_unique<History>(); }
 
-}  // namespace pxl::kernel
+}  // namespace pxl::jupyter

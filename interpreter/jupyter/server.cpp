@@ -1,4 +1,4 @@
-#include "interpreter/kernel/server.hpp"
+#include "interpreter/jupyter/server.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/standard_streams.hpp"
 
-namespace pxl::kernel {
+namespace pxl::jupyter {
 
 using nlohmann::json;
 
@@ -107,18 +107,18 @@ std::optional<json> parsed(const zmq::message_t& part) {
 
 /// Why a message is invalid; empty if it is valid.
 std::string problem_of(zmq::multipart_t& message, const xeus::xauthentication& authentication) {
-  if (message.size() > max_parts) return "it has too many parts";
+  if (message.size() > max_parts) return "too many parts";
   size_t at = 0;
   const auto is_delimiter = [&](size_t i) {
     return std::string_view(message.at(i).data<char>(), message.at(i).size()) == delimiter;
   };
   while (at < message.size() && !is_delimiter(at)) ++at;
-  if (message.size() < at + 2 + signed_parts) return "it lacks parts";
+  if (message.size() < at + 2 + signed_parts) return "too few parts";
   const auto raw = [&](size_t i) {
     const zmq::message_t& part = message.at(at + 1 + i);
     return xeus::xraw_buffer(part.data<const unsigned char>(), part.size());
   };
-  if (!authentication.verify(raw(0), raw(1), raw(2), raw(3), raw(4))) return "its signature is wrong";
+  if (!authentication.verify(raw(0), raw(1), raw(2), raw(3), raw(4))) return "wrong signature";
   std::array<json, signed_parts> parts;
   for (size_t i = 0; i < signed_parts; ++i) {
     std::optional<json> part = parsed(message.at(at + 2 + i));
@@ -176,9 +176,9 @@ class Server final : public xeus::xserver_zmq {
       if (problem.empty())
         use(xeus::xzmq_serializer::deserialize(message, *authentication_));
       else
-        print_err("pxl-kernel: a message was dropped: {}\n", problem);
+        print_err("pxl-kernel: dropped a message: {}\n", problem);
     } catch (const std::exception& error) {
-      print_err("pxl-kernel: a message was dropped: {}\n", error.what());
+      print_err("pxl-kernel: dropped a message: {}\n", error.what());
     }
     return true;
   }
@@ -193,4 +193,4 @@ std::unique_ptr<xeus::xserver> make_server(xeus::xcontext& context, const xeus::
   return std::make_unique<Server>(context.get_wrapped_context<zmq::context_t>(), configuration, errors);
 }
 
-}  // namespace pxl::kernel
+}  // namespace pxl::jupyter

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace pxl::kernel {
+namespace pxl::jupyter {
 
 /// Clamped to the text.
 inline size_t bytes_of(std::string_view text, long points) {
@@ -21,4 +21,4 @@ inline int points_of(std::string_view text, size_t bytes) {
   return points;
 }
 
-}  // namespace pxl::kernel
+}  // namespace pxl::jupyter

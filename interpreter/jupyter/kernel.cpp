@@ -1,17 +1,17 @@
-#include "interpreter/kernel/kernel.hpp"
+#include "interpreter/jupyter/kernel.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <xeus/xhelper.hpp>
 
-#include "interpreter/kernel/positions.hpp"
-#include "interpreter/kernel/rich.hpp"
+#include "interpreter/jupyter/positions.hpp"
+#include "interpreter/jupyter/rich.hpp"
 #include "interpreter/tools/help.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 
-namespace pxl::kernel {
+namespace pxl::jupyter {
 
 using nlohmann::json;
 
@@ -94,7 +94,7 @@ json Kernel::execute_request_impl(int number, const std::string& code, bool sile
   switch (outcome.kind) {
     case Outcome::Kind::interrupted: {
       const std::string what =
-          outcome.kept ? "interrupted; what was computed is kept" : "interrupted; the session is as it was";
+          outcome.kept ? "interrupted; values computed so far are kept" : "interrupted; the session is unchanged";
       publish_execution_error("Interrupted", what, {what});
       return error_reply("Interrupted", what, json::array({what}));
     }
@@ -171,4 +171,4 @@ json Kernel::kernel_info_request_impl() {
 
 void Kernel::shutdown_request_impl() {}
 
-}  // namespace pxl::kernel
+}  // namespace pxl::jupyter

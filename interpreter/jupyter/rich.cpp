@@ -1,4 +1,4 @@
-#include "interpreter/kernel/rich.hpp"
+#include "interpreter/jupyter/rich.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "runtime/base/markup.hpp"
 #include "runtime/tensor/print.hpp"
 
-namespace pxl::kernel {
+namespace pxl::jupyter {
 
 namespace {
 
@@ -68,4 +68,4 @@ nlohmann::json rich(Engine&, const Value& value, const std::string& shown) {
   return bundle;
 }
 
-}  // namespace pxl::kernel
+}  // namespace pxl::jupyter

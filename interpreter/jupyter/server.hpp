@@ -7,11 +7,11 @@
 #include <xeus/xeus_context.hpp>
 #include <xeus/xserver.hpp>
 
-namespace pxl::kernel {
+namespace pxl::jupyter {
 
 /// For xkernel's constructor. Invalid messages are dropped, with a line on standard error; an interrupt while no
 /// message is handled is ignored.
 std::unique_ptr<xeus::xserver> make_server(xeus::xcontext& context, const xeus::xconfiguration& configuration,
                                            nlohmann::json::error_handler_t errors);
 
-}  // namespace pxl::kernel
+}  // namespace pxl::jupyter

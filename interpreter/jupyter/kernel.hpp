@@ -7,7 +7,7 @@
 
 #include "interpreter/tools/engine.hpp"
 
-namespace pxl::kernel {
+namespace pxl::jupyter {
 
 class Kernel final : public xeus::xinterpreter {
  public:
@@ -35,4 +35,4 @@ class Kernel final : public xeus::xinterpreter {
   std::set<std::string> drawn_;  ///< titles of the charts that the running cell has shown
 };
 
-}  // namespace pxl::kernel
+}  // namespace pxl::jupyter

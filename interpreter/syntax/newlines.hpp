@@ -8,9 +8,9 @@
 
 namespace pxl::syntax {
 
-class Layout {
+class NewlineResolver {
  public:
-  explicit Layout(const SourceFile& source);
+  explicit NewlineResolver(const SourceFile& source);
   TokenList run();
 
  private:
