@@ -56,16 +56,18 @@ def every_call():
         if name != "exit":
             lines += [f"{name}({arguments})" for arguments in ARGUMENTS]
             lines += [f"print({name}({arguments}))" for arguments in ARGUMENTS[:3]]
+            lines += [f'list(map({name}, ["victim.npy"]))', f'[f("victim.npy", array([1.0])) for f in [{name}]]']
     for name in methods:
         for thing in OBJECTS:
-            lines += [f"{thing}.{name}({arguments})" for arguments in ('"victim.npz"', "", "[1, 2]")]
+            lines += [f"{thing}.{name}({arguments})" for arguments in ('"victim.safetensors"', "", "[1, 2]")]
+            lines.append(f'getattr({thing}, "{name[:1]}" + "{name[1:]}")("victim.safetensors")')
     return "\n".join(lines) + "\n", functions, methods
 
 
 def sandbox(folder):
     (folder / "helper.pxl").write_text("helped = 1\n")
     (folder / "secret.txt").write_text("LOOKED-AT")
-    for name in ("victim.npy", "victim.svg", "victim.png", "victim.npz"):
+    for name in ("victim.npy", "victim.svg", "victim.png", "victim.safetensors"):
         (folder / name).write_text("untouched")
     text, functions, methods = every_call()
     (folder / "all.pxl").write_text(text)
@@ -108,7 +110,7 @@ def touched(folder, log, allowed):
 
 def unchanged(folder):
     problems = [p.name for p in folder.glob("victim.*") if p.read_text() != "untouched"]
-    known = {"helper.pxl", "secret.txt", "all.pxl", "victim.npy", "victim.svg", "victim.png", "victim.npz"}
+    known = {"helper.pxl", "secret.txt", "all.pxl", "victim.npy", "victim.svg", "victim.png", "victim.safetensors"}
     return problems + [p.name for p in folder.iterdir() if p.name not in known]
 
 
