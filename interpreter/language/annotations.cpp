@@ -1,5 +1,5 @@
 // Type annotations and shape patterns: `n: int`, `x: tensor[..., d]`, `w: float32[n, 4]`. A pattern checks a shape
-// and names its free dimensions; only the instance's configuration and earlier arguments count as known.
+// and names its free dimensions; only the instance's configuration and earlier arguments are treated as known.
 #include <fmt/format.h>
 
 #include <array>
@@ -37,7 +37,7 @@ struct Check {
   }
 };
 
-// The spec that a pattern looks at: a tensor's, an array's or a spec itself.
+// The spec that a pattern is matched against: a tensor's, an array's or a spec itself.
 const TensorSpec* spec_of(const Value& v) {
   if (const Tensor* t = as_tensor(v)) return &t->spec;
   if (const Array* x = v.as_array()) return &x->spec();
@@ -111,7 +111,7 @@ void match_pattern(const Check& c, const ast::IndexExpr& pattern, const Shape& s
   }
 }
 
-// A type by its name: whether the value is of it; `v` is converted where the type says so.
+// A type by its name: whether the value is of it; `v` is converted if the type requires it.
 bool of_named_type(Interpreter& in, const std::string& type, Value& v) {
   if (type == "any") return true;
   if (type == "int") return v.is_int();
@@ -179,7 +179,7 @@ Value check_annotation(Interpreter& in, const std::string& what, const ast::Para
     }
     const TensorSpec* spec = spec_of(v);
     if (base && base->name == "array" && !v.as_array()) c.refuse(std::string(e.span.text()));
-    // A number suits a pattern of no dimensions.
+    // A number matches a pattern without dimensions.
     if (!spec && v.is_number() && pattern.subscripts.empty()) return v;
     if (!spec) c.refuse(std::string(e.span.text()));
     if (dtype && spec->dtype != *dtype) c.refuse(std::string(e.span.text()));

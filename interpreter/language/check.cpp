@@ -75,11 +75,11 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   Activation a;
   a.scope = in.file_scope();
   a.kind = Activation::Kind::file;
-  bool gave_up = false, cut = false;  // the graph of the file itself lacks statements that were given up
+  bool gave_up = false, cut = false;  // the graph of the file itself lacks skipped statements
   auto run = [&](const ast::Stmt& s) {
     const std::string line = fmt::format("line {}", s.span.file->position(s.span.begin).line);
     if (budget.spent()) {
-      // One sentence for all that follows.
+      // One message for everything that follows.
       if (!gave_up) result.unchecked.push_back("the file from " + line + " on takes too long");
       gave_up = true;
     } else {
@@ -133,7 +133,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
       none.span = p->code->span;
       const size_t before = c.irs.size();
       p->call(in, std::move(none));
-      // Programs that the file itself builds are judged where their sessions are made.
+      // Programs that the file itself builds are checked where their sessions are made.
       if (c.irs.size() > before) check_inplace_order(*c.irs.back());
     } catch (const Unevaluated&) {
     } catch (const ExitRequest&) {

@@ -1,6 +1,6 @@
-// Looking at a file without running it: programs are built, so that names, shapes and dtypes are checked, but no
-// session runs and no effect is had (look.hpp). A statement that fails is reported, and the next one is checked, so
-// that several errors come at once.
+// Checks a file without running it: programs are built, so that names, shapes and dtypes are checked, but no session
+// runs and nothing outside the program changes (look.hpp). A failed statement is reported and checking continues with
+// the next one, so that several errors are found at once.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace pxl {
 
-/// What a look collects; Interpreter::checking points at it while one is on.
+/// State of a check; Interpreter::checking points to it while one is in progress.
 struct Checking {
   std::vector<Diagnostic> errors;
   std::vector<std::shared_ptr<Ir>> irs;       ///< programs that were built, in order
@@ -22,41 +22,41 @@ struct Checking {
   int64_t steps = 0;                          ///< statements that were followed
   std::vector<std::shared_ptr<Ir>> sessions;  ///< programs for which sessions were made, in order
   std::vector<std::string> unbuilt;           ///< "program p is not built: ...", each once
-  std::map<const Ir*, Span> incomplete;       ///< graphs that lack what depends on an unknown, and where
-  int silent = 0;                             ///< code around that may not run: errors are dropped
+  std::map<const Ir*, Span> incomplete;       ///< graphs that lack a part that depends on an unknown, and where
+  int silent = 0;                             ///< enclosing code that may not run: errors are dropped
   int uncertain_depth = 0;                    ///< scopes of code that may not run
   uint8_t left = 0;  ///< a statement may have left the loop (1) or function (2): what follows may not run
-  int64_t runs = 0;  ///< sessions and runs that were passed over
-  /// Told of each value that gets a name, with the place of the name: for editors. May be empty.
+  int64_t runs = 0;  ///< skipped sessions and runs
+  /// Called with each value that is bound to a name, and the location of the name: for editors. May be empty.
   std::function<void(const Span& name, const Value& value)> observe;
 };
 
 void observe(const Checking& checking, const Span& name, const Value& value);
-/// Passes a value that gets a name to `Checking::observe`, in a check.
+/// During a check, passes a value that is bound to a name to `Checking::observe`.
 inline void observed(const Interpreter& in, const Span& name, const Value& value) {
   if (in.checking) observe(*in.checking, name, value);
 }
-/// Unknown names in all code, also in what is never called (check_names.cpp).
+/// Finds unknown names in all code, also in code that is never called (check_names.cpp).
 void check_names(const ast::Tree& tree, const Scope& prelude, std::vector<Diagnostic>& errors);
 
 /// Notes "program p is not built: WHY depends on the result of a run", once.
 void note_unbuilt(Interpreter& in, const std::string& program, const std::string& why);
-/// Whether a graph lacks what depends on an unknown; then it is noted.
+/// Whether a graph lacks a part that depends on an unknown; if so, notes it.
 bool lacks_part_noted(Interpreter& in, const Ir& ir);
 
 struct CheckResult {
-  std::vector<Diagnostic> errors;             ///< in order of place
+  std::vector<Diagnostic> errors;             ///< in order of location
   std::vector<std::shared_ptr<Ir>> irs;       ///< all that were built
   std::vector<std::shared_ptr<Ir>> sessions;  ///< those for which sessions were made, in order
   std::vector<std::string> unbuilt;    ///< "program p is not built: its parameter `n` depends on the result of a run"
   std::vector<std::string> unchecked;  ///< "program infer needs `n`", "line 12 takes too long"
 };
-/// "line 12 takes too long": what a look says of work that it gives up.
+/// "line 12 takes too long": the message about work beyond the budget.
 std::string beyond(const std::string& what, const OverBudget& over);
 /// Checks a file, then builds each of its programs whose parameters all have defaults and that the file did not call,
-/// and what `calls` asks for, written as calls of programs: "infer(n = 80)". `in` is fresh and serves nothing else
-/// afterwards. Spends the thread's budget (base/budget.hpp), or one of its own where there is none: what is beyond it
-/// is told in `unchecked`. Throws Interrupted, and Error for a text in `calls` that does not parse.
+/// and those requested by `calls`, written as calls of programs: "infer(n = 80)". `in` must be fresh and must not be
+/// used afterwards. Spends the thread's budget (base/budget.hpp), or a separate one if there is none; `unchecked` lists
+/// what is beyond it. Throws Interrupted, and Error for a text in `calls` that does not parse.
 CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vector<std::string>& calls,
                        std::function<void(const Span&, const Value&)> observe = {});
 

@@ -1,5 +1,5 @@
-// Names that nothing binds, anywhere in a file. A body is one scope, so a name is fine where its body or one around it
-// binds it anywhere; whether it is bound in time only a run shows.
+// Finds unbound names anywhere in a file. A body is one scope, so a name is accepted if its body or an enclosing one
+// binds it anywhere; whether it is bound before it is read is known only in a run.
 #include <unordered_set>
 
 #include "interpreter/language/check.hpp"
@@ -28,7 +28,7 @@ class NameChecker {
     bool instance = false;
   };
 
-  // Statements with the names that are bound besides theirs.
+  // Statements, with additional names that are bound.
   void body(const std::vector<std::string>& more, const std::vector<const ast::Expr*>& patterns,
             const std::vector<ast::Stmt*>& statements, const Level* outer, const ast::OwnNames* own = nullptr) {
     Level level{{more.begin(), more.end()}, outer, own};
@@ -114,7 +114,7 @@ class NameChecker {
 
   OuterName outer_kind(const std::string& name, const Level& level) const {
     for (const Level* l = level.outer; l; l = l->outer) {
-      // A body has its nonlocal names from outside.
+      // Nonlocal names of a body are bound outside of it.
       if (!l->names.count(name) || (l->own && contains(l->own->nonlocals, name))) continue;
       return l->instance ? OuterName::field : OuterName::name;
     }

@@ -26,8 +26,8 @@ std::string fstring_text(Interpreter& in, const std::vector<ast::FPiece>& pieces
   return out;
 }
 
-// Targets live in a scope of their own, as in Python. Where functions are made, each round of a clause has one, which
-// lies in that of the clause before.
+// Targets have a separate scope, as in Python. If functions are made, each round of a clause has one, nested in that of
+// the preceding clause.
 Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation& a) {
   Activation inner;
   inner.self = a.self;

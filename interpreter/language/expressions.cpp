@@ -1,5 +1,5 @@
-// Evaluating expressions. Each kind has a function of its own, so that the frames of a deep recursion stay small;
-// runs of operators are loops. The innermost expression that fails gives an error its place.
+// Evaluating expressions. Each kind has a separate function, so that stack frames in deep recursion are small; chains
+// of operators are loops. The innermost expression that fails locates the error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -125,7 +125,7 @@ Value unary_value(Interpreter& in, const ast::UnaryExpr& e, Activation& a) {
   return located(in, e.span, [&]() -> Value { return in.unary(e.op, v); });
 }
 
-// Whether a text mentions a name as a word of its own.
+// Whether a text contains a name as a whole word.
 bool mentions(const std::string& text, const std::string& name) {
   auto inside = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -137,8 +137,8 @@ bool mentions(const std::string& text, const std::string& name) {
   return false;
 }
 
-// Messages call tensors by their own names, which are not those of the variables that hold them: `x = variable(...)`
-// makes a tensor `t`. Says which is which where a message mentions one of them.
+// Messages use the names of tensors, which differ from the names that they are bound to: `x = variable(...)` makes a
+// tensor `t`. Adds a note with both names if a message mentions such a tensor.
 class NamedTensors {
  public:
   void note(const ast::Expr& written, const Value& value) {
@@ -299,7 +299,7 @@ Value slice_value(Interpreter& in, const ast::SliceExpr& e, Activation& a) {
   throw error;
 }
 
-// What makes an object at once; apart from the rest, whose evaluation then needs no frame of its own.
+// Literals of objects; separate from the other kinds, so that their stack frames stay small.
 Value made_value(Interpreter& in, const ast::Expr& e, Activation& a) {
   switch (e.kind) {
     case ExprKind::string: return as<ast::StringExpr>(e).value;
@@ -336,7 +336,7 @@ inline __attribute__((always_inline)) Value by_kind(Interpreter& in, const ast::
   }
 }
 
-// Does the operation itself change objects, or leave code out that would?
+// Whether the operation itself may change objects, or skip code that would.
 bool may_change(const ast::Expr& e) {
   switch (e.kind) {
     case ExprKind::call:
@@ -348,7 +348,7 @@ bool may_change(const ast::Expr& e) {
   }
 }
 
-// What needs a value that only a run gives is unknown.
+// An expression that needs a value that only a run produces is unknown.
 Value look_at(Interpreter& in, const ast::Expr& e, Activation& a) {
   try {
     return as_known(by_kind(in, e, a));

@@ -67,7 +67,7 @@ Value FunctionObject::call(Interpreter& in, Arguments args) {
   Activation a;
   a.scope = std::make_shared<Scope>(closure);
   a.scope->own = &code->own;
-  a.scope->reserve(code->parameters.size() + 2);  // and some that the body binds
+  a.scope->reserve(code->parameters.size() + 2);  // plus some names that the body binds
   a.kind = Activation::Kind::function;
   a.self = self;
   if (!self.is_none()) a.scope->bind(self_name, self);
@@ -78,7 +78,7 @@ Value FunctionObject::call(Interpreter& in, Arguments args) {
 
 namespace {
 
-// A function that a look cannot tell to have returned before its end has an unknown result.
+// In a look, a function that may have returned before its end has an unknown result.
 class LeavingScope {
  public:
   LeavingScope(Interpreter& in, Activation& a)
@@ -149,7 +149,7 @@ class ParameterBinder {
 
   void bind() {
     const bool rest = std::any_of(parameters_.begin(), parameters_.end(), [](const auto& p) { return p.rest; });
-    // The commonest call gives each parameter one argument, in order.
+    // Fast path: one positional argument for each parameter.
     if (!rest && args_.named.empty() && args_.positional.size() == parameters_.size()) {
       for (size_t i = 0; i < parameters_.size(); ++i)
         bind(parameters_[i], std::move(args_.positional[i]), i < args_.spans.size() ? args_.spans[i] : span_);
@@ -228,7 +228,7 @@ class ParameterBinder {
   }
 
   // Defaults of a def or lambda were evaluated where it was made. A method, a build, a program and a module's
-  // configuration have theirs evaluated at each call, in the scope of the definition.
+  // configuration have their defaults evaluated at each call, in the scope of the definition.
   Value absent(const ast::Parameter& p) {
     if (p.rest) return make_list({});
     if (!defaults_.empty()) return defaults_[static_cast<size_t>(&p - parameters_.data())];

@@ -1,4 +1,4 @@
-// Running texts, and imports: the standard library's modules, and files beside the importing one.
+// Running texts, and imports: the standard library's modules, and files in the importing file's directory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ Value Interpreter::run_more(const ast::TreePtr& tree) {
 namespace {
 
 struct ModuleText {
-  std::string key;    ///< what "loaded once" goes by
+  std::string key;    ///< identifies the module: it is loaded once
   std::string shown;  ///< the source's name in messages
   std::string text;
 };
@@ -70,7 +70,7 @@ ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
   }
   relative += ".pxl";
   const std::string importer = at.file ? at.file->name() : "";
-  // A file beside the importing one hides a standard module of the same name, as in Python.
+  // A file in the importing file's directory hides a standard module of the same name, as in Python.
   const bool real = !importer.empty() && importer[0] != '<' && importer[0] != '[';
   const fs::path folder = real ? fs::path(importer).parent_path() : fs::path();
   const fs::path candidate = folder / relative;
@@ -82,7 +82,7 @@ ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
     const fs::path canonical = fs::weakly_canonical(candidate, ec);
     return ModuleText{ec ? candidate.string() : canonical.string(), candidate.string(), *std::move(text)};
   };
-  // A file that imports its own name means the standard module that it hides.
+  // A file that imports its own name imports the standard module that it hides.
   std::error_code ec;
   const bool itself = real && fs::equivalent(candidate, importer, ec);
   if (!standard_importer && !itself)

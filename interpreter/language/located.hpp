@@ -1,11 +1,11 @@
-// The innermost expression that fails gives an error its place.
+// Errors are located at the innermost expression that fails.
 #pragma once
 
 #include "interpreter/values/interpreter.hpp"
 
 namespace pxl {
 
-/// Runs one operation with its place noted; an error without a place gets it.
+/// Runs one operation at `span`; an error without a location gets that of `span`.
 template <class F>
 Value located(Interpreter& in, const Span& span, F&& operation) {
   in.here = span;

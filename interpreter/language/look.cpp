@@ -13,9 +13,11 @@
 namespace pxl {
 namespace {
 
-/// Conditions and loops over unknowns that are followed inside one another; deeper ones are only forgotten.
+/// Maximum nesting of conditions and loops over unknowns that are followed; deeper ones are only forgotten. Not
+/// measured.
 constexpr int max_uncertain_depth = 6;
-/// Statements of one loop, once it has run a session: further rounds of a training loop show nothing new.
+/// Maximum number of statements of one loop after it has run a session: further rounds of a training loop add no
+/// information. Not measured.
 constexpr int64_t max_training_steps = 20000;
 
 // After the look a value may be shown: hover, completion.
@@ -45,13 +47,13 @@ bool is_of_graph(const Value& v) {
   return as_tensor(v) || v.as<StreamObject>() || v.as<GraphObject>() || v.as<TreeObject>();
 }
 
-// Values that code which was not followed might have changed.
+// Whether code that was not followed might have changed the value.
 bool can_change(const Value& v) {
   return v.as<DictObject>() || v.as<TreeObject>() || v.as<ModuleInstance>() ||
          (v.as<SequenceObject>() && !v.as<TupleObject>()) || v.as_array();
 }
 
-// Names outside that a function binds.
+// Makes the outer names that a function binds unknown.
 void forget_rebound(const ast::Function& code, const ScopePtr& closure) {
   for (const Name name : code.own.rebinds)
     if (const ScopePtr at = nonlocal_scope(closure, name)) at->bind(name, unknown_value());
@@ -63,7 +65,7 @@ void forget_changed(const std::vector<std::string>& names, const ScopePtr& scope
       const Value* found = s->find_here(name);
       if (!found) continue;
       if (can_change(*found)) found->object()->forget();
-      // What a function that is mentioned would have changed.
+      // A mentioned function might have been called.
       if (auto* f = found->as<FunctionObject>(); f && seen.insert(f->code).second) {
         const ScopePtr closure = f->closure;
         const ast::Function& code = *f->code;
@@ -112,7 +114,7 @@ void follow(Interpreter& in, const ast::Stmt& s, Activation& a, const std::funct
   forget_bound(s, a);
 }
 
-/// What a look does about a loop, round by round.
+/// Decides in a look, round by round, whether a loop is followed further.
 class LoopLook {
  public:
   LoopLook(Interpreter& in, const ast::Stmt& s, Activation& a)
@@ -151,7 +153,7 @@ class LoopLook {
   std::optional<UncertainScope> rest_;
 };
 
-/// Runs one statement; false where it was left out.
+/// Runs one statement; returns false if it was skipped.
 bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow, bool& failed) {
   Checking& c = *in.checking;
   try {
@@ -166,7 +168,7 @@ bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow, boo
       for (const Diagnostic& d : e.all()) c.errors.push_back(d);
     }
   } catch (const ExitRequest&) {
-    // A script that may end here goes on as far as a look can tell.
+    // The script may end here; the look continues.
     if (c.uncertain_depth == 0) throw;
   }
   forget(s, a);
@@ -382,7 +384,7 @@ Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a) {
     if (c.left && !rest) rest.emplace(in, false);
   }
   end();
-  // What follows a statement that failed would fail again, or differently.
+  // Statements after a failed one would report follow-up errors.
   if (failed) throw Unevaluated{};
   return Flow::normal;
 }
@@ -423,7 +425,7 @@ void assign_item(Interpreter& in, const ast::ForStmt& s, Value item, Activation&
   in.assign(tuple, std::move(item), a);
 }
 
-// Rounds of a loop of which the number is unknown.
+// A loop whose number of rounds is unknown.
 Flow some_rounds(Interpreter& in, const ast::Stmt& s, Activation& a, const std::function<Flow()>& round) {
   follow(in, s, a, round);
   forget(s, a);

@@ -1,7 +1,7 @@
-// A look at programs: a script is followed as far as its values are known, without an effect outside it. What only a
-// run gives is unknown, and what follows from an unknown is unknown. A condition that is unknown leaves open which
-// branch runs: each is followed for the programs that it builds, its errors are dropped, and what it binds or changes
-// is unknown from there on. A loop over an unknown is followed once in the same way.
+// Abstract interpretation of a script ("look"): it is followed as far as its values are known, without effects outside
+// it. Values that only a run produces are unknown, and so is everything computed from them. If a condition is unknown,
+// each branch is followed for the programs that it builds; its errors are dropped, and the names and objects that it
+// changes are unknown afterwards. A loop over an unknown is followed once in the same way.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@
 
 namespace pxl {
 
-/// A value that only a run gives. Every question that needs the value throws Unevaluated during a look.
+/// A value that only a run produces. Every operation that needs the value throws Unevaluated during a look.
 struct UnknownObject final : Object {
-  std::optional<TensorSpec> spec;  ///< of an array of which the elements are unknown
-  std::optional<Value> element;    ///< what an iteration gives in each of its rounds, of which the number is unknown
+  std::optional<TensorSpec> spec;  ///< of an array whose elements are unknown
+  std::optional<Value> element;    ///< the element of each iteration; the number of iterations is unknown
   explicit UnknownObject(std::optional<TensorSpec> s = {}) : spec(std::move(s)) {}
   std::string type_name() const override;
   std::string repr(Interpreter&) override;
@@ -46,18 +46,18 @@ inline bool is_unknown(const Value& v) {
 /// Whether it is unknown, or a list, tuple or dict that holds an unknown.
 bool holds_unknown(const Value& v);
 bool holds_unknown(const Arguments& args);
-/// The spec of an array of which the elements are unknown.
+/// The spec of an array whose elements are unknown.
 std::optional<TensorSpec> unknown_spec(const Value& v);
-/// What code reads of a value: unknown where its state was forgotten.
+/// The value as code sees it: unknown if its state was forgotten.
 Value as_known(Value v);
 
-/// The graph that is being built lacks what depends on an unknown: its program is not built.
+/// Notes that the graph that is being built lacks a part that depends on an unknown: its program is not built.
 void lacks_part(Interpreter& in);
-/// The same where an argument is part of a graph.
+/// lacks_part, if an argument is part of a graph.
 void lacks_part_of(Interpreter& in, const Arguments& args);
 
-/// Code that may or may not run: objects that are older than the scope are unknown once it changes them. Where it is
-/// silent, errors are dropped.
+/// Code that may or may not run: objects that are older than the scope become unknown when it changes them. If
+/// `silent`, errors are dropped.
 class UncertainScope {
  public:
   UncertainScope(Interpreter& in, bool silent);
@@ -74,20 +74,20 @@ class UncertainScope {
   size_t ops_ = 0;
 };
 
-/// What a statement that was not followed to its end might have bound or changed is unknown.
+/// Makes everything unknown that a statement which was not followed to its end might have bound or changed.
 void forget(const ast::Stmt& s, Activation& a);
-/// The names that it binds are unknown.
+/// Makes the names unknown that a statement binds.
 void forget_bound(const ast::Stmt& s, Activation& a);
-/// What an expression that was not evaluated to its end might have changed is unknown.
+/// Makes everything unknown that an expression which was not evaluated to its end might have changed.
 void forget_mentioned(const ast::Expr& e, Activation& a);
-/// What a function might have changed is unknown.
+/// Makes everything unknown that a function might have changed.
 void forget_changed_by(const Value& function);
 
-/// The truth of a value; nothing where it is unknown.
+/// The truth of a value; nullopt if it is unknown.
 std::optional<bool> known_truth(Interpreter& in, const Value& v);
 /// Whether a statement declares a part of a graph.
 bool declares_tensor(const ast::Stmt& s);
-/// A statement at the top level. Throws ExitRequest, and OverBudget: then what it did in part is to be forgotten.
+/// A statement at the top level. Throws ExitRequest, and OverBudget: the caller then forgets the statement.
 void look_at_statement(Interpreter& in, const ast::Stmt& s, Activation& a);
 /// Statements in a look.
 Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a);

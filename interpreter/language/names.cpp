@@ -1,4 +1,4 @@
-// Which names a function's code mentions: what an outlined graph may have captured.
+// The names that a function's code mentions: the possible captures of an outlined graph.
 #include <algorithm>
 #include <unordered_map>
 
@@ -47,13 +47,13 @@ class NameCollector {
     if (f.body) block(*f.body);
   }
 
-  // Programs and tests do not stand in functions, nor do options.
+  // Programs, tests and options are not allowed in functions.
   void statement(const ast::Stmt& s) {
     own_expressions(s, [this](const ast::Expr* e) { expression(e); });
     for (const ast::Block* b : own_blocks(s)) block(*b);
     switch (s.kind) {
       case ast::StmtKind::assign:
-        // A tuple may hold elements and fields beside names that are bound.
+        // A tuple of targets may contain elements and fields as well as names.
         for (const ast::Expr* target : static_cast<const ast::AssignStmt&>(s).targets)
           if (target->kind != ast::ExprKind::name) expression(target);
         break;
@@ -81,7 +81,7 @@ class NameCollector {
 
 const std::vector<std::string>& names_in(const ast::Function& f) {
   // Trees are never freed before the interpreter that runs them, and each function is walked once. The cache is
-  // keyed by span too, so that a node of a later interpreter at the same address is not taken for an old one.
+  // keyed by span too, so that a node of a later interpreter at the same address is not mistaken for an old one.
   struct Entry {
     Span span;
     std::vector<std::string> names;

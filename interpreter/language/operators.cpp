@@ -60,7 +60,7 @@ Value cast_to(Interpreter& in, const Value& v, DType dtype) {
   return op_by_name(in, "cast", {v, Value(dtype)});
 }
 
-// A bool counts as an int of the other operand's dtype.
+// A bool is treated as an int of the other operand's dtype.
 Value counted(Interpreter& in, const Value& v, const Value& other) {
   if (elements(v) != Elements::bools) return v;
   const Tensor* t = as_tensor(other);
@@ -69,8 +69,8 @@ Value counted(Interpreter& in, const Value& v, const Value& other) {
   return cast_to(in, v, alike ? (t ? t->spec.dtype : x->dtype()) : DType::int32);
 }
 
-// Arrays and tensors have one arithmetic: what an operator means is decided here from the kinds of elements, whether
-// the op then computes at once or joins a graph.
+// Arrays and tensors have the same arithmetic: the kinds of elements determine the op, whether it computes at once or
+// is added to a graph.
 Value data_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
   const Elements x = elements(a), y = elements(b);
   const bool bools = x == Elements::bools && y == Elements::bools;
@@ -90,7 +90,8 @@ Value data_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
         return op_by_name(in, op_name(op, true), {a, b});
       break;
     case BinaryOp::div: {
-      // The quotient of ints is a float32; beside an array or a tensor of floats they do as for other operators.
+      // The quotient of ints is a float32; with an array or a tensor of floats, ints are converted as for other
+      // operators.
       auto as_float = [&](const Value& v, const Value& other) {
         if (elements(v) == Elements::floats) return v;
         const bool with_floats = !other.is_number() && elements(other) == Elements::floats;
@@ -165,7 +166,7 @@ Value dict_union(const DictObject& a, const DictObject& b) {
   return out;
 }
 
-// A list of numbers beside an array or a tensor is an array.
+// A list of numbers is converted to an array if the other operand is an array or a tensor.
 Value operand(Interpreter& in, const Value& v) {
   if (v.as<SequenceObject>() && !mentions_tensor(v)) return in.to_array(v);
   return v;
@@ -208,7 +209,7 @@ int order_of(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
 Value data_compare(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
   auto operand_like = [](const Value& v) { return is_data(v) || v.is_number() || v.as<SequenceObject>(); };
   if (!operand_like(a) || !operand_like(b)) {
-    // `t == none`, `t == "x"`: nothing to compare element by element.
+    // `t == none`, `t == "x"` are not compared element by element.
     if (op == CompareOp::eq) return false;
     if (op == CompareOp::ne) return true;
     refuse(text(op), a, b);
@@ -244,7 +245,7 @@ bool contains(Interpreter& in, const Value& container, const Value& item) {
 
 namespace {
 
-// Of arrays whose specs are known and elements are not, the spec of the result is known.
+// If the specs of arrays are known but not their elements, the spec of the result is known.
 Value binary_of_specs(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
   auto stand_in = [](const Value& v) -> std::optional<Value> {
     if (const auto spec = unknown_spec(v)) return Value(Array::unevaluated(spec->dtype, spec->shape));
@@ -258,7 +259,7 @@ Value binary_of_specs(Interpreter& in, BinaryOp op, const Value& a, const Value&
     if (const Array* array = made.as_array()) return unknown_array(array->spec());
   } catch (const Unevaluated&) {
   } catch (const Error&) {
-    // No error depends on an unknown.
+    // An error that depends on an unknown is not reported.
   }
   return unknown_value();
 }

@@ -11,7 +11,7 @@ namespace pxl {
 /// The options that the text declares at its top level, in order. `default_text` is the default as written.
 std::vector<Interpreter::OptionInfo> scan_options(const ast::Tree& tree);
 
-/// The comment lines (`#` or `##`) at the very start of the text, without their marks: the script's description.
+/// The comment lines (`#` or `##`) at the very start of the text, without `#`: the script's description.
 std::string script_doc(const ast::Tree& tree);
 
 }  // namespace pxl

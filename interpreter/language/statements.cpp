@@ -1,4 +1,4 @@
-// Statements: assignment, control flow, contexts; declarations are handed on.
+// Statements: assignment, control flow, contexts. Declarations are forwarded.
 #include <fmt/format.h>
 
 #include "interpreter/language/check.hpp"
@@ -71,7 +71,7 @@ bool condition(Interpreter& in, const ast::Expr& e, Activation& a) {
 }
 
 void augmented(Interpreter& in, const ast::AssignStmt& s, Activation& a) {
-  // The target's parts are evaluated once for reading and once for writing; they are names, members and subscripts.
+  // The parts of the target (names, members, subscripts) are evaluated twice, for reading and for writing.
   const ast::Expr& target = *s.targets[0];
   const Value left = in.evaluate(target, a);
   const Value right = in.evaluate(*s.value, a);
@@ -176,7 +176,7 @@ void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) 
     in.bind(a, s.as, module);
     return;
   }
-  // `import lib.util` binds `lib`, a namespace that holds `util`; one that is there already is added to.
+  // `import lib.util` binds `lib`, a namespace that contains `util`; an existing one is extended.
   for (size_t i = s.path.size(); i-- > 1;) {
     std::string prefix = s.path[0];
     for (size_t j = 1; j < i; ++j) prefix += "." + s.path[j];
@@ -207,7 +207,7 @@ Flow with_statement(Interpreter& in, const ast::WithStmt& s, Activation& a) {
   return flow;
 }
 
-// An unknown subscript or element leaves the whole unknown.
+// An unknown subscript or element makes the whole object unknown.
 void look_at_element(Interpreter& in, const Value& base, const Value& key, Value value) {
   const bool known = !holds_unknown(key) && !(base.as_array() && holds_unknown(value));
   try {
@@ -220,7 +220,7 @@ void look_at_element(Interpreter& in, const Value& base, const Value& key, Value
 }  // namespace
 
 ScopePtr nonlocal_scope(const ScopePtr& from, Name name) {
-  for (const ScopePtr* s = &from; *s && (*s)->outer; s = &(*s)->outer) {  // the prelude has nothing around it
+  for (const ScopePtr* s = &from; *s && (*s)->outer; s = &(*s)->outer) {  // the prelude has no outer scope
     const Scope& at = **s;
     if (at.instance) {
       if (at.find_here(name)) return nullptr;
@@ -235,12 +235,12 @@ bool bind_in_body(Activation& a, Name name, Value value) {
   if (a.scope->own && contains(a.scope->own->nonlocals, name)) {
     ScopePtr at = nonlocal_scope(a.scope->outer, name);
     if (!at) return false;
-    // Code that a look follows without knowing whether it runs leaves the name unknown.
+    // In a look, code that may not run makes the name unknown.
     if (Object::forgets_changes) value = unknown_value();
     record_change(at);
     at->bind(name, value);
     if (!at->round || !at->running) return true;
-    // The body around a round that runs has the same names.
+    // The enclosing body of a running round has the same names.
     while (at->round) at = at->outer;
     record_change(at);
     at->bind(name, std::move(value));
@@ -356,7 +356,7 @@ Flow Interpreter::execute(const ast::Stmt& s, Activation& a) {
     e.locate(s.span, frames);
     throw e;
   } catch (Error& e) {
-    // Declarations that know better have set a place; what is left points at the statement's first line.
+    // Errors that declarations did not locate point to the statement's first line.
     e.locate(s.span, frames);
     throw;
   }

@@ -15,9 +15,9 @@ struct StdlibFile {
 };
 std::span<const StdlibFile> stdlib_files();
 
-/// The import that makes a name known: "from nn import Linear", "import nn"; nothing where the library has none.
+/// The import that makes a name known: "from nn import Linear", "import nn"; nullopt if the library does not have it.
 std::optional<std::string> library_import(std::string_view name);
-/// What an error about an unknown name says of it: the import, or the nearest of the names that are known, or nothing.
+/// The notes of an error about an unknown name: the import, or the nearest known name, or none.
 std::vector<std::string> unknown_name_notes(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace pxl

@@ -28,7 +28,7 @@ const std::string* expected_error(const Value& v) {
   return o ? &o->text : nullptr;
 }
 
-// What a test binds ends with it; a failure is noted and the next test runs.
+// Names that a test binds are local to it; after a failure the next test runs.
 void run_test(Interpreter& in, const ast::TestStmt& s, Activation& a) {
   if (!in.options().run_tests) return;
   Activation inner;
@@ -53,7 +53,7 @@ std::vector<std::string> sides(Interpreter& in, const ast::Expr& e, Activation& 
   if (e.kind != ast::ExprKind::compare) return {};
   const auto& c = static_cast<const ast::CompareExpr&>(e);
   if (c.rest.size() != 1) return {};
-  // Only what can be evaluated twice without effect: names, literals and their members.
+  // Only expressions that can be evaluated twice without effect: names, literals and their members.
   auto plain = [](const ast::Expr& x) {
     const ast::Expr* at = &x;
     while (at->kind == ast::ExprKind::member) at = static_cast<const ast::MemberExpr*>(at)->base;

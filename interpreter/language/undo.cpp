@@ -65,7 +65,7 @@ bool InputRecord::graphs_changed() const {
 
 void InputRecord::take_back() {
   stop();
-  // Values of the input go first: they point into the graphs.
+  // Values of the input are destroyed first: they point into the graphs.
   for (const SavedObject& saved : objects_) saved.restore();
   for (const auto& [scope, entries] : scopes_) scope->restore(entries);
   in_.file_scope_ = file_scope_;

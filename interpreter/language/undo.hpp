@@ -1,7 +1,7 @@
-// Taking inputs of a session back. What an input changes is recorded while it runs: names of the file scope and the
-// graphs by a mark at its beginning, objects (lists, dicts, arrays, trees, modules) and scopes that `nonlocal` reaches
-// by their state before the first change. The state of a session's variables is not part of it: a run that ended has
-// happened (execute/session.hpp).
+// Undo of an input of a session. Changes are journalled while the input runs: names of the file scope and graphs by a
+// mark at its beginning; objects (lists, dicts, arrays, trees, modules) and scopes that `nonlocal` reaches by their
+// state before the first change. The state of a session's variables is not undone: completed runs are permanent
+// (execute/session.hpp).
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace pxl {
 
 class InputRecord {
  public:
-  /// Records from now on, until stop() or the end; one record at a time.
+  /// Records from construction until stop() or destruction; one record at a time.
   explicit InputRecord(Interpreter& in);
   ~InputRecord();
   InputRecord(const InputRecord&) = delete;
@@ -23,9 +23,9 @@ class InputRecord {
   void stop();
   /// Whether anything was added to a graph that was there before.
   bool graphs_changed() const;
-  /// Puts everything back as it was when the record began. Later records must have been taken back before.
+  /// Restores the state at which the record began. Later records must have been undone before.
   void take_back();
-  /// Keeps what a scope holds, before `nonlocal` changes it.
+  /// Saves the entries of a scope before `nonlocal` changes it.
   void record(const ScopePtr& scope);
 
  private:

@@ -1,4 +1,4 @@
-// `with`: contexts are entered in order and left in reverse, also when an exception passes.
+// `with`: contexts are entered in order and left in reverse, also if an exception passes.
 #include "interpreter/language/check.hpp"
 #include "interpreter/values/internal.hpp"
 #include "runtime/base/codes.hpp"
@@ -6,7 +6,7 @@
 namespace pxl {
 namespace {
 
-/// A check lets errors pass up to the `expect_error` around them.
+/// In a check, errors propagate to the enclosing `expect_error`.
 struct Expecting {
   Checking* checking;
   Expecting(Interpreter& in, bool expected) : checking(expected ? in.checking : nullptr) {
@@ -35,7 +35,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
         context->leave(in, failed);
       } catch (Error& e) {
         e.locate(span, in.frames);
-        // While an exception passes, it is the one to report; the others are still left.
+        // An exception that is passing takes precedence over errors of leaving; the remaining contexts are still left.
         if (!failed) {
           failed = true;
           while (!open.empty()) {
@@ -80,7 +80,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
     const Expecting expecting(in, expected != nullptr);
     body();
   } catch (Error& e) {
-    // A look, which runs nothing, may meet another error than the run.
+    // A look, which runs nothing, may find another error than a run.
     const bool wanted = expected && e.first().fault != Fault::internal &&
                         (in.checking || e.first().message.find(*expected) != std::string::npos || [&] {
                           for (const std::string& note : e.first().notes) {
@@ -101,7 +101,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
   }
   const std::string text = expected ? *expected : std::string();
   leave_all(false);
-  // What a look passes over may be what fails.
+  // The failing statement may be one that the look skips.
   if (expected_at && !in.checking) {
     Error e = run_error("no error came where one with the text `" + text + "` was expected").as(codes::assertion);
     e.locate(expected_at, in.frames);

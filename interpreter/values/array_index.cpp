@@ -1,6 +1,6 @@
-// NumPy's indexing of host arrays. Every key becomes, per axis of the source, a list of positions, so that reading
-// and writing are one loop each over gathered offsets; index arrays and masks broadcast as NumPy's do, and their
-// axes come first unless they are adjacent.
+// NumPy's indexing of host arrays. Each key is converted to a list of positions per source axis, so that reading and
+// writing are one loop each over gathered offsets. Index arrays and masks broadcast as in NumPy; their axes come first
+// unless they are adjacent.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -25,7 +25,7 @@ struct Axis {
 struct Plan {
   Shape shape;
   std::vector<int64_t> offsets;  ///< in elements, for every element of the result
-  int64_t run = 1;               ///< elements that are adjacent behind each offset
+  int64_t run = 1;               ///< adjacent elements from each offset on
 };
 
 [[noreturn]] void bad_key(const Value& v) {
@@ -162,8 +162,8 @@ std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
 
 Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
   const std::vector<Axis> axes = read_key(in, a, key);
-  // One block of loop dimensions per axis; all index arrays share one block, which stands where they are if they are
-  // adjacent, otherwise first.
+  // One block of loop dimensions per axis; all index arrays share one block, in their position if they are adjacent,
+  // otherwise first.
   Shape index_shape;
   size_t first = axes.size(), last = 0, count = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -225,7 +225,7 @@ Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
     dims.push_back({axis.count, axis.step * axis.stride, nullptr});
   }
   if (!a.has_elements()) return plan;
-  // Trailing dims that are dense in memory are one run.
+  // Trailing dimensions that are contiguous in memory form one run.
   while (!dims.empty() && !dims.back().table && (dims.back().stride == plan.run || dims.back().count == 1)) {
     plan.run *= dims.back().count;
     dims.pop_back();
@@ -254,8 +254,8 @@ class Rows {
  public:
   explicit Rows(const Array& a) : extent_(a.shape()[0]), row_(a.size() / extent_) {}
 
-  int64_t row() const { return row_; }  ///< elements of one
-  /// By the positions of an index; negative ones count from the end.
+  int64_t row() const { return row_; }  ///< elements of one row
+  /// Offsets of the positions of an index; negative positions count from the end.
   void pick(const Array& index, std::vector<int64_t>& offsets) const {
     offsets.resize(static_cast<size_t>(index.size()));
     int64_t* to = offsets.data();
@@ -264,7 +264,7 @@ class Rows {
       *to++ = at * row_;
     });
   }
-  /// By the `count` positions that lie behind the index in memory, as far as they name rows.
+  /// Offsets of the `count` positions that follow the index in memory, if they are valid rows.
   void pick_following(const Array& index, int64_t count, std::vector<int64_t>& offsets) const {
     offsets.resize(static_cast<size_t>(count));
     int64_t* to = offsets.data();
@@ -288,7 +288,7 @@ class Rows {
   int64_t extent_, row_;
 };
 
-/// Copies runs of `bytes`; long copies in chunks, so that Ctrl-C is heard.
+/// Copies runs of `bytes`; long copies in chunks, with a check for Ctrl-C between them.
 void gather_charged(const Array& a, std::span<const int64_t> offsets, std::span<const int64_t> expected, size_t bytes,
                     std::byte* to) {
   constexpr size_t chunk_bytes = size_t{16} << 20;
@@ -301,8 +301,8 @@ void gather_charged(const Array& a, std::span<const int64_t> offsets, std::span<
   }
 }
 
-/// The last slice of positions that was taken, since a loop over shuffled positions picks rows by one slice after the
-/// other: the rows that the next one names are asked of memory early.
+/// The last slice of positions that was used. A loop over shuffled positions selects rows by consecutive slices, so the
+/// rows of the next slice are prefetched.
 class LastSlice {
  public:
   void note(const Array& whole, const Array& slice) {
@@ -311,7 +311,7 @@ class LastSlice {
     at_ = slice.raw();
   }
 
-  /// How many positions lie behind `index`, as many as it has at most; none where it is not that slice.
+  /// The number of positions that follow `index`, at most its own number; 0 if it is not that slice.
   int64_t following(const Array& index) const {
     if (index.raw() != at_ || index.dtype() != whole_.dtype()) return 0;
     const auto width = static_cast<int64_t>(size_of(index.dtype()));
@@ -319,14 +319,14 @@ class LastSlice {
   }
 
  private:
-  Array whole_;  ///< keeps the memory that `at_` points into
+  Array whole_;  ///< keeps the memory that `at_` points into alive
   const std::byte* at_ = nullptr;
 };
 
-/// One slice of adjacent rows or one list of them; empty for all other keys.
+/// Fast path for one slice of adjacent rows or one index array; nullopt for all other keys.
 std::optional<Value> simple_get(const Array& a, const Value& key) {
   thread_local LastSlice last;
-  thread_local std::vector<int64_t> offsets, expected;  // used again by each key
+  thread_local std::vector<int64_t> offsets, expected;  // reused by each key
   if (a.rank() == 0) return std::nullopt;
   if (const auto* slice = key.as<SliceObject>()) {
     const SliceRange r = resolve_slice(*slice, a.shape()[0]);

@@ -26,7 +26,7 @@ std::string ArrayObject::repr(Interpreter&) {
   PrintOptions options;
   options.separator = ", ";
   std::string body = to_text(value, options);
-  // Continuation lines stand below the opening bracket of the first.
+  // Continuation lines are aligned with the opening bracket of the first line.
   std::string out;
   for (char c : body) {
     out += c;

@@ -31,7 +31,7 @@ Value BuiltinObject::call(Interpreter& in, Arguments args) {
 
 namespace {
 
-// The arguments of a call that is passed over, against the signature: "save(path, array)".
+// Checks the arguments of a skipped call against the signature: "save(path, array)".
 void check_arguments(const BuiltinObject& f, const Arguments& args) {
   const size_t open = f.signature.find('('), close = f.signature.rfind(')');
   if (open == f.signature.npos || close == f.signature.npos || f.signature.find("...") != f.signature.npos) return;
@@ -330,7 +330,7 @@ SliceRange resolve_slice(const SliceObject& s, int64_t length) {
   const int64_t stop = clamp(s.stop, step > 0 ? length : -1, "slice stop");
   int64_t count = 0;
   if (step > 0 && stop > start) count = (stop - start - 1) / step + 1;
-  // -(step + 1) + 1 would be -step, which overflows for the least int.
+  // -(step + 1) + 1 would be -step, which overflows for the smallest int.
   if (step < 0 && start > stop) {
     count = static_cast<int64_t>((static_cast<uint64_t>(start - stop) - 1) / (~static_cast<uint64_t>(step) + 1)) + 1;
   }

@@ -141,13 +141,13 @@ struct ArrayObject final : Object {
   std::function<void()> state() override;
 };
 
-/// What a look does with a function of which it refuses the effects.
+/// What a look does with a function whose effects it does not permit.
 enum class InLook : uint8_t {
   passed_over,  ///< its arguments are checked against its signature, and its result is unknown (none if it only prints)
-  calls_body,   ///< it asks `permits` itself, and gives what is known of its result
+  calls_body,   ///< its body checks `permits`, and returns what is known of the result
 };
 
-/// A function written in C++. A look at a program calls it only where it permits all of its effects.
+/// A function written in C++. A look at a program calls it only if all of its effects are permitted.
 struct BuiltinObject final : Object {
   using Body = std::function<Value(Interpreter&, Arguments)>;
   Effects effects;
@@ -163,7 +163,7 @@ struct BuiltinObject final : Object {
   bool callable() const override { return true; }
   Value call(Interpreter& in, Arguments args) override;
 
-  /// What unknown arguments mean in a look: an op goes on to the graph, a method may have changed its object.
+  /// How a look treats unknown arguments: an op is added to the graph, a method may have changed its object.
   enum class Kind : uint8_t { function, method, op } kind = Kind::function;
 
  private:
@@ -175,8 +175,8 @@ Value make_tuple(std::vector<Value> items);
 /// A method bound to its object: effects, name and body.
 Value make_method(Effects effects, std::string name, BuiltinObject::Body body, InLook in_look = InLook::passed_over);
 
-/// Reads arguments against a list of parameter names: what C++ functions use to accept names and defaults.
-/// Throws Error for unknown names (with a suggestion), missing and surplus ones, naming the function.
+/// Reads arguments against a list of parameter names: used by C++ functions to accept names and defaults. Throws Error
+/// for unknown (with a suggestion), missing and surplus arguments, naming the function.
 class ArgReader {
  public:
   ArgReader(std::string function, const Arguments& args, std::vector<std::string> parameters);

@@ -12,14 +12,14 @@ namespace pxl {
 
 namespace {
 
-// The leaves of a nested list, with the shape that the first branch shows. Depth is limited by kMaxRank.
+// The leaves of a nested list; the shape is that of the first branch. Depth is limited by kMaxRank.
 struct Leaves {
   static constexpr size_t kMaxRank = 32;
-  static constexpr size_t max_leaves = size_t{1} << 28;  ///< lists that come again may have exponentially many
+  static constexpr size_t max_leaves = size_t{1} << 28;  ///< shared sublists may have exponentially many
   Interpreter& in;
   Shape shape;
-  std::vector<Value> numbers;  ///< where all leaves are numbers
-  std::vector<Array> arrays;   ///< where they are arrays of one shape
+  std::vector<Value> numbers;  ///< if all leaves are numbers
+  std::vector<Array> arrays;   ///< if they are arrays of one shape
 
   explicit Leaves(Interpreter& i) : in(i) {}
 
@@ -95,7 +95,7 @@ DType natural(const std::vector<Value>& numbers) {
 
 namespace {
 
-/// One number as T: an implicit conversion refuses what T does not hold (exact.hpp), a cast drops fractions.
+/// One number as T: an implicit conversion refuses values that T cannot represent (exact.hpp), a cast drops fractions.
 template <class T>
 T converted(const Value& n, DType type, bool cast, std::string_view what) {
   if (n.is_float()) {
@@ -118,8 +118,8 @@ T converted(const Value& n, DType type, bool cast, std::string_view what) {
   return static_cast<T>(x);
 }
 
-/// `dtype` is that of the result: without one, host data is of 32 bits as PopXL makes it: bools stay bools, ints are
-/// int32 (int64 where they do not fit), floats float32.
+/// `dtype` is the result's. Without it host data becomes 32-bit as in PopXL: bools remain bools, ints become int32
+/// (int64 if they do not fit), floats float32.
 Array array_of(Interpreter& in, const Value& v, std::optional<DType> dtype, bool cast, std::string_view what) {
   const auto convert = [&](const Array& a, DType type) { return cast ? a.cast(type) : convert_exactly(a, type, what); };
   if (const Array* a = v.as_array()) return dtype ? convert(*a, *dtype) : *a;

@@ -14,7 +14,8 @@ namespace pxl {
 namespace {
 
 constexpr int kMaxCalls = 10000;
-// What must be left below a call: one call's expressions (the parser allows 200 levels), kernels, and the report.
+// Minimum stack, in bytes, that a call must leave: for one call's expressions (the parser allows 200 levels), kernels,
+// and the error report. Not measured.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr size_t kReserve = size_t{1536} << 10;
 #else
@@ -33,7 +34,7 @@ const char* stack_limit() {
       void* base = nullptr;
       size_t size = 0;
       if (pthread_attr_getstack(&attr, &base, &size) == 0 && base) {
-        // An unlimited stack is not: count on 64 MB from here.
+        // A stack reported as unlimited is not: assume 64 MB from here.
         constexpr size_t most = size_t{64} << 20;
         bottom = static_cast<const char*>(base);
         if (static_cast<size_t>(here - bottom) > most) bottom = here - most;

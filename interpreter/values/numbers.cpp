@@ -1,5 +1,5 @@
-// Python's arithmetic on host numbers: floor division and modulo follow the divisor's sign, `/` gives a float, ints
-// have 64 bits and say so when a result does not fit.
+// Python's arithmetic on host numbers: floor division and modulo follow the divisor's sign, `/` returns a float, ints
+// have 64 bits and overflow is an error.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -193,7 +193,7 @@ std::optional<double> parse_float(std::string_view text) {
   double v = 0;
   auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), v);
   if (end != s.data() + s.size() || ec == std::errc::invalid_argument) return std::nullopt;
-  if (ec == std::errc::result_out_of_range) return std::strtod(s.c_str(), nullptr);  // infinity or the least number
+  if (ec == std::errc::result_out_of_range) return std::strtod(s.c_str(), nullptr);  // infinity or the smallest number
   return v;
 }
 

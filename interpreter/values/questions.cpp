@@ -1,4 +1,4 @@
-// The questions that the evaluator asks of any value: text, truth, equality, elements, members.
+// Operations on any value: text, truth, equality, elements, members.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string Interpreter::repr(const Value& v) {
   if (v.is_int()) return fmt::format("{}", v.as_int());
   if (v.is_float()) return number_text(v.as_double());
   charge(150);
-  // A container that holds itself is cut where it comes again.
+  // A container that contains itself is printed as `[...]` where it recurs.
   static thread_local std::vector<const Object*> open;
   const Object* self = v.object().get();
   const bool container = v.as<SequenceObject>() || v.as<DictObject>();
@@ -71,7 +71,7 @@ bool Interpreter::equal(const Value& a, const Value& b) {
   if (checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
   charge(60);
   if (a.is_number() && b.is_number()) return number_order(a, b) == 0;
-  // Arrays inside containers, and arrays in `in`: one truth, as numpy.array_equal.
+  // Arrays inside containers, and arrays in `in`, compare as a whole, as by numpy.array_equal.
   if (a.as_array() || b.as_array()) {
     if (!(a.as_array() || a.is_number()) || !(b.as_array() || b.is_number())) return false;
     const Array x = to_array(a), y = to_array(b);

@@ -5,13 +5,13 @@ namespace pxl {
 
 namespace {
 
-// Values whose destruction was put off while another one is being destroyed. A thread has one.
+// Values whose destruction is deferred while another value is being destroyed; one per thread.
 struct Graveyard {
   std::vector<ObjectPtr> waiting;
   bool digging = false;
 };
 Graveyard& graveyard() {
-  // Never destroyed: static objects may still free values after this thread's other statics are gone.
+  // Never destroyed: static objects may free values after this thread's other statics have been destroyed.
   static thread_local Graveyard* g = new Graveyard;
   return *g;
 }
@@ -20,7 +20,7 @@ Graveyard& graveyard() {
 
 void bury(Value& v) {
   if (!v.is_object()) return;
-  if (v.object().use_count() > 1) {  // others hold it: nothing dies here
+  if (v.object().use_count() > 1) {  // shared: nothing is destroyed here
     v = Value();
     return;
   }
@@ -41,7 +41,7 @@ Scope::~Scope() {
 }
 
 namespace {
-constexpr size_t few = 8;  // names that are searched without a table
+constexpr size_t few = 8;  // maximum number of names without a hash table; not measured
 }
 
 inline size_t Scope::where(Name name) const {
@@ -64,7 +64,7 @@ void Scope::enter(size_t entry) {
   table_[at] = static_cast<uint32_t>(entry + 1);
 }
 
-// At most half full, so that a search ends soon.
+// Maximum load factor 1/2, so that probe sequences are short.
 void Scope::make_table() {
   table_.clear();
   if (entries_.size() <= few) return;
@@ -100,7 +100,7 @@ const Value* Scope::find_bound(Name name, const Scope*& missing) const {
 void Scope::bind(Name name, Value value) {
   const size_t at = where(name);
   if (at < entries_.size()) {
-    // The old value dies after the new one is in place: its destructor may look at this scope.
+    // The old value is destroyed after the new one is in place: its destructor may read this scope.
     std::swap(entries_[at].value, value);
     return;
   }
@@ -114,7 +114,7 @@ void Scope::bind(Name name, Value value) {
 void Scope::erase(Name name) {
   const size_t at = where(name);
   if (at == entries_.size()) return;
-  const Value old = std::move(entries_[at].value);  // dies at the end
+  const Value old = std::move(entries_[at].value);  // destroyed at the end
   entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at));
   make_table();
 }

@@ -13,8 +13,8 @@
 
 namespace pxl {
 
-/// Names of one body, file, instance or the prelude; looked up outward through `outer`. Most hold a handful and are
-/// searched from end to end, which costs less than a table does; more names get one.
+/// Names of one body, file, instance or the prelude; looked up outward through `outer`. Small scopes are searched
+/// linearly, which is cheaper than a hash table; larger ones have a hash table.
 class Scope {
  public:
   struct Entry {
@@ -35,28 +35,28 @@ class Scope {
   /// The value of a name, or null; valid until a name is bound for the first time or erased.
   const Value* find_here(Name name) const;
   const Value* find(Name name) const;
-  /// As find, but null at the first body that binds the name and has not done so yet, which `missing` then is.
+  /// As find, but stops at the first body that binds the name and has not done so yet: returns null and sets `missing`.
   const Value* find_bound(Name name, const Scope*& missing) const;
   void bind(Name name, Value value);
   void erase(Name name);
   /// In order of first binding.
   const std::vector<Entry>& entries() const { return entries_; }
-  /// The names alone; may be bound while walking them.
+  /// A copy of the names: names may be bound while iterating over it.
   std::vector<std::string> names() const;
-  /// Makes the scope hold these and nothing else.
+  /// Replaces all entries.
   void restore(std::vector<Entry> entries);
-  /// Room for so many names more.
+  /// Reserves memory for `more` names.
   void reserve(size_t more) { entries_.reserve(entries_.size() + more); }
   std::vector<std::string> visible_names() const;
 
  private:
-  size_t where(Name name) const;  ///< in entries_; their number where it is not there
+  size_t where(Name name) const;  ///< index into entries_; entries_.size() if not found
   void make_table();
   void enter(size_t entry);
 
   std::vector<Entry> entries_;
-  std::vector<uint32_t> table_;  ///< one more than the place in entries_; 0 is free. Empty for few entries
-  unsigned bits_ = 0;            ///< the table has 2^bits_ places
+  std::vector<uint32_t> table_;  ///< open addressing: index into entries_ plus one, 0 if free; empty for few entries
+  unsigned bits_ = 0;            ///< the table has 2^bits_ slots
 };
 using ScopePtr = std::shared_ptr<Scope>;
 

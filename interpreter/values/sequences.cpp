@@ -66,8 +66,8 @@ std::string ListObject::repr(Interpreter& in) { return "[" + joined(in, items) +
 std::string TupleObject::repr(Interpreter& in) { return "(" + joined(in, items) + (items.size() == 1 ? ",)" : ")"); }
 
 std::optional<std::string> TupleObject::hash_key() const {
-  // Keys of parts carry their lengths, so that no two tuples share a key. Deep nesting is refused as a key: the
-  // walk is recursive.
+  // Keys of elements are prefixed by their lengths, so that no two tuples share a key. Deep nesting is refused as a
+  // key: the traversal is recursive.
   static thread_local int depth = 0;
   struct Level {
     Level() { ++depth; }

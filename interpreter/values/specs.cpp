@@ -24,7 +24,7 @@ std::optional<Value> DTypeObject::member(Interpreter&, std::string_view member_n
   return std::nullopt;
 }
 
-// Subscripts: extents, lists of extents, a tensor's shape, or one spec whose other facts are kept.
+// Subscripts: extents, lists of extents, a tensor's shape, or one spec, whose other properties are kept.
 Value DTypeObject::index(Interpreter& in, const Value& key) {
   auto* parts = key.as<TupleObject>();
   const std::vector<Value> dims = parts ? parts->items : std::vector<Value>{key};

@@ -1,4 +1,4 @@
-// Strings: UTF-8, indexed by code point, with the methods that Python's have.
+// Strings: UTF-8, indexed by code point, with Python's methods.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string one_at(std::string_view s, int64_t i) {
   const size_t from = code_point_offset(s, i);
   return std::string(s.substr(from, code_point_offset(s.substr(from), 1)));
 }
-// A pass over a text: work of about a third of a nanosecond per byte, or of one where each byte is looked at closely.
+// Charges one pass over a text: about 1/3 ns per byte, or 1 ns if each byte is examined. Not measured.
 void charge_scan(size_t bytes) { charge(static_cast<int64_t>(bytes / 3)); }
 void charge_text(size_t bytes) { charge(static_cast<int64_t>(bytes)); }
 
@@ -39,8 +39,7 @@ bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
 
-// The first occurrence from `at` on, in time linear in both texts: a library's search by comparing at each place takes
-// the product of their lengths for texts like "aaa...".
+// The first occurrence from `at` on, in linear time; std::string::find takes quadratic time for texts like "aaa...".
 size_t find_text(std::string_view text, std::string_view part, size_t at) {
   if (at > text.size()) return std::string_view::npos;
   if (part.empty()) return at;
@@ -49,9 +48,9 @@ size_t find_text(std::string_view text, std::string_view part, size_t at) {
   return found ? static_cast<size_t>(static_cast<const char*>(found) - text.data()) : std::string_view::npos;
 }
 
-// The last occurrence, in linear time likewise: Knuth, Morris and Pratt from the end.
+// The last occurrence, in linear time: Knuth-Morris-Pratt from the end.
 size_t rfind_text(std::string_view text, std::string_view part) {
-  constexpr size_t few = size_t{1} << 20;  // comparisons that are not worth a table
+  constexpr size_t few = size_t{1} << 20;  // maximum number of comparisons without a table; not measured
   if (part.size() > text.size()) return std::string_view::npos;
   if (part.size() < 2 || part.size() * text.size() <= few) return text.rfind(part);
   const size_t m = part.size(), n = text.size();

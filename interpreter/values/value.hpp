@@ -1,5 +1,5 @@
-// Host values. Small ones are held in place; everything else is an Object behind a shared pointer, and each kind of
-// object is one class that answers the questions below. The evaluator asks; it does not switch on kinds.
+// Host values. Small ones are stored in place; everything else is an Object behind a shared pointer. Each kind of
+// object is one class that implements the operations below; the evaluator does not switch on kinds.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,8 @@ class Interpreter;
 class Object;
 using ObjectPtr = std::shared_ptr<Object>;
 
-/// An object as a T, or null. Types that end their branch are compared by address, since all code is in one binary.
+/// An object as a T, or null. Final types are compared by the address of their type_info, since all code is in one
+/// binary.
 template <class T>
 T* object_as(Object* o);
 
@@ -57,7 +58,7 @@ class Value {
   Value& operator=(const Value& other) { return *this = Value(other); }
   Value& operator=(Value&& other) noexcept {
     if (this == &other) return *this;
-    const Value old(std::move(*this));  // dies when the new one is in place
+    const Value old(std::move(*this));  // destroyed when the new one is in place
     take(other);
     return *this;
   }
@@ -110,7 +111,7 @@ class Value {
   enum class Kind : uint8_t { none, boolean, integer, floating, object };
 
   [[noreturn]] static void wrong_kind();
-  /// What another value was, which is none then if it was an object. This one holds no object.
+  /// Moves from another value, which becomes none if it was an object. Requires that this one holds no object.
   void take(Value& other) noexcept {
     kind_ = other.kind_;
     if (!is_object()) {
@@ -143,8 +144,8 @@ struct Arguments {
   std::vector<NamedArg> named;
 };
 
-/// Pulls the next element; nothing at the end. Each pull charges a step, so that whatever iterates is bounded in a
-/// look and hears Ctrl-C.
+/// Returns the next element; nullopt at the end. Each call charges a step, so that iteration is bounded in a look and
+/// can be interrupted.
 class Iterator {
  public:
   Iterator() = default;
@@ -161,7 +162,7 @@ class Iterator {
   std::function<std::optional<Value>()> pull_;
 };
 
-/// The base of all objects. The defaults refuse with an error that names the type.
+/// The base of all objects. The default operations throw an error that names the type.
 class Object : public std::enable_shared_from_this<Object> {
  public:
   virtual ~Object() = default;
@@ -169,7 +170,7 @@ class Object : public std::enable_shared_from_this<Object> {
   /// As `print` shows it (str), and as it appears inside containers (repr).
   virtual std::string str(Interpreter& in) { return repr(in); }
   virtual std::string repr(Interpreter& in);
-  /// A member, or nothing where there is none of that name.
+  /// A member, or nullopt if there is none of that name.
   virtual std::optional<Value> member(Interpreter& in, std::string_view name);
   /// Names for completion and suggestions.
   virtual std::vector<std::string> member_names() const { return {}; }
@@ -185,15 +186,15 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual bool truth(Interpreter& in);
   /// `==` between containers and the like; identity unless said otherwise.
   virtual bool equals(Interpreter& in, const Value& other);
-  /// Key of dicts: equal values have equal keys. Nothing: not usable as a key.
+  /// Key of dicts: equal values have equal keys; nullopt if the object cannot be a key.
   virtual std::optional<std::string> hash_key() const;
-  /// `with` contexts: enter gives the `as` value. `failed` says that an exception is passing through.
+  /// `with` contexts: enter gives the `as` value. `failed`: an exception is passing through.
   virtual bool is_context() const { return false; }
   virtual Value enter(Interpreter& in);
   virtual void leave(Interpreter&, bool /*failed*/) {}
 
-  /// To be called before the object's own state changes, by every kind of object that has some: an input that is
-  /// taken back (undo.hpp) puts the state back. Costs a comparison where nothing is recorded.
+  /// Must be called before the object's own state changes: undoing an input (undo.hpp) restores the state. Costs a
+  /// comparison if nothing is recorded.
   void changing() {
     if (era_ < recording_era) record_state();
   }
@@ -202,13 +203,13 @@ class Object : public std::enable_shared_from_this<Object> {
   bool forgotten() const { return forgotten_; }
   /// Whether a change now would be recorded.
   bool is_recorded() const { return era_ < recording_era; }
-  /// Changes are not recorded to be taken back: what changes is forgotten.
+  /// Changes are not recorded for undo: changed objects are forgotten.
   static inline thread_local bool forgets_changes = false;
-  /// Puts the present state back when called; nothing for objects that never change.
+  /// Returns a function that restores the present state; empty for immutable objects.
   virtual std::function<void()> state() { return {}; }
-  /// The number of the input that this thread records; 0 while it records none.
+  /// The number of the input that this thread records; 0 if it records none.
   static inline thread_local uint64_t recording_era = 0;
-  /// Grows with each input of any thread: objects made in an input need no record in it.
+  /// Incremented by each input of any thread: objects made in an input need no record in it.
   static inline std::atomic<uint64_t> latest_era = 0;
 
  private:
