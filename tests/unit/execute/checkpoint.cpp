@@ -88,7 +88,7 @@ TEST_CASE("damaged checkpoints are refused") {
   CHECK_CONTAINS(refused(entry("\"F32\"", "[1]", "[0]")), "two positions");
   CHECK_CONTAINS(refused(entry("\"I8\"", "[2]", "[2,4]")), "do not follow");
   CHECK_CONTAINS(message_of([] { read_checkpoint("/nonexistent/file"); }), "no such file");
-  CHECK_CONTAINS(message_of([] { read_checkpoint("/"); }), "not a file");
+  CHECK_CONTAINS(message_of([] { read_checkpoint("/"); }), "not a regular file");
 }
 
 TEST_CASE("a session saves and restores by name and reports what differs") {
