@@ -150,6 +150,19 @@ def passes():
     return "\n".join(problems) or None
 
 
+# A kernel declares its memory (kernels/workspace.hpp): nothing that grows while it runs, and nothing that others may find.
+KERNEL_MEMORY = re.compile(r"\bthread_local\s+(?!bool const\b)|\bscratch<|make_shared<std::(vector|array)")
+
+
+def kernel_memory():
+    problems = []
+    for path in tracked("runtime/kernels/*", "runtime/plan/*"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if KERNEL_MEMORY.search(line.partition("//")[0]):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: declare a WorkspaceLayout: {line.strip()}")
+    return "\n".join(problems) or None
+
+
 def leftovers():
     problems = []
     for path in tracked("*.cpp", "*.hpp", "*.inc", "*.pxl", "*.py", "*.cmake", "*.g4"):
@@ -169,6 +182,7 @@ def house_tests(tally, kinds, build):
     tally.add("house: one place writes to the standard streams", standard_streams())
     tally.add("house: files are saved in one way", files_are_saved_in_one_way())
     tally.add("house: passes are files and documented", passes())
+    tally.add("house: kernels declare their memory", kernel_memory())
     tally.add("house: formatting", formatting())
     tally.add("house: nothing left over", leftovers())
     tally.add("house: docs/coverage.md", coverage.check())

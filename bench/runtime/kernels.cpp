@@ -65,7 +65,8 @@ void run(benchmark::State& state, const Case& c) {
     out.push_back(memory.back().mutable_raw());
     bytes += static_cast<double>(t->spec.bytes());
   }
-  const Buffers buffers{in.data(), out.data()};
+  const WorkspaceMemory workspace(workspace_bytes(kernel));
+  const Buffers buffers = Buffers{in.data(), out.data()}.with_workspace(workspace.data(), kernel.workspace());
   const bool divided = worth_dividing(kernel);
   for (auto _ : state) {
     if (divided)

@@ -30,6 +30,10 @@ void run_in_pieces(const Phase& phase, const Buffers& buffers, const ChunkRange&
 
 }  // namespace
 
+size_t workspace_bytes(const Kernel& kernel) {
+  return kernel.workspace().bytes(worth_dividing(kernel) ? static_cast<size_t>(thread_pool().size()) : 1);
+}
+
 void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible) {
   const bool pieces = interruptible && kernel.cost_ns() > max_uninterruptible_ns;
   ThreadPool& workers = thread_pool();
@@ -43,16 +47,18 @@ void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptibl
     const struct {
       const Phase& phase;
       const Buffers& buffers;
+      const WorkspaceSize& workspace;
       int64_t piece;
       int threads;
       bool pieces;
-    } job{phase, buffers, piece, workers.size(), pieces};
+    } job{phase, buffers, kernel.workspace(), piece, workers.size(), pieces};
     workers.run([&job](int thread) {
       const ChunkRange share = chunk_range(job.phase.iterations, thread, job.threads, job.phase.grain);
+      const Buffers own = job.buffers.for_thread(thread, job.workspace);
       if (job.pieces)
-        run_in_pieces(job.phase, job.buffers, share, job.piece);
+        run_in_pieces(job.phase, own, share, job.piece);
       else if (share.begin < share.end)
-        job.phase.part(job.buffers, share.begin, share.end);
+        job.phase.part(own, share.begin, share.end);
     });
     if (pieces) check_interrupt();
   }
@@ -80,11 +86,18 @@ class Program::Builder {
   }
 
   void finish() {
+    // One kernel runs at a time: its workspace may be where another one's was.
+    size_t bytes = 0;
+    for (const RunStep& step : program_.steps_)
+      if (step.kind == RunStep::Kind::kernel) bytes = std::max(bytes, workspace_bytes(*step.kernel));
+    program_.workspace_ = WorkspaceMemory(bytes);
     size_t first_change = program_.steps_.size();
     for (size_t i = 0; i < program_.steps_.size(); ++i) {
       RunStep& step = program_.steps_[i];
       if (step.kind == RunStep::Kind::kernel)
-        step.buffers = {program_.pointers_.data() + step.target, program_.pointers_.data() + step.outputs};
+        step.buffers =
+            Buffers{program_.pointers_.data() + step.target, program_.pointers_.data() + step.outputs}.with_workspace(
+                program_.workspace_.data(), step.kernel->workspace());
       if (step.changes_variable) first_change = std::min(first_change, i);
     }
     // In a loop with a modification, earlier steps run again after it.
@@ -317,7 +330,11 @@ Program::Program(const Plan& plan, const Memory& variable, const std::vector<std
   Builder builder(*this, variable);
   const std::vector<std::byte*> inputs;
   builder.add(Frame{plan, inputs, outputs, arena_.mutable_raw()}, true);
-  builder.finish();
+  try {
+    builder.finish();
+  } catch (const std::bad_alloc&) {
+    throw too_large(plan);
+  }
   for (StreamPort& port : ports_) port.per_run = plan.transfers.at(port.stream);
 }
 

@@ -48,6 +48,8 @@ bool worth_dividing(const Kernel& kernel);
 /// Runs the phases of a kernel on the thread pool. A long, `interruptible` kernel runs in chunks: after a request to
 /// interrupt, the rest is skipped and Interrupted is thrown.
 void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptible = false);
+/// Bytes of workspace with which a kernel runs: on all threads of the pool if it is worth dividing.
+size_t workspace_bytes(const Kernel& kernel);
 
 class Program {
  public:
@@ -93,6 +95,7 @@ class Program {
   std::vector<const Tensor*> changed_variables_;
   std::vector<Array> constants_;  ///< owns the data that steps point to
   Array arena_;
+  WorkspaceMemory workspace_;  ///< of the step that runs
   bool fallible_after_commit_ = false;
   Profile profile_;
   RunObserver* observer_ = nullptr;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "runtime/kernels/gemm.hpp"
-#include "runtime/kernels/scratch.hpp"
 #include "runtime/kernels/through_float.hpp"
 
 namespace pxl {
@@ -25,9 +24,12 @@ struct Tiling {
   int64_t rows = 0, rows_per_tile = 0;  ///< rows of windows (all but the last axis) of one sample
   int64_t samples_per_tile = 1, tiles_per_sample = 1, tiles = 0;
   bool direct = false;  ///< the columns are the input as it lies in memory
+  /// For each kernel element of the last axis, the windows in which it is not padding.
+  std::vector<WindowAxis::Range> inside;
 
   Tiling(const Convolution& c, int64_t depth) {
     const WindowAxis& last = c.axes[2];
+    for (int64_t k = 0; k < last.kernel; ++k) inside.push_back(last.inside(k));
     windows = output_size(c.axes);
     rows = c.axes[0].out * c.axes[1].out;
     direct = true;
@@ -42,6 +44,7 @@ struct Tiling {
       samples_per_tile = std::clamp<int64_t>(columns / windows, 1, std::max<int64_t>(1, c.batch / 2));
     tiles = tiles_per_sample * ((c.batch + samples_per_tile - 1) / samples_per_tile);
   }
+  int64_t max_columns(const Convolution& c) const { return samples_per_tile * rows_per_tile * c.axes[2].out; }
 };
 
 struct Tile {
@@ -88,13 +91,6 @@ void each_line(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t 
   });
 }
 
-/// The windows that element k of the last axis lies inside of, for each k.
-const WindowAxis::Range* inside_ranges(const WindowAxis& w) {
-  WindowAxis::Range* ranges = scratch<WindowAxis::Range, 24>(static_cast<size_t>(w.kernel));
-  for (int64_t k = 0; k < w.kernel; ++k) ranges[k] = w.inside(k);
-  return ranges;
-}
-
 // Rows are short: loops here, where calls of memcpy cost more than what they copy.
 template <class T>
 void copy_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict from, T* __restrict to) {
@@ -116,9 +112,10 @@ void add_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict f
 
 /// Lays out channels [c0, c1) of group g: a row for each channel and kernel element, a column for each window.
 template <class T>
-void lay_out(const Convolution& c, const Tile& tile, const T* x, int64_t g, int64_t c0, int64_t c1, T* columns) {
+void lay_out(const Convolution& c, const Tiling& t, const Tile& tile, const T* x, int64_t g, int64_t c0, int64_t c1,
+             T* columns) {
   const WindowAxis& w = c.axes[2];
-  const WindowAxis::Range* ranges = inside_ranges(w);
+  const WindowAxis::Range* ranges = t.inside.data();
   T* line = columns;
   for (int64_t ch = c0; ch < c1; ++ch)
     for (int64_t kd = 0; kd < c.axes[0].kernel; ++kd)
@@ -136,9 +133,10 @@ void lay_out(const Convolution& c, const Tile& tile, const T* x, int64_t g, int6
 
 /// The opposite of lay_out: adds columns to the input elements that they came from.
 template <class T>
-void add_back(const Convolution& c, const Tile& tile, const T* columns, int64_t g, int64_t c0, int64_t c1, T* x) {
+void add_back(const Convolution& c, const Tiling& t, const Tile& tile, const T* columns, int64_t g, int64_t c0,
+              int64_t c1, T* x) {
   const WindowAxis& w = c.axes[2];
-  const WindowAxis::Range* ranges = inside_ranges(w);
+  const WindowAxis::Range* ranges = t.inside.data();
   const T* line = columns;
   for (int64_t ch = c0; ch < c1; ++ch)
     for (int64_t kd = 0; kd < c.axes[0].kernel; ++kd)
@@ -180,24 +178,35 @@ void scatter_rows(const Convolution& c, const Tiling& t, const Tile& tile, const
                   matrix + ch * tile.columns + s * t.windows, sizeof(T) * static_cast<size_t>(t.windows));
 }
 
-/// The gradient of y in the tile as a matrix, in place where it is one.
+/// A buffer for the results (or their gradient) of a tile: empty if all tiles are of one sample.
 template <class T>
-Im2colRows<const T> gradient_rows(const Convolution& c, const Tiling& t, const Tile& tile, const T* dy, int64_t g) {
+PerThread<T> result_buffer(WorkspaceLayout& w, const Convolution& c, const Tiling& t) {
+  return w.per_thread<T>(t.samples_per_tile == 1 ? 0 : c.cout * t.max_columns(c));
+}
+/// A buffer for the columns of `channels` channels in a tile: empty if all columns are used in place.
+template <class T>
+PerThread<T> column_buffer(WorkspaceLayout& w, const Convolution& c, const Tiling& t, int64_t channels) {
+  const bool in_place = t.direct && t.samples_per_tile == 1;
+  return w.per_thread<T>(in_place ? 0 : channels * kernel_size(c.axes) * t.max_columns(c));
+}
+
+/// The gradient of y in the tile as a matrix, in place where it is one, else in `matrix`.
+template <class T>
+Im2colRows<const T> gradient_rows(const Convolution& c, const Tiling& t, const Tile& tile, const T* dy, int64_t g,
+                                  T* matrix) {
   if (tile.samples == 1) return in_place(c, t, tile, dy, g);
-  T* matrix = scratch<T, 21>(static_cast<size_t>(c.cout * tile.columns));
   gather_rows(c, t, tile, dy, g, matrix);
   return {matrix, tile.columns};
 }
 
-/// The columns of channels [c0, c1), laid out where they do not lie in memory as they are.
+/// The columns of channels [c0, c1), packed into `columns` where they do not lie in memory as they are.
 template <class T>
 Im2colRows<const T> columns_of(const Convolution& c, const Tiling& t, const Tile& tile, const T* x, int64_t g,
-                               int64_t c0, int64_t c1) {
+                               int64_t c0, int64_t c1, T* columns) {
   const int64_t plane = input_size(c.axes);
   if (t.direct && tile.samples == 1)
     return {x + ((tile.sample * c.groups + g) * c.cin + c0) * plane + tile.row * c.axes[2].out, plane};
-  T* columns = scratch<T, 20>(static_cast<size_t>((c1 - c0) * kernel_size(c.axes) * tile.columns));
-  lay_out(c, tile, x, g, c0, c1, columns);
+  lay_out(c, t, tile, x, g, c0, c1, columns);
   return {columns, tile.columns};
 }
 
@@ -220,21 +229,25 @@ Kernel forward(const Convolution& c) {
   const int64_t size = c.batch * c.groups * c.cout * output_size(c.axes);
   if (size == 0 || depth == 0) return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
   const Tiling t(c, depth);
-  return Kernel::parallel(t.tiles * c.groups, 1, convolution_ns(c), [=](const Buffers& b, int64_t begin, int64_t end) {
-    for (int64_t u = begin; u < end; ++u) {
-      const Tile tile = tile_at(c, t, u / c.groups);
-      const int64_t g = u % c.groups;
-      const T* weight = b.input<T>(1) + g * c.cout * depth;
-      const Im2colRows<const T> columns = columns_of(c, t, tile, b.input<T>(0), g, 0, c.cin);
-      const bool whole = tile.samples == 1;
-      const Im2colRows<T> y =
-          whole ? in_place(c, t, tile, b.output<T>(0), g)
-                : Im2colRows<T>{scratch<T, 21>(static_cast<size_t>(c.cout * tile.columns)), tile.columns};
-      gemm_one_thread(false, false, c.cout, tile.columns, depth, weight, depth, columns.data, columns.stride, y.data,
-                      y.stride);
-      if (!whole) scatter_rows<T>(c, t, tile, y.data, g, b.output<T>(0));
-    }
-  });
+  WorkspaceLayout workspace;
+  const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
+  return Kernel::parallel(t.tiles * c.groups, 1, convolution_ns(c),
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
+                            for (int64_t u = begin; u < end; ++u) {
+                              const Tile tile = tile_at(c, t, u / c.groups);
+                              const int64_t g = u % c.groups;
+                              const T* weight = b.input<T>(1) + g * c.cout * depth;
+                              const Im2colRows<const T> columns =
+                                  columns_of(c, t, tile, b.input<T>(0), g, 0, c.cin, b.workspace(packed));
+                              const bool whole = tile.samples == 1;
+                              const Im2colRows<T> y = whole ? in_place(c, t, tile, b.output<T>(0), g)
+                                                            : Im2colRows<T>{b.workspace(results), tile.columns};
+                              gemm_one_thread(false, false, c.cout, tile.columns, depth, weight, depth, columns.data,
+                                              columns.stride, y.data, y.stride);
+                              if (!whole) scatter_rows<T>(c, t, tile, y.data, g, b.output<T>(0));
+                            }
+                          })
+      .with_workspace(workspace);
 }
 
 template <class T>
@@ -252,32 +265,38 @@ Kernel data_gradient(const Convolution& c) {
   const Tiling t(c, channels * kernel);
   const int64_t sample_units = (c.batch + t.samples_per_tile - 1) / t.samples_per_tile;
   const int64_t depth = c.cin * kernel;
+  WorkspaceLayout workspace;
+  const auto packed = column_buffer<T>(workspace, c, t, channels), results = result_buffer<T>(workspace, c, t);
   return Kernel::parallel(
-      sample_units * c.groups * blocks, 1, convolution_ns(c), [=](const Buffers& b, int64_t begin, int64_t end) {
-        for (int64_t u = begin; u < end; ++u) {
-          const int64_t block = u % blocks, g = u / blocks % c.groups, unit = u / blocks / c.groups;
-          const int64_t c0 = block * channels, c1 = std::min(c0 + channels, c.cin), deep = (c1 - c0) * kernel;
-          T* dx = b.output<T>(0);
-          const int64_t first = unit * t.samples_per_tile, last = std::min(first + t.samples_per_tile, c.batch);
-          const bool direct = t.direct && t.samples_per_tile == 1;
-          if (!direct)
-            for (int64_t s = first; s < last; ++s) {
-              T* at = dx + ((s * c.groups + g) * c.cin + c0) * plane;
-              std::fill(at, at + (c1 - c0) * plane, T(0));
-            }
-          for (int64_t i = 0; i < t.tiles_per_sample; ++i) {
-            const Tile tile = tile_at(c, t, unit * t.tiles_per_sample + i);
-            const Im2colRows<const T> dy = gradient_rows(c, t, tile, b.input<T>(0), g);
-            const Im2colRows<T> columns =
-                direct ? Im2colRows<T>{dx + ((first * c.groups + g) * c.cin + c0) * plane + tile.row * c.axes[2].out,
-                                       plane}
-                       : Im2colRows<T>{scratch<T, 20>(static_cast<size_t>(deep * tile.columns)), tile.columns};
-            gemm_one_thread(true, false, deep, tile.columns, c.cout, b.input<T>(1) + g * c.cout * depth + c0 * kernel,
-                            depth, dy.data, dy.stride, columns.data, columns.stride);
-            if (!direct) add_back<T>(c, tile, columns.data, g, c0, c1, dx);
-          }
-        }
-      });
+             sample_units * c.groups * blocks, 1, convolution_ns(c),
+             [=](const Buffers& b, int64_t begin, int64_t end) {
+               for (int64_t u = begin; u < end; ++u) {
+                 const int64_t block = u % blocks, g = u / blocks % c.groups, unit = u / blocks / c.groups;
+                 const int64_t c0 = block * channels, c1 = std::min(c0 + channels, c.cin), deep = (c1 - c0) * kernel;
+                 T* dx = b.output<T>(0);
+                 const int64_t first = unit * t.samples_per_tile, last = std::min(first + t.samples_per_tile, c.batch);
+                 const bool direct = t.direct && t.samples_per_tile == 1;
+                 if (!direct)
+                   for (int64_t s = first; s < last; ++s) {
+                     T* at = dx + ((s * c.groups + g) * c.cin + c0) * plane;
+                     std::fill(at, at + (c1 - c0) * plane, T(0));
+                   }
+                 for (int64_t i = 0; i < t.tiles_per_sample; ++i) {
+                   const Tile tile = tile_at(c, t, unit * t.tiles_per_sample + i);
+                   const Im2colRows<const T> dy = gradient_rows(c, t, tile, b.input<T>(0), g, b.workspace(results));
+                   const Im2colRows<T> columns =
+                       direct ? Im2colRows<T>{dx + ((first * c.groups + g) * c.cin + c0) * plane +
+                                                  tile.row * c.axes[2].out,
+                                              plane}
+                              : Im2colRows<T>{b.workspace(packed), tile.columns};
+                   gemm_one_thread(true, false, deep, tile.columns, c.cout,
+                                   b.input<T>(1) + g * c.cout * depth + c0 * kernel, depth, dy.data, dy.stride,
+                                   columns.data, columns.stride);
+                   if (!direct) add_back<T>(c, t, tile, columns.data, g, c0, c1, dx);
+                 }
+               }
+             })
+      .with_workspace(workspace);
 }
 
 template <class T>
@@ -287,19 +306,23 @@ Kernel weights_gradient(const Convolution& c) {
     return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
   const Tiling t(c, depth);
   const int64_t parts = std::min(t.tiles, most_parts);
-  // One copy for all copies of the kernel: a program runs its steps one after the other.
-  const auto partial = std::make_shared<std::vector<T>>(static_cast<size_t>(parts > 1 ? parts * size : 0));
+  WorkspaceLayout workspace;
+  const auto partial = workspace.per_call<T>(parts > 1 ? parts * size : 0);
+  const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
+  const auto product = workspace.per_thread<T>(t.tiles > parts ? per_group : 0);
   std::vector<Phase> phases;
   phases.push_back({parts * c.groups, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                       for (int64_t u = begin; u < end; ++u) {
                         const int64_t part = u / c.groups, g = u % c.groups;
-                        T* sums = (parts > 1 ? partial->data() + part * size : b.output<T>(0)) + g * per_group;
+                        T* sums = (parts > 1 ? b.workspace(partial) + part * size : b.output<T>(0)) + g * per_group;
                         const int64_t first = t.tiles * part / parts, last = t.tiles * (part + 1) / parts;
                         for (int64_t i = first; i < last; ++i) {
                           const Tile tile = tile_at(c, t, i);
-                          const Im2colRows<const T> columns = columns_of(c, t, tile, b.input<T>(1), g, 0, c.cin);
-                          const Im2colRows<const T> dy = gradient_rows(c, t, tile, b.input<T>(0), g);
-                          T* to = i == first ? sums : scratch<T, 22>(static_cast<size_t>(per_group));
+                          const Im2colRows<const T> columns =
+                              columns_of(c, t, tile, b.input<T>(1), g, 0, c.cin, b.workspace(packed));
+                          const Im2colRows<const T> dy =
+                              gradient_rows(c, t, tile, b.input<T>(0), g, b.workspace(results));
+                          T* to = i == first ? sums : b.workspace(product);
                           gemm_one_thread(false, true, c.cout, depth, tile.columns, dy.data, dy.stride, columns.data,
                                           columns.stride, to, depth);
                           if (to != sums)
@@ -310,12 +333,12 @@ Kernel weights_gradient(const Convolution& c) {
   if (parts > 1)
     phases.push_back({size, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
                         T* to = b.output<T>(0);
-                        const T* from = partial->data();
+                        const T* from = b.workspace(partial);
                         for (int64_t i = begin; i < end; ++i) to[i] = from[i];
                         for (int64_t p = 1; p < parts; ++p)
                           for (int64_t i = begin; i < end; ++i) to[i] += from[p * size + i];
                       }});
-  return Kernel::parallel(std::move(phases), convolution_ns(c));
+  return Kernel::parallel(std::move(phases), convolution_ns(c)).with_workspace(workspace);
 }
 
 int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * input_size(c.axes); }

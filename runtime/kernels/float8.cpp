@@ -33,12 +33,12 @@ double largest(const T* x, int64_t n) {
   return nan ? std::nan("") : static_cast<double>(most);
 }
 
-double largest(DType dtype, const std::byte* data, int64_t n) {
+/// `wide` holds n elements of a float16 operand.
+double largest(DType dtype, const std::byte* data, int64_t n, float* wide) {
   if (dtype == DType::float64) return largest(reinterpret_cast<const double*>(data), n);
   if (dtype == DType::float32) return largest(reinterpret_cast<const float*>(data), n);
-  std::vector<float> wide(static_cast<size_t>(n));
-  convert(dtype, data, DType::float32, reinterpret_cast<std::byte*>(wide.data()), n);
-  return largest(wide.data(), n);
+  convert(dtype, data, DType::float32, reinterpret_cast<std::byte*>(wide), n);
+  return largest(wide, n);
 }
 
 }  // namespace
@@ -59,31 +59,35 @@ Kernel cast_to_float8_kernel(DType to, int64_t n, Float8Overflow overflow) {
 }
 
 Kernel cast_from_float8_kernel(DType from, int64_t n) {
-  const auto table = std::make_shared<std::vector<half>>(256);
+  WorkspaceLayout workspace;
+  const auto scaled = workspace.per_call<half>(256);
   const Phase look_up{1, 1, [=](const Buffers& b, int64_t, int64_t) {
                         const std::array<float, 256> values = float8_table(from, read_log2_scale(b, 1));
-                        to_half(values.data(), table->data(), 256);
+                        to_half(values.data(), b.workspace(scaled), 256);
                       }};
   const Phase cast{n, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
                      const uint8_t* x = b.input<uint8_t>(0);
+                     const half* table = b.workspace(scaled);
                      half* y = b.output<half>(0);
-                     for (int64_t i = begin; i < end; ++i) y[i] = (*table)[x[i]];
+                     for (int64_t i = begin; i < end; ++i) y[i] = table[x[i]];
                    }};
-  return Kernel::parallel({look_up, cast}, static_cast<double>(n));
+  return Kernel::parallel({look_up, cast}, static_cast<double>(n)).with_workspace(workspace);
 }
 
 Kernel amax_scale_kernel(DType dtype, DType to, int64_t n) {
   const int64_t parts = (n + piece - 1) / piece, width = static_cast<int64_t>(size_of(dtype));
-  const auto most = std::make_shared<std::vector<double>>(static_cast<size_t>(parts));
+  WorkspaceLayout workspace;
+  const auto most = workspace.per_call<double>(parts);
+  const auto wide = workspace.per_thread<float>(dtype == DType::float16 ? std::min(piece, n) : 0);
   const Phase find{parts, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                      for (int64_t i = begin; i < end; ++i)
-                       (*most)[static_cast<size_t>(i)] =
-                           largest(dtype, b.in[0] + i * piece * width, std::min(piece, n - i * piece));
+                       b.workspace(most)[i] = largest(dtype, b.in[0] + i * piece * width,
+                                                      std::min(piece, n - i * piece), b.workspace(wide));
                    }};
   const Phase join{1, 1, [=](const Buffers& b, int64_t, int64_t) {
-                     *b.output<int32_t>(0) = amax_scale(largest(most->data(), parts), to);
+                     *b.output<int32_t>(0) = amax_scale(largest(b.workspace(most), parts), to);
                    }};
-  return Kernel::parallel({find, join}, static_cast<double>(n) * 0.3);
+  return Kernel::parallel({find, join}, static_cast<double>(n) * 0.3).with_workspace(workspace);
 }
 
 }  // namespace pxl

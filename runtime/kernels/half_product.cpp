@@ -6,7 +6,6 @@
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/packed.hpp"
-#include "runtime/kernels/scratch.hpp"
 
 namespace pxl {
 namespace {
@@ -18,20 +17,23 @@ constexpr int64_t part_tiles = 4;
 // Matrices of a batch from which on each part lays out its right operand itself.
 constexpr int64_t min_batch_parallel = 8;
 
-/// Where right operands are laid out anew: one buffer for all kernels that a thread makes, since a program runs its
-/// steps one after the other.
-std::shared_ptr<std::vector<float>> packing_buffer(int64_t n) {
-  thread_local const auto buffer = std::make_shared<std::vector<float>>();
-  if (std::ssize(*buffer) < n) buffer->resize(static_cast<size_t>(n));
-  return buffer;
-}
-
 /// What the parts of a product share.
 struct Parts {
   GemmShape p;
   ProductOptions o;
   int64_t per_matrix = 1;
   std::vector<int64_t> at_a, at_b;  ///< offsets of the operands' matrices
+  WorkspaceLayout workspace;
+  PerThread<float> sums, packed_a;
+  PerThread<uint16_t> rounded;
+
+  /// Declares what `multiply` needs for results of up to `columns` columns.
+  void declare(int64_t columns) {
+    workspace = WorkspaceLayout(o.epilogue_workspace);
+    sums = workspace.per_thread<float>((p.m + per_matrix - 1) / per_matrix * columns);
+    packed_a = workspace.per_thread<float>(packed().packed_a_size);
+    rounded = workspace.per_thread<uint16_t>(o.out >= 0 ? 0 : epilogue_block);
+  }
 
   MatrixView left(const Buffers& b, int64_t i) const {
     return MatrixView{b.in[o.a], p.ta ? p.m : p.k, true}.at(0, at_a[static_cast<size_t>(i)]);
@@ -50,31 +52,35 @@ struct Parts {
   /// Part `u` of the rows of matrix i, the columns that are laid out.
   void multiply(const Buffers& b, int64_t i, int64_t u, int64_t column, int64_t columns, const float* packed_b) const {
     const int64_t r0 = p.m * u / per_matrix, r1 = p.m * (u + 1) / per_matrix;
-    float* sums = scratch<float, 9>(static_cast<size_t>((r1 - r0) * columns));
+    float* to = b.workspace(sums);
     const MatrixView a = left(b, i);
-    packed().multiply({p.ta ? a.at(0, r0) : a.at(r0, 0), p.ta, r1 - r0, columns, p.k, packed_b, sums, columns});
+    packed().multiply(
+        {p.ta ? a.at(0, r0) : a.at(r0, 0), p.ta, r1 - r0, columns, p.k, packed_b, to, columns, b.workspace(packed_a)});
     // Whole rows lie one after the other, parts of rows do not.
     const int64_t runs = columns == p.n ? 1 : r1 - r0, length = (r1 - r0) * columns / runs;
-    for (int64_t r = 0; r < runs; ++r) round(b, sums + r * length, (i * p.m + r0 + r) * p.n + column, length);
+    for (int64_t r = 0; r < runs; ++r) round(b, to + r * length, (i * p.m + r0 + r) * p.n + column, length);
   }
 
   /// n elements of the result from `first` on, to where they belong.
-  void round(const Buffers& b, const float* sums, int64_t first, int64_t n) const {
+  void round(const Buffers& b, const float* from, int64_t first, int64_t n) const {
     uint16_t* stored = o.out >= 0 ? b.output<uint16_t>(static_cast<size_t>(o.out)) + first : nullptr;
     for (int64_t i = 0; i < n; i += epilogue_block) {
       const int64_t count = std::min(epilogue_block, n - i);
-      uint16_t* to = stored ? stored + i : scratch<uint16_t, 11>(static_cast<size_t>(epilogue_block));
-      bulk().float_to_half(sums + i, to, count);
+      uint16_t* to = stored ? stored + i : b.workspace(rounded);
+      bulk().float_to_half(from + i, to, count);
       if (o.epilogue) o.epilogue(b, reinterpret_cast<std::byte*>(to), first + i, first + i + count);
     }
   }
 };
 
 /// Each part lays out its right operand itself.
-Kernel many(const std::shared_ptr<const Parts>& parts, double cost_ns) {
-  const auto run = [parts](const Buffers& b, int64_t begin, int64_t end) {
+Kernel many(const std::shared_ptr<Parts>& shared, double cost_ns) {
+  shared->declare(shared->p.n);
+  const auto packed_b = shared->workspace.per_thread<float>(packed().packed_size(shared->p.n, shared->p.k));
+  const std::shared_ptr<const Parts> parts = shared;
+  const auto run = [parts, packed_b](const Buffers& b, int64_t begin, int64_t end) {
     const GemmShape& p = parts->p;
-    float* right = scratch<float, 8>(static_cast<size_t>(packed().packed_size(p.n, p.k)));
+    float* right = b.workspace(packed_b);
     int64_t laid_out = -1;
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t i = unit / parts->per_matrix;
@@ -83,33 +89,37 @@ Kernel many(const std::shared_ptr<const Parts>& parts, double cost_ns) {
       parts->multiply(b, i, unit % parts->per_matrix, 0, p.n, right);
     }
   };
-  return Kernel::parallel(std::ssize(parts->at_a) * parts->per_matrix, 1, cost_ns, run);
+  return Kernel::parallel(std::ssize(parts->at_a) * parts->per_matrix, 1, cost_ns, run)
+      .with_workspace(parts->workspace);
 }
 
 /// The threads lay a right operand out together, as many columns of it as the buffer holds, then share it.
-Kernel few(const std::shared_ptr<const Parts>& parts, int64_t most_columns, double cost_ns) {
-  const GemmShape& p = parts->p;
-  const auto buffer = packing_buffer(packed().packed_size(std::min(p.n, most_columns), p.k));
+Kernel few(const std::shared_ptr<Parts>& shared, int64_t most_columns, double cost_ns) {
+  const GemmShape& p = shared->p;
+  const int64_t widest = std::min(p.n, most_columns);
+  shared->declare(widest);
+  const auto packed_b = shared->workspace.per_call<float>(packed().packed_size(widest, p.k));
+  const std::shared_ptr<const Parts> parts = shared;
   std::vector<Phase> phases;
   for (int64_t i = 0; i < std::ssize(parts->at_a); ++i) {
     for (int64_t column = 0; column < p.n; column += most_columns) {
       const int64_t columns = std::min(most_columns, p.n - column);
       phases.push_back({packed().strips(columns), 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                          parts->pack(b, i, column, columns, begin, end, buffer->data());
+                          parts->pack(b, i, column, columns, begin, end, b.workspace(packed_b));
                         }});
       phases.push_back({parts->per_matrix, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                           for (int64_t u = begin; u < end; ++u)
-                            parts->multiply(b, i, u, column, columns, buffer->data());
+                            parts->multiply(b, i, u, column, columns, b.workspace(packed_b));
                         }});
     }
   }
-  return Kernel::parallel(std::move(phases), cost_ns);
+  return Kernel::parallel(std::move(phases), cost_ns).with_workspace(parts->workspace);
 }
 
 }  // namespace
 
 Kernel half_product_kernel(const GemmShape& p, const ProductOptions& o) {
-  const auto parts = std::make_shared<Parts>(Parts{p, o, 1, {}, {}});
+  const auto parts = std::make_shared<Parts>(Parts{p, o, 1, {}, {}, {}, {}, {}, {}});
   const LoopNest nest = make_loop_nest(p.batch, {p.a_strides, p.b_strides});
   for_each_run<2>(nest, [&](const auto& at, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {

@@ -10,7 +10,6 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
-#include "runtime/kernels/scratch.hpp"
 
 namespace pxl {
 namespace {
@@ -21,20 +20,31 @@ void need_integers(const TensorSpec& indices) {
         .as(codes::dtype);
 }
 
-/// The indices of a run as int64, converted where they are not.
-const int64_t* read_indices(const std::byte* data, DType dtype, int64_t n) {
-  if (dtype == DType::int64) return reinterpret_cast<const int64_t*>(data);
-  int64_t* buffer = scratch<int64_t, 7>(static_cast<size_t>(n));
-  convert(dtype, data, DType::int64, reinterpret_cast<std::byte*>(buffer), n);
-  return buffer;
-}
+/// Reads n indices as int64: in place, or converted into the workspace.
+struct Indices {
+  DType dtype = DType::int64;
+  int64_t count = 0;
+  PerCall<int64_t> converted;
+  WorkspaceLayout workspace;
+
+  Indices() = default;
+  Indices(DType d, int64_t n) : dtype(d), count(n) {
+    converted = workspace.per_call<int64_t>(dtype == DType::int64 ? 0 : n);
+  }
+  const int64_t* read(const Buffers& b, size_t slot) const {
+    if (dtype == DType::int64) return b.input<int64_t>(slot);
+    int64_t* to = b.workspace(converted);
+    convert(dtype, b.in[slot], DType::int64, reinterpret_cast<std::byte*>(to), count);
+    return to;
+  }
+};
 
 /// data [batches, outer, extent, inner], indices [batches, count], gathered [batches, outer, count, inner].
 struct Gather {
   int64_t batches = 1, outer = 1, extent = 1, inner = 1, count = 1, axis = 0;
-  DType index;
+  Indices index;
 
-  Gather(const Shape& data, const TensorSpec& indices, int64_t at, int64_t batch) : index(indices.dtype) {
+  Gather(const Shape& data, const TensorSpec& indices, int64_t at, int64_t batch) {
     need_integers(indices);
     axis = normalise_axis(at, static_cast<int64_t>(data.size()));
     if (batch < 0 || batch > axis || batch > static_cast<int64_t>(indices.shape.size())) {
@@ -51,11 +61,12 @@ struct Gather {
       else if (indices.shape[d] != data[d])
         throw Error("gather: axis " + std::to_string(d) + " of data and indices differ").as(codes::shape);
     }
+    index = Indices(indices.dtype, batches * count);
   }
   /// f(element offset in data or -1 when out of range, offset in the gathered tensor), for rows of `inner` elements.
   template <class F>
-  void each(const std::byte* data, bool ignore, F&& f) const {
-    const int64_t* at = read_indices(data, index, batches * count);
+  void each(const Buffers& buffers, bool ignore, F&& f) const {
+    const int64_t* at = index.read(buffers, 1);
     for (int64_t b = 0; b < batches; ++b) {
       for (int64_t o = 0; o < outer; ++o) {
         for (int64_t j = 0; j < count; ++j) {
@@ -72,10 +83,10 @@ struct Gather {
 /// ScatterElements and its kin: one index per element.
 struct Elements {
   LoopNest nest;  ///< over the indices' shape; operand 0: offset in t without the axis
-  int64_t axis = 0, extent = 0, stride = 0, count = 0;
-  DType index;
+  int64_t axis = 0, extent = 0, stride = 0;
+  Indices index;
 
-  Elements(const Shape& t, const TensorSpec& indices, int64_t at) : index(indices.dtype) {
+  Elements(const Shape& t, const TensorSpec& indices, int64_t at) : index(indices.dtype, indices.size()) {
     need_integers(indices);
     axis = normalise_axis(at, static_cast<int64_t>(t.size()));
     if (indices.shape.size() != t.size()) {
@@ -95,13 +106,12 @@ struct Elements {
     extent = t[a];
     stride = strides[a];
     strides[a] = 0;
-    count = indices.size();
     nest = make_loop_nest(indices.shape, {strides});
   }
   /// f(element offset in t, position among the indices)
   template <class F>
-  void each(const std::byte* data, F&& f) const {
-    const int64_t* at = read_indices(data, index, count);
+  void each(const Buffers& b, F&& f) const {
+    const int64_t* at = index.read(b, 1);
     int64_t position = 0;
     for_each_run<1>(nest, [&](const auto& offset, int64_t n) {
       for (int64_t i = 0; i < n; ++i, ++position) {
@@ -139,67 +149,79 @@ Shape gather_shape(const Shape& data, const Shape& indices, int64_t axis, int64_
 
 Kernel gather_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis, bool zero_out_of_range,
                      int64_t batch) {
-  return [g = Gather(data.shape, indices, axis, batch), zero_out_of_range,
-          width = static_cast<int64_t>(size_of(data.dtype))](const Buffers& b) {
-    const size_t bytes = static_cast<size_t>(g.inner * width);
-    if (bytes == 0) return;
-    g.each(b.in[1], zero_out_of_range, [&](int64_t from, int64_t to) {
-      if (from < 0)
-        std::memset(b.out[0] + to * width, 0, bytes);
-      else
-        std::memcpy(b.out[0] + to * width, b.in[0] + from * width, bytes);
-    });
-  };
+  const Gather g(data.shape, indices, axis, batch);
+  return Kernel([g, zero_out_of_range, width = static_cast<int64_t>(size_of(data.dtype))](const Buffers& b) {
+           const size_t bytes = static_cast<size_t>(g.inner * width);
+           if (bytes == 0) return;
+           g.each(b, zero_out_of_range, [&](int64_t from, int64_t to) {
+             if (from < 0)
+               std::memset(b.out[0] + to * width, 0, bytes);
+             else
+               std::memcpy(b.out[0] + to * width, b.in[0] + from * width, bytes);
+           });
+         })
+      .with_workspace(g.index.workspace);
 }
 
 Kernel scatter_add_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis, bool ignore_out_of_range,
                           int64_t batch) {
   const bool is_half = data.dtype == DType::float16;
   const DType wide = is_half ? DType::float32 : data.dtype;
-  return [=, g = Gather(data.shape, indices, axis, batch), size = data.size(), add = binary_block(Binary::add, wide).vv,
-          width = static_cast<int64_t>(size_of(wide))](const Buffers& b) {
-    if (size == 0) return;
-    std::byte* sums = is_half ? reinterpret_cast<std::byte*>(scratch<float, 0>(static_cast<size_t>(size))) : b.out[0];
-    float* row = scratch<float, 1>(is_half ? static_cast<size_t>(g.inner) : 0);
-    std::memset(sums, 0, static_cast<size_t>(size * width));
-    g.each(b.in[1], ignore_out_of_range, [&](int64_t to, int64_t from) {
-      if (to < 0) return;
-      std::byte* at = sums + to * width;
-      if (is_half) {
-        bulk().half_to_float(b.input<uint16_t>(0) + from, row, g.inner);
-        add(at, row, at, g.inner);
-      } else {
-        add(at, b.in[0] + from * width, at, g.inner);
-      }
-    });
-    if (is_half) bulk().float_to_half(reinterpret_cast<const float*>(sums), b.output<uint16_t>(0), size);
-  };
+  const Gather g(data.shape, indices, axis, batch);
+  WorkspaceLayout workspace = g.index.workspace;
+  const auto wide_sums = workspace.per_call<float>(is_half ? data.size() : 0);
+  const auto wide_row = workspace.per_call<float>(is_half ? g.inner : 0);
+  return Kernel([=, size = data.size(), add = binary_block(Binary::add, wide).vv,
+                 width = static_cast<int64_t>(size_of(wide))](const Buffers& b) {
+           if (size == 0) return;
+           std::byte* sums = is_half ? reinterpret_cast<std::byte*>(b.workspace(wide_sums)) : b.out[0];
+           float* row = b.workspace(wide_row);
+           std::memset(sums, 0, static_cast<size_t>(size * width));
+           g.each(b, ignore_out_of_range, [&](int64_t to, int64_t from) {
+             if (to < 0) return;
+             std::byte* at = sums + to * width;
+             if (is_half) {
+               bulk().half_to_float(b.input<uint16_t>(0) + from, row, g.inner);
+               add(at, row, at, g.inner);
+             } else {
+               add(at, b.in[0] + from * width, at, g.inner);
+             }
+           });
+           if (is_half) bulk().float_to_half(reinterpret_cast<const float*>(sums), b.output<uint16_t>(0), size);
+         })
+      .with_workspace(workspace);
 }
 
 Kernel scatter_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t axis) {
-  return [e = Elements(t.shape, indices, axis), bytes = static_cast<size_t>(t.bytes()),
-          width = size_of(t.dtype)](const Buffers& b) {
-    copy_through(b, bytes);
-    e.each(b.in[1], [&](int64_t to, int64_t from) {
-      std::memcpy(b.out[0] + static_cast<size_t>(to) * width, b.in[2] + static_cast<size_t>(from) * width, width);
-    });
-  };
+  const Elements e(t.shape, indices, axis);
+  return Kernel([e, bytes = static_cast<size_t>(t.bytes()), width = size_of(t.dtype)](const Buffers& b) {
+           copy_through(b, bytes);
+           e.each(b, [&](int64_t to, int64_t from) {
+             std::memcpy(b.out[0] + static_cast<size_t>(to) * width, b.in[2] + static_cast<size_t>(from) * width,
+                         width);
+           });
+         })
+      .with_workspace(e.index.workspace);
 }
 
 Kernel take_along_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t axis) {
-  return [e = Elements(t.shape, indices, axis), width = size_of(t.dtype)](const Buffers& b) {
-    e.each(b.in[1], [&](int64_t from, int64_t to) {
-      std::memcpy(b.out[0] + static_cast<size_t>(to) * width, b.in[0] + static_cast<size_t>(from) * width, width);
-    });
-  };
+  const Elements e(t.shape, indices, axis);
+  return Kernel([e, width = size_of(t.dtype)](const Buffers& b) {
+           e.each(b, [&](int64_t from, int64_t to) {
+             std::memcpy(b.out[0] + static_cast<size_t>(to) * width, b.in[0] + static_cast<size_t>(from) * width,
+                         width);
+           });
+         })
+      .with_workspace(e.index.workspace);
 }
 
 Kernel scatter_zero_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t axis) {
-  return [e = Elements(t.shape, indices, axis), bytes = static_cast<size_t>(t.bytes()),
-          width = size_of(t.dtype)](const Buffers& b) {
-    copy_through(b, bytes);
-    e.each(b.in[1], [&](int64_t to, int64_t) { std::memset(b.out[0] + static_cast<size_t>(to) * width, 0, width); });
-  };
+  const Elements e(t.shape, indices, axis);
+  return Kernel([e, bytes = static_cast<size_t>(t.bytes()), width = size_of(t.dtype)](const Buffers& b) {
+           copy_through(b, bytes);
+           e.each(b, [&](int64_t to, int64_t) { std::memset(b.out[0] + static_cast<size_t>(to) * width, 0, width); });
+         })
+      .with_workspace(e.index.workspace);
 }
 
 namespace {
@@ -207,10 +229,11 @@ namespace {
 /// Walk over data's elements: operand 0 the offset in the reduced tensor without its axis, 1 the offset of the index.
 struct Reduce {
   LoopNest nest;
-  int64_t axis = 0, extent = 0, stride = 0, data_size = 0, out_size = 0, index_count = 0;
-  DType index;
+  int64_t axis = 0, extent = 0, stride = 0, data_size = 0, out_size = 0;
+  Indices index;
 
-  Reduce(const Shape& data, const TensorSpec& indices, int64_t at, int64_t axis_size) : index(indices.dtype) {
+  Reduce(const Shape& data, const TensorSpec& indices, int64_t at, int64_t axis_size)
+      : index(indices.dtype, indices.size()) {
     need_integers(indices);
     axis = normalise_axis(at, static_cast<int64_t>(data.size()));
     const size_t a = static_cast<size_t>(axis);
@@ -230,13 +253,12 @@ struct Reduce {
     out_strides[a] = 0;
     data_size = element_count(data);
     out_size = element_count(out);
-    index_count = indices.size();
     nest = make_loop_nest(data, {out_strides, index_strides});
   }
   /// f(offset in the reduced tensor, offset in data)
   template <class F>
-  void each(const std::byte* data, F&& f) const {
-    const int64_t* at = read_indices(data, index, index_count);
+  void each(const Buffers& b, F&& f) const {
+    const int64_t* at = index.read(b, 1);
     int64_t position = 0;
     for_each_run<2>(nest, [&](const auto& offset, int64_t n) {
       for (int64_t i = 0; i < n; ++i, ++position) {
@@ -259,60 +281,67 @@ T first_value(ScatterReduction op) {
 
 Kernel scatter_reduce_kernel(ScatterReduction op, const TensorSpec& data, const TensorSpec& indices, int64_t axis,
                              int64_t axis_size, bool has_initial) {
-  Reduce r(data.shape, indices, axis, axis_size);
+  const Reduce r(data.shape, indices, axis, axis_size);
   return with_type(data.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = std::conditional_t<std::is_same_v<T, half>, float, T>;
-    return [op, r = std::move(r), has_initial](const Buffers& b) {
-      constexpr bool is_half = std::is_same_v<T, half>;
-      constexpr DType dtype = dtype_of<T>(), wide = dtype_of<C>();
-      C* out;
-      const C* x;
-      if constexpr (is_half) {
-        out = scratch<float, 0>(static_cast<size_t>(r.out_size));
-        float* copy = scratch<float, 1>(static_cast<size_t>(r.data_size));
-        convert(dtype, b.in[0], wide, reinterpret_cast<std::byte*>(copy), r.data_size);
-        x = copy;
-      } else {
-        out = b.output<T>(0);
-        x = b.input<T>(0);
-      }
-      if (has_initial)
-        convert(dtype, b.in[2], wide, reinterpret_cast<std::byte*>(out), r.out_size);
-      else if (is_half && op == ScatterReduction::max)
-        std::fill(out, out + r.out_size, static_cast<C>(-65504.0));
-      else if (is_half && op == ScatterReduction::min)
-        std::fill(out, out + r.out_size, static_cast<C>(65504.0));
-      else
-        std::fill(out, out + r.out_size, first_value<C>(op));
-      r.each(b.in[1], [&](int64_t to, int64_t from) {
-        const C v = x[from];
-        C& o = out[to];
-        switch (op) {
-          case ScatterReduction::sum:
-            if constexpr (std::is_same_v<C, bool>)
-              o = o || v;
-            else if constexpr (std::is_integral_v<C>)
-              o = static_cast<C>(static_cast<uint64_t>(o) + static_cast<uint64_t>(v));
-            else
-              o += v;
-            break;
-          case ScatterReduction::max: o = o != o || o > v ? o : v; break;
-          case ScatterReduction::min: o = o != o || o < v ? o : v; break;
-          case ScatterReduction::none: o = v; break;
-        }
-      });
-      if constexpr (is_half) convert(wide, reinterpret_cast<const std::byte*>(out), dtype, b.out[0], r.out_size);
-    };
+    constexpr bool is_half = std::is_same_v<T, half>;
+    WorkspaceLayout workspace = r.index.workspace;
+    const auto wide_out = workspace.per_call<C>(is_half ? r.out_size : 0);
+    const auto wide_data = workspace.per_call<C>(is_half ? r.data_size : 0);
+    return Kernel([=](const Buffers& b) {
+             constexpr DType dtype = dtype_of<T>(), wide = dtype_of<C>();
+             C* out;
+             const C* x;
+             if constexpr (is_half) {
+               out = b.workspace(wide_out);
+               float* copy = b.workspace(wide_data);
+               convert(dtype, b.in[0], wide, reinterpret_cast<std::byte*>(copy), r.data_size);
+               x = copy;
+             } else {
+               out = b.output<T>(0);
+               x = b.input<T>(0);
+             }
+             if (has_initial)
+               convert(dtype, b.in[2], wide, reinterpret_cast<std::byte*>(out), r.out_size);
+             else if (is_half && op == ScatterReduction::max)
+               std::fill(out, out + r.out_size, static_cast<C>(-65504.0));
+             else if (is_half && op == ScatterReduction::min)
+               std::fill(out, out + r.out_size, static_cast<C>(65504.0));
+             else
+               std::fill(out, out + r.out_size, first_value<C>(op));
+             r.each(b, [&](int64_t to, int64_t from) {
+               const C v = x[from];
+               C& o = out[to];
+               switch (op) {
+                 case ScatterReduction::sum:
+                   if constexpr (std::is_same_v<C, bool>)
+                     o = o || v;
+                   else if constexpr (std::is_integral_v<C>)
+                     o = static_cast<C>(static_cast<uint64_t>(o) + static_cast<uint64_t>(v));
+                   else
+                     o += v;
+                   break;
+                 case ScatterReduction::max: o = o != o || o > v ? o : v; break;
+                 case ScatterReduction::min: o = o != o || o < v ? o : v; break;
+                 case ScatterReduction::none: o = v; break;
+               }
+             });
+             if constexpr (is_half) convert(wide, reinterpret_cast<const std::byte*>(out), dtype, b.out[0], r.out_size);
+           })
+        .with_workspace(workspace);
   });
 }
 
 Kernel scatter_reduce_grad_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis, int64_t axis_size) {
-  return [r = Reduce(data.shape, indices, axis, axis_size), width = size_of(data.dtype)](const Buffers& b) {
-    r.each(b.in[1], [&](int64_t from, int64_t to) {
-      std::memcpy(b.out[0] + static_cast<size_t>(to) * width, b.in[0] + static_cast<size_t>(from) * width, width);
-    });
-  };
+  const Reduce r(data.shape, indices, axis, axis_size);
+  return Kernel([r, width = size_of(data.dtype)](const Buffers& b) {
+           r.each(b, [&](int64_t from, int64_t to) {
+             std::memcpy(b.out[0] + static_cast<size_t>(to) * width, b.in[0] + static_cast<size_t>(from) * width,
+                         width);
+           });
+         })
+      .with_workspace(r.index.workspace);
 }
 
 namespace {
@@ -320,8 +349,9 @@ namespace {
 /// The result as [outer, depth, inner].
 struct OneHot {
   int64_t outer = 1, depth, inner = 1;
-  DType index;
-  OneHot(const TensorSpec& indices, int64_t classes, int64_t axis) : depth(classes), index(indices.dtype) {
+  Indices index;
+  OneHot(const TensorSpec& indices, int64_t classes, int64_t axis)
+      : depth(classes), index(indices.dtype, indices.size()) {
     need_integers(indices);
     if (classes < 0) throw Error("onehot of " + std::to_string(classes) + " classes");
     const int64_t a = normalise_axis(axis, static_cast<int64_t>(indices.shape.size()) + 1);
@@ -332,32 +362,36 @@ struct OneHot {
 }  // namespace
 
 Kernel onehot_kernel(const TensorSpec& indices, int64_t depth, DType values, int64_t axis) {
-  return [h = OneHot(indices, depth, axis), width = size_of(values)](const Buffers& b) {
-    const int64_t* at = read_indices(b.in[0], h.index, h.outer * h.inner);
-    std::byte* to = b.out[0];
-    for (int64_t o = 0; o < h.outer; ++o) {
-      for (int64_t k = 0; k < h.depth; ++k) {
-        for (int64_t i = 0; i < h.inner; ++i, to += width) {
-          std::memcpy(to, b.in[1] + (at[o * h.inner + i] == k ? width : 0), width);
-        }
-      }
-    }
-  };
+  const OneHot h(indices, depth, axis);
+  return Kernel([h, width = size_of(values)](const Buffers& b) {
+           const int64_t* at = h.index.read(b, 0);
+           std::byte* to = b.out[0];
+           for (int64_t o = 0; o < h.outer; ++o) {
+             for (int64_t k = 0; k < h.depth; ++k) {
+               for (int64_t i = 0; i < h.inner; ++i, to += width) {
+                 std::memcpy(to, b.in[1] + (at[o * h.inner + i] == k ? width : 0), width);
+               }
+             }
+           }
+         })
+      .with_workspace(h.index.workspace);
 }
 
 Kernel onehot_grad_kernel(const TensorSpec& indices, int64_t depth, DType values, int64_t axis) {
-  return [h = OneHot(indices, depth, axis), values](const Buffers& b) {
-    const int64_t* at = read_indices(b.in[1], h.index, h.outer * h.inner);
-    double sums[2] = {0, 0};
-    int64_t position = 0;
-    for (int64_t o = 0; o < h.outer; ++o) {
-      for (int64_t k = 0; k < h.depth; ++k) {
-        for (int64_t i = 0; i < h.inner; ++i)
-          sums[at[o * h.inner + i] == k] += read_number(values, b.in[0], position++);
-      }
-    }
-    convert(DType::float64, reinterpret_cast<const std::byte*>(sums), values, b.out[0], 2);
-  };
+  const OneHot h(indices, depth, axis);
+  return Kernel([h, values](const Buffers& b) {
+           const int64_t* at = h.index.read(b, 1);
+           double sums[2] = {0, 0};
+           int64_t position = 0;
+           for (int64_t o = 0; o < h.outer; ++o) {
+             for (int64_t k = 0; k < h.depth; ++k) {
+               for (int64_t i = 0; i < h.inner; ++i)
+                 sums[at[o * h.inner + i] == k] += read_number(values, b.in[0], position++);
+             }
+           }
+           convert(DType::float64, reinterpret_cast<const std::byte*>(sums), values, b.out[0], 2);
+         })
+      .with_workspace(h.index.workspace);
 }
 
 }  // namespace pxl

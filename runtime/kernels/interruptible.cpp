@@ -13,11 +13,13 @@ int64_t interrupt_chunk(const Kernel& kernel, const Phase& phase) {
   return std::max<int64_t>(1, grains) * std::max<int64_t>(1, phase.grain);
 }
 
-void run_interruptibly(const Kernel& kernel, const Buffers& buffers) {
+void run_interruptibly(const Kernel& kernel, const Buffers& operands) {
   if (kernel.phases().empty() || kernel.cost_ns() <= max_uninterruptible_ns) {
     charge(static_cast<int64_t>(kernel.cost_ns()));
-    return kernel(buffers);
+    return kernel(operands);
   }
+  const WorkspaceMemory memory(kernel.workspace().bytes(1));
+  const Buffers buffers = operands.with_workspace(memory.data(), kernel.workspace());
   double iterations = 0;
   for (const Phase& phase : kernel.phases()) iterations += static_cast<double>(phase.iterations);
   const double ns = kernel.cost_ns() / std::max(1.0, iterations);  // per iteration

@@ -1,5 +1,5 @@
-// What a kernel is: a function over raw, contiguous, row-major buffers, resolved once for given specs and
-// attributes and run any number of times. Kernels know tensors, never graphs.
+// Kernels: functions over contiguous row-major buffers, made once for given specs and attributes and run any number of
+// times. A kernel is one function, or phases that are parallel-for loops. Kernels know tensors, never graphs.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,17 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/kernels/workspace.hpp"
+
 namespace pxl {
 
-/// The buffers of one run. `in[i]` is null where an optional operand is not connected.
-/// An output may be the same memory as an input of the same spec only where the op's row says so.
+/// Operands, results and workspace of one run. `in[i]` is null if an optional operand is not connected.
+/// An output may share memory with an input of the same spec only if the op's row allows it.
 struct Buffers {
   const std::byte* const* in;
   std::byte* const* out;
+  std::byte* call_workspace = nullptr;    ///< at least Kernel::workspace().per_call bytes
+  std::byte* thread_workspace = nullptr;  ///< at least Kernel::workspace().per_thread bytes, of the calling thread
 
   template <class T>
   const T* input(size_t i) const {
@@ -26,10 +30,35 @@ struct Buffers {
   T* output(size_t i) const {
     return reinterpret_cast<T*>(out[i]);
   }
+  template <class T>
+  T* workspace(PerCall<T> array) const {
+    return reinterpret_cast<T*>(call_workspace + array.offset);
+  }
+  template <class T>
+  T* workspace(PerThread<T> array) const {
+    return reinterpret_cast<T*>(thread_workspace + array.offset);
+  }
+
+  /// The same workspace with other operands and results.
+  Buffers with(const std::byte* const* inputs, std::byte* const* outputs) const {
+    return {inputs, outputs, call_workspace, thread_workspace};
+  }
+  /// The same buffers without the first `size` of the workspace.
+  Buffers after(const WorkspaceSize& size) const {
+    return {in, out, call_workspace + size.per_call, thread_workspace + size.per_thread};
+  }
+  /// The same buffers with the workspace at `memory`, which has `size`.
+  Buffers with_workspace(std::byte* memory, const WorkspaceSize& size) const {
+    return {in, out, memory, memory + size.per_call};
+  }
+  /// The buffers of another thread of the same run; `size` is the kernel's, and these are those of thread 0.
+  Buffers for_thread(int thread, const WorkspaceSize& size) const {
+    return {in, out, call_workspace, thread_workspace + static_cast<size_t>(thread) * size.per_thread};
+  }
 };
 
-/// Work that may be divided: units [begin, end) of `units` can run at the same time as any others, in pieces that begin
-/// at multiples of `grain`. However it is divided, the bits of the results are the same.
+/// A parallel-for over [0, iterations). Chunks [begin, end) begin at multiples of `grain` and may run concurrently.
+/// Results have the same bits for every partition into chunks.
 struct Phase {
   int64_t iterations = 1;
   int64_t grain = 1;
@@ -38,17 +67,17 @@ struct Phase {
 
 struct UpdateOp;  // fused_update.hpp
 
-/// Never allocates in proportion to its operands at run time unless its family says so; never throws except
+/// Running a kernel allocates nothing in proportion to its operands, unless its header says so, and throws nothing but
 /// Error for bad data (an index out of range). Deterministic: the same bits for the same inputs.
 class Kernel {
  public:
   Kernel() = default;
-  /// One that runs as a whole.
+  /// A kernel that runs on one thread.
   template <class F>
   requires std::invocable<const F&, const Buffers&> Kernel(F f) : whole_(std::move(f)) {}
-  /// Phases run one after the other; each may be divided among threads. `work` estimates the whole in nanoseconds of
-  /// one core: too little of it is not worth dividing. Phases must not throw; one of a single unit may, since it runs
-  /// on the calling thread.
+  /// Phases run one after the other. `cost_ns` estimates the single-core time of all of them, in ns; below
+  /// min_parallel_ns the kernel runs on one thread. Phases of one iteration run on the calling thread and may throw
+  /// Error; others must not throw.
   static Kernel parallel(std::vector<Phase> phases, double cost_ns) {
     Kernel k;
     k.phases_ = std::move(phases);
@@ -60,37 +89,62 @@ class Kernel {
     return parallel({Phase{iterations, grain, std::move(part)}}, cost_ns);
   }
 
-  /// One whose units are the elements of its outputs, all of one size: a part reads and writes nothing but its own
-  /// elements of operands of that size (broadcast operands it may read anywhere). Such kernels may run one after the
-  /// other on a block that stays in the first-level cache. `before` runs first.
+  /// A kernel whose iterations are the n elements of each of its outputs. A chunk accesses operands of n elements only
+  /// within its own range; other operands (broadcast) it may read anywhere. Fusion runs such kernels one after the
+  /// other on a block that stays in L1. `before` are phases that run first.
   static Kernel elementwise(int64_t n, double cost_ns, std::function<void(const Buffers&, int64_t, int64_t)> part,
                             std::vector<Phase> before = {}) {
     before.push_back(Phase{n, 64, std::move(part)});
     Kernel k = parallel(std::move(before), cost_ns);
-    k.elements_ = Elements::taken;
+    k.elements_ = Elements::consumed;
     return k;
   }
-  /// One that makes its outputs element by element from operands that it reads as it likes.
+  /// A kernel that writes its outputs in element order and may read any element of its operands.
   static Kernel element_producer(int64_t n, int64_t grain, double cost_ns,
                                  std::function<void(const Buffers&, int64_t, int64_t)> part) {
     Kernel k = parallel(n, grain, cost_ns, std::move(part));
-    k.elements_ = Elements::given;
+    k.elements_ = Elements::produced;
     return k;
   }
 
-  /// Says of a kernel elementwise that it is in[0] + alpha * in[1] in float32, so that a product may do it in
-  /// registers.
+  /// Marks an elementwise kernel as in[0] + alpha * in[1] in float32, which a GEMM can compute in registers.
   Kernel& mark_axpy(float alpha) {
     alpha_ = alpha;
     return *this;
   }
   std::optional<float> axpy_alpha() const { return alpha_; }
-  /// Says of a kernel elementwise what it computes, so that it may be a part of a longer loop.
-  Kernel& set_update_op(UpdateOp step);
+  /// States what an elementwise kernel computes, so that it can become part of a fused update.
+  Kernel& set_update_op(UpdateOp op);
   const UpdateOp* update_op() const { return update_op_.get(); }
 
+  /// Declares the workspace of a run. A kernel that runs another one within itself on the buffers that it was given
+  /// begins its layout after the other's.
+  Kernel& set_workspace(const WorkspaceSize& size) & {
+    workspace_ = size;
+    return *this;
+  }
+  Kernel with_workspace(const WorkspaceLayout& layout) && {
+    workspace_ = layout.size();
+    return std::move(*this);
+  }
+  const WorkspaceSize& workspace() const { return workspace_; }
+
   explicit operator bool() const { return whole_ || !phases_.empty(); }
+  /// Runs on the calling thread. Allocates the workspace if `b` has none.
   void operator()(const Buffers& b) const {
+    if (workspace_.empty() || b.call_workspace || b.thread_workspace) return run(b);
+    const WorkspaceMemory memory(workspace_.bytes(1));
+    run(b.with_workspace(memory.data(), workspace_));
+  }
+
+  const std::vector<Phase>& phases() const { return phases_; }
+  double cost_ns() const { return cost_ns_; }
+  /// Whether the last phase's iterations are elements of the outputs (elementwise and element_producer).
+  bool is_fusion_producer() const { return elements_ != Elements::none; }
+  bool is_fusion_consumer() const { return elements_ == Elements::consumed; }
+
+ private:
+  void run(const Buffers& b) const {
     if (whole_) {
       whole_(b);
       return;
@@ -98,20 +152,14 @@ class Kernel {
     for (const Phase& p : phases_) p.part(b, 0, p.iterations);
   }
 
-  const std::vector<Phase>& phases() const { return phases_; }
-  double cost_ns() const { return cost_ns_; }
-  /// The last phase's units are elements of the outputs (see elementwise and element_producer).
-  bool is_fusion_producer() const { return elements_ != Elements::no; }
-  bool is_fusion_consumer() const { return elements_ == Elements::taken; }
-
- private:
-  enum class Elements : uint8_t { no, given, taken };
+  enum class Elements : uint8_t { none, produced, consumed };
   std::function<void(const Buffers&)> whole_;
   std::vector<Phase> phases_;
   double cost_ns_ = 0;
-  Elements elements_ = Elements::no;
+  Elements elements_ = Elements::none;
   std::optional<float> alpha_;
   std::shared_ptr<const UpdateOp> update_op_;
+  WorkspaceSize workspace_;
 };
 
 }  // namespace pxl

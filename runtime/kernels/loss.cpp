@@ -6,7 +6,6 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/axis_slices.hpp"
 #include "runtime/kernels/normalise.hpp"
-#include "runtime/kernels/scratch.hpp"
 
 namespace pxl {
 namespace {
@@ -15,6 +14,9 @@ struct Loss {
   int64_t rows = 1, classes = 1, first = 1;  ///< `first`: the extent of the first axis of the probabilities
   DType labels;
   NllOptions options;
+  PerCall<int64_t> labels_read;  ///< of every row, -1 where ignored
+  PerCall<int64_t> counted;      ///< one element: the number of rows that are not ignored
+  WorkspaceLayout workspace;
 
   Loss(std::string_view what, const TensorSpec& probs, const TensorSpec& label_spec, const NllOptions& o)
       : labels(label_spec.dtype), options(o) {
@@ -29,12 +31,14 @@ struct Loss {
     classes = probs.shape.back();
     rows = label_spec.size();
     first = probs.shape.size() > 1 ? probs.shape[0] : 1;
+    labels_read = workspace.per_call<int64_t>(rows);
+    counted = workspace.per_call<int64_t>(1);
   }
-  /// The labels, checked: -1 where ignored. Sets the number not ignored.
-  const int64_t* read(const std::byte* data, int64_t& used) const {
-    int64_t* at = scratch<int64_t, 6>(static_cast<size_t>(rows));
-    convert(labels, data, DType::int64, reinterpret_cast<std::byte*>(at), rows);
-    used = 0;
+  /// Reads and checks the labels in input `slot`; label_of and used_of are valid afterwards.
+  void read(const Buffers& b, size_t slot) const {
+    int64_t* at = b.workspace(labels_read);
+    convert(labels, b.in[slot], DType::int64, reinterpret_cast<std::byte*>(at), rows);
+    int64_t used = 0;
     for (int64_t r = 0; r < rows; ++r) {
       if (options.ignore_index && at[r] == *options.ignore_index) {
         at[r] = -1;
@@ -43,30 +47,18 @@ struct Loss {
         ++used;
       }
     }
-    return at;
+    *b.workspace(counted) = used;
   }
-  /// The labels of rows [begin, end), which have been checked: -1 where ignored.
-  const int64_t* rows_of(const std::byte* data, int64_t begin, int64_t end) const {
-    int64_t* at = scratch<int64_t, 7>(static_cast<size_t>(end - begin));
-    convert(labels, data + begin * static_cast<int64_t>(size_of(labels)), DType::int64,
-            reinterpret_cast<std::byte*>(at), end - begin);
-    for (int64_t r = 0; options.ignore_index && r < end - begin; ++r)
-      if (at[r] == *options.ignore_index) at[r] = -1;
-    return at;
-  }
-  int64_t used(const std::byte* data) const {
-    if (!options.ignore_index) return rows;
-    const int64_t* at = rows_of(data, 0, rows);
-    return rows - std::count(at, at + rows, int64_t{-1});
-  }
-  /// A gradient in two phases: the labels are checked as a whole, then rows are divided. `check(b)` reads the labels;
-  /// `fill(b, begin, end)` fills rows of the gradient.
+  const int64_t* labels_of(const Buffers& b) const { return b.workspace(labels_read); }
+  int64_t used_of(const Buffers& b) const { return *b.workspace(counted); }
+  /// A gradient in two phases: `check(b)` reads the labels on one thread, then `fill(b, begin, end)` fills rows of the
+  /// gradient in parallel.
   template <class Check, class Fill>
   Kernel gradient(Check check, Fill fill) const {
     std::vector<Phase> phases;
     phases.push_back({1, 1, [check](const Buffers& b, int64_t, int64_t) { check(b); }});
     phases.push_back({rows, std::max<int64_t>(1, 1024 / std::max<int64_t>(classes, 1)), fill});
-    return Kernel::parallel(std::move(phases), 0.5 * static_cast<double>(rows * classes));
+    return Kernel::parallel(std::move(phases), 0.5 * static_cast<double>(rows * classes)).with_workspace(workspace);
   }
   /// What a mean divides by.
   double count(int64_t used) const {
@@ -82,14 +74,16 @@ float get(const half& x) { return static_cast<float>(x); }
 
 /// Writes the loss from the losses of the rows: f(row, label) for rows that count.
 template <class T, class F>
-void write_loss(const Loss& loss, const int64_t* labels, int64_t used, T* out, F&& f) {
+void write_loss(const Loss& loss, const Buffers& b, F&& f) {
+  const int64_t* labels = loss.labels_of(b);
+  T* out = b.output<T>(0);
   double sum = 0;
   for (int64_t r = 0; r < loss.rows; ++r) {
     const auto l = labels[r] < 0 ? compute_type<T>(0) : f(r, labels[r]);
     if (loss.options.reduction == LossReduction::none) out[r] = static_cast<T>(l);
     sum += static_cast<double>(l);
   }
-  if (loss.options.reduction == LossReduction::mean) sum /= loss.count(used);
+  if (loss.options.reduction == LossReduction::mean) sum /= loss.count(loss.used_of(b));
   if (loss.options.reduction != LossReduction::none) out[0] = static_cast<T>(static_cast<compute_type<T>>(sum));
 }
 
@@ -118,15 +112,16 @@ Kernel nll_loss_kernel(const TensorSpec& probs, const TensorSpec& labels, const 
   return with_floating("nll_loss", probs.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return [loss = Loss("nll_loss", probs, labels, options)](const Buffers& b) {
-      const C eps = static_cast<C>(std::is_same_v<T, half> ? 6.104e-5 : 1e-7);
-      int64_t used = 0;
-      const int64_t* at = loss.read(b.in[1], used);
-      write_loss(loss, at, used, b.output<T>(0), [&](int64_t row, int64_t label) {
-        const C p = get(b.input<T>(0)[row * loss.classes + label]);
-        return loss.options.log_prob ? -p : -std::log(at_least(p, eps));
-      });
-    };
+    const Loss loss("nll_loss", probs, labels, options);
+    return Kernel([loss](const Buffers& b) {
+             const C eps = static_cast<C>(std::is_same_v<T, half> ? 6.104e-5 : 1e-7);
+             loss.read(b, 1);
+             write_loss<T>(loss, b, [&](int64_t row, int64_t label) {
+               const C p = get(b.input<T>(0)[row * loss.classes + label]);
+               return loss.options.log_prob ? -p : -std::log(at_least(p, eps));
+             });
+           })
+        .with_workspace(loss.workspace);
   });
 }
 
@@ -135,20 +130,17 @@ Kernel nll_loss_grad_kernel(const TensorSpec& probs, const TensorSpec& labels, c
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
     const Loss loss("nll_loss", probs, labels, options);
-    const auto check = [loss](const Buffers& b) {
-      int64_t used = 0;
-      loss.read(b.in[2], used);
-    };
+    const auto check = [loss](const Buffers& b) { loss.read(b, 2); };
     return loss.gradient(check, [loss](const Buffers& b, int64_t begin, int64_t end) {
       const C eps = static_cast<C>(std::is_same_v<T, half> ? 6.104e-5 : 1e-10);
       const bool each = loss.options.reduction == LossReduction::none;
       const C share =
-          loss.options.reduction == LossReduction::mean ? static_cast<C>(loss.count(loss.used(b.in[2]))) : C(1);
-      const int64_t* at = loss.rows_of(b.in[2], begin, end);
+          loss.options.reduction == LossReduction::mean ? static_cast<C>(loss.count(loss.used_of(b))) : C(1);
+      const int64_t* checked = loss.labels_of(b);
       T* out = b.output<T>(0);
       std::fill(out + begin * loss.classes, out + end * loss.classes, static_cast<T>(C(0)));
       for (int64_t r = begin; r < end; ++r) {
-        const int64_t label = at[r - begin];
+        const int64_t label = checked[r];
         if (label < 0) continue;
         const C p = get(b.input<T>(1)[r * loss.classes + label]), g = get(b.input<T>(0)[each ? r : 0]);
         out[r * loss.classes + label] = static_cast<T>(-g / share / (loss.options.log_prob ? C(1) : at_least(p, eps)));
@@ -165,28 +157,26 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
     const Loss loss("nll_loss_with_softmax_grad", probs, labels, options);
     const auto check = [loss](const Buffers& b) {
       const C eps = static_cast<C>(1e-7);
-      int64_t used = 0;
-      const int64_t* at = loss.read(b.in[1], used);
+      loss.read(b, 1);
       if (!b.out[0]) return;
       const T* p = b.input<T>(0);
-      write_loss(loss, at, used, b.output<T>(0),
-                 [&](int64_t row, int64_t label) { return -std::log(get(p[row * loss.classes + label]) + eps); });
+      write_loss<T>(loss, b,
+                    [&](int64_t row, int64_t label) { return -std::log(get(p[row * loss.classes + label]) + eps); });
     };
     return loss.gradient(check, [loss, loss_grad](const Buffers& b, int64_t begin, int64_t end) {
       if (!b.out[1]) return;
       double scale = b.in[2] ? read_number(loss_grad, b.in[2]) : 1.0;
       if (loss.options.reduction == LossReduction::mean) {
-        scale /= loss.options.ignore_index ? loss.count(loss.used(b.in[1])) : static_cast<double>(loss.first);
+        scale /= loss.options.ignore_index ? loss.count(loss.used_of(b)) : static_cast<double>(loss.first);
       }
       const C factor = static_cast<C>(scale);
-      const int64_t* at = loss.rows_of(b.in[1], begin, end);
       constexpr int64_t most = 64;
       C hits[most];
       for (int64_t r0 = begin; r0 < end; r0 += most) {
         const int64_t rows = std::min(most, end - r0), n = rows * loss.classes;
         const T* p = b.input<T>(0) + r0 * loss.classes;
         T* dx = b.output<T>(1) + r0 * loss.classes;
-        const int64_t* label = at + (r0 - begin);
+        const int64_t* label = loss.labels_of(b) + r0;
         // Read before the rows are written: dx may be the memory of the probabilities.
         for (int64_t r = 0; r < rows; ++r)
           hits[r] = label[r] < 0 ? C(0) : (get(p[r * loss.classes + label[r]]) - C(1)) * factor;

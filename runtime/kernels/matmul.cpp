@@ -13,7 +13,6 @@
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/half_product.hpp"
 #include "runtime/kernels/product.hpp"
-#include "runtime/kernels/scratch.hpp"
 #include "runtime/kernels/through_float.hpp"
 
 #pragma weak openblas_set_num_threads
@@ -74,28 +73,32 @@ template <class T>
 Kernel product(GemmShape plan, const TensorSpec& a, const TensorSpec& b, DType out, double alpha, double beta) {
   LoopNest nest = make_loop_nest(plan.batch, {plan.a_strides, plan.b_strides});
   const int64_t a_size = a.size(), b_size = b.size(), out_size = element_count(plan.out);
-  return [=, plan = std::move(plan), nest = std::move(nest), a_dtype = a.dtype,
-          b_dtype = b.dtype](const Buffers& buffers) {
-    if (out_size == 0) return;
-    constexpr DType dtype = dtype_of<T>();
-    const auto space = [](DType of, int64_t n) { return of == dtype ? size_t{0} : static_cast<size_t>(n); };
-    const T* x = operand(buffers.in[0], a_dtype, a_size, scratch<T, 0>(space(a_dtype, a_size)));
-    const T* y = operand(buffers.in[1], b_dtype, b_size, scratch<T, 1>(space(b_dtype, b_size)));
-    T* z = out == dtype ? buffers.output<T>(0) : scratch<T, 2>(static_cast<size_t>(out_size));
-    if (beta != 0) convert(out, buffers.in[2], dtype, reinterpret_cast<std::byte*>(z), out_size);
-    const T scale = static_cast<T>(alpha), keep = static_cast<T>(beta);
-    if (plan.k == 0) {
-      for (int64_t i = 0; i < out_size; ++i) z[i] = beta != 0 ? static_cast<T>(keep * z[i]) : T(0);
-    } else {
-      T* c = z;
-      for_each_run<2>(nest, [&](const auto& at, int64_t n) {
-        for (int64_t i = 0; i < n; ++i, c += plan.m * plan.n) {
-          gemm(plan, scale, x + at[0] + i * nest.inner_stride(0), y + at[1] + i * nest.inner_stride(1), keep, c);
-        }
-      });
-    }
-    if (out != dtype) convert(dtype, reinterpret_cast<const std::byte*>(z), out, buffers.out[0], out_size);
-  };
+  constexpr DType dtype = dtype_of<T>();
+  WorkspaceLayout workspace;
+  const auto wide_a = workspace.per_call<T>(a.dtype == dtype ? 0 : a_size);
+  const auto wide_b = workspace.per_call<T>(b.dtype == dtype ? 0 : b_size);
+  const auto wide_out = workspace.per_call<T>(out == dtype ? 0 : out_size);
+  return Kernel([=, plan = std::move(plan), nest = std::move(nest), a_dtype = a.dtype,
+                 b_dtype = b.dtype](const Buffers& buffers) {
+           if (out_size == 0) return;
+           const T* x = operand(buffers.in[0], a_dtype, a_size, buffers.workspace(wide_a));
+           const T* y = operand(buffers.in[1], b_dtype, b_size, buffers.workspace(wide_b));
+           T* z = out == dtype ? buffers.output<T>(0) : buffers.workspace(wide_out);
+           if (beta != 0) convert(out, buffers.in[2], dtype, reinterpret_cast<std::byte*>(z), out_size);
+           const T scale = static_cast<T>(alpha), keep = static_cast<T>(beta);
+           if (plan.k == 0) {
+             for (int64_t i = 0; i < out_size; ++i) z[i] = beta != 0 ? static_cast<T>(keep * z[i]) : T(0);
+           } else {
+             T* c = z;
+             for_each_run<2>(nest, [&](const auto& at, int64_t n) {
+               for (int64_t i = 0; i < n; ++i, c += plan.m * plan.n) {
+                 gemm(plan, scale, x + at[0] + i * nest.inner_stride(0), y + at[1] + i * nest.inner_stride(1), keep, c);
+               }
+             });
+           }
+           if (out != dtype) convert(dtype, reinterpret_cast<const std::byte*>(z), out, buffers.out[0], out_size);
+         })
+      .with_workspace(workspace);
 }
 
 }  // namespace
@@ -177,9 +180,12 @@ Kernel matmul_float8_kernel(const TensorSpec& a, const TensorSpec& b, const Tens
   const TensorSpec x = wide(a.shape, true), y = wide(b.shape, false);
   const TensorSpec z{matmul_shape(x.shape, false, y.shape, false), DType::float32, {}};
   Kernel product = matmul_kernel(x, false, y, false, z);
-  if (product.phases().empty())
-    product =
-        Kernel::parallel(1, 1, 0, [whole = product](const Buffers& buffers, int64_t, int64_t) { whole(buffers); });
+  if (product.phases().empty()) {
+    const WorkspaceLayout workspace(product.workspace());
+    product = Kernel::parallel(1, 1, 0, [whole = product](const Buffers& buffers, int64_t, int64_t) {
+                whole(buffers);
+              }).with_workspace(workspace);
+  }
   return through_float(product, {{a.size(), a.dtype}, {b.size(), b.dtype}}, out.size(), 2, 2);
 }
 

@@ -7,7 +7,6 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/axis_slices.hpp"
-#include "runtime/kernels/scratch.hpp"
 
 namespace pxl {
 namespace {
@@ -42,37 +41,56 @@ Groups layer_norm_groups(const TensorSpec& x) {
   return g;
 }
 
-/// The per-channel parameters in the type of the computation.
-template <class C, int slot>
-const C* parameters(const std::byte* data, DType dtype, int64_t n) {
-  if (dtype == dtype_of<C>()) return reinterpret_cast<const C*>(data);
-  C* buffer = scratch<C, slot>(static_cast<size_t>(n));
-  convert(dtype, data, dtype_of<C>(), reinterpret_cast<std::byte*>(buffer), n);
-  return buffer;
+/// A buffer for load_line or store_line of contiguous slices of n elements: empty where these need none.
+template <class T>
+PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, int64_t n) {
+  return w.per_thread<compute_type<T>>(std::is_same_v<T, compute_type<T>> ? 0 : n);
 }
+
+/// A parameter of the channels in the type of the computation, one value per channel or per element of a row.
+template <class C>
+class Parameter {
+ public:
+  Parameter(WorkspaceLayout& w, const Groups& groups, DType dtype, bool by_element)
+      : groups_(groups),
+        dtype_(dtype),
+        spreads_(by_element && groups.spatial != 1),
+        converted_(w.per_thread<C>(dtype == dtype_of<C>() ? 0 : groups.all_channels())),
+        spread_(w.per_thread<C>(spreads_ ? groups.all_channels() * groups.spatial : 0)) {}
+
+  const C* read(const Buffers& b, size_t slot) const {
+    const C* values = b.input<C>(slot);
+    if (dtype_ != dtype_of<C>()) {
+      C* to = b.workspace(converted_);
+      convert(dtype_, b.in[slot], dtype_of<C>(), reinterpret_cast<std::byte*>(to), groups_.all_channels());
+      values = to;
+    }
+    if (!spreads_) return values;
+    C* to = b.workspace(spread_);
+    for (int64_t c = 0; c < groups_.all_channels(); ++c)
+      std::fill(to + c * groups_.spatial, to + (c + 1) * groups_.spatial, values[c]);
+    return to;
+  }
+
+ private:
+  Groups groups_;
+  DType dtype_;
+  bool spreads_;
+  PerThread<C> converted_, spread_;
+};
 
 constexpr int64_t least_elements = 1024;      // of a piece of work: the grain
 constexpr double normalise_element_ns = 0.5;  // an element of a pass, measured with AVX2
 
 int64_t row_grain(const Groups& g) { return std::max<int64_t>(1, least_elements / std::max<int64_t>(g.row(), 1)); }
 
-/// Parameters by channel as parameters by element of all groups' rows, one after another.
-template <class C, int slot>
-const C* elementwise(const C* parameter, const Groups& g) {
-  if (g.spatial == 1) return parameter;
-  C* wide = scratch<C, slot>(static_cast<size_t>(g.all_channels() * g.spatial));
-  for (int64_t c = 0; c < g.all_channels(); ++c)
-    std::fill(wide + c * g.spatial, wide + (c + 1) * g.spatial, parameter[c]);
-  return wide;
-}
-
 /// Where a line of a result is computed: in place, or in a buffer that store_line converts.
 template <class T>
-compute_type<T>* result_line(T* out, int64_t n) {
+compute_type<T>* result_line(T* out, [[maybe_unused]] compute_type<T>* buffer) {
   if constexpr (std::is_same_v<T, compute_type<T>>)
     return out;
   else
-    return scratch<compute_type<T>, 1>(static_cast<size_t>(n));
+    return buffer;
 }
 
 Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups groups, double eps) {
@@ -80,48 +98,66 @@ Kernel forward(std::string_view what, const TensorSpec& x, DType weight, Groups 
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
     const double cost_ns = 3 * normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
-    return Kernel::parallel(
-        groups.rows(), row_grain(groups), cost_ns, [groups, weight, eps](const Buffers& b, int64_t begin, int64_t end) {
-          const int64_t n = groups.row();
-          const C* w = parameters<C, 2>(b.in[1], weight, groups.all_channels());
-          const C* bias = parameters<C, 3>(b.in[2], weight, groups.all_channels());
-          if (!groups.by_channel()) w = elementwise<C, 4>(w, groups), bias = elementwise<C, 5>(bias, groups);
-          C* from = scratch<C, 0>(static_cast<size_t>(n));
-          for (int64_t r = begin; r < end; ++r) {
-            const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
-            const double mean = n == 0 ? 0.0 : line_sum(line, n) / static_cast<double>(n);
-            const double variance = n == 0 ? 0.0 : line_deviation(line, mean, n) / static_cast<double>(n);
-            const double inverse = 1.0 / std::sqrt(variance + eps);
-            if (b.out[1]) b.output<float>(1)[r] = static_cast<float>(mean);
-            if (b.out[2]) b.output<float>(2)[r] = static_cast<float>(inverse);
-            const int64_t group = r % groups.groups;
-            C* to = result_line<T>(b.output<T>(0) + r * n, n);
-            if (groups.by_channel()) {
-              for (int64_t c = 0; c < groups.channels; ++c)
-                row_functions<C>().normalise_channel(line + c * groups.spatial, static_cast<C>(mean),
-                                                     static_cast<C>(inverse), w[group * groups.channels + c],
-                                                     bias[group * groups.channels + c], to + c * groups.spatial,
-                                                     groups.spatial);
-            } else {
-              row_functions<C>().normalise(line, static_cast<C>(mean), static_cast<C>(inverse), w + group * n,
-                                           bias + group * n, to, n);
-            }
-            store_line<T>(to, b.output<T>(0) + r * n, 1, n);
-          }
-        });
+    WorkspaceLayout workspace;
+    const Parameter<C> weights(workspace, groups, weight, !groups.by_channel());
+    const Parameter<C> biases(workspace, groups, weight, !groups.by_channel());
+    const auto loaded = slice_buffer<T>(workspace, groups.row()), stored = slice_buffer<T>(workspace, groups.row());
+    return Kernel::parallel(groups.rows(), row_grain(groups), cost_ns,
+                            [=](const Buffers& b, int64_t begin, int64_t end) {
+                              const int64_t n = groups.row();
+                              const C *w = weights.read(b, 1), *bias = biases.read(b, 2);
+                              C* from = b.workspace(loaded);
+                              for (int64_t r = begin; r < end; ++r) {
+                                const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
+                                const double mean = n == 0 ? 0.0 : line_sum(line, n) / static_cast<double>(n);
+                                const double variance =
+                                    n == 0 ? 0.0 : line_deviation(line, mean, n) / static_cast<double>(n);
+                                const double inverse = 1.0 / std::sqrt(variance + eps);
+                                if (b.out[1]) b.output<float>(1)[r] = static_cast<float>(mean);
+                                if (b.out[2]) b.output<float>(2)[r] = static_cast<float>(inverse);
+                                const int64_t group = r % groups.groups;
+                                C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(stored));
+                                if (groups.by_channel()) {
+                                  for (int64_t c = 0; c < groups.channels; ++c)
+                                    row_functions<C>().normalise_channel(
+                                        line + c * groups.spatial, static_cast<C>(mean), static_cast<C>(inverse),
+                                        w[group * groups.channels + c], bias[group * groups.channels + c],
+                                        to + c * groups.spatial, groups.spatial);
+                                } else {
+                                  row_functions<C>().normalise(line, static_cast<C>(mean), static_cast<C>(inverse),
+                                                               w + group * n, bias + group * n, to, n);
+                                }
+                                store_line<T>(to, b.output<T>(0) + r * n, 1, n);
+                              }
+                            })
+        .with_workspace(workspace);
   });
 }
 
 /// Gradient of the data, rows [begin, end).
 template <class T>
-void data_gradient(const Groups& groups, DType weight, const Buffers& b, int64_t begin, int64_t end) {
+struct DataGradient {
   using C = compute_type<T>;
+  Groups groups;
+  Parameter<C> weights;
+  PerThread<C> first, second, stored;
+
+  DataGradient(WorkspaceLayout& w, const Groups& g, DType weight)
+      : groups(g),
+        weights(w, g, weight, true),
+        first(slice_buffer<T>(w, g.row())),
+        second(slice_buffer<T>(w, g.row())),
+        stored(slice_buffer<T>(w, g.row())) {}
+  void operator()(const Buffers& b, int64_t begin, int64_t end) const;
+};
+
+template <class T>
+void DataGradient<T>::operator()(const Buffers& b, int64_t begin, int64_t end) const {
   const int64_t n = groups.row();
-  const C* w = elementwise<C, 4>(parameters<C, 2>(b.in[2], weight, groups.all_channels()), groups);
-  C* first_buffer = scratch<C, 0>(static_cast<size_t>(n));
-  C* second_buffer = scratch<C, 3>(static_cast<size_t>(n));
+  const C* w = weights.read(b, 2);
+  C *first_buffer = b.workspace(first), *second_buffer = b.workspace(second);
   for (int64_t r = begin; r < end; ++r) {
-    C* to = result_line<T>(b.output<T>(0) + r * n, n);
+    C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(stored));
     const C* g = load_line(b.input<T>(0) + r * n, 1, n, first_buffer);
     const C* line = load_line(b.input<T>(1) + r * n, 1, n, second_buffer);
     const float mean = b.input<float>(3)[r], inverse = b.input<float>(4)[r];
@@ -145,19 +181,35 @@ void give_channels(const double* from, DType dtype, std::byte* to, int64_t begin
 /// Gradients of weight and bias, channels [begin, end): each is summed over the samples in their order, so that it does
 /// not matter how the channels are divided.
 template <class T>
-void channel_gradients(const Groups& groups, DType weight, const Buffers& b, int64_t begin, int64_t end) {
+struct ChannelGradients {
   using C = compute_type<T>;
-  const auto count = static_cast<size_t>(end - begin);
-  double* dw = scratch<double, 6>(2 * count);
-  double* db = dw + count;
-  std::fill(dw, dw + 2 * count, 0.0);
-  // The channels of a group lie side by side: they are taken together where each has one element a row.
-  const int64_t longest = groups.spatial == 1 ? groups.channels : 1;
-  const auto buffer = static_cast<size_t>(longest * groups.spatial);
-  C* first_buffer = scratch<C, 0>(buffer);
-  C* second_buffer = scratch<C, 1>(buffer);
-  C* ones = scratch<C, 7>(buffer);
-  std::fill(ones, ones + buffer, C(1));
+  Groups groups;
+  DType weight;
+  // The channels of a group are adjacent: they are processed together where each has one element a row.
+  int64_t longest, size;
+  PerCall<double> weight_sums, bias_sums;
+  PerThread<C> first, second, all_ones;
+
+  ChannelGradients(WorkspaceLayout& w, const Groups& g, DType d)
+      : groups(g),
+        weight(d),
+        longest(g.spatial == 1 ? g.channels : 1),
+        size(longest * g.spatial),
+        weight_sums(w.per_call<double>(g.all_channels())),
+        bias_sums(w.per_call<double>(g.all_channels())),
+        first(slice_buffer<T>(w, size)),
+        second(slice_buffer<T>(w, size)),
+        all_ones(w.per_thread<C>(size)) {}
+  void operator()(const Buffers& b, int64_t begin, int64_t end) const;
+};
+
+template <class T>
+void ChannelGradients<T>::operator()(const Buffers& b, int64_t begin, int64_t end) const {
+  double *dw = b.workspace(weight_sums) + begin, *db = b.workspace(bias_sums) + begin;
+  std::fill(dw, dw + (end - begin), 0.0);
+  std::fill(db, db + (end - begin), 0.0);
+  C *first_buffer = b.workspace(first), *second_buffer = b.workspace(second), *ones = b.workspace(all_ones);
+  std::fill(ones, ones + size, C(1));
   for (int64_t c = begin; c < end;) {
     const int64_t group = c / groups.channels;
     const int64_t together = std::min({longest, end - c, (group + 1) * groups.channels - c});
@@ -189,19 +241,23 @@ void channel_gradients(const Groups& groups, DType weight, const Buffers& b, int
 template <class T>
 Kernel backward_by_channel(DType weight, Groups groups, double cost_ns) {
   using C = compute_type<T>;
-  // Of g and of g xhat, by sample and channel. One copy for all copies of the kernel: a program runs its steps one
-  // after the other.
-  const auto kept =
-      std::make_shared<std::vector<double>>(static_cast<size_t>(2 * groups.samples * groups.all_channels()));
-  const auto rows = [groups, weight, kept](const Buffers& b, int64_t begin, int64_t end) {
+  WorkspaceLayout workspace;
+  // Sums of g and of g xhat, by sample and channel, and those over the samples.
+  const auto kept = workspace.per_call<double>(2 * groups.samples * groups.all_channels());
+  const auto weight_sums = workspace.per_call<double>(groups.all_channels());
+  const auto bias_sums = workspace.per_call<double>(groups.all_channels());
+  const Parameter<C> weights(workspace, groups, weight, false);
+  const auto first = slice_buffer<T>(workspace, groups.row()), second = slice_buffer<T>(workspace, groups.row()),
+             stored = slice_buffer<T>(workspace, groups.row());
+  const auto rows = [=](const Buffers& b, int64_t begin, int64_t end) {
     const int64_t n = groups.row(), length = groups.spatial;
-    const C* w = parameters<C, 2>(b.in[2], weight, groups.all_channels());
+    const C* w = weights.read(b, 2);
     for (int64_t r = begin; r < end; ++r) {
-      const C* g = load_line(b.input<T>(0) + r * n, 1, n, scratch<C, 0>(static_cast<size_t>(n)));
-      const C* x = load_line(b.input<T>(1) + r * n, 1, n, scratch<C, 3>(static_cast<size_t>(n)));
+      const C* g = load_line(b.input<T>(0) + r * n, 1, n, b.workspace(first));
+      const C* x = load_line(b.input<T>(1) + r * n, 1, n, b.workspace(second));
       const float mean = b.input<float>(3)[r], inverse = b.input<float>(4)[r];
       const C* scale = w + r % groups.groups * groups.channels;
-      double* sums = kept->data() + 2 * r * groups.channels;
+      double* sums = b.workspace(kept) + 2 * r * groups.channels;
       double average = 0, projection = 0;
       for (int64_t c = 0; c < groups.channels; ++c) {
         double* own = sums + 2 * c;
@@ -211,7 +267,7 @@ Kernel backward_by_channel(DType weight, Groups groups, double cost_ns) {
         projection += own[1] * static_cast<double>(scale[c]);
       }
       if (!b.out[0]) continue;
-      C* to = result_line<T>(b.output<T>(0) + r * n, n);
+      C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(stored));
       for (int64_t c = 0; c < groups.channels; ++c)
         row_functions<C>().normalise_channel_grad(
             g + c * length, x + c * length, scale[c], static_cast<C>(mean), static_cast<C>(inverse),
@@ -220,18 +276,19 @@ Kernel backward_by_channel(DType weight, Groups groups, double cost_ns) {
       store_line<T>(to, b.output<T>(0) + r * n, 1, n);
     }
   };
-  const auto channels = [groups, weight, kept](const Buffers& b, int64_t begin, int64_t end) {
-    double* dw = scratch<double, 6>(2 * static_cast<size_t>(end - begin));
-    double* db = dw + (end - begin);
-    std::fill(dw, db + (end - begin), 0.0);
+  const auto channels = [=](const Buffers& b, int64_t begin, int64_t end) {
+    double *dw = b.workspace(weight_sums) + begin, *db = b.workspace(bias_sums) + begin;
+    std::fill(dw, dw + (end - begin), 0.0);
+    std::fill(db, db + (end - begin), 0.0);
     for (int64_t sample = 0; sample < groups.samples; ++sample) {
-      const double* sums = kept->data() + 2 * sample * groups.all_channels();
+      const double* sums = b.workspace(kept) + 2 * sample * groups.all_channels();
       for (int64_t c = begin; c < end; ++c) db[c - begin] += sums[2 * c], dw[c - begin] += sums[2 * c + 1];
     }
     give_channels(dw, weight, b.out[1], begin, end);
     give_channels(db, weight, b.out[2], begin, end);
   };
-  return Kernel::parallel({{groups.rows(), row_grain(groups), rows}, {groups.all_channels(), 16, channels}}, cost_ns);
+  return Kernel::parallel({{groups.rows(), row_grain(groups), rows}, {groups.all_channels(), 16, channels}}, cost_ns)
+      .with_workspace(workspace);
 }
 
 Kernel backward(std::string_view what, const TensorSpec& x, DType weight, Groups groups) {
@@ -239,14 +296,17 @@ Kernel backward(std::string_view what, const TensorSpec& x, DType weight, Groups
     using T = typename decltype(tag)::type;
     const double cost_ns = 5 * normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
     if (groups.by_channel()) return backward_by_channel<T>(weight, groups, cost_ns);
+    WorkspaceLayout workspace;
+    const DataGradient<T> data(workspace, groups, weight);
+    const ChannelGradients<T> channels(workspace, groups, weight);
     std::vector<Phase> phases;
-    phases.push_back({groups.rows(), row_grain(groups), [groups, weight](const Buffers& b, int64_t begin, int64_t end) {
-                        if (b.out[0]) data_gradient<T>(groups, weight, b, begin, end);
+    phases.push_back({groups.rows(), row_grain(groups), [data](const Buffers& b, int64_t begin, int64_t end) {
+                        if (b.out[0]) data(b, begin, end);
                       }});
-    phases.push_back({groups.all_channels(), 16, [groups, weight](const Buffers& b, int64_t begin, int64_t end) {
-                        if (b.out[1] || b.out[2]) channel_gradients<T>(groups, weight, b, begin, end);
+    phases.push_back({groups.all_channels(), 16, [channels](const Buffers& b, int64_t begin, int64_t end) {
+                        if (b.out[1] || b.out[2]) channels(b, begin, end);
                       }});
-    return Kernel::parallel(std::move(phases), cost_ns);
+    return Kernel::parallel(std::move(phases), cost_ns).with_workspace(workspace);
   });
 }
 
@@ -272,10 +332,12 @@ Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
     using C = compute_type<T>;
     const double cost_ns = normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
     const int64_t grain = std::max<int64_t>(1, least_elements / std::max<int64_t>(groups.spatial, 1));
-    const auto part = [groups, parameter, eps](const Buffers& b, int64_t begin, int64_t end) {
+    WorkspaceLayout workspace;
+    const auto loaded = slice_buffer<T>(workspace, groups.spatial);
+    const auto computed = workspace.per_thread<C>(groups.spatial);
+    const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
       const int64_t channels = groups.channels, n = groups.spatial;
-      C* from = scratch<C, 0>(static_cast<size_t>(n));
-      C* to = scratch<C, 1>(static_cast<size_t>(n));
+      C *from = b.workspace(loaded), *to = b.workspace(computed);
       for (int64_t r = begin; r < end; ++r) {
         const int64_t c = r % channels;
         const double inverse = 1.0 / std::sqrt(read_number(parameter, b.in[4], c) + eps);
@@ -287,7 +349,7 @@ Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
         store_line<T>(to, b.output<T>(0) + r * n, 1, n);
       }
     };
-    return Kernel::parallel(groups.samples * groups.channels, grain, cost_ns, part);
+    return Kernel::parallel(groups.samples * groups.channels, grain, cost_ns, part).with_workspace(workspace);
   });
 }
 

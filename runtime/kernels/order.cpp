@@ -8,7 +8,6 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/reduce.hpp"
-#include "runtime/kernels/scratch.hpp"
 
 namespace pxl {
 namespace {
@@ -64,42 +63,48 @@ Kernel ordered(AxisSlices slices, int64_t k, bool descending) {
   const double lg = std::log2(static_cast<double>(slices.extent) + 2);
   const double each = static_cast<double>(slices.extent) * (k <= max_insertion_k ? 2.0 : 4.0 * lg);
   const int64_t count = slices.outer * slices.inner;
-  return Kernel::parallel(
-      count, 1, each * static_cast<double>(count), [=](const Buffers& b, int64_t begin, int64_t end) {
-        const auto better = [descending](key_of<T> p, key_of<T> q) { return descending ? before(q, p) : before(p, q); };
-        const auto less = [&](const Item& p, const Item& q) {
-          return better(p.key, q.key) || (!better(q.key, p.key) && p.index < q.index);
-        };
-        const bool few = k <= max_insertion_k && k < slices.extent;
-        Item* items = scratch<Item>(static_cast<size_t>(few ? k : slices.extent));
-        for (int64_t line = begin; line < end; ++line) {
-          const int64_t o = line / slices.inner, i = line % slices.inner;
-          const T* x = b.input<T>(0) + o * slices.extent * slices.inner + i;
-          int64_t kept = 0;
-          for (int64_t j = 0; j < slices.extent && k > 0; ++j) {
-            const Item item{key(x[j * slices.inner]), static_cast<int32_t>(j)};
-            if (!few) {
-              items[kept++] = item;
-              continue;
-            }
-            if (kept == k && !better(item.key, items[k - 1].key)) continue;
-            int64_t place = kept < k ? kept++ : k - 1;
-            for (; place > 0 && better(item.key, items[place - 1].key); --place) items[place] = items[place - 1];
-            items[place] = item;
-          }
-          if (!few) {
-            if (k < slices.extent)
-              std::partial_sort(items, items + std::min(k, kept), items + kept, less);
-            else
-              std::sort(items, items + kept, less);
-          }
-          const int64_t to = o * k * slices.inner + i;
-          for (int64_t j = 0; j < k; ++j) {
-            b.output<T>(0)[to + j * slices.inner] = x[items[j].index * slices.inner];
-            if (b.out[1]) b.output<int32_t>(1)[to + j * slices.inner] = items[j].index;
-          }
-        }
-      });
+  const bool few = k <= max_insertion_k && k < slices.extent;
+  WorkspaceLayout workspace;
+  const auto kept_items = workspace.per_thread<Item>(few ? k : slices.extent);
+  return Kernel::parallel(count, 1, each * static_cast<double>(count),
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
+                            const auto better = [descending](key_of<T> p, key_of<T> q) {
+                              return descending ? before(q, p) : before(p, q);
+                            };
+                            const auto less = [&](const Item& p, const Item& q) {
+                              return better(p.key, q.key) || (!better(q.key, p.key) && p.index < q.index);
+                            };
+                            Item* items = b.workspace(kept_items);
+                            for (int64_t line = begin; line < end; ++line) {
+                              const int64_t o = line / slices.inner, i = line % slices.inner;
+                              const T* x = b.input<T>(0) + o * slices.extent * slices.inner + i;
+                              int64_t kept = 0;
+                              for (int64_t j = 0; j < slices.extent && k > 0; ++j) {
+                                const Item item{key(x[j * slices.inner]), static_cast<int32_t>(j)};
+                                if (!few) {
+                                  items[kept++] = item;
+                                  continue;
+                                }
+                                if (kept == k && !better(item.key, items[k - 1].key)) continue;
+                                int64_t place = kept < k ? kept++ : k - 1;
+                                for (; place > 0 && better(item.key, items[place - 1].key); --place)
+                                  items[place] = items[place - 1];
+                                items[place] = item;
+                              }
+                              if (!few) {
+                                if (k < slices.extent)
+                                  std::partial_sort(items, items + std::min(k, kept), items + kept, less);
+                                else
+                                  std::sort(items, items + kept, less);
+                              }
+                              const int64_t to = o * k * slices.inner + i;
+                              for (int64_t j = 0; j < k; ++j) {
+                                b.output<T>(0)[to + j * slices.inner] = x[items[j].index * slices.inner];
+                                if (b.out[1]) b.output<int32_t>(1)[to + j * slices.inner] = items[j].index;
+                              }
+                            }
+                          })
+      .with_workspace(workspace);
 }
 
 }  // namespace
@@ -131,28 +136,33 @@ Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
   if (count == 0 && element_count(out) > 0)
     throw Error("median of no elements (shape " + bracket_text(in.shape) + ")").as(codes::shape);
   check_index_range(count);
+  WorkspaceLayout workspace;
+  const auto permutation = workspace.per_call<int32_t>(count);
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return [starts = offsets(kept, kept_strides), steps = offsets(gone, gone_strides)](const Buffers& b) {
-      const T* x = b.input<T>(0);
-      int32_t* order = scratch<int32_t>(steps.size());
-      const auto at = [&](size_t line, int32_t i) { return key(x[starts[line] + steps[static_cast<size_t>(i)]]); };
-      for (size_t line = 0; line < starts.size(); ++line) {
-        std::iota(order, order + steps.size(), 0);
-        int32_t* middle = order + (steps.size() - 1) / 2;
-        std::nth_element(order, middle, order + steps.size(), [&](int32_t i, int32_t j) {
-          const auto p = at(line, i), q = at(line, j);
-          return before(p, q) || (!before(q, p) && i < j);
-        });
-        // Of equal elements, the first.
-        int32_t first = *middle;
-        for (int32_t i = 0; i < first; ++i) {
-          if (!before(at(line, i), at(line, *middle)) && !before(at(line, *middle), at(line, i))) first = i;
-        }
-        b.output<T>(0)[line] = x[starts[line] + steps[static_cast<size_t>(first)]];
-        if (b.out[1]) b.output<int32_t>(1)[line] = first;
-      }
-    };
+    return Kernel([=, starts = offsets(kept, kept_strides), steps = offsets(gone, gone_strides)](const Buffers& b) {
+             const T* x = b.input<T>(0);
+             int32_t* order = b.workspace(permutation);
+             const auto at = [&](size_t line, int32_t i) {
+               return key(x[starts[line] + steps[static_cast<size_t>(i)]]);
+             };
+             for (size_t line = 0; line < starts.size(); ++line) {
+               std::iota(order, order + steps.size(), 0);
+               int32_t* middle = order + (steps.size() - 1) / 2;
+               std::nth_element(order, middle, order + steps.size(), [&](int32_t i, int32_t j) {
+                 const auto p = at(line, i), q = at(line, j);
+                 return before(p, q) || (!before(q, p) && i < j);
+               });
+               // Of equal elements, the first.
+               int32_t first = *middle;
+               for (int32_t i = 0; i < first; ++i) {
+                 if (!before(at(line, i), at(line, *middle)) && !before(at(line, *middle), at(line, i))) first = i;
+               }
+               b.output<T>(0)[line] = x[starts[line] + steps[static_cast<size_t>(first)]];
+               if (b.out[1]) b.output<int32_t>(1)[line] = first;
+             }
+           })
+        .with_workspace(workspace);
   });
 }
 

@@ -40,10 +40,12 @@ struct PackedGemm {
   const float* b = nullptr;
   float* out = nullptr;
   int64_t ldo = 0;
+  float* packed_a = nullptr;  ///< packed_a_size floats, aligned to 64 bytes, of the calling thread
 };
 
 struct PackedFunctions {
-  int64_t mr, nr;  ///< of one set of registers
+  int64_t mr, nr;         ///< of one set of registers
+  int64_t packed_a_size;  ///< floats that one call of `multiply` needs
   void (*pack)(const PackB&);
   void (*multiply)(const PackedGemm&);
 

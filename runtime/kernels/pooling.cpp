@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <vector>
 
 #include "runtime/kernels/axis_slices.hpp"
-#include "runtime/kernels/scratch.hpp"
 
 namespace pxl {
 namespace {
@@ -87,22 +87,28 @@ void each_element(const WindowAxis& w, const Steps& steps, F&& f) {
 
 /// A kernel over planes: f(plane), where inputs and output are of the computing type.
 template <class F>
-Kernel by_plane(const Pool& p, F&& f) {
+Kernel by_plane(const Pool& p, const WorkspaceLayout& workspace, F&& f) {
   const double cost_ns = static_cast<double>(p.planes) * static_cast<double>(output_size(p.axes)) *
                          (1.0 + static_cast<double>(kernel_size(p.axes)));
-  return Kernel::parallel(p.planes, 1, cost_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) f(b, plane);
-  });
+  return Kernel::parallel(p.planes, 1, cost_ns,
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
+                            for (int64_t plane = begin; plane < end; ++plane) f(b, plane);
+                          })
+      .with_workspace(workspace);
 }
 
-// A plane of input or output as the computing type; float16 goes through a buffer.
-template <class T, int slot>
-const compute_type<T>* load_plane(const Buffers& b, size_t input, int64_t plane, int64_t size) {
+/// Planes of an operand or of the result in the computing type; float16 goes through a buffer.
+template <class T>
+struct PlaneBuffer {
   using C = compute_type<T>;
-  C* buffer = nullptr;
-  if constexpr (!std::is_same_v<T, C>) buffer = scratch<C, slot>(static_cast<size_t>(size));
-  return load_line(b.input<T>(input) + plane * size, 1, size, buffer);
-}
+  int64_t size = 0;
+  PerThread<C> buffer;
+
+  PlaneBuffer(WorkspaceLayout& w, int64_t n) : size(n), buffer(w.per_thread<C>(std::is_same_v<T, C> ? 0 : n)) {}
+  const C* load(const Buffers& b, size_t input, int64_t plane) const {
+    return load_line(b.input<T>(input) + plane * size, 1, size, b.workspace(buffer));
+  }
+};
 
 template <class T>
 struct ResultPlane {
@@ -110,25 +116,33 @@ struct ResultPlane {
   T* to;
   C* data;
   int64_t size;
-  ResultPlane(const Buffers& b, int64_t plane, int64_t n) : to(b.output<T>(0) + plane * n), size(n) {
+  ResultPlane(const Buffers& b, int64_t plane, const PlaneBuffer<T>& p)
+      : to(b.output<T>(0) + plane * p.size), size(p.size) {
     if constexpr (std::is_same_v<T, C>)
       data = to;
     else
-      data = scratch<C, 27>(static_cast<size_t>(n));
+      data = b.workspace(p.buffer);
   }
   void store() const { store_line<T>(data, to, 1, size); }
 };
 
 /// Offsets of the input rows of a row of windows, in order.
-const std::vector<int64_t>& input_rows(const Pool& p, int64_t od, int64_t oh) {
-  thread_local std::vector<int64_t> rows;
-  rows.clear();
-  each_input_row(p, od, oh, [&](int64_t row) { rows.push_back(row); });
-  return rows;
-}
+class InputRows {
+ public:
+  InputRows(WorkspaceLayout& w, const Pool& p) : offsets_(w.per_thread<int64_t>(p.axes[0].kernel * p.axes[1].kernel)) {}
+  std::span<const int64_t> find(const Buffers& b, const Pool& p, int64_t od, int64_t oh) const {
+    int64_t* const rows = b.workspace(offsets_);
+    size_t count = 0;
+    each_input_row(p, od, oh, [&](int64_t row) { rows[count++] = row; });
+    return {rows, count};
+  }
+
+ private:
+  PerThread<int64_t> offsets_;
+};
 
 /// Where the first element of window o lies that is not padding, or -1.
-int64_t first_element(const WindowAxis& w, const std::vector<int64_t>& rows, int64_t o) {
+int64_t first_element(const WindowAxis& w, std::span<const int64_t> rows, int64_t o) {
   if (!rows.empty())
     for (int64_t k = 0; k < w.kernel; ++k)
       if (const int64_t i = element(w, o, k); i >= 0) return rows.front() + i;
@@ -137,7 +151,7 @@ int64_t first_element(const WindowAxis& w, const std::vector<int64_t>& rows, int
 
 /// For a row of windows where each has its first maximum, NaN being above everything; -1 where none is above -inf.
 template <class C, class Place>
-void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, const std::vector<int64_t>& rows, C* best,
+void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, std::span<const int64_t> rows, C* best,
                  Place* at) {
   std::fill(best, best + w.out, -std::numeric_limits<C>::infinity());
   std::fill(at, at + w.out, Place(-1));
@@ -154,7 +168,7 @@ void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, const std:
 
 /// The maxima of `rows` of input, element by element: contiguous, so that the processor's vectors do it.
 template <class C>
-const C* merged_rows(const C* x, const std::vector<int64_t>& rows, int64_t n, C* merged) {
+const C* merged_rows(const C* x, std::span<const int64_t> rows, int64_t n, C* merged) {
   const C* first = x + rows[0];
   for (size_t r = 1; r < rows.size(); ++r) {
     const C* next = x + rows[r];
@@ -175,17 +189,21 @@ Kernel max_pool_kernel(DType dtype, const Pool& p) {
   return with_floating("max_pool", dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return by_plane(p, [p, steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
+    WorkspaceLayout workspace;
+    const PlaneBuffer<T> in(workspace, input_size(p.axes)), out(workspace, p.out_size());
+    const InputRows input_rows(workspace, p);
+    const auto merged = workspace.per_thread<C>(p.axes[2].in);
+    return by_plane(p, workspace, [=, steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
       const WindowAxis& w = p.axes[2];
-      const C* x = load_plane<T, 25>(b, 0, plane, input_size(p.axes));
-      const ResultPlane<T> y(b, plane, p.out_size());
+      const C* x = in.load(b, 0, plane);
+      const ResultPlane<T> y(b, plane, out);
       if (has_pads(p)) std::fill(y.data, y.data + y.size, C(0));
       each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
         C* best = y.data + result;
         std::fill(best, best + w.out, -std::numeric_limits<C>::infinity());
-        const std::vector<int64_t>& rows = input_rows(p, od, oh);
+        std::span<const int64_t> rows = input_rows.find(b, p, od, oh);
         if (rows.empty()) return;
-        const C* row = merged_rows(x, rows, w.in, scratch<C, 26>(static_cast<size_t>(w.in)));
+        const C* row = merged_rows(x, rows, w.in, b.workspace(merged));
         each_element(w, steps, [&](int64_t o, int64_t i) {
           const C v = row[i], now = best[o];
           best[o] = v > now || v != v ? v : now;
@@ -205,25 +223,31 @@ Kernel by_maximum(std::string_view op, DType dtype, const Pool& p, bool gradient
   return with_floating(op, dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return by_plane(p, [p, gradient, f, steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
-      const int64_t in = input_size(p.axes), out = p.out_size(), windows = p.axes[2].out;
-      const C* from = load_plane<T, 24>(b, 0, plane, gradient ? out : in);
-      const C* x = load_plane<T, 25>(b, 1, plane, in);
-      const ResultPlane<T> to(b, plane, gradient ? in : out);
+    const int64_t in = input_size(p.axes), out = p.out_size(), windows = p.axes[2].out;
+    WorkspaceLayout workspace;
+    const PlaneBuffer<T> first(workspace, gradient ? out : in), second(workspace, in),
+        result(workspace, gradient ? in : out);
+    const InputRows input_rows(workspace, p);
+    const auto maxima = workspace.per_thread<C>(windows);
+    const auto places = workspace.per_thread<int64_t>(windows);
+    return by_plane(p, workspace, [=, steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
+      const C* from = first.load(b, 0, plane);
+      const C* x = second.load(b, 1, plane);
+      const ResultPlane<T> to(b, plane, result);
       if (gradient || has_pads(p)) std::fill(to.data, to.data + to.size, C(0));
       const auto rows_with = [&](auto* at) {
-        C* best = scratch<C, 26>(static_cast<size_t>(windows));
-        each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
-          const std::vector<int64_t>& rows = input_rows(p, od, oh);
+        C* best = b.workspace(maxima);
+        each_row(p, [&](int64_t start, int64_t od, int64_t oh) {
+          std::span<const int64_t> rows = input_rows.find(b, p, od, oh);
           find_maxima(p.axes[2], steps, x, rows, best, at);
           for (int64_t o = 0; o < windows; ++o)
-            f(from, to.data, result + o, at[o] >= 0 ? int64_t{at[o]} : first_element(p.axes[2], rows, o));
+            f(from, to.data, start + o, at[o] >= 0 ? int64_t{at[o]} : first_element(p.axes[2], rows, o));
         });
       };
       if (in <= std::numeric_limits<int32_t>::max())
-        rows_with(scratch<int32_t, 26>(static_cast<size_t>(windows)));
+        rows_with(reinterpret_cast<int32_t*>(b.workspace(places)));
       else
-        rows_with(scratch<int64_t, 26>(static_cast<size_t>(windows)));
+        rows_with(b.workspace(places));
       to.store();
     });
   });
@@ -273,21 +297,24 @@ Kernel average_pool_kernel(DType dtype, const Pool& p) {
   return with_floating("average_pool", dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return by_plane(p, [p, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
-      const WindowAxis& w = p.axes[2];
-      const C* x = load_plane<T, 25>(b, 0, plane, input_size(p.axes));
-      const ResultPlane<T> y(b, plane, p.out_size());
-      std::fill(y.data, y.data + y.size, C(0));
-      each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
-        C* sums = y.data + result;
-        each_input_row(p, od, oh, [&](int64_t row) {
-          each_element(w, steps, [&](int64_t o, int64_t i) { sums[o] += x[row + i]; });
-        });
-        const C* weight = weights.data() + (od * p.axes[1].out + oh) * w.out;
-        for (int64_t o = 0; o < w.out; ++o) sums[o] *= weight[o];
-      });
-      y.store();
-    });
+    WorkspaceLayout workspace;
+    const PlaneBuffer<T> in(workspace, input_size(p.axes)), out(workspace, p.out_size());
+    return by_plane(p, workspace,
+                    [=, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
+                      const WindowAxis& w = p.axes[2];
+                      const C* x = in.load(b, 0, plane);
+                      const ResultPlane<T> y(b, plane, out);
+                      std::fill(y.data, y.data + y.size, C(0));
+                      each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
+                        C* sums = y.data + result;
+                        each_input_row(p, od, oh, [&](int64_t row) {
+                          each_element(w, steps, [&](int64_t o, int64_t i) { sums[o] += x[row + i]; });
+                        });
+                        const C* weight = weights.data() + (od * p.axes[1].out + oh) * w.out;
+                        for (int64_t o = 0; o < w.out; ++o) sums[o] *= weight[o];
+                      });
+                      y.store();
+                    });
   });
 }
 
@@ -295,21 +322,25 @@ Kernel average_pool_grad_kernel(DType dtype, const Pool& p) {
   return with_floating("average_pool_grad", dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return by_plane(p, [p, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
-      const WindowAxis& w = p.axes[2];
-      const C* g = load_plane<T, 24>(b, 0, plane, p.out_size());
-      const ResultPlane<T> dx(b, plane, input_size(p.axes));
-      std::fill(dx.data, dx.data + dx.size, C(0));
-      C* shares = scratch<C, 26>(static_cast<size_t>(w.out));
-      each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
-        const C* weight = weights.data() + (od * p.axes[1].out + oh) * w.out;
-        for (int64_t o = 0; o < w.out; ++o) shares[o] = g[result + o] * weight[o];
-        each_input_row(p, od, oh, [&](int64_t row) {
-          each_element(w, steps, [&](int64_t o, int64_t i) { dx.data[row + i] += shares[o]; });
-        });
-      });
-      dx.store();
-    });
+    WorkspaceLayout workspace;
+    const PlaneBuffer<T> in(workspace, p.out_size()), out(workspace, input_size(p.axes));
+    const auto scaled = workspace.per_thread<C>(p.axes[2].out);
+    return by_plane(p, workspace,
+                    [=, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
+                      const WindowAxis& w = p.axes[2];
+                      const C* g = in.load(b, 0, plane);
+                      const ResultPlane<T> dx(b, plane, out);
+                      std::fill(dx.data, dx.data + dx.size, C(0));
+                      C* shares = b.workspace(scaled);
+                      each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
+                        const C* weight = weights.data() + (od * p.axes[1].out + oh) * w.out;
+                        for (int64_t o = 0; o < w.out; ++o) shares[o] = g[result + o] * weight[o];
+                        each_input_row(p, od, oh, [&](int64_t row) {
+                          each_element(w, steps, [&](int64_t o, int64_t i) { dx.data[row + i] += shares[o]; });
+                        });
+                      });
+                      dx.store();
+                    });
   });
 }
 

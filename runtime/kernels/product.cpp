@@ -8,7 +8,6 @@
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/half_product.hpp"
-#include "runtime/kernels/scratch.hpp"
 #include "runtime/kernels/skinny.hpp"
 
 namespace pxl {
@@ -30,10 +29,6 @@ constexpr int64_t min_parallel_macs = 1024;
 
 double product_ns(const GemmShape& p) { return static_cast<double>(2 * p.m * p.n) * static_cast<double>(p.k) / 100.0; }
 
-/// Memory of a kernel's own, one copy for all copies of the kernel: a program runs its steps one after the other.
-using Own = std::shared_ptr<std::vector<float>>;
-Own own(int64_t n) { return std::make_shared<std::vector<float>>(static_cast<size_t>(n)); }
-
 void run_epilogue(const Epilogue& epilogue, const Buffers& b, float* values, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i += epilogue_block)
     epilogue(b, reinterpret_cast<std::byte*>(values + (i - begin)), i, std::min(i + epilogue_block, end));
@@ -43,8 +38,7 @@ void run_epilogue(const Epilogue& epilogue, const Buffers& b, float* values, int
 void run_epilogue_on_columns(const Epilogue& epilogue, const Buffers& b, float* values, int64_t m, int64_t n,
                              int64_t begin, int64_t end) {
   if (end - begin == n) return run_epilogue(epilogue, b, values, 0, m * n);
-  for (int64_t i = 0; i < m; ++i)
-    epilogue(b, reinterpret_cast<std::byte*>(values + i * n + begin), i * n + begin, i * n + end);
+  for (int64_t i = 0; i < m; ++i) run_epilogue(epilogue, b, values + i * n + begin, i * n + begin, i * n + end);
 }
 
 /// x[m, k] @ w[k, n]: the sum over k in slices, each over whole rows of w, then the slices together.
@@ -52,7 +46,8 @@ Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   const int64_t slices = k >= 2048 ? 4 : k >= 256 ? 2 : 1;
   const int64_t size = skinny_panels_size(m, n);
-  const Own partial = own(slices * size);
+  WorkspaceLayout workspace(o.epilogue_workspace);
+  const auto partial = workspace.per_call<float>(slices * size);
   // A product with one slice is divided by columns of w instead.
   const auto slice = [=](const Buffers& b, int64_t s, int64_t first, int64_t last) {
     SkinnyForward f;
@@ -64,7 +59,7 @@ Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
     f.n = last - first;
     f.k0 = k * s / slices;
     f.k1 = k * (s + 1) / slices;
-    f.out = partial->data() + s * size + first * m;
+    f.out = b.workspace(partial) + s * size + first * m;
     skinny().forward(f);
   };
   std::vector<Phase> phases;
@@ -78,45 +73,51 @@ Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
                       }});
   }
   // By columns: what reads the result next divides it so, and finds it in its own cache.
-  const Own result = o.out >= 0 ? nullptr : own(m * n);
+  const auto result = workspace.per_call<float>(o.out >= 0 ? 0 : m * n);
   phases.push_back({n, skinny_panel, [=](const Buffers& b, int64_t begin, int64_t end) {
-                      float* to = result ? result->data() : b.output<float>(static_cast<size_t>(o.out));
+                      float* to = o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : b.workspace(result);
                       if (begin >= end) return;
-                      skinny().join({partial->data(), slices, size, m, n, begin, end, to});
+                      skinny().join({b.workspace(partial), slices, size, m, n, begin, end, to});
                       if (o.epilogue) run_epilogue_on_columns(o.epilogue, b, to, m, n, begin, end);
                     }});
-  return Kernel::parallel(std::move(phases), product_ns(p));
+  return Kernel::parallel(std::move(phases), product_ns(p)).with_workspace(workspace);
 }
 
 /// dy[m, k] @ w[n, k]^T: each row of w gives a column of the result.
 Kernel skinny_m_transposed(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
-  const Own result = o.out >= 0 ? nullptr : own(m * n);
-  return Kernel::parallel(n, 16, product_ns(p), [=](const Buffers& b, int64_t begin, int64_t end) {
-    float* to = result ? result->data() : b.output<float>(static_cast<size_t>(o.out));
-    for (int64_t r = begin; r < end; r += dgrad_wgrad_row_block) {
-      const int64_t last = std::min(r + dgrad_wgrad_row_block, end);
-      SkinnyBackward f;
-      f.w = b.input<float>(o.b);
-      f.ldw = k;
-      f.dy = b.input<float>(o.a);
-      f.lddy = k;
-      f.m = m;
-      f.n = k;
-      f.k0 = r;
-      f.k1 = last;
-      f.dx = to;
-      f.lddx = n;
-      skinny().backward(f);
-      if (o.epilogue) run_epilogue_on_columns(o.epilogue, b, to, m, n, r, last);
-    }
-  });
+  WorkspaceLayout workspace(o.epilogue_workspace);
+  const auto result = workspace.per_call<float>(o.out >= 0 ? 0 : m * n);
+  return Kernel::parallel(n, 16, product_ns(p),
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
+                            float* to = o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : b.workspace(result);
+                            for (int64_t r = begin; r < end; r += dgrad_wgrad_row_block) {
+                              const int64_t last = std::min(r + dgrad_wgrad_row_block, end);
+                              SkinnyBackward f;
+                              f.w = b.input<float>(o.b);
+                              f.ldw = k;
+                              f.dy = b.input<float>(o.a);
+                              f.lddy = k;
+                              f.m = m;
+                              f.n = k;
+                              f.k0 = r;
+                              f.k1 = last;
+                              f.dx = to;
+                              f.lddx = n;
+                              skinny().backward(f);
+                              if (o.epilogue) run_epilogue_on_columns(o.epilogue, b, to, m, n, r, last);
+                            }
+                          })
+      .with_workspace(workspace);
 }
 
 /// What becomes of the gradient of weights [., n] that is not stored as it is.
 class GradientUse {
  public:
-  GradientUse(const ProductOptions& options, const Buffers& buffers, SkinnyBackward& f)
+  /// Floats of memory of the calling thread for a gradient [., n].
+  static int64_t memory_size(int64_t n) { return std::max(2 * n, skinny_sink_elements); }
+
+  GradientUse(const ProductOptions& options, const Buffers& buffers, SkinnyBackward& f, float* memory)
       : options_(options), buffers_(buffers), n_(f.n) {
     const auto at = [&](int slot) {
       return slot < 0 ? nullptr : const_cast<float*>(buffers.input<float>(static_cast<size_t>(slot)));  // ops in place
@@ -131,18 +132,18 @@ class GradientUse {
       f.update = {options.update.kind, registers_.data(), constants_.data()};
     } else {
       f.sink = [](void* self, int64_t row, int64_t rows, float* g) {
-        static_cast<const GradientUse*>(self)->run_epilogue(row, rows, g);
+        static_cast<const GradientUse*>(self)->use(row, rows, g);
       };
       f.context = this;
-      f.scratch = scratch<float, 9>(static_cast<size_t>(std::max(2 * n_, skinny_sink_elements)));
+      f.memory = memory;
     }
   }
   GradientUse(const GradientUse&) = delete;
   GradientUse& operator=(const GradientUse&) = delete;
 
  private:
-  void run_epilogue(int64_t row, int64_t rows, float* g) const {
-    options_.epilogue(buffers_, reinterpret_cast<std::byte*>(g), row * n_, (row + rows) * n_);
+  void use(int64_t row, int64_t rows, float* g) const {
+    run_epilogue(options_.epilogue, buffers_, g, row * n_, (row + rows) * n_);
   }
 
   const ProductOptions& options_;
@@ -155,32 +156,38 @@ class GradientUse {
 /// x[k, m]^T @ dy[k, n], k small: one or two rows of the result at a time, the update of a weight matrix folded in.
 Kernel skinny_k(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
-  return Kernel::parallel(m, 2, product_ns(p), [=](const Buffers& b, int64_t begin, int64_t end) {
-    SkinnyBackward f;
-    f.x = b.input<float>(o.a);
-    f.ldx = m;
-    f.dy = b.input<float>(o.b);
-    f.lddy = n;
-    f.m = k;
-    f.n = n;
-    f.k0 = begin;
-    f.k1 = end;
-    if (o.add_to >= 0 || o.out < 0) {
-      const GradientUse use(o, b, f);
-      skinny().backward(f);
-      return;
-    }
-    f.u = b.output<float>(static_cast<size_t>(o.out));
-    f.ldu = n;
-    const int64_t rows =
-        o.epilogue ? std::max<int64_t>(2, epilogue_block / std::max<int64_t>(n, 1) & ~int64_t{1}) : end - begin;
-    for (int64_t r = begin; r < end; r += rows) {
-      f.k0 = r;
-      f.k1 = std::min(r + rows, end);
-      skinny().backward(f);
-      if (o.epilogue) run_epilogue(o.epilogue, b, f.u + f.k0 * n, f.k0 * n, f.k1 * n);
-    }
-  });
+  WorkspaceLayout workspace(o.epilogue_workspace);
+  const auto gradient = workspace.per_thread<float>(GradientUse::memory_size(n));
+  return Kernel::parallel(m, 2, product_ns(p),
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
+                            SkinnyBackward f;
+                            f.x = b.input<float>(o.a);
+                            f.ldx = m;
+                            f.dy = b.input<float>(o.b);
+                            f.lddy = n;
+                            f.m = k;
+                            f.n = n;
+                            f.k0 = begin;
+                            f.k1 = end;
+                            if (o.add_to >= 0 || o.out < 0) {
+                              const GradientUse use(o, b, f, b.workspace(gradient));
+                              skinny().backward(f);
+                              return;
+                            }
+                            f.u = b.output<float>(static_cast<size_t>(o.out));
+                            f.ldu = n;
+                            const int64_t rows =
+                                o.epilogue
+                                    ? std::max<int64_t>(2, epilogue_block / std::max<int64_t>(n, 1) & ~int64_t{1})
+                                    : end - begin;
+                            for (int64_t r = begin; r < end; r += rows) {
+                              f.k0 = r;
+                              f.k1 = std::min(r + rows, end);
+                              skinny().backward(f);
+                              if (o.epilogue) run_epilogue(o.epilogue, b, f.u + f.k0 * n, f.k0 * n, f.k1 * n);
+                            }
+                          })
+      .with_workspace(workspace);
 }
 
 /// dy[m, n] @ w[k, n]^T and x[m, k]^T @ dy[m, n], the second of which changes w: see dgrad_wgrad_kernel.
@@ -188,11 +195,25 @@ struct Pair {
   ProductOptions dx, dw;
   size_t dw_in, dw_out;  ///< where the operands and results of dw begin
   int64_t m, n, k;
+  WorkspaceLayout workspace;
+  PerCall<float> dx_values;
+  PerThread<float> gradient;
+
+  Pair(const GemmCall& first, const GemmCall& second, size_t in, size_t out)
+      : dx(first.options),
+        dw(second.options),
+        dw_in(in),
+        dw_out(out),
+        m(first.plan.m),
+        n(first.plan.k),
+        k(first.plan.n),
+        workspace(interleaved(dx.epilogue_workspace, dw.epilogue_workspace)),
+        dx_values(workspace.per_call<float>(dx.out >= 0 ? 0 : m * k)),
+        gradient(workspace.per_thread<float>(GradientUse::memory_size(n))) {}
 
   void part(const Buffers& b, int64_t begin, int64_t end) const {
-    const Buffers update{b.in + dw_in, b.out + dw_out};
-    float* to =
-        dx.out >= 0 ? b.output<float>(static_cast<size_t>(dx.out)) : scratch<float, 11>(static_cast<size_t>(m * k));
+    const Buffers update = b.with(b.in + dw_in, b.out + dw_out).after({dx.epilogue_workspace.per_call, 0});
+    float* to = dx.out >= 0 ? b.output<float>(static_cast<size_t>(dx.out)) : b.workspace(dx_values);
     SkinnyBackward f;
     f.x = update.input<float>(dw.a);
     f.ldx = k;
@@ -204,7 +225,7 @@ struct Pair {
     f.n = n;
     f.dx = to;
     f.lddx = k;
-    const GradientUse use(dw, update, f);
+    const GradientUse use(dw, update, f, b.workspace(gradient));
     for (int64_t r = begin; r < end; r += dgrad_wgrad_row_block) {
       f.k0 = r;
       f.k1 = std::min(r + dgrad_wgrad_row_block, end);
@@ -254,16 +275,17 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
   const auto across =
       static_cast<int64_t>(std::clamp(longest / max_panel_macs, 1.0, static_cast<double>((n + 63) / 64)));
   const bool ta = p.ta, tb = p.tb;
+  const bool stored = o.out >= 0 && o.add_to < 0;
+  WorkspaceLayout workspace(o.epilogue_workspace);
+  const auto values = workspace.per_thread<float>(stored ? 0 : ((m + down - 1) / down) * ((n + across - 1) / across));
   const int64_t lda = p.lda, ldb = p.ldb, ldc = p.ldc;
   const auto panel = [=](const Buffers& b, int64_t matrix, int64_t row, int64_t column) {
     const int64_t r0 = m * row / down, rows = m * (row + 1) / down - r0;
     const int64_t c0 = n * column / across, columns = n * (column + 1) / across - c0;
     const float* x = b.input<float>(o.a) + at_a[static_cast<size_t>(matrix)] + (ta ? r0 : r0 * lda);
     const float* y = b.input<float>(o.b) + at_b[static_cast<size_t>(matrix)] + (tb ? c0 * ldb : c0);
-    const bool stored = o.out >= 0 && o.add_to < 0;
     const int64_t first = at_c[static_cast<size_t>(matrix)] + r0 * ldc + c0, ldo = stored ? ldc : columns;
-    float* to = stored ? b.output<float>(static_cast<size_t>(o.out)) + first
-                       : scratch<float, 9>(static_cast<size_t>(rows * columns));
+    float* to = stored ? b.output<float>(static_cast<size_t>(o.out)) + first : b.workspace(values);
     gemm_one_thread(ta, tb, rows, columns, k, x, lda, y, ldb, to, ldo);
     // Whole rows lie one after the other, parts of rows do not.
     const int64_t runs = columns == n ? 1 : rows, length = rows * columns / runs;
@@ -273,7 +295,8 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
                           [=](const Buffers& b, int64_t begin, int64_t end) {
                             for (int64_t u = begin; u < end; ++u)
                               panel(b, u / across / down, u / across % down, u % across);
-                          });
+                          })
+      .with_workspace(workspace);
 }
 
 }  // namespace
@@ -304,11 +327,12 @@ bool can_fuse_dgrad_wgrad(const GemmCall& dx, const GemmCall& dw) {
 
 Kernel dgrad_wgrad_kernel(const GemmCall& dx, const GemmCall& dw, size_t dw_in, size_t dw_out) {
   const GemmShape& p = dx.plan;
-  const Pair pair{dx.options, dw.options, dw_in, dw_out, p.m, p.k, p.n};
+  const Pair pair(dx, dw, dw_in, dw_out);
   return Kernel::parallel(p.n, 16, product_ns(p) + product_ns(dw.plan),
                           [pair](const Buffers& b, int64_t begin, int64_t end) {
                             if (begin < end) pair.part(b, begin, end);
-                          });
+                          })
+      .with_workspace(pair.workspace);
 }
 
 }  // namespace pxl

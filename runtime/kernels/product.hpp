@@ -34,6 +34,8 @@ struct UpdateEpilogue {
 };
 
 struct ProductOptions {
+  /// What the epilogue needs: the first part of the kernel's workspace, before its own.
+  WorkspaceSize epilogue_workspace = {};
   /// Slots of the operands among the inputs.
   size_t a = 0, b = 1;
   /// Where the result goes: output `out`, or where that is negative nowhere but to `take`.

@@ -7,7 +7,6 @@
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/axis_slices.hpp"
-#include "runtime/kernels/scratch.hpp"
 #include "runtime/kernels/strided.hpp"
 #include "runtime/tensor/random.hpp"
 
@@ -171,20 +170,23 @@ Kernel shaped_dropout_kernel(const TensorSpec& x, const Shape& mask, double p) {
   return with_floating("shaped_dropout", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
-    return [p, nest = broadcast_loop_nest({x.shape, mask}, x.shape), count = element_count(mask)](const Buffers& b) {
-      uint8_t* space = scratch<uint8_t>(static_cast<size_t>(count));
-      bool* keep = reinterpret_cast<bool*>(space);
-      mask_bits(key_of(b, 1), p, keep, 0, count);
-      const C scale = static_cast<C>(1.0 / (1.0 - p));
-      const int64_t step = nest.inner_stride(1);
-      for_each_run<2>(nest, [&](const auto& at, int64_t n) {
-        const T* line = b.input<T>(0) + at[0];
-        T* to = b.output<T>(0) + at[0];
-        for (int64_t i = 0; i < n; ++i) {
-          to[i] = static_cast<T>(keep[at[1] + i * step] ? static_cast<C>(line[i]) * scale : C(0));
-        }
-      });
-    };
+    const int64_t count = element_count(mask);
+    WorkspaceLayout workspace;
+    const auto flags = workspace.per_call<bool>(count);
+    return Kernel([=, nest = broadcast_loop_nest({x.shape, mask}, x.shape)](const Buffers& b) {
+             bool* keep = b.workspace(flags);
+             mask_bits(key_of(b, 1), p, keep, 0, count);
+             const C scale = static_cast<C>(1.0 / (1.0 - p));
+             const int64_t step = nest.inner_stride(1);
+             for_each_run<2>(nest, [&](const auto& at, int64_t n) {
+               const T* line = b.input<T>(0) + at[0];
+               T* to = b.output<T>(0) + at[0];
+               for (int64_t i = 0; i < n; ++i) {
+                 to[i] = static_cast<T>(keep[at[1] + i * step] ? static_cast<C>(line[i]) * scale : C(0));
+               }
+             });
+           })
+        .with_workspace(workspace);
   });
 }
 

@@ -14,7 +14,6 @@
 #include "runtime/base/thread_pool.hpp"
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
-#include "runtime/kernels/scratch.hpp"
 
 namespace pxl {
 namespace {
@@ -154,13 +153,12 @@ void accumulate(Reduction op, const ReductionLoop& plan, const std::byte* in, do
 
 constexpr double reduce_element_ns = 0.15;  // an element, measured with AVX2
 
-/// The results of a plan, from `in` to `out`.
+/// The results of a plan, from `in` to `out`. `acc`, and for logsumexp `shift`, have an element for each result.
 template <class T>
-void reduce_floating(Reduction op, const ReductionLoop& plan, DType out_type, const std::byte* in, std::byte* out) {
+void reduce_floating(Reduction op, const ReductionLoop& plan, DType out_type, const std::byte* in, std::byte* out,
+                     double* acc, double* shift) {
   const size_t size = static_cast<size_t>(plan.out_size);
-  double* acc = scratch<double, 0>(size);
   if (op == Reduction::logsumexp) {
-    double* shift = scratch<double, 1>(size);
     accumulate<T>(Reduction::max, plan, in, shift, nullptr);
     for (size_t i = 0; i < size; ++i) {
       if (std::isinf(shift[i])) shift[i] = 0;
@@ -183,7 +181,8 @@ template <class T>
 Kernel reduce_all(Reduction op, const ReductionLoop& plan, DType out) {
   constexpr int64_t most = 64, piece_size = 4096;
   const int64_t n = plan.count, pieces = std::min(most, n / piece_size);
-  const auto partial = std::make_shared<std::array<double, most>>();
+  WorkspaceLayout workspace;
+  const auto partial = workspace.per_call<double>(most);
   std::vector<Phase> phases;
   phases.push_back({pieces, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                       for (int64_t p = begin; p < end; ++p) {
@@ -191,13 +190,14 @@ Kernel reduce_all(Reduction op, const ReductionLoop& plan, DType out) {
                         ReductionLoop part = plan;
                         part.nest.extents.back() = share.end - share.begin;
                         accumulate<T>(op, part, b.in[0] + share.begin * static_cast<int64_t>(sizeof(T)),
-                                      partial->data() + p, nullptr);
+                                      b.workspace(partial) + p, nullptr);
                       }
                     }});
   phases.push_back({1, 1, [=](const Buffers& b, int64_t, int64_t) {
-                      double total = (*partial)[0];
+                      const double* sums = b.workspace(partial);
+                      double total = sums[0];
                       for (int64_t p = 1; p < pieces; ++p) {
-                        const double x = (*partial)[static_cast<size_t>(p)];
+                        const double x = sums[p];
                         total = op == Reduction::max    ? larger(total, x)
                                 : op == Reduction::min  ? smaller(total, x)
                                 : op == Reduction::prod ? total * x
@@ -208,20 +208,22 @@ Kernel reduce_all(Reduction op, const ReductionLoop& plan, DType out) {
                       if (op == Reduction::logsum) total = std::log(total);
                       convert(DType::float64, reinterpret_cast<const std::byte*>(&total), out, b.out[0], 1);
                     }});
-  return Kernel::parallel(std::move(phases), reduce_element_ns * static_cast<double>(n));
+  return Kernel::parallel(std::move(phases), reduce_element_ns * static_cast<double>(n)).with_workspace(workspace);
 }
 
 /// Sums or means over rows, as the gradient of a bias is one: each result's sum in a register.
 template <class T>
 Kernel sum_over_rows(const ReductionLoop& plan, double divisor) {
   const int64_t rows = plan.nest.extents[0], n = plan.nest.extents[1];
+  WorkspaceLayout workspace;
+  const auto sums = workspace.per_call<double>(rows > column_sum_row_block ? n : 0);
   return Kernel::element_producer(n, 64, reduce_element_ns * static_cast<double>(rows * n),
-                                  [rows, n, divisor](const Buffers& b, int64_t begin, int64_t end) {
-                                    const auto size = static_cast<size_t>(end - begin);
-                                    double* acc = rows > column_sum_row_block ? scratch<double, 0>(size) : nullptr;
+                                  [=](const Buffers& b, int64_t begin, int64_t end) {
+                                    double* acc = rows > column_sum_row_block ? b.workspace(sums) + begin : nullptr;
                                     row_functions<T>().sum_rows(b.input<T>(0) + begin, rows, n, divisor, acc,
                                                                 b.output<T>(0) + begin, end - begin);
-                                  });
+                                  })
+      .with_workspace(workspace);
 }
 
 template <class T>
@@ -233,59 +235,70 @@ Kernel floating(Reduction op, ReductionLoop plan, DType out) {
   }
   if (plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && op != Reduction::logsumexp)
     return reduce_all<T>(op, plan, out);
+  WorkspaceLayout workspace;
+  const auto sums = workspace.per_call<double>(plan.out_size);
+  const auto shifts = workspace.per_call<double>(op == Reduction::logsumexp ? plan.out_size : 0);
   if (plan.kept < 0 || plan.out_size == 0) {
-    return
-        [op, plan = std::move(plan), out](const Buffers& b) { reduce_floating<T>(op, plan, out, b.in[0], b.out[0]); };
+    return Kernel([=](const Buffers& b) {
+             reduce_floating<T>(op, plan, out, b.in[0], b.out[0], b.workspace(sums), b.workspace(shifts));
+           })
+        .with_workspace(workspace);
   }
   const auto kept = static_cast<size_t>(plan.kept);
   const int64_t iterations = plan.nest.extents[kept], width = plan.nest.strides[1][kept];
   const double cost_ns = reduce_element_ns * static_cast<double>(plan.out_size * plan.count);
-  const auto part = [op, plan, out, iterations](const Buffers& b, int64_t begin, int64_t end) {
-    if (begin == 0 && end == iterations) return reduce_floating<T>(op, plan, out, b.in[0], b.out[0]);
+  const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
+    const int64_t to = plan.output_offset(begin);
+    double *acc = b.workspace(sums) + to, *shift = b.workspace(shifts) + to;
+    if (begin == 0 && end == iterations) return reduce_floating<T>(op, plan, out, b.in[0], b.out[0], acc, shift);
     reduce_floating<T>(op, plan.part(begin, end), out, b.in[0] + plan.input_offset(begin) * int64_t{sizeof(T)},
-                       b.out[0] + plan.output_offset(begin) * static_cast<int64_t>(size_of(out)));
+                       b.out[0] + to * static_cast<int64_t>(size_of(out)), acc, shift);
   };
   // Where a unit is one result, ops by element may follow block by block.
-  if (width == 1) return Kernel::element_producer(iterations, 64, cost_ns, part);
-  return Kernel::parallel(iterations, 1, cost_ns, part);
+  if (width == 1) return Kernel::element_producer(iterations, 64, cost_ns, part).with_workspace(workspace);
+  return Kernel::parallel(iterations, 1, cost_ns, part).with_workspace(workspace);
 }
 
 /// Integers and bool, in 64 bits: sums and products wrap, done unsigned.
 template <class T>
 Kernel integral(Reduction op, ReductionLoop plan, DType out) {
   using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
-  return [op, plan = std::move(plan), out](const Buffers& b) {
-    const size_t size = static_cast<size_t>(plan.out_size);
-    Wide* acc = scratch<Wide, 0>(size);
-    const Wide first = op == Reduction::max    ? std::numeric_limits<Wide>::min()
-                       : op == Reduction::min  ? std::numeric_limits<Wide>::max()
-                       : op == Reduction::prod ? Wide(1)
-                                               : Wide(0);
-    std::fill(acc, acc + size, first);
-    const T* in = b.input<T>(0);
-    const int64_t step = plan.nest.inner_stride(1);
-    const auto combine = [op](Wide a, Wide v) {
-      const uint64_t ua = static_cast<uint64_t>(a), uv = static_cast<uint64_t>(v);
-      switch (op) {
-        case Reduction::max: return std::max(a, v);
-        case Reduction::min: return std::min(a, v);
-        case Reduction::prod: return static_cast<Wide>(ua * uv);
-        case Reduction::l1: return static_cast<Wide>(ua + (v < 0 ? 0 - uv : uv));
-        case Reduction::sumsquare: return static_cast<Wide>(ua + uv * uv);
-        default: return static_cast<Wide>(ua + uv);
-      }
-    };
-    for_each_run<2>(plan.nest, [&](const auto& at, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) {
-        Wide& a = acc[at[1] + i * step];
-        a = combine(a, static_cast<Wide>(in[at[0] + i]));
-      }
-    });
-    if (op == Reduction::mean) {
-      for (size_t i = 0; i < size; ++i) acc[i] = plan.count == 0 ? Wide(0) : acc[i] / static_cast<Wide>(plan.count);
-    }
-    convert(dtype_of<Wide>(), reinterpret_cast<const std::byte*>(acc), out, b.out[0], plan.out_size);
-  };
+  WorkspaceLayout workspace;
+  const auto sums = workspace.per_call<Wide>(plan.out_size);
+  return Kernel([=](const Buffers& b) {
+           const size_t size = static_cast<size_t>(plan.out_size);
+           Wide* acc = b.workspace(sums);
+           const Wide first = op == Reduction::max    ? std::numeric_limits<Wide>::min()
+                              : op == Reduction::min  ? std::numeric_limits<Wide>::max()
+                              : op == Reduction::prod ? Wide(1)
+                                                      : Wide(0);
+           std::fill(acc, acc + size, first);
+           const T* in = b.input<T>(0);
+           const int64_t step = plan.nest.inner_stride(1);
+           const auto combine = [op](Wide a, Wide v) {
+             const uint64_t ua = static_cast<uint64_t>(a), uv = static_cast<uint64_t>(v);
+             switch (op) {
+               case Reduction::max: return std::max(a, v);
+               case Reduction::min: return std::min(a, v);
+               case Reduction::prod: return static_cast<Wide>(ua * uv);
+               case Reduction::l1: return static_cast<Wide>(ua + (v < 0 ? 0 - uv : uv));
+               case Reduction::sumsquare: return static_cast<Wide>(ua + uv * uv);
+               default: return static_cast<Wide>(ua + uv);
+             }
+           };
+           for_each_run<2>(plan.nest, [&](const auto& at, int64_t n) {
+             for (int64_t i = 0; i < n; ++i) {
+               Wide& a = acc[at[1] + i * step];
+               a = combine(a, static_cast<Wide>(in[at[0] + i]));
+             }
+           });
+           if (op == Reduction::mean) {
+             for (size_t i = 0; i < size; ++i)
+               acc[i] = plan.count == 0 ? Wide(0) : acc[i] / static_cast<Wide>(plan.count);
+           }
+           convert(dtype_of<Wide>(), reinterpret_cast<const std::byte*>(acc), out, b.out[0], plan.out_size);
+         })
+      .with_workspace(workspace);
 }
 
 std::vector<bool> reduced_flags(const Shape& in, const std::vector<int64_t>& axes) {
@@ -316,10 +329,13 @@ Shape reduced_shape(const Shape& in, const std::vector<int64_t>& axes, bool keep
 
 Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64_t>& axes, DType out) {
   if (op == Reduction::median) {
-    return [median = median_kernel(in, axes)](const Buffers& b) {
-      std::byte* outputs[] = {b.out[0], nullptr};
-      median({b.in, outputs});
-    };
+    Kernel kernel = median_kernel(in, axes);
+    const WorkspaceLayout workspace(kernel.workspace());
+    return Kernel([median = std::move(kernel)](const Buffers& b) {
+             std::byte* outputs[] = {b.out[0], nullptr};
+             median(b.with(b.in, outputs));
+           })
+        .with_workspace(workspace);
   }
   const std::vector<bool> reduced = reduced_flags(in.shape, axes);
   const Shape kept = reduced_shape(in.shape, axes, true);

@@ -95,8 +95,9 @@ Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
     shapes.push_back(shape);
   }
   const size_t n = axes.size();
-  const auto between = std::make_shared<std::vector<std::vector<T>>>(n - 1);
-  for (size_t i = 0; i + 1 < n; ++i) (*between)[i].resize(static_cast<size_t>(element_count(shapes[i + 1])));
+  WorkspaceLayout workspace;
+  std::vector<PerCall<T>> between;
+  for (size_t i = 0; i + 1 < n; ++i) between.push_back(workspace.per_call<T>(element_count(shapes[i + 1])));
   for (size_t step = 0; step < n; ++step) {
     const size_t i = backward ? n - 1 - step : step;
     const AxisTaps& a = axes[i];
@@ -106,7 +107,7 @@ Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
     cost_ns += static_cast<double>(a.out * a.taps) * static_cast<double>(outer * inner);
     phases.push_back({outer, 1, [=, weight = std::move(weight)](const Buffers& b, int64_t begin, int64_t end) {
                         // Data before the axis, and behind it: the ends are the kernel's operands.
-                        const auto own = [&](size_t k) { return (*between)[k].data(); };
+                        const auto own = [&](size_t k) { return b.workspace(between[k]); };
                         if (!backward) {
                           const T* x = i == 0 ? b.input<T>(0) : own(i - 1);
                           T* y = i == n - 1 ? b.output<T>(0) : own(i);
@@ -120,7 +121,7 @@ Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
                         }
                       }});
   }
-  return Kernel::parallel(std::move(phases), cost_ns);
+  return Kernel::parallel(std::move(phases), cost_ns).with_workspace(workspace);
 }
 
 Kernel resample_any(DType dtype, const Shape& shape, const std::vector<AxisTaps>& axes, bool backward) {

@@ -63,7 +63,7 @@ struct SkinnyBackward {
   } update;
   void (*sink)(void* context, int64_t k, int64_t rows, float* g) = nullptr;
   void* context = nullptr;
-  float* scratch = nullptr;  ///< of the sink: at least max(2 * n, sink_elements) floats
+  float* memory = nullptr;  ///< of the sink: at least max(2 * n, sink_elements) floats
 };
 inline constexpr int64_t skinny_sink_elements = 1024;
 

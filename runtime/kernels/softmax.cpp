@@ -5,7 +5,6 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/axis_slices.hpp"
 #include "runtime/kernels/normalise.hpp"
-#include "runtime/kernels/scratch.hpp"
 
 namespace pxl {
 
@@ -74,10 +73,22 @@ void store_columns(const float* from, half* x, int64_t n, int64_t width, int64_t
     bulk().float_to_half(from + i * width, reinterpret_cast<uint16_t*>(x + i * stride), width);
 }
 
+/// A buffer for the slices that a thread holds of one operand or result. float16 columns side by side are widened
+/// together; slices of other dtypes need a buffer where their elements are not adjacent.
+template <class T>
+PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, const Axis& axis) {
+  constexpr bool narrow = !std::is_same_v<T, compute_type<T>>;
+  const bool columns = axis.inner >= least_inner;
+  const int64_t slices = columns ? (narrow ? std::min(axis.inner, column_block) : 0) : (narrow || axis.inner > 1);
+  return w.per_thread<compute_type<T>>(slices * axis.extent);
+}
+
 template <class T, class C = compute_type<T>>
 Kernel along(const Axis& axis, OneOperand<C> f) {
+  WorkspaceLayout workspace;
+  const auto loaded = slice_buffer<T>(workspace, axis), computed = slice_buffer<T>(workspace, axis);
   return Kernel::parallel(axis.lines(), axis.grain(), axis.cost_ns(),
-                          [axis, f](const Buffers& b, int64_t begin, int64_t end) {
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
                             const int64_t n = axis.extent;
                             const T* x = b.input<T>(0);
                             T* out = b.output<T>(0);
@@ -86,7 +97,7 @@ Kernel along(const Axis& axis, OneOperand<C> f) {
                                 if constexpr (std::is_same_v<T, C>) {
                                   f.columns(x + at, out + at, n, width, axis.inner);
                                 } else {
-                                  C* wide = scratch<C, 0>(static_cast<size_t>(n * width));
+                                  C* wide = b.workspace(loaded);
                                   load_columns(x + at, n, width, axis.inner, wide);
                                   f.columns(wide, wide, n, width, width);
                                   store_columns(wide, out + at, n, width, axis.inner);
@@ -100,20 +111,23 @@ Kernel along(const Axis& axis, OneOperand<C> f) {
                                 return;
                               }
                             }
-                            C* from = scratch<C, 0>(static_cast<size_t>(n));
-                            C* to = scratch<C, 1>(static_cast<size_t>(n));
+                            C *from = b.workspace(loaded), *to = b.workspace(computed);
                             for (int64_t l = begin; l < end; ++l) {
                               const int64_t at = axis.start(l);
                               f.rows(load_line(x + at, axis.inner, n, from), to, 1, n);
                               store_line<T>(to, out + at, axis.inner, n);
                             }
-                          });
+                          })
+      .with_workspace(workspace);
 }
 
 template <class T, class C = compute_type<T>>
 Kernel along_two(const Axis& axis, TwoOperands<C> f) {
+  WorkspaceLayout workspace;
+  const auto loaded_g = slice_buffer<T>(workspace, axis), loaded_y = slice_buffer<T>(workspace, axis),
+             computed = slice_buffer<T>(workspace, axis);
   return Kernel::parallel(axis.lines(), axis.grain(), axis.cost_ns(),
-                          [axis, f](const Buffers& b, int64_t begin, int64_t end) {
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
                             const int64_t n = axis.extent;
                             const T *dy = b.input<T>(0), *forward = b.input<T>(1);
                             T* out = b.output<T>(0);
@@ -122,8 +136,7 @@ Kernel along_two(const Axis& axis, TwoOperands<C> f) {
                                 if constexpr (std::is_same_v<T, C>) {
                                   f.columns(dy + at, forward + at, out + at, n, width, axis.inner);
                                 } else {
-                                  const auto size = static_cast<size_t>(n * width);
-                                  C *g = scratch<C, 0>(size), *y = scratch<C, 1>(size);
+                                  C *g = b.workspace(loaded_g), *y = b.workspace(loaded_y);
                                   load_columns(dy + at, n, width, axis.inner, g);
                                   load_columns(forward + at, n, width, axis.inner, y);
                                   f.columns(g, y, g, n, width, width);
@@ -138,9 +151,8 @@ Kernel along_two(const Axis& axis, TwoOperands<C> f) {
                                 return;
                               }
                             }
-                            C* first = scratch<C, 0>(static_cast<size_t>(n));
-                            C* second = scratch<C, 1>(static_cast<size_t>(n));
-                            C* to = scratch<C, 2>(static_cast<size_t>(n));
+                            C *first = b.workspace(loaded_g), *second = b.workspace(loaded_y),
+                              *to = b.workspace(computed);
                             for (int64_t l = begin; l < end; ++l) {
                               const int64_t at = axis.start(l);
                               const C* g = load_line(dy + at, axis.inner, n, first);
@@ -148,7 +160,8 @@ Kernel along_two(const Axis& axis, TwoOperands<C> f) {
                               f.rows(g, y, to, 1, n);
                               store_line<T>(to, out + at, axis.inner, n);
                             }
-                          });
+                          })
+      .with_workspace(workspace);
 }
 
 template <class T>

@@ -13,7 +13,6 @@
 #include "runtime/kernels/fused_update.hpp"
 #include "runtime/kernels/index.hpp"
 #include "runtime/kernels/reduce.hpp"
-#include "runtime/kernels/scratch.hpp"
 #include "runtime/kernels/strided.hpp"
 
 namespace pxl {
@@ -53,20 +52,22 @@ void for_blocks(int64_t begin, int64_t end, auto&& f) {
 }
 void for_blocks(int64_t n, auto&& f) { for_blocks(0, n, f); }
 
-/// x, broadcast to t's shape: x itself, or a copy in scratch memory.
+/// x, broadcast to t's shape: x itself, or a copy in the workspace.
 struct Spread {
   bool needed;
-  size_t bytes;
   StridedCopy copy;
+  WorkspaceLayout workspace;
+  PerCall<std::byte> copied;
 
   Spread(const TensorSpec& x, const Shape& shape)
       : needed(x.shape != shape),
-        bytes(static_cast<size_t>(element_count(shape)) * size_of(x.dtype)),
-        copy(size_of(x.dtype), shape, broadcast_strides(x.shape, shape), strides_of(shape)) {}
-  const std::byte* operator()(const std::byte* x) const {
-    if (!needed) return x;
-    std::byte* all = scratch<std::byte, 8>(bytes);
-    copy(x, all);
+        copy(size_of(x.dtype), shape, broadcast_strides(x.shape, shape), strides_of(shape)),
+        copied(workspace.per_call<std::byte>(needed ? element_count(shape) * static_cast<int64_t>(size_of(x.dtype))
+                                                    : 0)) {}
+  const std::byte* operator()(const Buffers& b, size_t slot) const {
+    if (!needed) return b.in[slot];
+    std::byte* all = b.workspace(copied);
+    copy(b.in[slot], all);
     return all;
   }
 };
@@ -127,7 +128,8 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
     });
   };
   const int64_t n = t.size();
-  if (spread.needed) return [=](const Buffers& b) { part(b, spread(b.in[1]), 0, n); };
+  if (spread.needed)
+    return Kernel([=](const Buffers& b) { part(b, spread(b, 1), 0, n); }).with_workspace(spread.workspace);
   Kernel kernel =
       Kernel::elementwise(n, 0.3 * static_cast<double>(n),
                           [=](const Buffers& b, int64_t begin, int64_t end) { part(b, b.in[1], begin, end); });
@@ -241,26 +243,29 @@ Kernel sparse_accumulate_kernel(const TensorSpec& t, const TensorSpec& x, const 
                 " and indices " + bracket_text(indices.shape) + " need " + bracket_text(expected))
         .as(codes::shape);
   }
-  return [=, count = indices.size(), bytes = static_cast<size_t>(t.bytes()), x_dtype = x.dtype,
-          x_width = static_cast<int64_t>(size_of(x.dtype)), index = indices.dtype](const Buffers& b) {
-    const double factor = f.read(b);
-    const Number scale(a.dtype, factor);
-    int64_t* rows = scratch<int64_t, 7>(static_cast<size_t>(count));
-    convert(index, b.in[2], DType::int64, reinterpret_cast<std::byte*>(rows), count);
-    for (int64_t j = 0; j < count; ++j) check_index(rows[j], j, at, extent);
-    if (bytes != 0 && b.out[0] != b.in[0]) std::memmove(b.out[0], b.in[0], bytes);
-    Block buffer;
-    for (int64_t o = 0; o < outer; ++o) {
-      for (int64_t j = 0; j < count; ++j) {
-        for_blocks(inner, [&](int64_t i, int64_t m) {
-          convert(x_dtype, b.in[1] + ((o * count + j) * inner + i) * x_width, a.dtype, buffer, m);
-          if (factor != 1.0) a.mul.vs(buffer, scale.bytes, buffer, m);
-          std::byte* to = b.out[0] + ((o * extent + rows[j]) * inner + i) * a.width;
-          a.add.vv(to, buffer, to, m);
-        });
-      }
-    }
-  };
+  WorkspaceLayout workspace;
+  const auto converted = workspace.per_call<int64_t>(indices.size());
+  return Kernel([=, count = indices.size(), bytes = static_cast<size_t>(t.bytes()), x_dtype = x.dtype,
+                 x_width = static_cast<int64_t>(size_of(x.dtype)), index = indices.dtype](const Buffers& b) {
+           const double factor = f.read(b);
+           const Number scale(a.dtype, factor);
+           int64_t* rows = b.workspace(converted);
+           convert(index, b.in[2], DType::int64, reinterpret_cast<std::byte*>(rows), count);
+           for (int64_t j = 0; j < count; ++j) check_index(rows[j], j, at, extent);
+           if (bytes != 0 && b.out[0] != b.in[0]) std::memmove(b.out[0], b.in[0], bytes);
+           Block buffer;
+           for (int64_t o = 0; o < outer; ++o) {
+             for (int64_t j = 0; j < count; ++j) {
+               for_blocks(inner, [&](int64_t i, int64_t m) {
+                 convert(x_dtype, b.in[1] + ((o * count + j) * inner + i) * x_width, a.dtype, buffer, m);
+                 if (factor != 1.0) a.mul.vs(buffer, scale.bytes, buffer, m);
+                 std::byte* to = b.out[0] + ((o * extent + rows[j]) * inner + i) * a.width;
+                 a.add.vv(to, buffer, to, m);
+               });
+             }
+           }
+         })
+      .with_workspace(workspace);
 }
 
 Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const TensorSpec& out,
@@ -276,9 +281,11 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
   struct Corrections {
     double m = 1, v = 1;
   };
-  const auto corrections = std::make_shared<Corrections>();
+  WorkspaceLayout workspace;
+  const auto corrections = workspace.per_call<Corrections>(1);
   const Phase advance{1, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-                        double &correct_m = corrections->m, &correct_v = corrections->v;
+                        Corrections& to = *b.workspace(corrections);
+                        to = {};
                         if (begin < end && options.step >= 0) {
                           std::byte* data =
                               const_cast<std::byte*>(b.in[options.step]);  // the op updates its time step in place
@@ -287,22 +294,22 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
                           const auto correction = [&](const Scalar& beta) {
                             return static_cast<double>(1.0f - std::pow(static_cast<float>(beta.read(b)), step));
                           };
-                          correct_m = correction(options.beta1);
-                          if (options.mode == AdamOptions::adam) correct_v = correction(options.beta2);
+                          to.m = correction(options.beta1);
+                          if (options.mode == AdamOptions::adam) to.v = correction(options.beta2);
                         }
                       }};
   const int64_t n = m.size();
   const bool plain = options.mode == AdamOptions::adam && m.dtype == DType::float32 && v.dtype == DType::float32 &&
                      out.dtype == DType::float32 && (options.weight < 0 || options.weight_dtype == DType::float32);
   const auto constants = [=](const Buffers& b, float* c) {
-    c[0] = 1.0f / static_cast<float>(corrections->m);
-    c[1] = 1.0f / static_cast<float>(corrections->v);
+    c[0] = 1.0f / static_cast<float>(b.workspace(corrections)->m);
+    c[1] = 1.0f / static_cast<float>(b.workspace(corrections)->v);
     c[2] = static_cast<float>(options.epsilon.read(b));
     if (options.weight >= 0) c[3] = static_cast<float>(options.weight_decay.read(b));
     return true;
   };
   const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
-    const double correct_m = corrections->m, correct_v = corrections->v;
+    const double correct_m = b.workspace(corrections)->m, correct_v = b.workspace(corrections)->v;
     const double decay_value = options.weight >= 0 ? options.weight_decay.read(b) : 0.0;
     if (plain) {
       float c[max_constants];
@@ -351,7 +358,7 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
       ao.add.vv(denominator, first, to, k);
     });
   };
-  Kernel kernel = Kernel::elementwise(n, 1.0 * static_cast<double>(n), part, {advance});
+  Kernel kernel = Kernel::elementwise(n, 1.0 * static_cast<double>(n), part, {advance}).with_workspace(workspace);
   if (plain && options.weight < 0) kernel.set_update_op({UpdateOpKind::adam, {options.m, options.v}, constants});
   if (plain && options.weight >= 0)
     kernel.set_update_op({UpdateOpKind::adam_decay, {options.m, options.v, options.weight}, constants});
@@ -376,7 +383,8 @@ Kernel adam_var_update_kernel(const TensorSpec& t, const TensorSpec& x, DType r1
     });
   };
   const int64_t n = t.size();
-  if (spread.needed) return [=](const Buffers& b) { part(b, spread(b.in[1]), 0, n); };
+  if (spread.needed)
+    return Kernel([=](const Buffers& b) { part(b, spread(b, 1), 0, n); }).with_workspace(spread.workspace);
   return Kernel::elementwise(n, 0.3 * static_cast<double>(n),
                              [=](const Buffers& b, int64_t begin, int64_t end) { part(b, b.in[1], begin, end); });
 }

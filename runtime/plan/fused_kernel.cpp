@@ -8,7 +8,6 @@
 
 #include "runtime/kernels/fused_update.hpp"
 #include "runtime/kernels/product.hpp"
-#include "runtime/kernels/scratch.hpp"
 #include "runtime/transform/flops.hpp"
 
 namespace pxl {
@@ -17,7 +16,7 @@ namespace {
 
 // Elements of a block: 4 KiB of float32, so that the operands of a few members fit into an L1 cache of 32 KiB. Not
 // measured.
-constexpr int64_t block_elements = 1024;
+constexpr int64_t block_elements = epilogue_block;
 
 struct MemberOperand {
   enum class Kind : uint8_t { none, input, output, block } kind = Kind::none;
@@ -27,6 +26,7 @@ struct MemberOperand {
 
 struct Member {
   Kernel kernel;
+  WorkspaceSize preceding;  ///< of the group's workspace, what comes before the member's
   std::vector<MemberOperand> in, out;
 };
 
@@ -66,21 +66,34 @@ class Group {
   int64_t widest = 1;    ///< bytes per element, maximum over blocks
   MemberOperand result;  ///< the result of a GEMM
 
+  /// Places the blocks and the members' workspaces. Members of a thread run one after the other, so their arrays per
+  /// thread overlay each other; what a member keeps from one of its phases to the next does not.
+  void place_workspace() {
+    WorkspaceLayout own;
+    memory_ = own.per_thread<std::byte>(blocks * block_elements * widest);
+    WorkspaceSize nested;
+    for (Member& m : members) {
+      m.preceding = {nested.per_call, own.size().per_thread};
+      nested = interleaved(nested, m.kernel.workspace());
+    }
+    workspace_ = {nested.per_call, own.size().per_thread + nested.per_thread};
+  }
+  const WorkspaceSize& workspace() const { return workspace_; }
+
   /// Reads the constants of a fused update outside a run; false if its members must run one by one.
   bool constants(const Buffers& b, const Chain& chain, float* to) const {
     const auto pointer = [&](const MemberOperand& r) -> std::byte* {
       return r.kind == MemberOperand::Kind::input ? const_cast<std::byte*>(b.in[r.index]) : nullptr;
     };
-    return constants_of(chain, pointer, to);
+    return constants_of(b, chain, pointer, to);
   }
 
+  /// At most block_elements elements.
   void run(const Buffers& b, int64_t begin, int64_t end, std::byte* values, size_t first) const {
     const auto stride = static_cast<size_t>((end - begin) * widest + 63) & ~size_t{63};
     const bool given =
         values && result.kind == MemberOperand::Kind::block;  // the GEMM's result is a block that only members use
-    std::byte* memory =
-        blocks == (given ? 1 : 0) ? nullptr : scratch<std::byte, 10>(stride * static_cast<size_t>(blocks) + 64);
-    memory += (64 - reinterpret_cast<uintptr_t>(memory) % 64) % 64;
+    std::byte* const memory = b.workspace(memory_);
     const auto pointer = [&](const MemberOperand& r) -> std::byte* {
       switch (r.kind) {
         case MemberOperand::Kind::none: return nullptr;
@@ -96,10 +109,9 @@ class Group {
     const int64_t ahead = end - begin < block_elements ? 0 : std::min(end - begin, elements - end);
     const auto steps = static_cast<int64_t>(members.size() - first);
     Pointers in, out;
-    const auto load = [&](const Member& m) { point(m, in, out, pointer); };
     const auto run_chain = [&](const Chain& chain) {
       FusedUpdateConstants constants{};
-      if (!constants_of(chain, pointer, constants.data())) return false;
+      if (!constants_of(b, chain, pointer, constants.data())) return false;
       std::array<float*, max_registers> registers{};
       for (size_t r = 0; r < registers.size(); ++r) {
         std::byte* place = pointer(chain.registers[r]);
@@ -129,8 +141,9 @@ class Group {
         }
       }
       fetch_next(step, 1);
-      load(members[i]);
-      members[i].kernel.phases().back().part({in.data(), out.data()}, begin, end);
+      point(members[i], in, out, pointer);
+      const Member& m = members[i];
+      m.kernel.phases().back().part(b.with(in.data(), out.data()).after(m.preceding), begin, end);
     }
   }
 
@@ -146,7 +159,7 @@ class Group {
                               if (m.in[k].kind == MemberOperand::Kind::input)
                                 in[k] = const_cast<std::byte*>(b.in[m.in[k].index]);
                             }
-                            m.kernel.phases()[p].part({in.data(), out.data()}, begin, end);
+                            m.kernel.phases()[p].part(b.with(in.data(), out.data()).after(m.preceding), begin, end);
                           }});
       }
     }
@@ -157,15 +170,18 @@ class Group {
     for (size_t k = 0; k < m.in.size(); ++k) in[k] = pointer(m.in[k]);
     for (size_t k = 0; k < m.out.size(); ++k) out[k] = pointer(m.out[k]);
   }
-  bool constants_of(const Chain& chain, const auto& pointer, float* to) const {
+  bool constants_of(const Buffers& b, const Chain& chain, const auto& pointer, float* to) const {
     Pointers in, out;
     for (size_t i = 0; i < chain.match.steps; ++i, to += max_constants) {
       const Member& m = members[chain.first + i];
       point(m, in, out, pointer);
-      if (!m.kernel.update_op()->constants({in.data(), out.data()}, to)) return false;
+      if (!m.kernel.update_op()->constants(b.with(in.data(), out.data()).after(m.preceding), to)) return false;
     }
     return true;
   }
+
+  PerThread<std::byte> memory_;
+  WorkspaceSize workspace_;
 };
 
 class Joiner {
@@ -194,6 +210,7 @@ class Joiner {
           (i ? "+" : "") + std::string(node.op->row->name) + (node.note.empty() ? "" : "[" + node.note.substr(1) + "]");
     }
     group_->elements = elements;
+    group_->place_workspace();
     find_chains(product ? 1 : 0);
     joined_.op = nodes_.back()->op;
     joined_.note = " " + name_;
@@ -301,7 +318,7 @@ class Joiner {
                         for (int64_t i = begin; i < end; i += block_elements)
                           g->run(b, i, std::min(i + block_elements, end), nullptr, 0);
                       }});
-    return Kernel::parallel(std::move(phases), work);
+    return Kernel::parallel(std::move(phases), work).with_workspace(WorkspaceLayout(g->workspace()));
   }
 
   Kernel build_epilogue(const GemmShape& plan, bool half, double work) {
@@ -325,6 +342,7 @@ class Joiner {
     }
     const std::shared_ptr<const Group> g = group_;
     if (!stored && !half) options.update = chain_behind();
+    options.epilogue_workspace = g->workspace();
     options.epilogue = [g](const Buffers& b, std::byte* values, int64_t begin, int64_t end) {
       g->run(b, begin, end, values, 1);
     };
@@ -333,7 +351,7 @@ class Joiner {
     joined_.gemm_call = std::make_shared<const GemmCall>(GemmCall{plan, options});
     const Kernel product = product_kernel(plan, std::move(options));
     for (const Phase& p : product.phases()) phases.push_back(p);
-    return Kernel::parallel(std::move(phases), work);
+    return Kernel::parallel(std::move(phases), work).with_workspace(WorkspaceLayout(product.workspace()));
   }
 
   const std::vector<const Node*>& nodes_;

@@ -97,16 +97,17 @@ class Pairer {
     // The GEMM is the last phase of each node; the phases before it run first.
     std::vector<Phase> phases(dx.kernel.phases().begin(), dx.kernel.phases().end() - 1);
     const size_t in = dx.in.size(), out = dx.out.size();
+    const WorkspaceSize kept{dx.gemm_call->options.epilogue_workspace.per_call, 0};
     for (size_t i = 0; i + 1 < dw.kernel.phases().size(); ++i) {
       const Phase& phase = dw.kernel.phases()[i];
-      phases.push_back(
-          {phase.iterations, phase.grain, [part = phase.part, in, out](const Buffers& b, int64_t begin, int64_t end) {
-             part({b.in + in, b.out + out}, begin, end);
-           }});
+      phases.push_back({phase.iterations, phase.grain,
+                        [part = phase.part, in, out, kept](const Buffers& b, int64_t begin, int64_t end) {
+                          part(b.with(b.in + in, b.out + out).after(kept), begin, end);
+                        }});
     }
     const Kernel pair = dgrad_wgrad_kernel(*dx.gemm_call, *dw.gemm_call, in, out);
     phases.push_back(pair.phases().back());
-    n.kernel = Kernel::parallel(std::move(phases), pair.cost_ns());
+    n.kernel = Kernel::parallel(std::move(phases), pair.cost_ns()).with_workspace(WorkspaceLayout(pair.workspace()));
     return n;
   }
 

@@ -30,10 +30,11 @@ bool is_plain(const Node& n) {
 std::string name(const Node& n) { return n.note.empty() ? std::string(n.op->row->name) : n.note.substr(1); }
 int64_t flops(const Node& n) { return n.flops > 0 ? n.flops : flops_of(*n.op); }
 
-/// A phase whose operands follow those of another node.
-Phase behind(const Phase& phase, size_t in, size_t out) {
-  return {phase.iterations, phase.grain, [part = phase.part, in, out](const Buffers& b, int64_t begin, int64_t end) {
-            part({b.in + in, b.out + out}, begin, end);
+/// A phase whose operands, results and workspace follow those of another node.
+Phase behind(const Phase& phase, size_t in, size_t out, const WorkspaceSize& kept) {
+  return {phase.iterations, phase.grain,
+          [part = phase.part, in, out, kept](const Buffers& b, int64_t begin, int64_t end) {
+            part(b.with(b.in + in, b.out + out).after(kept), begin, end);
           }};
 }
 
@@ -63,12 +64,14 @@ Node joined(const Node& small, Node large) {
   n.product.reset();
   n.gemm_call.reset();
   std::vector<Phase> phases;
-  for (const Phase& phase : small.kernel.phases()) phases.push_back(behind(phase, in, out));
+  const WorkspaceSize kept{n.kernel.workspace().per_call, 0};
+  const WorkspaceLayout workspace(interleaved(n.kernel.workspace(), small.kernel.workspace()));
+  for (const Phase& phase : small.kernel.phases()) phases.push_back(behind(phase, in, out, kept));
   const Phase last = std::move(phases.back());
   phases.pop_back();
   for (const Phase& phase : n.kernel.phases()) phases.push_back(phase);
   phases.back() = both(last, phases.back());
-  n.kernel = Kernel::parallel(std::move(phases), n.kernel.cost_ns() + small.kernel.cost_ns());
+  n.kernel = Kernel::parallel(std::move(phases), n.kernel.cost_ns() + small.kernel.cost_ns()).with_workspace(workspace);
   return n;
 }
 

@@ -39,7 +39,9 @@ std::vector<float> multiplied(const PackedFunctions& f, const Case& c, const Arr
   std::vector<float> right(static_cast<size_t>(f.packed_size(c.n, c.k)));
   std::vector<float> out(static_cast<size_t>(c.m * (c.n + 3)), -1.0F);
   f.pack({stored(b), c.tb, c.k, c.n, 0, f.strips(c.n), right.data()});
-  f.multiply({stored(a), c.ta, c.m, c.n, c.k, right.data(), out.data(), c.n + 3});
+  const WorkspaceMemory packed_a(static_cast<size_t>(f.packed_a_size) * sizeof(float));
+  f.multiply(
+      {stored(a), c.ta, c.m, c.n, c.k, right.data(), out.data(), c.n + 3, reinterpret_cast<float*>(packed_a.data())});
   return out;
 }
 

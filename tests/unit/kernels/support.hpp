@@ -37,6 +37,45 @@ inline std::vector<double> numbers(const Array& a) {
   for (int64_t i = 0; i < a.size(); ++i) v.push_back(a.number(i));
   return v;
 }
+/// A kernel's workspace for some threads, each of its regions between guards. Its content is no number of any dtype
+/// that a kernel could rely on; the destructor checks that the guards are as they were.
+class GuardedWorkspace {
+ public:
+  GuardedWorkspace(const Kernel& kernel, int threads) : size_(kernel.workspace()), memory_(bytes(threads)) {
+    std::fill_n(memory_.data(), bytes(threads), uninitialised);
+    starts_.push_back(guard);
+    for (int t = 0; t < threads; ++t)
+      starts_.push_back(2 * guard + size_.per_call + static_cast<size_t>(t) * (size_.per_thread + guard));
+    mark();
+  }
+  GuardedWorkspace(const GuardedWorkspace&) = delete;
+  GuardedWorkspace& operator=(const GuardedWorkspace&) = delete;
+  ~GuardedWorkspace() {
+    for (size_t at : guards_)
+      CHECK(std::count(memory_.data() + at, memory_.data() + at + guard, guarded) ==
+            static_cast<std::ptrdiff_t>(guard));
+  }
+  Buffers bind(const Buffers& b, int thread = 0) const {
+    return {b.in, b.out, memory_.data() + starts_[0], memory_.data() + starts_[static_cast<size_t>(thread) + 1]};
+  }
+
+ private:
+  static constexpr size_t guard = 256;
+  static constexpr std::byte uninitialised{0xCB}, guarded{0xA7};
+  size_t bytes(int threads) const {
+    return size_.bytes(static_cast<size_t>(threads)) + (static_cast<size_t>(threads) + 2) * guard;
+  }
+  void mark() {
+    guards_.push_back(0);
+    for (size_t i = 0; i < starts_.size(); ++i)
+      guards_.push_back(starts_[i] + (i == 0 ? size_.per_call : size_.per_thread));
+    for (size_t at : guards_) std::fill_n(memory_.data() + at, guard, guarded);
+  }
+  WorkspaceSize size_;
+  WorkspaceMemory memory_;
+  std::vector<size_t> starts_, guards_;
+};
+
 inline std::vector<Array> run(const Kernel& kernel, std::vector<Array> in, const std::vector<TensorSpec>& out) {
   std::vector<const std::byte*> inputs;
   for (Array& a : in) inputs.push_back(a.mutable_raw());
@@ -44,7 +83,7 @@ inline std::vector<Array> run(const Kernel& kernel, std::vector<Array> in, const
   std::vector<std::byte*> outputs;
   for (const TensorSpec& s : out) results.emplace_back(s.dtype, s.shape);
   for (Array& a : results) outputs.push_back(a.mutable_raw());
-  kernel(Buffers{inputs.data(), outputs.data()});
+  kernel(GuardedWorkspace(kernel, 1).bind(Buffers{inputs.data(), outputs.data()}));
   return results;
 }
 inline Array run(const Kernel& kernel, std::vector<Array> in, const TensorSpec& out) {
@@ -52,12 +91,13 @@ inline Array run(const Kernel& kernel, std::vector<Array> in, const TensorSpec& 
 }
 /// Runs the phases in pieces of `pieces` shares each, last share first.
 inline void run_in_pieces(const Kernel& kernel, const Buffers& buffers, int pieces) {
+  const GuardedWorkspace workspace(kernel, pieces);
   for (const Phase& p : kernel.phases()) {
     const int64_t grains = (p.iterations + p.grain - 1) / p.grain;
     for (int s = pieces - 1; s >= 0; --s) {
       const int64_t begin = std::min(p.iterations, grains * s / pieces * p.grain);
       const int64_t end = std::min(p.iterations, grains * (s + 1) / pieces * p.grain);
-      if (begin < end) p.part(buffers, begin, end);
+      if (begin < end) p.part(workspace.bind(buffers, s), begin, end);
     }
   }
 }

@@ -119,12 +119,14 @@ TEST_CASE("a chain of updates in one loop gives the bits of its steps one by one
       std::byte* out[] = {memory[static_cast<size_t>(results[i])].mutable_raw()};
       // The operands may have moved where the result was shared.
       for (size_t k = 0; k < in.size(); ++k) in[k] = memory[static_cast<size_t>(operands[i][k])].raw();
-      kernels[i]({in.data(), out});
+      const GuardedWorkspace workspace(kernels[i], 1);
+      const Buffers buffers = workspace.bind({in.data(), out});
+      kernels[i](buffers);
       REQUIRE(kernels[i].update_op());
       UpdateOperands site{kernels[i].update_op(), {}, results[i], i == 2};
       for (size_t k = 0; k < kernels[i].update_op()->operands.size(); ++k) site.operands.push_back(operands[i][k]);
       sites.push_back(site);
-      CHECK(kernels[i].update_op()->constants({in.data(), out}, constants.data() + i * max_constants));
+      CHECK(kernels[i].update_op()->constants(buffers, constants.data() + i * max_constants));
     }
     const FusedUpdateMatch match = match_fused_update(sites);
     REQUIRE(match.steps == 4);
