@@ -1,5 +1,5 @@
-// A temporary file is locked (flock) from before it has a name until it has the target's: one that nobody has locked
-// was left by a process that is gone, in whichever container that ran.
+// A temporary file is locked (flock) from before it has a name until it has the target's. An unlocked temporary file is
+// thus left over from a killed process, also of another container.
 #include "runtime/base/atomic_file.hpp"
 
 #include <dirent.h>
@@ -73,7 +73,7 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-/// A folder, open, and a name in it.
+/// An open folder and a name in it.
 struct Place {
   Descriptor folder{-1};
   std::string name;
@@ -132,7 +132,7 @@ std::string temporary_name(const std::string& name) {
   return out.append(temporary_suffix);
 }
 
-/// Removes the temporary files of `place` that nobody has locked.
+/// Removes the temporary files of `place` that are not locked.
 void remove_leftovers(const Place& place) {
   const std::string prefix = temporary_prefix(place.name);
   const int again = ::openat(place.folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -228,7 +228,7 @@ int keep_permissions(int fd, int old, const struct stat& info) {
   if (now.st_uid != info.st_uid || now.st_gid != info.st_gid) {
     const bool group_kept = ::fchown(fd, info.st_uid, info.st_gid) == 0 ||
                             ::fchown(fd, static_cast<uid_t>(-1), info.st_gid) == 0 || now.st_gid == info.st_gid;
-    // Another group gets no more than everybody has.
+    // If the group differs, it gets no more permissions than others have.
     if (!group_kept) mode = (mode & 0707) | (mode & 07) << 3;
   }
   if (::fchmod(fd, mode) != 0) return errno;
@@ -239,7 +239,7 @@ int keep_permissions(int fd, int old, const struct stat& info) {
   return 0;
 }
 
-/// fsync, where the file system has it.
+/// fsync, where the file system supports it.
 int force_to_disk(int fd) {
   return ::fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
 }

@@ -1,5 +1,4 @@
-// The one way in which files are written: the file is either the old or the new text, never half of one, whatever ends
-// the process.
+// Atomic replacement of files: readers see either the old or the new text, never a part, even if the process is killed.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,7 @@
 
 namespace pxl {
 
-/// Where the new text is until it takes the target's name.
+/// The temporary file that holds the new text.
 enum class TemporaryFile : uint8_t {
   unnamed,  ///< O_TMPFILE: vanishes with the process. `named` where the file system has none
   named     ///< beside the target, named `.TARGET.RANDOM.pxl-tmp`

@@ -72,7 +72,7 @@ void poll();  ///< throws Interrupted
 inline Budget* current_budget() { return metering::meter.budget; }
 
 /// Charges work: an estimate in nanoseconds. Throws Interrupted, and OverBudget in a look.
-/// To be called by the thread that runs the program only, never by the threads of a team.
+/// To be called by the thread that runs the program only, never by threads of the pool.
 inline void charge(int64_t ns) {
   if ((metering::meter.until_poll -= ns) < 0) [[unlikely]]
     metering::settle();

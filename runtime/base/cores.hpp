@@ -6,12 +6,12 @@
 
 namespace pxl {
 
-/// The least of: the cores of the affinity mask (taskset, cpusets), and the quota of the process's control group and of
-/// the groups around it, in version 1 and 2, rounded to whole cores. At least 1.
+/// The minimum of the affinity mask (taskset, cpusets) and the CPU quotas of the process's cgroup (v1 and v2) and of
+/// its ancestors, rounded to whole cores. At least 1.
 int usable_cores();
 
-/// The least quota in cores (2.5: two and a half), absent where there is none. `root` is put before the paths of the
-/// files that are read: /proc/self/cgroup, /proc/self/mountinfo, and the groups' own.
+/// The minimum quota in cores, such as 2.5; nullopt if there is none. `root` prefixes the paths of the files that are
+/// read: /proc/self/cgroup, /proc/self/mountinfo, and those of the cgroups.
 std::optional<double> cpu_quota(const std::string& root = "");
 
 }  // namespace pxl

@@ -66,7 +66,7 @@ void append_excerpt(std::string& out, Span span, const Colours& colour) {
   if (total > excerpt_columns) {
     int room = columns_before;
     for (first = std::min(first_marked, cells.size()); first > 0 && room > 0; --first) room -= cells[first - 1].width;
-    // A short tail leaves room for more of what stands before.
+    // A short tail leaves room for more text before the span.
     int shown = 0;
     for (end = first; end < cells.size() && shown < excerpt_columns; ++end) shown += cells[end].width;
     for (; end == cells.size() && first > 0 && shown < excerpt_columns; --first) shown += cells[first - 1].width;

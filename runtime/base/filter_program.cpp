@@ -18,7 +18,7 @@
 namespace pxl {
 namespace {
 
-/// The program's process and our end of the sockets to it; none outlives the object.
+/// RAII: the program's process and our end of the sockets to it.
 struct Child {
   int in = -1, out = -1;
   pid_t process = -1;
@@ -48,7 +48,7 @@ FilterOutcome run_filter(const std::vector<std::string>& words, std::string_view
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   Child child;
-  // Sockets, because a pipe whose reader has gone sends a signal.
+  // Sockets, because writing to a pipe whose reader has exited raises SIGPIPE.
   int in[2] = {-1, -1}, out[2] = {-1, -1};
   const bool made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) == 0 && ::pipe2(out, O_CLOEXEC) == 0;
   child.in = in[0], child.out = out[0];
@@ -71,7 +71,7 @@ FilterOutcome run_filter(const std::vector<std::string>& words, std::string_view
     if (child.in >= 0 && wait[1].revents != 0) {
       const ssize_t sent = ::send(child.in, input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (sent > 0) input.remove_prefix(static_cast<size_t>(sent));
-      // A program that reads no further may still answer.
+      // A program that stops reading may still write its output.
       if (input.empty() || (sent < 0 && errno != EAGAIN && errno != EINTR)) child.close_in();
     }
     if (wait[0].revents != 0) {

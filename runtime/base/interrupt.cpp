@@ -16,12 +16,12 @@ void clear_interrupt() noexcept { requested.store(false, std::memory_order_relax
 bool interrupt_requested() noexcept { return requested.load(std::memory_order_relaxed); }
 
 void metering::poll() {
-  // A look that can be cancelled on its own leaves Ctrl-C to the thread that it is meant for.
+  // A cancellable look ignores Ctrl-C, which is meant for another thread.
   if (const Budget* b = current_budget(); b && b->cancelled()) {
     if (b->cancelled()->load(std::memory_order_relaxed)) throw Interrupted();
     return;
   }
-  // The exchange decides which of several threads throws: one request ends one piece of work.
+  // The exchange selects one of several threads to throw: one request ends one task.
   if (interrupt_requested() && requested.exchange(false, std::memory_order_relaxed)) throw Interrupted();
 }
 

@@ -1,4 +1,3 @@
-// See signals.hpp.
 #include "runtime/base/signals.hpp"
 
 #include <signal.h>

@@ -3,8 +3,8 @@
 
 namespace pxl {
 
-/// Calls `handler` on a stack of its own when Ctrl-C is pressed; system calls go on. The code of a product that a
-/// library makes at run time may hold live data below the stack pointer.
+/// Calls `handler` on an alternate stack on Ctrl-C; system calls are restarted. The alternate stack is necessary
+/// because JIT-compiled GEMM code of libraries may keep live data below the stack pointer.
 void handle_interrupts(void (*handler)(int));
 
 }  // namespace pxl

@@ -13,7 +13,7 @@
 namespace pxl {
 
 SourceFile::SourceFile(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
-  // Offsets are 32 bits so that a span stays small; half of the range keeps sums of two offsets safe too.
+  // Offsets are 32 bits so that a span stays small; half of the range also keeps sums of two offsets in range.
   if (text_.size() > std::numeric_limits<uint32_t>::max() / 2)
     throw Error(name_ + " is too long for a source text (more than 2 GiB)", {}, Fault::unreadable);
   line_starts_.push_back(0);
@@ -50,7 +50,7 @@ const SourceFile& add_source(std::string name, std::string text) {
   // Leaked on purpose: static destructors may still render diagnostics.
   static auto* mutex = new std::mutex;
   static auto* sources = new std::vector<std::unique_ptr<SourceFile>>;
-  // The same text under the same name is one source: an editor's server reads imported files again and again.
+  // Identical texts of one name share a source, because the language server reads imported files repeatedly.
   static auto* known = new std::unordered_multimap<size_t, const SourceFile*>;
   const size_t key = std::hash<std::string>()(text) ^ std::hash<std::string>()(name);
   std::lock_guard lock(*mutex);

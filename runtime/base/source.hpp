@@ -49,7 +49,7 @@ struct Span {
   std::string_view text() const { return file ? file->text().substr(begin, end - begin) : std::string_view{}; }
 };
 
-/// The smallest span that covers both (both in one file; a null span counts as nothing).
+/// The smallest span that covers both (both in one file; a null span is ignored).
 Span join(Span a, Span b);
 
 /// Columns that a terminal uses for UTF-8 text (wide characters count two, combining ones none).

@@ -24,8 +24,8 @@ bool note_out_error() noexcept {
 void prepare_standard_streams() noexcept {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free descriptor is this one, since those below it are taken. Opened in the other direction, reads and
-    // writes fail as they do on a closed descriptor.
+    // This is the lowest free descriptor, because those below it are open. Opened in the opposite direction, so that
+    // reads and writes still fail as on a closed descriptor.
     (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
   signal(SIGXFSZ, SIG_IGN);

@@ -1,6 +1,6 @@
-// How the processor treats numbers below the smallest normal one (1.2e-38 in float32, 2.2e-308 in float64). With them
-// an operation may take a hundred times as long, and the moments of weights that have no gradient for a while fade into
-// them and stay there: while ops run they count as 0, operands and results, as on most accelerators.
+// Treatment of subnormal numbers (below 1.2e-38 in float32, 2.2e-308 in float64). They can slow an operation down a
+// hundredfold, and the moments of weights without a gradient decay into them. While ops run, subnormal operands and
+// results are flushed to 0, as on most accelerators.
 #pragma once
 
 #if defined(__SSE__)
@@ -43,7 +43,7 @@ class FloatMode {
   uint64_t bits_;
 };
 
-/// Subnormal numbers count as 0 in this thread, and in what its team does for it, as long as this lives.
+/// RAII: subnormal numbers are treated as 0 in this thread, and in what the thread pool runs for it.
 class FlushSubnormals {
  public:
   FlushSubnormals() : before_(FloatMode::now()) { before_.flushing().set(); }

@@ -8,7 +8,7 @@ namespace pxl {
 namespace {
 
 constexpr std::string_view question = "did you mean `";
-constexpr size_t longest_name = 200;  ///< no one mistypes longer names, and the table is quadratic
+constexpr size_t longest_name = 200;  ///< the table is quadratic
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -44,7 +44,7 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
     size_t longer = std::max(name.size(), candidate.size());
     if (longer - std::min(name.size(), candidate.size()) > limit || candidate == name) continue;
     size_t distance = same_but_case(name, candidate) ? 1 : edit_distance(name, candidate);
-    // Names with nothing in common (x and y) are no slip of the hand.
+    // Names without a common character (x and y) are not typing errors.
     if (distance >= longer && !same_but_case(name, candidate)) continue;
     if (distance < best) best = distance, found = &candidate;
   }

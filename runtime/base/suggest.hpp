@@ -8,8 +8,8 @@
 
 namespace pxl {
 
-/// The candidate nearest to `name` by edit distance (transpositions count one), if it is near enough to be a
-/// slip of the hand: distance at most a third of the length, at least one. Ties go to the earlier candidate.
+/// The candidate nearest to `name` by edit distance (transpositions count one), if it is plausible as a
+/// typing error: distance at most a third of the length, at least one. Ties go to the earlier candidate.
 std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 /// "did you mean `x`?" or an empty string.

@@ -1,5 +1,5 @@
-// Jobs are numbered. The caller publishes a number, threads claim their shares of it by compare-and-swap, and publish
-// the number when they are done. A flag that somebody sleeps on is a futex.
+// Jobs are numbered. The caller publishes a number, threads claim their chunks by compare-and-swap and publish the
+// number when they have finished. Sleeping threads wait on a futex.
 #include "runtime/base/thread_pool.hpp"
 
 #include <fcntl.h>
@@ -30,40 +30,40 @@ void pause_once() {
 #endif
 }
 
-// About 50 to 120 microseconds: longer than what lies between two steps of a training loop, large batches included.
+// 50 to 120 us, depending on the processor: longer than the time between two kernels of a training loop.
 constexpr int spins_before_sleep = 5000;
-// The caller works alone once the team has cost it `max_loss_ns` more than it saved; what was saved before counts up to
-// `max_gain_ns`. Nanoseconds. The times alone double as long as the team does not save `max_surplus_ns` more between
-// them. After long ones more may be lost, up to the part `max_loss_per_serial_ns` of them: the scheduler takes some
-// milliseconds to find a processor for a thread that wakes up.
+// The caller runs serially once losses exceed gains by `max_loss_ns`; at most `max_gain_ns` of earlier gains count.
+// Serial periods double until parallelism gains `max_surplus_ns` between two of them. After a long period the loss may
+// reach `max_loss_per_serial_ns` times its length, because the scheduler needs some ms to place a thread that wakes up.
+// Not measured.
 constexpr double max_gain_ns = 4e6, max_loss_ns = 2e6, max_loss_per_serial_ns = 0.025, max_surplus_ns = 20e6;
 constexpr std::chrono::milliseconds min_backoff{2}, max_backoff{400};
-// Looking at the clock takes longer than calling the team: what a job saved is measured in one of so many, and waiting
-// where it takes longer than so many spins, a microsecond or two.
+// Reading the clock costs more than waking the pool: one of `sampled_jobs` jobs is measured, and waiting is measured
+// only after `short_wait` spins, 1 to 2 us.
 constexpr unsigned sampled_jobs = 16;
 constexpr int short_wait = 64;
-// A share that takes longer, by the clock on the wall, may have been kept from running meanwhile: from then on that
-// many samples are taken by the thread's own clock, which costs a system call.
+// A chunk that takes longer, in ns of wall-clock time, may have been preempted: the next `samples_by_thread_clock`
+// samples use the thread's CPU clock, which costs a system call.
 constexpr double long_share = 50e3;
 constexpr int samples_by_thread_clock = 64;
-// How long the caller was kept from running is asked so often, a system call as well; after longer pauses it does not
-// concern the team.
+// Bounds, in ns, of the interval between two measurements of the caller's run delay, which cost a system call. Longer
+// intervals include pauses that have nothing to do with the pool.
 constexpr double shortest_window = 1e6, longest_window = 1e9;
-// An average over times alone of about this many nanoseconds.
+// Time constant of the moving average over serial execution, in ns.
 constexpr double remembered_alone = 50e6;
 
 double nanoseconds(std::chrono::steady_clock::duration d) {
   return std::chrono::duration<double, std::nano>(d).count();
 }
 
-/// Nanoseconds for which the calling thread has run.
+/// CPU time of the calling thread, in ns.
 double thread_time() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-/// Nanoseconds for which the calling thread was ready to run and others ran; 0 where the system does not tell.
+/// Time, in ns, that the calling thread was runnable but not running; 0 if the system does not report it.
 double run_delay() {
   struct Statistics {
     int fd = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -84,7 +84,7 @@ double run_delay() {
   return static_cast<double>(std::strtoull(second, nullptr, 10));
 }
 
-/// Job numbers wrap around; their difference tells which came first.
+/// Whether `value` is at or after `number`. Job numbers wrap around.
 bool reached(int value, int number) {
   return static_cast<int>(static_cast<unsigned>(value) - static_cast<unsigned>(number)) >= 0;
 }
@@ -111,7 +111,7 @@ struct alignas(64) ThreadPool::Flag {
     return false;
   }
 
-  /// Gives the value once it has reached `number`.
+  /// Returns the value once it has reached `number`.
   int wait_for(int number) {
     for (int spins = 0;;) {
       const int now = value.load(std::memory_order_acquire);
@@ -157,12 +157,12 @@ bool ThreadPool::claim(int share, int job) {
 }
 
 void ThreadPool::work(int thread) {
-  // Signals are the first thread's: only that one has a stack of its own for their handlers.
+  // Signals are delivered to the main thread, which alone has an alternate stack for handlers.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
   for (int next = 1;;) {
-    // Jobs that others finished meanwhile are skipped. The claim keeps this one open until the share is done.
+    // Skips jobs that others have finished. A claimed job stays open until its chunk is done.
     const int job = started_[0].wait_for(next);
     if (quit_) return;
     if (claim(thread, job)) {
@@ -181,7 +181,7 @@ void ThreadPool::run(const std::function<void(int)>& share) {
   }
   ++jobs_;
   const bool sampled = jobs_ == next_sample_, by_thread_clock = sampled && long_samples_ > 0;
-  // At uneven distances of 1 to 31: the jobs of a training loop come round and round in the same order.
+  // At irregular distances of 1 to 31, because the jobs of a training loop repeat in the same order.
   if (sampled) next_sample_ = jobs_ + 1 + (jobs_ * 2654435761u >> 16) % (2 * sampled_jobs - 1);
   const Clock::time_point start = sampled ? Clock::now() : Clock::time_point{};
   const double ran_before = by_thread_clock ? thread_time() : 0;
@@ -190,7 +190,7 @@ void ThreadPool::run(const std::function<void(int)>& share) {
   job_ = static_cast<int>(static_cast<unsigned>(job_) + 1u);
   started_[0].publish(job_);
   share(0);
-  double own = 0;  // what the caller's share took
+  double own = 0;  // time of the caller's chunk
   Clock::time_point done_at{};
   if (sampled) {
     done_at = Clock::now();
@@ -219,7 +219,7 @@ void ThreadPool::run(const std::function<void(int)>& share) {
     }
     ++done_by_others;
   }
-  // Equal shares take about equally long, so each one that another thread did saved the time of the caller's own.
+  // Chunks take about equally long: each one that another thread ran saved the time of the caller's.
   parallel_gain_ns_ += own * done_by_others * sampled_jobs - waited;
   if (sampled) charge_delay(done_at);
   if (parallel_gain_ns_ > max_gain_ns) {
@@ -231,8 +231,8 @@ void ThreadPool::run(const std::function<void(int)>& share) {
   }
 }
 
-// On a busy machine the caller competes with the team's own threads for processors. How long it is kept from running
-// beyond what it is when it works alone is lost.
+// On a busy machine the caller competes with the pool's threads for cores. Run delay beyond that of serial execution is
+// a loss.
 void ThreadPool::charge_delay(Clock::time_point now) {
   const double window = nanoseconds(now - window_start_);
   if (window < shortest_window) return;

@@ -1,6 +1,5 @@
-// A team of threads that share out the parts of one job after another. Calling it together costs about as much as two
-// cache misses; libraries' own thread pools wake up in tens of microseconds, which is longer than a step of a small
-// network.
+// A thread pool with low latency: threads spin for a while before they sleep, so that waking them costs about two cache
+// misses. Pools of libraries take tens of microseconds, longer than a training step of a small network.
 #pragma once
 
 #include <chrono>
@@ -16,7 +15,7 @@ namespace pxl {
 
 class ThreadPool {
  public:
-  /// `threads` counts the caller; 1 makes no thread at all.
+  /// `threads` includes the caller; 1 creates no thread.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -24,12 +23,11 @@ class ThreadPool {
 
   int size() const { return size_; }
 
-  /// Runs `share(0)` to `share(size - 1)`, each once, on whichever threads are free; the caller takes part and returns
-  /// when all are done, in its floating-point mode. `share` must not throw. From one thread at a time.
-  /// Threads that wait spin for some microseconds and then sleep, so that an idle prompt uses no processor. A share
-  /// whose thread has not come by when the caller is done with its own is run by the caller. On a busy machine, where
-  /// waiting for threads that others keep from running, and being kept from running by them, costs more than the team
-  /// saves, the caller works alone for a while. Which thread runs a share changes no result.
+  /// Runs `share(0)` to `share(size - 1)`, each once, in the caller's floating-point mode, and returns when all are
+  /// done. `share` must not throw. One caller at a time. The caller runs chunk 0, then steals every chunk that no
+  /// thread has claimed. Idle threads spin for some microseconds and then sleep. If other processes compete for the
+  /// cores, so that waiting costs more than parallelism gains, the caller runs serially for a while (exponential
+  /// back-off). Results do not depend on which thread runs a chunk.
   void run(const std::function<void(int)>& share);
 
  private:
@@ -39,41 +37,42 @@ class ThreadPool {
   bool claim(int share, int job);
 
   int size_;
-  std::unique_ptr<Flag[]> started_;  ///< one: the number of the last job
-  std::unique_ptr<Flag[]> claimed_;  ///< by share: the number of the last job in which somebody took it
-  std::unique_ptr<Flag[]> done_;     ///< by share: the number of the last job in which its own thread finished it
+  std::unique_ptr<Flag[]> started_;  ///< one flag: the number of the last job
+  std::unique_ptr<Flag[]> claimed_;  ///< by chunk: the last job in which it was claimed
+  std::unique_ptr<Flag[]> done_;     ///< by chunk: the last job in which its own thread finished it
   std::vector<std::thread> threads_;
   const std::function<void(int)>* share_ = nullptr;
   FloatMode mode_ = FloatMode::now();  ///< the caller's
   int job_ = 0;
   bool quit_ = false;
-  // Whether the team pays. Times in nanoseconds.
+  // Whether parallelism gains time. Times are in ns.
   void charge_delay(Clock::time_point now);
   void run_serially();
   bool is_still_serial();
 
   unsigned jobs_ = 0;  ///< so far; wraps around
   unsigned next_sample_ = 1;
-  int long_samples_ = 0;         ///< samples that are still to be taken by the thread's clock
-  double parallel_gain_ns_ = 0;  ///< what the team saved of late, less what was lost
-  double surplus_ns_ = 0;        ///< what it saved beyond that, since the caller last worked alone
+  int long_samples_ = 0;         ///< remaining samples that use the thread's clock
+  double parallel_gain_ns_ = 0;  ///< recent gain over serial execution, minus losses
+  double surplus_ns_ = 0;        ///< gain beyond max_gain_ns since the last serial period
   bool serial_ = false;
-  Clock::time_point serial_until_{};   ///< until when the caller works alone
-  Clock::duration serial_backoff_{0};  ///< how long the last time
-  Clock::time_point window_start_{};   ///< since when delays are counted, or the caller works alone
-  double window_delay_ = 0;            ///< the caller's delay then, of its whole life
-  double serial_delay_rate_ = 0;       ///< delay in a nanosecond in which it works alone; a moving average
+  Clock::time_point serial_until_{};   ///< end of the current serial period
+  Clock::duration serial_backoff_{0};  ///< length of the last serial period
+  Clock::time_point window_start_{};   ///< start of the current measurement of delays
+  double window_delay_ = 0;            ///< the caller's total run delay at window_start_
+  double serial_delay_rate_ = 0;       ///< run delay per ns of serial execution; a moving average
 };
 
-/// What this thread does while it waits for others of a team, instead of spinning: a piece of some ten nanoseconds at a
-/// time, until it says that nothing is left. Null: nothing. For wishes, which may come late or never.
+/// Called by this thread while it waits for the pool, instead of spinning, until it returns false: about 10 ns of work
+/// per call. Null for none. For optional work, such as prefetching, which may happen late or never.
 inline thread_local bool (*idle_hook)() = nullptr;
 
-/// The process's team: PXL_THREADS threads, by default one for each core that the process may use (cores.hpp), at
-/// most 64. Made when first asked for.
+/// The process's pool: PXL_THREADS threads, by default one for each core that the process may use (cores.hpp), at
+/// most 64. Created on first use.
 ThreadPool& thread_pool();
 
-/// The share of `units` that is number `share` of `shares`: [begin, end), equal up to one `grain`.
+/// Chunk number `share` of `shares` of [0, iterations): [begin, end). Chunks begin at multiples of `grain`, and their
+/// sizes differ by at most one grain.
 struct ChunkRange {
   int64_t begin, end;
 };

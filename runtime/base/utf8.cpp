@@ -1,5 +1,5 @@
 // UTF-8 decoding and terminal widths. The width ranges follow Unicode's East Asian Width (W and F) and
-// general category Mn; whole blocks stand for their members, which is exact enough to place a caret.
+// general category Mn; whole blocks are used, which is accurate enough to place a caret.
 #include "runtime/base/utf8.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// UTF-8, as far as diagnostics need it: decoding that survives any bytes, and terminal widths.
+// UTF-8 for diagnostics: decoding of arbitrary bytes, and terminal widths.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace pxl {
 
 inline bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-/// The code point at byte `i`, which moves past it. A byte that starts no valid sequence is U+FFFD by itself.
+/// Decodes the code point at byte `i` and advances `i`. A byte that starts no valid sequence decodes to U+FFFD.
 char32_t next_code_point(std::string_view text, size_t& i);
 
 void append_utf8(std::string& out, char32_t code_point);

@@ -1,5 +1,5 @@
-// Tensors as lines along one axis, computed on in float32 or float64: a line that is not contiguous, or holds float16,
-// goes through a buffer.
+// 1-D slices along an axis, computed in float32 or float64. A slice that is strided, or float16, is copied to a buffer
+// and back; others are used in place.
 #pragma once
 
 #include <type_traits>
@@ -8,11 +8,11 @@
 
 namespace pxl {
 
-/// What a floating dtype is computed in.
+/// The type in which kernels compute on a floating dtype.
 template <class T>
 using compute_type = std::conditional_t<std::is_same_v<T, half>, float, T>;
 
-/// n elements from `x`, `stride` apart: in place where possible, else in `buffer`.
+/// n elements from `x` with this stride: `x` itself if it is contiguous and not float16, otherwise `buffer`.
 template <class T>
 const compute_type<T>* load_line(const T* x, int64_t stride, int64_t n, compute_type<T>* buffer) {
   if constexpr (std::is_same_v<T, half>) {

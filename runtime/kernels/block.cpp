@@ -1,4 +1,4 @@
-// Chooses the variant of the block functions once, by what the processor has.
+// Selects the variant of the block functions once, by CPUID.
 #include "runtime/kernels/block.hpp"
 
 #include <cstdlib>

@@ -1,94 +1,92 @@
-// The functions that do the arithmetic: one per function and dtype, over contiguous blocks. A fusion pass runs chains
-// of them over blocks that stay in the first-level cache. float32, float64 and float16 are compiled several times, for
-// several instruction sets, and chosen once by what the processor has; all variants, and all positions and chunkings of
-// a block, give the same bits, since the code uses no fused multiply-adds and no vector-only approximations.
+// Block functions: the arithmetic of kernels, one function per op and dtype, over contiguous blocks. Fused kernels run
+// several of them on a block that stays in L1. Floating dtypes are compiled per instruction set and selected at
+// start-up. All variants, and all chunkings of a block, produce the same bits: there are no fused multiply-adds and no
+// vector-only approximations.
 #pragma once
 
 #include "runtime/kernels/elementwise.hpp"
 
 namespace pxl {
 
-/// out[i] = f(x[i]); out may be x. Predicates write bool.
+/// out[i] = f(x[i]); out may alias x. Predicates write bool.
 using UnaryBlock = void (*)(const void* x, void* out, int64_t n);
 using BinaryFn = void (*)(const void* a, const void* b, void* out, int64_t n);
-/// vv: two blocks; vs: a block and one element; sv: one element and a block. out may be a or b (a scalar is read
-/// first).
+/// vv: two blocks; vs: a block and a scalar; sv: a scalar and a block. out may alias a or b (scalars are read first).
 struct BinaryBlock {
   BinaryFn vv = nullptr, vs = nullptr, sv = nullptr;
   explicit operator bool() const { return vv != nullptr; }
 };
 
-/// y[i] = f(x[i]), slope[i] = f'(x[i]); either may be x.
+/// y[i] = f(x[i]), derivative[i] = f'(x[i]); either may alias x.
 using ValueAndDerivativeFn = void (*)(const float* x, float* y, float* derivative, int64_t n);
 
-/// Null where the dtype is not taken.
+/// Null for unsupported dtypes.
 UnaryBlock unary_block(Unary op, DType dtype);
 BinaryBlock binary_block(Binary op, DType dtype);
 /// Null for functions without one (value_and_derivative.hpp).
 ValueAndDerivativeFn value_and_derivative_block(Unary op);
 
-/// Elements of a block: 1024 float32 are 4 KiB, so that a chain of several fits the first-level cache.
+/// Elements of a block: 4 KiB of float32, so that the operands of several functions fit L1. Not measured.
 inline constexpr int64_t block_size = 1024;
 
-/// Columns that are worked on side by side: a kilobyte of float32 a row.
+/// Adjacent columns that are processed together: 1 KiB of float32 per row. Not measured.
 inline constexpr int64_t column_block = 256;
 
-/// Rows that a sum over rows adds up in registers.
+/// Rows that a column sum accumulates in registers. Not measured.
 inline constexpr int64_t column_sum_row_block = 16;
 
-/// Rows of n contiguous elements: `rows` of them one after another, or one. `out` may be an operand.
+/// Functions on rows of n contiguous elements: on `rows` contiguous rows, or on one. `out` may alias an operand.
 template <class T>
 struct RowFunctions {
   void (*softmax)(const T* x, T* out, int64_t rows, int64_t n);
   void (*log_softmax)(const T* x, T* out, int64_t rows, int64_t n);
-  /// y * (g - sum(g * y)), y being the result of the forward function, and g - exp(y) * sum(g).
+  /// y * (g - sum(g * y)), where y is the result of the forward function, and g - exp(y) * sum(g).
   void (*softmax_grad)(const T* g, const T* y, T* out, int64_t rows, int64_t n);
   void (*log_softmax_grad)(const T* g, const T* y, T* out, int64_t rows, int64_t n);
   /// out[i] = (x[i] - mean) * inverse * weight[i] + bias[i].
   void (*normalise)(const T* x, T mean, T inverse, const T* weight, const T* bias, T* out, int64_t n);
   /// sums: of g weight, and of g weight (x - mean) inverse.
   void (*normalise_sums)(const T* g, const T* x, const T* weight, double mean, double inverse, int64_t n, double* sums);
-  /// out[i] = inverse * (g[i] * weight[i] - average - (x[i] - mean) * inverse * slope).
+  /// out[i] = inverse * (g[i] * weight[i] - average - (x[i] - mean) * inverse * projection).
   void (*normalise_grad)(const T* g, const T* x, const T* weight, T mean, T inverse, T average, T projection, T* out,
                          int64_t n);
   /// dweight[i] += g[i] * (x[i] - mean) * inverse, dbias[i] += g[i].
   void (*normalise_columns)(const T* g, const T* x, double mean, double inverse, double* dweight, double* dbias,
                             int64_t n);
-  /// acc[i] = max(acc[i], x[i]), with NaN where either is; the same with min; acc[i] += |x[i]|.
+  /// acc[i] = max(acc[i], x[i]) and min, which propagate NaN; acc[i] += |x[i]|.
   void (*max_to)(double* acc, const T* x, int64_t n);
   void (*min_to)(double* acc, const T* x, int64_t n);
   void (*absolute_to)(double* acc, const T* x, int64_t n);
   /// acc[i] *= x[i].
   void (*multiply_to)(double* acc, const T* x, int64_t n);
-  /// out[i] = the sum of `rows` elements x[i], `stride` apart, in their order, divided by `divisor`. `acc` is room for
-  /// n numbers where there are more than column_sum_row_block.
+  /// out[i] = sum over r < rows of x[i + r * stride], in order, divided by `divisor`. `acc` holds n elements if rows >
+  /// column_sum_row_block.
   void (*sum_rows)(const T* x, int64_t rows, int64_t stride, double divisor, double* acc, T* out, int64_t n);
 
-  // One channel of a normalisation: weight and bias are numbers.
+  // One channel of a normalisation: weight and bias are scalars.
   void (*normalise_channel)(const T* x, T mean, T inverse, T weight, T bias, T* out, int64_t n);
   /// sums: of g, and of g (x - mean) inverse.
   void (*channel_sums)(const T* g, const T* x, double mean, double inverse, int64_t n, double* sums);
   void (*normalise_channel_grad)(const T* g, const T* x, T weight, T mean, T inverse, T average, T projection, T* out,
                                  int64_t n);
 
-  // The softmax functions along columns: `width` of them side by side, at most column_block, whose n elements are
-  // `stride` apart. A column's bits depend on nothing but the column.
+  // Softmax along columns: `width` adjacent columns, at most column_block, of n elements with this stride. The bits of
+  // a column depend on that column only.
   void (*softmax_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
   void (*log_softmax_columns)(const T* x, T* out, int64_t n, int64_t width, int64_t stride);
   void (*softmax_grad_columns)(const T* g, const T* y, T* out, int64_t n, int64_t width, int64_t stride);
   void (*log_softmax_grad_columns)(const T* g, const T* y, T* out, int64_t n, int64_t width, int64_t stride);
 };
 
-/// Updates in one loop: the rows of fused_update.hpp, where the operands are described.
+/// Fused updates (fused_update.hpp describes the operands).
 struct FusedUpdateKernels {
   void (*adam)(float* const* registers, const float* constants, int64_t n);
   void (*adam_decay)(float* const* registers, const float* constants, int64_t n);
   void (*momentum)(float* const* registers, const float* constants, int64_t n);
 };
 
-/// Bulk conversions and reductions over contiguous elements, in the best variant for this machine. Sums and
-/// products accumulate in float64, in a fixed number of lanes; an empty max is -inf, an empty min +inf, both propagate
-/// NaN.
+/// Conversions and reductions over contiguous elements. Sums and products accumulate in float64 in a fixed number of
+/// lanes. Max and min propagate NaN; of no elements they are -inf and +inf.
 struct BulkFunctions {
   void (*half_to_float)(const uint16_t* in, float* out, int64_t n);
   void (*float_to_half)(const float* in, uint16_t* out, int64_t n);
@@ -113,7 +111,7 @@ struct BulkFunctions {
   /// Sum of (x[i] - mean)^2.
   double (*deviation32)(const float* x, double mean, int64_t n);
   double (*deviation64)(const double* x, double mean, int64_t n);
-  // Updates in one pass; out may be any operand.
+  // Updates in one pass; out may alias any operand.
   /// out[i] = beta * old[i] + alpha * x[i], three roundings.
   void (*blend32)(const float* old, float beta, const float* x, float alpha, float* out, int64_t n);
   /// out[i] = beta * old[i] + alpha * (x[i] * x[i]), four roundings.
@@ -129,7 +127,7 @@ struct BulkFunctions {
 };
 const BulkFunctions& bulk();
 
-/// The functions on rows of float or double.
+/// The row functions for float or double.
 template <class T>
 const RowFunctions<T>& row_functions();
 template <>
@@ -141,7 +139,7 @@ inline const RowFunctions<double>& row_functions<double>() {
   return bulk().rows64;
 }
 
-/// "baseline", "avx2" or "avx512": the variant in use. The environment variable PXL_ISA may ask for a lower one.
+/// "baseline", "avx2" or "avx512": the variant in use. The environment variable PXL_ISA can request a lower one.
 std::string_view instruction_set();
 
 }  // namespace pxl

@@ -1,5 +1,5 @@
-// Block functions of integers and bool. Compiled for the baseline only: integer tensors are indices and counters.
-// Arithmetic wraps (done unsigned, where overflow is defined); nothing here traps.
+// Block functions of integers and bool. Compiled for the baseline only, because integer tensors are indices and
+// counters. Arithmetic wraps (as unsigned) and never traps.
 #include <limits>
 #include <type_traits>
 
@@ -8,7 +8,7 @@
 namespace pxl {
 namespace {
 
-/// What a function returns for dtypes that it does not take.
+/// The result type of functions for unsupported dtypes.
 struct None {};
 constexpr None none{};
 

@@ -1,4 +1,4 @@
-// What one variant of the block functions provides; seen only by the block_*.cpp files and block.cpp.
+// The table of one variant of the block functions; included by block.cpp and block_*.cpp only.
 #pragma once
 
 #include "runtime/kernels/block.hpp"

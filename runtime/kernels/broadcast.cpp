@@ -1,4 +1,3 @@
-// Merging of dimensions for broadcast walks.
 #include "runtime/kernels/broadcast.hpp"
 
 #include "runtime/base/codes.hpp"

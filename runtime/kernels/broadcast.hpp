@@ -1,5 +1,5 @@
-// Walks the elements of a broadcast: dimensions that all operands traverse alike are merged, so that most kernels see
-// one or two loops, the inner over contiguous or repeated elements.
+// Loop nests over broadcast operands. Dimensions that all operands traverse with compatible strides are merged
+// (dimension collapsing), so that most kernels see one or two loops, the inner one with stride 0 or 1.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace pxl {
 
-/// Row-major strides, in elements, by which an operand of shape `from` is read as `to`: 0 where it repeats.
-/// Throws Error when it does not broadcast.
+/// Strides, in elements, that read a row-major operand of shape `from` as shape `to`; 0 along broadcast axes.
+/// Throws Error if `from` does not broadcast to `to`.
 Shape broadcast_strides(const Shape& from, const Shape& to);
 
 /// Merged extents, outermost first, and each operand's strides. Never empty: a scalar is one extent of 1.
@@ -21,12 +21,12 @@ struct LoopNest {
   int64_t inner_stride(size_t operand) const { return strides[operand].back(); }
   int64_t size() const { return element_count(extents); }
 };
-/// `strides[k]` has one entry per extent. Drops extents of 1 and merges neighbours.
+/// `strides[k]` has one entry per extent. Drops extents of 1 and merges adjacent loops where possible.
 LoopNest make_loop_nest(const Shape& extents, const std::vector<Shape>& strides);
 LoopNest broadcast_loop_nest(const std::vector<Shape>& operands, const Shape& out);
 
-/// Calls f(offsets, n) for each innermost run with the outermost index in [begin, end): offsets[k] of operand k in
-/// elements, and n elements of each run. A walk of one extent is one run.
+/// Calls f(offsets, n) for each iteration of the innermost loop whose outermost index is in [begin, end): offsets[k] is
+/// operand k's offset in elements, n the innermost extent. A nest of one loop is one call.
 template <size_t operands, class F>
 void for_each_run(const LoopNest& nest, int64_t begin, int64_t end, F&& f) {
   std::array<int64_t, operands> offset{};

@@ -1,4 +1,3 @@
-// See convolution.hpp.
 #include "runtime/kernels/convolution.hpp"
 
 #include <cstring>
@@ -11,19 +10,20 @@
 namespace pxl {
 namespace {
 
-// Elements of the columns of a tile: they stay in the second-level cache between being laid out and being multiplied.
+// Elements of a tile's im2col matrix: 192 KiB of float32, so that it stays in L2 between packing and GEMM. Not
+// measured.
 constexpr int64_t tile_elements = 48 * 1024;
-// Columns from which a product runs at its best.
+// Columns at which the GEMM reaches its full rate. Not measured.
 constexpr int64_t good_columns = 128;
-// Partial sums of the gradient of weights: so many can run at a time.
+// Maximum number of partial sums of the weight gradient, which is the parallelism over tiles.
 constexpr int64_t most_parts = 8;
 
-/// How the windows are divided into tiles: rows of windows of one sample, or some whole samples.
+/// Partition of the windows into tiles: rows of windows of one sample, or several whole samples.
 struct Tiling {
   int64_t windows = 0;                  ///< of one sample
   int64_t rows = 0, rows_per_tile = 0;  ///< rows of windows (all but the last axis) of one sample
   int64_t samples_per_tile = 1, tiles_per_sample = 1, tiles = 0;
-  bool direct = false;  ///< the columns are the input as it lies in memory
+  bool direct = false;  ///< the im2col matrix is the input in place
   /// For each kernel element of the last axis, the windows in which it is not padding.
   std::vector<WindowAxis::Range> inside;
 
@@ -39,7 +39,7 @@ struct Tiling {
     const int64_t columns = std::max<int64_t>(good_columns, tile_elements / std::max<int64_t>(1, depth));
     rows_per_tile = std::clamp<int64_t>(columns / last.out, 1, rows);
     tiles_per_sample = (rows + rows_per_tile - 1) / rows_per_tile;
-    // Results of several samples do not lie together: they are copied, which pays where one has few windows.
+    // The results of several samples are not contiguous and have to be copied; worthwhile for few windows per sample.
     if (tiles_per_sample == 1 && windows < good_columns)
       samples_per_tile = std::clamp<int64_t>(columns / windows, 1, std::max<int64_t>(1, c.batch / 2));
     tiles = tiles_per_sample * ((c.batch + samples_per_tile - 1) / samples_per_tile);
@@ -61,8 +61,8 @@ Tile tile_at(const Convolution& c, const Tiling& t, int64_t index) {
   return tile;
 }
 
-/// Calls f(column, sample, od, oh) for each row of windows of a tile: it begins at `column` of the tile's columns, and
-/// its windows have the outer indices od and oh.
+/// Calls f(column, sample, od, oh) for each row of windows of a tile: `column` is its first column in the tile, od and
+/// oh are the outer indices of its windows.
 template <class F>
 void each_window_row(const Convolution& c, const Tile& tile, F&& f) {
   const int64_t h = c.axes[1].out;
@@ -76,8 +76,8 @@ void each_window_row(const Convolution& c, const Tile& tile, F&& f) {
   }
 }
 
-/// A row of windows and the row of input that one line of their kernels reads: f(column, the row of input, or null
-/// where it is padding), for the lines (kd, kh) of channel ch.
+/// For kernel row (kd, kh) of channel ch, calls f(column, row) for each row of windows with the input row that it
+/// reads; `row` is null in padding.
 template <class T, class F>
 void each_line(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t ch, int64_t kd, int64_t kh, F&& f) {
   const WindowAxis &d = c.axes[0], &h = c.axes[1];
@@ -91,7 +91,7 @@ void each_line(const Convolution& c, const Tile& tile, T* x, int64_t g, int64_t 
   });
 }
 
-// Rows are short: loops here, where calls of memcpy cost more than what they copy.
+// Plain loops: rows are short, and a call of memcpy costs more than the copy.
 template <class T>
 void copy_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict from, T* __restrict to) {
   for (int64_t o = 0; o < range.first; ++o) to[o] = 0;
@@ -110,7 +110,7 @@ void add_row(const WindowAxis& w, WindowAxis::Range range, const T* __restrict f
     for (int64_t o = range.first; o < range.last; ++o) to[o * w.stride] += from[o];
 }
 
-/// Lays out channels [c0, c1) of group g: a row for each channel and kernel element, a column for each window.
+/// im2col of channels [c0, c1) of group g: a row per channel and kernel element, a column per window.
 template <class T>
 void lay_out(const Convolution& c, const Tiling& t, const Tile& tile, const T* x, int64_t g, int64_t c0, int64_t c1,
              T* columns) {
@@ -131,7 +131,7 @@ void lay_out(const Convolution& c, const Tiling& t, const Tile& tile, const T* x
         });
 }
 
-/// The opposite of lay_out: adds columns to the input elements that they came from.
+/// col2im: adds the columns to the input elements that they stem from.
 template <class T>
 void add_back(const Convolution& c, const Tiling& t, const Tile& tile, const T* columns, int64_t g, int64_t c0,
               int64_t c1, T* x) {
@@ -155,7 +155,7 @@ struct Im2colRows {
   int64_t stride;
 };
 
-// A tile of one sample lies in y as a matrix; one of several samples does not.
+// A tile of one sample is a strided matrix in y; one of several samples is not.
 template <class T>
 Im2colRows<T> in_place(const Convolution& c, const Tiling& t, const Tile& tile, T* y, int64_t g) {
   return {y + (tile.sample * c.groups + g) * c.cout * t.windows + tile.row * c.axes[2].out, t.windows};
@@ -199,7 +199,7 @@ Im2colRows<const T> gradient_rows(const Convolution& c, const Tiling& t, const T
   return {matrix, tile.columns};
 }
 
-/// The columns of channels [c0, c1), packed into `columns` where they do not lie in memory as they are.
+/// The im2col matrix of channels [c0, c1): in place where possible, otherwise packed into `columns`.
 template <class T>
 Im2colRows<const T> columns_of(const Convolution& c, const Tiling& t, const Tile& tile, const T* x, int64_t g,
                                int64_t c0, int64_t c1, T* columns) {
@@ -256,8 +256,7 @@ Kernel data_gradient(const Convolution& c) {
   const int64_t size = c.batch * c.groups * c.cin * plane;
   if (size == 0 || c.cout == 0 || output_size(c.axes) == 0 || kernel == 0)
     return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
-  // A unit owns some channels of a sample (or some samples): windows of all its rows add to them, one tile after the
-  // other.
+  // An iteration owns some channels of a sample (or of several samples) and adds the tiles to them one after the other.
   const int64_t windows = output_size(c.axes);
   const int64_t channels =
       std::clamp<int64_t>(tile_elements / std::max<int64_t>(1, kernel * std::min(windows, good_columns)), 1, c.cin);

@@ -1,6 +1,6 @@
-// Convolutions (cross-correlations) over one to three spatial axes, and their gradients: matrix products of the weights
-// with the windows laid out as columns. float16 computes in float32 and is rounded once. How the work is divided
-// follows from the shapes alone.
+// Convolutions (cross-correlations) over one to three spatial axes, and their gradients, as im2col and GEMM. float16 is
+// computed in float32 and rounded once. The partition into tiles depends on shapes only, so results have the same bits
+// on any number of threads.
 #pragma once
 
 #include "runtime/kernels/kernel.hpp"
@@ -19,8 +19,8 @@ struct Convolution {
 Kernel convolution_kernel(DType dtype, const Convolution& c);
 /// in: dy, weight; out: dx. Also the transposed convolution of dy.
 Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c);
-/// Operands x (or dy) and weight of float8 dtypes, in slot 2 log2_scale, an int32 scalar; out: float16, the result
-/// times 2^log2_scale, rounded once. They throw Error where the scale is not in [-32, 32).
+/// in: x (or dy) and weight of float8 dtypes, log2_scale (int32 scalar); out: float16, the result times 2^log2_scale,
+/// rounded once. Throws a run-time Error unless log2_scale is in [-32, 32).
 Kernel convolution_float8_kernel(DType x, DType weight, const Convolution& c);
 Kernel convolution_data_grad_float8_kernel(DType dy, DType weight, const Convolution& c);
 /// in: dy, x; out: dweight.

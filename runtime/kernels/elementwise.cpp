@@ -1,4 +1,4 @@
-// Element-by-element kernels: the broadcast driver over the block functions.
+// The broadcast driver of elementwise kernels, over the block functions.
 #include "runtime/kernels/elementwise.hpp"
 
 #include <algorithm>
@@ -55,12 +55,12 @@ struct Element {
   Element(DType dtype, double value) { write_number(dtype, bytes, 0, value); }
 };
 
-/// fn over one run, by which operands step.
+/// Applies fn to one run, in the form that fits the strides of its operands.
 BinaryFn form_of(const BinaryBlock& fns, int64_t step_a, int64_t step_b) {
   return step_a != 0 ? (step_b != 0 ? fns.vv : fns.vs) : fns.sv;
 }
 
-/// Elements [begin, end) of a two-dimensional walk of `inner` columns whose operands step by rows and columns.
+/// Elements [begin, end) of a two-dimensional loop nest of `inner` columns whose operands step by rows and columns.
 struct BroadcastRows {
   int64_t inner;
   int64_t outer_stride[2];
@@ -79,11 +79,11 @@ void run_rows(const BroadcastRows& r, const BinaryFn fn, const std::byte* a, con
   }
 }
 
-/// Runs fns over the walk; operand element size `width`, result element size `out_width`.
+/// Runs fns over the loop nest; operand element size `width`, result element size `out_width`.
 void run_binary(const LoopNest& nest, const BinaryBlock& fns, const std::byte* a, const std::byte* b, std::byte* out,
                 size_t width, size_t out_width) {
   const BinaryFn fn = form_of(fns, nest.inner_stride(0), nest.inner_stride(1));
-  // Where neither steps, the run is one element repeated: compute it once and copy.
+  // If neither operand has a stride, compute one element and copy it.
   const bool constant = nest.inner_stride(0) == 0 && nest.inner_stride(1) == 0;
   for_each_run<2>(nest, [&](const auto& offset, int64_t n) {
     const std::byte* x = a + static_cast<size_t>(offset[0]) * width;

@@ -1,4 +1,4 @@
-// Element by element: unary and binary functions with NumPy broadcasting, where, clip, casts and fills.
+// Elementwise kernels: unary and binary functions with NumPy broadcasting, where, clip, casts and fills.
 // float16 is computed in float32 and rounded after every function. Every kernel here may write its output over an
 // input of the same dtype and shape.
 #pragma once
@@ -20,8 +20,8 @@ enum class Unary : uint8_t {
 };
 
 /// Functions of two operands. Arithmetic on integers wraps; div truncates toward zero; floor_div rounds down; fmod has
-/// the sign of the dividend, mod that of the divisor; an integer divided by 0 gives 0 (fmod, mod: 0), the smallest
-/// integer by -1 wraps; a negative integer power is 1/x truncated; shifts by the width or more give 0 (or the sign).
+/// the sign of the dividend, mod that of the divisor; an integer divided by 0 is 0 (fmod, mod: 0), the smallest
+/// integer by -1 wraps; a negative integer power is 1/x truncated; shifts by the width or more yield 0 (or the sign).
 /// maximum and minimum propagate NaN. The gradients of relu, tanh and sigmoid take (g, y) with y the forward result,
 /// the others (g, x) with x the forward operand.
 enum class Binary : uint8_t {
@@ -39,7 +39,7 @@ bool takes(Binary op, DType dtype);
 DType result_dtype(Unary op, DType in);
 DType result_dtype(Binary op, DType in);
 
-/// in: x[n]; out: [n] of result_dtype. Throws Error where the dtype is not taken.
+/// in: x[n]; out: [n] of result_dtype. Throws Error for unsupported dtypes.
 Kernel unary_kernel(Unary op, DType in, int64_t n);
 /// in: a, b of one dtype; `out` is a shape that both broadcast to (the broadcast of the two, or larger).
 Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out);

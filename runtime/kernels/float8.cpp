@@ -1,4 +1,3 @@
-// See float8.hpp.
 #include "runtime/kernels/float8.hpp"
 
 #include <algorithm>
@@ -10,9 +9,9 @@
 namespace pxl {
 namespace {
 
-constexpr int64_t piece = 16384;  ///< elements whose largest one a part finds
+constexpr int64_t piece = 16384;  ///< elements per iteration of the maximum. Not measured
 
-/// log2_scale where the largest absolute value is `largest`.
+/// The log2_scale of a tensor whose largest absolute value is `largest`.
 int32_t amax_scale(double largest, DType to) {
   if (largest == 0 || !std::isfinite(largest)) return 0;
   int have = 0, may = 0;
@@ -21,7 +20,7 @@ int32_t amax_scale(double largest, DType to) {
   return std::clamp<int32_t>(scale, static_cast<int32_t>(least_log2_scale), static_cast<int32_t>(log2_scale_end) - 1);
 }
 
-/// The largest absolute value; NaN where one is NaN.
+/// The largest absolute value. Propagates NaN.
 template <class T>
 double largest(const T* x, int64_t n) {
   T most = 0;

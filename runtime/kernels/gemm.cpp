@@ -1,4 +1,3 @@
-// See gemm.hpp.
 #include "runtime/kernels/gemm.hpp"
 
 #include <cblas.h>
@@ -8,7 +7,7 @@
 #endif
 
 #pragma weak openblas_set_num_threads
-// Of the OpenMP run time that oneDNN brings along; a setting of the calling thread.
+// From the OpenMP runtime that oneDNN depends on. Applies to the calling thread.
 extern "C" void omp_set_num_threads(int) __attribute__((weak));
 
 namespace pxl {

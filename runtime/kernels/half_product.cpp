@@ -1,4 +1,3 @@
-// See half_product.hpp.
 #include "runtime/kernels/half_product.hpp"
 
 #include <algorithm>
@@ -10,14 +9,14 @@
 namespace pxl {
 namespace {
 
-// Elements of the right operand that are laid out at once: 32 MiB.
+// Maximum elements of packed B at a time: 32 MiB of float32. Not measured.
 constexpr int64_t most_packed = int64_t{1} << 23;
-// Tiles of rows of a part: enough that the right operand need not come from afar often, few enough to divide.
+// Register tiles per row chunk: a compromise between reuse of packed B and parallelism. Not measured.
 constexpr int64_t part_tiles = 4;
-// Matrices of a batch from which on each part lays out its right operand itself.
+// Minimum batch size at which every chunk packs its own B. Not measured.
 constexpr int64_t min_batch_parallel = 8;
 
-/// What the parts of a product share.
+/// State that the chunks of a product share.
 struct Parts {
   GemmShape p;
   ProductOptions o;
@@ -42,26 +41,26 @@ struct Parts {
     return MatrixView{b.in[o.b], p.tb ? p.k : p.n, true}.at(0, at_b[static_cast<size_t>(i)]);
   }
 
-  /// Strips [first, last) of columns [column, column + columns) of matrix i.
+  /// Packs micro-panels [first, last) of columns [column, column + columns) of matrix i.
   void pack(const Buffers& b, int64_t i, int64_t column, int64_t columns, int64_t first, int64_t last,
             float* to) const {
     const MatrixView from = right(b, i);
     packed().pack({p.tb ? from.at(column, 0) : from.at(0, column), p.tb, p.k, columns, first, last, to});
   }
 
-  /// Part `u` of the rows of matrix i, the columns that are laid out.
+  /// Multiplies row chunk `u` of matrix i with the packed columns.
   void multiply(const Buffers& b, int64_t i, int64_t u, int64_t column, int64_t columns, const float* packed_b) const {
     const int64_t r0 = p.m * u / per_matrix, r1 = p.m * (u + 1) / per_matrix;
     float* to = b.workspace(sums);
     const MatrixView a = left(b, i);
     packed().multiply(
         {p.ta ? a.at(0, r0) : a.at(r0, 0), p.ta, r1 - r0, columns, p.k, packed_b, to, columns, b.workspace(packed_a)});
-    // Whole rows lie one after the other, parts of rows do not.
+    // Whole rows are contiguous, parts of rows are not.
     const int64_t runs = columns == p.n ? 1 : r1 - r0, length = (r1 - r0) * columns / runs;
     for (int64_t r = 0; r < runs; ++r) round(b, to + r * length, (i * p.m + r0 + r) * p.n + column, length);
   }
 
-  /// n elements of the result from `first` on, to where they belong.
+  /// Rounds n elements of the result from `first` on, stores them and runs the epilogue.
   void round(const Buffers& b, const float* from, int64_t first, int64_t n) const {
     uint16_t* stored = o.out >= 0 ? b.output<uint16_t>(static_cast<size_t>(o.out)) + first : nullptr;
     for (int64_t i = 0; i < n; i += epilogue_block) {
@@ -73,7 +72,7 @@ struct Parts {
   }
 };
 
-/// Each part lays out its right operand itself.
+/// Large batches: every chunk packs its own B.
 Kernel many(const std::shared_ptr<Parts>& shared, double cost_ns) {
   shared->declare(shared->p.n);
   const auto packed_b = shared->workspace.per_thread<float>(packed().packed_size(shared->p.n, shared->p.k));
@@ -93,7 +92,7 @@ Kernel many(const std::shared_ptr<Parts>& shared, double cost_ns) {
       .with_workspace(parts->workspace);
 }
 
-/// The threads lay a right operand out together, as many columns of it as the buffer holds, then share it.
+/// Small batches: the threads pack B together, as many columns as fit, and share it.
 Kernel few(const std::shared_ptr<Parts>& shared, int64_t most_columns, double cost_ns) {
   const GemmShape& p = shared->p;
   const int64_t widest = std::min(p.n, most_columns);
@@ -127,7 +126,7 @@ Kernel half_product_kernel(const GemmShape& p, const ProductOptions& o) {
       parts->at_b.push_back(at[1] + i * nest.inner_stride(1));
     }
   });
-  // Nanoseconds at 50 GF/s, a microsecond for a product's beginning.
+  // ns at 50 GFLOP/s, plus 1 us of overhead. Not measured.
   const double cost_ns = 0.04 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
   const auto matrices = std::ssize(parts->at_a);
   const int64_t tiles = (p.m + packed().mr - 1) / packed().mr;

@@ -1,4 +1,3 @@
-// Gather, scatter and one-hot kernels.
 #include "runtime/kernels/index.hpp"
 
 #include <algorithm>
@@ -80,7 +79,7 @@ struct Gather {
   }
 };
 
-/// ScatterElements and its kin: one index per element.
+/// Ops with one index per element (ONNX ScatterElements).
 struct Elements {
   LoopNest nest;  ///< over the indices' shape; operand 0: offset in t without the axis
   int64_t axis = 0, extent = 0, stride = 0;
@@ -226,7 +225,7 @@ Kernel scatter_zero_kernel(const TensorSpec& t, const TensorSpec& indices, int64
 
 namespace {
 
-/// Walk over data's elements: operand 0 the offset in the reduced tensor without its axis, 1 the offset of the index.
+/// Loop nest over data: operand 0 is the offset in the reduced tensor without its axis, operand 1 that of the index.
 struct Reduce {
   LoopNest nest;
   int64_t axis = 0, extent = 0, stride = 0, data_size = 0, out_size = 0;

@@ -1,5 +1,5 @@
-// Kernels that read or write where an index tensor says. Indices have any integer dtype; negative ones do not wrap.
-// An index out of range is a run-time Error that names the index, its position and the extent.
+// Gather, scatter and one-hot. Indices have any integer dtype; negative indices do not wrap. An index out of range is a
+// run-time Error that states the index, its position and the extent.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@ void check_index(int64_t index, int64_t position, int64_t axis, int64_t extent);
 /// numpy.take: data.shape[:axis] + indices.shape[batch:] + data.shape[axis+1:]. The first `batch` axes are shared by
 /// data and indices (grouped gather; batch <= axis).
 Shape gather_shape(const Shape& data, const Shape& indices, int64_t axis, int64_t batch = 0);
-/// in: data, indices. With zero_out_of_range such indices give 0 instead of an Error.
+/// in: data, indices. With zero_out_of_range, indices out of range yield 0 instead of an Error.
 Kernel gather_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis, bool zero_out_of_range = false,
                      int64_t batch = 0);
 /// The gradient of gather. in: dy [gather_shape], indices. out: zeros of `data` plus dy at the indices, duplicates
-/// added in index order (float16 in float32, rounded once). With ignore_out_of_range such indices are skipped.
+/// added in index order (float16 in float32, rounded once). With ignore_out_of_range, indices out of range are skipped.
 Kernel scatter_add_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis,
                           bool ignore_out_of_range = false, int64_t batch = 0);
 
@@ -41,7 +41,7 @@ Kernel scatter_reduce_kernel(ScatterReduction op, const TensorSpec& data, const 
 Kernel scatter_reduce_grad_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis, int64_t axis_size);
 
 /// in: indices, values [off, on] (dtype of the result). out: indices.shape with `depth` inserted at `axis` (negative:
-/// counted in the result's rank). An index outside 0..depth-1 gives a row of `off`.
+/// counted in the result's rank). An index outside 0..depth-1 yields a row of `off`.
 Kernel onehot_kernel(const TensorSpec& indices, int64_t depth, DType values, int64_t axis);
 /// in: dy, indices. out: [2]: sums of dy where off and where on.
 Kernel onehot_grad_kernel(const TensorSpec& indices, int64_t depth, DType values, int64_t axis);

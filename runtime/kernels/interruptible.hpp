@@ -1,22 +1,22 @@
-// What is worth dividing; and long work in pieces, so that Ctrl-C is heard between them.
+// Thresholds for multithreading, and interruptible execution of long kernels in chunks. Chunking changes no bits.
 #pragma once
 
 #include "runtime/kernels/kernel.hpp"
 
 namespace pxl {
 
-/// From so many nanoseconds of one core on a kernel is shared out among threads: several times what it costs to call
-/// them together.
+/// Minimum estimated single-core time, in ns, at which a kernel runs on the thread pool: a few times the cost of waking
+/// the pool (two cache misses, base/thread_pool.hpp). Not measured.
 constexpr double min_parallel_ns = 1500;
 
-/// Takes so long (nanoseconds of one core) that somebody who presses Ctrl-C would notice.
+/// Maximum single-core time, in ns, between two checks for Ctrl-C: 20 ms, below what a user notices.
 constexpr double max_uninterruptible_ns = 2e7;
 
-/// Units of a piece of a phase: about a fifth of `max_uninterruptible_ns`, a multiple of the phase's grain; pieces
-/// change no bits.
+/// Iterations between two checks for Ctrl-C: about a fifth of max_uninterruptible_ns, a multiple of the phase's grain.
 int64_t interrupt_chunk(const Kernel& kernel, const Phase& phase);
 
-/// The kernel on the calling thread. Throws Interrupted between pieces; what it wrote is then of no use.
+/// Runs a kernel on the calling thread, with a workspace of its own. Throws Interrupted between chunks; the outputs are
+/// then undefined.
 void run_interruptibly(const Kernel& kernel, const Buffers& buffers);
 
 }  // namespace pxl

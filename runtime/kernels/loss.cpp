@@ -34,7 +34,7 @@ struct Loss {
     labels_read = workspace.per_call<int64_t>(rows);
     counted = workspace.per_call<int64_t>(1);
   }
-  /// Reads and checks the labels in input `slot`; label_of and used_of are valid afterwards.
+  /// Reads and checks the labels in input `slot`; labels_of and used_of are valid afterwards.
   void read(const Buffers& b, size_t slot) const {
     int64_t* at = b.workspace(labels_read);
     convert(labels, b.in[slot], DType::int64, reinterpret_cast<std::byte*>(at), rows);
@@ -60,7 +60,7 @@ struct Loss {
     phases.push_back({rows, std::max<int64_t>(1, 1024 / std::max<int64_t>(classes, 1)), fill});
     return Kernel::parallel(std::move(phases), 0.5 * static_cast<double>(rows * classes)).with_workspace(workspace);
   }
-  /// What a mean divides by.
+  /// Divisor of a mean.
   double count(int64_t used) const {
     return static_cast<double>(options.ignore_index ? std::max<int64_t>(used, 1) : rows);
   }
@@ -72,7 +72,7 @@ C get(const C& x) {
 }
 float get(const half& x) { return static_cast<float>(x); }
 
-/// Writes the loss from the losses of the rows: f(row, label) for rows that count.
+/// Reduces the losses f(row, label) of the rows that are not ignored.
 template <class T, class F>
 void write_loss(const Loss& loss, const Buffers& b, F&& f) {
   const int64_t* labels = loss.labels_of(b);
@@ -177,7 +177,7 @@ Kernel nll_loss_with_softmax_grad_kernel(const TensorSpec& probs, const TensorSp
         const T* p = b.input<T>(0) + r0 * loss.classes;
         T* dx = b.output<T>(1) + r0 * loss.classes;
         const int64_t* label = loss.labels_of(b) + r0;
-        // Read before the rows are written: dx may be the memory of the probabilities.
+        // Read before writing: dx may alias the probabilities.
         for (int64_t r = 0; r < rows; ++r)
           hits[r] = label[r] < 0 ? C(0) : (get(p[r * loss.classes + label[r]]) - C(1)) * factor;
         if constexpr (std::is_same_v<T, C>) {

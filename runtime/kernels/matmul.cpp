@@ -20,7 +20,7 @@
 namespace pxl {
 namespace {
 
-/// OpenBLAS's own threads cost more than they give on the products of one op; parallelism is above the kernels.
+/// Disables OpenBLAS's threads: kernels run on the thread pool.
 void use_one_thread() {
   static const bool done = [] {
     if (openblas_set_num_threads) openblas_set_num_threads(1);
@@ -47,7 +47,7 @@ void gemm(const GemmShape& p, double alpha, const double* a, const double* b, do
   cblas_dgemm(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.tb ? CblasTrans : CblasNoTrans, m, n, k, alpha, a,
               p.ta ? m : k, b, p.tb ? k : n, beta, c, n);
 }
-/// Integers, wrapping.
+/// Wrapping integer GEMM.
 void gemm(const GemmShape& p, int64_t alpha, const int64_t* a, const int64_t* b, int64_t beta, int64_t* c) {
   const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
   for (int64_t i = 0; i < p.m; ++i) {
@@ -138,7 +138,7 @@ GemmShape gemm_shape(const Shape& a, bool ta, const Shape& b, bool tb) {
   if (ra >= 2) p.out.push_back(p.m);
   if (rb >= 2) p.out.push_back(p.n);
   static_cast<void>(element_count(p.out));
-  // One matrix on the right for all batches: their rows form one tall matrix.
+  // All batches share B: their rows form one tall matrix.
   if (!p.batch.empty() && !p.ta && batch_a == p.batch && element_count(batch_b) == 1) {
     p.m *= element_count(p.batch);
     p.lda = p.k;
@@ -172,7 +172,7 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
 }
 
 Kernel matmul_float8_kernel(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out) {
-  // Vectors as matrices of one row or one column: the elements of the result are the same.
+  // 1-D operands become matrices of one row or one column, which has the same elements.
   const auto wide = [](Shape shape, bool left) {
     if (shape.size() == 1) shape.insert(left ? shape.begin() : shape.end(), 1);
     return TensorSpec{std::move(shape), DType::float32, {}};

@@ -1,4 +1,5 @@
-// Matrix products as numpy.matmul: 1-D operands, batch broadcasting; optional transposition of the last two axes.
+// Matrix products with the semantics of numpy.matmul (1-D operands, batch broadcasting), and optional transposition of
+// the last two axes.
 #pragma once
 
 #include "runtime/kernels/kernel.hpp"
@@ -6,18 +7,18 @@
 
 namespace pxl {
 
-/// The shapes of a product, resolved. Batches that share one operand are merged into rows where possible.
+/// Extents, strides and leading dimensions of a batched GEMM. Batches that share B are merged into rows where possible.
 struct GemmShape {
   int64_t m = 1, n = 1, k = 1;  ///< of one product: [m, k] @ [k, n]
   bool ta = false, tb = false;  ///< the stored matrix is [k, m], [n, k]
   Shape batch;                  ///< batch extents of the result
   Shape a_strides, b_strides;   ///< per batch axis, in elements; 0 where the operand broadcasts
   Shape out;                    ///< shape of the result
-  // Elements between the rows of the stored matrices, and before the first matrix; product_layout.hpp makes others than
-  // those of operands that lie dense.
+  // Leading dimensions, and offsets of the first matrices, in elements. product_layout.hpp sets others than those of
+  // contiguous operands.
   int64_t lda = 0, ldb = 0, ldc = 0;
   int64_t a_offset = 0, b_offset = 0;
-  Shape c_strides;  ///< of the result, per batch axis; empty where it lies dense
+  Shape c_strides;  ///< of the result, per batch axis; empty if it is contiguous
 };
 
 /// `ta`, `tb` swap the last two axes of an operand of rank 2 or more (no effect on rank 1). Throws Error for scalars,
@@ -31,8 +32,8 @@ inline Shape matmul_shape(const Shape& a, bool ta, const Shape& b, bool tb) { re
 Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb, const TensorSpec& out,
                      double alpha = 1.0, double beta = 0.0);
 
-/// in: a, b, each of a float8, and log2_scale, an int32 scalar; out: a@b 2^log2_scale in float16. Sums are float32, and
-/// are rounded once. Throws Error where the scale is not in [-32, 32).
+/// in: a, b (float8 dtypes), log2_scale (int32 scalar); out: a@b 2^log2_scale in float16. Sums are float32 and rounded
+/// once. Throws a run-time Error unless log2_scale is in [-32, 32).
 Kernel matmul_float8_kernel(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out);
 
 }  // namespace pxl

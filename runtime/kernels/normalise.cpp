@@ -17,7 +17,8 @@ struct Groups {
   int64_t row() const { return channels * spatial; }
   int64_t rows() const { return samples * groups; }
   int64_t all_channels() const { return groups * channels; }
-  /// A channel has so many elements a row that its parameters serve as numbers; else they are spread by element.
+  /// Whether channels are long enough that their parameters are scalars of an inner loop; otherwise they are expanded
+  /// per element. Not measured.
   bool by_channel() const { return spatial >= 8; }
 };
 
@@ -79,12 +80,12 @@ class Parameter {
   PerThread<C> converted_, spread_;
 };
 
-constexpr int64_t least_elements = 1024;      // of a piece of work: the grain
-constexpr double normalise_element_ns = 0.5;  // an element of a pass, measured with AVX2
+constexpr int64_t least_elements = 1024;      // of a chunk: the grain. Not measured
+constexpr double normalise_element_ns = 0.5;  // per element and pass; measured with AVX2, processor not recorded
 
 int64_t row_grain(const Groups& g) { return std::max<int64_t>(1, least_elements / std::max<int64_t>(g.row(), 1)); }
 
-/// Where a line of a result is computed: in place, or in a buffer that store_line converts.
+/// Where a row of a result is computed: in place, or in a buffer that store_line converts.
 template <class T>
 compute_type<T>* result_line(T* out, [[maybe_unused]] compute_type<T>* buffer) {
   if constexpr (std::is_same_v<T, compute_type<T>>)
@@ -171,15 +172,15 @@ void DataGradient<T>::operator()(const Buffers& b, int64_t begin, int64_t end) c
   }
 }
 
-/// Converts sums of channels from `begin` on to the parameters' dtype; nothing where nobody wants them.
+/// Converts sums of channels from `begin` on to the parameters' dtype. No-op if the output is not connected.
 void give_channels(const double* from, DType dtype, std::byte* to, int64_t begin, int64_t end) {
   if (to)
     convert(DType::float64, reinterpret_cast<const std::byte*>(from), dtype,
             to + begin * static_cast<int64_t>(size_of(dtype)), end - begin);
 }
 
-/// Gradients of weight and bias, channels [begin, end): each is summed over the samples in their order, so that it does
-/// not matter how the channels are divided.
+/// Gradients of weight and bias for channels [begin, end). Each is summed over the samples in order, so the bits do not
+/// depend on the partition.
 template <class T>
 struct ChannelGradients {
   using C = compute_type<T>;
@@ -236,8 +237,8 @@ void ChannelGradients<T>::operator()(const Buffers& b, int64_t begin, int64_t en
   give_channels(db, weight, b.out[2], begin, end);
 }
 
-/// Where channels are long, the sums over each of them serve all three gradients: of the data while the row is in
-/// cache, of the parameters after all samples, whose sums are kept.
+/// For long channels, one pass of sums per channel serves all three gradients: that of the data while the row is in
+/// cache, those of the parameters after all samples.
 template <class T>
 Kernel backward_by_channel(DType weight, Groups groups, double cost_ns) {
   using C = compute_type<T>;

@@ -1,4 +1,4 @@
-// Kernels that depend on the order of elements: medians, arg-reductions, running sums, sorting, histograms.
+// Order statistics: medians, arg-reductions, cumulative sums, sorting, histograms.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -20,7 +20,7 @@ key_of<T> key(T x) {
   return static_cast<key_of<T>>(x);
 }
 
-/// Ascending, NaN after everything.
+/// Ascending order, NaN last.
 template <class K>
 bool before(K a, K b) {
   if constexpr (std::is_floating_point_v<K>)
@@ -29,14 +29,14 @@ bool before(K a, K b) {
     return a < b;
 }
 
-/// A tensor seen as [outer, extent, inner] around one axis.
+/// 1-D slices along an axis: the tensor as [outer, extent, inner].
 struct AxisSlices {
   int64_t outer = 1, extent = 1, inner = 1;
   AxisSlices(const Shape& shape, int64_t axis) {
     const size_t a = static_cast<size_t>(normalise_axis(axis, static_cast<int64_t>(shape.size())));
     for (size_t i = 0; i < shape.size(); ++i) (i < a ? outer : i == a ? extent : inner) *= shape[i];
   }
-  /// f(start of the line of `extent` elements `inner` apart, the same for a result of extent k).
+  /// Calls f(start of a slice, start of the corresponding slice of a result with extent k).
   template <class F>
   void each(int64_t k, F&& f) const {
     for (int64_t o = 0; o < outer; ++o) {
@@ -50,10 +50,10 @@ void check_index_range(int64_t extent) {
     throw Error("an axis of " + std::to_string(extent) + " elements is too long for int32 indices").as(codes::shape);
 }
 
-// So many are kept sorted while a line is gone through once; more are sorted.
+// Largest k for which top-k keeps a sorted list in one pass; above it, the slice is sorted. Not measured.
 constexpr int64_t max_insertion_k = 32;
 
-/// The best k of each line, best first; of equal elements the first.
+/// The best k of each slice, best first; ties by index.
 template <class T>
 Kernel ordered(AxisSlices slices, int64_t k, bool descending) {
   struct Item {
@@ -119,7 +119,7 @@ Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
     (reduced[i] ? gone : kept).push_back(in.shape[i]);
     (reduced[i] ? gone_strides : kept_strides).push_back(strides[i]);
   }
-  // Offsets of the kept positions, and of the reduced elements relative to them, in row-major order.
+  // Offsets of the results, and of the reduced elements relative to them, in row-major order.
   const auto offsets = [](const Shape& extents, const Shape& by) {
     std::vector<int64_t> all{0};
     for (size_t d = 0; d < extents.size(); ++d) {
@@ -204,7 +204,7 @@ Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool re
     return [=](const Buffers& b) {
       const T* x = b.input<T>(0);
       T* out = b.output<T>(0);
-      // Floats add up in float64; integers wrap, unsigned.
+      // Floating dtypes accumulate in float64; integers wrap, as unsigned.
       using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
       slices.each(slices.extent, [&](int64_t from, int64_t) {
         Sum sum = 0;

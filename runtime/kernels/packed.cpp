@@ -1,4 +1,4 @@
-// Chooses the variant of the packed products: the one of the block functions.
+// Selects the variant of the packed GEMM: that of the block functions.
 #include "runtime/kernels/packed.hpp"
 
 #include "runtime/kernels/block.hpp"

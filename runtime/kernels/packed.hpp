@@ -1,9 +1,9 @@
-// Products of any size from operands laid out anew in the order in which the registers take them: the right operand in
-// strips of columns, once for a product; the left one in tiles of rows, a block of terms at a time. Operands are
-// float32 or float16 (widened on the way), results float32. Compiled per instruction set, chosen once.
+// Packed GEMM in the manner of BLIS (Van Zee and van de Geijn, 2015): B is packed into micro-panels of nr columns once,
+// A into micro-panels of mr rows one block of k at a time. Operands are float32 or float16 (widened while packing),
+// results float32. Compiled per instruction set and selected at start-up.
 //
-// Every element of a result adds its terms in the order of k, one fused multiply-add each (a multiplication and an
-// addition on machines without them), starting from 0: nothing depends on tiles, strips or threads.
+// Each element sums its terms in the order of k from 0, with one fused multiply-add per term (a multiplication and an
+// addition on processors without FMA). The bits depend on neither blocking nor threads.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace pxl {
 
-/// A row-major matrix [rows, columns] as it lies in memory; rows are `stride` elements apart.
+/// Non-owning view of a row-major matrix; `stride` is the leading dimension, in elements.
 struct MatrixView {
   const std::byte* data = nullptr;
   int64_t stride = 0;
   bool half = false;
 
-  /// The part that begins at (row, column).
+  /// The submatrix that begins at (row, column).
   MatrixView at(int64_t row, int64_t column) const {
     return {data + (row * stride + column) * (half ? 2 : 4), stride, half};
   }
 };
 
-/// Strips [first, last) of the right operand [k, n], or [n, k] with `transposed`. Strip s is k rows of nr
-/// floats at `to` + s * k * nr; columns beyond n are 0.
+/// Packs micro-panels [first, last) of B [k, n], or [n, k] with `transposed`. Panel s is k rows of nr floats at
+/// `to` + s * k * nr; columns beyond n are 0.
 struct PackB {
   MatrixView from;
   bool transposed = false;
@@ -32,7 +32,7 @@ struct PackB {
   float* to = nullptr;
 };
 
-/// out[m, n] = a @ b for the packed b; a is [m, k], or [k, m] with `transposed`.
+/// out[m, n] = a @ b with packed b; a is [m, k], or [k, m] with `transposed`.
 struct PackedGemm {
   MatrixView a;
   bool transposed = false;

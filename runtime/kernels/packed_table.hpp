@@ -1,4 +1,4 @@
-// The variants of the packed products; seen only by the packed*.cpp files.
+// Variants of the packed GEMM; included by packed*.cpp only.
 #pragma once
 
 #include "runtime/kernels/packed.hpp"

@@ -1,4 +1,3 @@
-// See pooling.hpp.
 #include "runtime/kernels/pooling.hpp"
 
 #include <algorithm>
@@ -23,7 +22,7 @@ void each_row(const Pool& p, F&& f) {
         od, oh);
 }
 
-/// Where element k of window o lies in the undilated input, or -1.
+/// Position of element k of window o in the undilated input; -1 in padding.
 int64_t element(const WindowAxis& a, int64_t o, int64_t k) {
   const int64_t at = a.place(o, k);
   if (a.in_dilation == 1) return at < a.in ? std::max<int64_t>(at, -1) : -1;
@@ -141,7 +140,7 @@ class InputRows {
   PerThread<int64_t> offsets_;
 };
 
-/// Where the first element of window o lies that is not padding, or -1.
+/// Position of the first element of window o that is not padding; -1 if there is none.
 int64_t first_element(const WindowAxis& w, std::span<const int64_t> rows, int64_t o) {
   if (!rows.empty())
     for (int64_t k = 0; k < w.kernel; ++k)
@@ -149,7 +148,7 @@ int64_t first_element(const WindowAxis& w, std::span<const int64_t> rows, int64_
   return -1;
 }
 
-/// For a row of windows where each has its first maximum, NaN being above everything; -1 where none is above -inf.
+/// Positions of the first maxima of a row of windows; -1 if nothing is above -inf. NaN is the largest value.
 template <class C, class Place>
 void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, std::span<const int64_t> rows, C* best,
                  Place* at) {
@@ -166,7 +165,7 @@ void find_maxima(const WindowAxis& w, const Steps& steps, const C* x, std::span<
   }
 }
 
-/// The maxima of `rows` of input, element by element: contiguous, so that the processor's vectors do it.
+/// Elementwise maxima over `rows` of input. Contiguous, so that the compiler vectorises it.
 template <class C>
 const C* merged_rows(const C* x, std::span<const int64_t> rows, int64_t n, C* merged) {
   const C* first = x + rows[0];
@@ -268,7 +267,7 @@ Kernel max_pool_grad_kernel(DType dtype, const Pool& p) {
 
 namespace {
 
-/// How many elements each window has along one axis: without padding, or with what lies within `behind`.
+/// Number of elements of each window along one axis, with or without padding.
 std::vector<int64_t> counts(const WindowAxis& a, bool with_padding, int64_t padding_after) {
   const int64_t end = a.in_dilation * (a.in - 1) + 1 + padding_after;
   std::vector<int64_t> n(static_cast<size_t>(a.out), 0);
@@ -278,7 +277,7 @@ std::vector<int64_t> counts(const WindowAxis& a, bool with_padding, int64_t padd
   return n;
 }
 
-/// 1 over the number of elements of each window, 0 where there are none.
+/// Reciprocal of the number of elements of each window; 0 for empty windows.
 template <class C>
 std::vector<C> window_weights(const Pool& p) {
   const auto along = [&](size_t axis) { return counts(p.axes[axis], p.count_padding, p.padding_after[axis]); };

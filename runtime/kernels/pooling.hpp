@@ -1,6 +1,5 @@
-// Maxima and averages over windows, and their gradients. Padding does not count, unless an average is told to: a
-// window that has nothing else gives -inf as its maximum and 0 as its average. Planes (samples and channels) are
-// divided among threads.
+// Max and average pooling, and their gradients. Padding is excluded (count_padding includes it in averages). A window
+// of padding only yields -inf for max and 0 for average. Parallel over planes (samples times channels).
 #pragma once
 
 #include "runtime/kernels/kernel.hpp"
@@ -15,18 +14,18 @@ struct Pool {
   int64_t planes = 1;
   WindowAxes axes = {};
   std::array<int64_t, 3> out_padding_before = {}, out_padding_after = {};
-  std::array<int64_t, 3> padding_after = {};  ///< padding behind each axis; what lies beyond it never counts
+  std::array<int64_t, 3> padding_after = {};  ///< of the input; positions beyond it are never counted
   bool count_padding = false;                 ///< averages divide by the window's extent, padding included
   int64_t out_extent(size_t axis) const { return out_padding_before[axis] + axes[axis].out + out_padding_after[axis]; }
   int64_t out_size() const { return out_extent(0) * out_extent(1) * out_extent(2); }
 };
 
-/// in: x; out: y. NaN is above everything.
+/// in: x; out: y. Propagates NaN.
 Kernel max_pool_kernel(DType dtype, const Pool& p);
-/// in: t, x, both of x's spec. The elements of t where x's windows have their (first) maxima; 0 for a window of
-/// padding.
+/// in: t, x, both of x's spec; out: of y's spec, the elements of t at the (first) maxima of x's windows; 0 for windows
+/// of padding.
 Kernel max_pool_pick_kernel(DType dtype, const Pool& p);
-/// in: g (of y's spec), x. g added to where x's windows have their (first) maxima.
+/// in: g (of y's spec), x; out: zeros with g added at the (first) maxima of x's windows.
 Kernel max_pool_grad_kernel(DType dtype, const Pool& p);
 /// in: x; out: y.
 Kernel average_pool_kernel(DType dtype, const Pool& p);

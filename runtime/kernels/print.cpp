@@ -1,4 +1,3 @@
-// See print.hpp.
 #include "runtime/kernels/print.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// See product.hpp.
 #include "runtime/kernels/product.hpp"
 
 #include <algorithm>
@@ -13,18 +12,19 @@
 namespace pxl {
 namespace {
 
-// Elements of a panel of the result: it stays in the second-level cache until what follows the product has used it.
+// Maximum elements of a panel of the result: 512 KiB, so that it stays in L2 for the epilogue. Not measured.
 constexpr int64_t panel_elements = 1 << 17;
-// Rows of a panel. A library lays operands out anew for each, so that small ones cost.
+// Rows of a panel. A library packs its operands for each panel, so small panels cost time. Not measured.
 constexpr int64_t min_panel_rows = 64, max_panel_rows = 256;
-// Terms of a panel, some milliseconds: so long does Ctrl-C wait. What is longer is divided by columns as well.
+// Maximum multiply-accumulates of a panel, a few ms: the longest time between checks for Ctrl-C. Larger panels are
+// partitioned by columns as well.
 constexpr double max_panel_macs = 1 << 28;
-// Matrices of a batch from which on these need not be divided.
+// Minimum batch size at which threads process whole matrices instead of parts of one. Not measured.
 constexpr int64_t min_batch_parallel = 8;
-// Rows of weights whose columns of the result are handed on at once.
+// Rows of weights between two calls of the epilogue on their columns of the result. Not measured.
 constexpr int64_t dgrad_wgrad_row_block = 256;
 
-// Multiplications below which dividing and folding cannot pay.
+// Minimum multiply-accumulates at which threads or an epilogue can gain anything. Not measured.
 constexpr int64_t min_parallel_macs = 1024;
 
 double product_ns(const GemmShape& p) { return static_cast<double>(2 * p.m * p.n) * static_cast<double>(p.k) / 100.0; }
@@ -34,21 +34,21 @@ void run_epilogue(const Epilogue& epilogue, const Buffers& b, float* values, int
     epilogue(b, reinterpret_cast<std::byte*>(values + (i - begin)), i, std::min(i + epilogue_block, end));
 }
 
-/// The columns [begin, end) of values[m, n]: all of them are one run.
+/// Runs the epilogue on columns [begin, end) of values[m, n].
 void run_epilogue_on_columns(const Epilogue& epilogue, const Buffers& b, float* values, int64_t m, int64_t n,
                              int64_t begin, int64_t end) {
   if (end - begin == n) return run_epilogue(epilogue, b, values, 0, m * n);
   for (int64_t i = 0; i < m; ++i) run_epilogue(epilogue, b, values + i * n + begin, i * n + begin, i * n + end);
 }
 
-/// x[m, k] @ w[k, n]: the sum over k in slices, each over whole rows of w, then the slices together.
+/// x[m, k] @ w[k, n] with small m: split-k over slices of whole rows of w, then a sum over the slices.
 Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   const int64_t slices = k >= 2048 ? 4 : k >= 256 ? 2 : 1;
   const int64_t size = skinny_panels_size(m, n);
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto partial = workspace.per_call<float>(slices * size);
-  // A product with one slice is divided by columns of w instead.
+  // A product with one slice is partitioned by columns of w instead.
   const auto slice = [=](const Buffers& b, int64_t s, int64_t first, int64_t last) {
     SkinnyForward f;
     f.x = b.input<float>(o.a);
@@ -72,7 +72,7 @@ Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
                         for (int64_t s = begin; s < end; ++s) slice(b, s, 0, n);
                       }});
   }
-  // By columns: what reads the result next divides it so, and finds it in its own cache.
+  // By columns: the next kernel is partitioned in the same way and finds its operands in the same core's cache.
   const auto result = workspace.per_call<float>(o.out >= 0 ? 0 : m * n);
   phases.push_back({n, skinny_panel, [=](const Buffers& b, int64_t begin, int64_t end) {
                       float* to = o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : b.workspace(result);
@@ -83,7 +83,7 @@ Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
   return Kernel::parallel(std::move(phases), product_ns(p)).with_workspace(workspace);
 }
 
-/// dy[m, k] @ w[n, k]^T: each row of w gives a column of the result.
+/// dy[m, k] @ w[n, k]^T with small m: each row of w yields a column of the result.
 Kernel skinny_m_transposed(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   WorkspaceLayout workspace(o.epilogue_workspace);
@@ -111,16 +111,17 @@ Kernel skinny_m_transposed(const GemmShape& p, const ProductOptions& o) {
       .with_workspace(workspace);
 }
 
-/// What becomes of the gradient of weights [., n] that is not stored as it is.
+/// Binds the epilogue of a weight gradient [., n] to a backward call: axpy, fused update, or general.
 class GradientUse {
  public:
-  /// Floats of memory of the calling thread for a gradient [., n].
+  /// Floats that the constructor's `memory` holds.
   static int64_t memory_size(int64_t n) { return std::max(2 * n, skinny_sink_elements); }
 
   GradientUse(const ProductOptions& options, const Buffers& buffers, SkinnyBackward& f, float* memory)
       : options_(options), buffers_(buffers), n_(f.n) {
     const auto at = [&](int slot) {
-      return slot < 0 ? nullptr : const_cast<float*>(buffers.input<float>(static_cast<size_t>(slot)));  // ops in place
+      return slot < 0 ? nullptr
+                      : const_cast<float*>(buffers.input<float>(static_cast<size_t>(slot)));  // updated in place
     };
     if (options.add_to >= 0) {
       f.u = at(options.add_to);
@@ -153,7 +154,7 @@ class GradientUse {
   FusedUpdateConstants constants_{};
 };
 
-/// x[k, m]^T @ dy[k, n], k small: one or two rows of the result at a time, the update of a weight matrix folded in.
+/// x[k, m]^T @ dy[k, n] with small k: one or two rows of the result at a time, with a fused weight update.
 Kernel skinny_k(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   WorkspaceLayout workspace(o.epilogue_workspace);
@@ -190,10 +191,10 @@ Kernel skinny_k(const GemmShape& p, const ProductOptions& o) {
       .with_workspace(workspace);
 }
 
-/// dy[m, n] @ w[k, n]^T and x[m, k]^T @ dy[m, n], the second of which changes w: see dgrad_wgrad_kernel.
+/// dy[m, n] @ w[k, n]^T and x[m, k]^T @ dy[m, n], which updates w: see dgrad_wgrad_kernel.
 struct Pair {
   ProductOptions dx, dw;
-  size_t dw_in, dw_out;  ///< where the operands and results of dw begin
+  size_t dw_in, dw_out;  ///< index of the first operand and result of dw
   int64_t m, n, k;
   WorkspaceLayout workspace;
   PerCall<float> dx_values;
@@ -235,17 +236,17 @@ struct Pair {
   }
 };
 
-/// Panels of each of so many matrices [m, n].
+/// Number of row panels of each matrix [m, n] in a batch.
 int64_t panels_of(int64_t m, int64_t n, int64_t matrices) {
   const int64_t least = matrices >= min_batch_parallel || m < min_panel_rows / 2 ? 1 : 2;
   const int64_t rows = std::clamp(panel_elements / n, min_panel_rows, max_panel_rows);
   return std::max(least, (m + rows / 2) / rows);
 }
 
-/// What becomes of `n` elements from `first` on.
+/// Consumes `n` elements of the result from `first` on.
 void run_epilogue(const ProductOptions& o, const Buffers& b, float* from, int64_t first, int64_t n) {
   if (o.add_to >= 0) {
-    float* c = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to))) + first;  // changed in place
+    float* c = const_cast<float*>(b.input<float>(static_cast<size_t>(o.add_to))) + first;  // updated in place
     for (int64_t i = 0; i < n; ++i) {
       const float scaled = o.alpha * from[i];
       c[i] = c[i] + scaled;
@@ -255,7 +256,7 @@ void run_epilogue(const ProductOptions& o, const Buffers& b, float* from, int64_
   }
 }
 
-/// Everything else in float32: panels of rows, and the matrices of a batch, by a library.
+/// General float32 GEMM: a library computes row panels of each matrix of the batch.
 Kernel panels(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   std::vector<int64_t> at_a, at_b, at_c;  // offsets of the matrices
@@ -287,7 +288,7 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
     const int64_t first = at_c[static_cast<size_t>(matrix)] + r0 * ldc + c0, ldo = stored ? ldc : columns;
     float* to = stored ? b.output<float>(static_cast<size_t>(o.out)) + first : b.workspace(values);
     gemm_one_thread(ta, tb, rows, columns, k, x, lda, y, ldb, to, ldo);
-    // Whole rows lie one after the other, parts of rows do not.
+    // Whole rows are contiguous, parts of rows are not.
     const int64_t runs = columns == n ? 1 : rows, length = rows * columns / runs;
     for (int64_t r = 0; r < runs; ++r) run_epilogue(o, b, to + r * ldo, first + r * n, length);
   };

@@ -1,12 +1,12 @@
-// Matrix products divided among threads, with what follows them folded in: results are handed on while they are
-// in cache, or added to a matrix in place. How a product is divided follows from its shape alone, so the bits of the
-// results depend neither on the number of threads nor on what is folded in.
+// Multithreaded GEMM with fused epilogues: results are passed on while they are in cache, or added to a matrix in
+// place. The partition depends on the shape only, so results have the same bits on any number of threads, with and
+// without an epilogue.
 //
-//   few rows          skinny.hpp, weights owned by rows          x[m, k] @ w[k, n],   m <= max_skinny_dim
-//   few rows, by w^T  skinny.hpp                                 dy[m, n] @ w[k, n]^T
-//   few terms         skinny.hpp, a row of the result at a time  x[b, m]^T @ dy[b, n], b <= max_skinny_dim
-//   else              oneDNN (or BLAS) on panels of rows
-//   float16           half_product.hpp
+//   skinny m                skinny.hpp                                x[m, k] @ w[k, n],   m <= max_skinny_dim
+//   skinny m, transposed    skinny.hpp                                dy[m, n] @ w[k, n]^T
+//   skinny k                skinny.hpp, one row of the result each    x[b, m]^T @ dy[b, n], b <= max_skinny_dim
+//   other float32           oneDNN (or BLAS) on row panels
+//   float16                 half_product.hpp
 #pragma once
 
 #include <array>
@@ -18,57 +18,58 @@
 
 namespace pxl {
 
-/// Takes the elements [begin, end) of the result, row-major and of its dtype; `values` points at element `begin`. May
-/// change them.
+/// Consumes elements [begin, end) of the row-major result, at most epilogue_block of them; `values` points at element
+/// `begin`, has the result's dtype and may be changed. The workspace of `buffers` is that of the epilogue.
 using Epilogue = std::function<void(const Buffers& buffers, std::byte* values, int64_t begin, int64_t end)>;
 
-/// Elements handed on at once: they and what is computed from them stay in the first-level cache.
+/// Maximum elements per call of an epilogue: 4 KiB of float32, so that they and a few intermediate results stay in L1.
 inline constexpr int64_t epilogue_block = 1024;
 
-/// All that follows a product where that is a chain of updates (fused_update.hpp) with the result as register 0.
+/// An epilogue that is a fused update (fused_update.hpp) with the result as register 0.
 struct UpdateEpilogue {
   FusedUpdateKind kind = FusedUpdateKind::none;
   std::array<int, max_registers> slots{};  ///< of the registers among the inputs, -1 for none; changed in place
-  /// Writes the constants of all steps; false where this run needs `take`.
+  /// Writes the constants of all ops. False if this run needs the general `epilogue`.
   std::function<bool(const Buffers&, float* constants)> constants;
 };
 
 struct ProductOptions {
-  /// What the epilogue needs: the first part of the kernel's workspace, before its own.
+  /// Workspace of the epilogue. It precedes the GEMM's own in the kernel's workspace.
   WorkspaceSize epilogue_workspace = {};
-  /// Slots of the operands among the inputs.
+  /// Input slots of the operands.
   size_t a = 0, b = 1;
-  /// Where the result goes: output `out`, or where that is negative nowhere but to `take`.
+  /// Output that stores the result; negative if only the epilogue receives it.
   int out = 0;
-  Epilogue epilogue;  ///< may be empty where out is not negative; called from several threads
-  /// Does what `take` does, in registers; `out` is negative.
+  Epilogue epilogue;  ///< may be empty if out >= 0; called from several threads
+  /// The same as `epilogue`, in registers; only if `out` is negative.
   UpdateEpilogue update;
-  /// The result is `c + alpha * product` in place, c being input slot `add_to`; not together with `take`.
+  /// If not negative: c += alpha * product in place, where c is this input slot. Excludes an epilogue.
   int add_to = -1;
   float alpha = 1;
-  /// Operands and result are float16 (half_product.hpp), not float32; no `add_to` then.
+  /// Operands and result are float16 (half_product.hpp), not float32. Excludes `add_to`.
   bool half = false;
 };
 
-/// Whether product_kernel takes these operands: all float32 or all float16, no 1-D operand, something to sum.
+/// Whether product_kernel supports these operands: all float32 or all float16, no 1-D operand, k > 0.
 bool product_supports(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const GemmShape& plan);
 
-/// in: a, b as the plan says (batches broadcast by its strides). Divisible. Where the results do not lie dense, they
-/// are stored and nothing follows the product.
+/// in: a, b as `plan` describes (batches broadcast through its strides). Parallel. A strided result is stored and has
+/// no epilogue.
 Kernel product_kernel(const GemmShape& plan, ProductOptions options);
 
-/// A product as a kernel does it.
+/// A GEMM with its options, as a kernel runs it.
 struct GemmCall {
   GemmShape plan;
   ProductOptions options;
 };
 
-/// Whether two products read the same matrix w[k, n] or change it in a way that one pass over it serves both:
-///   dx = dy[m, n] @ w^T, and dw = x[m, k]^T @ dy with `add_to` w, or with a `take` that changes w
-/// by shape; whether their operands are the same ones is for the caller to know.
+/// Whether dgrad and wgrad of a layer can share one pass over the weights w[k, n]:
+///   dx = dy[m, n] @ w^T, and dw = x[m, k]^T @ dy with `add_to` w or an epilogue that updates w.
+/// Checks shapes and options only; the caller ensures that w and dy are the same tensors.
 bool can_fuse_dgrad_wgrad(const GemmCall& dx, const GemmCall& dw);
-/// Each row of w is read for dx and then changed, while it is in registers or in the first-level cache; the bits are
-/// those of dx and then dw. in, out: those of dx, and from `dw_in` and `dw_out` on those of dw. Divisible.
+/// dgrad and wgrad in one pass: each row of w is read for dx and then updated while it is in registers or L1. Results
+/// have the bits of dx followed by dw. in, out: those of dx, and from `dw_in` and `dw_out` on those of dw. The
+/// workspaces of the epilogues are in this order too. Parallel.
 Kernel dgrad_wgrad_kernel(const GemmCall& dx, const GemmCall& dw, size_t dw_in, size_t dw_out);
 
 }  // namespace pxl

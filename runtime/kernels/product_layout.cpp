@@ -1,4 +1,3 @@
-// See product_layout.hpp.
 #include "runtime/kernels/product_layout.hpp"
 
 #include <utility>
@@ -7,7 +6,7 @@ namespace pxl {
 
 namespace {
 
-/// Where the matrices of an operand are.
+/// Strides of an operand's matrices.
 struct Stored {
   bool transposed = false;
   int64_t ld = 0, offset = 0;

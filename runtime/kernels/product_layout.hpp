@@ -1,4 +1,4 @@
-// Batches of products whose matrices lie strided in memory.
+// Batched GEMM on strided operands and results.
 #pragma once
 
 #include "runtime/kernels/matmul.hpp"
@@ -6,14 +6,13 @@
 
 namespace pxl {
 
-/// A plan for operands that lie so: where they are the stored matrices of `plan`, a batch of products, and each matrix
-/// has an axis whose elements lie side by side. Nothing for others.
+/// `plan` with a and b read through these strides; nullopt unless `plan` is a batch of products and every matrix has a
+/// unit-stride axis.
 std::optional<GemmShape> with_operands(const GemmShape& plan, const StridedLayout& a, const StridedLayout& b);
-/// A plan whose results lie so, `result` being of the shape of the plan's; the operands may change places, see
-/// `swapped`.
+/// `plan` with the result written through strides. `result` has the plan's shape. The operands may be exchanged.
 struct StridedOutputGemm {
   GemmShape plan;
-  bool swapped = false;  ///< the plan's a is the product's b
+  bool swapped = false;  ///< a and b are exchanged (the transposed product)
 };
 std::optional<StridedOutputGemm> with_result(const GemmShape& plan, const StridedLayout& result);
 

@@ -1,4 +1,3 @@
-// Random kernels over Philox, keyed by the seed tensor.
 #include "runtime/kernels/random.hpp"
 
 #include <algorithm>
@@ -26,7 +25,7 @@ void fill_by_four(Key key, RandomStream stream, C* out, int64_t begin, int64_t n
   }
 }
 
-/// 24 bits for float32; float64 has 32 of its 53 from the word and the rest from the words beside it.
+/// Uniform: 24 bits for float32; float64 takes 32 of its 53 bits from its own word and the rest from adjacent words.
 void unit(const std::array<uint32_t, 4>& words, float* out) {
   for (size_t l = 0; l < 4; ++l) out[l] = static_cast<float>(words[l] >> 8) * 0x1p-24f;
 }
@@ -52,8 +51,8 @@ half below(half x) {
 
 constexpr size_t lanes = 16;
 
-/// The words of `lanes` blocks in a row, words[w][l] being word w of block `first` + l: philox4x32 side by side, so
-/// that the rounds are vector code.
+/// The words of `lanes` consecutive blocks: words[w][l] is word w of block `first` + l. philox4x32 in lanes, so that
+/// the compiler vectorises the rounds.
 void draw_lanes(Key key, RandomStream stream, uint64_t first, uint32_t (&words)[4][lanes]) {
   constexpr uint64_t m0 = 0xD2511F53, m1 = 0xCD9E8D57;
   constexpr uint32_t w0 = 0x9E3779B9, w1 = 0xBB67AE85;
@@ -75,7 +74,7 @@ void draw_lanes(Key key, RandomStream stream, uint64_t first, uint32_t (&words)[
   }
 }
 
-/// keep[i] for elements [begin, begin + n): whether their words of the stream reach p.
+/// keep[i] for elements [begin, begin + n): whether their words, as uniform numbers, are at least p.
 void mask_bits(Key key, double p, bool* keep, int64_t begin, int64_t n) {
   const uint64_t threshold = static_cast<uint64_t>(p * 0x1p32);
   constexpr int64_t step = 4 * lanes;

@@ -1,5 +1,5 @@
-// Reductions: the input is walked once in memory order; a run whose axis is reduced adds to one accumulator, a run
-// whose axis is kept adds to as many accumulators side by side.
+// Reductions in one pass over the input in memory order: an innermost run along a reduced axis goes to one accumulator,
+// one along a kept axis to as many adjacent accumulators.
 #include "runtime/kernels/reduce.hpp"
 
 #include <algorithm>
@@ -85,7 +85,7 @@ void reduce_run(Reduction op, double& acc, const T* x, int64_t n, double shift) 
   }
 }
 
-/// One run into accumulators side by side.
+/// One run into adjacent accumulators.
 template <class T>
 void reduce_across(Reduction op, double* acc, const T* x, int64_t n, const double* shift) {
   switch (op) {
@@ -113,9 +113,9 @@ struct ReductionLoop {
   LoopNest nest;  ///< operand 0: the input, 1: the accumulators
   int64_t out_size = 0;
   int64_t count = 0;  ///< elements per result
-  int kept = -1;      ///< the outermost extent of the walk that is not reduced; -1 where all are
+  int kept = -1;      ///< the outermost loop over a kept axis; -1 if there is none
 
-  /// The part of the walk with indices [begin, end) of the kept extent: its results lie side by side.
+  /// The iterations [begin, end) of the kept loop; their results are contiguous.
   ReductionLoop part(int64_t begin, int64_t end) const {
     ReductionLoop p = *this;
     const auto k = static_cast<size_t>(kept);
@@ -151,9 +151,9 @@ void accumulate(Reduction op, const ReductionLoop& plan, const std::byte* in, do
   });
 }
 
-constexpr double reduce_element_ns = 0.15;  // an element, measured with AVX2
+constexpr double reduce_element_ns = 0.15;  // per element; measured with AVX2, processor not recorded
 
-/// The results of a plan, from `in` to `out`. `acc`, and for logsumexp `shift`, have an element for each result.
+/// Runs a reduction from `in` to `out`. `acc`, and for logsumexp `shift`, have one element per result.
 template <class T>
 void reduce_floating(Reduction op, const ReductionLoop& plan, DType out_type, const std::byte* in, std::byte* out,
                      double* acc, double* shift) {
@@ -175,8 +175,8 @@ void reduce_floating(Reduction op, const ReductionLoop& plan, DType out_type, co
   convert(DType::float64, reinterpret_cast<const std::byte*>(acc), out_type, out, plan.out_size);
 }
 
-/// Everything to one result: the pieces, whose number follows from the size alone, are reduced side by side and then
-/// put together in their order.
+/// Full reduction to one result: chunks, whose number depends on the size only, are reduced in parallel and then
+/// combined in order.
 template <class T>
 Kernel reduce_all(Reduction op, const ReductionLoop& plan, DType out) {
   constexpr int64_t most = 64, piece_size = 4096;
@@ -211,7 +211,7 @@ Kernel reduce_all(Reduction op, const ReductionLoop& plan, DType out) {
   return Kernel::parallel(std::move(phases), reduce_element_ns * static_cast<double>(n)).with_workspace(workspace);
 }
 
-/// Sums or means over rows, as the gradient of a bias is one: each result's sum in a register.
+/// Column sums or means (the gradient of a bias), each in a register.
 template <class T>
 Kernel sum_over_rows(const ReductionLoop& plan, double divisor) {
   const int64_t rows = plan.nest.extents[0], n = plan.nest.extents[1];
@@ -254,12 +254,12 @@ Kernel floating(Reduction op, ReductionLoop plan, DType out) {
     reduce_floating<T>(op, plan.part(begin, end), out, b.in[0] + plan.input_offset(begin) * int64_t{sizeof(T)},
                        b.out[0] + to * static_cast<int64_t>(size_of(out)), acc, shift);
   };
-  // Where a unit is one result, ops by element may follow block by block.
+  // If an iteration is one result, elementwise kernels can be fused.
   if (width == 1) return Kernel::element_producer(iterations, 64, cost_ns, part).with_workspace(workspace);
   return Kernel::parallel(iterations, 1, cost_ns, part).with_workspace(workspace);
 }
 
-/// Integers and bool, in 64 bits: sums and products wrap, done unsigned.
+/// Integers and bool, in 64 bits; sums and products wrap, as unsigned.
 template <class T>
 Kernel integral(Reduction op, ReductionLoop plan, DType out) {
   using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;

@@ -1,4 +1,3 @@
-// See resample.hpp.
 #include "runtime/kernels/resample.hpp"
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 namespace pxl {
 namespace {
 
-/// Where new element i lies among the old ones.
+/// Position of output element i in input coordinates.
 double old_place(int64_t i, int64_t in, int64_t out, double scale, Coordinates coordinates) {
   const double x = static_cast<double>(i), last = static_cast<double>(in - 1);
   switch (coordinates) {
@@ -34,7 +33,7 @@ double nearest_place(double x, NearestMode mode) {
   return x;
 }
 
-/// Keys' cubic convolution with coefficient -0.75 at a distance.
+/// Keys' cubic convolution kernel with coefficient -0.75.
 double cubic_weight(double distance) {
   constexpr double a = -0.75;
   const double d = std::abs(distance);
@@ -78,7 +77,7 @@ void scatter_row(const AxisTaps& a, const std::vector<T>& weight, int64_t inner,
   }
 }
 
-/// The axes one after the other, or backwards from the last one; what lies between them is the kernel's own.
+/// Resamples one axis after the other; backward in reverse order. Intermediate results are in the workspace.
 template <class T>
 Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
   std::vector<Phase> phases;
@@ -106,7 +105,7 @@ Kernel resample(Shape shape, const std::vector<AxisTaps>& axes, bool backward) {
     std::vector<T> weight(a.weight.begin(), a.weight.end());
     cost_ns += static_cast<double>(a.out * a.taps) * static_cast<double>(outer * inner);
     phases.push_back({outer, 1, [=, weight = std::move(weight)](const Buffers& b, int64_t begin, int64_t end) {
-                        // Data before the axis, and behind it: the ends are the kernel's operands.
+                        // The operand and result of the first and last axis are the kernel's own.
                         const auto own = [&](size_t k) { return b.workspace(between[k]); };
                         if (!backward) {
                           const T* x = i == 0 ? b.input<T>(0) : own(i - 1);

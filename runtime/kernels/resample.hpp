@@ -1,5 +1,5 @@
-// Reading images between their elements: interpolation along axes, and averages over regions of interest. Both are
-// linear in the data, so that their gradients are the same sums the other way round.
+// Resampling: interpolation along axes (ONNX Resize) and ROI align. Both are linear in the data; their gradients apply
+// the transposed weights.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace pxl {
 
-/// Along one axis every new element is a weighted sum of `taps` old ones.
+/// Weights along one axis: every output element is a weighted sum of `taps` input elements.
 struct AxisTaps {
   int64_t axis = 0, in = 1, out = 1, taps = 1;
   std::vector<int64_t> index = {};  ///< [out, taps], 0..in-1
@@ -34,8 +34,8 @@ Kernel interpolate_grad_kernel(DType dtype, const Shape& shape, const std::vecto
 /// Throws a run-time Error unless a region's image is one of `batch`.
 void check_region(int64_t image, int64_t region, int64_t batch);
 
-/// Averages over the cells of a grid laid over each region. Source: He et al., Mask R-CNN, section 3, without the shift
-/// by half a pixel.
+/// ROI align: averages over the cells of a grid on each region. Source: He et al., Mask R-CNN, section 3, without the
+/// half-pixel shift.
 struct RoiAlign {
   int64_t batch = 1, channels = 1, height = 1, width = 1;  ///< of the data
   int64_t rois = 0;

@@ -1,4 +1,4 @@
-// Regions of interest; see resample.hpp.
+// ROI align (resample.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 namespace pxl {
 namespace {
 
-/// Up to four pixels around a place, with their weights.
+/// Bilinear interpolation: up to four pixels with their weights.
 template <class T>
 struct Corners {
   int64_t at[4] = {};
   T weight[4] = {};
 };
 
-/// Nothing at places more than a pixel outside; less than that, the edge.
+/// No pixels for positions more than one pixel outside the image; otherwise clamped to the edge.
 template <class T>
 Corners<T> corners(const RoiAlign& r, T y, T x) {
   Corners<T> c;
@@ -57,7 +57,7 @@ struct Region {
     const T h = std::max(roi[3] * s - y, T(1)), w = std::max(roi[2] * s - x, T(1));
     cell_h = h / static_cast<T>(r.out[0]);
     cell_w = w / static_cast<T>(r.out[1]);
-    // A region is no larger than what a sample per pixel of the data makes sense for.
+    // More samples per cell than pixels in the image would gain nothing.
     const auto samples = [&](T cell, int64_t extent) {
       if (r.sampling > 0) return r.sampling;
       const T wanted = std::ceil(cell);
@@ -85,7 +85,7 @@ int64_t image_of(const RoiAlign& r, const Buffers& b, int64_t roi) {
   return index;
 }
 
-/// The first phase, of one unit, which may throw: the images of all regions exist.
+/// First phase, of one iteration, which may throw: checks the image of every region.
 Phase check(const RoiAlign& r) {
   return {1, 1, [r](const Buffers& b, int64_t, int64_t) {
             for (int64_t i = 0; i < r.rois; ++i) check_region(image_of(r, b, i), i, r.batch);
@@ -119,7 +119,7 @@ Kernel forward(const RoiAlign& r) {
   return Kernel::parallel({check(r), std::move(all)}, roi_ns(r));
 }
 
-// A unit owns a channel of all images: regions add to it in their order.
+// An iteration owns a channel of all images; regions add to it in order.
 template <class T>
 Kernel backward(const RoiAlign& r) {
   Phase all{r.channels, 1, [r](const Buffers& b, int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Movement kernels: each is one or a few strided copies.
+// Data movement kernels: one or a few strided copies each.
 #include "runtime/kernels/shape.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ Window window(std::string_view what, const Shape& shape, const std::vector<int64
     if (size[d] < 0)
       throw Error(std::string(what) + " of negative extent on axis " + std::to_string(d)).as(codes::shape);
     if (size[d] > 0) {
-      // How many further elements fit behind the first, without overflow whatever the step.
+      // Number of elements that fit after the first, without overflow for any step.
       const uint64_t step = steps[d] > 0 ? static_cast<uint64_t>(steps[d]) : 0 - static_cast<uint64_t>(steps[d]);
       const uint64_t room = static_cast<uint64_t>(steps[d] > 0 ? shape[d] - 1 - starts[d] : starts[d]);
       if (starts[d] < 0 || starts[d] >= shape[d] || static_cast<uint64_t>(size[d] - 1) > room / step) {
@@ -53,19 +53,19 @@ Window window(std::string_view what, const Shape& shape, const std::vector<int64
   return w;
 }
 
-/// A copy from in[0], `from` bytes into it, to out[0].
+/// Copies from in[0], at byte offset `from`, to out[0].
 Kernel copying(StridedCopy copy, size_t from = 0) {
   return Kernel::parallel(
       copy.iterations(), copy.grain(), copy.cost_ns(),
       [copy, from](const Buffers& b, int64_t begin, int64_t end) { copy.part(b.in[0] + from, b.out[0], begin, end); });
 }
 
-/// Nanoseconds for rows of so many bytes at 10 GB/s.
+/// Cost of copying rows of `bytes` bytes at 10 GB/s. Not measured.
 double copy_cost_ns(size_t rows, size_t bytes) { return 0.1 * static_cast<double>(rows) * static_cast<double>(bytes); }
 
 std::vector<int64_t> ones(size_t n) { return std::vector<int64_t>(n, 1); }
 
-/// The window of dynamic ops: where it may start on each of `axes`, and how far a start moves it.
+/// The window of a dynamic op: its axes, the largest start on each, and the element stride of a start.
 struct Dynamic {
   DType index;
   std::vector<int64_t> axes, last, strides;

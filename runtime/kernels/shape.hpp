@@ -1,4 +1,4 @@
-// Kernels that move elements and compute nothing. All dtypes; offsets are resolved when the kernel is made.
+// Data movement kernels, for all dtypes. Offsets are computed when the kernel is made.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace pxl {
 
-/// The same elements in the same order (reshape, identity, detach). No work where input and output are one buffer.
+/// The same elements in the same order (reshape, identity, detach). No-op if input and output are the same buffer.
 Kernel copy_kernel(const TensorSpec& spec);
 /// out axis i is in axis permutation[i]. Throws Error unless it is a permutation of the axes.
 Kernel transpose_kernel(const TensorSpec& in, const std::vector<int64_t>& permutation);
@@ -19,8 +19,8 @@ Kernel slice_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, co
 /// The gradient of slice: zeros of shape `out` with in[i...] at start + i * step. in: dy.
 Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
                          const Shape& out);
-/// The elements of in[1] that lie as `from` says, over those of out[0] that lie as `to` says; out[0] is in[0]'s memory.
-/// The layouts have one shape; elements of `to` are distinct, strides may be negative. in[1] and out[0] do not overlap.
+/// Copies the elements of in[1] with layout `from` to those of out[0] with layout `to`; out[0] is in[0]'s memory. Both
+/// layouts have one shape. Elements of `to` are distinct; strides may be negative. in[1] and out[0] must not overlap.
 Kernel write_back_kernel(DType dtype, const StridedLayout& from, const StridedLayout& to);
 /// Constant padding: `before` and `after` elements per axis, 0 or more.
 Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, const std::vector<int64_t>& after,

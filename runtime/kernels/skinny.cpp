@@ -1,4 +1,4 @@
-// Chooses the variant of the skinny products: the one of the block functions.
+// Selects the variant of the skinny GEMM: that of the block functions.
 #include "runtime/kernels/skinny.hpp"
 
 #include "runtime/kernels/block.hpp"

@@ -1,10 +1,10 @@
-// Products with few rows, as training at a small batch has them: bound by how fast the weights stream from memory, so
-// each weight is read once (and, where an update is folded in, written once) while it is in the first-level cache.
-// Libraries' products leave half of the machine unused here. float32 only; compiled per instruction set, chosen once.
+// Skinny GEMM: products with a small m or k, as in training with small batches. They are bound by the bandwidth of the
+// weights, so each weight is read once, and with a fused update written once, while it is in L1. float32 only; compiled
+// per instruction set and selected at start-up.
 //
-// Order of additions: forward adds in the order of k, one fused multiply-add each (a multiplication and an addition on
-// machines without them). In backward the gradient of the weights adds in the order of m; that of the input over n in
-// lanes, then the lanes in a fixed tree. Nothing depends on how the work is divided among threads.
+// Order of summation: forward sums in the order of k, with one fused multiply-add per term (a multiplication and an
+// addition on processors without FMA). Backward sums the weight gradient in the order of m, and the input gradient over
+// n in lanes, then over the lanes in a fixed tree. The bits do not depend on the partition among threads.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,18 @@
 
 namespace pxl {
 
-/// Rows up to which these are used: the accumulators of half as many fit the registers at once.
+/// Maximum m (forward, dgrad) or k (wgrad). The accumulators of half as many rows fit the registers.
 inline constexpr int64_t max_skinny_dim = 16;
 
-/// Columns that lie together in what `forward` gives.
+/// Columns of a panel of the result of `forward`.
 inline constexpr int64_t skinny_panel = 64;
-/// Floats that it needs for m rows and n columns.
+/// Floats of that result for m rows and n columns.
 constexpr int64_t skinny_panels_size(int64_t m, int64_t n) {
   return m * ((n + skinny_panel - 1) / skinny_panel * skinny_panel);
 }
 
-/// x[m, k0:k1] @ w[k0:k1, n] as panels: element (i, j) goes to out[j / skinny_panel][i][j % skinny_panel]; columns from
-/// n up to a whole panel hold what they like. x and w are row-major, `ld*` the distances of rows in elements;
-/// m <= max_skinny_dim.
+/// x[m, k0:k1] @ w[k0:k1, n] as panels: element (i, j) is out[j / skinny_panel][i][j % skinny_panel]; columns from n to
+/// the end of the last panel are undefined. x and w are row-major with leading dimensions `ld*`; m <= max_skinny_dim.
 struct SkinnyForward {
   const float* x = nullptr;
   int64_t ldx = 0;
@@ -41,7 +40,7 @@ struct SkinnyForward {
 ///   chain(g)                              where it is one: its registers [k, n] change, dense; g is register 0
 ///   sink(context, k, rows, g)             where sink is not null: g is rows * n, dense, valid during the call
 /// At most one of these three. u or a register of the chain may be w, and the sink may change w's rows k to k + rows:
-/// dx sees the old ones. m <= max_skinny_dim.
+/// dx uses the old ones. m <= max_skinny_dim.
 struct SkinnyBackward {
   const float* x = nullptr;
   int64_t ldx = 0;
@@ -63,12 +62,12 @@ struct SkinnyBackward {
   } update;
   void (*sink)(void* context, int64_t k, int64_t rows, float* g) = nullptr;
   void* context = nullptr;
-  float* memory = nullptr;  ///< of the sink: at least max(2 * n, sink_elements) floats
+  float* memory = nullptr;  ///< of the sink: at least max(2 * n, skinny_sink_elements) floats
 };
 inline constexpr int64_t skinny_sink_elements = 1024;
 
-/// Columns [n0, n1) of the results of `slices` forwards, each `size` floats behind the one before, added in their
-/// order: to[m, n], row-major. n0 is a multiple of skinny_panel.
+/// Sums columns [n0, n1) of the results of `slices` forward calls, `size` floats apart, in order, into row-major
+/// to[m, n]. n0 is a multiple of skinny_panel.
 struct SkinnyJoin {
   const float* panels = nullptr;
   int64_t slices = 1, size = 0;

@@ -1,4 +1,4 @@
-// The skinny products for x86-64-v4 (AVX-512); compiled with flags of its own, see cmake/kernels.cmake.
+// The skinny GEMM for x86-64-v4 (AVX-512); compiled with separate flags, see cmake/kernels.cmake.
 #if defined(__x86_64__)
 #define PXL_SKINNY skinny_avx512
 #include "runtime/kernels/skinny.inc"

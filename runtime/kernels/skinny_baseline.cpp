@@ -1,3 +1,3 @@
-// The skinny products for the baseline of the architecture; compiled with flags of its own, see cmake/kernels.cmake.
+// The skinny GEMM for the baseline of the architecture; compiled with separate flags, see cmake/kernels.cmake.
 #define PXL_SKINNY skinny_baseline
 #include "runtime/kernels/skinny.inc"

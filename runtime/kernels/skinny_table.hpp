@@ -1,4 +1,4 @@
-// The variants of the skinny products; seen only by the skinny*.cpp files.
+// Variants of the skinny GEMM; included by skinny*.cpp only.
 #pragma once
 
 #include "runtime/kernels/skinny.hpp"

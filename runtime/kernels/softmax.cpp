@@ -16,10 +16,10 @@ void refuse_dtype(std::string_view what, DType dtype) {
 
 namespace {
 
-constexpr int64_t least_elements = 1024;  // of a piece of work: the grain
-constexpr double nanoseconds = 1.5;       // an element of a softmax, measured with AVX2
+constexpr int64_t least_elements = 1024;  // of a chunk: the grain. Not measured
+constexpr double nanoseconds = 1.5;       // per element; measured with AVX2, processor not recorded
 
-/// The lines of a tensor along one axis: line l begins at element start(l), its elements are `inner` apart.
+/// 1-D slices along an axis: slice l begins at element start(l) and has stride `inner`.
 struct Axis {
   int64_t outer = 1, extent = 1, inner = 1;
   Axis(const Shape& shape, int64_t axis) {
@@ -37,7 +37,7 @@ struct Axis {
   double cost_ns() const { return nanoseconds * static_cast<double>(lines()) * static_cast<double>(extent); }
 };
 
-/// The functions of an op: on contiguous rows, and on columns side by side.
+/// The functions of an op: on contiguous rows, and on adjacent columns.
 template <class C>
 struct OneOperand {
   void (*rows)(const C* x, C* out, int64_t rows, int64_t n);
@@ -49,10 +49,10 @@ struct TwoOperands {
   void (*columns)(const C* g, const C* y, C* out, int64_t n, int64_t width, int64_t stride);
 };
 
-// From so many elements side by side on, columns are worked on together; else a line is gathered.
+// Minimum number of adjacent columns that are processed together; below it, slices are gathered. Not measured.
 constexpr int64_t least_inner = 8;
 
-/// Calls f(offset of the first element, columns) for the lines [begin, end), which are columns.
+/// Calls f(offset of the first element, columns) for slices [begin, end) as blocks of adjacent columns.
 template <class F>
 void for_columns(const Axis& axis, int64_t begin, int64_t end, F f) {
   for (int64_t l = begin; l < end;) {
@@ -62,7 +62,7 @@ void for_columns(const Axis& axis, int64_t begin, int64_t end, F f) {
   }
 }
 
-/// n rows of `width` elements, `stride` apart, in float32: into rows side by side.
+/// Widens n rows of `width` elements with this stride into contiguous rows.
 const float* load_columns(const half* x, int64_t n, int64_t width, int64_t stride, float* buffer) {
   for (int64_t i = 0; i < n; ++i)
     bulk().half_to_float(reinterpret_cast<const uint16_t*>(x + i * stride), buffer + i * width, width);
@@ -73,7 +73,7 @@ void store_columns(const float* from, half* x, int64_t n, int64_t width, int64_t
     bulk().float_to_half(from + i * width, reinterpret_cast<uint16_t*>(x + i * stride), width);
 }
 
-/// A buffer for the slices that a thread holds of one operand or result. float16 columns side by side are widened
+/// A buffer for the slices that a thread holds of one operand or result. Adjacent float16 columns are widened
 /// together; slices of other dtypes need a buffer where their elements are not adjacent.
 template <class T>
 PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, const Axis& axis) {

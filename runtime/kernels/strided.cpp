@@ -1,4 +1,3 @@
-// Strided copies.
 #include "runtime/kernels/strided.hpp"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ void copy_run(const T* in, int64_t si, T* out, int64_t so, int64_t n) {
   }
 }
 
-/// out[j * so + i] = in[i * si + j] for i < n, j < m, in tiles that stay in the cache.
+/// out[j * so + i] = in[i * si + j] for i < n, j < m, in tiles that stay in L1.
 template <class T>
 void copy_block(const T* in, int64_t si, T* out, int64_t so, int64_t n, int64_t m) {
   constexpr int64_t tile = 32;

@@ -1,4 +1,4 @@
-// Copies between two strided views: what transposition, slicing, padding, concatenation and broadcasting are.
+// Copies between two strided views: transposition, slicing, padding, concatenation and broadcasting.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ class StridedCopy {
   /// `in` and `out` point at the element with all indices 0. The two must not overlap.
   void operator()(const std::byte* in, std::byte* out) const { part(in, out, 0, iterations()); }
 
-  /// Units [begin, end) of it; they may run at the same time as others.
+  /// Iterations [begin, end); disjoint ranges may run concurrently.
   void part(const std::byte* in, std::byte* out, int64_t begin, int64_t end) const;
   int64_t iterations() const { return by_block() ? along_ : nest_.extents[0]; }
-  /// Of units that are single elements; rows are large enough one by one.
+  /// 64 if iterations are single elements; rows need no grain.
   int64_t grain() const { return nest_.extents.size() == 1 ? 64 : 1; }
-  /// Nanoseconds of one core: 10 GB/s along rows, a nanosecond an element where one side jumps.
+  /// Estimated single-core time, in ns: 10 GB/s along rows, 1 ns per element if one side is strided. Not measured.
   double cost_ns() const;
 
  private:
@@ -27,8 +27,8 @@ class StridedCopy {
 
   LoopNest nest_;  ///< operand 0: in, 1: out; without the dimension split off below
   size_t width_;
-  bool blocked_ = false;          ///< a transposition: the inner extent jumps in the input, another runs along it
-  int64_t along_ = 1, step_ = 0;  ///< that other extent, and its stride in the output
+  bool blocked_ = false;          ///< a transposition: the inner loop is strided in the input, another one contiguous
+  int64_t along_ = 1, step_ = 0;  ///< that other loop's extent, and its stride in the output
 };
 
 }  // namespace pxl

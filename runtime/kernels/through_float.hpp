@@ -1,4 +1,4 @@
-// Narrow dtypes through float32: operands are converted, a float32 kernel runs, and its result is rounded once to
+// Adapts a float32 kernel to float16 and float8 operands: operands are widened, and the result is rounded once to
 // float16.
 #pragma once
 

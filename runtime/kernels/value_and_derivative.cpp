@@ -1,4 +1,3 @@
-// See value_and_derivative.hpp.
 #include "runtime/kernels/value_and_derivative.hpp"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ constexpr DerivativeRow derivative_rows[] = {
 #include "runtime/kernels/elementwise_table.inc"
 };
 
-constexpr double derivative_cost_ns = 0.9;  // nanoseconds an element, roughly
+constexpr double derivative_cost_ns = 0.9;  // per element; not measured
 
 }  // namespace
 

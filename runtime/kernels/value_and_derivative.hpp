@@ -1,5 +1,5 @@
-// Functions of one number whose slope costs about as much as they do and shares most of its work: both in one pass, for
-// a backward pass that then only multiplies. float32.
+// Activations whose derivative is computed together with the value; the two share most of the arithmetic, and the
+// backward pass then only multiplies. float32.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace pxl {
 
-/// The function whose slope at x a gradient function multiplies g by; nothing for other functions of two operands.
+/// The activation f of a gradient function g f'(x); nullopt for other binary functions.
 std::optional<Unary> derivative_of(Binary gradient);
-/// Whether value_and_derivative_kernel takes it.
+/// Whether value_and_derivative_kernel supports the function.
 bool has_derivative(Unary function);
 
-/// in: x[n]; out: f(x) and its slope, float32, either of them perhaps in x's memory. The bits are those of f's own
-/// kernel, and g times the slope has those of the gradient's.
+/// in: x[n]; out: f(x), f'(x), float32; either may alias x. f(x) has the bits of f's own kernel, and g f'(x) those of
+/// the gradient's kernel.
 Kernel value_and_derivative_kernel(Unary function, int64_t n);
 
 }  // namespace pxl

@@ -1,4 +1,4 @@
-// Windows that slide over spatial axes: what convolutions and pools share.
+// Sliding windows along spatial axes, for convolution and pooling.
 #pragma once
 
 #include <algorithm>
@@ -7,15 +7,15 @@
 
 namespace pxl {
 
-/// One spatial axis: `out` windows, each of `kernel` elements `dilation` apart, `stride` apart from one another, over
-/// `in` elements that lie `in_dilation` apart behind `before` elements of padding.
+/// One spatial axis: `out` windows, `stride` apart, of `kernel` elements, `dilation` apart, over `in` elements,
+/// `in_dilation` apart, that follow `padding_before` elements of padding.
 struct WindowAxis {
   int64_t in = 1, kernel = 1, stride = 1, dilation = 1, padding_before = 0, out = 1;
   int64_t in_dilation = 1;
 
-  /// Place of element k of window o among the (dilated) input; outside 0..in-1 there is padding.
+  /// Position of element k of window o in the (dilated) input. Positions outside 0..in-1 are padding.
   int64_t place(int64_t o, int64_t k) const { return o * stride + k * dilation - padding_before; }
-  /// The windows [first, last) whose element k is not padding; in_dilation must be 1.
+  /// The windows [first, last) whose element k is not padding. Requires in_dilation == 1.
   struct Range {
     int64_t first = 0, last = 0;
   };
@@ -28,7 +28,7 @@ struct WindowAxis {
   }
 };
 
-/// Up to three spatial axes, the last ones used; the others have extent 1.
+/// Up to three spatial axes, right-aligned; unused leading axes have extent 1.
 using WindowAxes = std::array<WindowAxis, 3>;
 
 inline int64_t input_size(const WindowAxes& a) { return a[0].in * a[1].in * a[2].in; }
