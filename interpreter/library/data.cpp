@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/language/check.hpp"
@@ -13,6 +12,7 @@
 #include "interpreter/values/internal.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/io/suffix.hpp"
 #include "runtime/tensor/exact.hpp"
 
 namespace pxl {
@@ -210,23 +210,6 @@ Value randint(Interpreter& in, const Arguments& args) {
   return fill(in.random(), spec);
 }
 
-// A file says by its suffix what is in it, and `save` knows one format.
-void refuse_other_format(const char* function, const std::string& path) {
-  const auto lower = [](std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-    return text;
-  };
-  std::filesystem::path wanted = path;
-  const std::string suffix = lower(wanted.extension().string());
-  if (suffix == ".npy") return;
-  wanted.replace_extension();
-  if (lower(wanted.extension().string()) != ".npy") wanted += ".npy";
-  throw Error(suffix.size() < 2 ? fmt::format("{}: `{}` has no suffix, and arrays are written as .npy", function, path)
-                                : fmt::format("{}: arrays are written as .npy, not as {}", function, suffix),
-              {fmt::format("write `{}`", wanted.string())})
-      .as(codes::value);
-}
-
 }  // namespace
 
 void bind_data_builtins(Interpreter&, Scope& p) {
@@ -300,7 +283,7 @@ void bind_data_builtins(Interpreter&, Scope& p) {
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a("save", args, {"path", "array"});
            const std::string path = a.string("path");
-           refuse_other_format("save", path);
+           require_suffix("save", path, ".npy", "arrays");
            save_npy(path, in.to_array(a.value("array")));
            return {};
          });

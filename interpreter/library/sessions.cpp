@@ -19,6 +19,7 @@
 #include "runtime/execute/evaluate.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/io/suffix.hpp"
 
 namespace pxl {
 namespace {
@@ -94,16 +95,20 @@ Tensor* state_tensor(const Value& v, const Ir& ir, const char* where) {
   return t;
 }
 
-void write(Interpreter& in, SessionObject& s, const Value& tensor, const Value& data) {
-  Tensor* t = state_tensor(tensor, *s.ir, "write_variable_data");
-  if (t->kind != TensorKind::variable) type_error("write_variable_data: `" + t->name + "` is no variable");
-  const Array* array = data.as_array();
-  if (!array && !data.is_number() && !data.as<SequenceObject>())
-    type_error("write_variable_data takes an array or a number for `" + t->name + "`, got " +
-               with_article(data.type_name()));
-  s.session->write_variable_data(
-      t, array ? *array : in.to_array(data, t->spec.dtype, "write_variable_data: `" + t->name + "`"));
-  s.weights_to_host(t);
+/// Writes all of them or, where one does not fit, none.
+void write_variables(Interpreter& in, SessionObject& s, const std::string& where,
+                     const std::vector<std::pair<Value, Value>>& items) {
+  std::vector<Session::VariableValue> values;
+  for (const auto& [tensor, data] : items) {
+    Tensor* t = state_tensor(tensor, *s.ir, where.c_str());
+    if (t->kind != TensorKind::variable) type_error(where + ": `" + t->name + "` is no variable");
+    const Array* array = data.as_array();
+    if (!array && !data.is_number() && !data.as<SequenceObject>())
+      type_error(where + " takes an array or a number for `" + t->name + "`, got " + with_article(data.type_name()));
+    values.push_back({t, array ? *array : in.to_array(data, t->spec.dtype, where + ": `" + t->name + "`")});
+  }
+  s.session->write_variables_data(values);
+  for (const Session::VariableValue& v : values) s.weights_to_host(v.tensor);
 }
 
 Value report_value(const Session::LoadReport& r) {
@@ -144,7 +149,7 @@ Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& arg
 }
 Value s_write_variable_data(Interpreter& in, SessionObject& s, const Arguments& args) {
   ArgReader a("write_variable_data", args, {"tensor", "data"});
-  write(in, s, a.value("tensor"), a.value("data"));
+  write_variables(in, s, "write_variable_data", {{a.value("tensor"), a.value("data")}});
   return {};
 }
 Value s_write_variables_data(Interpreter& in, SessionObject& s, const Arguments& args) {
@@ -153,7 +158,7 @@ Value s_write_variables_data(Interpreter& in, SessionObject& s, const Arguments&
   if (!d)
     type_error("write_variables_data takes a dict from variables to arrays, got " +
                with_article(a.value("data").type_name()));
-  for (const auto& [t, data] : d->items) write(in, s, t, data);
+  write_variables(in, s, "write_variables_data", {d->items.begin(), d->items.end()});
   return {};
 }
 Value s_load_from_session(Interpreter&, SessionObject& s, const Arguments& args) {
@@ -164,7 +169,9 @@ Value s_load_from_session(Interpreter&, SessionObject& s, const Arguments& args)
 }
 Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("save", args, {"path"});
-  s.session->save(a.string("path"));
+  const std::string path = a.string("path");
+  require_suffix("session.save", path, ".safetensors", "variables");
+  s.session->save(path);
   return {};
 }
 Value s_restore(Interpreter&, SessionObject& s, const Arguments& args) {

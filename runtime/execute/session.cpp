@@ -190,6 +190,8 @@ struct Session::State {
   void execute();
   void execute_observed(ExecutionEngine& observed);
   LoadReport compare(const std::vector<NamedArray>& source) const;
+  /// Throws unless the session has the variable and the value its shape and dtype.
+  void check_value(const Tensor* tensor, const Array& value) const;
   void load(const std::vector<NamedArray>& source, const LoadReport& report);
 
   std::shared_ptr<Ir> ir;
@@ -354,18 +356,24 @@ Array Session::get_tensor_data(const Tensor* tensor) const {
       .as(codes::session);
 }
 
-void Session::write_variable_data(const Tensor* tensor, const Array& value) {
-  if (tensor && tensor->kind == TensorKind::variable && tensor->graph && &tensor->graph->ir() == state_->ir.get() &&
-      !state_->variables.has(tensor))
+void Session::write_variable_data(const Tensor* tensor, const Array& value) { write_variables_data({{tensor, value}}); }
+
+void Session::write_variables_data(const std::vector<VariableValue>& values) {
+  for (const auto& [tensor, value] : values) state_->check_value(tensor, value);
+  for (const auto& [tensor, value] : values) state_->variables.write(tensor, value);
+}
+
+void Session::State::check_value(const Tensor* tensor, const Array& value) const {
+  if (tensor && tensor->kind == TensorKind::variable && tensor->graph && &tensor->graph->ir() == ir.get() &&
+      !variables.has(tensor))
     throw later_variable(*tensor);
-  if (!tensor || !state_->variables.has(tensor))
+  if (!tensor || !variables.has(tensor))
     throw Error(fmt::format("`{}` is not a variable of the session's program", tensor ? tensor->name : "none"))
         .as(codes::session);
   if (value.shape() != tensor->spec.shape || value.dtype() != tensor->spec.dtype)
     throw Error(
         fmt::format("the variable `{}` is {}, the value {}", tensor->name, text(tensor->spec), text(value.spec())))
         .as(codes::session);
-  state_->variables.write(tensor, value);
 }
 
 Session::LoadReport Session::State::compare(const std::vector<NamedArray>& source) const {

@@ -58,6 +58,12 @@ class Session {
   Array get_tensor_data(const Tensor* tensor) const;
   /// Checks shape and dtype; the caller converts numbers.
   void write_variable_data(const Tensor* tensor, const Array& value);
+  struct VariableValue {
+    const Tensor* tensor;
+    Array value;
+  };
+  /// Checks each before it writes any.
+  void write_variables_data(const std::vector<VariableValue>& values);
 
   /// Variables of the session, in order of creation.
   const std::vector<Tensor*>& variables() const;
