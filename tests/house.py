@@ -13,9 +13,8 @@ LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/op", "ru
 APART = {"runtime/plan": ["runtime/tiles"], "runtime/execute": ["runtime/tiles"],
          "runtime/io": [l for l in LAYERS if l.startswith("runtime/") and l not in ("runtime/base", "runtime/tensor", "runtime/io")],
          "interpreter/syntax": [l for l in LAYERS if l.startswith("runtime/") and l != "runtime/base"]}
-# Rooms of the interpreter that still include later ones.
-LATER = {"interpreter/values": ["interpreter/language", "interpreter/graphs"], "interpreter/language": ["interpreter/graphs"],
-         "interpreter/graphs": ["interpreter/library"]}
+# Statements declare parts of graphs, and graphs are built by running code: the language sees values of the room that follows it.
+LATER = {"interpreter/language": ["interpreter/graphs"]}
 WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
 

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/values/interpreter.hpp"
 
@@ -25,7 +27,7 @@ void build(benchmark::State& state, const char* network, bool outline) {
                        {"network", network},
                        {"outline", outline ? "true" : "false"},
                        {"rounds", "1"}};
-    Interpreter(std::move(options)).run_file(tree);
+    Interpreter(std::move(options)).evaluator().run_file(tree);
   }
   state.counters["per layer"] = benchmark::Counter(static_cast<double>(state.range(0) * state.iterations()),
                                                    benchmark::Counter::kIsRate | benchmark::Counter::kInvert);

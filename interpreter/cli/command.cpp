@@ -15,6 +15,7 @@
 #include "interpreter/cli/json.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/repl/line_editor.hpp"
+#include "interpreter/values/exit_request.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "runtime/base/diagnostic.hpp"
 
@@ -108,12 +109,10 @@ const SourceFile& read_source(const std::string& path);
 
 /// The options of a script, as command-line flags: `--batch 8`, `--batch=8`, `--shuffle`, `--no-shuffle`.
 /// Throws a usage Error for unknown flags (with a suggestion), missing values and stray words.
-std::map<std::string, std::string> parse_options(const std::string& script,
-                                                 const std::vector<Interpreter::OptionInfo>& declared,
+std::map<std::string, std::string> parse_options(const std::string& script, const std::vector<OptionInfo>& declared,
                                                  const std::vector<std::string>& arguments);
 /// The text of `pxl FILE --help`.
-std::string options_help(const std::string& script, const std::vector<Interpreter::OptionInfo>& declared,
-                         std::string_view doc);
+std::string options_help(const std::string& script, const std::vector<OptionInfo>& declared, std::string_view doc);
 
 /// Interpreter options for commands that write to this process's output.
 InterpreterOptions interpreter_options(const CommonFlags& flags);

@@ -11,6 +11,7 @@
 #include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl::cli {
 

@@ -25,11 +25,10 @@ std::string option_name(std::string_view flag) {
 
 }  // namespace
 
-std::map<std::string, std::string> parse_options(const std::string& script,
-                                                 const std::vector<Interpreter::OptionInfo>& declared,
+std::map<std::string, std::string> parse_options(const std::string& script, const std::vector<OptionInfo>& declared,
                                                  const std::vector<std::string>& arguments) {
   std::map<std::string, std::string> values;
-  auto find = [&](const std::string& name) -> const Interpreter::OptionInfo* {
+  auto find = [&](const std::string& name) -> const OptionInfo* {
     for (const auto& o : declared) {
       if (o.name == name) return &o;
     }
@@ -43,9 +42,9 @@ std::map<std::string, std::string> parse_options(const std::string& script,
     const size_t equals = word.find('=');
     const std::string name =
         option_name(std::string_view(word).substr(2, equals == word.npos ? word.npos : equals - 2));
-    const Interpreter::OptionInfo* option = find(name);
+    const OptionInfo* option = find(name);
     if (!option && equals == word.npos && name.compare(0, 3, "no_") == 0) {
-      const Interpreter::OptionInfo* negated = find(name.substr(3));
+      const OptionInfo* negated = find(name.substr(3));
       if (negated && negated->type == "bool") {
         values[negated->name] = "false";
         continue;
@@ -79,14 +78,13 @@ std::map<std::string, std::string> parse_options(const std::string& script,
   return values;
 }
 
-std::string options_help(const std::string& script, const std::vector<Interpreter::OptionInfo>& declared,
-                         std::string_view doc) {
+std::string options_help(const std::string& script, const std::vector<OptionInfo>& declared, std::string_view doc) {
   std::string text = fmt::format("usage: pxl {} [--OPTION VALUE ...]\n", script);
   if (!doc.empty()) text += fmt::format("\n{}\n", doc);
   if (declared.empty()) return text + "\nThis script declares no options.\n";
   text += "\noptions:\n";
   size_t width = 0;
-  auto left = [](const Interpreter::OptionInfo& o) { return fmt::format("--{} {}", o.name, o.type); };
+  auto left = [](const OptionInfo& o) { return fmt::format("--{} {}", o.name, o.type); };
   for (const auto& o : declared) width = std::max(width, left(o).size());
   for (const auto& o : declared) {
     std::string right = o.doc;

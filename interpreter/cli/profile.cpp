@@ -6,8 +6,10 @@
 
 #include "interpreter/cli/program.hpp"
 #include "interpreter/language/options.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/tiles/estimate.hpp"

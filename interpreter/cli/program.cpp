@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <map>
 
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/options.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl::cli {
 
@@ -28,7 +31,7 @@ Checked check_tree(const std::string& path, const ast::TreePtr& tree, const Invo
     at = end + 1;
   }
   // Options that are not given are unknown.
-  std::vector<Interpreter::OptionInfo> declared = scan_options(*tree);
+  std::vector<OptionInfo> declared = scan_options(*tree);
   for (auto& o : declared) o.required = false;
   options.options = parse_options(path, declared, words);
   Checked out;

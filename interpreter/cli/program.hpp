@@ -5,6 +5,8 @@
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl::cli {
 

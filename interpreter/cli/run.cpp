@@ -4,9 +4,12 @@
 #include <chrono>
 
 #include "interpreter/cli/json.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/options.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/session.hpp"
@@ -51,7 +54,7 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
     source = &read_source(script);
   }
   const ast::TreePtr tree = parse_or_throw(*source);
-  const std::vector<Interpreter::OptionInfo> declared = scan_options(*tree);
+  const std::vector<OptionInfo> declared = scan_options(*tree);
   for (const std::string& word : rest) {
     if (word == "--help" || word == "-h") {
       write_out(options_help(script, declared, script_doc(*tree)));
@@ -67,7 +70,7 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   const auto owned = make_interpreter(std::move(options));
   Interpreter& interpreter = *owned;
   if (flags.nancheck) debugger_of(interpreter).check_nan(true);
-  interpreter.run_file(tree);
+  interpreter.evaluator().run_file(tree);
   return exit_ok;
 }
 
@@ -102,14 +105,14 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
       options.program_name = path;
       const auto owned = make_interpreter(std::move(options));
       Interpreter& interpreter = *owned;
-      interpreter.run_file(tree);
-      for (const Interpreter::TestOutcome& t : interpreter.tests) {
+      interpreter.evaluator().run_file(tree);
+      for (const TestOutcome& t : interpreter.evaluator().tests) {
         say(fmt::format("{} {}: {}\n", t.passed ? "ok    " : "FAILED", path, t.title));
         if (!t.passed) report(Error(t.failure));
         if (flags.json) emit({{"event", "test"}, {"file", path}, {"title", t.title}, {"passed", t.passed}});
         ++(t.passed ? passed : failed);
       }
-      if (interpreter.tests.empty()) say(fmt::format("       {}: no test blocks\n", path));
+      if (interpreter.evaluator().tests.empty()) say(fmt::format("       {}: no test blocks\n", path));
       return exit_ok;
     });
     if (status == exit_interrupted) return status;

@@ -3,18 +3,20 @@
 #include <deque>
 #include <unordered_set>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
-
-// ---- the world
-
-GraphWorld& Interpreter::world() {
-  if (!world_) world_ = std::make_shared<GraphWorld>();
-  return *world_;
-}
 
 GraphWorld::PerIr& GraphWorld::of(const std::shared_ptr<Ir>& ir) {
   auto it = irs.find(ir.get());
@@ -26,35 +28,18 @@ GraphWorld::PerIr& GraphWorld::of(const std::shared_ptr<Ir>& ir) {
   return fresh;
 }
 
-void Interpreter::forget_dropped(Ir& ir) {
-  auto it = world().irs.find(&ir);
-  if (it == world().irs.end()) return;
-  GraphWorld::PerIr& known = it->second;
-  std::set<const Graph*> graphs;
-  for (const auto& g : ir.graphs()) graphs.insert(g.get());
-  std::set<const Stream*> streams;
-  for (const auto& s : ir.streams()) streams.insert(s.get());
-  std::erase_if(known.shared, [&](const auto& e) { return !graphs.count(e.second.graph); });
-  std::erase_if(known.graphs, [&](const auto& e) { return !graphs.count(e.first); });
-  std::erase_if(known.streams, [&](const auto& e) { return !streams.count(e.second); });
-  std::set<const Tensor*> tensors;
-  for (const auto& g : ir.graphs())
-    for (const auto& t : g->tensors()) tensors.insert(t.get());
-  std::erase_if(known.declared, [&](const auto& d) { return !tensors.count(d.tensor); });
-}
-
 BuildScope::BuildScope(Interpreter& in, std::shared_ptr<BuildState> state) : in_(in) {
-  in.world().builds.push_back(std::move(state));
+  in.graphs().world().builds.push_back(std::move(state));
 }
-BuildScope::~BuildScope() { in_.world().builds.pop_back(); }
+BuildScope::~BuildScope() { in_.graphs().world().builds.pop_back(); }
 
 TargetScope::TargetScope(Interpreter& in, std::shared_ptr<Ir> ir, Graph* graph)
     : in_(in), ir_(ir), scopes_(std::move(ir->name_scopes)) {
   ir_->name_scopes.clear();
-  in.push_target(BuildTarget{std::move(ir), graph});
+  in.graphs().push_target(BuildTarget{std::move(ir), graph});
 }
 TargetScope::~TargetScope() {
-  in_.pop_target();
+  in_.graphs().pop_target();
   ir_->name_scopes = std::move(scopes_);
 }
 
@@ -310,7 +295,7 @@ GraphSource source_of(const Value& callee) {
 }
 
 BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments args) {
-  std::shared_ptr<Ir> ir = in.target().ir;
+  std::shared_ptr<Ir> ir = in.graphs().target().ir;
   if (ir->frozen)
     throw Error("the program `" + ir->name() + "` belongs to a session already: nothing can be added to it")
         .as(codes::complete);
@@ -352,7 +337,8 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
     std::vector<const ast::Parameter*> absent;
     for (const GivenArgument& g : given)
       if (g.values.empty() && !g.parameter->rest) absent.push_back(g.parameter);
-    in.bind_parameters(source.what, source.code->parameters, std::move(args), a.scope, source.closure, source.defaults);
+    bind_parameters(in, source.what, source.code->parameters, std::move(args), a.scope, source.closure,
+                    source.defaults);
     for (const ast::Parameter* p : absent) {  // defaults: specs among them are inputs as well
       const Value* v = a.scope->find_here(p->name);
       if (v && v->as_spec()) {
@@ -365,7 +351,7 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
       }
     }
     BuildScope scope(in, state);
-    Value result = in.run_function(*source.code, a);
+    Value result = run_function(in, *source.code, a);
     facts.form = add_outputs(in, graph, result, source.what);
     if (source.self && source.code == source.self->code->build && source.self->method("build_grad")) {
       facts.differentiable = source.self;
@@ -385,7 +371,7 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
   root->factories->prune();
   for (auto& [name, leaf] : root->factories->leaves()) facts.with_factory.insert(name);
   const bool custom = facts.differentiable != nullptr;
-  in.world().of(ir).graphs[&graph] = std::move(facts);
+  in.graphs().world().of(ir).graphs[&graph] = std::move(facts);
   if (custom) use_build_grad(in, ir, graph);
   return {&graph, root->factories};
 }

@@ -4,16 +4,22 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
-namespace {
 
-std::string input_name(const Tensor& t) { return t.key.empty() ? t.name : t.key; }
+std::string input_name(const Tensor& input) { return input.key.empty() ? input.name : input.key; }
+
+namespace {
 
 std::string input_list(const std::vector<Tensor*>& inputs) {
   std::vector<std::string> parts;
@@ -112,7 +118,7 @@ class InputBinder {
                   {"connected: " + (connected.empty() ? std::string("none") : input_list(connected))})
           .as(codes::graph_inputs);
     std::vector<Tensor*> out;
-    Graph& caller = *in_.target().graph;
+    Graph& caller = *in_.graphs().target().graph;
     for (size_t i = 0; i < given_.size(); ++i) {
       Tensor* input = callee_.inputs()[i];
       const std::string what = "input `" + input_name(*input) + "` of " + callee_.id();
@@ -183,8 +189,8 @@ Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, cons
     type_error(what + " takes a tensor, a number or an array, got " + with_article(v.type_name()));
   if (v.is_float() && !is_floating(spec.dtype))
     type_error(what + " is " + text(spec) + ": a float can't become " + std::string(name(spec.dtype)));
-  Array a = in.to_array(v, spec.dtype, what);
-  Graph& graph = *in.target().graph;
+  Array a = to_array(in, v, spec.dtype, what);
+  Graph& graph = *in.graphs().target().graph;
   stamp(in, graph.ir());
   return graph.add_constant(std::move(a), "t");
 }
@@ -194,14 +200,14 @@ namespace {
 /// The tensors for the inputs of a graph that is about to be called, from a call's arguments.
 std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
                                  const Arguments& args) {
-  BuildTarget target = in.target();
+  BuildTarget target = in.graphs().target();
   if (target.ir != ir)
     throw Error(
         graph.id() + " belongs to program " + ir->name() + ", but program " + target.ir->name() + " is being built",
         {"graphs are called in the program that makes them"})
         .as(codes::other_graph);
   if (graph.is_main()) throw Error("the main graph can't be called").as(codes::program);
-  for (const BuildTarget& t : in.targets())
+  for (const BuildTarget& t : in.graphs().targets())
     if (t.graph == &graph) throw Error(graph.id() + " can't call itself: it is still being built").as(codes::program);
   InputBinder binder(in, graph, facts_of(in, ir, &graph));
   binder.bound(bound);
@@ -220,7 +226,7 @@ std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir,
 Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
               const Arguments& args) {
   std::vector<Tensor*> inputs = bind_inputs(in, ir, graph, bound, args);
-  return in.target().graph->add_call(graph, std::move(inputs));
+  return in.graphs().target().graph->add_call(graph, std::move(inputs));
 }
 
 Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args) {
@@ -229,7 +235,7 @@ Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Argu
   Attributes attrs(row.params.size());
   attrs[param_index(row, "count")] = count;
   std::vector<Tensor*> inputs = bind_inputs(in, body.ir, *body.graph, body.inputs, args);
-  return in.target().graph->add_control(row, {body.graph}, std::move(inputs), std::move(attrs));
+  return in.graphs().target().graph->add_control(row, {body.graph}, std::move(inputs), std::move(attrs));
 }
 
 Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& yes, const Arguments& yes_args,
@@ -242,7 +248,8 @@ Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& ye
   std::vector<Tensor*> inputs{chooses};
   for (Tensor* t : bind_inputs(in, yes.ir, *yes.graph, yes.inputs, yes_args)) inputs.push_back(t);
   for (Tensor* t : bind_inputs(in, no.ir, *no.graph, no.inputs, no_args)) inputs.push_back(t);
-  return in.target().graph->add_control(row, {yes.graph, no.graph}, std::move(inputs), Attributes(row.params.size()));
+  return in.graphs().target().graph->add_control(row, {yes.graph, no.graph}, std::move(inputs),
+                                                 Attributes(row.params.size()));
 }
 
 Callable to_callable(const Value& v, const char* where) {

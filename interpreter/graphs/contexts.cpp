@@ -1,6 +1,11 @@
 // The contexts of graph building: in_sequence, name_scope, ipu, io_tiles.
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 namespace {
@@ -12,7 +17,7 @@ struct InSequenceObject final : Object {
   std::string type_name() const override { return "in_sequence"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
-    active.push_back(std::make_unique<InSequence>(*in.target().graph, mode));
+    active.push_back(std::make_unique<InSequence>(*in.graphs().target().graph, mode));
     return {};
   }
   void leave(Interpreter&, bool) override { active.pop_back(); }
@@ -24,11 +29,11 @@ struct NameScopeObject final : Object {
   std::string type_name() const override { return "name_scope"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
-    in.target().ir->name_scopes.push_back(name);
+    in.graphs().target().ir->name_scopes.push_back(name);
     return {};
   }
   void leave(Interpreter& in, bool) override {
-    auto& scopes = in.target().ir->name_scopes;
+    auto& scopes = in.graphs().target().ir->name_scopes;
     if (!scopes.empty()) scopes.pop_back();
   }
 };
@@ -40,7 +45,7 @@ struct IpuObject final : Object {
   std::string type_name() const override { return "ipu"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
-    std::shared_ptr<Ir> ir = in.target().ir;
+    std::shared_ptr<Ir> ir = in.graphs().target().ir;
     before.emplace_back(ir, ir->ipu);
     ir->ipu = ipu;
     return {};
@@ -56,7 +61,7 @@ struct IoTilesObject final : Object {
   std::string type_name() const override { return "io_tiles"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
-    std::shared_ptr<Ir> ir = in.target().ir;
+    std::shared_ptr<Ir> ir = in.graphs().target().ir;
     before.emplace_back(ir, ir->io_tiles);
     ir->io_tiles = true;
     return {};

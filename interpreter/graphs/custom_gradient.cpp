@@ -5,9 +5,12 @@
 
 #include "interpreter/graphs/gradients.hpp"
 #include "interpreter/graphs/modules.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/transform/build_state.hpp"
 
 namespace pxl {
@@ -38,8 +41,6 @@ struct ForwardObject final : Object {
     return out;
   }
 };
-
-std::string input_name(const Tensor& t) { return t.key.empty() ? t.name : t.key; }
 
 /// What `build_grad` returned, by input of the forward graph; null where there is no gradient.
 std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const Graph& made, const Value& result,

@@ -1,8 +1,15 @@
 // Variable factories: what params with an initial value leave behind, and the variables and inputs made of them.
 #include <algorithm>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -28,7 +35,7 @@ std::optional<Value> VariableFactoryObject::member(Interpreter&, std::string_vie
     return make_method(no_effects, "create_tensor", [self](Interpreter& in, Arguments args) -> Value {
       ArgReader a("create_tensor", args, {"name"});
       const std::string as = a.string_or("name", self->name);
-      const BuildTarget target = in.target();
+      const BuildTarget target = in.graphs().target();
       Array data = initial_value(in, self->init, self->spec, "variable " + as);
       stamp(in, *target.ir);
       return tensor_value(target.ir, target.graph->add_variable(std::move(data), as));
@@ -41,7 +48,7 @@ std::vector<std::string> VariableFactoryObject::member_names() const {
 }
 
 TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix, bool zero) {
-  BuildTarget target = in.target();
+  BuildTarget target = in.graphs().target();
   if (!target.graph->is_main())
     throw Error(
         "variables live in the main graph only: init can't be called while " + target.graph->id() + " is being built",
@@ -70,7 +77,7 @@ TreePtr init_undefined(Interpreter& in, const TreeObject& factories) {
     Arguments args;
     args.span = in.here;
     args.positional = {make_list(std::vector<Value>(f->spec.shape.begin(), f->spec.shape.end())), Value(f->spec.dtype)};
-    out->insert(name, in.call_op(get_op("init"), std::move(args)));
+    out->insert(name, call_op(in, get_op("init"), std::move(args)));
   }
   return out;
 }
@@ -78,7 +85,7 @@ TreePtr init_undefined(Interpreter& in, const TreeObject& factories) {
 namespace {
 
 BuildState& build_of_factory(Interpreter& in, const char* where) {
-  BuildState* state = in.world().current();
+  BuildState* state = in.graphs().world().current();
   if (!state || !state->root)
     throw Error(std::string(where) + " stands outside a graph's build",
                 {"in a program, `factories.init()` makes variables"})
@@ -104,9 +111,9 @@ Value make_factory(Interpreter& in, const Arguments& args) {
   auto f = std::make_shared<VariableFactoryObject>();
   f->init = a.value("init");
   if (a.has("spec"))
-    f->spec = in.to_spec(a.value("spec"), "the spec of a factory");
+    f->spec = to_spec(in, a.value("spec"), "the spec of a factory");
   else if (f->init.is_number() || f->init.as_array() || f->init.as<SequenceObject>())
-    f->spec = in.to_array(f->init).spec();
+    f->spec = to_array(in, f->init).spec();
   else
     throw Error("VariableFactory: an initialiser or a function needs a spec", {"give it one: `spec = float32[...]`"})
         .as(codes::arguments);

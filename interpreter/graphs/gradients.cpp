@@ -3,10 +3,17 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 namespace {
@@ -178,9 +185,9 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Val
     const TensorSpec& spec = callee.outputs()[i]->spec;
     const std::string what = "backward: the gradient of output " + std::to_string(i);
     Value v = given[i];
-    if (v.is_number()) v = Value(Array::repeated(in.to_array(v, spec.dtype, what), spec.shape));
+    if (v.is_number()) v = Value(Array::repeated(to_array(in, v, spec.dtype, what), spec.shape));
     Tensor* t = to_operand(in, v, spec, what);
-    if (t->graph != in.target().graph)
+    if (t->graph != in.graphs().target().graph)
       throw Error(what + ", `" + t->name + "`, is not in the graph that is being built").as(codes::other_graph);
     if (t->spec != spec)
       throw Error(what + " must be " + text(spec) + ", as the output is; `" + t->name + "` is " + text(t->spec))
@@ -197,7 +204,7 @@ Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, con
   ArgReader a("backward", args, {"dy", "wanted"});
   Op& call = *info->op;
   Graph& callee = *call.called[0];
-  if (call.graph != in.target().graph)
+  if (call.graph != in.graphs().target().graph)
     throw Error("backward: the call of " + callee.id() + " is not in the graph that is being built")
         .as(codes::other_graph);
   if (info->ir->frozen)

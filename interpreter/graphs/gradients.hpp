@@ -2,6 +2,8 @@
 #pragma once
 
 #include "interpreter/graphs/graphs.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/transform/autodiff.hpp"
 
 namespace pxl {

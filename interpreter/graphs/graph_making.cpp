@@ -1,7 +1,14 @@
 // Graphs made by hand (create_empty_graph, graph_input, graph_output) and caches of graphs.
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
@@ -19,7 +26,7 @@ struct GraphCacheObject final : Object {
       if (!args.spans.empty()) args.spans.erase(args.spans.begin());
       const GraphSource source = source_of(callee);
       const BuiltGraph built = shared_graph(in, source, args, Value(self));
-      Value graph = graph_value(in.target().ir, built.graph);
+      Value graph = graph_value(in.graphs().target().ir, built.graph);
       if (!callee.as<ModuleInstance>()) return graph;
       return make_tuple({Value(built.factories->copy()), std::move(graph)});
     });
@@ -43,12 +50,12 @@ Value graph_input(Interpreter& in, const Arguments& args) {
   const Value shape = a.value("shape");
   TensorSpec spec;
   if (is_tensor_like(shape)) {
-    spec = in.to_spec(shape, "the spec of a graph input");
+    spec = to_spec(in, shape, "the spec of a graph input");
   } else {
-    spec.shape = in.to_shape(shape, "the shape of a graph input");
-    spec.dtype = a.has("dtype") ? in.to_dtype(a.value("dtype"), "the dtype of a graph input") : DType::float32;
+    spec.shape = to_shape(shape, "the shape of a graph input");
+    spec.dtype = a.has("dtype") ? to_dtype(a.value("dtype"), "the dtype of a graph input") : DType::float32;
   }
-  const BuildTarget target = in.target();
+  const BuildTarget target = in.graphs().target();
   stamp(in, *target.ir);
   return tensor_value(target.ir,
                       target.graph->add_input(spec, a.string_or("name", "t"), a.boolean_or("by_ref", false)));
@@ -65,7 +72,7 @@ void bind_graph_making_builtins(Scope& p) {
            ArgReader a("graph_output", args, {"t"});
            Tensor* t = as_tensor(a.value("t"));
            if (!t) type_error("graph_output takes a tensor, got " + with_article(a.value("t").type_name()));
-           const BuildTarget target = in.target();
+           const BuildTarget target = in.graphs().target();
            if (target.graph->is_main())
              throw Error("graph_output: the main graph has no outputs", {"store the tensor to a `stream out`"})
                  .as(codes::program);

@@ -3,8 +3,14 @@
 
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/programs.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/graphs/tensor_index.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -50,15 +56,11 @@ std::optional<Value> TensorObject::member(Interpreter& in, std::string_view name
     return Value(static_cast<int64_t>(*ipu));
   }
   if (name == "T") {
-    bool found = false;
-    Value transpose = in.tensor_member(Value(shared_from_this()), "transpose", found);
-    if (!found) return std::nullopt;
-    return in.call(transpose, std::vector<Value>{});
+    const std::optional<Value> transpose = op_method(Value(shared_from_this()), "transpose");
+    if (!transpose) return std::nullopt;
+    return in.call(*transpose, std::vector<Value>{});
   }
-  bool found = false;
-  Value v = in.tensor_member(Value(shared_from_this()), name, found);
-  if (found) return v;
-  return std::nullopt;
+  return op_method(Value(shared_from_this()), name);
 }
 
 std::vector<std::string> TensorObject::member_names() const {
@@ -68,7 +70,9 @@ std::vector<std::string> TensorObject::member_names() const {
   return names;
 }
 
-Value TensorObject::index(Interpreter& in, const Value& key) { return in.tensor_index(Value(shared_from_this()), key); }
+Value TensorObject::index(Interpreter& in, const Value& key) {
+  return tensor_index(in, Value(shared_from_this()), key);
+}
 
 std::optional<int64_t> TensorObject::length(Interpreter&) {
   if (tensor->spec.shape.empty()) throw Error("a tensor of shape [] has no length").as(codes::shape);
@@ -88,6 +92,11 @@ bool TensorObject::truth(Interpreter&) {
 }
 
 bool TensorObject::equals(Interpreter&, const Value& other) { return as_tensor(other) == tensor; }
+void TensorObject::check_has_elements() const {
+  throw Error("a tensor cannot become an array while the graph is built: its values exist only when a session runs",
+              {"`eval(t)` gives a tensor's value, `session.get_tensor_data(t)` a variable's"})
+      .as(codes::no_value_yet);
+}
 std::optional<std::string> TensorObject::hash_key() const { return pointer_key('t', tensor); }
 
 // ---- streams

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
@@ -20,6 +21,9 @@ struct TensorObject final : Object {
   std::optional<Iterator> iterate(Interpreter&) override;  ///< refuses: not iterable
   bool truth(Interpreter&) override;                       ///< refuses, pointing to where and conditional
   bool equals(Interpreter&, const Value&) override;
+  bool is_handle() const override { return true; }
+  std::optional<TensorSpec> spec_in_graph() const override { return tensor->spec; }
+  void check_has_elements() const override;
   std::optional<std::string> hash_key() const override;
 };
 
@@ -36,6 +40,8 @@ struct StreamObject final : Object {
   std::optional<Value> member(Interpreter&, std::string_view) override;
   std::vector<std::string> member_names() const override;
   bool equals(Interpreter&, const Value&) override;
+  bool is_handle() const override { return true; }
+  std::optional<TensorSpec> spec_in_graph() const override { return stream->spec(); }
   std::optional<std::string> hash_key() const override;
 };
 

@@ -7,11 +7,17 @@
 #include <algorithm>
 
 #include "interpreter/graphs/gradients.hpp"
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/transform/flops.hpp"
 
@@ -118,7 +124,7 @@ Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const B
 
 const GraphFacts& facts_of(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph* graph) {
   static const GraphFacts unknown;
-  auto& graphs = in.world().of(ir).graphs;
+  auto& graphs = in.graphs().world().of(ir).graphs;
   auto it = graphs.find(graph);
   return it == graphs.end() ? unknown : it->second;
 }
@@ -225,9 +231,9 @@ Value GraphObject::call(Interpreter& in, Arguments args) {
 }
 
 Value GraphObject::enter(Interpreter& in) {
-  if (in.has_target() && in.targets().back().ir != ir && in.in_program())
-    throw Error(repr(in) + " belongs to program " + ir->name() + ", but program " + in.targets().back().ir->name() +
-                " is being built")
+  if (in.graphs().has_target() && in.graphs().targets().back().ir != ir && in.graphs().in_program())
+    throw Error(repr(in) + " belongs to program " + ir->name() + ", but program " +
+                in.graphs().targets().back().ir->name() + " is being built")
         .as(codes::other_graph);
   active_.push_back(std::make_shared<TargetScope>(in, ir, graph));
   return Value(shared_from_this());

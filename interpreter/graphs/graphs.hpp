@@ -4,6 +4,9 @@
 #include <set>
 
 #include "interpreter/graphs/trees.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
@@ -26,6 +29,9 @@ struct GraphFacts {
   std::map<std::string, Tensor*> names;
 };
 const GraphFacts& facts_of(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph* graph);
+
+/// The name of a graph input: of the param that it is, else of the tensor.
+std::string input_name(const Tensor& input);
 
 /// Inputs that a call gets from elsewhere than its arguments: a bound tree, `inputs = {...}`.
 using BoundInputs = std::map<const Tensor*, Value>;
@@ -133,7 +139,9 @@ Value make_autodiff(Interpreter& in, const Value& graph, const Arguments& args);
 
 void bind_session_builtins(Scope& prelude);
 void bind_context_builtins(Scope& prelude);
-void bind_declaration_builtins(Scope& prelude);
+void bind_variable_builtins(Scope& prelude);
+void bind_stream_builtins(Scope& prelude);
+void bind_param_builtins(Scope& prelude);
 void bind_gradient_builtins(Scope& prelude);
 void bind_graph_making_builtins(Scope& prelude);
 void bind_cost_builtins(Scope& prelude);

@@ -4,17 +4,24 @@
 
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/look.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/tensor/exact.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 namespace {
 
 /// Numbers and lists take the dtype of the spec at once, so that nothing is rounded on the way.
 Array host_array(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what) {
-  return v.as_array() || is_float8(spec.dtype) ? in.to_array(v) : in.to_array(v, spec.dtype, what);
+  return v.as_array() || is_float8(spec.dtype) ? to_array(in, v) : to_array(in, v, spec.dtype, what);
 }
 
 Array fitted(Array a, const TensorSpec& spec, const std::string& what) {
@@ -67,7 +74,7 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
   if (in.checking && is_unknown(init)) return unknown_initial_value(init, spec, what);
   if (init.is_number()) {
     if (is_float8(spec.dtype)) return Array::full(spec.dtype, spec.shape, init.as_double());  // 0 only
-    return Array::repeated(in.to_array(init, spec.dtype, what), spec.shape);
+    return Array::repeated(to_array(in, init, spec.dtype, what), spec.shape);
   }
   if (auto* i = init.as<InitialiserObject>()) {
     if (!in.checking) return fitted(i->draw(in, spec), spec, what);

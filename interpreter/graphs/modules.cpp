@@ -1,11 +1,26 @@
 // Modules: declaring one, making an instance, its members, and inlining its build.
 #include "interpreter/graphs/modules.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "interpreter/language/look.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/language/graph_statements.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 namespace {
@@ -45,7 +60,7 @@ struct NameScopes {
 
 Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments args) {
   const ast::Function& f = *m->code->build;
-  BuildState* caller = in.world().current();
+  BuildState* caller = in.graphs().world().current();
   auto state = std::make_shared<BuildState>();
   state->what = m->code->name + ".build";
   const std::string* path = nullptr;
@@ -57,7 +72,7 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
   }
   CallFrame frame(in, inlined_frame(state->what, path, caller), args.span);
   try {
-    BuildTarget target = in.target();
+    BuildTarget target = in.graphs().target();
     NameScopes scopes(target.ir->name_scopes,
                       path ? relative_scopes(*path, caller ? caller->prefix : "") : std::vector<std::string>{});
     Activation a;
@@ -74,9 +89,9 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
         if (Tensor* t = as_tensor(*v)) protected_args.emplace_back(t, given.parameter->name);
     }
     size_t first = target.graph->ops().size();
-    in.bind_parameters(state->what, f.parameters, std::move(args), a.scope, m->scope);
+    bind_parameters(in, state->what, f.parameters, std::move(args), a.scope, m->scope);
     BuildScope scope(in, state);
-    Value result = in.run_function(f, a);
+    Value result = run_function(in, f, a);
     check_updates(*target.graph, first, protected_args, state->what);
     return result;
   } catch (Error& e) {
@@ -87,17 +102,22 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
 
 }  // namespace
 
-void Interpreter::declare_module(const ast::ModuleStmt& s, Activation& a) {
+void declare_module(Interpreter& in, const ast::ModuleStmt& s, Activation& a) {
   auto m = std::make_shared<ModuleObject>();
   m->code = &s;
   m->closure = a.closure();
-  bind(a, s.name, m);
+  bind_name(in, a, s.name, m);
 }
 
 std::optional<Value> ModuleObject::member(Interpreter&, std::string_view name) {
   if (name == "name") return Value(code->name);
   if (name == "doc") return Value(code->doc);
   return std::nullopt;
+}
+
+std::string ModuleObject::note_on_missing(std::string_view name) const {
+  if (name != "create_graph" && name != "build") return {};
+  return fmt::format("make an instance first: `{}(...).{}(...)`", code->name, name);
 }
 
 Value ModuleObject::call(Interpreter& in, Arguments args) {
@@ -123,7 +143,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
       throw Error("module " + code->name + ": `ref` belongs to arguments of a build, not to the configuration")
           .as(codes::misplaced);
   const Span at = args.span;
-  in.bind_parameters(code->name, code->parameters, std::move(args), m->scope, closure);
+  bind_parameters(in, code->name, code->parameters, std::move(args), m->scope, closure);
   // A module may declare `cache` itself, for another default.
   if (has_cache) m->cached = in.truth(*m->scope->find_here("cache"));
   for (const ast::Function* f : code->methods) {
@@ -137,7 +157,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   a.self = m;
   a.kind = Activation::Kind::function;
   const CallFrame frame(in, code->name, at);
-  for (const ast::Stmt* s : code->fields) in.execute(*s, a);
+  for (const ast::Stmt* s : code->fields) execute(in, *s, a);
   return m;
 }
 
@@ -203,11 +223,11 @@ std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view na
     return make_method(no_effects, "create_graph", [self](Interpreter& i, Arguments args) -> Value {
       GraphSource source = source_of_instance(self);
       BuiltGraph built = self->cached ? shared_graph(i, source, args) : build_graph(i, source, std::move(args));
-      return make_tuple({Value(built.factories->copy()), graph_value(i.target().ir, built.graph)});
+      return make_tuple({Value(built.factories->copy()), graph_value(i.graphs().target().ir, built.graph)});
     });
   }
   // Inside a build, the params that the instance declared there: weight tying.
-  for (auto it = in.world().builds.rbegin(); it != in.world().builds.rend(); ++it) {
+  for (auto it = in.graphs().world().builds.rbegin(); it != in.graphs().world().builds.rend(); ++it) {
     if (!*it || !(*it)->root) continue;
     BuildRoot& root = *(*it)->root;
     const std::string* path = root.path_of(this);
@@ -231,7 +251,7 @@ void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value va
   if (method(name))
     throw Error("`" + std::string(name) + "` is a method of " + code->name + ": it can't be assigned")
         .as(codes::assignment);
-  in.remember(scope);  // a field may hold, through others, the module itself
+  in.evaluator().remember(scope);  // a field may hold, through others, the module itself
   if (forgets_changes && is_recorded()) {
     scope->bind(name, unknown_value());
     return;
@@ -253,7 +273,7 @@ Value ModuleInstance::call(Interpreter& in, Arguments args) {
         .as(codes::type);
   // A build with gradients of its own stays a graph, so that there is something to differentiate as a whole.
   if (!outlined && !method("build_grad")) return run_build_inline(in, self, std::move(args));
-  BuildState* caller = in.world().current();
+  BuildState* caller = in.graphs().world().current();
   GraphSource source = source_of_instance(self);
   std::shared_ptr<BuildState> state;
   if (caller && caller->root) {
@@ -280,7 +300,7 @@ Value MethodObject::call(Interpreter& in, Arguments args) {
   const std::string what = m->code->name + "." + code->name;
   if (code->outlined) {
     GraphSource source = source_of(Value(shared_from_this()));
-    BuildState* caller = in.world().current();
+    BuildState* caller = in.graphs().world().current();
     std::shared_ptr<BuildState> state;
     if (caller && caller->root) {
       state = std::make_shared<BuildState>();
@@ -299,8 +319,8 @@ Value MethodObject::call(Interpreter& in, Arguments args) {
   a.self = m;
   CallFrame frame(in, what, args.span);
   try {
-    in.bind_parameters(what, code->parameters, std::move(args), a.scope, m->scope);
-    return in.run_function(*code, a);
+    bind_parameters(in, what, code->parameters, std::move(args), a.scope, m->scope);
+    return run_function(in, *code, a);
   } catch (Error& e) {
     e.locate(in.here, in.frames);
     throw;
@@ -309,7 +329,7 @@ Value MethodObject::call(Interpreter& in, Arguments args) {
 
 Value OutlinedFunctionObject::call(Interpreter& in, Arguments args) {
   GraphSource source = source_of(Value(shared_from_this()));
-  BuildState* caller = in.world().current();
+  BuildState* caller = in.graphs().world().current();
   return call_outlined(in, source, std::move(args), caller && caller->root ? caller : nullptr);
 }
 

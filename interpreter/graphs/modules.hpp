@@ -5,7 +5,10 @@
 
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/trees.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
@@ -19,6 +22,7 @@ struct ModuleObject final : Object {
   Value call(Interpreter& in, Arguments args) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override { return {"name", "doc"}; }
+  std::string note_on_missing(std::string_view name) const override;
 };
 
 /// A configured module. Its scope holds the configuration, the fields and the methods.
@@ -174,8 +178,6 @@ bool is_tensor_like(const Value& v);  ///< a tensor or a spec
 
 /// The key of a graph among those that calls share (outlining.cpp).
 std::string sharing_key(Interpreter& in, const GraphSource& source, const Arguments& args, std::vector<Value>& keep);
-/// Every name that occurs in a function's code.
-const std::vector<std::string>& names_in(const ast::Function& f);
 
 /// Keeps the stacks of the world balanced while a body runs.
 class BuildScope {

@@ -4,14 +4,26 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/ops/infer.hpp"
+#include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -148,7 +160,7 @@ class Converter {
   }
 
   Array host_array(const Value& v, std::optional<DType> type) const {
-    return type ? in_.to_array(v, *type, row_.name) : in_.to_array(v);
+    return type ? to_array(in_, v, *type, row_.name) : to_array(in_, v);
   }
 
   OpArg operand(const Param& p, const Value& v) const {
@@ -191,7 +203,7 @@ class Converter {
   OpArg attribute(const Param& p, const Value& v) const {
     if (p.kind == ParamKind::dtype) {
       const std::string what = fmt::format("{}: `{}`", row_.name, p.name);
-      return Attr(in_.to_dtype(v, what.c_str()));
+      return Attr(to_dtype(v, what.c_str()));
     }
     if (v.is_number()) return number(v);
     if (const std::string* s = v.as_string()) return Attr(*s);
@@ -239,14 +251,6 @@ Value result_of(std::vector<Value> outputs) {
   return make_tuple(std::move(outputs));
 }
 
-}  // namespace
-
-bool mentions_tensor(const Value& v) {
-  OperandWorld world;
-  world.look(v);
-  return world.tensors;
-}
-
 Value unwrap_host(Array result, bool as_number) {
   if (!as_number || !result.has_elements()) return result;
   if (result.rank() == 0) return element_value(result, 0);
@@ -261,12 +265,20 @@ Value unwrap_host(Array result, bool as_number) {
   return result;
 }
 
-Value Interpreter::call_op(const OpRow& row, Arguments args) {
-  if (checking && holds_unknown(args)) {
-    lacks_part_of(*this, args);
+}  // namespace
+
+bool mentions_tensor(const Value& v) {
+  OperandWorld world;
+  world.look(v);
+  return world.tensors;
+}
+
+Value call_op(Interpreter& in, const OpRow& row, Arguments args) {
+  if (in.checking && holds_unknown(args)) {
+    lacks_part_of(in, args);
     return unknown_value();
   }
-  const std::vector<std::optional<Value>> values = bind_row(row, args, frames);
+  const std::vector<std::optional<Value>> values = bind_row(row, args, in.frames);
   OperandWorld world;
   bool has_operands = false;
   for (size_t i = 0; i < row.params.size(); ++i) {
@@ -276,16 +288,16 @@ Value Interpreter::call_op(const OpRow& row, Arguments args) {
   }
   std::vector<Value> outputs;
   if (world.tensors || !has_operands) {
-    BuildTarget at = target();
+    BuildTarget at = in.graphs().target();
     if (world.first && &world.first->graph->ir() != at.ir.get()) {
       throw Error(fmt::format("{}: tensor `{}` belongs to program `{}`, but ops are being added to `{}`", row.name,
                               world.first->name, world.first->graph->ir().name(), at.ir->name()),
                   {"a program's tensors are used in its body, or in a def called from there"})
           .as(codes::other_graph);
     }
-    stamp(*this, *at.ir);
+    stamp(in, *at.ir);
     GraphOpBuilder builder(*at.graph);
-    const OpArgs op_args = convert_all(Converter(*this, builder, row, world), row, values);
+    const OpArgs op_args = convert_all(Converter(in, builder, row, world), row, values);
     for (const Expr& e : builder.emit(row, op_args)) {
       outputs.push_back(e.is_tensor() ? tensor_value(at.ir, e.tensor()) : Value(e.array()));
     }
@@ -294,7 +306,7 @@ Value Interpreter::call_op(const OpRow& row, Arguments args) {
   // An op with an effect prints: computed at once it would do so now.
   if (row.side_effect) require_effect(Effect::prints);
   EagerOpBuilder builder;
-  const OpArgs op_args = convert_all(Converter(*this, builder, row, world), row, values);
+  const OpArgs op_args = convert_all(Converter(in, builder, row, world), row, values);
   for (const Expr& e : builder.emit(row, op_args)) outputs.push_back(unwrap_host(e.array(), !world.arrays));
   return result_of(std::move(outputs));
 }
@@ -305,7 +317,7 @@ Value op_by_name(Interpreter& in, std::string_view op, std::vector<Value> operan
   Arguments args;
   args.span = in.here;
   args.positional = std::move(operands);
-  return in.call_op(*row, std::move(args));
+  return call_op(in, *row, std::move(args));
 }
 
 // ---- methods and names
@@ -318,16 +330,10 @@ std::optional<Value> op_method(const Value& receiver, std::string_view name) {
                                                   args.positional.insert(args.positional.begin(), receiver);
                                                   if (!args.spans.empty())
                                                     args.spans.insert(args.spans.begin(), args.span);
-                                                  return in.call_op(*row, std::move(args));
+                                                  return call_op(in, *row, std::move(args));
                                                 });
   method->kind = BuiltinObject::Kind::op;
   return Value(std::move(method));
-}
-
-Value Interpreter::tensor_member(const Value& receiver, std::string_view name, bool& found) {
-  std::optional<Value> method = op_method(receiver, name);
-  found = method.has_value();
-  return found ? *method : Value();
 }
 
 std::vector<std::string> op_method_names() {
@@ -336,35 +342,6 @@ std::vector<std::string> op_method_names() {
     if (row->method) names.emplace_back(row->name);
   }
   return names;
-}
-
-// Every op that users can reach: bare, and by its path. Names that the host language has (sum, max, abs, ...) keep
-// their bare form; those functions hand tensors and arrays on to the ops.
-void bind_op_builtins(Interpreter&, Scope& prelude) {
-  for (const OpRow* row : op_table()) {
-    if (row->path.empty()) continue;
-    auto op = std::make_shared<BuiltinObject>(
-        no_effects, std::string(row->name), signature(*row), std::string(row->doc),
-        [row](Interpreter& in, Arguments args) { return in.call_op(*row, std::move(args)); });
-    op->kind = BuiltinObject::Kind::op;
-    const Value f(std::move(op));
-    const std::string name(row->name);
-    if (!prelude.find_here(name)) prelude.bind(name, f);
-    Scope* at = &prelude;
-    std::string_view path = row->path;
-    std::string full;
-    for (size_t dot; (dot = path.find('.')) != path.npos; path.remove_prefix(dot + 1)) {
-      const std::string part(path.substr(0, dot));
-      full += (full.empty() ? "" : ".") + part;
-      const Value* there = at->find_here(part);
-      if (!there || !there->as<NamespaceObject>()) {
-        at->bind(part, std::make_shared<NamespaceObject>(full, std::make_shared<Scope>()));
-        there = at->find_here(part);
-      }
-      at = there->as<NamespaceObject>()->scope.get();
-    }
-    at->bind(std::string(path), f);
-  }
 }
 
 }  // namespace pxl

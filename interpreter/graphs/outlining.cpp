@@ -1,9 +1,21 @@
 // Outlined modules and functions: their graphs are shared between calls that would build the same one.
 #include <fmt/format.h>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/language/graph_statements.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 namespace {
@@ -137,7 +149,7 @@ class KeyWriter {
       bool parameter = false;
       for (const ast::Parameter& p : f.parameters) parameter = parameter || p.name == name;
       if (parameter) continue;
-      for (const Scope* s = closure.get(); s && s != in_.prelude().get(); s = s->outer.get()) {
+      for (const Scope* s = closure.get(); s && s != in_.evaluator().prelude().get(); s = s->outer.get()) {
         const Value* v = s->find_here(name);
         if (!v) continue;
         if (!as_tensor(*v)) {  // a captured tensor is refused where it is used
@@ -177,7 +189,7 @@ class KeyWriter {
 
 }  // namespace
 
-Value Interpreter::outlined(const Value& v, const std::string& name) {
+Value outlined(Interpreter& in, const Value& v, const std::string& name) {
   if (auto* m = v.as<ModuleInstance>()) {
     if (!m->code->build)
       throw Error("outlined " + name + ": module " + m->code->name + " has no build").as(codes::outlined);
@@ -190,7 +202,7 @@ Value Interpreter::outlined(const Value& v, const std::string& name) {
         type_error("outlined " + name + " takes a module or a list of modules, got a list with " +
                        with_article(item.type_name()),
                    codes::outlined);
-      outlined(item, name);
+      outlined(in, item, name);
     }
     return v;
   }
@@ -198,11 +210,11 @@ Value Interpreter::outlined(const Value& v, const std::string& name) {
              codes::outlined);
 }
 
-Value Interpreter::outlined_function(const ast::Function& f, Activation& a) {
+Value outlined_function(Interpreter& in, const ast::Function& f, Activation& a) {
   auto o = std::make_shared<OutlinedFunctionObject>();
   o->code = &f;
   o->closure = a.closure();
-  o->defaults = make_defaults(f, a);
+  o->defaults = make_defaults(in, f, a);
   return o;
 }
 
@@ -215,7 +227,7 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
     w.captures(*source.code, source.closure);
     for (const Value& given : source.defaults) w.value(given);
   }
-  const Ir& ir = *in.target().ir;
+  const Ir& ir = *in.graphs().target().ir;
   w.tag('u', ir.ipu ? std::to_string(*ir.ipu) : "-");
   w.out += ir.io_tiles ? 'I' : 'C';
   Arguments copy = args;
@@ -233,23 +245,23 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
 }
 
 BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache) {
-  std::shared_ptr<Ir> ir = in.target().ir;
+  std::shared_ptr<Ir> ir = in.graphs().target().ir;
   std::vector<Value> keep;
   std::string key = sharing_key(in, source, args, keep);
   if (cache.is_object()) {
     key += fmt::format("|{}", fmt::ptr(cache.object().get()));
     keep.push_back(cache);
   }
-  GraphWorld::PerIr& known = in.world().of(ir);
+  GraphWorld::PerIr& known = in.graphs().world().of(ir);
   auto found = known.shared.find(key);
   if (found != known.shared.end()) return {found->second.graph, found->second.factories};
   BuiltGraph built = build_graph(in, source, args);
-  in.world().of(ir).shared[key] = {built.graph, built.factories, std::move(keep)};
+  in.graphs().world().of(ir).shared[key] = {built.graph, built.factories, std::move(keep)};
   return built;
 }
 
 Value call_outlined(Interpreter& in, const GraphSource& source, Arguments args, BuildState* state) {
-  std::shared_ptr<Ir> ir = in.target().ir;
+  std::shared_ptr<Ir> ir = in.graphs().target().ir;
   Arguments given_args = args;
   Arguments call;
   call.span = args.span;

@@ -1,15 +1,26 @@
 // `param` and `add_variable_inputs`: named inputs of the graph that is being built, and what makes variables for them.
+#include "interpreter/graphs/declarations.hpp"
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/graph_statements.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
 Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, const TensorSpec& spec, bool by_ref,
                   const Value& factory) {
-  if (root.graph != in.target().graph)
+  if (root.graph != in.graphs().target().graph)
     throw Error("param `" + key + "` is declared while another graph is being built",
                 {"params belong to the graph of the build they stand in"})
         .as(codes::param);
@@ -21,9 +32,9 @@ Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, cons
   return t;
 }
 
-void Interpreter::declare_param(const ast::ParamStmt& s, Activation& a) {
-  here = s.span;
-  BuildState* state = world().current();
+void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
+  in.here = s.span;
+  BuildState* state = in.graphs().world().current();
   if (!state || !state->root)
     throw Error("param `" + s.name + "` stands outside a graph's build",
                 {"make a graph with `create_graph` first, or declare a `variable`"})
@@ -36,16 +47,16 @@ void Interpreter::declare_param(const ast::ParamStmt& s, Activation& a) {
   if (const auto [first, fresh] = state->declared.emplace(s.name, s.name_span); !fresh) {
     Error e("param `" + s.name + "` occurs twice in " + state->what,
             {"first declared at " + place_text(first->second)});
-    e.as(codes::param).locate(s.name_span, frames);
+    e.as(codes::param).locate(s.name_span, in.frames);
     throw e;
   }
-  TensorSpec spec = to_spec(evaluate(*s.spec, a), "the spec of a param");
+  TensorSpec spec = to_spec(in, evaluate(in, *s.spec, a), "the spec of a param");
   for (const ast::Argument& option : s.options) {
     if (option.kind != ast::Argument::named || option.name != "replica_grouping") {
       std::string hint = did_you_mean(option.name, {"replica_grouping"});
       throw Error("param has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::arguments);
     }
-    Value v = evaluate(*option.value, a);
+    Value v = evaluate(in, *option.value, a);
     if (!v.is_none()) type_error("replica_grouping takes a replica grouping, got " + v.type_name());
   }
   BuildRoot& root = *state->root;
@@ -66,18 +77,18 @@ void Interpreter::declare_param(const ast::ParamStmt& s, Activation& a) {
     auto f = std::make_shared<VariableFactoryObject>();
     f->name = s.name;
     f->spec = spec;
-    f->init = evaluate(*s.init, a);
+    f->init = evaluate(in, *s.init, a);
     f->by_ref = s.by_ref;
     if (!f->init.is_none()) factory = f;
   }
-  const Value made = tensor_value(root.ir, add_param(*this, root, key, spec, s.by_ref, factory));
-  observed(*this, s.name_span, made);
+  const Value made = tensor_value(root.ir, add_param(in, root, key, spec, s.by_ref, factory));
+  observed(in, s.name_span, made);
   a.scope->bind(s.name, made);
 }
 
 Value add_variable_inputs(Interpreter& in, const Arguments& args) {
   ArgReader a("add_variable_inputs", args, {"name", "factories"});
-  BuildState* state = in.world().current();
+  BuildState* state = in.graphs().world().current();
   if (!state || !state->root)
     throw Error("add_variable_inputs stands outside a graph's build", {"in a program, use `factories.init()`"})
         .as(codes::param);
@@ -108,6 +119,12 @@ Value add_variable_inputs(Interpreter& in, const Arguments& args) {
     named->insert(leaf, tensor_value(root.ir, add_param(in, root, key, f->spec, f->by_ref, value)));
   }
   return named;
+}
+
+void bind_param_builtins(Scope& p) {
+  define(p, no_effects, "add_variable_inputs", "add_variable_inputs(name, factories)",
+         "Inputs of the graph that is being built, one for each factory, under a name; gives them as a tree.",
+         [](Interpreter& in, Arguments args) { return add_variable_inputs(in, args); });
 }
 
 }  // namespace pxl

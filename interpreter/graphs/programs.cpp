@@ -3,12 +3,25 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/look.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/language/graph_statements.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 namespace {
@@ -67,7 +80,7 @@ Span binding_place(const ast::Block& block, const std::string& name) {
 
 }  // namespace
 
-void Interpreter::declare_program(const ast::ProgramStmt& s, Activation& a) {
+void declare_program(Interpreter& in, const ast::ProgramStmt& s, Activation& a) {
   if (a.kind == Activation::Kind::program)
     throw Error("program " + s.function->name + " stands inside a program", {"declare it at the top level of the file"})
         .as(codes::program);
@@ -78,32 +91,7 @@ void Interpreter::declare_program(const ast::ProgramStmt& s, Activation& a) {
   auto p = std::make_shared<ProgramObject>();
   p->code = &s;
   p->closure = a.scope;
-  bind(a, s.function->name, p);
-}
-
-BuildTarget& Interpreter::target() {
-  const bool imported = importing_.size() > (targets_.empty() ? size_t{0} : targets_.back().importing);
-  if (imported)
-    throw Error("ops can't be made at the top level of an imported file",
-                {"an imported file declares modules, defs and programs; put the ops into one of them"})
-        .as(codes::program);
-  if (targets_.empty()) {
-    implicit_ir_ = std::make_shared<Ir>("main");
-    implicit_ir_->open_ended = true;
-    push_target(BuildTarget{implicit_ir_, &implicit_ir_->main()});
-  }
-  return targets_.back();
-}
-
-std::shared_ptr<Ir> Interpreter::current_ir() { return target().ir; }
-
-std::shared_ptr<Ir> Interpreter::top_level_ir() {
-  if (!implicit_ir_ && targets_.empty()) target();
-  if (!implicit_ir_)
-    throw Error("nothing has been added to the program `main` of the top level",
-                {"ops, variables and streams at the top level of the script go to it"})
-        .as(codes::program);
-  return implicit_ir_;
+  bind_name(in, a, s.function->name, p);
 }
 
 std::string ProgramObject::repr(Interpreter&) { return "<program " + code->function->name + ">"; }
@@ -130,12 +118,12 @@ const std::string* unknown_parameter(const ast::Function& f, const Arguments& ar
 
 Value ProgramObject::call(Interpreter& in, Arguments args) {
   const ast::Function& f = *code->function;
-  if (in.has_target() && in.targets().back().ir != in.implicit_ir())
-    throw Error("program " + f.name + " is called inside program " + in.targets().back().ir->name(),
+  if (in.graphs().has_target() && in.graphs().targets().back().ir != in.graphs().implicit_ir())
+    throw Error("program " + f.name + " is called inside program " + in.graphs().targets().back().ir->name(),
                 {"a program builds an ir of its own: call it at the top level, or share code with a def or a module"})
         .as(codes::program);
-  if (in.has_target() && !in.targets().back().graph->is_main())
-    throw Error("program " + f.name + " is called inside the build of " + in.targets().back().graph->id())
+  if (in.graphs().has_target() && !in.graphs().targets().back().graph->is_main())
+    throw Error("program " + f.name + " is called inside the build of " + in.graphs().targets().back().graph->id())
         .as(codes::program);
   if (in.checking)
     if (const std::string* unknown = unknown_parameter(f, args)) {
@@ -152,14 +140,14 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
       refuse_member_name(f, p.name);
   CallFrame frame(in, "program " + f.name, args.span);
   try {
-    in.bind_parameters(f.name, f.parameters, std::move(args), result->fields, closure);
+    bind_parameters(in, f.name, f.parameters, std::move(args), result->fields, closure);
     TargetScope target(in, result->ir, &result->ir->main());
     BuildScope scope(in, std::make_shared<BuildState>());
-    in.world().of(result->ir).fields = result->fields;
+    in.graphs().world().of(result->ir).fields = result->fields;
     Activation a;
     a.scope = result->fields;
     a.kind = Activation::Kind::program;
-    in.run_function(f, a);
+    run_function(in, f, a);
   } catch (Error& e) {
     e.locate(in.here, in.frames);
     throw;
@@ -197,7 +185,9 @@ struct CurrentIrObject final : Object {
   const bool top_level;
   explicit CurrentIrObject(bool top) : top_level(top) {}
   std::string type_name() const override { return "ir"; }
-  Value now(Interpreter& in) const { return ir_value(in, top_level ? in.top_level_ir() : in.current_ir()); }
+  Value now(Interpreter& in) const {
+    return ir_value(in, top_level ? in.graphs().top_level_ir() : in.graphs().current_ir());
+  }
   std::string repr(Interpreter& in) override { return now(in).object()->repr(in); }
   std::optional<Value> member(Interpreter& in, std::string_view name) override {
     return now(in).object()->member(in, name);
@@ -222,7 +212,7 @@ Value stream_list(const std::shared_ptr<Ir>& ir, std::optional<bool> to_device) 
 Value ir_value(Interpreter& in, const std::shared_ptr<Ir>& ir) {
   auto v = std::make_shared<IrObject>();
   v->ir = ir;
-  v->fields = ir == in.implicit_ir() ? in.file_scope() : in.world().of(ir).fields.lock();
+  v->fields = ir == in.graphs().implicit_ir() ? in.evaluator().file_scope() : in.graphs().world().of(ir).fields.lock();
   return v;
 }
 
@@ -265,7 +255,7 @@ std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
       if (!args.spans.empty()) args.spans.erase(args.spans.begin());
       GraphSource source = source_of(callee);
       std::optional<TargetScope> other;
-      if (!i.has_target() || i.targets().back().ir != owner) other.emplace(i, owner, &owner->main());
+      if (!i.graphs().has_target() || i.graphs().targets().back().ir != owner) other.emplace(i, owner, &owner->main());
       BuiltGraph built = build_graph(i, source, std::move(args));
       if (auto leaves = built.factories->leaves(); !leaves.empty())
         throw Error(

@@ -1,7 +1,10 @@
 // Programs and the Irs that they build, as values.
 #pragma once
 
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 

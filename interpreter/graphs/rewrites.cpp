@@ -1,10 +1,18 @@
 // Transforms of whole programs: outline, inline, decompose_sum and repeat_graph give a new ir with the names of the old
 // one.
 #include "interpreter/graphs/gradients.hpp"
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/transform/decompose_sum.hpp"
 #include "runtime/transform/inline.hpp"
 #include "runtime/transform/outline.hpp"
@@ -89,13 +97,13 @@ class Translator {
 Value rewritten_value(Interpreter& in, const IrObject& old, const Rewritten& made) {
   auto result = std::make_shared<IrObject>();
   result->ir = made.ir;
-  result->fields = std::make_shared<Scope>(old.fields ? old.fields->outer : in.prelude());
+  result->fields = std::make_shared<Scope>(old.fields ? old.fields->outer : in.evaluator().prelude());
   const std::map<const Graph*, const GraphFacts> known = [&] {
     std::map<const Graph*, const GraphFacts> facts;
-    for (const auto& [graph, f] : in.world().of(old.ir).graphs) facts.emplace(graph, f);
+    for (const auto& [graph, f] : in.graphs().world().of(old.ir).graphs) facts.emplace(graph, f);
     return facts;
   }();
-  auto& world = in.world().of(made.ir);
+  auto& world = in.graphs().world().of(made.ir);
   world.fields = result->fields;
   for (const auto& [graph, facts] : known) {
     const auto at = made.graphs.find(graph);
@@ -105,7 +113,7 @@ Value rewritten_value(Interpreter& in, const IrObject& old, const Rewritten& mad
     copy.differentiable.reset();
     world.graphs[at->second] = std::move(copy);
   }
-  if (!old.fields || old.ir == in.implicit_ir()) return result;
+  if (!old.fields || old.ir == in.graphs().implicit_ir()) return result;
   Translator translate(in, *old.ir, made);
   for (const auto& [name, value] : old.fields->entries())
     if (const auto item = translate.value(value)) result->fields->bind(name, *item);
@@ -113,7 +121,7 @@ Value rewritten_value(Interpreter& in, const IrObject& old, const Rewritten& mad
 }
 
 void refuse_inside(Interpreter& in, const IrObject& ir, const char* what) {
-  if (in.in_program() && in.targets().back().ir == ir.ir)
+  if (in.graphs().in_program() && in.graphs().targets().back().ir == ir.ir)
     throw Error(std::string(what) + " takes a program that is complete, but `" + ir.ir->name() + "` is being built",
                 {std::string("apply it to what the program gives: `") + what + "(" + ir.ir->name() + "())`"})
         .as(codes::program);

@@ -1,8 +1,13 @@
 // Seeds of the random ops: arrays of them, and variables that hold one.
 #include <set>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graphs.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/tensor/random.hpp"
 
 namespace pxl {
 namespace {
@@ -40,7 +45,7 @@ void bind_seed_builtins(Scope& p) {
          "A variable uint32[2] with a seed for random ops; `split_random_seed` makes further ones of it.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("seed_variable", args, {"seed", "name"});
-           const BuildTarget target = in.target();
+           const BuildTarget target = in.graphs().target();
            stamp(in, *target.ir);
            Array seed = make_seeds(a.integer("seed"), 1).reshaped({2});
            return tensor_value(target.ir, target.graph->add_variable(std::move(seed), a.string_or("name", "seed")));

@@ -3,10 +3,20 @@
 // shape and zeroes the rest.
 #include <fmt/format.h>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/graphs.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/graphs/tensor_index.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
+#include "runtime/ops/op_builder.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -83,29 +93,29 @@ Basic read_basic(const Tensor& t, const std::vector<Value>& given) {
 
 }  // namespace
 
-Value Interpreter::tensor_index(const Value& tensor, const Value& key) {
+Value tensor_index(Interpreter& in, const Value& tensor, const Value& key) {
   Tensor* t = as_tensor(tensor);
   // Index tensors and arrays.
   const Array* array = key.as_array();
   const bool list = key.as<ListObject>() != nullptr;
   if (as_tensor(key) || list || (array && array->rank() > 0)) {
-    const Value indices = list ? Value(to_array(key)) : key;
+    const Value indices = list ? Value(to_array(in, key)) : key;
     const DType type = as_tensor(indices) ? as_tensor(indices)->spec.dtype : indices.as_array()->dtype();
-    if (type == DType::boolean) return op_by_name(*this, "where", {indices, tensor, Value(0)});
+    if (type == DType::boolean) return op_by_name(in, "where", {indices, tensor, Value(0)});
     if (!is_integer(type))
       throw Error(fmt::format("an index tensor holds ints or bools, not {}", name(type))).as(codes::index);
-    return op_by_name(*this, "gather", {tensor, indices});
+    return op_by_name(in, "gather", {tensor, indices});
   }
   auto* tuple = key.as<TupleObject>();
   const Basic b = read_basic(*t, tuple ? tuple->items : std::vector<Value>{key});
   if (b.axes.empty() && !b.reshaped) return tensor;
-  BuildTarget at = target();
+  BuildTarget at = in.graphs().target();
   if (&t->graph->ir() != at.ir.get()) {
     throw Error(fmt::format("tensor `{}` belongs to program `{}`, but ops are being added to `{}`", t->name,
                             t->graph->ir().name(), at.ir->name()))
         .as(codes::other_graph);
   }
-  stamp(*this, *at.ir);
+  stamp(in, *at.ir);
   GraphOpBuilder builder(*at.graph);
   Expr e = builder.of(t);
   if (!b.axes.empty()) {

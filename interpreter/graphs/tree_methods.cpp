@@ -3,7 +3,11 @@
 #include <set>
 
 #include "interpreter/graphs/trees.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 

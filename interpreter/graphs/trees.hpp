@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 
 namespace pxl {
 

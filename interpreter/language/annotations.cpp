@@ -6,9 +6,18 @@
 
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/modules.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
@@ -82,7 +91,7 @@ void match_pattern(const Check& c, const ast::IndexExpr& pattern, const Shape& s
         const auto* n = inner.kind == ast::ExprKind::name ? &static_cast<const ast::NameExpr&>(inner) : nullptr;
         if (n && !known(n->name, c.a)) {
           c.a.scope->bind(n->name, make_tuple(std::vector<Value>(part.begin(), part.end())));
-        } else if (c.in.to_shape(c.in.evaluate(inner, c.a), "shape pattern") != part) {
+        } else if (to_shape(evaluate(c.in, inner, c.a), "shape pattern") != part) {
           c.refuse(expected);
         }
       }
@@ -104,7 +113,7 @@ void match_pattern(const Check& c, const ast::IndexExpr& pattern, const Shape& s
       }
       continue;
     }
-    const int64_t want = to_index(c.in.evaluate(d, c.a), "dimension of " + expected);
+    const int64_t want = to_index(evaluate(c.in, d, c.a), "dimension of " + expected);
     if (want != extent && want != -1) {
       c.refuse(expected, {fmt::format("axis {} has {}, not {}", axis - 1, extent, want)});
     }
@@ -175,7 +184,7 @@ Value check_annotation(Interpreter& in, const std::string& what, const ast::Para
         if (!of_named_type(in, base->name, same)) c.refuse(with_article(base->name));
         return v;
       }
-      dtype = in.to_dtype(in.evaluate(*pattern.base, a), "type annotation");
+      dtype = to_dtype(evaluate(in, *pattern.base, a), "type annotation");
     }
     const TensorSpec* spec = spec_of(v);
     if (base && base->name == "array" && !v.as_array()) c.refuse(std::string(e.span.text()));
@@ -187,7 +196,7 @@ Value check_annotation(Interpreter& in, const std::string& what, const ast::Para
     match_pattern(c, pattern, shape);
     return v;
   }
-  const Value type = in.evaluate(e, a);
+  const Value type = evaluate(in, e, a);
   if (const DType* d = type.as_dtype()) {
     const TensorSpec* spec = spec_of(v);
     if (spec ? spec->dtype != *d : !v.is_number()) c.refuse("a tensor of " + std::string(name(*d)));

@@ -5,11 +5,21 @@
 #include <algorithm>
 #include <optional>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/look.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/exit_request.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
+#include "runtime/base/effects.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 
 namespace pxl {
@@ -27,7 +37,7 @@ bool all_default(const ProgramObject& p, std::string& missing) {
 }
 
 size_t ops_of_file(Interpreter& in) {
-  const auto ir = in.implicit_ir();
+  const auto ir = in.graphs().implicit_ir();
   return ir ? ir->main().ops().size() : 0;
 }
 
@@ -71,9 +81,9 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   CheckResult result;
   in.checking = &c;
   const EffectScope effects(look_effects);
-  in.begin_file(tree);
+  in.evaluator().begin_file(tree);
   Activation a;
-  a.scope = in.file_scope();
+  a.scope = in.evaluator().file_scope();
   a.kind = Activation::Kind::file;
   bool gave_up = false, cut = false;  // the graph of the file itself lacks skipped statements
   auto run = [&](const ast::Stmt& s) {
@@ -97,7 +107,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
     cut = cut || declares_tensor(s);
     forget(s, a);
   };
-  check_names(*tree, *in.prelude(), c.errors);
+  check_names(*tree, *in.evaluator().prelude(), c.errors);
   try {
     for (const ast::Stmt* s : tree->body->statements) run(*s);
   } catch (const ExitRequest&) {
@@ -105,7 +115,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   }
   for (const std::string& call : calls) {
     const ast::TreePtr text = parse_or_throw(add_source("<program>", call));
-    in.keep(text);
+    in.evaluator().keep(text);
     try {
       for (const ast::Stmt* s : text->body->statements) run(*s);
     } catch (const ExitRequest&) {
@@ -143,7 +153,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
       for (const Diagnostic& d : e.all()) c.errors.push_back(d);
     }
   }
-  if (auto ir = in.implicit_ir(); ir && cut)
+  if (auto ir = in.graphs().implicit_ir(); ir && cut)
     c.incomplete.try_emplace(ir.get());
   else if (ir && !ir->main().ops().empty() && !lacks_part_noted(in, *ir))
     c.irs.push_back(ir);

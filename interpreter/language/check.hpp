@@ -9,8 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 

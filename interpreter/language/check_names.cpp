@@ -2,10 +2,13 @@
 // binds it anywhere; whether it is bound before it is read is known only in a run.
 #include <unordered_set>
 
+#include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/stdlib.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {

@@ -1,6 +1,13 @@
 // Expressions that evaluate others several times, or as text: comprehensions and f-strings.
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/located.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/interrupt.hpp"
 
 namespace pxl {
 
@@ -10,7 +17,7 @@ std::string fstring_text(Interpreter& in, const std::vector<ast::FPiece>& pieces
     out += p.text;  // also what `{x=}` shows before the value
     if (!p.value) continue;
     if (p.show_source && p.text.empty()) out += std::string(p.value->span.text()) + "=";
-    const Value v = in.evaluate(*p.value, a);
+    const Value v = evaluate(in, *p.value, a);
     const std::string format = fstring_text(in, p.format, a);
     located(in, p.value->span, [&]() -> Value {
       const bool as_repr = p.conversion == 'r' || (p.show_source && !p.conversion && format.empty());
@@ -47,7 +54,7 @@ Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation
   std::vector<Iterator> open;
   auto start = [&](size_t clause) {
     const ast::Clause& c = e.clauses[clause];
-    const Value v = in.evaluate(*c.iterable, clause == 0 ? a : inner);
+    const Value v = evaluate(in, *c.iterable, clause == 0 ? a : inner);
     located(in, c.iterable->span, [&]() -> Value {
       open.push_back(in.iterate(v));
       return {};
@@ -71,15 +78,15 @@ Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation
       inner.scope = rounds[clause] = round_in(clause == 0 ? a.closure() : rounds[clause - 1]);
     }
     if (c.targets.size() == 1) {
-      in.assign(*c.targets[0], std::move(*v), inner);
+      assign(in, *c.targets[0], std::move(*v), inner);
     } else {
       ast::TupleExpr tuple(join(c.targets.front()->span, c.targets.back()->span));
       tuple.items = c.targets;
-      in.assign(tuple, std::move(*v), inner);
+      assign(in, tuple, std::move(*v), inner);
     }
     bool keep = true;
     for (const ast::Expr* condition : c.conditions) {
-      const Value t = in.evaluate(*condition, inner);
+      const Value t = evaluate(in, *condition, inner);
       located(in, condition->span, [&]() -> Value {
         keep = in.truth(t);
         return {};
@@ -92,14 +99,14 @@ Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation
       continue;
     }
     if (dict) {
-      const Value key = in.evaluate(*e.key, inner);
-      Value value = in.evaluate(*e.value, inner);
+      const Value key = evaluate(in, *e.key, inner);
+      Value value = evaluate(in, *e.value, inner);
       located(in, e.key->span, [&]() -> Value {
         dict->put(key, std::move(value));
         return {};
       });
     } else {
-      items.push_back(in.evaluate(*e.value, inner));
+      items.push_back(evaluate(in, *e.value, inner));
     }
   }
   if (dict) return dict;

@@ -4,13 +4,26 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/functions.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/look.hpp"
+#include "interpreter/language/operators.hpp"
 #include "interpreter/language/stdlib.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
@@ -33,11 +46,12 @@ const Name ir_name("ir");
 }
 
 Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
-  if (e.interned == ir_name && in.in_program()) {
+  if (e.interned == ir_name && in.graphs().in_program()) {
     // Inside a program, and in the defs that it calls, a script's own `ir` does not hide the one that is being built.
-    for (const Scope* s = a.scope.get(); s && s != in.file_scope().get() && s != in.prelude().get(); s = s->outer.get())
+    for (const Scope* s = a.scope.get();
+         s && s != in.evaluator().file_scope().get() && s != in.evaluator().prelude().get(); s = s->outer.get())
       if (const Value* v = s->find_here(e.interned)) return *v;
-    return *in.prelude()->find_here(e.interned);
+    return *in.evaluator().prelude()->find_here(e.interned);
   }
   if (!e.unsure) {
     if (const Value* v = a.scope->find(e.interned)) return *v;
@@ -56,7 +70,9 @@ Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
 OuterName outer_kind(const Interpreter& in, const Scope* from, Name name) {
   for (const Scope* s = from; s; s = s->outer.get())
     if (s->find_here(name))
-      return s->instance ? OuterName::field : s == in.prelude().get() ? OuterName::builtin : OuterName::name;
+      return s->instance                           ? OuterName::field
+             : s == in.evaluator().prelude().get() ? OuterName::builtin
+                                                   : OuterName::name;
   return OuterName::none;
 }
 
@@ -85,13 +101,13 @@ std::vector<Value> items_of(Interpreter& in, const std::vector<ast::Expr*>& list
   out.reserve(list.size());
   for (const ast::Expr* e : list) {
     if (e->kind == ExprKind::starred) {
-      const Value v = in.evaluate(*as<ast::StarredExpr>(*e).value, a);
+      const Value v = evaluate(in, *as<ast::StarredExpr>(*e).value, a);
       located(in, e->span, [&]() -> Value {
         for (Value& item : in.to_vector(v)) out.push_back(std::move(item));
         return {};
       });
     } else {
-      out.push_back(in.evaluate(*e, a));
+      out.push_back(evaluate(in, *e, a));
     }
   }
   return out;
@@ -101,7 +117,7 @@ Value dict_value(Interpreter& in, const ast::DictExpr& e, Activation& a) {
   auto dict = std::make_shared<DictObject>();
   for (auto& [key, value] : e.items) {
     if (!key) {
-      const Value v = in.evaluate(*value, a);
+      const Value v = evaluate(in, *value, a);
       located(in, value->span, [&]() -> Value {
         auto* other = v.as<DictObject>();
         if (!other) type_error("`**` in a dict needs a dict, not " + with_article(v.type_name()));
@@ -110,8 +126,8 @@ Value dict_value(Interpreter& in, const ast::DictExpr& e, Activation& a) {
       });
       continue;
     }
-    Value k = in.evaluate(*key, a);
-    Value v = in.evaluate(*value, a);
+    Value k = evaluate(in, *key, a);
+    Value v = evaluate(in, *value, a);
     located(in, key->span, [&]() -> Value {
       dict->put(k, std::move(v));
       return {};
@@ -121,8 +137,8 @@ Value dict_value(Interpreter& in, const ast::DictExpr& e, Activation& a) {
 }
 
 Value unary_value(Interpreter& in, const ast::UnaryExpr& e, Activation& a) {
-  const Value v = in.evaluate(*e.operand, a);
-  return located(in, e.span, [&]() -> Value { return in.unary(e.op, v); });
+  const Value v = evaluate(in, *e.operand, a);
+  return located(in, e.span, [&]() -> Value { return apply_unary(in, e.op, v); });
 }
 
 // Whether a text contains a name as a whole word.
@@ -165,11 +181,11 @@ void NamedTensors::tell(Error& e) const {
 }
 
 Value chain_value(Interpreter& in, const ast::ChainExpr& e, Activation& a) {
-  Value v = in.evaluate(*e.first, a);
+  Value v = evaluate(in, *e.first, a);
   for (const auto& step : e.rest) {
-    const Value right = in.evaluate(*step.operand, a);
+    const Value right = evaluate(in, *step.operand, a);
     try {
-      v = located(in, join(e.first->span, step.operand->span), [&] { return in.binary(step.op, v, right); });
+      v = located(in, join(e.first->span, step.operand->span), [&] { return apply_binary(in, step.op, v, right); });
     } catch (Error& error) {
       NamedTensors operands;
       if (&step == &e.rest.front()) operands.note(*e.first, v);
@@ -182,19 +198,19 @@ Value chain_value(Interpreter& in, const ast::ChainExpr& e, Activation& a) {
 }
 
 Value power_value(Interpreter& in, const ast::PowerExpr& e, Activation& a) {
-  const Value base = in.evaluate(*e.base, a);
-  const Value exponent = in.evaluate(*e.exponent, a);
-  return located(in, e.span, [&] { return in.binary(ast::BinaryOp::power, base, exponent); });
+  const Value base = evaluate(in, *e.base, a);
+  const Value exponent = evaluate(in, *e.exponent, a);
+  return located(in, e.span, [&] { return apply_binary(in, ast::BinaryOp::power, base, exponent); });
 }
 
 Value compare_value(Interpreter& in, const ast::CompareExpr& e, Activation& a) {
-  Value left = in.evaluate(*e.first, a);
+  Value left = evaluate(in, *e.first, a);
   Value result = true;
   for (size_t i = 0; i < e.rest.size(); ++i) {
     const auto& step = e.rest[i];
-    Value right = in.evaluate(*step.operand, a);
+    Value right = evaluate(in, *step.operand, a);
     const Span span = join(i ? e.rest[i - 1].operand->span : e.first->span, step.operand->span);
-    result = located(in, span, [&] { return in.compare(step.op, left, right); });
+    result = located(in, span, [&] { return apply_comparison(in, step.op, left, right); });
     if (i + 1 < e.rest.size()) {
       bool go_on = false;
       located(in, span, [&]() -> Value {
@@ -211,7 +227,7 @@ Value compare_value(Interpreter& in, const ast::CompareExpr& e, Activation& a) {
 Value logical_value(Interpreter& in, const ast::LogicalExpr& e, Activation& a) {
   Value v;
   for (size_t i = 0; i < e.operands.size(); ++i) {
-    v = in.evaluate(*e.operands[i], a);
+    v = evaluate(in, *e.operands[i], a);
     if (i + 1 == e.operands.size()) break;
     bool decided = false;
     located(in, e.operands[i]->span, [&]() -> Value {
@@ -224,28 +240,28 @@ Value logical_value(Interpreter& in, const ast::LogicalExpr& e, Activation& a) {
 }
 
 Value conditional_value(Interpreter& in, const ast::ConditionalExpr& e, Activation& a) {
-  const Value c = in.evaluate(*e.condition, a);
+  const Value c = evaluate(in, *e.condition, a);
   bool yes = false;
   located(in, e.condition->span, [&]() -> Value {
     yes = in.truth(c);
     return {};
   });
-  return in.evaluate(yes ? *e.then_value : *e.else_value, a);
+  return evaluate(in, yes ? *e.then_value : *e.else_value, a);
 }
 
 Value lambda_value(Interpreter& in, const ast::LambdaExpr& e, Activation& a) {
   auto f = std::make_shared<FunctionObject>();
   f->code = e.function;
   f->closure = a.closure();
-  f->defaults = in.make_defaults(*e.function, a);
+  f->defaults = make_defaults(in, *e.function, a);
   f->qualified_name = "<lambda>";
-  in.remember(f->closure);
+  in.evaluator().remember(f->closure);
   return f;
 }
 
 Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a) {
-  const Value callee = in.evaluate(*e.callee, a);
-  Arguments args = in.evaluate_arguments(e, a);
+  const Value callee = evaluate(in, *e.callee, a);
+  Arguments args = evaluate_arguments(in, e, a);
   in.here = e.span;
   if (!callee.as<BuiltinObject>()) return in.call(callee, std::move(args));
   NamedTensors operands;
@@ -261,18 +277,18 @@ Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a) {
   }
 }
 
-Value slice_bound(Interpreter& in, const ast::Expr* e, Activation& a) { return e ? in.evaluate(*e, a) : Value(); }
+Value slice_bound(Interpreter& in, const ast::Expr* e, Activation& a) { return e ? evaluate(in, *e, a) : Value(); }
 
 Value subscript(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
   const bool starred = e.subscripts.size() == 1 && e.subscripts[0]->kind == ExprKind::starred;
-  if (e.subscripts.size() == 1 && !e.trailing_comma && !starred) return in.evaluate(*e.subscripts[0], a);
+  if (e.subscripts.size() == 1 && !e.trailing_comma && !starred) return evaluate(in, *e.subscripts[0], a);
   std::vector<Value> items = items_of(in, e.subscripts, a);
   if (items.size() == 1 && !e.trailing_comma && !starred) return items[0];
   return make_tuple(std::move(items));
 }
 
 Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
-  const Value base = in.evaluate(*e.base, a);
+  const Value base = evaluate(in, *e.base, a);
   const Value key = subscript(in, e, a);
   return located(in, e.span, [&]() -> Value {
     if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
@@ -281,7 +297,7 @@ Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
 }
 
 Value member_value(Interpreter& in, const ast::MemberExpr& e, Activation& a) {
-  const Value base = in.evaluate(*e.base, a);
+  const Value base = evaluate(in, *e.base, a);
   Value v = located(in, e.span, [&] { return in.member(base, e.name, e.name_span); });
   return v;
 }
@@ -353,7 +369,7 @@ Value look_at(Interpreter& in, const ast::Expr& e, Activation& a) {
   try {
     return as_known(by_kind(in, e, a));
   } catch (const Unevaluated&) {
-    if (in.in_program()) lacks_part(in);
+    if (in.graphs().in_program()) lacks_part(in);
   }
   if (may_change(e)) forget_mentioned(e, a);
   return unknown_value();
@@ -361,13 +377,13 @@ Value look_at(Interpreter& in, const ast::Expr& e, Activation& a) {
 
 }  // namespace
 
-Value Interpreter::evaluate(const ast::Expr& e, Activation& a) {
-  if (checking) [[unlikely]]
-    return look_at(*this, e, a);
-  return by_kind(*this, e, a);
+Value evaluate(Interpreter& in, const ast::Expr& e, Activation& a) {
+  if (in.checking) [[unlikely]]
+    return look_at(in, e, a);
+  return by_kind(in, e, a);
 }
 
-Arguments Interpreter::evaluate_arguments(const ast::CallExpr& call, Activation& a) {
+Arguments evaluate_arguments(Interpreter& in, const ast::CallExpr& call, Activation& a) {
   Arguments args;
   args.span = call.span;
   const auto named =
@@ -377,7 +393,7 @@ Arguments Interpreter::evaluate_arguments(const ast::CallExpr& call, Activation&
   args.spans.reserve(call.arguments.size() - named);
   args.named.reserve(named);
   for (const ast::Argument& arg : call.arguments) {
-    Value v = evaluate(*arg.value, a);
+    Value v = evaluate(in, *arg.value, a);
     switch (arg.kind) {
       case ast::Argument::positional:
         args.positional.push_back(std::move(v));
@@ -385,8 +401,8 @@ Arguments Interpreter::evaluate_arguments(const ast::CallExpr& call, Activation&
         break;
       case ast::Argument::named: args.named.push_back({arg.name, std::move(v), arg.span}); break;
       case ast::Argument::spread:
-        located(*this, arg.span, [&]() -> Value {
-          for (Value& item : to_vector(v)) {
+        located(in, arg.span, [&]() -> Value {
+          for (Value& item : in.to_vector(v)) {
             args.positional.push_back(std::move(item));
             args.spans.push_back(arg.span);
           }
@@ -394,12 +410,12 @@ Arguments Interpreter::evaluate_arguments(const ast::CallExpr& call, Activation&
         });
         break;
       case ast::Argument::spread_named:
-        located(*this, arg.span, [&]() -> Value {
+        located(in, arg.span, [&]() -> Value {
           auto* dict = v.as<DictObject>();
           if (!dict) type_error("`**` in a call needs a dict, not " + with_article(v.type_name()));
           for (auto& [key, value] : dict->items) {
             const std::string* name = key.as_string();
-            if (!name) type_error("`**` in a call needs a dict with str keys, got the key " + repr(key));
+            if (!name) type_error("`**` in a call needs a dict with str keys, got the key " + in.repr(key));
             args.named.push_back({*name, value, arg.span});
           }
           return {};

@@ -3,10 +3,18 @@
 
 #include <algorithm>
 
+#include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/look.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
@@ -14,51 +22,6 @@ namespace pxl {
 
 namespace {
 const Name self_name("self");
-}
-
-CallChain::operator const FramePtr&() const {
-  static const FramePtr none;
-  if (!top_) return none;
-  std::vector<Link*> unmade;
-  for (Link* link = top_; link && !link->made; link = link->outer) unmade.push_back(link);
-  for (; !unmade.empty(); unmade.pop_back()) {
-    Link& link = *unmade.back();
-    link.made = std::make_shared<Frame>(Frame{link.what, link.at, link.outer ? link.outer->made : nullptr});
-  }
-  return top_->made;
-}
-
-CallFrame::CallFrame(Interpreter& in, std::string what, Span at)
-    : in_(in), link_{std::move(what), at, nullptr, nullptr}, here_(in.here) {
-  in.frames.push(link_);
-}
-CallFrame::~CallFrame() {
-  in_.frames.pop();
-  in_.here = here_;
-}
-
-Value Interpreter::call(const Value& callee, Arguments args) {
-  const Span span = args.span ? args.span : here;
-  charge(100);
-  try {
-    const DepthGuard guard(*this);
-    if (!callee.is_object() || !callee.object()->callable()) {
-      throw Error(with_article(callee.type_name()) + " is not callable").as(codes::type);
-    }
-    // The callee may be rebound while it runs.
-    const ObjectPtr keep = callee.object();
-    return keep->call(*this, std::move(args));
-  } catch (Error& e) {
-    e.locate(span, frames);
-    throw;
-  }
-}
-
-Value Interpreter::call(const Value& callee, std::vector<Value> positional) {
-  Arguments args;
-  args.span = here;
-  args.positional = std::move(positional);
-  return call(callee, std::move(args));
 }
 
 std::string FunctionObject::repr(Interpreter&) { return "<function " + qualified_name + ">"; }
@@ -71,9 +34,9 @@ Value FunctionObject::call(Interpreter& in, Arguments args) {
   a.kind = Activation::Kind::function;
   a.self = self;
   if (!self.is_none()) a.scope->bind(self_name, self);
-  in.bind_parameters(qualified_name, code->parameters, std::move(args), a.scope, closure, defaults);
+  bind_parameters(in, qualified_name, code->parameters, std::move(args), a.scope, closure, defaults);
   const CallFrame frame(in, qualified_name, in.here);
-  return in.run_function(*code, a);
+  return run_function(in, *code, a);
 }
 
 namespace {
@@ -102,26 +65,27 @@ class LeavingScope {
 
 }  // namespace
 
-std::vector<Value> Interpreter::make_defaults(const ast::Function& f, Activation& a) {
+std::vector<Value> make_defaults(Interpreter& in, const ast::Function& f, Activation& a) {
   std::vector<Value> out;
   if (!f.makes_defaults) return out;
-  for (const ast::Parameter& p : f.parameters) out.push_back(p.default_value ? evaluate(*p.default_value, a) : Value());
+  for (const ast::Parameter& p : f.parameters)
+    out.push_back(p.default_value ? evaluate(in, *p.default_value, a) : Value());
   return out;
 }
 
-Value Interpreter::run_function(const ast::Function& f, Activation& a) {
-  DepthGuard guard(*this);
+Value run_function(Interpreter& in, const ast::Function& f, Activation& a) {
+  DepthGuard guard(in);
   auto body = [&] {
     if (f.result)
-      a.result = evaluate(*f.result, a);
+      a.result = evaluate(in, *f.result, a);
     else if (f.body)
-      execute(*f.body, a);
+      execute(in, *f.body, a);
   };
-  const LeavingScope leaving(*this, a);
+  const LeavingScope leaving(in, a);
   if (f.contexts.empty())
     body();
   else
-    with_contexts(*this, f.contexts, a, body);
+    with_contexts(in, f.contexts, a, body);
   leaving.end();
   return std::move(a.result);
 }
@@ -233,7 +197,7 @@ class ParameterBinder {
     if (p.rest) return make_list({});
     if (!defaults_.empty()) return defaults_[static_cast<size_t>(&p - parameters_.data())];
     Activation outside = activation(defaults_scope_);
-    return in_.evaluate(*p.default_value, outside);
+    return evaluate(in_, *p.default_value, outside);
   }
 
   // Sizes that a pattern would bind are unknown with the value.
@@ -278,10 +242,10 @@ class ParameterBinder {
 
 }  // namespace
 
-void Interpreter::bind_parameters(const std::string& what, const std::vector<ast::Parameter>& parameters,
-                                  Arguments args, const ScopePtr& scope, const ScopePtr& defaults_scope,
-                                  const std::vector<Value>& defaults) {
-  ParameterBinder(*this, what, parameters, args, scope, defaults_scope, defaults).bind();
+void bind_parameters(Interpreter& in, const std::string& what, const std::vector<ast::Parameter>& parameters,
+                     Arguments args, const ScopePtr& scope, const ScopePtr& defaults_scope,
+                     const std::vector<Value>& defaults) {
+  ParameterBinder(in, what, parameters, args, scope, defaults_scope, defaults).bind();
 }
 
 }  // namespace pxl

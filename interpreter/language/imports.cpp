@@ -4,28 +4,60 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/stdlib.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
+#include "runtime/base/interrupt.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
 
 namespace fs = std::filesystem;
 
-void Interpreter::begin_file(const ast::TreePtr& tree) {
+Evaluator::Evaluator(Interpreter& in)
+    : in_(in), prelude_(std::make_shared<Scope>()), file_scope_(std::make_shared<Scope>(prelude_)) {}
+Evaluator::~Evaluator() = default;
+
+void Evaluator::release_scopes() {
+  auto empty = [](const ScopePtr& scope) {
+    if (scope) scope->restore({});
+  };
+  for (auto& weak : captured_) empty(weak.lock());
+  for (auto& [key, scope] : imported_) empty(scope);
+  empty(file_scope_);
+  empty(prelude_);
+}
+
+void Evaluator::remember(const ScopePtr& scope) {
+  if (scope == file_scope_ || scope == prelude_) return;
+  if (captured_.size() >= captured_limit_) {
+    std::erase_if(captured_, [](const std::weak_ptr<Scope>& w) { return w.expired(); });
+    captured_limit_ = std::max<size_t>(1024, captured_.size() * 2);
+  }
+  if (captured_.empty() || captured_.back().lock() != scope) captured_.push_back(scope);
+  if (scope->round && scope->outer) remember(scope->outer);
+}
+
+void Evaluator::begin_file(const ast::TreePtr& tree) {
   file_scope_ = std::make_shared<Scope>(prelude_);
   keep(tree);
 }
 
-void Interpreter::run_file(const ast::TreePtr& tree) {
+void Evaluator::run_file(const ast::TreePtr& tree) {
   file_scope_ = std::make_shared<Scope>(prelude_);
   run_more(tree);
 }
 
-Value Interpreter::run_more(const ast::TreePtr& tree) {
+Value Evaluator::run_more(const ast::TreePtr& tree) {
   trees_.push_back(tree);
   Activation a;
   a.scope = file_scope_;
@@ -35,11 +67,11 @@ Value Interpreter::run_more(const ast::TreePtr& tree) {
     check_interrupt();
     if (i + 1 == statements.size() && statements[i]->kind == ast::StmtKind::expression) {
       const auto& last = static_cast<const ast::ExprStmt&>(*statements[i]);
-      here = last.span;
-      Value v = evaluate(*last.value, a);
+      in_.here = last.span;
+      Value v = evaluate(in_, *last.value, a);
       return last.hidden ? Value() : v;
     }
-    execute(*statements[i], a);
+    execute(in_, *statements[i], a);
   }
   return {};
 }
@@ -120,7 +152,7 @@ std::vector<std::string> unknown_name_notes(std::string_view name, const std::ve
   return {};
 }
 
-ScopePtr Interpreter::import_module(const std::vector<std::string>& path, const Span& at) {
+ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Span& at) {
   try {
     ModuleText found = find_module(path, at);
     if (auto it = imported_.find(found.key); it != imported_.end()) return it->second;
@@ -138,19 +170,19 @@ ScopePtr Interpreter::import_module(const std::vector<std::string>& path, const 
     a.scope = scope;
     a.kind = Activation::Kind::file;
     // The depth guard and the call chain: an import is a call of the file.
-    const CallFrame frame(*this, "import " + found.shown, at);
+    const CallFrame frame(in_, "import " + found.shown, at);
     struct Importing {
       std::vector<std::string>& stack;
       Importing(std::vector<std::string>& s, std::string key) : stack(s) { stack.push_back(std::move(key)); }
       ~Importing() { stack.pop_back(); }
     } importing(importing_, found.key);
-    const DepthGuard guard(*this);
-    execute(*tree->body, a);
+    const DepthGuard guard(in_);
+    execute(in_, *tree->body, a);
     remember(scope);
     imported_[found.key] = scope;
     return scope;
   } catch (Error& e) {
-    e.locate(at, frames);
+    e.locate(at, in_.frames);
     throw;
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 
 namespace pxl {
 

@@ -3,12 +3,23 @@
 #include <algorithm>
 #include <set>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/trees.hpp"
+#include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/exit_request.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/interrupt.hpp"
 
 namespace pxl {
 namespace {
@@ -92,7 +103,7 @@ uint8_t leaves_by(Flow flow) {
 // Follows code that may or may not run.
 void follow(Interpreter& in, const ast::Stmt& s, Activation& a, const std::function<Flow()>& code) {
   Checking& c = *in.checking;
-  if (in.in_program()) lacks_part(in);
+  if (in.graphs().in_program()) lacks_part(in);
   if (c.uncertain_depth >= max_uncertain_depth) {
     forget(s, a);
     if (names_of(s).leaves) c.left |= leaves_loop | leaves_function;
@@ -157,10 +168,10 @@ class LoopLook {
 bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow, bool& failed) {
   Checking& c = *in.checking;
   try {
-    flow = in.execute(s, a);
+    flow = execute(in, s, a);
     return true;
   } catch (const Unevaluated&) {
-    if (in.in_program() || declares_tensor(s)) lacks_part(in);
+    if (in.graphs().in_program() || declares_tensor(s)) lacks_part(in);
   } catch (const Error& e) {
     if (c.expecting > 0) throw;
     if (c.silent == 0) {
@@ -272,15 +283,15 @@ Value as_known(Value v) {
 }
 
 void lacks_part(Interpreter& in) {
-  if (!in.has_target()) return;
-  in.checking->incomplete.try_emplace(in.targets().back().ir.get(), in.here);
+  if (!in.graphs().has_target()) return;
+  in.checking->incomplete.try_emplace(in.graphs().targets().back().ir.get(), in.here);
 }
 
 void lacks_part_of(Interpreter& in, const Arguments& args) {
   const bool graph =
       std::any_of(args.positional.begin(), args.positional.end(), is_of_graph) ||
       std::any_of(args.named.begin(), args.named.end(), [](const NamedArg& n) { return is_of_graph(n.value); });
-  if (graph || in.in_program()) lacks_part(in);
+  if (graph || in.graphs().in_program()) lacks_part(in);
 }
 
 // ---- forgetting
@@ -291,9 +302,9 @@ UncertainScope::UncertainScope(Interpreter& in, bool silent)
   Object::forgets_changes = true;
   ++in.checking->uncertain_depth;
   if (silent) ++in.checking->silent;
-  if (in.has_target()) {
-    ir_ = in.targets().back().ir;
-    ops_ = in.targets().back().graph->ops().size();
+  if (in.graphs().has_target()) {
+    ir_ = in.graphs().targets().back().ir;
+    ops_ = in.graphs().targets().back().graph->ops().size();
   }
 }
 
@@ -302,7 +313,8 @@ UncertainScope::~UncertainScope() {
   Object::forgets_changes = forgets_;
   --in_.checking->uncertain_depth;
   if (silent_) --in_.checking->silent;
-  if (in_.has_target() && in_.targets().back().ir == ir_.lock() && in_.targets().back().graph->ops().size() != ops_)
+  if (in_.graphs().has_target() && in_.graphs().targets().back().ir == ir_.lock() &&
+      in_.graphs().targets().back().graph->ops().size() != ops_)
     lacks_part(in_);
 }
 
@@ -391,7 +403,7 @@ Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a) {
 
 Flow look_at_if(Interpreter& in, const ast::IfStmt& s, Activation& a) {
   for (size_t i = 0; i < s.arms.size(); ++i) {
-    const Value v = in.evaluate(*s.arms[i].condition, a);
+    const Value v = evaluate(in, *s.arms[i].condition, a);
     std::optional<bool> yes;
     try {
       in.here = s.arms[i].condition->span;
@@ -401,28 +413,28 @@ Flow look_at_if(Interpreter& in, const ast::IfStmt& s, Activation& a) {
       throw;
     }
     if (yes) {
-      if (*yes) return in.execute(*s.arms[i].body, a);
+      if (*yes) return execute(in, *s.arms[i].body, a);
       continue;
     }
     for (size_t k = i; k < s.arms.size(); ++k) {
       follow(in, s, a, [&] {
-        if (k > i) in.evaluate(*s.arms[k].condition, a);
-        return in.execute(*s.arms[k].body, a);
+        if (k > i) evaluate(in, *s.arms[k].condition, a);
+        return execute(in, *s.arms[k].body, a);
       });
     }
-    if (s.else_body) follow(in, s, a, [&] { return in.execute(*s.else_body, a); });
+    if (s.else_body) follow(in, s, a, [&] { return execute(in, *s.else_body, a); });
     return Flow::normal;
   }
-  return s.else_body ? in.execute(*s.else_body, a) : Flow::normal;
+  return s.else_body ? execute(in, *s.else_body, a) : Flow::normal;
 }
 
 namespace {
 
 void assign_item(Interpreter& in, const ast::ForStmt& s, Value item, Activation& a) {
-  if (s.targets.size() == 1) return in.assign(*s.targets[0], std::move(item), a);
+  if (s.targets.size() == 1) return assign(in, *s.targets[0], std::move(item), a);
   ast::TupleExpr tuple(join(s.targets.front()->span, s.targets.back()->span));
   tuple.items = s.targets;
-  in.assign(tuple, std::move(item), a);
+  assign(in, tuple, std::move(item), a);
 }
 
 // A loop whose number of rounds is unknown.
@@ -435,7 +447,7 @@ Flow some_rounds(Interpreter& in, const ast::Stmt& s, Activation& a, const std::
 }  // namespace
 
 Flow look_at_for(Interpreter& in, const ast::ForStmt& s, Activation& a) {
-  const Value iterable = in.evaluate(*s.iterable, a);
+  const Value iterable = evaluate(in, *s.iterable, a);
   LoopLook loop(in, s, a);
   Iterator it;
   auto next = [&]() -> std::optional<Value> {
@@ -459,14 +471,14 @@ Flow look_at_for(Interpreter& in, const ast::ForStmt& s, Activation& a) {
         const Round round(s, a);
         auto* u = iterable.as<UnknownObject>();
         assign_item(in, s, u && u->element ? *u->element : unknown_value(), a);
-        return in.execute(*s.body, a);
+        return execute(in, *s.body, a);
       });
       break;
     }
     if (!v) break;
     const Round round(s, a);
     assign_item(in, s, std::move(*v), a);
-    const Flow flow = in.execute(*s.body, a);
+    const Flow flow = execute(in, *s.body, a);
     if (flow == Flow::break_loop) break;
     if (flow == Flow::returned) {
       if (in.checking->left) break;
@@ -483,7 +495,7 @@ Flow look_at_while(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
   LoopLook loop(in, s, a);
   for (;;) {
     check_interrupt();
-    const Value v = in.evaluate(*s.condition, a);
+    const Value v = evaluate(in, *s.condition, a);
     std::optional<bool> yes;
     try {
       in.here = s.condition->span;
@@ -493,11 +505,11 @@ Flow look_at_while(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
       throw;
     }
     if (!yes) {
-      some_rounds(in, s, a, [&] { return in.execute(*s.body, a); });
+      some_rounds(in, s, a, [&] { return execute(in, *s.body, a); });
       break;
     }
     if (!*yes) break;
-    const Flow flow = in.execute(*s.body, a);
+    const Flow flow = execute(in, *s.body, a);
     if (flow == Flow::break_loop) break;
     if (flow == Flow::returned) {
       if (in.checking->left) break;

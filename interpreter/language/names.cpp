@@ -3,6 +3,8 @@
 #include <unordered_map>
 
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
 
 namespace pxl {

@@ -3,10 +3,24 @@
 
 #include <cmath>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/language/look.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/operators.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/limits.hpp"
+#include "interpreter/values/numbers.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/ops/arguments.hpp"
 
 namespace pxl {
@@ -168,7 +182,7 @@ Value dict_union(const DictObject& a, const DictObject& b) {
 
 // A list of numbers is converted to an array if the other operand is an array or a tensor.
 Value operand(Interpreter& in, const Value& v) {
-  if (v.as<SequenceObject>() && !mentions_tensor(v)) return in.to_array(v);
+  if (v.as<SequenceObject>() && !mentions_tensor(v)) return to_array(in, v);
   return v;
 }
 
@@ -255,7 +269,7 @@ Value binary_of_specs(Interpreter& in, BinaryOp op, const Value& a, const Value&
   const std::optional<Value> x = stand_in(a), y = stand_in(b);
   if (!x || !y) return unknown_value();
   try {
-    const Value made = in.binary(op, *x, *y);
+    const Value made = apply_binary(in, op, *x, *y);
     if (const Array* array = made.as_array()) return unknown_array(array->spec());
   } catch (const Unevaluated&) {
   } catch (const Error&) {
@@ -266,24 +280,24 @@ Value binary_of_specs(Interpreter& in, BinaryOp op, const Value& a, const Value&
 
 }  // namespace
 
-Value Interpreter::binary(BinaryOp op, const Value& a, const Value& b) {
+Value apply_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return number_binary(op, a, b);
-  if (checking && (is_unknown(a) || is_unknown(b))) {
-    if (as_tensor(a) || as_tensor(b) || in_program()) lacks_part(*this);
-    return binary_of_specs(*this, op, a, b);
+  if (in.checking && (is_unknown(a) || is_unknown(b))) {
+    if (as_tensor(a) || as_tensor(b) || in.graphs().in_program()) lacks_part(in);
+    return binary_of_specs(in, op, a, b);
   }
   const bool data_a = is_data(a), data_b = is_data(b);
   if (data_a || data_b) {
-    const Value x = data_a ? a : operand(*this, a), y = data_b ? b : operand(*this, b);
+    const Value x = data_a ? a : operand(in, a), y = data_b ? b : operand(in, b);
     const bool usable = (is_data(x) || x.is_number()) && (is_data(y) || y.is_number());
     if (!usable) {
       refuse(text(op), a, b,
              a.as_spec() || b.as_spec() ? std::vector<std::string>{"a spec has no data: give a tensor or an array"}
                                         : std::vector<std::string>{});
     }
-    return data_binary(*this, op, x, y);
+    return data_binary(in, op, x, y);
   }
-  if (a.as_string() || b.as_string()) return text_binary(*this, op, a, b);
+  if (a.as_string() || b.as_string()) return text_binary(in, op, a, b);
   if (a.as<SequenceObject>() || b.as<SequenceObject>()) return sequence_binary(op, a, b);
   if (op == BinaryOp::bit_or && a.as<DictObject>() && b.as<DictObject>()) {
     return dict_union(*a.as<DictObject>(), *b.as<DictObject>());
@@ -291,28 +305,28 @@ Value Interpreter::binary(BinaryOp op, const Value& a, const Value& b) {
   refuse(text(op), a, b);
 }
 
-Value Interpreter::compare(CompareOp op, const Value& a, const Value& b) {
-  if (checking && (is_unknown(a) || is_unknown(b))) {
-    if (as_tensor(a) || as_tensor(b)) lacks_part(*this);
+Value apply_comparison(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
+  if (in.checking && (is_unknown(a) || is_unknown(b))) {
+    if (as_tensor(a) || as_tensor(b)) lacks_part(in);
     return unknown_value();
   }
   switch (op) {
-    case CompareOp::is: return identical(a, b);
-    case CompareOp::is_not: return !identical(a, b);
-    case CompareOp::in: return contains(*this, b, a);
-    case CompareOp::not_in: return !contains(*this, b, a);
+    case CompareOp::is: return in.identical(a, b);
+    case CompareOp::is_not: return !in.identical(a, b);
+    case CompareOp::in: return contains(in, b, a);
+    case CompareOp::not_in: return !contains(in, b, a);
     default: break;
   }
   if (a.is_number() && b.is_number()) return ordered(op, number_order(a, b));
-  if (is_data(a) || is_data(b)) return data_compare(*this, op, a, b);
-  if (op == CompareOp::eq) return equal(a, b);
-  if (op == CompareOp::ne) return !equal(a, b);
-  return ordered(op, order_of(*this, op, a, b));
+  if (is_data(a) || is_data(b)) return data_compare(in, op, a, b);
+  if (op == CompareOp::eq) return in.equal(a, b);
+  if (op == CompareOp::ne) return !in.equal(a, b);
+  return ordered(op, order_of(in, op, a, b));
 }
 
-Value Interpreter::unary(ast::UnaryOp op, const Value& a) {
+Value apply_unary(Interpreter& in, ast::UnaryOp op, const Value& a) {
   using ast::UnaryOp;
-  if (op == UnaryOp::logical_not) return !truth(a);
+  if (op == UnaryOp::logical_not) return !in.truth(a);
   if (a.is_number()) {
     switch (op) {
       case UnaryOp::minus: return a.is_float() ? Value(-a.as_double()) : number_binary(BinaryOp::sub, Value(0), a);
@@ -328,10 +342,10 @@ Value Interpreter::unary(ast::UnaryOp op, const Value& a) {
       if (elements(a) == Elements::bools) {
         type_error(fmt::format("`-` does not work on {} of bools; `~` negates them", with_article(a.type_name())));
       }
-      return op_by_name(*this, "negate", {a});
+      return op_by_name(in, "negate", {a});
     }
     if (elements(a) == Elements::floats) type_error("`~` works on ints and bools, not on floats");
-    return op_by_name(*this, elements(a) == Elements::bools ? "logical_not" : "bitwise_not", {a});
+    return op_by_name(in, elements(a) == Elements::bools ? "logical_not" : "bitwise_not", {a});
   }
   const char* symbol = op == UnaryOp::minus ? "-" : op == UnaryOp::plus ? "+" : "~";
   type_error(fmt::format("`{}` does not work on {}", symbol, with_article(a.type_name())));

@@ -3,9 +3,17 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/look.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/numbers.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -18,8 +26,8 @@ std::string trimmed(std::string_view s) {
   return std::string(s);
 }
 
-Interpreter::OptionInfo info_of(const ast::OptionStmt& s) {
-  Interpreter::OptionInfo info;
+OptionInfo info_of(const ast::OptionStmt& s) {
+  OptionInfo info;
   info.name = s.name;
   info.type = s.type ? trimmed(s.type->span.text()) : "str";
   info.default_text = s.default_value ? trimmed(s.default_value->span.text()) : "";
@@ -77,8 +85,8 @@ Value parse_option(const std::string& name, const std::string& type, const std::
 
 }  // namespace
 
-std::vector<Interpreter::OptionInfo> scan_options(const ast::Tree& tree) {
-  std::vector<Interpreter::OptionInfo> out;
+std::vector<OptionInfo> scan_options(const ast::Tree& tree) {
+  std::vector<OptionInfo> out;
   for (const ast::Stmt* s : tree.body->statements) {
     if (s->kind == ast::StmtKind::option) out.push_back(info_of(static_cast<const ast::OptionStmt&>(*s)));
   }
@@ -98,40 +106,40 @@ std::string script_doc(const ast::Tree& tree) {
   return out;
 }
 
-void Interpreter::declare_option(const ast::OptionStmt& s, Activation& a) {
+void declare_option(Interpreter& in, const ast::OptionStmt& s, Activation& a) {
   if (a.kind != Activation::Kind::file)
     throw Error("an option is declared at the top level of a file").as(codes::misplaced);
   const OptionInfo info = info_of(s);
   // An imported file's options keep their defaults unless the command line names them too.
   bool known = false;
-  for (const OptionInfo& o : declared_options) known |= o.name == info.name;
-  if (!known) declared_options.push_back(info);
+  for (const OptionInfo& o : in.evaluator().declared_options) known |= o.name == info.name;
+  if (!known) in.evaluator().declared_options.push_back(info);
   ast::Parameter typed;
   typed.name = s.name;
   typed.span = s.name_span;
   typed.annotation = s.type;
   Value v;
-  if (auto it = options_.options.find(s.name); it != options_.options.end()) {
+  if (auto it = in.options().options.find(s.name); it != in.options().options.end()) {
     v = parse_option(s.name, info.type, it->second);
   } else if (s.default_value) {
-    v = evaluate(*s.default_value, a);
+    v = evaluate(in, *s.default_value, a);
     if (s.type && !v.is_none() && s.type->kind == ast::ExprKind::name) {
       try {
-        v = check_annotation(*this, "option", typed, std::move(v), a);
+        v = check_annotation(in, "option", typed, std::move(v), a);
       } catch (Error& e) {
-        e.locate(s.default_value->span, frames);
+        e.locate(s.default_value->span, in.frames);
         throw;
       }
     }
   } else {
-    if (checking) {
+    if (in.checking) {
       a.scope->bind(s.name, unknown_value());
       return;
     }
     Error e(fmt::format("option `{}` has no default and was not given", s.name),
             {fmt::format("give it on the command line: --{} {}", s.name, info.type)}, Fault::usage);
     e.as(codes::option);
-    e.locate(s.name_span, frames);
+    e.locate(s.name_span, in.frames);
     throw e;
   }
   a.scope->bind(s.name, std::move(v));

@@ -1,10 +1,25 @@
 // Statements: assignment, control flow, contexts. Declarations are forwarded.
 #include <fmt/format.h>
 
+#include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/language/graph_statements.hpp"
 #include "interpreter/language/look.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/operators.hpp"
+#include "interpreter/language/options.hpp"
+#include "interpreter/language/tests.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/interrupt.hpp"
 
 namespace pxl {
 
@@ -22,8 +37,8 @@ void unpack(Interpreter& in, const std::vector<ast::Expr*>& targets, const Span&
   std::vector<Value> items;
   if (in.checking && is_unknown(value)) {
     for (const ast::Expr* t : targets)
-      in.assign(t->kind == ast::ExprKind::starred ? *static_cast<const ast::StarredExpr*>(t)->value : *t,
-                unknown_value(), a);
+      assign(in, t->kind == ast::ExprKind::starred ? *static_cast<const ast::StarredExpr*>(t)->value : *t,
+             unknown_value(), a);
     return;
   }
   try {
@@ -51,16 +66,16 @@ void unpack(Interpreter& in, const std::vector<ast::Expr*>& targets, const Span&
     if (i == star) {
       std::vector<Value> rest(items.begin() + static_cast<std::ptrdiff_t>(next),
                               items.begin() + static_cast<std::ptrdiff_t>(next + extra));
-      in.assign(*static_cast<const ast::StarredExpr*>(targets[i])->value, make_list(std::move(rest)), a);
+      assign(in, *static_cast<const ast::StarredExpr*>(targets[i])->value, make_list(std::move(rest)), a);
       next += extra;
     } else {
-      in.assign(*targets[i], items[next++], a);
+      assign(in, *targets[i], items[next++], a);
     }
   }
 }
 
 bool condition(Interpreter& in, const ast::Expr& e, Activation& a) {
-  const Value v = in.evaluate(e, a);
+  const Value v = evaluate(in, e, a);
   try {
     in.here = e.span;
     return in.truth(v);
@@ -73,36 +88,36 @@ bool condition(Interpreter& in, const ast::Expr& e, Activation& a) {
 void augmented(Interpreter& in, const ast::AssignStmt& s, Activation& a) {
   // The parts of the target (names, members, subscripts) are evaluated twice, for reading and for writing.
   const ast::Expr& target = *s.targets[0];
-  const Value left = in.evaluate(target, a);
-  const Value right = in.evaluate(*s.value, a);
+  const Value left = evaluate(in, target, a);
+  const Value right = evaluate(in, *s.value, a);
   in.here = s.span;
-  in.assign(target, in.binary(s.op, left, right), a);
+  assign(in, target, apply_binary(in, s.op, left, right), a);
 }
 
 void assignment(Interpreter& in, const ast::AssignStmt& s, Activation& a) {
   if (s.augmented) return augmented(in, s, a);
-  Value v = in.evaluate(*s.value, a);
+  Value v = evaluate(in, *s.value, a);
   if (s.outlined) {
     std::string name;
     if (s.targets[0]->kind == ast::ExprKind::name) name = static_cast<const ast::NameExpr*>(s.targets[0])->name;
     in.here = s.span;
-    v = in.outlined(v, name);
+    v = outlined(in, v, name);
   }
-  for (size_t i = 0; i + 1 < s.targets.size(); ++i) in.assign(*s.targets[i], v, a);
-  in.assign(*s.targets.back(), std::move(v), a);
+  for (size_t i = 0; i + 1 < s.targets.size(); ++i) assign(in, *s.targets[i], v, a);
+  assign(in, *s.targets.back(), std::move(v), a);
 }
 
 Flow if_statement(Interpreter& in, const ast::IfStmt& s, Activation& a) {
   if (in.checking) return look_at_if(in, s, a);
   for (const auto& arm : s.arms) {
-    if (condition(in, *arm.condition, a)) return in.execute(*arm.body, a);
+    if (condition(in, *arm.condition, a)) return execute(in, *arm.body, a);
   }
-  return s.else_body ? in.execute(*s.else_body, a) : Flow::normal;
+  return s.else_body ? execute(in, *s.else_body, a) : Flow::normal;
 }
 
 Flow for_statement(Interpreter& in, const ast::ForStmt& s, Activation& a) {
   if (in.checking) return look_at_for(in, s, a);
-  const Value iterable = in.evaluate(*s.iterable, a);
+  const Value iterable = evaluate(in, *s.iterable, a);
   Iterator it;
   auto guarded = [&](auto&& step) {
     try {
@@ -121,10 +136,10 @@ Flow for_statement(Interpreter& in, const ast::ForStmt& s, Activation& a) {
     if (!v) return Flow::normal;
     const Round round(s, a);
     if (s.targets.size() == 1)
-      in.assign(*s.targets[0], std::move(*v), a);
+      assign(in, *s.targets[0], std::move(*v), a);
     else
       unpack(in, s.targets, join(s.targets.front()->span, s.targets.back()->span), *v, a);
-    const Flow flow = in.execute(*s.body, a);
+    const Flow flow = execute(in, *s.body, a);
     if (flow == Flow::break_loop) return Flow::normal;
     if (flow == Flow::returned) return flow;
   }
@@ -134,7 +149,7 @@ Flow while_statement(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
   if (in.checking) return look_at_while(in, s, a);
   while (condition(in, *s.condition, a)) {
     check_interrupt();
-    const Flow flow = in.execute(*s.body, a);
+    const Flow flow = execute(in, *s.body, a);
     if (flow == Flow::break_loop) break;
     if (flow == Flow::returned) return flow;
   }
@@ -154,26 +169,26 @@ void check_nonlocal(Interpreter& in, const ast::NonlocalStmt& s, const Activatio
 
 void def_statement(Interpreter& in, const ast::DefStmt& s, Activation& a) {
   if (s.function->outlined) {
-    in.bind(a, s.function->name, in.outlined_function(*s.function, a));
-    in.remember(a.closure());
+    bind_name(in, a, s.function->name, outlined_function(in, *s.function, a));
+    in.evaluator().remember(a.closure());
     return;
   }
   auto f = std::make_shared<FunctionObject>();
   f->code = s.function;
   f->closure = a.closure();
-  f->defaults = in.make_defaults(*s.function, a);
+  f->defaults = make_defaults(in, *s.function, a);
   f->qualified_name = s.function->name;
-  in.remember(f->closure);
-  in.bind(a, s.function->name, f);
+  in.evaluator().remember(f->closure);
+  bind_name(in, a, s.function->name, f);
 }
 
 void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) {
-  ScopePtr scope = in.import_module(s.path, s.span);
+  ScopePtr scope = in.evaluator().import_module(s.path, s.span);
   std::string full;
   for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
   Value module = std::make_shared<NamespaceObject>(full, scope);
   if (!s.as.empty()) {
-    in.bind(a, s.as, module);
+    bind_name(in, a, s.as, module);
     return;
   }
   // `import lib.util` binds `lib`, a namespace that contains `util`; an existing one is extended.
@@ -188,22 +203,22 @@ void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) 
     holder->bind(s.path[i], module);
     module = std::make_shared<NamespaceObject>(prefix, holder);
   }
-  in.bind(a, s.path[0], module);
+  bind_name(in, a, s.path[0], module);
 }
 
 void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a) {
-  const ScopePtr scope = in.import_module(s.path, s.span);
+  const ScopePtr scope = in.evaluator().import_module(s.path, s.span);
   std::string full;
   for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
   const Value module = std::make_shared<NamespaceObject>(full, scope);
   for (const auto& item : s.items) {
-    in.bind(a, item.as.empty() ? item.name : item.as, in.member(module, item.name, item.span));
+    bind_name(in, a, item.as.empty() ? item.name : item.as, in.member(module, item.name, item.span));
   }
 }
 
 Flow with_statement(Interpreter& in, const ast::WithStmt& s, Activation& a) {
   Flow flow = Flow::normal;
-  with_contexts(in, s.items, a, [&] { flow = in.execute(*s.body, a); });
+  with_contexts(in, s.items, a, [&] { flow = execute(in, *s.body, a); });
   return flow;
 }
 
@@ -255,109 +270,108 @@ bool bind_in_body(Activation& a, Name name, Value value) {
   return true;
 }
 
-void Interpreter::bind(Activation& a, Name name, Value value) {
-  if (!bind_in_body(a, name, std::move(value))) throw_no_outer(*this, a, name, here);
+void bind_name(Interpreter& in, Activation& a, Name name, Value value) {
+  if (!bind_in_body(a, name, std::move(value))) throw_no_outer(in, a, name, in.here);
 }
 
-void Interpreter::assign(const ast::Expr& target, Value value, Activation& a) {
+void assign(Interpreter& in, const ast::Expr& target, Value value, Activation& a) {
   switch (target.kind) {
     case ast::ExprKind::name: {
       const auto& n = static_cast<const ast::NameExpr&>(target);
-      observed(*this, target.span, value);
+      observed(in, target.span, value);
       if (n.nonlocal || a.round)
-        bind(a, n.interned, std::move(value));
+        bind_name(in, a, n.interned, std::move(value));
       else
         a.scope->bind(n.interned, std::move(value));
       return;
     }
     case ast::ExprKind::tuple:
-      return unpack(*this, static_cast<const ast::TupleExpr&>(target).items, target.span, value, a);
-    case ast::ExprKind::list:
-      return unpack(*this, static_cast<const ast::ListExpr&>(target).items, target.span, value, a);
+      return unpack(in, static_cast<const ast::TupleExpr&>(target).items, target.span, value, a);
+    case ast::ExprKind::list: return unpack(in, static_cast<const ast::ListExpr&>(target).items, target.span, value, a);
     default: break;
   }
   try {
     if (target.kind == ast::ExprKind::member) {
       const auto& m = static_cast<const ast::MemberExpr&>(target);
-      const Value base = evaluate(*m.base, a);
-      here = target.span;
+      const Value base = evaluate(in, *m.base, a);
+      in.here = target.span;
       if (!base.is_object()) type_error(with_article(base.type_name()) + " has no fields");
-      base.object()->set_member(*this, m.name, std::move(value));
+      base.object()->set_member(in, m.name, std::move(value));
       return;
     }
     if (target.kind == ast::ExprKind::index) {
       const auto& i = static_cast<const ast::IndexExpr&>(target);
-      const Value base = evaluate(*i.base, a);
+      const Value base = evaluate(in, *i.base, a);
       std::vector<Value> keys;
-      for (const ast::Expr* e : i.subscripts) keys.push_back(evaluate(*e, a));
-      here = target.span;
+      for (const ast::Expr* e : i.subscripts) keys.push_back(evaluate(in, *e, a));
+      in.here = target.span;
       if (!base.is_object()) type_error(with_article(base.type_name()) + " cannot be indexed");
       const Value key = keys.size() == 1 && !i.trailing_comma ? keys[0] : make_tuple(keys);
-      if (checking) return look_at_element(*this, base, key, std::move(value));
-      base.object()->set_index(*this, key, std::move(value));
+      if (in.checking) return look_at_element(in, base, key, std::move(value));
+      base.object()->set_index(in, key, std::move(value));
       return;
     }
     throw Error("cannot assign to this expression", {"a target is a name, a field, an element or a tuple of these"})
         .as(codes::assignment);
   } catch (Error& e) {
-    e.locate(target.span, frames);
+    e.locate(target.span, in.frames);
     throw;
   }
 }
 
-Flow Interpreter::execute(const ast::Block& block, Activation& a) {
-  if (checking) return look_at_block(*this, block, a);
+Flow execute(Interpreter& in, const ast::Block& block, Activation& a) {
+  if (in.checking) return look_at_block(in, block, a);
   for (const ast::Stmt* s : block.statements) {
-    const Flow flow = execute(*s, a);
+    const Flow flow = execute(in, *s, a);
     if (flow != Flow::normal) return flow;
   }
   return Flow::normal;
 }
 
-Flow Interpreter::execute(const ast::Stmt& s, Activation& a) {
+Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a) {
   constexpr int64_t statement_ns = 150;
-  here = s.span;
+  in.here = s.span;
   charge(statement_ns);
   try {
     switch (s.kind) {
-      case StmtKind::expression: evaluate(*as<ast::ExprStmt>(s).value, a); return Flow::normal;
-      case StmtKind::assign: assignment(*this, as<ast::AssignStmt>(s), a); return Flow::normal;
-      case StmtKind::if_: return if_statement(*this, as<ast::IfStmt>(s), a);
-      case StmtKind::for_: return for_statement(*this, as<ast::ForStmt>(s), a);
-      case StmtKind::while_: return while_statement(*this, as<ast::WhileStmt>(s), a);
+      case StmtKind::expression: evaluate(in, *as<ast::ExprStmt>(s).value, a); return Flow::normal;
+      case StmtKind::assign: assignment(in, as<ast::AssignStmt>(s), a); return Flow::normal;
+      case StmtKind::if_: return if_statement(in, as<ast::IfStmt>(s), a);
+      case StmtKind::for_: return for_statement(in, as<ast::ForStmt>(s), a);
+      case StmtKind::while_: return while_statement(in, as<ast::WhileStmt>(s), a);
       case StmtKind::break_: return Flow::break_loop;
       case StmtKind::continue_: return Flow::continue_loop;
       case StmtKind::pass: return Flow::normal;
-      case StmtKind::nonlocal: check_nonlocal(*this, as<ast::NonlocalStmt>(s), a); return Flow::normal;
+      case StmtKind::nonlocal: check_nonlocal(in, as<ast::NonlocalStmt>(s), a); return Flow::normal;
       case StmtKind::return_: {
         const auto& r = as<ast::ReturnStmt>(s);
-        a.result = r.value ? evaluate(*r.value, a) : Value();
+        a.result = r.value ? evaluate(in, *r.value, a) : Value();
         return Flow::returned;
       }
-      case StmtKind::with: return with_statement(*this, as<ast::WithStmt>(s), a);
-      case StmtKind::def: def_statement(*this, as<ast::DefStmt>(s), a); return Flow::normal;
-      case StmtKind::import: import_statement(*this, as<ast::ImportStmt>(s), a); return Flow::normal;
-      case StmtKind::from_import: from_statement(*this, as<ast::FromImportStmt>(s), a); return Flow::normal;
-      case StmtKind::assert_: run_assert(*this, as<ast::AssertStmt>(s), a); return Flow::normal;
+      case StmtKind::with: return with_statement(in, as<ast::WithStmt>(s), a);
+      case StmtKind::def: def_statement(in, as<ast::DefStmt>(s), a); return Flow::normal;
+      case StmtKind::import: import_statement(in, as<ast::ImportStmt>(s), a); return Flow::normal;
+      case StmtKind::from_import: from_statement(in, as<ast::FromImportStmt>(s), a); return Flow::normal;
+      case StmtKind::assert_: run_assert(in, as<ast::AssertStmt>(s), a); return Flow::normal;
       case StmtKind::module:
-        declare_module(as<ast::ModuleStmt>(s), a);
-        remember(a.closure());
+        declare_module(in, as<ast::ModuleStmt>(s), a);
+        in.evaluator().remember(a.closure());
         return Flow::normal;
-      case StmtKind::program: declare_program(as<ast::ProgramStmt>(s), a); return Flow::normal;
-      case StmtKind::param: declare_param(as<ast::ParamStmt>(s), a); return Flow::normal;
-      case StmtKind::stream: declare_stream(as<ast::StreamStmt>(s), a); return Flow::normal;
+      case StmtKind::program: declare_program(in, as<ast::ProgramStmt>(s), a); return Flow::normal;
+      case StmtKind::param: declare_param(in, as<ast::ParamStmt>(s), a); return Flow::normal;
+      case StmtKind::stream: declare_stream(in, as<ast::StreamStmt>(s), a); return Flow::normal;
       case StmtKind::variable:
-      case StmtKind::constant: declare_variable(as<ast::VariableStmt>(s), a); return Flow::normal;
-      case StmtKind::option: declare_option(as<ast::OptionStmt>(s), a); return Flow::normal;
-      case StmtKind::test: run_test(*this, as<ast::TestStmt>(s), a); return Flow::normal;
+      case StmtKind::constant: declare_variable(in, as<ast::VariableStmt>(s), a); return Flow::normal;
+      case StmtKind::option: declare_option(in, as<ast::OptionStmt>(s), a); return Flow::normal;
+      case StmtKind::test: run_test(in, as<ast::TestStmt>(s), a); return Flow::normal;
     }
   } catch (const std::bad_alloc&) {
     Error e = run_error("out of memory").as(codes::memory);
-    e.locate(s.span, frames);
+    e.locate(s.span, in.frames);
     throw e;
   } catch (Error& e) {
     // Errors that declarations did not locate point to the statement's first line.
-    e.locate(s.span, frames);
+    e.locate(s.span, in.frames);
     throw;
   }
   return Flow::normal;

@@ -2,8 +2,17 @@
 #include <fmt/format.h>
 
 #include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/look.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/tests.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/strings.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -35,15 +44,15 @@ void run_test(Interpreter& in, const ast::TestStmt& s, Activation& a) {
   inner.scope = std::make_shared<Scope>(a.scope);
   inner.scope->own = &s.own;
   inner.kind = Activation::Kind::test;
-  Interpreter::TestOutcome outcome{s.title, true, {}};
+  TestOutcome outcome{s.title, true, {}};
   try {
-    in.execute(*s.body, inner);
+    execute(in, *s.body, inner);
   } catch (Error& e) {
     e.locate(s.span, in.frames);
     outcome.passed = false;
     outcome.failure = e.first();
   }
-  in.tests.push_back(std::move(outcome));
+  in.evaluator().tests.push_back(std::move(outcome));
 }
 
 namespace {
@@ -62,7 +71,7 @@ std::vector<std::string> sides(Interpreter& in, const ast::Expr& e, Activation& 
   std::vector<std::string> notes;
   for (const ast::Expr* x : {c.first, c.rest[0].operand}) {
     if (!plain(*x)) continue;
-    std::string shown = in.repr(in.evaluate(*x, a));
+    std::string shown = in.repr(evaluate(in, *x, a));
     if (shown.size() > 400) shown = shown.substr(0, code_point_offset(shown, 300)) + " ...";
     notes.push_back(fmt::format("{} = {}", x->span.text(), shown));
   }
@@ -80,7 +89,7 @@ bool known_truth_of_assertion(Interpreter& in, const Value& v) {
 }  // namespace
 
 void run_assert(Interpreter& in, const ast::AssertStmt& s, Activation& a) {
-  const Value v = in.evaluate(*s.condition, a);
+  const Value v = evaluate(in, *s.condition, a);
   if (in.checking && !known_truth_of_assertion(in, v)) return;
   bool holds = false;
   try {
@@ -100,7 +109,7 @@ void run_assert(Interpreter& in, const ast::AssertStmt& s, Activation& a) {
   if (holds) return;
   std::string message = "assertion failed";
   if (s.message)
-    message += ": " + in.str(in.evaluate(*s.message, a));
+    message += ": " + in.str(evaluate(in, *s.message, a));
   else
     message += fmt::format(": {}", s.condition->span.text());
   if (size_t newline = message.find('\n'); newline != std::string::npos) message = message.substr(0, newline) + " ...";

@@ -1,7 +1,13 @@
 #include "interpreter/language/undo.hpp"
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 namespace {
@@ -31,16 +37,16 @@ void InputRecord::record(const ScopePtr& scope) {
 
 InputRecord::InputRecord(Interpreter& in)
     : in_(in),
-      file_scope_(in.file_scope_),
-      names_(in.file_scope_->entries()),
-      imported_(in.imported_),
-      implicit_ir_(in.implicit_ir_),
-      targets_(in.targets_.size()),
-      tests_(in.tests.size()),
-      options_(in.declared_options.size()),
-      random_(in.random_) {
-  if (in.world_) {
-    for (auto& [key, known] : in.world_->irs)
+      file_scope_(in.evaluator().file_scope_),
+      names_(in.evaluator().file_scope_->entries()),
+      imported_(in.evaluator().imported_),
+      implicit_ir_(in.graphs().implicit_ir_),
+      targets_(in.graphs().targets_.size()),
+      tests_(in.evaluator().tests.size()),
+      options_(in.evaluator().declared_options.size()),
+      random_(in.random()) {
+  if (in.graphs().world_) {
+    for (auto& [key, known] : in.graphs().world_->irs)
       if (std::shared_ptr<Ir> ir = known.ir.lock(); ir && ir != implicit_ir_) irs_.push_back({ir, ir->mark()});
   }
   if (implicit_ir_) irs_.push_back({implicit_ir_, implicit_ir_->mark()});
@@ -57,7 +63,7 @@ void InputRecord::stop() {
 }
 
 bool InputRecord::graphs_changed() const {
-  if (in_.implicit_ir_ != implicit_ir_) return true;
+  if (in_.graphs().implicit_ir_ != implicit_ir_) return true;
   for (const SavedIr& saved : irs_)
     if (saved.ir->changed_since(*saved.mark)) return true;
   return false;
@@ -68,18 +74,18 @@ void InputRecord::take_back() {
   // Values of the input are destroyed first: they point into the graphs.
   for (const SavedObject& saved : objects_) saved.restore();
   for (const auto& [scope, entries] : scopes_) scope->restore(entries);
-  in_.file_scope_ = file_scope_;
+  in_.evaluator().file_scope_ = file_scope_;
   file_scope_->restore(names_);
-  in_.imported_ = imported_;
-  in_.tests.resize(std::min(tests_, in_.tests.size()));
-  in_.declared_options.resize(std::min(options_, in_.declared_options.size()));
-  in_.random_ = random_;
-  in_.targets_.resize(std::min(targets_, in_.targets_.size()));
-  in_.implicit_ir_ = implicit_ir_;
+  in_.evaluator().imported_ = imported_;
+  in_.evaluator().tests.resize(std::min(tests_, in_.evaluator().tests.size()));
+  in_.evaluator().declared_options.resize(std::min(options_, in_.evaluator().declared_options.size()));
+  in_.random() = random_;
+  in_.graphs().targets_.resize(std::min(targets_, in_.graphs().targets_.size()));
+  in_.graphs().implicit_ir_ = implicit_ir_;
   in_.here = {};
   for (const SavedIr& saved : irs_) {
     saved.ir->rollback(*saved.mark);
-    in_.forget_dropped(*saved.ir);
+    in_.graphs().forget_dropped(*saved.ir);
   }
 }
 

@@ -8,7 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
+#include "runtime/tensor/random.hpp"
 
 namespace pxl {
 

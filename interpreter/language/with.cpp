@@ -1,6 +1,11 @@
 // `with`: contexts are entered in order and left in reverse, also if an exception passes.
+#include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/tests.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -53,7 +58,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
   };
   try {
     for (const ast::WithItem& item : items) {
-      const Value v = in.evaluate(*item.context, a);
+      const Value v = evaluate(in, *item.context, a);
       const Span span = item.context->span;
       if (const std::string* text = expected_error(v)) {
         expected = text;
@@ -71,7 +76,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
         }
         const Value entered = v.object()->enter(in);
         open.emplace_back(v.object(), span);
-        if (!item.as.empty()) in.bind(a, item.as, entered);
+        if (!item.as.empty()) bind_name(in, a, item.as, entered);
       } catch (Error& e) {
         e.locate(span, in.frames);
         throw;

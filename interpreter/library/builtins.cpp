@@ -7,10 +7,23 @@
 #include <cstdlib>
 
 #include "interpreter/graphs/graph_values.hpp"
-#include "interpreter/language/look.hpp"
+#include "interpreter/language/operators.hpp"
+#include "interpreter/language/tests.hpp"
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/exit_request.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/numbers.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/interrupt.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -132,7 +145,7 @@ Value sorted(Interpreter& in, const Arguments& args) {
   // A merge sort by hand: it stays within bounds whatever the comparison answers (NaNs have no order).
   auto less = [&](const std::pair<Value, size_t>& x, const std::pair<Value, size_t>& y) {
     check_interrupt();
-    const Value v = in.compare(ast::CompareOp::lt, x.first, y.first);
+    const Value v = apply_comparison(in, ast::CompareOp::lt, x.first, y.first);
     return in.truth(v);
   };
   std::vector<std::pair<Value, size_t>> buffer(keys.size());

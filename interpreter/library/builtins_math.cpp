@@ -7,10 +7,23 @@
 #include <numbers>
 
 #include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/language/operators.hpp"
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/numbers.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/interrupt.hpp"
 #include "runtime/ops/table.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -24,7 +37,7 @@ const Value* first(const Arguments& args) {
   return args.named.empty() ? nullptr : &args.named[0].value;
 }
 
-Value to_op(Interpreter& in, const char* op, Arguments args) { return in.call_op(get_op(op), std::move(args)); }
+Value to_op(Interpreter& in, const char* op, Arguments args) { return call_op(in, get_op(op), std::move(args)); }
 
 Value total_of(Interpreter& in, const Arguments& args) {
   const Value* v = first(args);
@@ -33,7 +46,7 @@ Value total_of(Interpreter& in, const Arguments& args) {
   if (a.has("axis") || a.has("keepdims")) {
     Arguments rest;
     rest.span = args.span;
-    rest.positional = {Value(in.to_array(a.value("items"))), a.value_or("axis", Value())};
+    rest.positional = {Value(to_array(in, a.value("items"))), a.value_or("axis", Value())};
     if (a.has("keepdims")) rest.named.push_back({"keepdims", a.value("keepdims"), {}});
     return to_op(in, "sum", std::move(rest));
   }
@@ -43,7 +56,7 @@ Value total_of(Interpreter& in, const Arguments& args) {
     check_interrupt();
     // Without a start the first element begins, so that sums of tensors add no constant to the graph.
     total = total.is_none() ? (item->is_bool() ? Value(item->as_int()) : *item)
-                            : in.binary(ast::BinaryOp::add, total, *item);
+                            : apply_binary(in, ast::BinaryOp::add, total, *item);
   }
   return total.is_none() ? Value(0) : total;
 }
@@ -96,7 +109,7 @@ Value extreme(Interpreter& in, const Arguments& args, bool largest) {
   for (size_t i = 1; i < items.size(); ++i) {
     check_interrupt();
     const Value k = key(items[i]);
-    if (!in.truth(in.compare(largest ? ast::CompareOp::gt : ast::CompareOp::lt, k, best_key))) continue;
+    if (!in.truth(apply_comparison(in, largest ? ast::CompareOp::gt : ast::CompareOp::lt, k, best_key))) continue;
     best = items[i];
     best_key = k;
   }
@@ -108,7 +121,7 @@ Value absolute(Interpreter& in, const Arguments& args) {
   if (!v || !v->is_number()) return to_op(in, "abs", args);
   const Value x = ArgReader("abs", args, {"x"}).value("x");
   if (x.is_float()) return std::fabs(x.as_double());
-  return x.as_int() < 0 ? in.unary(ast::UnaryOp::minus, x) : Value(x.as_int());
+  return x.as_int() < 0 ? apply_unary(in, ast::UnaryOp::minus, x) : Value(x.as_int());
 }
 
 // Half to even, on the decimal that the float stands for, as Python rounds.
@@ -143,7 +156,7 @@ Value round_number(Interpreter& in, const Arguments& args) {
 Value power(Interpreter& in, const Arguments& args) {
   const bool plain = args.positional.size() == 2 && args.positional[0].is_number() && args.positional[1].is_number();
   if (!plain) return to_op(in, "pow", args);
-  return in.binary(ast::BinaryOp::power, args.positional[0], args.positional[1]);
+  return apply_binary(in, ast::BinaryOp::power, args.positional[0], args.positional[1]);
 }
 
 // |a - b| <= atol + rtol |b| everywhere; NaNs are close only with equal_nan.
@@ -154,7 +167,7 @@ Value allclose(Interpreter& in, const Arguments& args) {
                 {"`eval(t)` gives a tensor's value"})
         .as(codes::no_value_yet);
   }
-  const Array a = in.to_array(r.value("a")).cast(DType::float64), b = in.to_array(r.value("b")).cast(DType::float64);
+  const Array a = to_array(in, r.value("a")).cast(DType::float64), b = to_array(in, r.value("b")).cast(DType::float64);
   const double rtol = r.number_or("rtol", 1e-5), atol = r.number_or("atol", 1e-8);
   const bool equal_nan = r.boolean_or("equal_nan", false);
   const Shape shape = broadcast(a.shape(), b.shape());
@@ -179,8 +192,8 @@ Value allclose(Interpreter& in, const Arguments& args) {
 
 Value divmod(Interpreter& in, const Arguments& args) {
   ArgReader a("divmod", args, {"a", "b"});
-  return make_tuple({in.binary(ast::BinaryOp::floor_div, a.value("a"), a.value("b")),
-                     in.binary(ast::BinaryOp::mod, a.value("a"), a.value("b"))});
+  return make_tuple({apply_binary(in, ast::BinaryOp::floor_div, a.value("a"), a.value("b")),
+                     apply_binary(in, ast::BinaryOp::mod, a.value("a"), a.value("b"))});
 }
 
 }  // namespace

@@ -3,7 +3,11 @@
 
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/transform/flops.hpp"
 
 namespace pxl {

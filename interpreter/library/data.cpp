@@ -7,13 +7,20 @@
 
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/look.hpp"
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/numbers.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/io/suffix.hpp"
 #include "runtime/tensor/exact.hpp"
+#include "runtime/tensor/print.hpp"
+#include "runtime/tensor/random.hpp"
 
 namespace pxl {
 
@@ -47,7 +54,7 @@ Shape checked_shape(const Shape& shape, const char* what) {
 }
 
 // The shape and dtype arguments; a spec stands for both.
-TensorSpec given_spec(Interpreter& in, const ArgReader& a, const char* what, DType fallback) {
+TensorSpec given_spec(const ArgReader& a, const char* what, DType fallback) {
   const Value shape = a.value("shape");
   TensorSpec spec;
   spec.dtype = fallback;
@@ -55,18 +62,18 @@ TensorSpec given_spec(Interpreter& in, const ArgReader& a, const char* what, DTy
     spec = *s;
     spec.meta_shape.clear();
   } else {
-    spec.shape = in.to_shape(shape, what);
+    spec.shape = to_shape(shape, what);
   }
   checked_shape(spec.shape, what);
-  if (a.has("dtype")) spec.dtype = in.to_dtype(a.value("dtype"), what);
+  if (a.has("dtype")) spec.dtype = to_dtype(a.value("dtype"), what);
   return spec;
 }
 
 Value array(Interpreter& in, const Arguments& args) {
   ArgReader a("array", args, {"values", "dtype"});
   std::optional<DType> dtype;
-  if (a.has("dtype")) dtype = in.to_dtype(a.value("dtype"), "array");
-  const Array x = dtype ? in.cast_array(a.value("values"), *dtype) : in.to_array(a.value("values"));
+  if (a.has("dtype")) dtype = to_dtype(a.value("dtype"), "array");
+  const Array x = dtype ? cast_array(in, a.value("values"), *dtype) : to_array(in, a.value("values"));
   return args.positional.empty() || !args.positional[0].as_array() ? x : x.clone();
 }
 
@@ -76,26 +83,26 @@ Value filled(Interpreter& in, const Arguments& args, const char* name, double va
     return initialiser(in, name, args,
                        [value](Interpreter&, const TensorSpec& s) { return Array::full(s.dtype, s.shape, value); });
   }
-  const TensorSpec spec = given_spec(in, a, name, DType::float32);
+  const TensorSpec spec = given_spec(a, name, DType::float32);
   return Array::full(spec.dtype, spec.shape, value);
 }
 
 Value filled_like(Interpreter& in, const Arguments& args, const char* name, double value) {
   ArgReader a(name, args, {"x", "dtype"});
-  TensorSpec spec = in.to_spec(a.value("x"), name);
-  if (a.has("dtype")) spec.dtype = in.to_dtype(a.value("dtype"), name);
+  TensorSpec spec = to_spec(in, a.value("x"), name);
+  if (a.has("dtype")) spec.dtype = to_dtype(a.value("dtype"), name);
   return Array::full(spec.dtype, spec.shape, value);
 }
 
 Value full(Interpreter& in, const Arguments& args) {
   ArgReader a("full", args, {"shape", "value", "dtype"});
-  const Array value = in.to_array(a.value("value"));
+  const Array value = to_array(in, a.value("value"));
   if (value.rank() != 0) throw Error("full: the value must be one number");
-  const TensorSpec spec = given_spec(in, a, "full", value.dtype());
-  return Array::repeated(in.to_array(a.value("value"), spec.dtype, "full"), spec.shape);
+  const TensorSpec spec = given_spec(a, "full", value.dtype());
+  return Array::repeated(to_array(in, a.value("value"), spec.dtype, "full"), spec.shape);
 }
 
-Value arange(Interpreter& in, const Arguments& args) {
+Value arange(Interpreter&, const Arguments& args) {
   ArgReader a("arange", args, {"start", "stop", "step", "dtype"});
   const bool one = !a.has("stop");
   const Value start = one ? Value(0) : a.value("start"), stop = one ? a.value("start") : a.value("stop");
@@ -127,14 +134,14 @@ Value arange(Interpreter& in, const Arguments& args) {
                      }
                    });
   }
-  const DType dtype = a.has("dtype") ? in.to_dtype(a.value("dtype"), "arange")
+  const DType dtype = a.has("dtype") ? to_dtype(a.value("dtype"), "arange")
                       : floats       ? DType::float32
                       : large        ? DType::int64
                                      : DType::int32;
   return convert_exactly(wide, dtype, "arange");
 }
 
-Value linspace(Interpreter& in, const Arguments& args) {
+Value linspace(Interpreter&, const Arguments& args) {
   ArgReader a("linspace", args, {"start", "stop", "num", "dtype"});
   const double start = a.number_or("start", 0), stop = a.number_or("stop", 1);
   const int64_t n = a.integer_or("num", 50);
@@ -149,10 +156,10 @@ Value linspace(Interpreter& in, const Arguments& args) {
       }
     });
   }
-  return convert_exactly(wide, a.has("dtype") ? in.to_dtype(a.value("dtype"), "linspace") : DType::float32, "linspace");
+  return convert_exactly(wide, a.has("dtype") ? to_dtype(a.value("dtype"), "linspace") : DType::float32, "linspace");
 }
 
-Value eye(Interpreter& in, const Arguments& args) {
+Value eye(Interpreter&, const Arguments& args) {
   ArgReader a("eye", args, {"n", "m", "dtype"});
   const int64_t n = a.integer("n"), m = a.integer_or("m", n);
   Array x = Array::zeros(DType::float32, checked_shape({n, m}, "eye"));
@@ -161,7 +168,7 @@ Value eye(Interpreter& in, const Arguments& args) {
       for (int64_t i = begin; i < end; ++i) to[i * m + i] = 1;
     });
   }
-  return x.cast(a.has("dtype") ? in.to_dtype(a.value("dtype"), "eye") : DType::float32);
+  return x.cast(a.has("dtype") ? to_dtype(a.value("dtype"), "eye") : DType::float32);
 }
 
 // A drawing function of two numbers: an array where a shape is given, otherwise an initialiser.
@@ -180,7 +187,7 @@ Value draw(Interpreter& in, const Arguments& args, const char* name, const char*
       return sample(inner.random(), spec.dtype, spec.shape, x, y);
     });
   }
-  const TensorSpec spec = given_spec(in, a, name, DType::float32);
+  const TensorSpec spec = given_spec(a, name, DType::float32);
   need_float(spec.dtype);
   if (!permits(Effect::random)) return unknown_array(spec);
   return sample(in.random(), spec.dtype, spec.shape, x, y);
@@ -205,7 +212,7 @@ Value randint(Interpreter& in, const Arguments& args) {
     return initialiser(in, "randint", args,
                        [fill](Interpreter& inner, const TensorSpec& s) { return fill(inner.random(), s); });
   }
-  const TensorSpec spec = given_spec(in, a, "randint", DType::int32);
+  const TensorSpec spec = given_spec(a, "randint", DType::int32);
   if (!permits(Effect::random)) return unknown_array(spec);
   return fill(in.random(), spec);
 }
@@ -284,7 +291,7 @@ void bind_data_builtins(Interpreter&, Scope& p) {
            ArgReader a("save", args, {"path", "array"});
            const std::string path = a.string("path");
            require_suffix("save", path, ".npy", "arrays");
-           save_npy(path, in.to_array(a.value("array")));
+           save_npy(path, to_array(in, a.value("array")));
            return {};
          });
   bind_mnist_builtin(p);

@@ -5,7 +5,10 @@
 
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/programs.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 
 namespace pxl {
 

@@ -1,7 +1,9 @@
 // The tile model in scripts: `estimate`, and what `session.report()` says of the device "ipu_model".
 #pragma once
 
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/tiles/estimate.hpp"
 
 namespace pxl {

@@ -2,7 +2,12 @@
 #include <filesystem>
 
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/limits.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/utf8.hpp"
 

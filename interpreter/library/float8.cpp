@@ -1,10 +1,15 @@
 // Casts of host arrays to float8 and back.
 #include "runtime/tensor/float8.hpp"
+#include "interpreter/graphs/declarations.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 
 #include <fmt/format.h>
 
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/values/internal.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -16,14 +21,10 @@ Array source(Interpreter& in, const ArgReader& a, const char* host, const char* 
   if (mentions_tensor(src))
     throw Error(fmt::format("{} converts arrays, and tensors have no value yet: use {}", host, device))
         .as(codes::no_value_yet);
-  return in.to_array(src);
+  return to_array(in, src);
 }
 
 }  // namespace
-
-Float8Overflow float8_overflow(const ArgReader& a) {
-  return a.boolean_or("nan_on_overflow", true) ? Float8Overflow::nan : Float8Overflow::saturate;
-}
 
 void bind_float8_builtins(Scope& p) {
   define(p, no_effects, "host_pow2scale_cast_to_fp8",
@@ -33,7 +34,7 @@ void bind_float8_builtins(Scope& p) {
          [](Interpreter& in, const Arguments& args) -> Value {
            ArgReader a("host_pow2scale_cast_to_fp8", args, {"src", "dtype", "log2_scale", "nan_on_overflow"});
            const Array src = source(in, a, "host_pow2scale_cast_to_fp8", "pow2scale_cast_to_fp8");
-           return to_float8(src, in.to_dtype(a.value("dtype"), "host_pow2scale_cast_to_fp8"),
+           return to_float8(src, to_dtype(a.value("dtype"), "host_pow2scale_cast_to_fp8"),
                             a.integer_or("log2_scale", 0), float8_overflow(a));
          });
   define(p, no_effects, "host_pow2scale_cast_from_fp8",
@@ -44,7 +45,7 @@ void bind_float8_builtins(Scope& p) {
            ArgReader a("host_pow2scale_cast_from_fp8", args, {"src", "dtype", "log2_scale"});
            const Array src = source(in, a, "host_pow2scale_cast_from_fp8", "pow2scale_cast_from_fp8");
            const DType dtype =
-               a.has("dtype") ? in.to_dtype(a.value("dtype"), "host_pow2scale_cast_from_fp8") : DType::float16;
+               a.has("dtype") ? to_dtype(a.value("dtype"), "host_pow2scale_cast_from_fp8") : DType::float16;
            return from_float8(src, dtype, a.integer_or("log2_scale", 0));
          });
 }

@@ -4,9 +4,13 @@
 #include <cstring>
 
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/look.hpp"
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/io/dataset.hpp"
 
 namespace pxl {

@@ -8,18 +8,24 @@
 #include <cstring>
 
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/filter_program.hpp"
 #include "runtime/io/chart.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
 namespace {
 
 std::vector<double> numbers(Interpreter& in, const Value& v) {
-  const Array a = in.to_array(v);
+  const Array a = to_array(in, v);
   if (a.rank() > 1)
     throw Error(fmt::format("a line is drawn of one axis, and this has the shape {}", tuple_text(a.shape())))
         .as(codes::shape);

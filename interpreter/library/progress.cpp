@@ -7,7 +7,11 @@
 #include <chrono>
 
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/strings.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/source.hpp"
 
 namespace pxl {

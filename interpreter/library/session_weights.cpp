@@ -1,5 +1,7 @@
 // Sessions attached and running, and the host's copy of their variables.
 #include "interpreter/library/sessions.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 

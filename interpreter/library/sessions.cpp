@@ -6,18 +6,26 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/library/estimates.hpp"
 #include "interpreter/library/run_watch.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/evaluate.hpp"
 #include "runtime/execute/streams.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/io/suffix.hpp"
 
@@ -77,7 +85,7 @@ Array stream_data(Interpreter& in, const Value& v, const Stream& s) {
   if (as_tensor(v))
     type_error("session.run: stream `" + s.name() +
                "` takes an array, got a tensor, whose value exists only inside a run");
-  return in.to_array(v, s.spec().dtype, "stream `" + s.name() + "`");
+  return to_array(in, v, s.spec().dtype, "stream `" + s.name() + "`");
 }
 
 void give(StreamData& data, const Stream* s, Array a) {
@@ -105,7 +113,7 @@ void write_variables(Interpreter& in, SessionObject& s, const std::string& where
     const Array* array = data.as_array();
     if (!array && !data.is_number() && !data.as<SequenceObject>())
       type_error(where + " takes an array or a number for `" + t->name + "`, got " + with_article(data.type_name()));
-    values.push_back({t, array ? *array : in.to_array(data, t->spec.dtype, where + ": `" + t->name + "`")});
+    values.push_back({t, array ? *array : to_array(in, data, t->spec.dtype, where + ": `" + t->name + "`")});
   }
   s.session->write_variables_data(values);
   for (const Session::VariableValue& v : values) s.weights_to_host(v.tensor);
@@ -240,8 +248,8 @@ Value make_session(Interpreter& in, const Arguments& args) {
       {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit", "engine"});
   Value holder;
   IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
-  for (const BuildTarget& t : in.targets())
-    if (t.ir == ir->ir && t.ir != in.implicit_ir())
+  for (const BuildTarget& t : in.graphs().targets())
+    if (t.ir == ir->ir && t.ir != in.graphs().implicit_ir())
       throw Error("program " + ir->ir->name() +
                   " is still being built: make its session after the program has returned")
           .as(codes::session);

@@ -3,8 +3,9 @@
 
 #include <unordered_map>
 
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/execute/session.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/tiles/estimate.hpp"
 
 namespace pxl {

@@ -4,6 +4,7 @@
 #include "interpreter/lsp/server.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/values/interpreter.hpp"
 
 namespace pxl::lsp {
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "interpreter/tools/debug.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/unevaluated.hpp"

@@ -9,6 +9,7 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/engine.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {

@@ -7,12 +7,15 @@
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/graph_view.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/estimate.hpp"
 
@@ -76,7 +79,7 @@ void command_grad(Repl& repl, std::string_view arguments) {
   std::string shown;
   const Outcome o = repl.engine().aside(arguments, [&](const Value& v) {
     Interpreter& in = repl.engine().interpreter();
-    const Value gradient = in.call(*in.prelude()->find_here("autodiff"), std::vector<Value>{v});
+    const Value gradient = in.call(*in.evaluator().prelude()->find_here("autodiff"), std::vector<Value>{v});
     shown = in.str(in.member(gradient, "graph", {}));
   });
   repl.report(o);

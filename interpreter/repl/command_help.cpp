@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/theme.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -49,7 +51,7 @@ void overview(Repl& repl) {
   }
   Interpreter& in = repl.engine().interpreter();
   std::vector<std::string> functions;
-  for (const std::string& name : in.prelude()->visible_names()) {
+  for (const std::string& name : in.evaluator().prelude()->visible_names()) {
     const OpRow* row = find_op(name);
     if ((!row || row->path.empty()) && name != "_") functions.push_back(name);
   }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/tools/explain.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -67,7 +69,7 @@ void eval(Repl& repl, std::string_view arguments) {
   std::string shown;
   const Outcome o = repl.engine().aside(arguments.empty() ? "_" : arguments, [&](const Value& v) {
     Interpreter& in = repl.engine().interpreter();
-    shown = repl.engine().show(in.call(*in.prelude()->find_here("eval"), std::vector<Value>{v}));
+    shown = repl.engine().show(in.call(*in.evaluator().prelude()->find_here("eval"), std::vector<Value>{v}));
   });
   repl.report(o);
   if (o.ok()) repl.print(shown);

@@ -5,10 +5,10 @@
 
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/language/look.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/values/unknown.hpp"
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl {

@@ -5,12 +5,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/language/functions.hpp"
 #include "interpreter/tools/debug.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/execute/session.hpp"
+#include "runtime/graph/ir.hpp"
+#include "runtime/tensor/random.hpp"
 #include "runtime/transform/autodiff.hpp"
 
 namespace pxl {
@@ -24,7 +31,7 @@ struct Aside {
   Aside(Interpreter& i, std::shared_ptr<Ir> r) : in(i), ir(std::move(r)), mark(ir->mark()) { ir->frozen = false; }
   ~Aside() {
     ir->rollback(*mark);
-    in.forget_dropped(*ir);
+    in.graphs().forget_dropped(*ir);
   }
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;

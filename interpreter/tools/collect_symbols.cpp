@@ -6,6 +6,9 @@
 #include <functional>
 #include <map>
 
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/scope.hpp"
+
 namespace pxl {
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/tools/symbols.hpp"
 
 namespace pxl {

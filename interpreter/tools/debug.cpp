@@ -8,11 +8,17 @@
 
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/trees.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/tools/statistics.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 namespace {
@@ -141,7 +147,7 @@ Debugger& debugger_of(Interpreter& in) {
 namespace {
 
 void bind_tool_builtins(Interpreter& in) {
-  Scope& p = *in.prelude();
+  Scope& p = *in.evaluator().prelude();
   define(p, no_effects, "nancheck", "nancheck(on = true, infinities = true)",
          "From now on a run ends with an error at the first op that produces a NaN (or an infinity), and shows its "
          "operands.",

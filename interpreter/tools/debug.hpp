@@ -11,6 +11,8 @@
 
 #include "interpreter/library/run_watch.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 

@@ -7,6 +7,7 @@
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/values/interpreter.hpp"
 
 namespace pxl {
 namespace {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 
 namespace pxl {
 

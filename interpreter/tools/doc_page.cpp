@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "interpreter/language/stdlib.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "runtime/ops/table.hpp"
 

@@ -9,6 +9,7 @@
 #include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/filter_program.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 

@@ -7,9 +7,12 @@
 #include <cstring>
 #include <new>
 
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/display.hpp"
 #include "interpreter/tools/help.hpp"
+#include "interpreter/values/exit_request.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
 
@@ -68,9 +71,9 @@ std::string Engine::show(const Value& value) { return display(*in_, value); }
 void Engine::set_last(Value v) {
   last_ = std::move(v);
   if (last_.is_none())
-    in_->prelude()->erase("_");
+    in_->evaluator().prelude()->erase("_");
   else
-    in_->prelude()->bind("_", last_);
+    in_->evaluator().prelude()->bind("_", last_);
 }
 
 // Runs `body`, converts exceptions to an outcome, and rolls back if necessary.
@@ -116,7 +119,7 @@ Outcome Engine::run(const SourceFile& source, std::string_view kept_text, bool h
   auto record = std::make_unique<InputRecord>(*in_);
   const Value before = last_;
   o = guarded(*record, [&](Outcome& out) {
-    out.value = in_->run_more(parsed.tree);
+    out.value = in_->evaluator().run_more(parsed.tree);
     if (!hidden) out.shown = show(out.value);
   });
   o.number = number_;
@@ -176,7 +179,7 @@ Outcome Engine::aside(std::string_view given, const std::function<void(const Val
     return o;
   }
   InputRecord record(*in_);
-  o = guarded(record, [&](Outcome&) { use(in_->run_more(parsed.tree)); });
+  o = guarded(record, [&](Outcome&) { use(in_->evaluator().run_more(parsed.tree)); });
   o.number = number_;
   o.kept = false;
   record.take_back();
@@ -206,7 +209,7 @@ void Engine::reset() {
 
 std::vector<std::pair<std::string, Value>> Engine::names() const {
   std::vector<std::pair<std::string, Value>> out;
-  for (const auto& [name, value] : in_->file_scope()->entries()) out.emplace_back(name.text(), value);
+  for (const auto& [name, value] : in_->evaluator().file_scope()->entries()) out.emplace_back(name.text(), value);
   return out;
 }
 

@@ -13,12 +13,15 @@
 #include <string_view>
 #include <vector>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/language/undo.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/completion.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
@@ -93,7 +96,7 @@ class Engine {
   /// Names bound at the top level by the user, in order, with their values.
   std::vector<std::pair<std::string, Value>> names() const;
   /// The implicit program of top-level ops; null before the first op.
-  std::shared_ptr<Ir> ir() const { return in_->implicit_ir(); }
+  std::shared_ptr<Ir> ir() const { return in_->graphs().implicit_ir(); }
   /// The last displayed value, also bound to `_`; none before the first.
   const Value& last() const { return last_; }
   int next_number() const { return number_ + 1; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 
 namespace pxl {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "runtime/op/op.hpp"

@@ -4,16 +4,23 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
-#include "interpreter/language/look.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/undo.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/syntax/classify.hpp"
 #include "interpreter/tools/context.hpp"
 #include "interpreter/tools/help.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/numbers.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/utf8.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -130,7 +137,7 @@ std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_
   auto word = [&](size_t i) {
     return std::string(source.text().substr(tokens[i].begin, tokens[i].end - tokens[i].begin));
   };
-  const Value* start = in.file_scope()->find(word(first));
+  const Value* start = in.evaluator().file_scope()->find(word(first));
   if (!start) return std::nullopt;
   Value value = *start;
   // Members may compute; their changes are rolled back.
@@ -146,7 +153,7 @@ std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_
         // `.T` makes an op or a copy, but its type is known.
         const bool same_kind = member == "T" && (value.as_array() || as_tensor(value));
         if (!same_kind) {
-          if (value.type_name() == "ir" && !in.has_target() && !value.as<IrObject>()) return std::nullopt;
+          if (value.type_name() == "ir" && !in.graphs().has_target() && !value.as<IrObject>()) return std::nullopt;
           std::optional<Value> next = value.object()->member(in, member);
           if (!next) return std::nullopt;
           value = *next;
@@ -194,7 +201,7 @@ std::optional<Inspection> inspect(Interpreter& in, std::string_view text, size_t
     size_t begin = t.begin;
     std::optional<Value> v = resolve_chain(in, text, t.end, begin);
     const std::string chain(text.substr(begin, t.end - begin));
-    Inspection i = v && in.file_scope()->find_here(chain.substr(0, chain.find_first_of(".[")))
+    Inspection i = v && in.evaluator().file_scope()->find_here(chain.substr(0, chain.find_first_of(".[")))
                        ? inspect_value(in, chain, *v)
                        : help(in, chain);
     if (!i.found) continue;
@@ -208,7 +215,7 @@ std::optional<Inspection> inspect(Interpreter& in, std::string_view text, size_t
   std::optional<Value> callee = resolve_chain(in, text, call.callee_end, begin);
   if (!callee) return std::nullopt;
   const std::string chain(text.substr(begin, call.callee_end - begin));
-  Inspection i = in.file_scope()->find_here(chain.substr(0, chain.find_first_of(".[")))
+  Inspection i = in.evaluator().file_scope()->find_here(chain.substr(0, chain.find_first_of(".[")))
                      ? inspect_value(in, chain, *callee)
                      : help(in, chain);
   i.begin = begin;

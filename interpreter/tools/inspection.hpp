@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 
 namespace pxl {
 

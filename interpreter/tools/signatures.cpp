@@ -3,8 +3,13 @@
 
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
+#include "interpreter/language/functions.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/tools/inspection.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 namespace {

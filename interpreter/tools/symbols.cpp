@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/tools/collect_symbols.hpp"
 
 namespace pxl {

@@ -5,9 +5,16 @@
 
 #include <cstring>
 
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/tensor/gather.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -47,7 +54,7 @@ std::optional<Array> index_array(Interpreter& in, const Value& v) {
   }
   if (v.as<ListObject>()) {
     if (v.as<ListObject>()->items.empty()) return Array::zeros(DType::int64, {0});
-    return in.to_array(v);
+    return to_array(in, v);
   }
   if (v.is_bool()) bad_key(v);
   return std::nullopt;
@@ -372,7 +379,7 @@ void array_set(Interpreter& in, Array& a, const Value& key, const Value& value) 
     throw Error("a tensor cannot be stored in an array: its values exist only when a session runs")
         .as(codes::no_value_yet);
   const Plan plan = plan_for(in, a, key);
-  const Array given = in.to_array(value, a.dtype(), "an element of the array");
+  const Array given = to_array(in, value, a.dtype(), "an element of the array");
   if (!broadcastable_to(given.shape(), plan.shape)) {
     throw run_error(fmt::format("cannot assign an array of shape {} to elements of shape {}",
                                 bracket_text(given.shape()), bracket_text(plan.shape)))

@@ -3,8 +3,15 @@
 
 #include <cstring>
 
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -80,8 +87,8 @@ std::optional<Value> ArrayObject::member(Interpreter& in, std::string_view name)
     });
   }
   if (name == "astype") {
-    return make_method(no_effects, "astype", [copy](Interpreter& inner, const Arguments& args) -> Value {
-      return copy.cast(inner.to_dtype(ArgReader("astype", args, {"dtype"}).value("dtype"), "astype"));
+    return make_method(no_effects, "astype", [copy](Interpreter&, const Arguments& args) -> Value {
+      return copy.cast(to_dtype(ArgReader("astype", args, {"dtype"}).value("dtype"), "astype"));
     });
   }
   if (name == "copy") {
@@ -90,9 +97,7 @@ std::optional<Value> ArrayObject::member(Interpreter& in, std::string_view name)
       return copy.clone();
     });
   }
-  bool found = false;
-  Value v = in.tensor_member(Value(shared_from_this()), name, found);
-  return found ? std::optional<Value>(v) : std::nullopt;
+  return op_method(Value(shared_from_this()), name);
 }
 
 Value ArrayObject::index(Interpreter& in, const Value& key) { return array_get(in, value, key); }

@@ -1,5 +1,5 @@
-// The chain of calls that is running. Its links lie on the machine's stack; frames, which ops and errors keep, are made
-// when one of them asks.
+// The chain of running calls, and the guards that every call holds. Links are stored on the machine stack; frames,
+// which ops and errors keep, are made when first requested.
 #pragma once
 
 #include <string>
@@ -8,6 +8,8 @@
 
 namespace pxl {
 
+class Interpreter;
+
 class CallChain {
  public:
   /// A running call; pushed when it begins and popped when it ends.
@@ -15,7 +17,7 @@ class CallChain {
     std::string what;
     Span at;
     Link* outer = nullptr;
-    FramePtr made;  ///< null until somebody asked
+    FramePtr made;  ///< null until first requested
   };
 
   void push(Link& link) {
@@ -29,6 +31,31 @@ class CallChain {
 
  private:
   Link* top_ = nullptr;
+};
+
+/// Counts nested calls and checks the remaining machine stack: throws "recursion too deep" while there is room to
+/// report it. Held by every call, and by every recursive walk over values.
+struct DepthGuard {
+  explicit DepthGuard(Interpreter& in);
+  ~DepthGuard();
+  DepthGuard(const DepthGuard&) = delete;
+  DepthGuard& operator=(const DepthGuard&) = delete;
+
+ private:
+  Interpreter& in_;
+};
+
+/// Restores the call chain and the current location when a call ends, also by an exception.
+struct CallFrame {
+  CallFrame(Interpreter& in, std::string what, Span at);
+  ~CallFrame();
+  CallFrame(const CallFrame&) = delete;
+  CallFrame& operator=(const CallFrame&) = delete;
+
+ private:
+  Interpreter& in_;
+  CallChain::Link link_;
+  Span here_;
 };
 
 }  // namespace pxl

@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "interpreter/values/value.hpp"
-#include "runtime/base/effects.hpp"
 
 namespace pxl {
 
@@ -111,6 +110,7 @@ struct DTypeObject final : Object {
   bool callable() const override { return true; }
   Value call(Interpreter&, Arguments) override;  ///< float32(x): a number or array converted
   bool equals(Interpreter&, const Value&) override;
+  bool is_handle() const override { return true; }
   std::optional<std::string> hash_key() const override;
 };
 struct SpecObject final : Object {
@@ -141,60 +141,9 @@ struct ArrayObject final : Object {
   std::function<void()> state() override;
 };
 
-/// What a look does with a function whose effects it does not permit.
-enum class InLook : uint8_t {
-  passed_over,  ///< its arguments are checked against its signature, and its result is unknown (none if it only prints)
-  calls_body,   ///< its body checks `permits`, and returns what is known of the result
-};
-
-/// A function written in C++. A look at a program calls it only if all of its effects are permitted.
-struct BuiltinObject final : Object {
-  using Body = std::function<Value(Interpreter&, Arguments)>;
-  Effects effects;
-  std::string name;
-  std::string signature;  ///< "range(start, stop = none, step = 1)"
-  std::string doc;
-  Body body;
-  InLook in_look;
-  BuiltinObject(Effects e, std::string n, std::string s, std::string d, Body b, InLook l = InLook::passed_over)
-      : effects(e), name(std::move(n)), signature(std::move(s)), doc(std::move(d)), body(std::move(b)), in_look(l) {}
-  std::string type_name() const override { return "function"; }
-  std::string repr(Interpreter&) override;
-  bool callable() const override { return true; }
-  Value call(Interpreter& in, Arguments args) override;
-
-  /// How a look treats unknown arguments: an op is added to the graph, a method may have changed its object.
-  enum class Kind : uint8_t { function, method, op } kind = Kind::function;
-
- private:
-  Value look_at_call(Interpreter& in, Arguments args);
-};
-
 Value make_list(std::vector<Value> items);
 Value make_tuple(std::vector<Value> items);
-/// A method bound to its object: effects, name and body.
-Value make_method(Effects effects, std::string name, BuiltinObject::Body body, InLook in_look = InLook::passed_over);
-
-/// Reads arguments against a list of parameter names: used by C++ functions to accept names and defaults. Throws Error
-/// for unknown (with a suggestion), missing and surplus arguments, naming the function.
-class ArgReader {
- public:
-  ArgReader(std::string function, const Arguments& args, std::vector<std::string> parameters);
-  bool has(std::string_view name) const;     ///< given and not none
-  Value value(std::string_view name) const;  ///< required
-  Value value_or(std::string_view name, Value fallback) const;
-  int64_t integer(std::string_view name) const;
-  int64_t integer_or(std::string_view name, int64_t fallback) const;
-  double number_or(std::string_view name, double fallback) const;
-  bool boolean_or(std::string_view name, bool fallback) const;
-  std::string string(std::string_view name) const;
-  std::string string_or(std::string_view name, std::string fallback) const;
-  Shape shape(std::string_view name) const;  ///< an int or a list or tuple of ints
-
- private:
-  std::string function_;
-  std::vector<std::string> parameters_;
-  std::vector<std::optional<Value>> values_;
-};
+/// The key of a dict: equal values have equal keys (1, 1.0 and true are one key); nullopt if `v` cannot be a key.
+std::optional<std::string> key_of(const Value& v);
 
 }  // namespace pxl

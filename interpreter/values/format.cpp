@@ -4,7 +4,11 @@
 #include <cmath>
 #include <cstdio>
 
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/strings.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 

@@ -6,8 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "interpreter/values/internal.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/numbers.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 

@@ -3,12 +3,20 @@
 
 #include <algorithm>
 
-#include "interpreter/graphs/graph_values.hpp"
-#include "interpreter/graphs/modules.hpp"
-#include "interpreter/language/look.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/limits.hpp"
+#include "interpreter/values/numbers.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -59,7 +67,7 @@ bool Interpreter::identical(const Value& a, const Value& b) {
   if (a.is_object() != b.is_object()) return false;
   if (a.is_object()) {
     if (a.object() == b.object()) return true;
-    if (a.as<TensorObject>() || a.as<StreamObject>() || a.as<DTypeObject>()) return a.object()->equals(*this, b);
+    if (a.object()->is_handle()) return a.object()->equals(*this, b);
     return false;
   }
   if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
@@ -74,7 +82,7 @@ bool Interpreter::equal(const Value& a, const Value& b) {
   // Arrays inside containers, and arrays in `in`, compare as a whole, as by numpy.array_equal.
   if (a.as_array() || b.as_array()) {
     if (!(a.as_array() || a.is_number()) || !(b.as_array() || b.is_number())) return false;
-    const Array x = to_array(a), y = to_array(b);
+    const Array x = to_array(*this, a), y = to_array(*this, b);
     if (x.shape() != y.shape()) return false;
     for (int64_t i = 0; i < x.size(); ++i) {
       charge(20);
@@ -128,9 +136,8 @@ Value Interpreter::member(const Value& v, const std::string& name, const Span& a
   std::vector<std::string> notes;
   if (std::string hint = did_you_mean(name, names); !hint.empty()) notes.push_back(hint);
   const auto* ns = v.as<NamespaceObject>();
-  if (const auto* m = v.as<ModuleObject>(); m && (name == "create_graph" || name == "build")) {
-    notes.push_back(fmt::format("make an instance first: `{}(...).{}(...)`", m->code->name, name));
-  }
+  if (v.is_object())
+    if (std::string note = v.object()->note_on_missing(name); !note.empty()) notes.push_back(std::move(note));
   Error e(fmt::format("{} has no member `{}`", ns ? "`" + ns->name + "`" : with_article(v.type_name()), name), notes);
   e.as(codes::unknown_member);
   e.locate(at, frames);

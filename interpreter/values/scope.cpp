@@ -1,5 +1,7 @@
 // Scopes, and freeing values without recursion.
-#include "interpreter/values/internal.hpp"
+
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 
 namespace pxl {
 
@@ -148,15 +150,5 @@ std::optional<Value> NamespaceObject::member(Interpreter&, std::string_view memb
   return v ? std::optional<Value>(*v) : std::nullopt;
 }
 std::vector<std::string> NamespaceObject::member_names() const { return scope->names(); }
-
-void Interpreter::remember(const ScopePtr& scope) {
-  if (scope == file_scope_ || scope == prelude_) return;
-  if (captured_.size() >= captured_limit_) {
-    std::erase_if(captured_, [](const std::weak_ptr<Scope>& w) { return w.expired(); });
-    captured_limit_ = std::max<size_t>(1024, captured_.size() * 2);
-  }
-  if (captured_.empty() || captured_.back().lock() != scope) captured_.push_back(scope);
-  if (scope->round && scope->outer) remember(scope->outer);
-}
 
 }  // namespace pxl

@@ -60,6 +60,17 @@ class Scope {
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
+/// `ops`, `ops.var_updates`, an imported file: names behind a dot.
+struct NamespaceObject final : Object {
+  std::string name;
+  ScopePtr scope;
+  NamespaceObject(std::string n, ScopePtr s) : name(std::move(n)), scope(std::move(s)) {}
+  std::string type_name() const override { return "namespace"; }
+  std::string repr(Interpreter&) override { return "<namespace " + name + ">"; }
+  std::optional<Value> member(Interpreter&, std::string_view member_name) override;
+  std::vector<std::string> member_names() const override;
+};
+
 inline bool contains(const std::vector<Name>& names, Name name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }

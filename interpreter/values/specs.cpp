@@ -1,8 +1,15 @@
 // Dtypes and specs as values: `float32`, `float32[8, 784]`, `float32[x.shape]`, `float32[x.spec]`.
 #include <fmt/format.h>
 
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -31,7 +38,7 @@ Value DTypeObject::index(Interpreter& in, const Value& key) {
   TensorSpec spec;
   spec.dtype = value;
   if (dims.size() == 1 && dims[0].is_object() && !dims[0].as<SequenceObject>() && !dims[0].as_array()) {
-    const TensorSpec like = in.to_spec(dims[0], "shape of a spec");
+    const TensorSpec like = to_spec(in, dims[0], "shape of a spec");
     spec.shape = like.shape;
     spec.meta_shape = like.meta_shape;
     return spec;
@@ -57,11 +64,11 @@ Value DTypeObject::call(Interpreter& in, Arguments args) {
     Arguments cast;
     cast.span = args.span;
     cast.positional = {v, Value(value)};
-    return in.call(*in.prelude()->find("cast"), std::move(cast));
+    return in.call(in.builtin("cast"), std::move(cast));
   }
   // bool(x) is Python's on everything but arrays with axes.
   if (value == DType::boolean && (!v.as_array() || v.as_array()->rank() == 0)) return in.truth(v);
-  return in.cast_array(v, value);
+  return cast_array(in, v, value);
 }
 
 std::string SpecObject::repr(Interpreter&) { return text(value); }

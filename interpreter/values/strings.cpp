@@ -5,7 +5,14 @@
 #include <array>
 #include <cstring>
 
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/limits.hpp"
+#include "interpreter/values/strings.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl {

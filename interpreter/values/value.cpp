@@ -5,8 +5,10 @@
 
 #include <stdexcept>
 
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/interrupt.hpp"
 
 namespace pxl {
 

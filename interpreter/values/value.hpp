@@ -188,6 +188,14 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual bool equals(Interpreter& in, const Value& other);
   /// Key of dicts: equal values have equal keys; nullopt if the object cannot be a key.
   virtual std::optional<std::string> hash_key() const;
+  /// Whether objects of one thing are one value for `is`: tensors, streams, dtypes.
+  virtual bool is_handle() const { return false; }
+  /// The spec of a tensor or stream.
+  virtual std::optional<TensorSpec> spec_in_graph() const { return std::nullopt; }
+  /// Throws if the elements exist only while a session runs.
+  virtual void check_has_elements() const {}
+  /// Further help in the error about a member that there is not, or an empty text.
+  virtual std::string note_on_missing(std::string_view /*name*/) const { return {}; }
   /// `with` contexts: enter gives the `as` value. `failed`: an exception is passing through.
   virtual bool is_context() const { return false; }
   virtual Value enter(Interpreter& in);
@@ -225,6 +233,12 @@ T* object_as(Object* o) {
   else
     return dynamic_cast<T*>(o);
 }
+
+/// Frees values without recursion, so that a chain of a million nested lists does not overflow the stack.
+void bury(Value& v);
+
+/// "a str", "an int".
+std::string with_article(const std::string& noun);
 
 /// Throws an Error "expected X, got Y" style message with no span (the evaluator locates it).
 [[noreturn]] void type_error(const std::string& what, std::string_view code = codes::type);

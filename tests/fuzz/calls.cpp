@@ -23,10 +23,14 @@
 #include <set>
 #include <sstream>
 
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/tools/engine.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/tensor/random.hpp"
 
 namespace {
 
@@ -314,7 +318,7 @@ std::vector<std::string> callable_names(Engine& engine) {
       }
     }
   };
-  visit("", *engine.interpreter().prelude(), 0);
+  visit("", *engine.interpreter().evaluator().prelude(), 0);
   for (const auto& [name, value] : engine.names())
     if (auto* space = value.as<NamespaceObject>()) visit(name + ".", *space->scope, 1);
   // An op has a name and a path; both lead to the same row, so one is enough most of the time.

@@ -29,7 +29,6 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/analysis.hpp"
 #include "interpreter/tools/engine.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "tests/mutants/client.hpp"
 #include "tests/mutants/mutate.hpp"

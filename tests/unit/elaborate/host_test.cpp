@@ -1,9 +1,13 @@
 // The evaluator from C++: the answers of run_more, call chains, options, depth, and what must not leak or crash.
 #include <doctest/doctest.h>
 
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/options.hpp"
+#include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 
 using namespace pxl;
 
@@ -18,7 +22,7 @@ struct Session {
           o.out = [this](std::string_view t) { out += t; };
           return o;
         }()) {}
-  Value run(const std::string& text) { return in.run_more(parse_or_throw(add_source("[1]", text))); }
+  Value run(const std::string& text) { return in.evaluator().run_more(parse_or_throw(add_source("[1]", text))); }
   std::string shown(const std::string& text) { return in.repr(run(text)); }
   std::string error(const std::string& text) {
     try {
@@ -93,7 +97,7 @@ TEST_CASE("options are listed without running, and parsed by type") {
     o.options = std::move(given);
     Interpreter in(o);
     try {
-      return in.repr(in.run_more(parse_or_throw(add_source("o.pxl", text))));
+      return in.repr(in.evaluator().run_more(parse_or_throw(add_source("o.pxl", text))));
     } catch (const Error& e) {
       CHECK(e.first().fault == Fault::usage);
       return e.first().message;

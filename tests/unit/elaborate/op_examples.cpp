@@ -5,8 +5,12 @@
 #include <cctype>
 
 #include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
 
 using namespace pxl;
@@ -14,7 +18,7 @@ using namespace pxl;
 namespace {
 
 Value run(Interpreter& in, const std::string& text) {
-  return in.run_more(parse_or_throw(add_source("[example]", text)));
+  return in.evaluator().run_more(parse_or_throw(add_source("[example]", text)));
 }
 
 std::vector<Value> results(const Value& v) {

@@ -1,7 +1,9 @@
 // Names and scopes: few names are searched, many have a table, and both answer the same.
 #include <doctest/doctest.h>
 
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 
 using namespace pxl;
 

@@ -1,12 +1,13 @@
-// Making and ending an interpreter, and the guard of the machine stack.
-#include "interpreter/values/interpreter.hpp"
+// Calls, the chain of running calls, and the guard of the machine stack.
+#include "interpreter/values/call_chain.hpp"
 
 #include <pthread.h>
 
 #include <algorithm>
-#include <random>
 
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
@@ -58,29 +59,49 @@ DepthGuard::DepthGuard(Interpreter& in) : in_(in) {
 }
 DepthGuard::~DepthGuard() { --in_.depth_; }
 
-Interpreter::Interpreter(InterpreterOptions options)
-    : options_(std::move(options)),
-      prelude_(std::make_shared<Scope>()),
-      random_((static_cast<uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {
-  if (!options_.out) options_.out = [](std::string_view) {};
-  if (!options_.err) options_.err = [](std::string_view) {};
-  bind_core_builtins(*this, *prelude_);
-  bind_op_builtins(*this, *prelude_);
-  bind_data_builtins(*this, *prelude_);
-  bind_graph_builtins(*this, *prelude_);
-  file_scope_ = std::make_shared<Scope>(prelude_);
+CallChain::operator const FramePtr&() const {
+  static const FramePtr none;
+  if (!top_) return none;
+  std::vector<Link*> unmade;
+  for (Link* link = top_; link && !link->made; link = link->outer) unmade.push_back(link);
+  for (; !unmade.empty(); unmade.pop_back()) {
+    Link& link = *unmade.back();
+    link.made = std::make_shared<Frame>(Frame{link.what, link.at, link.outer ? link.outer->made : nullptr});
+  }
+  return top_->made;
 }
 
-// Functions hold the scopes that hold them: the names are taken out by hand, so that everything is freed.
-Interpreter::~Interpreter() {
-  auto empty = [](const ScopePtr& scope) {
-    if (scope) scope->restore({});
-  };
-  targets_.clear();
-  for (auto& weak : captured_) empty(weak.lock());
-  for (auto& [key, scope] : imported_) empty(scope);
-  empty(file_scope_);
-  empty(prelude_);
+CallFrame::CallFrame(Interpreter& in, std::string what, Span at)
+    : in_(in), link_{std::move(what), at, nullptr, nullptr}, here_(in.here) {
+  in.frames.push(link_);
+}
+CallFrame::~CallFrame() {
+  in_.frames.pop();
+  in_.here = here_;
+}
+
+Value Interpreter::call(const Value& callee, Arguments args) {
+  const Span span = args.span ? args.span : here;
+  charge(100);
+  try {
+    const DepthGuard guard(*this);
+    if (!callee.is_object() || !callee.object()->callable()) {
+      throw Error(with_article(callee.type_name()) + " is not callable").as(codes::type);
+    }
+    // The callee may be rebound while it runs.
+    const ObjectPtr keep = callee.object();
+    return keep->call(*this, std::move(args));
+  } catch (Error& e) {
+    e.locate(span, frames);
+    throw;
+  }
+}
+
+Value Interpreter::call(const Value& callee, std::vector<Value> positional) {
+  Arguments args;
+  args.span = here;
+  args.positional = std::move(positional);
+  return call(callee, std::move(args));
 }
 
 }  // namespace pxl

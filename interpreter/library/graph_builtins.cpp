@@ -3,9 +3,15 @@
 
 #include "interpreter/graphs/gradients.hpp"
 #include "interpreter/graphs/programs.hpp"
+#include "interpreter/library/builtins.hpp"
 #include "interpreter/library/estimates.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
 
 namespace pxl {
 namespace {
@@ -113,7 +119,9 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
   bind_estimate_builtins(prelude);
   bind_seed_builtins(prelude);
   bind_rewrite_builtins(prelude);
-  bind_declaration_builtins(prelude);
+  bind_variable_builtins(prelude);
+  bind_stream_builtins(prelude);
+  bind_param_builtins(prelude);
   bind_context_builtins(prelude);
   bind_session_builtins(prelude);
   bind_tree_builtins(prelude);

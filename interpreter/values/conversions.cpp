@@ -3,9 +3,15 @@
 
 #include <cmath>
 
-#include "interpreter/graphs/graph_values.hpp"
-#include "interpreter/values/internal.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/tensor/exact.hpp"
 
 namespace pxl {
@@ -56,18 +62,15 @@ struct Leaves {
     closed = true;
     if (v.is_number()) {
       if (!arrays.empty())
-        arrays.push_back(in.to_array(v));
+        arrays.push_back(to_array(in, v));
       else
         numbers.push_back(v);
     } else if (const Array* a = v.as_array()) {
-      for (const Value& n : numbers) arrays.push_back(in.to_array(n));
+      for (const Value& n : numbers) arrays.push_back(to_array(in, n));
       numbers.clear();
       arrays.push_back(*a);
-    } else if (as_tensor(v)) {
-      throw Error("a tensor cannot become an array while the graph is built: its values exist only when a session runs",
-                  {"`eval(t)` gives a tensor's value, `session.get_tensor_data(t)` a variable's"})
-          .as(codes::no_value_yet);
     } else {
+      if (v.is_object()) v.object()->check_has_elements();
       throw Error("expected an array, a number or a list of them, got " + with_article(v.type_name())).as(codes::type);
     }
     if (!arrays.empty() && arrays.back().shape() != arrays.front().shape()) ragged();
@@ -157,27 +160,27 @@ Array array_of(Interpreter& in, const Value& v, std::optional<DType> dtype, bool
 
 }  // namespace
 
-Array Interpreter::to_array(const Value& v) { return array_of(*this, v, std::nullopt, true, {}); }
-Array Interpreter::to_array(const Value& v, DType dtype, std::string_view what) {
-  return array_of(*this, v, dtype, false, what);
+Array to_array(Interpreter& in, const Value& v) { return array_of(in, v, std::nullopt, true, {}); }
+Array to_array(Interpreter& in, const Value& v, DType dtype, std::string_view what) {
+  return array_of(in, v, dtype, false, what);
 }
-Array Interpreter::cast_array(const Value& v, DType dtype) { return array_of(*this, v, dtype, true, {}); }
+Array cast_array(Interpreter& in, const Value& v, DType dtype) { return array_of(in, v, dtype, true, {}); }
 
-TensorSpec Interpreter::to_spec(const Value& v, const char* what) {
+TensorSpec to_spec(Interpreter& in, const Value& v, const char* what) {
   if (const TensorSpec* s = v.as_spec()) return *s;
-  if (const Tensor* t = as_tensor(v)) return t->spec;
-  if (auto* s = v.as<StreamObject>()) return s->stream->spec();
+  if (v.is_object())
+    if (std::optional<TensorSpec> spec = v.object()->spec_in_graph()) return *spec;
   if (const Array* a = v.as_array()) return a->spec();
   if (v.as_dtype()) {
-    throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got the dtype {}", what, repr(v)),
-                {fmt::format("a scalar is `{}[]`", repr(v))})
+    throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got the dtype {}", what, in.repr(v)),
+                {fmt::format("a scalar is `{}[]`", in.repr(v))})
         .as(codes::type);
   }
   throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got {}", what, with_article(v.type_name())))
       .as(codes::type);
 }
 
-Shape Interpreter::to_shape(const Value& v, const char* what) {
+Shape to_shape(const Value& v, const char* what) {
   if (const TensorSpec* s = v.as_spec()) return s->shape;
   Shape shape;
   if (auto* s = v.as<SequenceObject>()) {
@@ -190,7 +193,7 @@ Shape Interpreter::to_shape(const Value& v, const char* what) {
   return shape;
 }
 
-DType Interpreter::to_dtype(const Value& v, const char* what) {
+DType to_dtype(const Value& v, const char* what) {
   if (const DType* d = v.as_dtype()) return *d;
   if (const auto* b = v.as<BuiltinObject>()) {
     if (b->name == "bool") return DType::boolean;

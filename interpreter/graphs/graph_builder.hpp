@@ -1,0 +1,57 @@
+// The graph builder's part of a session: the graph that ops are being added to, and the program `main` of the top
+// level.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "interpreter/values/interpreter.hpp"
+#include "runtime/graph/ir.hpp"
+
+namespace pxl {
+
+struct GraphWorld;  // builds in progress, graphs that calls share, facts about graphs; modules.hpp
+
+/// The graph that ops are being added to.
+struct BuildTarget {
+  std::shared_ptr<Ir> ir;
+  Graph* graph = nullptr;
+  size_t importing = 0;  ///< how many imports were running when this began: an imported file may not add to it
+};
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(Interpreter& in) : in_(in) {}
+
+  /// The current graph; at the top level of a script this starts the implicit program `main`. Throws if ops are not
+  /// allowed (in an imported file).
+  BuildTarget& target();
+  bool has_target() const { return !targets_.empty(); }
+  /// Whether a declared program (not the implicit one) is being built.
+  bool in_program() const { return !targets_.empty() && targets_.back().ir != implicit_ir_; }
+  void push_target(BuildTarget t);
+  void pop_target() { targets_.pop_back(); }
+  const std::vector<BuildTarget>& targets() const { return targets_; }  ///< innermost last
+  void clear_targets() { targets_.clear(); }
+
+  std::shared_ptr<Ir> current_ir() { return target().ir; }
+  std::shared_ptr<Ir> implicit_ir() const { return implicit_ir_; }
+  /// The implicit program, made if there is none yet.
+  std::shared_ptr<Ir> top_level_ir();
+
+  /// The builds and caches of graphs (modules.hpp); made on first use.
+  GraphWorld& world();
+  /// After Ir::rollback: forgets graphs and streams that have been destroyed.
+  void forget_dropped(Ir& ir);
+
+ private:
+  friend class InputRecord;
+  Interpreter& in_;
+  std::vector<BuildTarget> targets_;
+  std::shared_ptr<Ir> implicit_ir_;
+  std::shared_ptr<GraphWorld> world_;
+};
+
+}  // namespace pxl

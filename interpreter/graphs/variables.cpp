@@ -1,0 +1,111 @@
+// `variable` and `constant`: the statements and the functions.
+#include <fmt/format.h>
+
+#include "interpreter/graphs/declarations.hpp"
+#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/language/activation.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/language/graph_statements.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/graph/ir.hpp"
+#include "runtime/tensor/exact.hpp"
+#include "runtime/tensor/float8.hpp"
+
+namespace pxl {
+namespace {
+
+void refuse_options(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a, const char* what) {
+  for (const ast::Argument& option : options) {
+    if (option.kind != ast::Argument::named || option.name != "replica_grouping") {
+      std::string hint = did_you_mean(option.name, {"replica_grouping"});
+      throw Error(std::string(what) + " has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint))
+          .as(codes::arguments);
+    }
+    Value v = evaluate(in, *option.value, a);
+    if (!v.is_none()) type_error("replica_grouping takes a replica grouping, got " + v.type_name());
+  }
+}
+
+Value add_variable(Interpreter& in, Array data, const std::string& name) {
+  BuildTarget target = in.graphs().target();
+  stamp(in, *target.ir);
+  return tensor_value(target.ir, target.graph->add_variable(std::move(data), name));
+}
+Value add_constant(Interpreter& in, Array data, const std::string& name) {
+  BuildTarget target = in.graphs().target();
+  stamp(in, *target.ir);
+  return tensor_value(target.ir, target.graph->add_constant(std::move(data), name));
+}
+
+Array host_data(Interpreter& in, const ArgReader& a, const char* where) {
+  Value data = a.value("data");
+  if (const auto spec = unknown_spec(data))
+    return Array(a.has("dtype") ? to_dtype(a.value("dtype"), where) : narrowed(spec->dtype), spec->shape);
+  if (as_tensor(data) || data.as_spec() || data.is_none())
+    type_error(std::string(where) + " takes a number, a list or an array, got " + with_article(data.type_name()));
+  if (data.as<InitialiserObject>())
+    type_error(std::string(where) + " can't know the shape of `" + data.as<InitialiserObject>()->text +
+               "`: give it a shape");
+  if (a.has("dtype")) {
+    const DType dtype = to_dtype(a.value("dtype"), where);
+    if (!is_float8(dtype)) return to_array(in, data, dtype, where);
+    Array array = to_array(in, data);
+    if (array.dtype() == dtype) return array;
+    return to_float8(array, dtype, a.integer_or("log2_scale", 0), float8_overflow(a));
+  }
+  Array array = to_array(in, data);
+  return a.boolean_or("downcast", true) ? narrowed(std::move(array), where) : array;
+}
+
+}  // namespace
+
+void declare_variable(Interpreter& in, const ast::VariableStmt& s, Activation& a) {
+  const bool constant = s.kind == ast::StmtKind::constant;
+  const std::string what = (constant ? "constant " : "variable ") + s.name;
+  refuse_options(in, s.options, a, constant ? "constant" : "variable");
+  Value init;
+  if (s.init) init = evaluate(in, *s.init, a);
+  if (init.is_none())
+    throw Error(what + " needs a value", {"write `" + what + ": float32[...] = 0`"}).as(codes::initial_value);
+  Array data;
+  if (const auto spec = unknown_spec(init); spec && !s.spec)
+    data = Array(narrowed(spec->dtype), spec->shape);
+  else if (s.spec)
+    data = initial_value(in, init, to_spec(in, evaluate(in, *s.spec, a), "the spec of a variable"), what);
+  else
+    data = narrowed(to_array(in, init), what);
+  in.here = s.span;
+  const std::shared_ptr<Ir> ir = in.graphs().target().ir;
+  declare_once(in, ir, s, s.name, s.name_span, false, constant ? "constant" : "variable");
+  const Value made = constant ? add_constant(in, std::move(data), s.name) : add_variable(in, std::move(data), s.name);
+  in.graphs().world().of(ir).declared.push_back({&s, as_tensor(made), false, s.name, s.name_span, in.frames});
+  a.scope->bind(s.name, made);
+}
+
+void bind_variable_builtins(Scope& p) {
+  define(p, no_effects, "variable",
+         "variable(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true)",
+         "A tensor of the main graph that keeps its value between runs.", [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a("variable", args, {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow"});
+           return add_variable(in, host_data(in, a, "variable"), a.string_or("name", "t"));
+         });
+  define(p, no_effects, "constant",
+         "constant(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true)",
+         "A tensor that never changes, in the graph that is being built.",
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a("constant", args, {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow"});
+           return add_constant(in, host_data(in, a, "constant"), a.string_or("name", "t"));
+         });
+}
+
+}  // namespace pxl

@@ -1,0 +1,69 @@
+// A running body: the names that it sees, the names that it binds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+
+namespace pxl {
+
+struct BuildState;  // what a module's build or a graph function collects; graphs/modules.hpp
+
+/// One running body.
+struct Activation {
+  ScopePtr scope;
+  ScopePtr round = nullptr;  ///< in a loop that makes functions: the names of this round
+  const ScopePtr& closure() const { return round ? round : scope; }  ///< what a function made here sees
+  Value self;                                                        ///< the instance in a module's methods and build
+  std::shared_ptr<BuildState> build;                                 ///< where `param` declares; null outside a build
+  enum class Kind : uint8_t { file, function, build, program, test } kind = Kind::function;
+  Value result;  ///< set by return
+};
+
+/// Binds a name as a statement of the body does: in it, outside of it after `nonlocal`, and in the running round.
+void bind_name(Interpreter& in, Activation& a, Name name, Value value);
+/// bind_name; false if the name is nonlocal and not bound outside the body.
+bool bind_in_body(Activation& a, Name name, Value value);
+/// Where `nonlocal name` binds for a body whose scope is directly inside `from`: the nearest body or file that binds
+/// the name. Null if there is none, or if the name belongs to a module's instance.
+ScopePtr nonlocal_scope(const ScopePtr& from, Name name);
+
+/// One round of a loop: if the loop makes functions, a scope for the names that the round owns.
+class Round {
+ public:
+  Round(const ast::ForStmt& s, Activation& a) : a_(a), outside_(a.round) {
+    if (!s.captures) return;
+    ScopePtr own = std::make_shared<Scope>(a.closure());
+    own->round = &s.round;
+    own->running = true;
+    a.round = std::move(own);
+  }
+  ~Round() {
+    if (a_.round != outside_) a_.round->running = false;
+    a_.round = std::move(outside_);
+  }
+  Round(const Round&) = delete;
+  Round& operator=(const Round&) = delete;
+
+ private:
+  Activation& a_;
+  ScopePtr outside_;
+};
+
+/// Saves a scope other than the running body's before it changes, so that an undone input restores it (undo.cpp).
+void record_change(const ScopePtr& scope);
+/// What has a name outside of a body.
+enum class OuterName : uint8_t { none, name, field, builtin };
+OuterName outer_kind(const Interpreter& in, const Scope* from, Name name);
+/// The errors of a name that its body binds after it is read, and of `nonlocal` without a name outside; no location
+/// yet.
+Error read_too_early(const std::string& name, OuterName outer);
+Error no_outer_name(const std::string& name, bool is_field);
+
+}  // namespace pxl

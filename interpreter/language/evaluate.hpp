@@ -1,0 +1,26 @@
+// Evaluating expressions and executing statements.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interpreter/language/activation.hpp"
+
+namespace pxl {
+
+enum class Flow : uint8_t { normal, break_loop, continue_loop, returned };
+
+Value evaluate(Interpreter& in, const ast::Expr& e, Activation& a);
+Arguments evaluate_arguments(Interpreter& in, const ast::CallExpr& call, Activation& a);
+Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation& a);
+/// The value of an fstring.
+std::string fstring_text(Interpreter& in, const std::vector<ast::FPiece>& pieces, Activation& a);
+
+Flow execute(Interpreter& in, const ast::Block& block, Activation& a);
+Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a);
+void assign(Interpreter& in, const ast::Expr& target, Value value, Activation& a);
+/// Enters contexts in order, runs `body`, leaves in reverse order, also if an exception passes.
+void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Activation& a,
+                   const std::function<void()>& body);
+
+}  // namespace pxl

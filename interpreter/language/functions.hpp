@@ -1,0 +1,38 @@
+// Functions: their values, the binding of arguments to parameters, and running bodies.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interpreter/language/activation.hpp"
+
+namespace pxl {
+
+/// A function of the program: `def`, lambda, method (then `self` is set).
+struct FunctionObject final : Object {
+  const ast::Function* code = nullptr;
+  ScopePtr closure;
+  std::vector<Value> defaults;  ///< as make_defaults returns them
+  Value self;
+  std::string qualified_name;  ///< "Linear.build", "train.loss", "<lambda>"
+  std::string type_name() const override { return "function"; }
+  std::string repr(Interpreter&) override;
+  bool callable() const override { return true; }
+  Value call(Interpreter& in, Arguments args) override;
+};
+
+/// Defaults of a function that is made here, by parameter; empty if all are literals.
+std::vector<Value> make_defaults(Interpreter& in, const ast::Function& f, Activation& a);
+/// Binds arguments to parameters by position, name and default; checks annotations (types and shape patterns, binding
+/// their free dimensions as names); fills `scope`. `what` names the callee in messages.
+void bind_parameters(Interpreter& in, const std::string& what, const std::vector<ast::Parameter>& parameters,
+                     Arguments args, const ScopePtr& scope, const ScopePtr& defaults_scope,
+                     const std::vector<Value>& defaults = {});
+/// Runs a body in a prepared activation, inside its `with` contexts, and returns its result.
+Value run_function(Interpreter& in, const ast::Function& f, Activation& a);
+/// Evaluates an annotation and checks a value against it; returns the value, converted if the type requires it.
+Value check_annotation(Interpreter& in, const std::string& what, const ast::Parameter& p, Value v, Activation& a);
+/// Every name that occurs in a function's code (names.cpp).
+const std::vector<std::string>& names_in(const ast::Function& f);
+
+}  // namespace pxl

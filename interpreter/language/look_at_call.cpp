@@ -1,0 +1,80 @@
+// Calls of built-in functions in a look: called if all of their effects are permitted.
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
+
+namespace pxl {
+namespace {
+
+// Checks the arguments of a skipped call against the signature: "save(path, array)".
+void check_arguments(const BuiltinObject& f, const Arguments& args) {
+  const size_t open = f.signature.find('('), close = f.signature.rfind(')');
+  if (open == f.signature.npos || close == f.signature.npos || f.signature.find("...") != f.signature.npos) return;
+  std::vector<std::string> names, required;
+  bool rest = false;
+  int depth = 0;
+  std::string one;
+  auto add = [&] {
+    one.erase(0, one.find_first_not_of(' '));
+    if (one.starts_with('*')) {
+      rest = true;
+    } else if (!one.empty()) {
+      names.push_back(one.substr(0, one.find_first_of(" =")));
+      if (one.find('=') == one.npos) required.push_back(names.back());
+    }
+    one.clear();
+  };
+  for (const char c : f.signature.substr(open + 1, close - open - 1)) {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (c == ',' && depth == 0)
+      add();
+    else
+      one += c;
+  }
+  add();
+  Arguments given = args;
+  if (rest) given.positional.clear();
+  const ArgReader a(f.name, given, names);
+  if (!rest)
+    for (const std::string& name : required) a.value(name);
+}
+
+}  // namespace
+
+Value BuiltinObject::look_at_call(Interpreter& in, Arguments args) {
+  Checking& c = *in.checking;
+  const bool permitted = permits(effects);
+  if (effects.has(Effect::runs_session)) ++c.runs;
+  if (!permitted && in_look == InLook::passed_over) {
+    if (!holds_unknown(args)) check_arguments(*this, args);
+    return effects.within(Effect::prints) ? Value() : unknown_value();
+  }
+  auto not_known = [&] {
+    for (const Value& v : args.positional) forget_changed_by(v);
+    for (const NamedArg& n : args.named) forget_changed_by(n.value);
+    if (kind != Kind::op) lacks_part_of(in, args);
+    return unknown_value();
+  };
+  if (kind == Kind::function && permitted) {
+    auto bare = [](const Value& v) { return is_unknown(v) && !unknown_spec(v); };
+    for (const Value& v : args.positional)
+      if (bare(v)) return not_known();
+    for (const NamedArg& n : args.named)
+      if (bare(n.value)) return not_known();
+  }
+  try {
+    return body(in, args);
+  } catch (const Unevaluated&) {
+    if (kind == Kind::method) throw;
+  } catch (const Error&) {
+    if (!holds_unknown(args)) throw;
+    if (kind == Kind::method) throw Unevaluated{};
+  }
+  return not_known();
+}
+
+}  // namespace pxl

@@ -1,0 +1,39 @@
+// Ops of the op table as built-in functions.
+#include "interpreter/library/builtins.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/ops.hpp"
+#include "interpreter/values/scope.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl {
+
+// Every op that users can reach: bare, and by its path. Names that the host language has (sum, max, abs, ...) keep
+// their bare form; those functions hand tensors and arrays on to the ops.
+void bind_op_builtins(Interpreter&, Scope& prelude) {
+  for (const OpRow* row : op_table()) {
+    if (row->path.empty()) continue;
+    auto op = std::make_shared<BuiltinObject>(
+        no_effects, std::string(row->name), signature(*row), std::string(row->doc),
+        [row](Interpreter& in, Arguments args) { return call_op(in, *row, std::move(args)); });
+    op->kind = BuiltinObject::Kind::op;
+    const Value f(std::move(op));
+    const std::string name(row->name);
+    if (!prelude.find_here(name)) prelude.bind(name, f);
+    Scope* at = &prelude;
+    std::string_view path = row->path;
+    std::string full;
+    for (size_t dot; (dot = path.find('.')) != path.npos; path.remove_prefix(dot + 1)) {
+      const std::string part(path.substr(0, dot));
+      full += (full.empty() ? "" : ".") + part;
+      const Value* there = at->find_here(part);
+      if (!there || !there->as<NamespaceObject>()) {
+        at->bind(part, std::make_shared<NamespaceObject>(full, std::make_shared<Scope>()));
+        there = at->find_here(part);
+      }
+      at = there->as<NamespaceObject>()->scope.get();
+    }
+    at->bind(std::string(path), f);
+  }
+}
+
+}  // namespace pxl

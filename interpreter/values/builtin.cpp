@@ -1,0 +1,126 @@
+// Functions written in C++, and how they read their arguments.
+#include "interpreter/values/builtin.hpp"
+
+#include <fmt/format.h>
+
+#include "interpreter/values/arrays.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+
+Value make_method(Effects effects, std::string name, BuiltinObject::Body body, InLook in_look) {
+  auto m = std::make_shared<BuiltinObject>(effects, std::move(name), "", "", std::move(body), in_look);
+  m->kind = BuiltinObject::Kind::method;
+  return m;
+}
+std::string BuiltinObject::repr(Interpreter&) { return "<function " + name + ">"; }
+
+Value BuiltinObject::call(Interpreter& in, Arguments args) {
+  if (in.checking) [[unlikely]]
+    return look_at_call(in, std::move(args));
+  return body(in, std::move(args));
+}
+
+void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
+            BuiltinObject::Body body, InLook in_look) {
+  Value f =
+      std::make_shared<BuiltinObject>(effects, name, std::move(signature), std::move(doc), std::move(body), in_look);
+  scope.bind(name, std::move(f));
+}
+
+ArgReader::ArgReader(std::string function, const Arguments& args, std::vector<std::string> parameters)
+    : function_(std::move(function)), parameters_(std::move(parameters)), values_(parameters_.size()) {
+  if (args.positional.size() > parameters_.size()) {
+    Error e(fmt::format("{}: takes {} argument{}, got {}", function_,
+                        parameters_.empty() ? "no" : fmt::format("at most {}", parameters_.size()),
+                        parameters_.size() == 1 ? "" : "s", args.positional.size()));
+    e.as(codes::arguments);
+    throw e;
+  }
+  for (size_t i = 0; i < args.positional.size(); ++i) values_[i] = args.positional[i];
+  for (const NamedArg& n : args.named) {
+    size_t i = 0;
+    while (i < parameters_.size() && parameters_[i] != n.name) ++i;
+    if (i == parameters_.size()) {
+      std::vector<std::string> notes;
+      if (std::string hint = did_you_mean(n.name, parameters_); !hint.empty()) notes.push_back(hint);
+      Error e(fmt::format("{}: no argument is named `{}`", function_, n.name), notes);
+      e.as(codes::arguments);
+      if (n.span) e.locate(n.span, nullptr);
+      throw e;
+    }
+    if (values_[i]) throw Error(fmt::format("{}: `{}` was given twice", function_, n.name)).as(codes::arguments);
+    values_[i] = n.value;
+  }
+}
+
+namespace {
+size_t position_of(const std::vector<std::string>& names, std::string_view name) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return i;
+  }
+  throw Error("internal: a builtin asks for an argument it has not declared: " + std::string(name), {},
+              Fault::internal);
+}
+}  // namespace
+
+bool ArgReader::has(std::string_view name) const {
+  const auto& v = values_[position_of(parameters_, name)];
+  return v && !v->is_none();
+}
+Value ArgReader::value(std::string_view name) const {
+  const auto& v = values_[position_of(parameters_, name)];
+  if (!v) throw Error(fmt::format("{}: missing argument `{}`", function_, name)).as(codes::arguments);
+  return *v;
+}
+Value ArgReader::value_or(std::string_view name, Value fallback) const {
+  const auto& v = values_[position_of(parameters_, name)];
+  return v ? *v : fallback;
+}
+int64_t ArgReader::integer(std::string_view name) const {
+  return to_index(value(name), fmt::format("{}: `{}`", function_, name));
+}
+int64_t ArgReader::integer_or(std::string_view name, int64_t fallback) const {
+  return has(name) ? integer(name) : fallback;
+}
+double ArgReader::number_or(std::string_view name, double fallback) const {
+  if (!has(name)) return fallback;
+  const Value v = value(name);
+  if (v.is_number()) return v.as_double();
+  if (std::optional<Value> s = scalar_of(v)) return s->as_double();
+  type_error(fmt::format("{}: `{}`: expected a number, got {}", function_, name, with_article(v.type_name())));
+}
+bool ArgReader::boolean_or(std::string_view name, bool fallback) const {
+  if (!has(name)) return fallback;
+  const Value v = value(name);
+  if (!v.is_bool()) {
+    type_error(fmt::format("{}: `{}`: expected true or false, got {}", function_, name, with_article(v.type_name())));
+  }
+  return v.as_bool();
+}
+std::string ArgReader::string(std::string_view name) const {
+  const Value v = value(name);
+  if (const std::string* s = v.as_string()) return *s;
+  type_error(fmt::format("{}: `{}`: expected a str, got {}", function_, name, with_article(v.type_name())));
+}
+std::string ArgReader::string_or(std::string_view name, std::string fallback) const {
+  return has(name) ? string(name) : fallback;
+}
+Shape ArgReader::shape(std::string_view name) const {
+  const Value v = value(name);
+  const std::string what = fmt::format("{}: `{}`", function_, name);
+  if (auto* s = v.as<SequenceObject>()) {
+    Shape shape;
+    for (const Value& d : s->items) shape.push_back(to_index(d, what));
+    return shape;
+  }
+  return {to_index(v, what)};
+}
+
+}  // namespace pxl

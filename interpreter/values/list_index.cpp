@@ -1,0 +1,47 @@
+// `x[key]` and `x[key] = value` on lists and tuples.
+#include <fmt/format.h>
+
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+
+Value SequenceObject::index(Interpreter&, const Value& key) {
+  if (auto* s = key.as<SliceObject>()) {
+    const SliceRange r = resolve_slice(*s, static_cast<int64_t>(items.size()));
+    std::vector<Value> out;
+    charge_steps(r.count, 10);
+    out.reserve(static_cast<size_t>(r.count));
+    for (int64_t i = 0; i < r.count; ++i) out.push_back(items[static_cast<size_t>(r.start + i * r.step)]);
+    return type_name() == "tuple" ? make_tuple(std::move(out)) : make_list(std::move(out));
+  }
+  const int64_t i = element_index(key, "index of a " + type_name());
+  return items[static_cast<size_t>(wrap_index(i, static_cast<int64_t>(items.size()), "a " + type_name()))];
+}
+
+void ListObject::set_index(Interpreter& in, const Value& key, Value value) {
+  changing();
+  if (auto* s = key.as<SliceObject>()) {
+    std::vector<Value> fresh = in.to_vector(value);
+    const SliceRange r = resolve_slice(*s, static_cast<int64_t>(items.size()));
+    if (r.step == 1) {
+      const auto at = items.begin() + r.start;
+      items.insert(items.erase(at, at + r.count), fresh.begin(), fresh.end());
+      return;
+    }
+    if (static_cast<int64_t>(fresh.size()) != r.count) {
+      throw run_error(fmt::format("cannot assign {} values to a slice of {} elements", fresh.size(), r.count));
+    }
+    for (int64_t i = 0; i < r.count; ++i)
+      items[static_cast<size_t>(r.start + i * r.step)] = fresh[static_cast<size_t>(i)];
+    return;
+  }
+  const int64_t i = wrap_index(element_index(key, "index of a list"), static_cast<int64_t>(items.size()), "a list");
+  std::swap(items[static_cast<size_t>(i)], value);
+}
+
+}  // namespace pxl

@@ -1,0 +1,59 @@
+// Subscripts that lists, strings, arrays and tensors share.
+#include <fmt/format.h>
+
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/codes.hpp"
+
+namespace pxl {
+
+int64_t to_index(const Value& v, const std::string& what) {
+  if (v.is_bool() || v.is_int()) return v.as_int();
+  if (const Array* a = v.as_array()) {
+    if (a->rank() == 0 && (is_integer(a->dtype()) || a->dtype() == DType::boolean)) return a->integer(0);
+  }
+  type_error(what + ": expected an int, got " + with_article(v.type_name()));
+}
+
+int64_t element_index(const Value& v, const std::string& what) {
+  try {
+    return to_index(v, what);
+  } catch (Error& e) {
+    e.first().code = codes::index;
+    throw;
+  }
+}
+
+int64_t wrap_index(int64_t index, int64_t length, const std::string& what) {
+  const int64_t i = index < 0 ? index + length : index;
+  if (i < 0 || i >= length) {
+    throw run_error(
+        fmt::format("index {} is out of range for {} of {} element{}", index, what, length, length == 1 ? "" : "s"))
+        .as(codes::index);
+  }
+  return i;
+}
+
+SliceRange resolve_slice(const SliceObject& s, int64_t length) {
+  const int64_t step = s.step.is_none() ? 1 : to_index(s.step, "slice step");
+  if (step == 0) throw run_error("a slice's step cannot be zero");
+  auto clamp = [&](const Value& v, int64_t missing, const char* what) {
+    if (v.is_none()) return missing;
+    int64_t i = to_index(v, what);
+    if (i < 0) i = i < -length ? -1 : i + length;
+    if (step > 0) return i < 0 ? int64_t{0} : std::min(i, length);
+    return i < 0 ? int64_t{-1} : std::min(i, length - 1);
+  };
+  const int64_t start = clamp(s.start, step > 0 ? 0 : length - 1, "slice start");
+  const int64_t stop = clamp(s.stop, step > 0 ? length : -1, "slice stop");
+  int64_t count = 0;
+  if (step > 0 && stop > start) count = (stop - start - 1) / step + 1;
+  // -(step + 1) + 1 would be -step, which overflows for the smallest int.
+  if (step < 0 && start > stop) {
+    count = static_cast<int64_t>((static_cast<uint64_t>(start - stop) - 1) / (~static_cast<uint64_t>(step) + 1)) + 1;
+  }
+  return {start, step, count};
+}
+
+}  // namespace pxl

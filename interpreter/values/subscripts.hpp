@@ -1,0 +1,24 @@
+// Subscripts that lists, strings, arrays and tensors share: ints that count from either end, and slices. Their `x[key]`
+// is in list_index.cpp, strings.cpp, array_index.cpp and graphs/tensor_index.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "interpreter/values/containers.hpp"
+
+namespace pxl {
+
+/// A subscript of an axis of `length`: negative counts from the end; throws "index 5 is out of range for ...".
+int64_t wrap_index(int64_t index, int64_t length, const std::string& what);
+/// An int, also from a bool or an integer 0-d array; throws naming `what` otherwise.
+int64_t to_index(const Value& v, const std::string& what);
+/// to_index, whose error is of kind `index`.
+int64_t element_index(const Value& v, const std::string& what);
+struct SliceRange {
+  int64_t start, step, count;
+};
+/// Python's rules for slices of an axis of `length`.
+SliceRange resolve_slice(const SliceObject& s, int64_t length);
+
+}  // namespace pxl
