@@ -5,14 +5,36 @@ import coverage
 import links
 from harness import ROOT, TESTS, parallel, run
 
-LAYERS = ["runtime/base", "runtime/tensor", "runtime/kernels", "runtime/op", "runtime/graph", "runtime/ops", "runtime/reference", "runtime/transform",
-          "runtime/tiles", "runtime/plan", "runtime/execute", "runtime/io", "interpreter/syntax", "interpreter/values", "interpreter/language",
-          "interpreter/graphs", "interpreter/library", "interpreter/tools",
-          "interpreter/repl", "interpreter/jupyter", "interpreter/lsp", "interpreter/cli"]
-# What a layer may include besides the ones listed before it is nothing; these it may not include although they are.
-APART = {"runtime/plan": ["runtime/tiles"], "runtime/execute": ["runtime/tiles"],
-         "runtime/io": [l for l in LAYERS if l.startswith("runtime/") and l not in ("runtime/base", "runtime/tensor", "runtime/io")],
-         "interpreter/syntax": [l for l in LAYERS if l.startswith("runtime/") and l != "runtime/base"]}
+def declared_layers():
+    """What CMake says of the layers: the folders of each target in order, and the targets that each links. Neither counts a
+    link back to a target that is declared later: objects may need it, sources may not include it."""
+    text = re.sub(r"^include\((cmake/\w+\.cmake)\)$", lambda m: (ROOT / m.group(1)).read_text(), (ROOT / "CMakeLists.txt").read_text(), flags=re.M)
+    folders, links = {}, {}
+    declared = re.compile(r"pxl_layer\((pxl_\w+)\s+FOLDERS([^)]*)\)|target_link_libraries\((pxl_\w+)\s+PUBLIC([^)]*)\)")
+    for m in declared.finditer(text):
+        if m.group(1):
+            own, _, linked = m.group(2).partition("LINKS")
+            folders[m.group(1)] = list(dict.fromkeys("/".join(f.split("/")[:2]) for f in own.split()))
+            links[m.group(1)] = set()
+        target, linked = (m.group(1), linked) if m.group(1) else (m.group(3), m.group(4).partition("PRIVATE")[0])
+        if target in links:
+            order = list(folders)
+            links[target] |= {l for l in linked.split() if l in folders and order.index(l) < order.index(target)}
+    return folders, links
+
+
+def allowed_includes():
+    """By layer, the layers that it may include: itself, those before it in its target, and those of all targets that are linked."""
+    folders, links = declared_layers()
+
+    def reached(target):
+        return {target}.union(*(reached(l) for l in links[target]))
+
+    return {folder: set(own[:i + 1]).union(*(folders[l] for l in reached(target) - {target}))
+            for target, own in folders.items() for i, folder in enumerate(own)}
+
+
+ALLOWED = allowed_includes()
 # Statements declare parts of graphs, and graphs are built by running code: the language sees values of the room that follows it.
 LATER = {"interpreter/language": ["interpreter/graphs"]}
 WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
@@ -25,8 +47,8 @@ def tracked(*patterns):
 
 def layering():
     problems = []
-    for index, layer in enumerate(LAYERS):
-        allowed = [l for l in LAYERS[:index + 1] if l not in APART.get(layer, [])] + LATER.get(layer, [])
+    for layer, included in ALLOWED.items():
+        allowed = included.union(LATER.get(layer, []))
         for path in sorted((ROOT / layer).rglob("*.[ch]pp")):
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 m = re.match(r'#include "((?:runtime|interpreter)/\w+)/', line)
@@ -36,6 +58,19 @@ def layering():
         text = path.read_text()
         if re.search(r"#include <xt(ensor|l|ensor-blas)?/", text) and path.parent != ROOT / "runtime/reference":
             problems.append(f"{path.relative_to(ROOT)}: only runtime/reference includes xtensor")
+    return "\n".join(problems) or None
+
+
+def documented_layers():
+    """The table of docs/architecture.md has every layer, each after those that it includes."""
+    table = (ROOT / "docs/architecture.md").read_text().partition("## The folders")[2].partition("\n## ")[0]
+    rows = [name for line in re.findall(r"^\| (`[^|]*) \|", table, re.M) for name in re.findall(r"`((?:runtime|interpreter)/\w+)`", line)]
+    problems = [f"docs/architecture.md: no row for {layer}" for layer in ALLOWED if layer not in rows]
+    problems += [f"docs/architecture.md: {row} is not a layer in CMakeLists.txt" for row in rows if row not in ALLOWED]
+    problems += [f"docs/architecture.md: {later} stands before {row}, which includes it" for i, row in enumerate(rows)
+                 for later in rows[i + 1:] if later not in ALLOWED.get(later, ()) or later in ALLOWED.get(row, ())]
+    folders = {p.name for part in ("runtime", "interpreter") for p in (ROOT / part).iterdir() if p.is_dir() and any(p.glob("*.cpp"))}
+    problems += [f"CMakeLists.txt: the folder {name} belongs to no layer" for name in sorted(folders - {l.split("/")[1] for l in ALLOWED})]
     return "\n".join(problems) or None
 
 
@@ -178,6 +213,7 @@ def house_tests(tally, kinds, build):
     tally.add("house: one place makes interpreters", interpreters())
     tally.add("house: no layer calls a later one", calls_upward(build))
     tally.add("house: a tile strategy is one row", one_table_of_strategies())
+    tally.add("house: layers are documented in order", documented_layers())
     tally.add("house: one place writes to the standard streams", standard_streams())
     tally.add("house: files are saved in one way", files_are_saved_in_one_way())
     tally.add("house: passes are files and documented", passes())
