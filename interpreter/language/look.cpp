@@ -19,6 +19,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/base/effects.hpp"
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl {

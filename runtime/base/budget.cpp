@@ -121,9 +121,25 @@ BudgetScope::~BudgetScope() { metering::meter = before_; }
     handler();
   }
 }
+// All forms, so that none of another library's is paired with one of these.
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (...) {
+    return nullptr;
+  }
+}
+[[gnu::noinline]] void* operator new[](std::size_t size) { return operator new(size); }
+[[gnu::noinline]] void* operator new[](std::size_t size, const std::nothrow_t& none) noexcept {
+  return operator new(size, none);
+}
 [[gnu::noinline]] void operator delete(void* block) noexcept {
   if (pxl::current_budget() && block) pxl::count_freed(static_cast<int64_t>(malloc_usable_size(block)));
   std::free(block);
 }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { operator delete(block); }
+[[gnu::noinline]] void operator delete(void* block, const std::nothrow_t&) noexcept { operator delete(block); }
+[[gnu::noinline]] void operator delete[](void* block) noexcept { operator delete(block); }
+[[gnu::noinline]] void operator delete[](void* block, std::size_t) noexcept { operator delete(block); }
+[[gnu::noinline]] void operator delete[](void* block, const std::nothrow_t&) noexcept { operator delete(block); }
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -7,6 +7,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/kernels/shape.hpp"
 #include "runtime/ops/table.hpp"
+#include "runtime/plan/plan.hpp"
 
 namespace pxl {
 
