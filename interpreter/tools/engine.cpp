@@ -58,7 +58,12 @@ std::vector<ClassifiedToken> Engine::highlight(std::string_view text) {
 Completeness Engine::status(std::string_view given) {
   std::string text(given);
   take_semicolon(text);
-  return completeness(SourceFile("<text>", std::move(text)));
+  clear_interrupt();  // one that came before belongs to no input
+  try {
+    return completeness(SourceFile("<text>", std::move(text)));
+  } catch (const Interrupted&) {
+    return Completeness::complete;
+  }
 }
 
 Completions Engine::complete(std::string_view text, size_t cursor) { return pxl::complete(*in_, text, cursor); }
@@ -108,8 +113,15 @@ Outcome Engine::guarded(InputRecord& record, const std::function<void(Outcome&)>
 }
 
 Outcome Engine::run(const SourceFile& source, std::string_view kept_text, bool hidden) {
-  ParseResult parsed = parse(source);
+  ParseResult parsed;
   Outcome o;
+  try {
+    parsed = parse(source);
+  } catch (const Interrupted&) {
+    o.kind = Outcome::Kind::interrupted;
+    o.number = number_;
+    return o;
+  }
   if (!parsed.tree) {
     o.kind = Outcome::Kind::failed;
     o.diagnostics = std::move(parsed.diagnostics);
