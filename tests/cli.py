@@ -162,6 +162,17 @@ def engines_run_sessions(cli):
 
 
 @case
+def the_environment_seeds_draws(cli):
+    draws = lambda seed: cli.run("-e", "print(normal(0, 1, [4]))", env={"PXL_SEED": seed})
+    differ("a seed", draws("5")[0], 0)
+    differ("a seed, again", draws("5"), draws("5"))
+    differ("another seed differs", draws("6") != draws("5"), True)
+    differ("no seed differs from run to run", draws("") != draws(""), True)
+    for bad in ("x", "-3", "1.5", str(2 ** 64)):
+        differ(f"the seed {bad}", draws(bad), (2, "", f"error: PXL_SEED is `{bad}`, not an integer from 0 to 2^64 - 1\n"))
+
+
+@case
 def a_chart_names_its_axes(cli):
     cli.write("a.pxl", 'plot([1, 4, 9], x_label = "step", y_label = "loss")\n')
     code, out, err = cli.run("a.pxl")

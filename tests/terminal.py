@@ -34,7 +34,8 @@ class Terminal:
 
     def __init__(self, pxl, home, *arguments, columns=80, env=None, prompt=PROMPT):
         environment = {"HOME": str(home), "PATH": os.environ.get("PATH", ""), "TERM": "xterm", "NO_COLOR": "1",
-                       "LANG": "C.UTF-8", "PXL_DATA": "built-in", "PXL_ENGINE": os.environ.get("PXL_ENGINE"), **(env or {})}
+                       "LANG": "C.UTF-8", "PXL_DATA": "built-in", "PXL_ENGINE": os.environ.get("PXL_ENGINE"), "PXL_SEED": os.environ.get("PXL_SEED"),
+                       **(env or {})}
         self.started = time.time()
         self.child = pexpect.spawn(str(pxl), list(arguments), env={k: v for k, v in environment.items() if v is not None},
                                    encoding="utf-8", timeout=10, dimensions=(24, columns), cwd=str(home))

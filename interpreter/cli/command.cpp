@@ -87,6 +87,7 @@ constexpr std::pair<std::string_view, std::string_view> environment[] = {
     {"PXL_FUSE", "`off`: plans run op by op."},
     {"PXL_NANCHECK", "`on`: runs stop at the first op that produces a NaN or an infinity."},
     {"PXL_PROFILE", "`on`: sessions print a time profile when they end."},
+    {"PXL_SEED", "The seed of random draws before the first `random_seed`."},
     {"PXL_THREADS", "The number of threads."},
 };
 

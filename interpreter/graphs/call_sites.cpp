@@ -8,16 +8,11 @@
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
 namespace {
-
-/// The first operand of an op that belongs to the inputs of a graph it calls.
-size_t first_slot(const Op& op, size_t which) {
-  if (op.row->role != Role::branch) return 0;
-  return which == 0 ? 1 : 1 + op.called[0]->inputs().size();
-}
 
 std::string called_text(const Op& op) {
   std::string text = op.called[0]->id();
@@ -45,7 +40,7 @@ std::optional<size_t> place_in(const std::vector<Tensor*>& list, const Tensor* t
 
 Tensor* graph_to_parent(const Op& op, const Tensor* t) {
   for (size_t which = 0; which < op.called.size(); ++which)
-    if (const auto i = place_in(op.called[which]->inputs(), t)) return op.inputs[first_slot(op, which) + *i];
+    if (const auto i = place_in(op.called[which]->inputs(), t)) return op.inputs[callee_operand_begin(op, which) + *i];
   for (const Graph* g : op.called)
     if (const auto i = place_in(g->outputs(), t); i && *i < op.outputs.size()) return op.outputs[*i];
   throw Error("tensor `" + t->name + "` is no input or output of the called graph (" + called_text(op) + ")")
@@ -56,7 +51,7 @@ Tensor* graph_to_parent(const Op& op, const Tensor* t) {
 Tensor* parent_to_graph(const Op& op, const Tensor* t, size_t which) {
   const Graph& g = *op.called[which];
   for (size_t i = 0; i < g.inputs().size(); ++i)
-    if (op.inputs[first_slot(op, which) + i] == t) return g.inputs()[i];
+    if (op.inputs[callee_operand_begin(op, which) + i] == t) return g.inputs()[i];
   if (const auto i = place_in(op.outputs, t)) return g.outputs()[*i];
   throw Error("tensor `" + t->name + "` is no input or output of this call of " + g.id()).as(codes::graph_inputs);
 }
@@ -72,7 +67,7 @@ int64_t checked_index(int64_t i, size_t first, size_t count, std::string_view ti
 /// `graph_to_parent_input_index` and its kin. Only the inputs of a conditional are shifted.
 int64_t mapped_index(const Op& op, size_t which, int64_t i, bool input, bool to_parent, std::string_view title) {
   if (!input) return checked_index(i, 0, op.outputs.size(), title);
-  const size_t first = first_slot(op, which), count = op.called[which]->inputs().size();
+  const size_t first = callee_operand_begin(op, which), count = op.called[which]->inputs().size();
   if (to_parent) return checked_index(i, 0, count, title) + static_cast<int64_t>(first);
   return checked_index(i, first, count, title) - static_cast<int64_t>(first);
 }

@@ -1,5 +1,7 @@
 // Making and ending an interpreter.
 
+#include <charconv>
+#include <cstdlib>
 #include <random>
 
 #include "interpreter/graphs/graph_builder.hpp"
@@ -10,10 +12,25 @@
 #include "runtime/base/codes.hpp"
 
 namespace pxl {
+namespace {
+
+/// The seed of draws before the first `random_seed`: PXL_SEED, or one of the system's.
+uint64_t initial_seed() {
+  const char* value = std::getenv("PXL_SEED");
+  if (!value || !*value) return (static_cast<uint64_t>(std::random_device{}()) << 32) | std::random_device{}();
+  const std::string_view text = value;
+  uint64_t seed = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (fault != std::errc() || end != text.data() + text.size())
+    throw Error("PXL_SEED is `" + std::string(text) + "`, not an integer from 0 to 2^64 - 1", {}, Fault::usage);
+  return seed;
+}
+
+}  // namespace
 
 Interpreter::Interpreter(InterpreterOptions options)
     : options_(std::move(options)),
-      random_((static_cast<uint64_t>(std::random_device{}()) << 32) | std::random_device{}()),
+      random_(initial_seed()),
       evaluator_(std::make_unique<Evaluator>(*this)),
       graphs_(std::make_unique<GraphBuilder>(*this)) {
   if (!options_.out) options_.out = [](std::string_view) {};

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/kernels/product.hpp"
 
@@ -47,14 +48,6 @@ struct Node {
   std::string note;                           ///< what passes did, for print_plan
   std::vector<int> parts;  ///< while passes are verified: positions before the pass of the nodes fused into this one
 };
-
-/// First slot of the operands of called graph `which`. Conditions precede them; an else branch's operands follow the
-/// then branch's.
-size_t callee_operand_begin(const Op& op, size_t which);
-/// Whether the callee works on the caller's memory of this input: it is by reference or marked as modified.
-bool is_by_reference(const Op& op, size_t which, size_t input);
-/// Iterations of a loop op; 1 for other ops.
-int64_t repeat_count(const Op& op);
 
 /// The elements of the operands that a view (is_view) consists of. Empty if it has no elements.
 std::vector<ViewPart> view_parts(const Op& op);

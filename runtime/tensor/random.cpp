@@ -187,7 +187,9 @@ Array Random::permutation(int64_t n, DType dtype) {
   Array order(dtype, {n});
   if (!order.has_elements()) return order;
   const auto shuffle = [&]<class T>(T* to) {
-    charged_chunks(n, 1, [&](int64_t begin, int64_t end) { std::iota(to + begin, to + end, static_cast<T>(begin)); });
+    charged_chunks(n, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(i);
+    });
     charged_chunks(n - 1, draw_ns, [&](int64_t begin, int64_t end) {
       for (int64_t i = n - 1 - begin; i > n - 1 - end; --i) std::swap(to[i], to[below(i + 1)]);
     });

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/base/interrupt.hpp"
+#include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/strategies.hpp"
 
@@ -47,23 +48,6 @@ bool known_scalar(const Tensor* t) { return t && t->kind == TensorKind::constant
 
 }  // namespace
 
-int64_t iterations(const Op& op) {
-  if (op.row->role != Role::loop) return 1;
-  for (const Attr& attr : op.attrs)
-    if (const int64_t* n = std::get_if<int64_t>(&attr)) return std::max<int64_t>(*n, 0);
-  return 1;
-}
-
-size_t first_slot(const Op& op, size_t which) {
-  if (op.row->role != Role::branch) return 0;
-  return which == 0 ? 1 : 1 + op.called[0]->inputs().size();
-}
-
-bool passed_by_reference(const Op& op, size_t which, size_t input) {
-  const size_t slot = first_slot(op, which) + input;
-  return op.called[which]->inputs()[input]->by_ref || (slot < op.input_modified.size() && op.input_modified[slot]);
-}
-
 Source source_of(const Tensor* tensor) {
   while (tensor->producer && !tensor->producer->called.empty()) {
     const Graph& callee = *tensor->producer->called[0];
@@ -102,7 +86,7 @@ void MappedProgram::collect_graphs(const Graph& main) {
     for (const Op* op : instance.order)
       for (const Graph* callee : op->called) {
         GraphInstance& below = graphs_[static_cast<size_t>(index_.at(callee))];
-        below.runs = std::min(max_count, below.runs + saturating_product(instance.runs, iterations(*op)));
+        below.runs = std::min(max_count, below.runs + saturating_product(instance.runs, repeat_count(*op)));
         ++below.calls;
       }
   }

@@ -36,12 +36,6 @@ struct Source {
 };
 Source source_of(const Tensor* tensor);
 
-/// Iterations of a loop op; 1 for other ops.
-int64_t iterations(const Op& op);
-/// Operand slot of the first input of called graph `which`.
-size_t first_slot(const Op& op, size_t which);
-bool passed_by_reference(const Op& op, size_t which, size_t input);
-
 /// Bytes of a tensor on each tile.
 struct TileBytes {
   std::vector<int64_t> on;    ///< by tile

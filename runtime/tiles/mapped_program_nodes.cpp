@@ -1,6 +1,7 @@
 // Builds and solves the PBQP of a program: nodes for ops and tensors that share a choice, edges for rearrangements.
 #include <algorithm>
 
+#include "runtime/graph/call_operands.hpp"
 #include "runtime/tiles/mapped_program.hpp"
 
 namespace pxl::tiles {
@@ -107,7 +108,7 @@ void MappedProgram::make_problem() {
       for (size_t which = 0; which < op->called.size(); ++which) {
         const auto& inputs = op->called[which]->inputs();
         for (size_t i = 0; i < inputs.size(); ++i)
-          if (const Tensor* given = op->inputs[first_slot(*op, which) + i])
+          if (const Tensor* given = op->inputs[callee_operand_begin(*op, which) + i])
             wire(given, node_of_tensor_.at(inputs[i]), 0, instance.runs);
       }
     }

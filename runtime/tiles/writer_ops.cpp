@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "runtime/graph/call_operands.hpp"
 #include "runtime/tiles/strategies.hpp"
 #include "runtime/tiles/writer.hpp"
 
@@ -96,7 +97,7 @@ void Writer::call_copies(ReportOp& out, const Op& op) {
     const Graph& callee = *op.called[which];
     copied_into_ = m_.graph_index(&callee);
     for (size_t i = 0; i < callee.inputs().size(); ++i)
-      if (!passed_by_reference(op, which, i)) copy(op.inputs[first_slot(op, which) + i], callee.inputs()[i]);
+      if (!is_by_reference(op, which, i)) copy(op.inputs[callee_operand_begin(op, which) + i], callee.inputs()[i]);
     for (size_t i = 0; i < op.outputs.size() && i < callee.outputs().size(); ++i)
       copy(callee.outputs()[i], op.outputs[i]);
   }
@@ -174,7 +175,7 @@ void Writer::graph_cycles() {
         const PhaseCycles& below = once_[static_cast<size_t>(m_.graph_index(called))];
         if (called == op->called[0] || below.total() > most.total()) most = below;
       }
-      add_times(once_[g], most, iterations(*op));
+      add_times(once_[g], most, repeat_count(*op));
     }
     out.name = instance.graph->is_main() ? "main" : instance.graph->id();
     out.calls = instance.calls;
@@ -203,7 +204,7 @@ void Writer::write_bodies() {
         case Role::host_load:
         case Role::host_store: node.kind = ProgramNode::Kind::op; break;
       }
-      node.repeats = iterations(*op);
+      node.repeats = repeat_count(*op);
       if (!op->called.empty()) node.graph = m_.graph_index(op->called[0]);
       for (size_t i = 1; i < op->called.size(); ++i) {
         ProgramNode other;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/interrupt.hpp"
+#include "runtime/graph/call_operands.hpp"
 #include "runtime/tiles/writer.hpp"
 
 namespace pxl::tiles {
@@ -79,7 +80,7 @@ void Writer::expand(int graph, int64_t repeats) {
     for (const Graph* called : op->called)
       if (!longer || cycles_of(called) > cycles_of(longer)) longer = called;
     for (const Graph* called : op->called)
-      expand(m_.graph_index(called), called == longer ? saturating_product(repeats, iterations(*op)) : 0);
+      expand(m_.graph_index(called), called == longer ? saturating_product(repeats, repeat_count(*op)) : 0);
     for (const Lifetime* l : ends[i]) hold(*l, -1);
   }
 }
