@@ -6,41 +6,30 @@ import resource
 import sys
 
 sys.dont_write_bytecode = True
-import against_torch
-import bench
-import cli
-import doctests
-import documents
-import editors
-import explain
-import graphs
-import hostile
-import house
-import interrupts
-import jupyter
-import language
-import look
-import lsp
-import model
-import mutants
-import page
-import reference
-import repl
-import separate
-import stdlib
-import training
-from harness import ROOT, TESTS, Tally, parallel, print_slowest, run, stage
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from tests.cli import commands
+from tests.docs import documents
+from tests.editors import files, lsp
+from tests.house import rules, separate
+from tests.jupyter import kernel
+from tests.language import expectations, explain, looks, stdlib
+from tests.model import page, validation
+from tests.repl import inputs
+from tests.robustness import hostile, interrupts, mutants
+from tests.runtime import bench, graphs, oracle, reference, training
+from tests.support.harness import ROOT, TESTS, Tally, parallel, print_slowest, run, stage
+from tests.unit import doctests
 
 # (kind, what it runs), in the order in which they run; a kind may have several rows. Each gets the tested build's `pxl`,
 # the tally, and the options.
 KINDS = [
     ("unit", lambda pxl, tally, options: doctests.unit_tests(pxl.parent, tally)),
-    ("lang", lambda pxl, tally, options: language.lang_tests(pxl, tally)),
-    ("golden", lambda pxl, tally, options: language.golden_tests(pxl, tally, options.update)),
+    ("lang", lambda pxl, tally, options: expectations.lang_tests(pxl, tally)),
+    ("golden", lambda pxl, tally, options: expectations.golden_tests(pxl, tally, options.update)),
     ("reference", lambda pxl, tally, options: reference.reference_tests(pxl, tally, options.all)),
     ("examples", lambda pxl, tally, options: training.example_tests(pxl, tally, options.update)),
-    ("cli", lambda pxl, tally, options: cli.cli_tests(pxl, tally.add, parallel)),
-    ("look", lambda pxl, tally, options: look.look_tests(pxl, tally.add, tally.skip, parallel)),
+    ("cli", lambda pxl, tally, options: commands.cli_tests(pxl, tally.add, parallel)),
+    ("look", lambda pxl, tally, options: looks.look_tests(pxl, tally.add, tally.skip, parallel)),
     ("explain", lambda pxl, tally, options: explain.explain_tests(pxl, tally.add, parallel)),
     ("hostile", lambda pxl, tally, options: hostile.hostile_tests(pxl, tally.add, parallel)),
     ("mutants", lambda pxl, tally, options: mutants.mutant_tests(
@@ -51,19 +40,19 @@ KINDS = [
     ("graphs", lambda pxl, tally, options: graphs.graph_tests(
         pxl, 30 if options.all or options.sanitize else 5, tally.add, tally.skip)),
     ("interrupts", lambda pxl, tally, options: interrupts.interrupt_tests(pxl, 30 if options.all or options.sanitize else 5, tally.add)),
-    ("oracle", lambda pxl, tally, options: against_torch.oracle_tests(pxl, TESTS / "oracle", tally.add, run)),
-    ("repl", lambda pxl, tally, options: repl.repl_tests(pxl, tally, parallel)),
+    ("oracle", lambda pxl, tally, options: oracle.oracle_tests(pxl, TESTS / "oracle", tally.add, run)),
+    ("repl", lambda pxl, tally, options: inputs.repl_tests(pxl, tally, parallel)),
     ("bench", lambda pxl, tally, options: bench.bench_tests(pxl, tally.add, training.bench_data()[0])),
     ("docs", lambda pxl, tally, options: documents.docs_tests(pxl, tally)),
-    ("docs", lambda pxl, tally, options: model.model_tests(pxl, tally.add, options.update)),
+    ("docs", lambda pxl, tally, options: validation.model_tests(pxl, tally.add, options.update)),
     ("stdlib", lambda pxl, tally, options: stdlib.stdlib_tests(pxl, ROOT, tally.add, parallel, run)),
     ("page", lambda pxl, tally, options: page.page_tests(pxl, tally.add, tally.skip)),
     ("curves", lambda pxl, tally, options: training.curve_tests(pxl, tally)),
     ("repeat", lambda pxl, tally, options: training.repeat_tests(pxl, tally)),
-    ("editors", lambda pxl, tally, options: editors.editor_tests(tally.add, tally.skip)),
+    ("editors", lambda pxl, tally, options: files.editor_tests(tally.add, tally.skip)),
     ("lsp", lambda pxl, tally, options: lsp.lsp_tests(pxl, tally.add, tally.skip)),
-    ("jupyter", lambda pxl, tally, options: jupyter.jupyter_tests(pxl, tally.add, tally.skip)),
-    ("house", lambda pxl, tally, options: house.house_tests(tally, list(dict(KINDS)), pxl.parent)),
+    ("jupyter", lambda pxl, tally, options: kernel.jupyter_tests(pxl, tally.add, tally.skip)),
+    ("house", lambda pxl, tally, options: rules.house_tests(tally, list(dict(KINDS)), pxl.parent)),
 ]
 
 
@@ -83,8 +72,8 @@ def on_preset(preset, tally):
         doctests.unit_tests(ROOT / "build" / preset, tally)
         # Values of a script may hold each other in a ring, which lives as long as the process.
         os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
-        language.lang_tests(ROOT / "build" / preset / "pxl", tally)
-        language.golden_tests(ROOT / "build" / preset / "pxl", tally, False)
+        expectations.lang_tests(ROOT / "build" / preset / "pxl", tally)
+        expectations.golden_tests(ROOT / "build" / preset / "pxl", tally, False)
         if preset == "asan":
             stage("asan: mutants")
             mutants.mutant_tests(ROOT / "build" / preset, 30, tally.add)
@@ -117,7 +106,7 @@ def main():
     if options.all:
         on_preset("clang", tally)
         stage("tidy")
-        tally.add("house: clang-tidy", house.tidy_test(ROOT / "build/clang"))
+        tally.add("house: clang-tidy", rules.tidy_test(ROOT / "build/clang"))
     stage("done")
     print_slowest()
     print(f"{tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))

@@ -1,5 +1,5 @@
 // Standard output and standard error of the process. Every write goes through the functions below: none throws, and a
-// stream that is closed or full ends no process. tests/house.py checks that no other file writes to them.
+// stream that is closed or full ends no process. tests/house/rules.py checks that no other file writes to them.
 #pragma once
 
 #include <fmt/format.h>

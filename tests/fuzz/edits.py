@@ -12,9 +12,9 @@ import random
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-import lsp_client  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.editors import lsp_client
+from tests.support.harness import ROOT
 
 FOLDERS = ["examples", "stdlib", "tests/lang", "tests/golden", "tests/fmt"]
 POSITIONAL = ["hover", "completion", "definition", "signatureHelp", "references", "documentHighlight", "prepareRename"]

@@ -33,7 +33,7 @@ from graph_maker import Maker, closed
 from graph_meaning import expected
 from graph_text import functions_of, program_text, script
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PASSES = re.findall(r"^PXL_(?:LOWERING_)?PASS\((\w+)", (ROOT / "runtime/plan/passes.inc").read_text(), re.M)
 # The first is what the others are compared with.
 WAYS = [{"PXL_THREADS": "1"}, {"PXL_FUSE": "off", "PXL_THREADS": "1"}, {"PXL_THREADS": "2"}, {"PXL_THREADS": "3"},

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 60  # seconds until a process that goes on is a failure
 
 TRAIN = """

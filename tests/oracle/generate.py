@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the fixtures of tests/against_torch.py: values and gradients of ops, by PyTorch in float64.
+"""Writes the fixtures of tests/runtime/oracle.py: values and gradients of ops, by PyTorch in float64.
 
 Needs PyTorch (Debian: python3-torch); the tests themselves do not. Run with the name of families to rewrite only these:
     python3 tests/oracle/generate.py [family ...]

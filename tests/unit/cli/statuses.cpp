@@ -1,4 +1,4 @@
-// The exit status of every way to end; those that a script can bring about are also in tests/cli.py.
+// The exit status of every way to end; those that a script can bring about are also in tests/cli/commands.py.
 #include <doctest/doctest.h>
 
 #include <new>

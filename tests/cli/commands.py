@@ -1,0 +1,285 @@
+"""The command line: what each command prints, writes and exits with."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from tests.cli import graph, saves, source, streams, threads  # noqa: F401, their cases register themselves
+from tests.cli.case import CASES, LIMIT, Cli, case, differ, holds
+from tests.support.harness import ROOT
+
+
+# ---- objects ----------------------------------------------------------------------------------------------------
+
+@case
+def a_run_as_objects(cli):
+    cli.write("a.pxl", "print(1, 2)\nprint([1][3])\n")
+    code, out, err = cli.run("--json", "a.pxl")
+    events = [json.loads(line) for line in out.splitlines()]
+    differ("status", code, 1)
+    differ("events", [e["event"] for e in events], ["output", "diagnostic", "exit"])
+    differ("output", "".join(e["text"] for e in events if e["event"] == "output"), "1 2\n")
+    differ("exit", events[-1]["status"], 1)
+    differ("the same", cli.run("run", "--json", "a.pxl")[1].splitlines()[:2], out.splitlines()[:2])
+
+
+@case
+def tests_as_objects(cli):
+    cli.write("a.pxl", 'test "good" { assert true }\ntest "bad" { assert 1 == 2 }\n')
+    code, out, err = cli.run("test", "--json", "a.pxl")
+    events = [json.loads(line) for line in out.splitlines()]
+    differ("status", code, 1)
+    differ("events", [(e["event"], e.get("title")) for e in events],
+           [("test", "good"), ("diagnostic", None), ("test", "bad"), ("summary", None)])
+    differ("summary", events[-1], {"event": "summary", "passed": 1, "failed": 1})
+    holds("text for people", err, "1 passed, 1 failed")
+
+
+@case
+def every_event_is_documented(cli):
+    text = (ROOT / "docs/json.md").read_text()
+    files = [*(ROOT / "interpreter/cli").glob("*.cpp"), ROOT / "runtime/tiles/report_json.cpp"]
+    sources = "".join(p.read_text() for p in files)
+    events = set(re.findall(r'"event", "(\w+)"', sources))
+    differ("events", sorted(events), sorted(re.findall(r"^\| `(\w+)` \|", text, re.M)))
+
+
+# ---- help, manual, completion -----------------------------------------------------------------------------------
+
+def command_names(cli):
+    lines = cli.run("help")[1].split("commands:")[1].split("flags:")[0].splitlines()
+    return [line.split()[0] for line in lines if line.startswith("  ")]
+
+
+@case
+def help_tells_of_every_command(cli):
+    names = command_names(cli)
+    differ("help", cli.run("--help"), cli.run("help"))
+    for name in names:
+        differ(name, cli.run("help", name), cli.run(name, "--help"))
+        holds(name, cli.run("help", name)[1], f"usage: pxl {name}")
+    code, _, err = cli.run("help", "schedul")
+    differ("unknown", code, 2)
+    holds("unknown", err, "did you mean `schedule`?")
+    code, _, err = cli.run("chek")
+    differ("mistyped", code, 2)
+    holds("mistyped", err, "did you mean `check`?")
+
+
+@case
+def the_manual_is_sound(cli):
+    code, out, err = cli.run("man")
+    differ("status", (code, err), (0, ""))
+    for name in command_names(cli):
+        holds("manual", out, f".SS {name}".replace("-", "\\-"))
+    if shutil.which("mandoc"):
+        done = subprocess.run(["mandoc", "-Tlint", "-Wwarning"], input=out, capture_output=True, text=True)
+        differ("mandoc", (done.returncode, done.stdout), (0, ""))
+
+
+@case
+def completion_works_in_the_shells(cli):
+    cli.write("net.pxl", ""), cli.write("notes.txt", "")
+    for shell, script in (
+            ("bash", 'source ./pxl.bash; try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pxl; echo "${COMPREPLY[@]}"; }\n'
+                     'try pxl sch; try pxl fmt --ch; try pxl check n; try pxl completions z; try pxl help ma'),
+            ("fish", "source ./pxl.fish; for l in 'pxl sch' 'pxl fmt --ch' 'pxl check n' 'pxl completions z' 'pxl help ma'\n"
+                     "complete -C $l | string replace -r '\\t.*' '' | string join ' '\nend")):
+        cli.write(f"pxl.{shell}", cli.run("completions", shell)[1])
+        if not shutil.which(shell):
+            continue
+        done = subprocess.run([shell, "-c", script], cwd=cli.folder, capture_output=True, text=True, timeout=LIMIT,
+                              env=dict(os.environ, HOME=str(cli.folder)))
+        differ(f"{shell}: standard error", done.stderr, "")
+        lines = done.stdout.splitlines()
+        differ(f"{shell}: command", lines[0], "schedule")
+        differ(f"{shell}: flag", lines[1], "--check")
+        holds(f"{shell}: file", lines[2], "net.pxl")
+        differ(f"{shell}: word", lines[3:5], ["zsh", "man"])
+    cli.write("_pxl", cli.run("completions", "zsh")[1])
+    if shutil.which("zsh"):
+        done = subprocess.run(["zsh", "-f", "-c", "autoload -U compinit; compinit -u -d dump; source ./_pxl; whence -w _pxl; "
+                               "print $_comps[pxl]"], cwd=cli.folder, capture_output=True, text=True, timeout=LIMIT)
+        differ("zsh", (done.stdout, done.stderr), ("_pxl: function\n_pxl\n", ""))
+    differ("another shell", cli.run("completions", "tcsh")[0], 2)
+
+
+# ---- exit statuses ----------------------------------------------------------------------------------------------
+
+@case
+def every_exit_status(cli):
+    program = "program p {\n  stream in x: float32[2]\n  stream out y = host_load(x) + 1\n}\n"
+    for wanted, text in ((0, "print(1)"), (1, "assert false"), (65, "x = "), (65, "x = y"),
+                         (65, "x = ones([2]) @ ones([3])"), (3, "exit(3)"),
+                         (1, program + "Session(p()).run()"), (1, program + "Session(p()).run(z = 1)"),
+                         (1, program + "Session(p()).run(x = ones([3]))"),
+                         (1, program + "Session(p()).run(x = [1, 2], x2 = 1)"),
+                         (1, program + 'Session(p()).run(x = "a")'), (0, "")):
+        differ(text or "nothing", cli.run("-", stdin=text)[0], wanted)
+    differ("a missing file", cli.run("nowhere.pxl")[0], 66)
+    differ("a folder", cli.run(".")[0], 66)
+    differ("a wrong flag", cli.run("--wrong")[0], 2)
+    differ("a wrong flag of run", cli.run("run", "--wrong")[0], 2)
+    differ("inputs that fail", cli.run("repl", "--no-init", stdin="1 + nothing\n2\n")[:2], (1, "2\n"))
+    differ("a wrong option", cli.run("-", "--wrong", "1", stdin="option right: int = 1")[0], 2)
+    process = subprocess.Popen([str(cli.pxl), "-e", "print(1)\nwhile true { pass }"], cwd=cli.folder, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, bufsize=0)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    differ("interrupted", process.wait(timeout=LIMIT), 130)
+    process.stdout.close(), process.stderr.close()
+
+
+@case
+def nancheck_stops_a_run(cli):
+    text = "program p {\n  variable w: float32[2] = -1\n  stream out y = log(w)\n}\nprint(Session(p()).run().y)\n"
+    cli.write("a.pxl", text)
+    differ("without", cli.run("a.pxl")[:2], (0, "[nan nan]\n"))
+    for words in (("--nancheck", "a.pxl"), ("run", "--nancheck", "a.pxl")):
+        code, _, err = cli.run(*words)
+        differ("status", code, 1)
+        holds("message", err, "makes NaN")
+
+
+@case
+def engines_run_sessions(cli):
+    cli.write("a.pxl", "program p {\n  variable w: float32[2] = 1\n  stream out y = exp(w)\n}\n"
+                       "s = Session(p())\nprint(s.engine, s.run().y)\n")
+    for words, engine in (((), "planned"), (("--engine", "reference"), "reference"), (("run", "--engine", "reference"), "reference")):
+        differ(f"by {words}", cli.run(*words, "a.pxl")[:2], (0, f"{engine} [2.7182817 2.7182817]\n"))
+    code, _, err = cli.run("--engine", "planed", "a.pxl")
+    differ("status of an unknown engine", code != 0, True)
+    holds("message", err, 'unknown engine "planed"')
+    holds("hint", err, "planned")
+
+
+@case
+def the_environment_seeds_draws(cli):
+    draws = lambda seed: cli.run("-e", "print(normal(0, 1, [4]))", env={"PXL_SEED": seed})
+    differ("a seed", draws("5")[0], 0)
+    differ("a seed, again", draws("5"), draws("5"))
+    differ("another seed differs", draws("6") != draws("5"), True)
+    differ("no seed differs from run to run", draws("") != draws(""), True)
+    for bad in ("x", "-3", "1.5", str(2 ** 64)):
+        differ(f"the seed {bad}", draws(bad), (2, "", f"error: PXL_SEED is `{bad}`, not an integer from 0 to 2^64 - 1\n"))
+
+
+@case
+def a_chart_names_its_axes(cli):
+    cli.write("a.pxl", 'plot([1, 4, 9], x_label = "step", y_label = "loss")\n')
+    code, out, err = cli.run("a.pxl")
+    lines = out.splitlines()
+    differ("status", (code, err), (0, ""))
+    differ("above its axis", lines[0].strip(), "loss")
+    differ("below its numbers", lines[-1].strip(), "step")
+
+
+@case
+def progress_of_loops_that_do_nothing(cli):
+    cli.write("a.pxl", 'for i in progress(range(200000), "n") { pass }\nfor i in progress([], "none") { pass }\n')
+    code, _, err = cli.run("a.pxl")
+    differ("status", code, 0)
+    if not re.search(r"^n: 100%\|.*\| 200000/200000 \[\d\d:\d\d<00:00, [\d.]+[kM]it/s\]$", err, re.M):
+        raise AssertionError(err)
+    holds("nothing", err, "0/0 [00:00<00:00, ?it/s]")
+
+
+@case
+def errors_of_a_run_name_what_was_called(cli):
+    program = "program p {\n  stream in x: float32[2]\n  stream out y = host_load(x) + 1\n}\n"
+    holds("missing", cli.run("-", stdin=program + "Session(p()).run()")[2], "error: session.run: missing input `x` float32[2]")
+    holds("shape", cli.run("-", stdin=program + "Session(p()).run(x = ones([3]))")[2], "error: session.run: stream `x`: expected")
+    holds("composite", cli.run("-", stdin="cross_entropy_with_grad(ones([2, 3]), array([1, 2, 0]))")[2],
+          "error: cross_entropy_with_grad: ")
+    huge = "program p {\n  stream in x: float32[1000000, 1000000]\n  stream out y = host_load(x) + 1\n}\nSession(p())"
+    code, _, err = cli.run("-", stdin=huge)
+    differ("status", code, 1)
+    holds("larger than memory", err, "float32 (1000000, 1000000)")
+
+
+# ---- files and outputs ------------------------------------------------------------------------------------------
+
+@case
+def folders_stand_for_their_programs(cli):
+    cli.write("a/good.pxl", "x = 1\ntest \"one\" { assert x == 1 }\n")
+    cli.write("a/b/bad.pxl", "x = = 1\n")
+    cli.write("a/.hidden/bad.pxl", "x = = 1\n")
+    cli.write("empty/notes.txt", "")
+    code, out, err = cli.run("check", "a")
+    differ("check", (code, out), (65, ""))
+    holds("check", err, "a/b/bad.pxl:1:5: error")
+    differ("check names each file once", err.count("error:"), 1)
+    code, out, err = cli.run("test", "a")
+    differ("test", code, 1)
+    holds("test", out, "1 passed, 1 failed")
+    for command in ("check", "test", "fmt"):
+        code, out, err = cli.run(command, "empty")
+        differ(command, (code, out), (2, ""))
+        holds(command, err, f"{command}: there is no .pxl file below `empty`")
+
+
+@case
+def outputs_that_cannot_be_written(cli):
+    if not os.path.exists("/dev/full"):
+        return
+    program = cli.write("p.pxl", "program p {\n  stream in x: float32[2]\n  stream out y = host_load(x) + 1\n}\n")
+    for words in (["--version"], ["help"], ["man"], ["doc"], ["doc", "--html", "gelu"], ["explain"], ["completions", "bash"],
+                  ["schedule", program], ["graph", program], ["-e", "print(1)"], ["--json", "-e", "print(1)"], ["fmt", "-"],
+                  ["-e", "for i in range(1000000000) { print(i) }"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([str(cli.pxl), *map(str, words)], stdin=open(program), stdout=full, stderr=subprocess.PIPE, text=True,
+                                  timeout=LIMIT, cwd=cli.folder)
+        differ(f"{words}: status", done.returncode, 1)
+        holds(f"{words}", done.stderr, "cannot write standard output: No space left on device [write]")
+
+
+@case
+def a_reader_that_has_seen_enough(cli):
+    """Behind a pipe that is closed a command ends by the signal, as others do, and says nothing."""
+    for words in (["doc"], ["man"], ["-e", "for i in range(1000000000) { print(i) }"]):
+        reads, writes = os.pipe()
+        os.close(reads)
+        process = subprocess.Popen([str(cli.pxl), *words], stdout=writes, stderr=subprocess.PIPE)
+        os.close(writes)
+        differ(f"{words}", (process.wait(timeout=LIMIT), process.stderr.read()), (-signal.SIGPIPE, b""))
+        process.stderr.close()
+
+
+@case
+def errors_name_their_kind(cli):
+    code, _, err = cli.run("-", stdin="x = ones([2]) @ ones([3])\n")
+    holds("an error of the program", err.splitlines()[0], "inner dimensions differ: 2 (lhs, axis -1) and 3 (rhs, axis 0) [shape]")
+    holds("a missing file", cli.run("none.pxl")[2], "No such file or directory [file]")
+    holds("several", cli.run("check", "-", stdin="a = bb\nc = dd\n")[2].splitlines()[0], "unknown name `bb` [unknown-name]")
+    differ("usage has none", "[" in cli.run("--wrong")[2], False)
+    # A terminal is told where to read on, once.
+    main, terminal = os.openpty()
+    process = subprocess.Popen([str(cli.pxl), "check", cli.write("b.pxl", "a = bb\nc = dd\n")], stdin=subprocess.DEVNULL, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    try:
+        while part := os.read(main, 4096):
+            shown += part
+    except OSError:
+        pass  # the other end is closed
+    os.close(main)
+    process.wait(timeout=LIMIT)
+    differ("told once", shown.count(b"pxl explain unknown-name tells more"), 1)
+
+
+def cli_tests(pxl, add, parallel):
+    def one(body):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                body(Cli(pxl, pathlib.Path(folder)))
+            except (AssertionError, subprocess.TimeoutExpired) as problem:
+                return str(problem)
+            return None
+
+    for name, problem in parallel([(f"cli: {name}", lambda body=body: one(body)) for name, body in CASES], 2):
+        add(name, problem)

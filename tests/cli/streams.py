@@ -1,0 +1,134 @@
+"""Standard streams that are closed or full: every command in every combination writes what can be written and exits with
+its own status, or 1 where its output was lost."""
+import itertools
+import os
+import signal
+import subprocess
+import time
+
+from tests.cli.case import LIMIT, case, differ, holds
+
+FAULTY = "print(1)\nprint([1][3])\n"
+REFUSED = "x = )\n"
+# By command: its arguments and standard input. A command that `pxl --help` lists and this table lacks is a failure.
+COMMANDS = {
+    "run": [(["run", "good.pxl"], ""), (["faulty.pxl"], ""), (["-e", "print(1) print("], ""), (["-e", "exit(3)"], ""),
+            (["-"], "print(7)\n"), (["--json", "faulty.pxl"], ""), (["--profile", "session.pxl"], ""), (["nothing.pxl"], ""),
+            (["--nonsense"], ""), (["--version"], ""), (["--help"], ""), (["long.pxl"], "")],
+    "repl": [(["repl", "--no-init"], "1 + 1\nnothing_here\n:help\n:nonsense\nprint([1][3])\n2 +\n"), (["-i", "--no-init", "faulty.pxl"], "3\n")],
+    "test": [(["test", "tests.pxl"], ""), (["test", "--json", "tests.pxl"], "")],
+    "check": [(["check", "good.pxl", "refused.pxl"], ""), (["check", "--json", "refused.pxl"], "")],
+    "fmt": [(["fmt", "--check", "ugly.pxl", "refused.pxl"], ""), (["fmt", "--diff", "ugly.pxl"], ""), (["fmt", "-"], "x=1\n")],
+    "profile": [(["profile", "session.pxl"], ""), (["profile", "good.pxl"], "")],
+    "schedule": [(["schedule", "session.pxl"], ""), (["schedule", "refused.pxl"], "")],
+    "graph": [(["graph", "session.pxl"], ""), (["graph", "-o", "/nowhere/at/all.dot", "session.pxl"], "")],
+    "validate-model": [(["validate-model", "--nonsense"], "")],
+    "explain": [(["explain"], ""), (["explain", "shape"], ""), (["explain", "nonsense"], "")],
+    "doc": [(["doc", "gelu"], ""), (["doc", "nothing_here"], "")],
+    "lsp": [(["lsp"], ""), (["lsp", "--nonsense"], "")],
+    "kernel": [(["kernel", "--install", "--prefix", "."], ""), (["kernel"], "")],
+    "help": [(["help"], ""), (["help", "nonsense"], "")],
+    "man": [(["man"], "")],
+    "completions": [(["completions", "bash"], ""), (["completions", "nonsense"], "")],
+}
+STATUSES = {0, 1, 2, 3, 65, 66}
+CLOSED, FULL = "closed", "full"
+
+
+def prepare(cli):
+    cli.write("good.pxl", "print(1)\n")
+    cli.write("long.pxl", "for i in range(100000) { print(i) }\n")
+    cli.write("faulty.pxl", FAULTY)
+    cli.write("refused.pxl", REFUSED)
+    cli.write("ugly.pxl", "x=1\n")
+    cli.write("tests.pxl", 'test "one" { assert 1 == 1 }\ntest "two" { assert 1 == 2 }\n')
+    cli.write("session.pxl", "program p {\n  x = variable([1.0, 2.0])\n  print_tensor(x)\n  stream out y = x + 1\n}\nprint(Session(p()).run().y)\n")
+
+
+def run(cli, arguments, stdin, out=None, err=None, no_input=False):
+    """Status, standard output, standard error; what is closed or full gives the empty text."""
+    def streams():
+        for descriptor, state in ((1, out), (2, err)):
+            if state == CLOSED:
+                os.close(descriptor)
+        if no_input:
+            os.close(0)
+
+    with open("/dev/full", "wb") as full:
+        process = subprocess.Popen([str(cli.pxl), *arguments], cwd=cli.folder, stdin=subprocess.PIPE,
+                                   stdout=full if out == FULL else subprocess.PIPE, stderr=full if err == FULL else subprocess.PIPE,
+                                   preexec_fn=streams, env=dict(os.environ, NO_COLOR="1", XDG_STATE_HOME=str(cli.folder)))
+        got = process.communicate(stdin.encode(), timeout=LIMIT)
+    return process.returncode, *[(text or b"").decode(errors="replace") for text in got]
+
+
+@case
+def every_command_is_tried_with_streams_that_fail(cli):
+    code, out, err = cli.run("completions", "fish")
+    listed = {line.split(" -a ")[1].split()[0].strip("'\"") for line in out.splitlines()
+              if "__fish_use_subcommand" in line and " -a " in line}
+    differ("commands of the table", sorted(COMMANDS), sorted(listed))
+
+
+def loop(name):
+    def body(cli):
+        prepare(cli)
+        for arguments, stdin in COMMANDS[name]:
+            status, text, messages = run(cli, arguments, stdin)
+            what = f"pxl {' '.join(arguments)}"
+            if status not in STATUSES:
+                raise AssertionError(f"{what}: status {status}\n{messages}")
+            for out, err in itertools.product((None, CLOSED, FULL), repeat=2):
+                if not out and not err:
+                    continue
+                code, shown, said = run(cli, arguments, stdin, out, err)
+                tried = f"{what} (output {out}, errors {err})"
+                differ(f"{tried}: status", code, 1 if out and text and status == 0 else status)
+                if not out and "seconds" not in text:
+                    differ(f"{tried}: output", shown, text)
+                if not err and out and text:
+                    holds(f"{tried}: errors", said, "cannot write standard output")
+                if not err and not out:
+                    differ(f"{tried}: errors", said, messages)
+    body.__name__ = f"streams_that_fail_{name}"
+    case(body)
+
+
+for command in COMMANDS:
+    loop(command)
+
+
+@case
+def a_file_does_not_become_standard_error(cli):
+    cli.write("a.pxl", 'save("a.npy", array([1.0, 2.0]))\nprint_to = [1][3]\n')
+    code, out, err = run(cli, ["a.pxl"], "", None, CLOSED)
+    differ("status", code, 1)
+    holds("a.npy", (cli.folder / "a.npy").read_bytes().decode("latin-1"), "NUMPY")
+    differ("size", (cli.folder / "a.npy").stat().st_size, 128 + 8)
+    cli.write("b.pxl", "print(1)\n")
+    code, out, err = run(cli, ["b.pxl"], "", CLOSED, None, no_input=True)
+    differ("status", code, 1)
+
+
+@case
+def standard_input_that_is_closed_is_an_error(cli):
+    code, out, err = run(cli, ["-"], "", no_input=True)
+    differ("status", code, 66)
+    holds("errors", err, "cannot read standard input")
+
+
+@case
+def an_interrupt_tears_no_line_of_a_pipe(cli):
+    process = subprocess.Popen([str(cli.pxl), "repl", "--no-init"], cwd=cli.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=dict(os.environ, XDG_STATE_HOME=str(cli.folder)))
+    try:
+        process.stdin.write(b"print(1)\npri")
+        process.stdin.flush()
+        differ("first answer", process.stdout.readline(), b"1\n")
+        time.sleep(0.3)  # until it waits for the rest of the line
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        out, err = process.communicate(b"nt(2)\n", timeout=LIMIT)
+    finally:
+        process.kill()
+    differ("outcome", (process.returncode, out, err), (0, b"2\n", b""))

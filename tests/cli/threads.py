@@ -1,0 +1,30 @@
+"""How many threads a command has."""
+import os
+import subprocess
+import time
+
+from tests.cli.case import case, differ
+
+
+def threads(cli, prefix, **env):
+    """Of a process that has run a program with large products; those of BLAS are told to be none."""
+    cli.write("a.pxl", "x = ones([300, 300])\nprogram p {\n  stream in x: float32[300, 300]\n  h = host_load(x)\n  stream out z = mean(gelu(h @ h))\n}\n"
+              "with Session(p()) as s { for i in range(20) { s.run(x = x) } }\nsave(\"ready.npy\", x)\nwhile true { }\n")
+    (cli.folder / "ready.npy").unlink(missing_ok=True)
+    quiet = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen([*prefix, str(cli.pxl), "a.pxl"], cwd=cli.folder, env=dict(os.environ, **quiet, **env))
+    try:
+        end = time.monotonic() + 60
+        while not (cli.folder / "ready.npy").exists() and time.monotonic() < end and process.poll() is None:
+            time.sleep(0.01)
+        return len(os.listdir(f"/proc/{process.pid}/task"))
+    finally:
+        process.kill()
+        process.wait()
+
+
+@case
+def the_affinity_mask_bounds_the_threads(cli):
+    core = sorted(os.sched_getaffinity(0))[0]
+    differ("threads on one core", threads(cli, ["taskset", "-c", str(core)]), 1)
+    differ("threads as asked for", threads(cli, ["taskset", "-c", str(core)], PXL_THREADS="3"), 3)

@@ -1,0 +1,410 @@
+"""The language server, spoken to as an editor does."""
+import json
+import os
+import pathlib
+import queue
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+
+from tests.editors.lsp_client import Client, check
+from tests.robustness import bounds
+from tests.support.harness import ROOT
+
+
+TEXT = '''# A net. 🙂
+from nn import Linear
+
+option batch: int = 8
+
+## Two layers.
+module Net(hidden: int = 16) {
+  fc1 = Linear(hidden)
+  fc2 = Linear(10)
+  build(x) {
+    y = gelu(fc1(x))
+    return fc2(y)
+  }
+}
+
+def twice(value, by = 2) { return value * by }
+
+program infer(n: int = 4) {
+  stream in image: float32[n, 784]
+  facts, graph = Net().create_graph(image.spec)
+  net = graph.bind(facts.init())
+  stream out logits = net(host_load(image))
+}
+note = "🙂🙂"; total = twice(3)
+'''.replace('; total', '\ntotal')
+
+
+def navigation(client):
+    client.open(TEXT)
+    check(client.diagnostics() == [], "a right text has diagnostics")
+    d = client.here("definition", "fc1(x)")
+    check(d["range"]["start"] == client.at("fc1 = "), "definition of a field", d)
+    check(client.here("definition", "twice(3)")["range"]["start"] == client.at("twice(value"), "definition of a function")
+    check(client.here("definition", "by }")["range"]["start"] == client.at("by = 2"), "definition of a parameter")
+    check(client.here("definition", "gelu") is None, "an op has no definition in the text")
+    places = client.here("references", "Linear(hidden", context={"includeDeclaration": True})
+    check([client.quoted(p["range"]) for p in places] == ["Linear"] * 3, "references", places)
+    places = client.here("references", "hidden: int", context={"includeDeclaration": False})
+    check(len(places) == 1 and places[0]["range"]["start"] == client.at("hidden)"), "references without the declaration", places)
+    marks = client.here("documentHighlight", "y = gelu")
+    check([m["kind"] for m in marks] == [3, 2], "highlights", marks)
+    names = [(s["name"], [c["name"] for c in s.get("children", [])]) for s in client.whole("documentSymbol")]
+    check(names == [("batch", []), ("Net", ["fc1", "fc2", "build"]), ("twice", []), ("infer", ["image", "logits"]), ("note", []), ("total", [])], "symbols", names)
+    folds = [(f["startLine"], f["endLine"]) for f in client.whole("foldingRange")]
+    check((6, 12) in folds and (9, 11) in folds, "folds", folds)
+
+
+def outer_names(client):
+    """`nonlocal` makes a name of a body that of the body around: for definitions, references, renaming and diagnostics."""
+    client.open("best = 10\ndef make() {\n  seen = 0\n  def lower(x) {\n    nonlocal seen, best\n    seen = seen + 1\n"
+                "    if x < best { best = x }\n  }\n  return lower, () => seen\n}\nmake()\n")
+    check(client.diagnostics() == [], "nonlocal names have diagnostics")
+    check(client.here("definition", "best = x")["range"]["start"] == client.at("best = 10"), "definition of a name of the file")
+    check(client.here("definition", "seen + 1")["range"]["start"] == client.at("seen = 0"), "definition of a name of the function around")
+    check(client.here("definition", "seen, best")["range"]["start"] == client.at("seen = 0"), "definition from the declaration")
+    for name, places in (("best", 4), ("seen", 5)):
+        found = client.here("references", f"{name} = ", context={"includeDeclaration": True})
+        check(len(found) == places and {client.quoted(p["range"]) for p in found} == {name}, "references of", name, found)
+        edits = client.here("rename", f"{name} = ", newName="other")["changes"][client.uri]
+        check(len(edits) == places, "renaming of", name, edits)
+    client.open("best = 10\ndef lower(x) {\n  if x < best { best = x }\n}\n", "file:///nowhere/outer.pxl")
+    found = client.diagnostics()
+    check(len(found) == 1 and client.quoted(found[0]["range"]) == "best" and "nonlocal best" in found[0]["message"], "a name read before it is bound", found)
+
+
+def renaming(client):
+    client.open(TEXT)
+    got = client.here("prepareRename", "twice(3)")
+    check(got["placeholder"] == "twice" and client.quoted(got["range"]) == "twice", "prepare", got)
+    edits = client.here("rename", "twice(3)", newName="double")["changes"][client.uri]
+    check([client.quoted(e["range"]) for e in edits] == ["twice", "twice"] and all(e["newText"] == "double" for e in edits), "edits", edits)
+    for bad in ("if", "a b", "", "3x"):
+        answer = client.answer(client.post("textDocument/rename", {"textDocument": {"uri": client.uri}, "position": client.at("twice(3)"), "newName": bad}))
+        check("error" in answer, "renamed to", repr(bad))
+
+
+def hovering(client):
+    client.open(TEXT)
+    client.diagnostics()
+    said = lambda *a: client.here("hover", *a)["contents"]["value"]
+    check("out_features: int" in said("Linear(hidden") and "dense layer" in said("Linear(hidden"), "hover on an import", said("Linear(hidden"))
+    check("module Net(hidden: int = 16)" in said("Net().") and "Two layers." in said("Net()."), "hover on a module", said("Net()."))
+    check("gelu(" in said("gelu"), "hover on an op", said("gelu"))
+    check("option batch: int" in said("batch"), "hover on an option")
+    check("float32" in said("y = gelu"), "hover shows an inferred shape", said("y = gelu"))
+    h = client.here("hover", "total")
+    check(client.quoted(h["range"]) == "total", "the range of a hover", h)
+    s = client.here("signatureHelp", "twice(3)", 6)
+    check(s["signatures"][0]["label"].startswith("twice(value, by") and s["activeParameter"] == 0, "signature", s)
+
+
+def completing(client):
+    text = TEXT + "total = tw\nx = Linear(3, bi\ny = note.up\n"
+    client.open(TEXT)
+    client.diagnostics()
+    client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 2}, "contentChanges": [{"text": text}]})
+    client.text = text
+    names = lambda *a: [i["label"] for i in client.here("completion", *a)["items"]]
+    check("twice" in names("tw\n", 2), "names", names("tw\n", 2)[:20])
+    check(any(n.startswith("bias") for n in names("bi\n", 2)), "arguments", names("bi\n", 2)[:20])
+    check("upper" in names("up\n", 2), "members", names("up\n", 2)[:20])
+    began = time.monotonic()
+    client.here("completion", "tw\n", 2)
+    check(time.monotonic() - began < 0.5, "completion is slow")
+
+
+def diagnostics(client):
+    client.open('x = 1\ny = "🙂" + zz\nz = x +* 2\n')
+    found = client.diagnostics()
+    check(len(found) == 1 and client.quoted(found[0]["range"]) == "*", "an error of the grammar", found)
+    client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 2},
+                                           "contentChanges": [{"range": {"start": {"line": 2, "character": 7}, "end": {"line": 2, "character": 8}}, "text": ""}]})
+    client.text = client.text.replace("+*", "+")
+    found = client.diagnostics()
+    check(len(found) == 1 and client.quoted(found[0]["range"]) == "zz" and found[0]["severity"] == 1, "an unknown name, after an incremental change", found)
+    check(found[0]["code"] == "unknown-name", "the kind of an error", found)
+    client.tell("textDocument/didClose", {"textDocument": {"uri": client.uri}})
+    check(client.diagnostics() == [], "closing takes the diagnostics away")
+
+
+def pulling(pxl):
+    """A client that asks for diagnostics gets them when it asks, and no others."""
+    client = Client(pxl, textDocument={"diagnostic": {}}, workspace={
+        "diagnostics": {"refreshSupport": True}, "inlayHint": {"refreshSupport": True}, "didChangeWatchedFiles": {"dynamicRegistration": True}})
+    check(client.capabilities["diagnosticProvider"]["interFileDependencies"], "what is offered", client.capabilities)
+    asked = client.until(lambda m: m.get("method") == "client/registerCapability")["params"]["registrations"]
+    check(asked[0]["registerOptions"]["watchers"] == [{"globPattern": "**/*.pxl"}], "watched files", asked)
+    client.open("x = zz\n")
+    got = client.whole("diagnostic")
+    check(got["kind"] == "full" and [i["code"] for i in got["items"]] == ["unknown-name"], "asked", got)
+    check(any(m.get("method") == "workspace/inlayHint/refresh" for m in client.log), "hints are asked for again")
+    again = client.whole("diagnostic", previousResultId=got["resultId"])
+    check(again == {"kind": "unchanged", "resultId": got["resultId"]}, "asked again", again)
+    client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 2}, "contentChanges": [{"text": "x = +\n"}]})
+    got = client.whole("diagnostic", previousResultId=got["resultId"])
+    check([i["code"] for i in got["items"]] == ["syntax"], "after a change", got)
+    # A long analysis ends when the request is cancelled, and when the text changes.
+    endless = [{"text": "n = 0\nwhile true { n = n + 1 }\n"}]
+    for cancel in (True, False):
+        client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 3}, "contentChanges": endless})
+        number = client.post("textDocument/diagnostic", {"textDocument": {"uri": client.uri}})
+        time.sleep(0.3)
+        if cancel:
+            client.tell("$/cancelRequest", {"id": number})
+        else:
+            client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 4}, "contentChanges": [{"text": "y = 1\n"}]})
+        answer = client.answer(number, 5)
+        error = answer.get("error", {})
+        refused = error.get("code") == -32800 if cancel else error.get("code") == -32802 and error["data"]["retriggerRequest"]
+        check(refused or "result" in answer, "ended", answer)
+    check(client.whole("diagnostic")["items"] == [], "the last text is right")
+    client.tell("workspace/didChangeWatchedFiles", {"changes": []})
+    client.until(lambda m: m.get("method") == "workspace/diagnostic/refresh")
+    client.tell("textDocument/didClose", {"textDocument": {"uri": client.uri}})
+    check(client.close() == 0, "exit status")
+    check(not any(m.get("method") == "textDocument/publishDiagnostics" for m in client.log), "published besides")
+
+
+def folders(pxl):
+    """Several folders of a workspace, which come and go."""
+    with tempfile.TemporaryDirectory() as place:
+        place = pathlib.Path(place)
+        for name in ("one", "two", "three"):
+            (place / name).mkdir()
+            (place / name / "file.pxl").write_text(f"def in_{name}(x) {{ return x }}\nmodule Net {{ layer = in_{name}\n build(x) {{ return x }} }}\n")
+        folder = lambda name: {"uri": (place / name).as_uri() + "/", "name": name}
+        client = Client(pxl, folders=[folder("one"), folder("two")])
+        check(client.capabilities["workspace"]["workspaceFolders"]["changeNotifications"], "what is offered")
+        found = lambda query: sorted(s["name"] for s in client.ask("workspace/symbol", {"query": query}))
+        check(found("in_") == ["in_one", "in_two"], "functions", found("in_"))
+        check(found("INON") == ["in_one"], "letters in their order", found("INON"))
+        inner = [s for s in client.ask("workspace/symbol", {"query": "layer"})]
+        check({s["containerName"] for s in inner} == {"Net"} and inner[0]["location"]["range"]["start"]["line"] == 1, "fields", inner)
+        client.tell("workspace/didChangeWorkspaceFolders", {"event": {"added": [folder("three")], "removed": [folder("one")]}})
+        check(found("in_") == ["in_three", "in_two"], "after a change", found("in_"))
+        check(len(found("")) == 8, "everything", found(""))
+        check(client.close() == 0, "exit status")
+
+
+def corrections(client):
+    client.open("values = [1]\nvalues.appned(2)\ny = vlaues\nwhlie true { }\n")
+    def fixed():
+        found = client.diagnostics()
+        actions = client.whole("codeAction", range=found[0]["range"], context={"diagnostics": found})
+        check(len(actions) == len(found), "one each", actions, found)
+        edits = actions[0]["edit"]["changes"][client.uri]
+        check(len(edits) == 1 and actions[0]["kind"] == "quickfix", "one edit", actions)
+        client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 2}, "contentChanges": [{"range": edits[0]["range"], "text": edits[0]["newText"]}]})
+        was = client.quoted(edits[0]["range"])
+        at = edits[0]["range"]["start"]
+        lines = client.text.split("\n")
+        lines[at["line"]] = lines[at["line"]][:at["character"]] + edits[0]["newText"] + lines[at["line"]][at["character"] + len(was):]
+        client.text = "\n".join(lines)
+        return was, edits[0]["newText"]
+    check(fixed() == ("whlie", "while"), "a keyword")
+    client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 3}, "contentChanges": [{"text": client.text.replace("while true { }\n", "")}]})
+    client.text = client.text.replace("while true { }\n", "")
+    got = {fixed(), fixed()}
+    check(got == {("appned", "append"), ("vlaues", "values")}, "names", got)
+    check(client.diagnostics() == [], "all is right then")
+    # A name of the library is imported: before the first statement, where that has no import, and its documentation.
+    for text, mended in (("# A net.\n\n## Makes one.\ndef f() { return Linear(3) }\n", "# A net.\n\nfrom nn import Linear\n\n## Makes one.\ndef f() { return Linear(3) }\n"),
+                         ("from optim import Adam\ny = nn\n", "import nn\nfrom optim import Adam\ny = nn\n")):
+        client.open(text)
+        found = client.diagnostics()
+        action, = client.whole("codeAction", range=found[0]["range"], context={"diagnostics": found})
+        edit, = action["edit"]["changes"][client.uri]
+        lines = client.text.split("\n")
+        lines[edit["range"]["start"]["line"]:edit["range"]["start"]["line"]] = edit["newText"].rstrip("\n").split("\n") + ([""] if edit["newText"].endswith("\n\n") else [])
+        check("\n".join(lines) == mended and action["title"] == edit["newText"].strip(), "an import", action)
+    client.open("values = [1]\n")
+    check(client.diagnostics() == [], "right again")
+    check(client.whole("codeAction", range={"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}, context={"diagnostics": []}) == [], "nothing to do")
+
+
+def formatting(client):
+    client.open("x=1\nif x  {\ny = [ 1,2 ]   # kept\n}\n")
+    edits = client.whole("formatting", options={"tabSize": 2, "insertSpaces": True})
+    check(len(edits) == 1 and edits[0]["newText"] == "x = 1\nif x {\n  y = [1, 2]  # kept\n}\n", "formatted", edits)
+    client.open(edits[0]["newText"], "file:///nowhere/b.pxl")
+    check(client.whole("formatting", options={}) == [], "formatted text has edits")
+    client.open("x = (\n", "file:///nowhere/c.pxl")
+    check(client.whole("formatting", options={}) in (None, []), "a broken text is left alone")
+
+
+def hints(client):
+    client.open(TEXT)
+    client.diagnostics()
+    got = [(h["label"], h["position"]) for h in client.whole("inlayHint", range={"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}})]
+    check(any(label == ": float32[4, 10]" and p == client.at("logits", 6) for label, p in got), "the shape of the logits", got)
+    tokens = client.whole("semanticTokens/full")["data"]
+    check(len(tokens) % 5 == 0 and len(tokens) > 200, "semantic tokens")
+
+
+def across_files(client):
+    """References and new names of a declaration in every file that imports it, open or not."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "parts").mkdir()
+        texts = {"parts/layers.pxl": "module Block { build(x) { return x } }\nb = Block()\n",
+                 "main.pxl": "from parts.layers import Block\nfrom nn import Linear\nprint(Block(), Linear(2))\n",
+                 "other.pxl": "from parts.layers import Block as B, b\nimport parts.layers as l\nprint(B(), l.Block(), l.b)\n",
+                 "apart.pxl": "def Block() { return 1 }\nprint(Block())  # layers\n"}
+        for name, text in texts.items():
+            (folder / name).write_text(text)
+        uri = lambda name: (folder / name).as_uri()
+
+        def after(changes):
+            out = {}
+            for name, text in texts.items():
+                lines = text.split("\n")
+                for e in sorted(changes.get(uri(name), []), key=lambda e: -e["range"]["start"]["character"]):
+                    at, to = e["range"]["start"], e["range"]["end"]
+                    line = lines[at["line"]]
+                    lines[at["line"]] = line[:at["character"]] + e["newText"] + line[to["character"]:]
+                out[name] = "\n".join(lines)
+            return out
+
+        wanted = {"parts/layers.pxl": "module Cell { build(x) { return x } }\nb = Cell()\n",
+                  "main.pxl": "from parts.layers import Cell\nfrom nn import Linear\nprint(Cell(), Linear(2))\n",
+                  "other.pxl": "from parts.layers import Cell as B, b\nimport parts.layers as l\nprint(B(), l.Cell(), l.b)\n",
+                  "apart.pxl": texts["apart.pxl"]}
+        client.open(texts["main.pxl"], uri("main.pxl"))
+        places = client.here("references", "Block(), Lin", context={"includeDeclaration": True})
+        check(sorted(pathlib.Path(p["uri"]).name for p in places) == ["layers.pxl"] * 2 + ["main.pxl"] * 2 + ["other.pxl"] * 2,
+              "references across files", places)
+        changes = client.here("rename", "Block(), Lin", newName="Cell")["changes"]
+        got = after(changes)
+        check(got == wanted, "rename from an import", got)
+        check(client.here("prepareRename", "Linear(2)") is not None, "a name of the library")
+
+
+def imports(client):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "my layers.pxl"
+        (pathlib.Path(folder) / "layers.pxl").write_text("module Block {\n  build(x) { return x }\n}\n")
+        client.open("from layers import Block\nb = Block()\n", path.as_uri())
+        check(client.diagnostics() == [], "an import of a file beside")
+        d = client.here("definition", "Block()")
+        check(d["uri"].endswith("/layers.pxl") and d["range"]["start"] == {"line": 0, "character": 7}, "definition in another file", d)
+
+
+def protocol(client):
+    code = lambda number: client.answer(number).get("error", {}).get("code")
+    check(code(client.post("textDocument/nonsense", {})) == -32601, "unknown method")
+    check(code(client.post("textDocument/hover", {})) == -32602, "no params")
+    check(code(client.post("textDocument/hover", {"textDocument": {"uri": "file:///not/open"}, "position": {}})) == -32602, "not open")
+    client.raw(b"Content-Length: 5\r\n\r\n{bad}")
+    check(client.until(lambda m: "error" in m)["error"]["code"] == -32700, "not JSON")
+    client.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": client.number + 1}})
+    check(code(client.post("textDocument/documentSymbol", {"textDocument": {"uri": "x"}})) == -32800, "cancelled")
+    client.open("x = 1\n")
+    odd = {"line": 10 ** 9, "character": 10 ** 9}
+    check(client.answer(client.post("textDocument/hover", {"textDocument": {"uri": client.uri}, "position": odd})).get("result", 0) is None, "a place past the end")
+
+
+def endless(client):
+    """A text that never ends is given up, and a change while it runs is answered soon."""
+    client.open("n = 0\nwhile true { n = n + 1 }\n")
+    time.sleep(0.4)
+    client.tell("textDocument/didChange", {"textDocument": {"uri": client.uri, "version": 2}, "contentChanges": [{"text": "n = zz\n"}]})
+    client.text = "n = zz\n"
+    began = time.monotonic()
+    found = client.diagnostics()
+    while not (found and client.quoted(found[0]["range"]) == "zz"):
+        found = client.diagnostics()
+    check(time.monotonic() - began < 5, "a change waits for an endless analysis")
+
+
+def bounded(pxl):
+    """Whatever text is open, questions are answered, corrections analysed, and `exit` obeyed."""
+    bounds.answers_meanwhile(pxl, Client, check)
+
+
+def fuzz(pxl, seconds=4):
+    """Mutated programs and requests at any place: the server answers everything."""
+    rng = random.Random(7)
+    sources = [p.read_text() for p in sorted((ROOT / "examples").glob("*.pxl"))] + [TEXT]
+    client = Client(pxl)
+    end, requests = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        text = list(rng.choice(sources)[:3000])
+        for _ in range(rng.randrange(1, 6)):
+            at = rng.randrange(len(text) + 1)
+            text[at:at + rng.choice([0, 0, 1, 5])] = rng.choice(["(", ")", "{", "}", "[", '"', "\n", "🙂", "if ", ".", ",", "9", "f\"{", "\\", "=", "\0", "é", " "])
+        client.open("".join(text), "file:///nowhere/fuzz.pxl")
+        for method in ("hover", "definition", "completion", "signatureHelp", "references", "documentSymbol", "semanticTokens/full", "formatting", "inlayHint", "foldingRange"):
+            lines = client.text.split("\n")
+            line = rng.randrange(len(lines))
+            place = {"line": line, "character": rng.randrange(len(lines[line]) + 3)}
+            number = client.post("textDocument/" + method, {"textDocument": {"uri": client.uri}, "position": place, "context": {}, "options": {}, "newName": "q"})
+            answer = client.answer(number)
+            check(answer.get("error", {}).get("code") != -32603, method, "on", repr(client.text), place, answer)
+            requests += 1
+    check(client.close() == 0, "exit status")
+    check(requests > 20, "only", requests, "requests")
+
+
+def neovim(pxl):
+    """Neovim's own client does what a user's keys do (tests/editors/neovim.lua)."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "a.pxl"
+        file.write_text("# A text with é.\ndef twice(x) { return 2 * x }\né = 3\ny = [twice(é),twice(4)]\nz = twcie(é)\n")
+        environment = {**os.environ, "HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_STATE_HOME": folder, "XDG_DATA_HOME": folder,
+                       "NEOVIM_FILE": str(file), "NEOVIM_SERVER": str(pxl), "NEOVIM_PLUGIN": str(ROOT / "editors/vim")}
+        done = subprocess.run(["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-n", "-c", f"luafile {ROOT / 'tests/editors/neovim.lua'}"],
+                              env=environment, cwd=folder, capture_output=True, text=True, timeout=90)
+    said = json.loads(done.stdout.strip().split("\n")[-1] or done.stderr)
+    check("problem" not in said and "notified" not in said, said)
+    check(said["diagnostic"] == [4, 4, 9, "unknown name `twcie`\ndid you mean `twice`?", "unknown-name"], "diagnostic", said)
+    check(said["actions"] == ["Change to `twice`"], "actions", said)
+    check(said["definition"] == [2, "twice"] and "def twice(x)" in said["hover"], "definition and hover", said)
+    renamed = "# A text with é.\ndef double(x) { return 2 * x }\né = 3\ny = [double(é),double(4)]\nz = double(é)\n"
+    check(said["renamed"] == renamed, "renamed", said)
+    check(said["completed"] == ["double"], "completed", said["completed"])
+    check(said["formatted"] == renamed.replace(",double", ", double"), "formatted", said)
+    check(said["symbols"] == ["[Function] double", "[Variable] é", "[Variable] y", "[Variable] z"] and said["running"] == 1, "symbols", said)
+
+
+def statuses(pxl):
+    client = Client(pxl)
+    check(client.close() == 0, "after shutdown")
+    client = Client(pxl)
+    client.tell("exit", None)
+    check(client.process.wait(10) == 1, "without shutdown")
+    client = Client(pxl)
+    client.process.stdin.close()
+    check(client.process.wait(10) == 1, "at the end of the input")
+    client = Client(pxl, encodings=("utf-8", "utf-16"))
+    check(client.capabilities["positionEncoding"] == "utf-8", "bytes, where the client can")
+    client.close()
+
+
+def lsp_tests(pxl, add, skip):
+    for case in (navigation, outer_names, renaming, hovering, completing, diagnostics, corrections, formatting, hints, across_files, imports, protocol, endless):
+        client = Client(pxl)
+        problem = None
+        try:
+            case(client)
+            check(client.close() == 0, "exit status")
+        except (AssertionError, queue.Empty, KeyError, TypeError) as why:
+            problem = f"{type(why).__name__}: {why}"
+        finally:
+            client.process.kill()
+        add(f"lsp: {case.__name__}", problem)
+    if shutil.which("nvim") is None:
+        skip("lsp: neovim", "no nvim (package neovim)")
+    for case in (pulling, folders, *((neovim,) if shutil.which("nvim") else ()), statuses, bounded, fuzz):
+        problem = None
+        try:
+            case(pxl)
+        except (AssertionError, queue.Empty, KeyError, TypeError) as why:
+            problem = f"{type(why).__name__}: {why}"
+        add(f"lsp: {case.__name__}", problem)

@@ -1,0 +1,240 @@
+"""Rules that hold for every file: layering, formatting, words that do not belong, links, clang-tidy."""
+import re
+
+from tests.docs import coverage, links
+from tests.support.harness import ROOT, TESTS, parallel, run
+
+def declared_layers():
+    """What CMake says of the layers: the folders of each target in order, and the targets that each links. Neither counts a
+    link back to a target that is declared later: objects may need it, sources may not include it."""
+    text = re.sub(r"^include\((cmake/\w+\.cmake)\)$", lambda m: (ROOT / m.group(1)).read_text(), (ROOT / "CMakeLists.txt").read_text(), flags=re.M)
+    folders, links = {}, {}
+    declared = re.compile(r"pxl_layer\((pxl_\w+)\s+FOLDERS([^)]*)\)|target_link_libraries\((pxl_\w+)\s+PUBLIC([^)]*)\)")
+    for m in declared.finditer(text):
+        if m.group(1):
+            own, _, linked = m.group(2).partition("LINKS")
+            folders[m.group(1)] = list(dict.fromkeys("/".join(f.split("/")[:2]) for f in own.split()))
+            links[m.group(1)] = set()
+        target, linked = (m.group(1), linked) if m.group(1) else (m.group(3), m.group(4).partition("PRIVATE")[0])
+        if target in links:
+            order = list(folders)
+            links[target] |= {l for l in linked.split() if l in folders and order.index(l) < order.index(target)}
+    return folders, links
+
+
+def allowed_includes():
+    """By layer, the layers that it may include: itself, those before it in its target, and those of all targets that are linked."""
+    folders, links = declared_layers()
+
+    def reached(target):
+        return {target}.union(*(reached(l) for l in links[target]))
+
+    return {folder: set(own[:i + 1]).union(*(folders[l] for l in reached(target) - {target}))
+            for target, own in folders.items() for i, folder in enumerate(own)}
+
+
+ALLOWED = allowed_includes()
+# Statements declare parts of graphs, and graphs are built by running code: the language sees values of the room that follows it.
+LATER = {"interpreter/language": ["interpreter/graphs"]}
+WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+
+
+def tracked(*patterns):
+    code, out, _ = run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns])
+    return [ROOT / line for line in out.splitlines() if (ROOT / line).is_file()]
+
+
+def layering():
+    problems = []
+    for layer, included in ALLOWED.items():
+        allowed = included.union(LATER.get(layer, []))
+        for path in sorted((ROOT / layer).rglob("*.[ch]pp")):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                m = re.match(r'#include "((?:runtime|interpreter)/\w+)/', line)
+                if m and m.group(1) not in allowed:
+                    problems.append(f"{path.relative_to(ROOT)}:{number}: {layer} must not include {m.group(1)}")
+    for path in tracked("*.cpp", "*.hpp"):
+        text = path.read_text()
+        if re.search(r"#include <xt(ensor|l|ensor-blas)?/", text) and path.parent != ROOT / "runtime/reference":
+            problems.append(f"{path.relative_to(ROOT)}: only runtime/reference includes xtensor")
+    return "\n".join(problems) or None
+
+
+def documented_layers():
+    """The table of docs/architecture.md has every layer, each after those that it includes."""
+    table = (ROOT / "docs/architecture.md").read_text().partition("## The folders")[2].partition("\n## ")[0]
+    rows = [name for line in re.findall(r"^\| (`[^|]*) \|", table, re.M) for name in re.findall(r"`((?:runtime|interpreter)/\w+)`", line)]
+    problems = [f"docs/architecture.md: no row for {layer}" for layer in ALLOWED if layer not in rows]
+    problems += [f"docs/architecture.md: {row} is not a layer in CMakeLists.txt" for row in rows if row not in ALLOWED]
+    problems += [f"docs/architecture.md: {later} stands before {row}, which includes it" for i, row in enumerate(rows)
+                 for later in rows[i + 1:] if later not in ALLOWED.get(later, ()) or later in ALLOWED.get(row, ())]
+    folders = {p.name for part in ("runtime", "interpreter") for p in (ROOT / part).iterdir() if p.is_dir() and any(p.glob("*.cpp"))}
+    problems += [f"CMakeLists.txt: the folder {name} belongs to no layer" for name in sorted(folders - {l.split("/")[1] for l in ALLOWED})]
+    return "\n".join(problems) or None
+
+
+def rooms_of_tests():
+    """Tests are in rooms that docs/testing.md names: scripts in folders of tests, unit tests in folders named after those of the source."""
+    page = (ROOT / "docs/testing.md").read_text().partition("## Where a new test goes")[2].partition("\n[coverage.md]")[0]
+    problems = [f"{p.relative_to(ROOT)}: belongs in a room of tests" for p in tracked("tests/*.py") if p.parent == TESTS and p.name != "run.py"]
+    rooms = {p.relative_to(TESTS).parts[0] for p in tracked("tests/*") if p.parent != TESTS}
+    problems += [f"docs/testing.md: `tests/{room}` is missing where a new test goes" for room in sorted(rooms)
+                 if not re.search(rf"`tests/{room}\b", page + (ROOT / "docs/testing.md").read_text().partition("\n## ")[0])]
+    folders = {layer.split("/")[1] for layer in ALLOWED} | {"support"}
+    for path in tracked("tests/unit/*/*"):
+        if path.parent.name not in folders:
+            problems.append(f"{path.relative_to(ROOT)}: {path.parent.name} is no folder of runtime or interpreter")
+        if path.stem.endswith("_test"):
+            problems.append(f"{path.relative_to(ROOT)}: named after what it tests, without _test")
+    return "\n".join(problems) or None
+
+
+def interpreters():
+    """All interpreters come from make_interpreter, which gives them all built-ins."""
+    made = re.compile(r"make_unique<Interpreter>|^ *Interpreter \w+[({]")
+    return "\n".join(f"{path.relative_to(ROOT)}:{number}: use make_interpreter of interpreter/tools/debug.hpp"
+                     for path in tracked("interpreter/*.[ch]pp") if path != ROOT / "interpreter/tools/debug.cpp"
+                     for number, line in enumerate(path.read_text().splitlines(), 1) if made.search(line)) or None
+
+
+def calls_upward(build):
+    """Symbols that a layer's library uses and only the library of a later layer defines, in the order of CMakeLists.txt."""
+    layers = re.findall(r"^ *pxl_layer\((\w+)", (ROOT / "CMakeLists.txt").read_text(), re.M)
+    libraries = {layer: path for layer in layers if (path := build / f"lib{layer}.a").is_file()}
+    if not libraries:
+        return f"no libraries in {build}"
+    defines, uses = {}, {}
+    for layer, path in libraries.items():
+        code, out, err = run(["nm", "--demangle", "--format=posix", str(path)])
+        symbols = [m.groups() for m in re.finditer(r"^(.+) ([A-Za-z])(?: [0-9a-f]+ *[0-9a-f]*)? *$", out, re.M)]
+        defines[layer] = {name for name, kind in symbols if kind in "TDBR"}
+        uses[layer] = {name for name, kind in symbols if kind == "U"}
+    problems = []
+    order = list(libraries)
+    for index, layer in enumerate(order):
+        below = set().union(*(defines[l] for l in order[:index + 1]))
+        for above in order[index + 1:]:
+            problems += [f"{layer} calls {name}, which {above} defines" for name in sorted((uses[layer] - below) & defines[above])]
+    return "\n".join(problems) or None
+
+
+def one_table_of_strategies():
+    """The tile model's row of a strategy says all about it: no other file compares or switches on one."""
+    problems = []
+    for path in tracked("runtime/tiles/*.[ch]pp"):
+        if path.name == "strategies.cpp":
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if "TileStrategy::" in line:
+                problems.append(f"{path.relative_to(ROOT)}:{number}: a column of runtime/tiles/strategies.hpp: {line.strip()}")
+    return "\n".join(problems) or None
+
+
+# What writes to the standard streams, and throws or ends the process where they are closed or full.
+WRITES = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|puts|putchar|perror)\(|\bf(printf|puts|putc|write|flush)\([^;]*std(out|err)")
+
+
+def standard_streams():
+    problems = []
+    for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp"):
+        if path.stem == "standard_streams":
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if WRITES.search(line):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: use runtime/base/standard_streams.hpp: {line.strip()}")
+    return "\n".join(problems) or None
+
+
+# What makes or changes a file, but for runtime/base/atomic_file.cpp, which everything is saved by: the history of inputs is
+# appended to, and standard input and output are opened where they are closed.
+OPENS = re.compile(r"\bofstream\b|\bfopen\([^;]*\"[wa]|\bO_(CREAT|WRONLY|RDWR)\b|\bmk[os]*temps?\(|\btmpfile\(|\brename\(\w+\.c_str")
+MAY_OPEN = ["runtime/base/atomic_file.cpp", "runtime/base/standard_streams.cpp", "interpreter/repl/history.cpp"]
+
+
+def files_are_saved_in_one_way():
+    problems = []
+    for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp"):
+        if str(path.relative_to(ROOT)) in MAY_OPEN:
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if OPENS.search(line):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: use runtime/base/atomic_file.hpp: {line.strip()}")
+    return "\n".join(problems) or None
+
+
+def formatting():
+    files = [str(f) for f in tracked("*.cpp", "*.hpp", "*.inc")]
+    code, out, err = run(["clang-format-14", "--dry-run", "-Werror", *files])
+    return None if code == 0 else "\n".join(sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: error", err, re.M))))
+
+
+# One file of each layer, those that read foreign bytes first: all files take the better part of an hour.
+TIDY = ["runtime/io/npy.cpp", "runtime/io/idx.cpp", "runtime/execute/checkpoint.cpp", "interpreter/syntax/literals.cpp",
+        "runtime/tensor/array.cpp", "runtime/graph/verify.cpp", "runtime/ops/infer.cpp", "runtime/plan/storage.cpp",
+        "interpreter/values/strings.cpp", "interpreter/cli/options.cpp"]
+
+
+def tidy_test(database):
+    problems = []
+    for name, (_, out, err) in parallel(
+            [(f, lambda f=f: run(["clang-tidy-14", "-p", str(database), "--quiet", f], timeout=600)) for f in TIDY], 2):
+        problems += sorted({l for l in out.splitlines() if re.search(r": (warning|error): ", l)})
+    return "\n".join(problems) or None
+
+
+# A pass of the planner is a row of the table, a file with a function of its name, and a row of the docs, in one order.
+PASS = re.compile(r"^PXL_(?:LOWERING_)?PASS\((\w+),", re.M)
+
+
+def passes():
+    rows = PASS.findall((ROOT / "runtime/plan/passes.inc").read_text())
+    documented = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/performance.md").read_text().partition("| pass |")[2].partition("\n\n")[0], re.M)
+    files = {p.stem: p.read_text() for p in (ROOT / "runtime/plan/passes").glob("*.cpp")}
+    problems = [f"runtime/plan/passes/{name}.cpp: no row in passes.inc" for name in sorted(set(files) - set(rows))]
+    for name in rows:
+        if not re.search(rf"^(void|FlattenedGraph) {name}\(", files.get(name, ""), re.M):
+            problems.append(f"passes.inc: `{name}` is not defined in runtime/plan/passes/{name}.cpp")
+    if documented != rows:
+        problems.append(f"docs/performance.md: expected the rows {', '.join(rows)}, got {', '.join(documented)}")
+    return "\n".join(problems) or None
+
+
+# A kernel declares its memory (kernels/workspace.hpp): nothing that grows while it runs, and nothing that others may find.
+KERNEL_MEMORY = re.compile(r"\bthread_local\s+(?!bool const\b)|\bscratch<|make_shared<std::(vector|array)")
+
+
+def kernel_memory():
+    problems = []
+    for path in tracked("runtime/kernels/*", "runtime/plan/*"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if KERNEL_MEMORY.search(line.partition("//")[0]):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: declare a WorkspaceLayout: {line.strip()}")
+    return "\n".join(problems) or None
+
+
+def leftovers():
+    problems = []
+    for path in tracked("*.cpp", "*.hpp", "*.inc", "*.pxl", "*.py", "*.cmake", "*.g4"):
+        if path == TESTS / "house/rules.py":
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if WORDS.search(line):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    return "\n".join(problems) or None
+
+
+def house_tests(tally, kinds, build):
+    tally.add("house: data flows one way", layering())
+    tally.add("house: tests are in rooms", rooms_of_tests())
+    tally.add("house: one place makes interpreters", interpreters())
+    tally.add("house: no layer calls a later one", calls_upward(build))
+    tally.add("house: a tile strategy is one row", one_table_of_strategies())
+    tally.add("house: layers are documented in order", documented_layers())
+    tally.add("house: one place writes to the standard streams", standard_streams())
+    tally.add("house: files are saved in one way", files_are_saved_in_one_way())
+    tally.add("house: passes are files and documented", passes())
+    tally.add("house: kernels declare their memory", kernel_memory())
+    tally.add("house: formatting", formatting())
+    tally.add("house: nothing left over", leftovers())
+    tally.add("house: docs/coverage.md", coverage.check())
+    links.link_tests(ROOT, tracked("*.md"), kinds, tally.add)

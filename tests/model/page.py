@@ -1,0 +1,327 @@
+"""`pxl profile` as a page, as JSON and as a trace.
+
+The page is opened in a headless Chromium (Debian's chromium, chromium-driver and python3-selenium, for /usr/bin/python3, in
+which this file then runs once more); skipped with a reason where there is none.
+"""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support.harness import ROOT
+
+DOC = ROOT / "docs/profile-json.md"
+LAYERS = [str(ROOT / "bench/layers.pxl"), "--layers", "2", "--rounds", "1"]
+LARGE = [str(ROOT / "bench/layers.pxl"), "--layers", "12", "--rounds", "1"]
+SCRIPT = "net<!--<script>.pxl"  # its name is in the report
+NETWORK = """
+from nn import Linear
+option n: int = 64
+program first_product {
+  stream in x: float32[8, n]
+  facts, graph = Linear(n).create_graph(x.spec)
+  layer = graph.bind(facts.init_zero())
+  stream out y = layer(layer(host_load(x)))
+}
+program second_product {
+  stream in x: float32[8, n]
+  stream out y = softmax(host_load(x), axis = -1)
+}
+"""
+
+
+def call(*command, timeout=120):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout, cwd=ROOT)
+    return done.returncode, done.stdout, done.stderr
+
+
+def report(pxl, *arguments):
+    code, out, err = call(pxl, "profile", *arguments, "--json")
+    if code != 0:
+        raise RuntimeError(f"status {code}\n{err}")
+    return json.loads(out)
+
+
+# ---- JSON -------------------------------------------------------------------------------------------------------
+
+def documented():
+    """Fields of each heading of the page."""
+    fields, heading = {}, None
+    for line in DOC.read_text().splitlines():
+        if line.startswith("## "):
+            heading = line[3:]
+        elif heading and (found := re.match(r"\| `(\w+)` \|", line)):
+            fields.setdefault(heading, set()).add(found.group(1))
+    return fields
+
+
+def shown(reports):
+    """Fields of each object, by the name under which the page has it."""
+    found = {}
+
+    def add(heading, thing):
+        for t in thing if isinstance(thing, list) else [thing]:
+            found.setdefault(heading, set()).update(t)
+    for data in reports:
+        add("The object", data)
+        for run in data["runs"] + data["against"]:
+            add("runs", run)
+            for name in ("machine", "options", "problems", "totals", "categories", "graphs", "ops", "points", "tensors", "search"):
+                add(name, run[name])
+            add("constants", run["machine"]["constants"])
+            for graph in run["graphs"]:
+                add("body", graph["body"])
+            for op in run["ops"]:
+                add("steps", op["steps"])
+            for plans in run["plans"]:
+                add("plans", plans)
+    return found
+
+
+def sums(data):
+    """What is said twice agrees."""
+    for run in data["runs"]:
+        totals, points, ops = run["totals"], run["points"], run["ops"]
+        spent = sum(ops[o]["cycles"] * r for o, r in zip(points["op"], points["repeats"]))
+        pairs = {"cycles of the points": (spent, totals["cycles"] + totals["host_cycles"]),
+                 "cycles of the ops": (sum(o["total_cycles"] for o in ops), totals["cycles"] + totals["host_cycles"]),
+                 "the fullest tile of the points": (max(points["fullest_bytes"]), totals["fullest_tile_bytes"]),
+                 "memory by tile": (sum(map(sum, run["memory"].values())), totals["total_bytes"]),
+                 "memory by category": (sum(c["bytes"] for c in run["categories"]), totals["total_bytes"]),
+                 "the peak's point": (points["fullest_bytes"][totals["peak_point"]], totals["fullest_tile_bytes"])}
+        for what, (one, other) in pairs.items():
+            if one != other:
+                return f"{run['name']}: {what}: {one} and {other}"
+        for o in ops:
+            if sum(s["cycles"] for s in o["steps"]) != o["cycles"]:
+                return f"steps of {o['name']}.{o['id']}"
+            plans = run["plans"][o["plans"]]
+            if plans and [p["text"] for p in plans if p["chosen"]] != [o["plan"]]:
+                return f"plans of {o['name']}.{o['id']}"
+    return None
+
+
+def json_tests(pxl, add, small, large):
+    fields = {h: f for h, f in shown([small, large]).items()}
+    wanted = documented()
+    problems = [f"{h}: only in the page {sorted(wanted.get(h, set()) - fields.get(h, set()))}, only in the JSON "
+                f"{sorted(fields.get(h, set()) - wanted.get(h, set()))}"
+                for h in sorted(wanted.keys() | fields.keys()) if wanted.get(h) != fields.get(h)]
+    add("docs/profile-json.md has every field", "\n".join(problems) or None)
+    add("pxl profile --json: sums", sums(small) or sums(large))
+
+
+def trace_problem(pxl, folder, data):
+    path = pathlib.Path(folder) / "run.trace.json"
+    code, out, err = call(pxl, "profile", *LAYERS, "-o", path)
+    if code != 0:
+        return f"status {code}\n{err}"
+    trace = json.loads(path.read_text())
+    lanes = {e["tid"]: e["args"]["name"] for e in trace["traceEvents"] if e["ph"] == "M" and e["name"] == "thread_name"}
+    if sorted(lanes.values()) != ["compute", "exchange", "host", "op", "sync"]:
+        return f"lanes {lanes}"
+    run = data["runs"][0]
+    micro = 1e6 / run["machine"]["clock_hz"]
+    last, spent = {}, {}
+    for e in trace["traceEvents"]:
+        if e["ph"] != "X":
+            continue
+        lane = lanes[e["tid"]]
+        if e["dur"] <= 0 or e["ts"] < last.get(lane, 0) - 1e-6:
+            return f"events overlap: {e}"
+        last[lane] = e["ts"] + e["dur"]
+        spent[lane] = spent.get(lane, 0) + e["dur"]
+    for lane in ("compute", "exchange", "sync", "host"):
+        if abs(spent.get(lane, 0) - run["totals"][lane + "_cycles"] * micro) > 1e-3:
+            return f"{lane}: {spent.get(lane)} us, {run['totals'][lane + '_cycles'] * micro} expected"
+    return None
+
+
+def command_problem(pxl, folder):
+    small = pathlib.Path(folder) / SCRIPT
+    for arguments, wanted in ((("--format", "pdf"), "not `pdf`"), (("-o", "report"), "unsupported output format"),
+                              (("--format", "html"), "-o report.html"), (("--layers",), "--layers"),
+                              (("--available-memory-proportion", "MatMull=0.2"), "did you mean `MatMul`"),
+                              (("--available-memory-proportion", "99999=0.2"), "no op has the id 99999")):
+        code, out, err = call(pxl, "profile", small, *arguments)
+        if code != 2 or wanted not in err:
+            return f"{arguments}: status {code}\n{err}"
+    code, out, err = call(pxl, "profile", small, "--n", "128", "--against", small, "--n", "32")
+    for text in ("first_product on bow against first_product", "second_product on bow against", "cycles a run", "MatMul"):
+        if code != 0 or text not in out:
+            return f"--against: `{text}` is missing; status {code}\n{out}{err}"
+    code, out, err = call(pxl, "profile", small, "--against", small)
+    if code != 0 or "same" not in out or "cycles by kind" in out:
+        return f"a script against itself: status {code}\n{out}{err}"
+    return None
+
+
+# ---- the page ---------------------------------------------------------------------------------------------------
+
+def browse(folder):
+    """In the Python that has selenium: prints one line a check, `name: problem` or `name:`."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    options = webdriver.ChromeOptions()
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,1000"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        def check(name, problem):
+            print(f"{name}: {(problem or '').strip()}".replace("\n", " "), flush=True)
+
+        def one(selector):
+            return driver.find_element(By.CSS_SELECTOR, selector)
+
+        def many(selector):
+            return driver.find_elements(By.CSS_SELECTOR, selector)
+
+        def load(name):
+            driver.get((pathlib.Path(folder) / name).as_uri())
+            driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+
+        def errors():
+            return [e["message"] for e in driver.get_log("browser") if "willReadFrequently" not in e["message"]]
+
+        def cells(column):
+            return driver.execute_script("""
+                const heads = [...document.querySelectorAll('#ops th')].map((h) => h.textContent);
+                const i = heads.indexOf(arguments[0]);
+                return [...document.querySelectorAll('#ops tbody tr')].filter((r) => r.cells.length > 1).map((r) => r.cells[i].textContent);""", column)
+
+        def head(title):
+            driver.execute_script("[...document.querySelectorAll('#ops th button')].find((b) => b.textContent === arguments[0]).click()", title)
+
+        def painted(selector):
+            return driver.execute_script("""
+                const c = document.querySelector(arguments[0]);
+                const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, seen = new Set();
+                for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
+                return seen.size;""", selector)
+
+        load("layers.html")
+        check("page: sections", None if len(many("main > section")) == 8 else f"{len(many('main > section'))} sections")
+        check("page: charts are drawn", next((f"{s} is empty" for s in ("#timeline canvas", "#memory canvas", "#liveness canvas", "#plans canvas") if painted(s) < 3), None))
+        canvas = one("#timeline canvas")
+        driver.execute_script("document.getElementById('timeline').scrollIntoView({block: 'center'})")
+        time.sleep(0.3)  # scrolling hides the tip
+        ActionChains(driver).move_to_element_with_offset(canvas, 40, -20).perform()
+        tips = many(".tip")
+        text = tips[0].text if tips and tips[0].is_displayed() else ""
+        check("page: a tip over the timeline", None if "Cycles" in text and "Fullest tile" in text else f"`{text}`")
+        canvas.click()
+        caption = one("#liveness p.hint").text
+        check("page: a click shows what is live", None if caption.startswith("While ") else caption)
+        whole = [int(t.replace(",", "")) for t in cells("Cycles")]
+        check("page: ops sorted by cycles", None if len(whole) > 50 and whole == sorted(whole, reverse=True) else str(whole[:20]))
+        head("Cycles")
+        risen = [int(t.replace(",", "")) for t in cells("Cycles")]  # a table shows its first rows only
+        check("page: sorted the other way", None if risen == sorted(risen) and risen[0] <= whole[-1] else str(risen[:20]))
+        one("#ops input").send_keys("matmul.")
+        names = cells("Op")
+        check("page: filter", None if names and len(names) < len(whole) and all(n.startswith("MatMul.") for n in names) else str(names[:9]))
+        driver.execute_script("document.querySelectorAll('#ops tbody tr')[1].click()")
+        plans = many("#plans tbody tr")
+        check("page: plans of the chosen op", None if names[1] in one("#plans .hint").text and len(plans) > 1 and "●" in one("#plans").text
+              else one("#plans").text[:300])
+        check("page: the program's tree", None if len(many("#program [role=treeitem]")) > 10 else one("#program").text[:300])
+        back = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+        one("#theme").click()
+        dark = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+        check("page: dark", None if back != dark and painted("#timeline canvas") > 2 else f"{back} {dark}")
+        check("page: the console of layers.html", "; ".join(errors()))
+
+        load("compared.html")
+        text = one("#summary").text
+        check("page: a comparison", None if many("#summary .delta.worse, #summary .delta.better") and "%" in text and "against" in one("#subtitle").text
+              else text[:300])
+        changes = cells("Change")
+        verdict = one("#compare .verdict").text
+        check("page: a comparison in a sentence", None if re.search(r"(fewer|more) cycles a run", verdict) and len(many("#compare .pair")) == 4 else verdict)
+        check("page: changes of ops", None if any(re.match(r"[+−][\d,]+$", c) for c in changes) else str(changes[:9]))
+        check("page: the console of compared.html", "; ".join(errors()))
+
+        # Twelve unrolled layers: 2,000 ops. The best of three, as others may use the machine; it takes about half a second.
+        taken = []
+        for _ in range(3):
+            load("large.html")
+            taken.append(driver.execute_script("return performance.now()"))
+        check("page: a large program is there within two seconds", None if min(taken) < 2000 else f"after {min(taken):.0f} ms")
+        driver.execute_script("window.before = performance.now()")
+        head("Compute")
+        one("#ops input").send_keys("groupnorm")
+        spent = driver.execute_script("document.body.offsetHeight; return performance.now() - window.before")
+        names = cells("Op")
+        check("page: a large program is sorted and filtered at once", None if names and all("GroupNorm" in n for n in names) and spent < 3000
+              else f"{spent:.0f} ms; {names[:9]}")
+        check("page: the console of large.html", "; ".join(errors()))
+
+        load("crowded.html")
+        check("page: what does not fit", None if "Does not fit" in one(".banner").text and "Tile 0 needs" in one(".banner").text else one("#summary").text[:300])
+        check("page: the console of crowded.html", "; ".join(errors()))
+
+        load("two.html")
+        titles = [o.text for o in many("#program option, #title ~ * option")]
+        choose = one("select")
+        driver.execute_script("arguments[0].value = 1; arguments[0].dispatchEvent(new Event('change'))", choose)
+        check("page: a second program", None if one("#title").text == "second_product" else f"{one('#title').text} {titles}")
+        check("page: the console of two.html", "; ".join(errors()))
+        driver.set_window_size(500, 900)
+        wide = driver.execute_script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        check("page: fits a narrow window", None if wide <= 0 else f"{wide} pixels too wide")
+    finally:
+        driver.quit()
+
+
+def browser_missing():
+    if not shutil.which("chromium") or not shutil.which("chromedriver"):
+        return "no chromium or no chromium-driver"
+    if not pathlib.Path("/usr/bin/python3").exists() or call("/usr/bin/python3", "-c", "import selenium")[0] != 0:
+        return "no selenium for /usr/bin/python3"
+    return None
+
+
+def page_tests(pxl, add, skip):
+    """`add(name, problem or None)`, `skip(name, reason)`."""
+    with tempfile.TemporaryDirectory() as folder:
+        net = pathlib.Path(folder) / SCRIPT
+        net.write_text(NETWORK + "Session(first_product())\nSession(second_product())\n")
+        try:
+            small, large = report(pxl, net, "--machine", "mk2,tiles=4,memory=40000", "--n", "256"), report(pxl, *LAYERS)
+        except (RuntimeError, ValueError) as e:
+            add("pxl profile --json", str(e))
+            return
+        json_tests(pxl, add, small, large)
+        add("pxl profile -o run.trace.json", trace_problem(pxl, folder, large))
+        add("pxl profile: flags of its faces", command_problem(pxl, folder))
+        pages = {"layers": LAYERS, "compared": [*LAYERS, "--against", *LAYERS, "--outline"],
+                 "large": LARGE,
+                 "crowded": [str(net), "--machine", "mk2,tiles=4,memory=40000", "--n", "256"], "two": [str(net)]}
+        for name, arguments in pages.items():
+            code, out, err = call(pxl, "profile", *arguments, "-o", pathlib.Path(folder) / f"{name}.html")
+            text = (pathlib.Path(folder) / f"{name}.html").read_text() if code == 0 else ""
+            alone = not re.search(r"(src|href)=\"?https?:|@import|@@", text)
+            add(f"pxl profile -o {name}.html", None if code == 0 and alone and text.count("</script>") == 2 else f"status {code}\n{out}{err}")
+        missing = browser_missing()
+        if missing:
+            skip("the page in a browser", missing)
+            return
+        code, out, err = call("/usr/bin/python3", __file__, folder, timeout=110)
+        for line in out.splitlines():
+            name, _, problem = line.partition(": ")
+            check, _, why = problem.partition(": ")
+            add(f"{name}: {check.rstrip(':')}", why or None)
+        if code != 0:
+            add("the page in a browser", f"status {code}\n{err[-3000:]}")
+
+
+if __name__ == "__main__":
+    browse(sys.argv[1])

@@ -1,0 +1,75 @@
+"""The page of the IPU model shows what `pxl validate-model` prints."""
+
+import difflib
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+from tests.support.harness import ROOT
+
+PAGE = ROOT / "docs/ipu-model.md"
+SHOWN = re.compile(r"(<!-- pxl (.*?) -->\n)(.*?)(<!-- end -->)", re.S)
+
+
+def output(pxl, arguments):
+    done = subprocess.run([str(pxl), *arguments.split()], capture_output=True, text=True, timeout=60)
+    return done.stdout if done.returncode == 0 else f"exit status {done.returncode}: {done.stderr}"
+
+
+PROGRAM = """
+option n: int = 64
+program product {
+  variable w: float16[n, n] = 0
+  stream in x: float16[n, n]
+  stream out y = gelu(host_load(x) @ w)
+}
+s = Session(product())
+print("not shown", sum(s.run(x = zeros([n, n], float16)).y))
+"""
+
+
+def profile(pxl, *arguments, threads=None):
+    """Status and output of `pxl profile ARGUMENTS` on a small program."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "product.pxl"
+        path.write_text(PROGRAM)
+        command = [str(pxl), "profile", *[str(path) if a == "FILE" else a for a in arguments]]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, PXL_THREADS=str(threads)) if threads else None)
+    return done.returncode, done.stdout, done.stderr
+
+
+def profile_problem(pxl):
+    code, out, err = profile(pxl, "FILE")
+    for wanted in ("product on bow", "cycles a run", "MatMul.", "fullest tile", "the program fits"):
+        if code != 0 or wanted not in out:
+            return f"`{wanted}` is missing; status {code}\n{out}{err}"
+    if "not shown" in out:
+        return "the script's own output is shown"
+    for threads in (None, 1, 2, 3):
+        if profile(pxl, "FILE", threads=threads)[1] != out:
+            return f"a second run says something else; threads: {threads}"
+    code, out, err = profile(pxl, "--machine", "mk2,tiles=4", "--partials", "float16", "FILE", "--n", "2048")
+    if code != 0 or "does not fit: tile" not in out:
+        return f"a machine of four tiles: status {code}\n{out}{err}"
+    code, out, err = profile(pxl, "--machine", "mk9", "FILE")
+    if code != 2 or "unknown machine `mk9`" not in err:
+        return f"an unknown machine: status {code}\n{out}{err}"
+    return None
+
+
+def model_tests(pxl, add, update):
+    """`add(name, problem or None)`; `update` rewrites the page."""
+    text = PAGE.read_text()
+    if update:
+        PAGE.write_text(SHOWN.sub(lambda m: m[1] + output(pxl, m[2]) + m[4], text))
+        return
+    shown = list(SHOWN.finditer(text))
+    add("pxl profile", profile_problem(pxl))
+    add("docs/ipu-model.md shows the model's table", None if shown else "no table")
+    for m in shown:
+        got = output(pxl, m[2])
+        add(f"docs/ipu-model.md: pxl {m[2]}",
+            None if got == m[3] else "\n".join(difflib.unified_diff(m[3].splitlines(), got.splitlines(), "page", "printed")))

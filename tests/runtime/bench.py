@@ -1,0 +1,196 @@
+"""The commands that measure: they run, say what they should, and say why where they cannot."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from tests.support.harness import ROOT
+
+LOOP = """
+program p {
+  variable w: float32[16, 16] = 0.5
+  stream in x: float32[4, 16]
+  stream out y = gelu(host_load(x) @ w)
+}
+s = Session(p())
+for i in range(20) { s.run(x = ones([4, 16])) }
+"""
+
+
+def call(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    return done.returncode, done.stdout, done.stderr
+
+
+def absent():
+    """Without the other programs, bench/run says so and succeeds."""
+    code, out, err = call(sys.executable, "bench/run", "--yardsticks", ROOT / "nowhere")
+    return None if code == 0 and "not on this machine" in out else f"status {code}\n{out}{err}"
+
+
+def table():
+    """Ratios of the table are those of its figures."""
+    record = {"figures": {"NumPy": 10.0, "PyTorch": 20.0, "hand-written limit": 80.0, "pxl": 60.0}, "rounds": 3, "processor": "P",
+              "date": "2020-01-02"}
+    with tempfile.TemporaryDirectory() as folder:
+        kept = pathlib.Path(folder) / "figures.json"
+        kept.write_text(json.dumps({"xf": record}))
+        code, out, err = call(sys.executable, "bench/run", "--table", kept)
+    wanted = "| 10.0 | 20.0 | – | 80.0 | 60.0 | 3.00 | 0.75 |"
+    return None if code == 0 and wanted in out and "2020-01-02" in out else f"status {code}\n{out}{err}"
+
+
+def profile(pxl, flag):
+    """`pxl run --profile` prints a table to standard error, and nothing without it."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder) / "loop.pxl"
+        script.write_text(LOOP)
+        code, out, err = call(pxl, "run", *flag, script)
+    if code != 0:
+        return f"status {code}\n{out}{err}"
+    if not flag:
+        return None if err == "" else f"without --profile there is\n{err}"
+    for pattern in (r"^profile of p: 20 runs in ", r"^ *share +us/run +runs +GF/s +GB/s +kernel$", r"% .* 20 .* matmul\+",
+                    r"total of \d+ kernels?$", r"in session\.run, outside kernels$", r"outside session\.run$", r"100\.0% .* total$"):
+        if not re.search(pattern, err, re.M):
+            return f"no line {pattern!r} in\n{err}"
+    return None
+
+
+def layer_times(pxl, layers, outline):
+    """Milliseconds to build and plan a transformer's training program: the fastest of some rounds."""
+    code, out, err = call(pxl, "bench/layers.pxl", "--layers", layers, "--rounds", 4, *outline)
+    found = re.search(r"([\d.]+) ms to build, ([\d.]+) ms to plan", out)
+    if code != 0 or not found:
+        raise RuntimeError(f"status {code}\n{out}{err}")
+    return sum(float(g) for g in found.groups())
+
+
+def linear(pxl, outline):
+    """Twice the layers take about twice as long to build and plan. A busy machine gets several attempts."""
+    tried = []
+    for _ in range(4):
+        few, many = layer_times(pxl, 12, outline), layer_times(pxl, 24, outline)
+        if many <= 2.6 * few:
+            return None
+        tried.append(f"12 layers {few:.1f} ms, 24 layers {many:.1f} ms: {many / few:.2f} times")
+    return "\n".join(tried)
+
+
+def schedules(pxl, kind):
+    """The IPU model's schedule of twice the layers takes about twice as long, that of twelve far less than a second."""
+    tried = []
+    for _ in range(4):
+        code, out, err = call(pxl.parent / "bench_runtime", f"--benchmark_filter=schedule_on_tiles/{kind}/(12|24)$",
+                              "--benchmark_min_time=0.1", "--benchmark_format=json")
+        if code != 0:
+            return f"status {code}\n{out}{err}"
+        found = json.loads(out)["benchmarks"]
+        if failed := [b["error_message"] for b in found if b.get("error_occurred")]:
+            return "\n".join(failed)
+        runs = {b["name"].rsplit("/", 1)[-1]: b["cpu_time"] for b in found if b["run_type"] == "iteration"}
+        few, many = runs["12"], runs["24"]
+        if many <= 2.7 * few and few < 1000:
+            return None
+        tried.append(f"12 layers {few:.0f} ms, 24 layers {many:.0f} ms: {many / few:.2f} times")
+    return "\n".join(tried)
+
+
+def kernels(pxl):
+    """bench_runtime runs every kernel that it has, once or twice."""
+    code, out, err = call(pxl.parent / "bench_runtime", "--benchmark_min_time=0.00001", "--benchmark_filter=-build/.*")
+    return None if code == 0 and "softmax/" in out and "float16" in out else f"status {code}\n{out[-1500:]}{err[-1500:]}"
+
+
+def ops():
+    """bench/ops prints a row, or says what it lacks."""
+    code, out, err = call(sys.executable, "bench/ops", "prod over columns")
+    row = re.search(r"^prod over columns/\S+ +[\d.]+ +[\d.]+ +[\d.]+$", out, re.M)
+    return None if code == 0 and row or "is not" in err else f"status {code}\n{out}{err}"
+
+
+def starting(pxl):
+    """A process has done its first training step in not much more than Python takes to start with NumPy."""
+    tried = []
+    for _ in range(4):
+        code, out, err = call(sys.executable, "bench/start", "--rounds", 5, "--pxl", pxl)
+        fastest = [float(f) for f in re.findall(r"fastest ([\d.]+) ms", out)]
+        if code != 0 or not fastest:
+            return f"status {code}\n{out}{err}"
+        if len(fastest) == 1 or fastest[0] <= 1.5 * fastest[1]:
+            return None
+        tried.append(out)
+    return "\n".join(tried)
+
+
+PLAN = re.compile(r"arena (\d+) bytes, constants (\d+) bytes")
+BUFFER = re.compile(r"^  b\d+: (arena|variable|constant|input|output)[ \d]*, (\d+) bytes(?:, live (\d+)\.\.(\d+))?", re.M)
+
+
+def planned(pxl, script, *args):
+    """Of the main graph's plan, in bytes: the arena, the peak of its live tensors, variables, constants; and the peak of the
+    process's resident memory."""
+    with tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen([str(pxl), str(script), *map(str, args)], stdout=subprocess.DEVNULL, stderr=err, cwd=ROOT,
+                                   env=dict(os.environ, PXL_PRINT="plan"))
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        err.seek(0)
+        text = err.read()
+    main = text[text.rfind("Plan : "):]
+    if status != 0 or not (found := PLAN.search(main)):
+        raise RuntimeError(f"status {status}\n{text[-2000:]}")
+    live, variables = {}, 0
+    for kind, size, first, last in BUFFER.findall(main):
+        if kind == "variable":
+            variables += int(size)
+        if first:
+            for p in range(int(first), int(last) + 1):
+                live[p] = live.get(p, 0) + int(size)
+    return {"arena": int(found.group(1)), "constants": int(found.group(2)), "peak": max(live.values(), default=0),
+            "variables": variables, "resident": 1024 * usage.ru_maxrss}
+
+
+def arena(pxl, script, *args):
+    """A step's memory is at most 1.1 times variables and the peak of live tensors; gaps between tensors are the rest."""
+    m = planned(pxl, script, *args)
+    bound = 1.1 * (m["variables"] + m["peak"])
+    return None if m["variables"] + m["arena"] <= bound and m["peak"] > 0 else f"{m}: at most {bound:.0f}"
+
+
+def resident(pxl):
+    """The process grows by what the plan says: variables, arena, constants; the program keeps the variables' initial values."""
+    with tempfile.TemporaryDirectory() as folder:
+        tiny = pathlib.Path(folder) / "tiny.pxl"
+        tiny.write_text(LOOP)
+        base = planned(pxl, tiny)["resident"]
+    for batch in (8, 512):
+        m = planned(pxl, "bench/memory.pxl", "--batch", batch)
+        inputs = 4 * batch * 785
+        grown, predicted = m["resident"] - base, 2 * m["variables"] + m["arena"] + m["constants"] + 2 * inputs
+        if grown > 1.1 * predicted + 12e6:  # libraries' own buffers
+            return f"batch {batch}: grown by {grown} bytes, predicted {predicted} ({m})"
+    return None
+
+
+def bench_tests(pxl, add, data=None):
+    for batch in (8, 512):
+        add(f"bench: memory of a step, batch {batch}", arena(pxl, "bench/memory.pxl", "--batch", batch))
+    for workload in ("sgd8", "adam8", "sgd512", "inf80", "small16", "xf") if data else ():
+        add(f"bench: memory of a step of {workload}", arena(pxl, f"bench/{workload}.pxl", "--data", data, "--curve", 1))
+    add("bench: the process's memory", resident(pxl))
+    add("bench: the first step", starting(pxl))
+    if (pxl.parent / "bench_runtime").exists():
+        add("bench: kernels", kernels(pxl))
+        for kind in ("unrolled", "outlined"):
+            add(f"bench: the IPU model's schedule is linear in the layers, {kind}", schedules(pxl, kind))
+    add("bench: building is linear in the layers", linear(pxl, []))
+    add("bench: building is linear in the layers, outlined", linear(pxl, ["--outline"]))
+    add("bench: bench/run without the other programs", absent())
+    add("bench: the table of bench/run", table())
+    add("bench: single ops", ops())
+    add("bench: a profile", profile(pxl, ["--profile"]))
+    add("bench: no profile", profile(pxl, []))

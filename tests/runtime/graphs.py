@@ -1,0 +1,20 @@
+"""Random graphs (tests/fuzz/graphs_fuzz.py): every way to run them, and NumPy."""
+import re
+import subprocess
+import sys
+
+from tests.support.harness import ROOT
+
+
+def graph_tests(pxl, seconds, add, skip):
+    python = next((p for p in (sys.executable, "/usr/bin/python3")
+                   if subprocess.run([p, "-c", "import numpy"], capture_output=True).returncode == 0), None)
+    if not python:
+        skip("graphs", "no Python with numpy (python3-numpy)")
+        return
+    done = subprocess.run([python, "tests/fuzz/graphs_fuzz.py", "--seconds", str(seconds), "--seed", "1", "--pxl", str(pxl)],
+                          cwd=ROOT, capture_output=True, text=True, timeout=seconds + 1500)
+    last = done.stdout.strip().split("\n")[-1]
+    made = re.match(r"(\d+) programs", last)
+    add(f"graphs: {last or seconds}", None if done.returncode == 0 and made and int(made.group(1)) > 0
+        else (done.stdout + done.stderr)[-8000:])

@@ -1,0 +1,70 @@
+"""Whatever runs, by definitions and without plans: the language's tests, the goldens, the REPL, and every example."""
+import re
+
+from tests.repl import inputs
+from tests.support.harness import ROOT, mnist_folder, parallel, run
+from tests.language.expectations import by_engine, golden_tests, lang_tests
+
+# Every example, with so few steps that definitions run them in seconds.
+EXAMPLES = {
+    "accumulate": ["--steps", "10"],
+    "char_gpt": ["--steps", "2", "--batch", "2", "--context", "16", "--width", "32", "--length", "2"],
+    "conv_mnist": ["--epochs", "1", "--train-size", "64", "--test-size", "80"],
+    "linear": [],
+    "linear_fp8": ["--steps", "10"],
+    "mnist": ["--train-size", "400", "--test-size", "160"],
+    "mnist_adam": ["--train-size", "80", "--test-size", "160"],
+    "mnist_guide": ["--train-size", "400", "--test-size", "160"],
+    "outlining_cost": [],
+    "transformer": ["--steps", "3", "--batch", "8"],
+}
+NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:[eE][-+]?\d+)?")
+
+
+def apart(planned, reference):
+    """Why two outputs are not the same but for rounding: words and integers are, other numbers within a thousandth, or
+    a percentage within one image of 80."""
+    if NUMBER.sub("#", planned) != NUMBER.sub("#", reference):
+        return f"planned:\n{planned[-1500:]}\nreference:\n{reference[-1500:]}"
+    for found, other in zip(NUMBER.finditer(planned), NUMBER.finditer(reference)):
+        a, b = float(found.group()), float(other.group())
+        percent = planned[found.end():found.end() + 1] == "%"
+        if not abs(a - b) <= (1.3 if percent else 1e-3 * max(1.0, abs(a))):
+            return f"{found.group()} planned, {other.group()} by definitions, in\n{reference[-1500:]}"
+    return None
+
+
+def both(pxl, script, arguments, timeout=300):
+    outputs = []
+    for engine in ("planned", "reference"):
+        code, out, err = run([str(pxl), "--engine", engine, str(ROOT / "examples" / script), "--quiet", *arguments],
+                             env={} if mnist_folder() else {"PXL_DATA": "built-in"}, timeout=timeout)
+        if code != 0:
+            return f"{engine}: exit status {code}\n{out[-1500:]}{err[-3000:]}"
+        if not out:
+            return f"{engine}: nothing is printed"
+        outputs.append(out)
+    return apart(*outputs)
+
+
+def example_tests(pxl, tally, everything):
+    scripts = sorted(path.stem for path in (ROOT / "examples").glob("*.pxl"))
+    missing = set(scripts) ^ set(EXAMPLES)
+    tally.add("reference: every example is tried", f"tests/runtime/reference.py: {sorted(missing)}" if missing else None)
+    told = [apart("loss 1.0501, 3", other) for other in ("loss 1.0502, 3", "loss 1.0601, 3", "loss 1.0501, 4", "loss nan, 3")]
+    tally.add("reference: outputs that differ are told apart", None if [t is None for t in told] == [True, False, False, False]
+              else f"{told}")
+    jobs = [(f"examples/{name}.pxl, reference", lambda name=name: both(pxl, f"{name}.pxl", EXAMPLES[name]))
+            for name in scripts if name in EXAMPLES]
+    for name, problem in parallel(jobs, 2):
+        tally.add(name, problem)
+    if everything and mnist_folder():  # two minutes
+        tally.add("examples/mnist.pxl, reference, a whole epoch", both(pxl, "mnist.pxl", [], timeout=1800))
+
+
+def reference_tests(pxl, tally, everything):
+    with by_engine("reference"):
+        lang_tests(pxl, tally)
+        golden_tests(pxl, tally, False)
+        inputs.repl_tests(pxl, tally, parallel, "reference")
+    example_tests(pxl, tally, everything)

@@ -1,0 +1,86 @@
+// The evaluator from C++: the answers of run_more, call chains, options, depth, and what must not leak or crash.
+#include <doctest/doctest.h>
+
+#include "interpreter/language/evaluator.hpp"
+#include "interpreter/language/options.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/syntax/parse.hpp"
+#include "tests/unit/support/host_session.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+TEST_CASE("run_more gives the value of a final expression and keeps names") {
+  HostSession s;
+  CHECK(s.run("x = 2").is_none());
+  CHECK(s.shown("x + 1") == "3");
+  CHECK(s.shown("[x, 'a', none, true, 1.0]") == "[2, 'a', none, true, 1.0]");
+  s.run("print(x, 'y', sep = '-', end = '!')");
+  CHECK(s.out == "2-y!");
+}
+
+TEST_CASE("errors carry the innermost place and the call chain") {
+  HostSession s;
+  try {
+    s.run("def f(a) { return a + missing }\ndef g() { return f(1) }\ng()");
+    FAIL("no error");
+  } catch (const Error& e) {
+    CHECK(e.first().message == "unknown name `missing`");
+    CHECK(e.first().span.text() == "missing");
+    REQUIRE(e.first().frames);
+    CHECK(e.first().frames->what == "f");
+    CHECK(e.first().frames->at.text() == "f(1)");
+    REQUIRE(e.first().frames->outer);
+    CHECK(e.first().frames->outer->what == "g");
+    CHECK_FALSE(e.first().frames->outer->outer);
+  }
+  CHECK(FramePtr(s.in.frames) == nullptr);
+  try {
+    s.run("a = ones([2, 3])\nb = 1 + a @ a");
+    FAIL("no error");
+  } catch (const Error& e) {
+    CHECK(e.first().span.text() == "a @ a");
+  }
+}
+
+TEST_CASE("endless recursion is an error, and the interpreter works on") {
+  HostSession s;
+  CHECK(s.error("def f(n) { return f(n + 1) }\nf(0)") == "recursion too deep");
+  CHECK(s.error("l = []\nl.append(l)\nm = []\nm.append(m)\nl == m") == "recursion too deep");
+  s.run("l.clear()\nm.clear()");
+#if !defined(__SANITIZE_ADDRESS__)
+  CHECK(s.shown("def deep(n) { return 0 if n == 0 else 1 + deep(n - 1) }\ndeep(1000)") == "1000");
+#endif
+  CHECK(s.shown("1 + 1") == "2");
+}
+
+TEST_CASE("options are listed without running, and parsed by type") {
+  const ast::TreePtr tree = parse_or_throw(add_source(
+      "o.pxl", "# What it does.\n## Size of a batch.\noption batch: int = 4 * 2\noption rate: float\nprint(1 / 0)\n"));
+  const auto options = scan_options(*tree);
+  REQUIRE(options.size() == 2);
+  CHECK(options[0].name == "batch");
+  CHECK(options[0].type == "int");
+  CHECK(options[0].default_text == "4 * 2");
+  CHECK(options[0].doc == "Size of a batch.");
+  CHECK_FALSE(options[0].required);
+  CHECK(options[1].required);
+
+  auto with = [](std::map<std::string, std::string> given, const std::string& text) {
+    InterpreterOptions o;
+    o.options = std::move(given);
+    Interpreter in(o);
+    try {
+      return in.repr(in.evaluator().run_more(parse_or_throw(add_source("o.pxl", text))));
+    } catch (const Error& e) {
+      CHECK(e.first().fault == Fault::usage);
+      return e.first().message;
+    }
+  };
+  CHECK(with({{"n", "12"}}, "option n: int = 1\nn") == "12");
+  CHECK(with({{"n", "3"}}, "option n: float\nn") == "3.0");
+  CHECK(with({{"n", "off"}}, "option n: bool = true\nn") == "false");
+  CHECK(with({{"n", "1,2"}}, "option n: list[int] = []\nn") == "[1, 2]");
+  CHECK(with({{"n", "1.5"}}, "option n: int = 1\nn") == "--n: expected an int, got `1.5`");
+  CHECK(with({}, "option n: int\nn") == "option `n` has no default and was not given");
+}
