@@ -191,7 +191,10 @@ void Graph::prune(size_t first_input) {
 
 void Graph::set_inputs(std::vector<Tensor*> permuted) {
   check_open();
-  if (!std::is_permutation(permuted.begin(), permuted.end(), inputs_.begin(), inputs_.end()))
+  std::vector<Tensor*> given = permuted, present = inputs_;
+  std::sort(given.begin(), given.end());
+  std::sort(present.begin(), present.end());
+  if (given != present)
     throw Error(fmt::format("the inputs of `{}` can only be given another order", id_), {}, Fault::internal);
   inputs_ = std::move(permuted);
 }

@@ -24,6 +24,15 @@ class Verifier {
   }
 
  private:
+  /// Pairs of an op and a tensor that it reads, once however many operands it fills.
+  using Use = std::pair<const Op*, const Tensor*>;
+  struct HashOfUse {
+    size_t operator()(const Use& use) const {
+      return std::hash<const void*>()(use.first) * 31 + std::hash<const void*>()(use.second);
+    }
+  };
+  using Uses = std::unordered_set<Use, HashOfUse>;
+
   template <class... Args>
   void require(bool holds, fmt::format_string<Args...> what, Args&&... args) const {
     if (holds) return;
@@ -56,6 +65,7 @@ class Verifier {
   /// Ops use and produce tensors of this graph, depend on earlier ops only, and agree with their rows.
   void ops() {
     std::unordered_map<const Op*, size_t> made;
+    Uses used;
     int last_id = 0;
     for (const auto& op : graph_.ops()) {
       require(op->graph == &graph_, "op {} belongs to another graph", shown(*op));
@@ -63,7 +73,7 @@ class Verifier {
       last_id = op->id;
       require(op->attrs.size() == op->row->params.size(), "op {} lacks attributes", shown(*op));
       require(op->row->role != Role::composite, "composite {} is in a graph", shown(*op));
-      for (const Tensor* t : op->inputs) input(*op, t, made);
+      for (const Tensor* t : op->inputs) input(*op, t, made, used);
       for (size_t i = 0; i < op->outputs.size(); ++i) {
         const Tensor* t = op->outputs[i];
         require(owned_.count(t) > 0, "op {} makes a tensor of another graph", shown(*op));
@@ -77,22 +87,20 @@ class Verifier {
       if (op->row->role == Role::host_load || op->row->role == Role::host_store) stream(*op);
       control(*op);
     }
-    for (const auto& t : graph_.tensors()) {
-      std::unordered_set<const Op*> users;
+    for (const auto& t : graph_.tensors())
       for (const Op* user : t->consumers) {
         require(made.count(user) > 0, "tensor `{}` is consumed by an op of another graph", t->id);
-        require(users.insert(user).second, "tensor `{}` lists a consumer twice", t->id);
-        require(std::count(user->inputs.begin(), user->inputs.end(), t.get()) > 0,
-                "tensor `{}` lists {} as a consumer, which does not use it", t->id, shown(*user));
+        // What is left after each listed consumer took its use away is not listed.
+        require(used.erase({user, t.get()}) > 0,
+                "tensor `{}` lists {} as a consumer, which does not use it or is listed twice", t->id, shown(*user));
       }
-    }
+    for (const auto& [op, t] : used) require(false, "tensor `{}` does not list its consumer {}", t->id, shown(*op));
   }
 
-  void input(const Op& op, const Tensor* t, const std::unordered_map<const Op*, size_t>& made) const {
+  void input(const Op& op, const Tensor* t, const std::unordered_map<const Op*, size_t>& made, Uses& used) const {
     if (!t) return;
     require(owned_.count(t) > 0, "op {} uses a tensor of another graph", shown(op));
-    require(std::count(t->consumers.begin(), t->consumers.end(), &op) == 1, "tensor `{}` does not list its consumer {}",
-            t->id, shown(op));
+    used.emplace(&op, t);
     require(!t->producer || made.count(t->producer) > 0, "op {} uses `{}` before it is made", shown(op), t->id);
     require(t->kind != TensorKind::stream, "op {} uses the stream `{}` as a tensor", shown(op), t->id);
   }

@@ -129,9 +129,16 @@ class AliasSets {
     a.first = std::min(a.first, b.first);
     a.last = std::max(a.last, b.last);
     if (b.output >= 0 && (a.output < 0 || b.output < a.output)) a.output = b.output;
+    if (b.writes.empty()) return;
     std::vector<int> writes;
     std::set_union(a.writes.begin(), a.writes.end(), b.writes.begin(), b.writes.end(), std::back_inserter(writes));
     a.writes = std::move(writes);
+  }
+
+  /// Whether `set` is written after position p and not after the last use of `other`.
+  static bool written_while_live(const AliasSet& set, int p, const AliasSet& other) {
+    const auto next = std::upper_bound(set.writes.begin(), set.writes.end(), p);
+    return next != set.writes.end() && *next <= other.last;
   }
 
   /// Merges an output alias with its source, unless a later write to one would be visible through the other.
@@ -146,10 +153,7 @@ class AliasSets {
     if (!view.of_output)
       for (int slot : node.modified)
         if (slot != view.index && id_of(node.in[static_cast<size_t>(slot)]) == a) return;
-    for (int k : from.writes)
-      if (k > p && to.last >= k) return;
-    for (int k : to.writes)
-      if (k > p && from.last >= k) return;
+    if (written_while_live(from, p, to) || written_while_live(to, p, from)) return;
     merge(a, b);
   }
 

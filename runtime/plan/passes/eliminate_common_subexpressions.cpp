@@ -83,6 +83,26 @@ class Merger {
       if (last_reader(a.out[j]) < p && last_reader(n.out[j]) >= 0) return false;
     return true;
   }
+  bool dead(const Earlier& a, int p) {
+    return std::all_of(a.out.begin(), a.out.end(), [&](const Tensor* t) { return last_reader(t) < p; });
+  }
+  /// Equal for nodes for which `same_work` holds.
+  static size_t hash_of(const Node& n, const Values& values) {
+    size_t hash = std::hash<const void*>()(n.op->row);
+    const auto add = [&](size_t part) { hash = hash * 0x9e3779b97f4a7c15 + part + (hash >> 29); };
+    for (const Tensor* t : values) add(std::hash<const void*>()(t));
+    for (const Tensor* t : n.out) {
+      add(static_cast<size_t>(t->spec.dtype));
+      for (int64_t extent : t->spec.shape) add(static_cast<size_t>(extent));
+    }
+    for (const Attr& attr : n.op->attrs) {
+      if (const auto* x = std::get_if<double>(&attr)) add(std::bit_cast<uint64_t>(*x));
+      if (const auto* x = std::get_if<int64_t>(&attr)) add(static_cast<size_t>(*x));
+      if (const auto* x = std::get_if<std::vector<int64_t>>(&attr))
+        for (int64_t i : *x) add(static_cast<size_t>(i));
+    }
+    return hash;
+  }
 
   void visit(int p) {
     Node& n = c_.nodes[static_cast<size_t>(p)];
@@ -94,16 +114,21 @@ class Merger {
     for (const Tensor* t : n.out)
       if (c_.wanted_outside(t) || !never_changed(t)) return;
     Values values;
-    size_t hash = std::hash<const void*>()(n.op->row);
-    for (const Tensor* t : n.in) {
-      values.push_back(value(t));
-      hash = hash * 31 + std::hash<const void*>()(values.back());
-    }
-    std::vector<Earlier>& all = seen_[hash];
-    for (const Earlier& earlier : all) {
-      if (!same_work(earlier, n, values) || !unchanged(earlier, p)) continue;
-      for (size_t j = 0; j < n.out.size(); ++j) value_[n.out[j]] = value(earlier.out[j]);
-      if (!still_needed(earlier, n, p)) continue;
+    for (const Tensor* t : n.in) values.push_back(value(t));
+    std::vector<Earlier>& all = seen_[hash_of(n, values)];
+    for (size_t i = 0; i < all.size();) {
+      const Earlier& earlier = all[i];
+      const bool same = same_work(earlier, n, values), same_result = same && unchanged(earlier, p);
+      if (same_result)
+        for (size_t j = 0; j < n.out.size(); ++j) value_[n.out[j]] = value(earlier.out[j]);
+      // Operands that were written stay so, and this node succeeds one whose results are dead: kept, n equal readers of
+      // one tensor would be compared with all before them.
+      if (same && (!same_result || dead(earlier, p))) {
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+        continue;
+      }
+      ++i;
+      if (!same_result || !still_needed(earlier, n, p)) continue;
       for (size_t j = 0; j < n.out.size(); ++j) {
         stands_for_[n.out[j]] = earlier.out[j];
         int& last = last_reader(earlier.out[j]);

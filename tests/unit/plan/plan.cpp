@@ -164,6 +164,40 @@ TEST_CASE("offsets of live intervals are disjoint and tight where possible") {
   }
 }
 
+TEST_CASE("offsets of many intervals are disjoint and take little more than what lives at once") {
+  std::mt19937 random(11);
+  std::vector<Interval> all;
+  for (int i = 0; i < 9000; ++i) {
+    const int first = static_cast<int>(random() % 20'000), length = static_cast<int>(random() % 200);
+    all.push_back({static_cast<int64_t>(random() % 3000), first, first + length, 0});
+  }
+  const int64_t total = assign_offsets(all);
+  std::vector<size_t> by_first(all.size());
+  for (size_t i = 0; i < all.size(); ++i) by_first[i] = i;
+  std::sort(by_first.begin(), by_first.end(), [&](size_t a, size_t b) { return all[a].first < all[b].first; });
+  std::vector<size_t> live;
+  int64_t most = 0;
+  bool disjoint = true;
+  for (size_t i : by_first) {
+    std::erase_if(live, [&](size_t j) { return all[j].last < all[i].first; });
+    int64_t bytes = all[i].bytes;
+    for (size_t j : live) {
+      bytes += all[j].bytes;
+      disjoint =
+          disjoint && (all[i].offset + all[i].bytes <= all[j].offset || all[j].offset + all[j].bytes <= all[i].offset);
+    }
+    live.push_back(i);
+    most = std::max(most, bytes);
+    disjoint = disjoint && all[i].offset >= 0 && all[i].offset + all[i].bytes <= total;
+  }
+  CHECK(disjoint);
+  CHECK(total <= 2 * most);
+  // A chain of equal results needs two places, and two more for those placed by time.
+  std::vector<Interval> chain;
+  for (int i = 0; i < 10'000; ++i) chain.push_back({1000, i, i + 1, 0});
+  CHECK(assign_offsets(chain) == 4 * 1024);
+}
+
 TEST_CASE("random graphs give the bits of an evaluator without sharing") {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
