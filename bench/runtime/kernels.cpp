@@ -38,6 +38,7 @@ struct Case {
   std::vector<Given> attributes;
   int32_t labels = 10;    ///< integer operands are below this
   bool positive = false;  ///< floats between 0.5 and 1.5 instead of -1 and 1
+  double number = 0;      ///< operands without axes, unless 0
 };
 
 void run(benchmark::State& state, const Case& c) {
@@ -45,7 +46,8 @@ void run(benchmark::State& state, const Case& c) {
   GraphOpBuilder builder(ir.main());
   std::vector<OpArg> arguments;
   for (const TensorSpec& spec : c.operands)
-    arguments.emplace_back(builder.constant(filled(spec, c.labels, c.positive)));
+    arguments.emplace_back(builder.constant(spec.shape.empty() && c.number != 0 ? Array::full(spec.dtype, {}, c.number)
+                                                                                : filled(spec, c.labels, c.positive)));
   const OpRow& row = get_op(c.op);
   OpArgs all{std::vector<OpArg>(row.params.size())};
   for (size_t i = 0; i < arguments.size(); ++i) all.values[i] = arguments[i];
@@ -143,7 +145,12 @@ std::vector<Case> cases() {
   all.push_back({"softmax gradient along axis 0/1024x1024", "softmax_grad", {square, square}, {{"axis", int64_t{0}}}});
   for (const char* op : {"erf", "geluerf"}) all.push_back({fmt::format("{}/1024x1024", op), op, {square}, {}});
   all.push_back({"geluerf gradient/1024x1024", "geluerf_grad", {square, square}, {}});
-  all.push_back({"pow/1024x1024", "pow", {square, square}, {}, 10, true});
+  for (const char* op : {"sin", "cos", "log", "tanh", "expm1", "log1p", "sigmoid"})
+    all.push_back({fmt::format("{}/1024x1024", op), op, {square}, {}, 10, true});
+  for (const char* op : {"pow", "fmod", "mod", "floor_div"})
+    all.push_back({fmt::format("{}/1024x1024", op), op, {square, square}, {}, 10, true});
+  for (const double exponent : {-2.0, -1.0, -0.5, 0.5, 1.5, 2.0, 2.2, 3.0, 4.0})
+    all.push_back({fmt::format("pow {}/1024x1024", exponent), "pow", {square, f32({})}, {}, 10, true, exponent});
   all.push_back({"prod/1024x1024", "prod", {square}, {}});
   all.push_back({"prod over rows/1024x1024", "prod", {square}, {{"axis", axes({0})}}});
   all.push_back({"prod over columns/1024x1024", "prod", {square}, {{"axis", axes({1})}}});

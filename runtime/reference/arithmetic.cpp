@@ -48,7 +48,8 @@ template <class T>
 T quotient_rounded_down(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
     if (y == 0) return x / y;
-    return std::rint((x - remainder_rounded_down(x, y)) / y);
+    const T m = remainder(x, y), q = std::rint((x - m) / y);
+    return m != 0 && (m < 0) != (y < 0) ? q - 1 : q;
   } else {
     return quotient(x, y) - (remainder_rounded_down(x, y) == remainder(x, y) ? 0 : 1);
   }

@@ -326,6 +326,109 @@ TEST_CASE("gradients agree with differences") {
   }
 }
 
+namespace {
+
+constexpr double sharp[] = {0.0, -0.0, 1.0, -1.0, 2.5, -7.0, 1e-3, 3e20, -3e20, 1e-42, inf, -inf, not_a_number};
+
+/// The same bits, or both NaN.
+bool same_numbers(const Array& a, const Array& b) {
+  for (int64_t i = 0; i < a.size(); ++i)
+    if (!(std::isnan(a.number(i)) && std::isnan(b.number(i))) &&
+        std::memcmp(a.raw() + i * static_cast<int64_t>(size_of(a.dtype())),
+                    b.raw() + i * static_cast<int64_t>(size_of(a.dtype())), size_of(a.dtype())) != 0)
+      return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a power has the same bits for one exponent and for many, for one base and for many") {
+  const int64_t n = 531;
+  for (const DType dtype : floats)
+    for (const double exponent : {-4.0, -3.5, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.2, 3.0, 3.5, 4.0, 4.5, 5.0,
+                                  inf, -inf, not_a_number}) {
+      CAPTURE(name(dtype));
+      CAPTURE(exponent);
+      Array x = ramp(dtype, {n});
+      for (size_t i = 0; i < std::size(sharp); ++i)
+        write_number(dtype, x.mutable_raw(), static_cast<int64_t>(41 * i), sharp[i]);
+      const Array e = Array::full(dtype, {}, exponent), many = Array::full(dtype, {n}, exponent);
+      const auto power = [&](const Array& a, const Array& b) {
+        return run(binary_kernel(Binary::pow, dtype, a.shape(), b.shape(), {n}), {a, b}, spec(dtype, {n}));
+      };
+      const Array by_one = power(x, e);
+      CHECK(same_numbers(by_one, power(x, many)));
+      CHECK(same_numbers(by_one, run(binary_scalar_kernel(Binary::pow, dtype, exponent, false, n), {x}, x.spec())));
+      CHECK(same_numbers(power(e, x), power(many, x)));
+      for (int64_t i = 0; i < n; ++i) {
+        const double exact = std::pow(x.number(i), e.number(0)), got = by_one.number(i);
+        CAPTURE(x.number(i));
+        const double largest = dtype == DType::float16 ? 65504.0 : dtype == DType::float32 ? 3.4028235e38 : 1.7e308;
+        const double unit = dtype == DType::float16 ? 0x1p-11 : dtype == DType::float32 ? 0x1p-24 : 0x1p-52;
+        if (std::isnan(exact))
+          CHECK(std::isnan(got));
+        else if (std::fabs(exact) > largest)
+          CHECK(got == std::copysign(inf, exact));
+        else if (dtype != DType::float64 || exact == 0 || std::fabs(exact) > 1e-300)
+          CHECK(std::fabs(got - exact) <= 4 * unit *
+                                              std::max(std::fabs(exact), dtype == DType::float16   ? 6e-5
+                                                                         : dtype == DType::float32 ? 1.2e-38
+                                                                                                   : 0.0));
+        if (exact == 0) CHECK(std::signbit(got) == std::signbit(exact));
+      }
+    }
+}
+
+TEST_CASE("remainders and floor quotients of floats are exact") {
+  // Quotients below and above 2^28, from where on the C library computes them.
+  std::vector<double> as, bs;
+  for (int i = 0; i < 3000; ++i) {
+    const double u = static_cast<double>(i * 7919 % 10007) / 10007, v = static_cast<double>(i * 104729 % 10009) / 10009;
+    as.push_back((i % 2 == 0 ? 1 : -1) * std::exp((i % 5 == 0 ? 60 : 12) * u));
+    bs.push_back((i % 3 == 0 ? -1 : 1) * (i % 7 == 0 ? 1 + i % 11 : std::exp(10 * v - 5)));
+  }
+  for (const double a : sharp)
+    for (const double b : sharp) as.push_back(a), bs.push_back(b);
+  const auto n = static_cast<int64_t>(as.size());
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    CAPTURE(name(dtype));
+    const Array a = make(dtype, {n}, as), b = make(dtype, {n}, bs);
+    const auto of = [&](Binary op) { return run(binary_kernel(op, dtype, {n}, {n}, {n}), {a, b}, spec(dtype, {n})); };
+    const Array rest = of(Binary::fmod), floor_rest = of(Binary::mod), quotient = of(Binary::floor_div);
+    const auto rounded = [&](double x) {
+      return dtype == DType::float32 ? static_cast<double>(static_cast<float>(x)) : x;
+    };
+    for (int64_t i = 0; i < n; ++i) {
+      const double x = a.number(i), y = b.number(i), m = std::fmod(x, y);
+      if (std::fabs(y) < 1e-38) continue;  // zeros and what becomes one: the special values of the oracle
+      CAPTURE(x);
+      CAPTURE(y);
+      CHECK(close(rest.number(i), m, 0));
+      const bool other_sign = m != 0 && (m < 0) != (y < 0);
+      CHECK(close(floor_rest.number(i), other_sign ? rounded(m + y) : m, 0));
+      CHECK(close(quotient.number(i), rounded(std::rint((x - m) / y) - (other_sign ? 1 : 0)), 0));
+    }
+  }
+}
+
+TEST_CASE("angles beyond the reduction's range are the C library's, in blocks with others") {
+  const int64_t n = 700;
+  Array x = ramp(DType::float32, {n});
+  const float far[] = {1.5e5F, -2e6F, 1e20F, 3e38F, -1e5F, 1e5F};
+  for (int64_t i = 0; i < n; i += 37) x.mutable_data<float>()[i] = far[i % 6];
+  x.mutable_data<float>()[5] = static_cast<float>(inf), x.mutable_data<float>()[6] = static_cast<float>(not_a_number);
+  for (const bool in_place : {false, true}) {
+    Array to = in_place ? x.clone() : Array::zeros(DType::float32, {n});
+    const std::byte* from[] = {in_place ? to.raw() : x.raw()};
+    std::byte* out[] = {to.mutable_raw()};
+    unary_kernel(Unary::cos, DType::float32, n)(Buffers{from, out});
+    for (int64_t i = 0; i < n; ++i) {
+      CAPTURE(x.number(i));
+      CHECK(close(to.number(i), std::cos(x.number(i)), 2e-7));
+    }
+  }
+}
+
 TEST_CASE("where, clip, fold, increment, fill, casts") {
   const Array y =
       run(where_kernel(DType::int16, {2, 1}, {3}, {}, {2, 3}),
