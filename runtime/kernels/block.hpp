@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/fused_update.hpp"
 
 namespace pxl {
 
@@ -78,11 +79,13 @@ struct RowFunctions {
   void (*log_softmax_grad_columns)(const T* g, const T* y, T* out, int64_t n, int64_t width, int64_t stride);
 };
 
-/// Fused updates (fused_update.hpp describes the operands).
-struct FusedUpdateKernels {
-  void (*adam)(float* const* registers, const float* constants, int64_t n);
-  void (*adam_decay)(float* const* registers, const float* constants, int64_t n);
-  void (*momentum)(float* const* registers, const float* constants, int64_t n);
+/// Rows of update_table.inc, on n elements.
+struct UpdateFunctions {
+  /// out[i] = the step's formula of the operands' elements i; out may alias any operand. Reads max_constants constants.
+  void (*steps[update_step_kinds])(const float* const* operands, const float* constants, float* out, int64_t n);
+  /// `registers` point at the first element, null for those in no memory; of the constants, each step has
+  /// max_constants.
+  void (*compiled[CompiledUpdates::count])(float* const* registers, const float* constants, int64_t n);
 };
 
 /// Conversions and reductions over contiguous elements. Sums and products accumulate in float64 in a fixed number of
@@ -111,17 +114,7 @@ struct BulkFunctions {
   /// Sum of (x[i] - mean)^2.
   double (*deviation32)(const float* x, double mean, int64_t n);
   double (*deviation64)(const double* x, double mean, int64_t n);
-  // Updates in one pass; out may alias any operand.
-  /// out[i] = beta * old[i] + alpha * x[i], three roundings.
-  void (*blend32)(const float* old, float beta, const float* x, float alpha, float* out, int64_t n);
-  /// out[i] = beta * old[i] + alpha * (x[i] * x[i]), four roundings.
-  void (*blend_square32)(const float* old, float beta, const float* x, float alpha, float* out, int64_t n);
-  /// out[i] = (m[i] * scale_m) / (sqrt(v[i] * scale_v) + epsilon).
-  void (*adam32)(const float* m, float scale_m, const float* v, float scale_v, float epsilon, float* out, int64_t n);
-  /// The same, + w[i] * decay.
-  void (*adam_decay32)(const float* m, float scale_m, const float* v, float scale_v, float epsilon, const float* w,
-                       float decay, float* out, int64_t n);
-  FusedUpdateKernels updates;
+  UpdateFunctions updates;
   RowFunctions<float> rows32;
   RowFunctions<double> rows64;
 };

@@ -4,54 +4,17 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/kernels/block.hpp"
-
 namespace pxl {
 namespace {
 
-struct Link {
-  UpdateOpKind kind;
-  std::array<int8_t, 3> operands;  ///< registers; -1 beyond the last
-  int8_t result;
-};
+size_t count_steps(const CompiledUpdate& update) {
+  size_t count = 0;
+  while (count < max_update_ops && update.steps[count].result >= 0) ++count;
+  return count;
+}
 
-struct FusedUpdateInfo {
-  FusedUpdateKind kind;
-  std::array<Link, max_update_ops> links;
-  size_t count;
-  int passing;  ///< the register that is never in memory; -1 for none
-  void (*FusedUpdateKernels::*run)(float* const*, const float*, int64_t);
-};
-
-// Registers as the functions of block_fused_update.inc number them.
-constexpr FusedUpdateInfo rows[] = {
-    {FusedUpdateKind::adam,
-     {{{UpdateOpKind::blend, {1, 0, -1}, 1},
-       {UpdateOpKind::blend_square, {2, 0, -1}, 2},
-       {UpdateOpKind::adam, {1, 2, -1}, 4},
-       {UpdateOpKind::blend, {3, 4, -1}, 3}}},
-     4,
-     4,
-     &FusedUpdateKernels::adam},
-    {FusedUpdateKind::adam_decay,
-     {{{UpdateOpKind::blend, {1, 0, -1}, 1},
-       {UpdateOpKind::blend_square, {2, 0, -1}, 2},
-       {UpdateOpKind::adam_decay, {1, 2, 3}, 4},
-       {UpdateOpKind::blend, {3, 4, -1}, 3}}},
-     4,
-     4,
-     &FusedUpdateKernels::adam_decay},
-    {FusedUpdateKind::momentum,
-     {{{UpdateOpKind::scale, {1, -1, -1}, 1},
-       {UpdateOpKind::blend, {1, 0, -1}, 1},
-       {UpdateOpKind::blend, {2, 1, -1}, 2}}},
-     3,
-     -1,
-     &FusedUpdateKernels::momentum},
-};
-
-/// The places of the row's registers where the sites fit it, otherwise nothing.
-std::vector<int> bind(const FusedUpdateInfo& row, std::span<const UpdateOperands> sites) {
+/// The places of the update's registers if the sites are its steps, otherwise nothing.
+std::vector<int> bind(const CompiledUpdate& update, std::span<const UpdateOperands> sites) {
   std::vector<int> places(max_registers, -1);
   // Different registers are different places: what one step writes no other one reads under another name.
   const auto fits = [&](int8_t reg, int place) {
@@ -61,15 +24,15 @@ std::vector<int> bind(const FusedUpdateInfo& row, std::span<const UpdateOperands
     bound = place;
     return true;
   };
-  for (size_t i = 0; i < row.count; ++i) {
-    const Link& link = row.links[i];
+  for (size_t i = 0; i < sites.size(); ++i) {
+    const UpdateLink& link = update.steps[i];
     const UpdateOperands& site = sites[i];
     if (!site.step || site.step->kind != link.kind) return {};
     for (size_t k = 0; k < site.operands.size(); ++k)
       if (!fits(link.operands[k], site.operands[k])) return {};
-    if (!fits(link.result, site.result) || (link.result == row.passing && !site.passing)) return {};
+    if (!fits(link.result, site.result) || (link.result == CompiledUpdates::t && !site.passing)) return {};
   }
-  if (row.passing >= 0) places[static_cast<size_t>(row.passing)] = -1;
+  places[CompiledUpdates::t] = -1;
   return places;
 }
 
@@ -81,10 +44,12 @@ Kernel& Kernel::set_update_op(UpdateOp step) {
 }
 
 FusedUpdateMatch match_fused_update(std::span<const UpdateOperands> sites) {
-  for (const FusedUpdateInfo& row : rows) {
-    if (sites.size() < row.count) continue;
-    std::vector<int> places = bind(row, sites);
-    if (!places.empty()) return {row.kind, row.count, std::move(places), bulk().updates.*row.run};
+  for (int row = 0; row < CompiledUpdates::count; ++row) {
+    const CompiledUpdate& update = CompiledUpdates::rows[row];
+    const size_t count = count_steps(update);
+    if (sites.size() < count) continue;
+    std::vector<int> places = bind(update, sites.first(count));
+    if (!places.empty()) return {row, count, std::move(places)};
   }
   return {};
 }

@@ -1,35 +1,35 @@
-// Updates that follow each other on the same elements, as one loop whose intermediate values stay in registers. Such a
-// chain is a row of a table: which steps, and on which operands each. The bits are those of its steps one by one.
+// Updates that follow each other on the same elements, as one compiled loop whose intermediate values stay in
+// registers. What a step computes and which sequences are compiled are rows of update_table.inc. The bits are those of
+// the steps one by one.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "runtime/kernels/kernel.hpp"
 
 namespace pxl {
 
-/// What a step computes of each element, in float32; c are its constants, all others its operands.
+/// What a kernel computes of each element, in float32: a step of update_table.inc, or what value_and_derivative.hpp
+/// describes, which is part of no compiled update.
 enum class UpdateOpKind : uint8_t {
-  scale,         ///< c0 old
-  blend,         ///< c0 old + c1 x
-  blend_square,  ///< c0 old + c1 x^2
-  adam,          ///< c0 m / (sqrt(c1 v) + c2)
-  adam_decay,    ///< c0 m / (sqrt(c1 v) + c2) + c3 w
-  // Of no chain: what value_and_derivative.hpp speaks of.
+#define PXL_UPDATE_STEP(NAME, ...) NAME,
+#include "runtime/kernels/update_table.inc"
   function,    ///< f(x)
   derivative,  ///< g times the slope of f at x
 };
-inline constexpr size_t max_constants = 4;  // of one step
+inline constexpr size_t update_step_kinds = static_cast<size_t>(UpdateOpKind::function);
+inline constexpr size_t max_constants = 4, max_step_operands = 3;  // of one step
 
-/// A kernel elementwise with one output, as a step.
+/// An elementwise kernel with one output, as a step.
 struct UpdateOp {
   UpdateOpKind kind;
   std::vector<int> operands;  ///< input slots, in the order of the formula
-  /// Writes the constants; false where this run needs the kernel itself.
+  /// Writes max_constants constants; false if this run needs the kernel itself.
   std::function<bool(const Buffers&, float* constants)> constants;
   int function = 0;  ///< f, a Unary
 };
@@ -46,18 +46,38 @@ inline constexpr size_t max_update_ops = 4, max_registers = 5;
 /// Of all steps one after the other.
 using FusedUpdateConstants = std::array<float, max_update_ops * max_constants>;
 
-/// The rows of the table.
-enum class FusedUpdateKind : uint8_t { none, adam, adam_decay, momentum };
+/// A step on registers.
+struct UpdateLink {
+  UpdateOpKind kind{};
+  int8_t result = -1;
+  int8_t operands[max_step_operands] = {-1, -1, -1};  ///< -1 beyond the last
+  constexpr UpdateLink() = default;
+  constexpr UpdateLink(UpdateOpKind k, int8_t to, int8_t a, int8_t b = -1, int8_t c = -1)
+      : kind(k), result(to), operands{a, b, c} {}
+};
 
-/// The chain that the first of `sites` are.
+struct CompiledUpdate {
+  std::string_view name;
+  UpdateLink steps[max_update_ops];
+};
+
+/// The rows of the table. Register 0 is the value that comes in; the states follow.
+struct CompiledUpdates {
+  using enum UpdateOpKind;
+  static constexpr int8_t x = 0, s1 = 1, s2 = 2, s3 = 3, t = 4;
+  static constexpr CompiledUpdate rows[] = {
+#define PXL_COMPILED_UPDATE(NAME, ...) {#NAME, {__VA_ARGS__}},
+#include "runtime/kernels/update_table.inc"
+  };
+  static constexpr int count = sizeof rows / sizeof rows[0];
+};
+
+/// The compiled update that the first of `sites` are.
 struct FusedUpdateMatch {
-  FusedUpdateKind kind = FusedUpdateKind::none;
+  int update = -1;   ///< a row of CompiledUpdates
   size_t steps = 0;  ///< 0 for none
-  /// place[r] is the place of memory of register r; -1 for a value that is in none.
+  /// places[r] is the place of memory of register r; -1 for a value that is in none.
   std::vector<int> places;
-  /// `registers` point at the first of n elements, null for values in no memory; the constants of the steps follow each
-  /// other, max_constants for each.
-  void (*run)(float* const* registers, const float* constants, int64_t n) = nullptr;
 };
 FusedUpdateMatch match_fused_update(std::span<const UpdateOperands> sites);
 

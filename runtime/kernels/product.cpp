@@ -83,6 +83,27 @@ Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
   return Kernel::parallel(std::move(phases), product_ns(p)).with_workspace(workspace);
 }
 
+/// The backward products of a layer x[m, k] @ w[k, n] with dense operands.
+SkinnyBackward dense_backward(int64_t m, int64_t n, int64_t k, const float* dy) {
+  SkinnyBackward f;
+  f.m = m;
+  f.n = n;
+  f.dy = dy;
+  f.lddy = f.ldw = f.ldu = n;
+  f.ldx = f.lddx = k;
+  return f;
+}
+
+/// Rows [begin, end) of w: its columns of dx, with their epilogue, and the weight gradient, if there is one.
+void run_backward(SkinnyBackward f, const Epilogue& epilogue, const Buffers& b, int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; r += dgrad_wgrad_row_block) {
+    f.k0 = r;
+    f.k1 = std::min(r + dgrad_wgrad_row_block, end);
+    skinny().backward(f);
+    if (epilogue) run_epilogue_on_columns(epilogue, b, f.dx, f.m, f.lddx, r, f.k1);
+  }
+}
+
 /// dy[m, k] @ w[n, k]^T with small m: each row of w yields a column of the result.
 Kernel skinny_m_transposed(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
@@ -90,23 +111,10 @@ Kernel skinny_m_transposed(const GemmShape& p, const ProductOptions& o) {
   const auto result = workspace.per_call<float>(o.out >= 0 ? 0 : m * n);
   return Kernel::parallel(n, 16, product_ns(p),
                           [=](const Buffers& b, int64_t begin, int64_t end) {
-                            float* to = o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : b.workspace(result);
-                            for (int64_t r = begin; r < end; r += dgrad_wgrad_row_block) {
-                              const int64_t last = std::min(r + dgrad_wgrad_row_block, end);
-                              SkinnyBackward f;
-                              f.w = b.input<float>(o.b);
-                              f.ldw = k;
-                              f.dy = b.input<float>(o.a);
-                              f.lddy = k;
-                              f.m = m;
-                              f.n = k;
-                              f.k0 = r;
-                              f.k1 = last;
-                              f.dx = to;
-                              f.lddx = n;
-                              skinny().backward(f);
-                              if (o.epilogue) run_epilogue_on_columns(o.epilogue, b, to, m, n, r, last);
-                            }
+                            SkinnyBackward f = dense_backward(m, k, n, b.input<float>(o.a));
+                            f.w = b.input<float>(o.b);
+                            f.dx = o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : b.workspace(result);
+                            run_backward(f, o.epilogue, b, begin, end);
                           })
       .with_workspace(workspace);
 }
@@ -125,12 +133,11 @@ class GradientUse {
     };
     if (options.add_to >= 0) {
       f.u = at(options.add_to);
-      f.ldu = n_;
       f.alpha = options.alpha;
       f.add = true;
-    } else if (options.update.kind != FusedUpdateKind::none && options.update.constants(buffers, constants_.data())) {
+    } else if (options.update.row >= 0 && options.update.constants(buffers, constants_.data())) {
       std::transform(options.update.slots.begin(), options.update.slots.end(), registers_.begin(), at);
-      f.update = {options.update.kind, registers_.data(), constants_.data()};
+      f.update = {options.update.row, registers_.data(), constants_.data()};
     } else {
       f.sink = [](void* self, int64_t row, int64_t rows, float* g) {
         static_cast<const GradientUse*>(self)->use(row, rows, g);
@@ -161,13 +168,8 @@ Kernel skinny_k(const GemmShape& p, const ProductOptions& o) {
   const auto gradient = workspace.per_thread<float>(GradientUse::memory_size(n));
   return Kernel::parallel(m, 2, product_ns(p),
                           [=](const Buffers& b, int64_t begin, int64_t end) {
-                            SkinnyBackward f;
+                            SkinnyBackward f = dense_backward(k, n, m, b.input<float>(o.b));
                             f.x = b.input<float>(o.a);
-                            f.ldx = m;
-                            f.dy = b.input<float>(o.b);
-                            f.lddy = n;
-                            f.m = k;
-                            f.n = n;
                             f.k0 = begin;
                             f.k1 = end;
                             if (o.add_to >= 0 || o.out < 0) {
@@ -176,7 +178,6 @@ Kernel skinny_k(const GemmShape& p, const ProductOptions& o) {
                               return;
                             }
                             f.u = b.output<float>(static_cast<size_t>(o.out));
-                            f.ldu = n;
                             const int64_t rows =
                                 o.epilogue
                                     ? std::max<int64_t>(2, epilogue_block / std::max<int64_t>(n, 1) & ~int64_t{1})
@@ -214,25 +215,12 @@ struct Pair {
 
   void part(const Buffers& b, int64_t begin, int64_t end) const {
     const Buffers update = b.with(b.in + dw_in, b.out + dw_out).after({dx.epilogue_workspace.per_call, 0});
-    float* to = dx.out >= 0 ? b.output<float>(static_cast<size_t>(dx.out)) : b.workspace(dx_values);
-    SkinnyBackward f;
+    SkinnyBackward f = dense_backward(m, n, k, b.input<float>(dx.a));
     f.x = update.input<float>(dw.a);
-    f.ldx = k;
     f.w = b.input<float>(dx.b);
-    f.ldw = n;
-    f.dy = b.input<float>(dx.a);
-    f.lddy = n;
-    f.m = m;
-    f.n = n;
-    f.dx = to;
-    f.lddx = k;
+    f.dx = dx.out >= 0 ? b.output<float>(static_cast<size_t>(dx.out)) : b.workspace(dx_values);
     const GradientUse use(dw, update, f, b.workspace(gradient));
-    for (int64_t r = begin; r < end; r += dgrad_wgrad_row_block) {
-      f.k0 = r;
-      f.k1 = std::min(r + dgrad_wgrad_row_block, end);
-      skinny().backward(f);
-      if (dx.epilogue) run_epilogue_on_columns(dx.epilogue, b, to, m, k, r, f.k1);
-    }
+    run_backward(f, dx.epilogue, b, begin, end);
   }
 };
 

@@ -25,11 +25,11 @@ using Epilogue = std::function<void(const Buffers& buffers, std::byte* values, i
 /// Maximum elements per call of an epilogue: 4 KiB of float32, so that they and a few intermediate results stay in L1.
 inline constexpr int64_t epilogue_block = 1024;
 
-/// An epilogue that is a fused update (fused_update.hpp) with the result as register 0.
+/// An epilogue that is a compiled update (fused_update.hpp) with the result as register 0.
 struct UpdateEpilogue {
-  FusedUpdateKind kind = FusedUpdateKind::none;
+  int row = -1;                            ///< of CompiledUpdates; -1 for none
   std::array<int, max_registers> slots{};  ///< of the registers among the inputs, -1 for none; changed in place
-  /// Writes the constants of all ops. False if this run needs the general `epilogue`.
+  /// Writes the constants of all steps. False if this run needs the general `epilogue`.
   std::function<bool(const Buffers&, float* constants)> constants;
 };
 

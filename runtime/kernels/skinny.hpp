@@ -37,9 +37,9 @@ struct SkinnyForward {
 /// For the rows k in [k0, k1) of w[k, n], with g[k, n] = sum_m x[m, k] dy[m, n]:
 ///   dx[m, k] = sum_n dy[m, n] w[k, n]     where dx is not null
 ///   u[k, n] = g[k, n], or u[k, n] + alpha g[k, n] with `add`     where u is not null
-///   chain(g)                              where it is one: its registers [k, n] change, dense; g is register 0
+///   update of g                           where it has a row: its states [k, n] change, dense; g is register 0
 ///   sink(context, k, rows, g)             where sink is not null: g is rows * n, dense, valid during the call
-/// At most one of these three. u or a register of the chain may be w, and the sink may change w's rows k to k + rows:
+/// At most one of these three. u or a state of the update may be w, and the sink may change w's rows k to k + rows:
 /// dx uses the old ones. m <= max_skinny_dim.
 struct SkinnyBackward {
   const float* x = nullptr;
@@ -56,7 +56,7 @@ struct SkinnyBackward {
   float alpha = 1;
   bool add = false;
   struct {
-    FusedUpdateKind kind = FusedUpdateKind::none;
+    int row = -1;                       ///< of CompiledUpdates; -1 for none
     float* const* registers = nullptr;  ///< at row 0, column 0
     const float* constants = nullptr;   ///< FusedUpdateConstants
   } update;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
@@ -74,6 +75,75 @@ struct Spread {
 
 float complement(double f) { return 1.0f - static_cast<float>(f); }
 
+/// Runs the step on elements [begin, end); false if this run needs the general arithmetic.
+bool run_step(const UpdateOp& op, const Buffers& b, int64_t begin, int64_t end) {
+  float constants[max_constants] = {};
+  if (!op.constants(b, constants)) return false;
+  const float* operands[max_step_operands] = {};
+  for (size_t k = 0; k < op.operands.size(); ++k)
+    operands[k] = b.input<float>(static_cast<size_t>(op.operands[k])) + begin;
+  bulk().updates.steps[static_cast<size_t>(op.kind)](operands, constants, b.output<float>(0) + begin, end - begin);
+  return true;
+}
+
+using Part = std::function<void(const Buffers&, int64_t, int64_t)>;
+
+/// `general`, and the step instead of it where that can run.
+Part step_or(const UpdateOp& op, Part general) {
+  return [=](const Buffers& b, int64_t begin, int64_t end) {
+    if (!run_step(op, b, begin, end)) general(b, begin, end);
+  };
+}
+/// An elementwise kernel that is a step, unless it has none for its dtypes.
+Kernel step_kernel(int64_t n, double cost_ns, const std::optional<UpdateOp>& op, Part general,
+                   std::vector<Phase> before = {}) {
+  if (!op) return Kernel::elementwise(n, cost_ns, std::move(general), std::move(before));
+  Kernel kernel = Kernel::elementwise(n, cost_ns, step_or(*op, std::move(general)), std::move(before));
+  kernel.set_update_op(*op);
+  return kernel;
+}
+std::optional<UpdateOp> step_if(bool float32, UpdateOp op) {
+  return float32 ? std::optional(std::move(op)) : std::nullopt;
+}
+
+/// What t is multiplied by, and x or its square.
+struct Factors {
+  double beta, alpha;
+};
+struct AccumulateInfo {
+  Accumulate op;
+  UpdateOpKind step;
+  bool replaces;  ///< where t is multiplied by 0, whatever it holds is replaced
+  Factors (*factors)(double f);
+};
+constexpr AccumulateInfo accumulate_rows[] = {
+    {Accumulate::add_scaled, UpdateOpKind::blend, false,
+     [](double f) -> Factors {
+       return {1, f};
+     }},
+    {Accumulate::add_square, UpdateOpKind::blend_square, false,
+     [](double f) -> Factors {
+       return {1, f};
+     }},
+    {Accumulate::mean, UpdateOpKind::blend, true,
+     [](double f) -> Factors {
+       const float step = static_cast<float>(f);
+       return {static_cast<double>(step / (step + 1.0f)), static_cast<double>(1.0f / (step + 1.0f))};
+     }},
+    {Accumulate::moving_average, UpdateOpKind::blend, false,
+     [](double f) -> Factors {
+       return {f, static_cast<double>(complement(f))};
+     }},
+    {Accumulate::moving_average_square, UpdateOpKind::blend_square, false,
+     [](double f) -> Factors {
+       return {f, static_cast<double>(complement(f))};
+     }},
+};
+const AccumulateInfo& info(Accumulate op) {
+  return *std::find_if(std::begin(accumulate_rows), std::end(accumulate_rows),
+                       [&](const AccumulateInfo& row) { return row.op == op; });
+}
+
 }  // namespace
 
 double Scalar::read(const Buffers& buffers) const { return slot < 0 ? value : read_number(dtype, buffers.in[slot]); }
@@ -81,92 +151,65 @@ double Scalar::read(const Buffers& buffers) const { return slot < 0 ? value : re
 Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x, Scalar f) {
   const Arithmetic a("accumulate", t.dtype);
   const Spread spread(x, t.shape);
-  // What t and x, or its square, are multiplied by.
-  struct Factors {
-    double beta, alpha;
-  };
-  const auto factors = [op](double factor) -> Factors {
-    switch (op) {
-      case Accumulate::mean: {
-        const float step = static_cast<float>(factor);
-        return {static_cast<double>(step / (step + 1.0f)), static_cast<double>(1.0f / (step + 1.0f))};
-      }
-      case Accumulate::moving_average:
-      case Accumulate::moving_average_square: return {factor, static_cast<double>(complement(factor))};
-      default: return {1.0, factor};
-    }
-  };
-  const bool square = op == Accumulate::add_square || op == Accumulate::moving_average_square;
-  const auto part = [=, x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype))](
-                        const Buffers& b, const std::byte* from, int64_t begin, int64_t end) {
-    const double factor = op == Accumulate::add ? 1.0 : f.read(b);
-    const auto both = factors(factor);
-    const double beta = both.beta, alpha = both.alpha;
-    if (a.dtype == DType::float32 && x_dtype == DType::float32 && !(op == Accumulate::mean && factor == 0)) {
-      const auto blend = square ? bulk().blend_square32 : bulk().blend32;
-      blend(b.input<float>(0) + begin, static_cast<float>(beta), reinterpret_cast<const float*>(from) + begin,
-            static_cast<float>(alpha), b.output<float>(0) + begin, end - begin);
-      return;
-    }
+  const AccumulateInfo& row = info(op);
+  const bool square = row.step == UpdateOpKind::blend_square;
+  const auto general = [=, &row, x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype))](
+                           const Buffers& b, int64_t begin, int64_t end) {
+    const auto [beta, alpha] = row.factors(f.read(b));
     const Number scale_t(a.dtype, beta), scale_x(a.dtype, alpha);
+    const bool multiplies_t = beta != 1.0, multiplies_x = alpha != 1.0, replaces = row.replaces && beta == 0;
     Block buffer;
     for_blocks(begin, end, [&](int64_t i, int64_t m) {
       const std::byte* old = b.in[0] + i * a.width;
       std::byte* out = b.out[0] + i * a.width;
-      convert(x_dtype, from + i * x_width, a.dtype, buffer, m);
-      if (op == Accumulate::mean && factor == 0) {  // whatever t holds
+      convert(x_dtype, b.in[1] + i * x_width, a.dtype, buffer, m);
+      if (replaces) {
         std::memcpy(out, buffer, static_cast<size_t>(m * a.width));
         return;
       }
       if (square) a.mul.vv(buffer, buffer, buffer, m);
-      if (op != Accumulate::add) a.mul.vs(buffer, scale_x.bytes, buffer, m);
-      if (beta != 1.0) {
+      if (multiplies_x) a.mul.vs(buffer, scale_x.bytes, buffer, m);
+      if (multiplies_t) {
         a.mul.vs(old, scale_t.bytes, out, m);
         old = out;
       }
       a.add.vv(old, buffer, out, m);
     });
   };
+  const std::optional<UpdateOp> step = step_if(t.dtype == DType::float32 && x.dtype == DType::float32,
+                                               {row.step, {0, 1}, [=, &row](const Buffers& b, float* constants) {
+                                                  const auto [beta, alpha] = row.factors(f.read(b));
+                                                  constants[0] = static_cast<float>(beta);
+                                                  constants[1] = static_cast<float>(alpha);
+                                                  return !(row.replaces && beta == 0);
+                                                }});
   const int64_t n = t.size();
-  if (spread.needed)
-    return Kernel([=](const Buffers& b) { part(b, spread(b, 1), 0, n); }).with_workspace(spread.workspace);
-  Kernel kernel =
-      Kernel::elementwise(n, 0.3 * static_cast<double>(n),
-                          [=](const Buffers& b, int64_t begin, int64_t end) { part(b, b.in[1], begin, end); });
-  if (t.dtype == DType::float32 && x.dtype == DType::float32) {
-    kernel.set_update_op(
-        {square ? UpdateOpKind::blend_square : UpdateOpKind::blend, {0, 1}, [=](const Buffers& b, float* constants) {
-           const double factor = op == Accumulate::add ? 1.0 : f.read(b);
-           const auto both = factors(factor);
-           const double beta = both.beta, alpha = both.alpha;
-           constants[0] = static_cast<float>(beta);
-           constants[1] = static_cast<float>(alpha);
-           return !(op == Accumulate::mean && factor == 0);
-         }});
-  }
-  return kernel;
+  if (!spread.needed) return step_kernel(n, 0.3 * static_cast<double>(n), step, general);
+  const Part part = step ? step_or(*step, general) : Part(general);
+  return Kernel([=, slot = f.slot](const Buffers& b) {
+           const std::byte* in[] = {b.in[0], spread(b, 1), slot < 0 ? nullptr : b.in[slot]};
+           part(b.with(in, b.out), 0, n);
+         })
+      .with_workspace(spread.workspace);
 }
 
 Kernel accumulator_scale_kernel(const TensorSpec& t, Scalar f) {
   const Arithmetic a("accumulator_scale", t.dtype);
   const int64_t n = t.size();
-  Kernel kernel =
-      Kernel::elementwise(n, 0.2 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
-        const double factor = f.read(b);
-        const Number scale(a.dtype, factor);
-        std::byte* out = b.out[0] + begin * a.width;
-        if (factor == 0)
-          std::memset(out, 0, static_cast<size_t>((end - begin) * a.width));
-        else
-          a.mul.vs(b.in[0] + begin * a.width, scale.bytes, out, end - begin);
-      });
-  if (t.dtype == DType::float32) {
-    kernel.set_update_op({UpdateOpKind::scale, {0}, [f](const Buffers& b, float* constants) {
-                            constants[0] = static_cast<float>(f.read(b));
-                            return f.read(b) != 0;
-                          }});
-  }
-  return kernel;
+  const std::optional<UpdateOp> step =
+      step_if(t.dtype == DType::float32, {UpdateOpKind::scale, {0}, [f](const Buffers& b, float* constants) {
+                                            constants[0] = static_cast<float>(f.read(b));
+                                            return f.read(b) != 0;
+                                          }});
+  return step_kernel(n, 0.2 * static_cast<double>(n), step, [=](const Buffers& b, int64_t begin, int64_t end) {
+    const double factor = f.read(b);
+    const Number scale(a.dtype, factor);
+    std::byte* out = b.out[0] + begin * a.width;
+    if (factor == 0)
+      std::memset(out, 0, static_cast<size_t>((end - begin) * a.width));
+    else
+      a.mul.vs(b.in[0] + begin * a.width, scale.bytes, out, end - begin);
+  });
 }
 
 Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Scalar fb) {
@@ -175,38 +218,31 @@ Kernel scaled_add_kernel(const TensorSpec& x, const TensorSpec& y, Scalar fa, Sc
     throw Error("scaled_add: shapes " + bracket_text(x.shape) + " and " + bracket_text(y.shape) + " differ")
         .as(codes::shape);
   const int64_t n = x.size();
-  Kernel kernel = Kernel::elementwise(n, 0.2 * static_cast<double>(n),
-                                      [=, y_dtype = y.dtype, y_width = static_cast<int64_t>(size_of(y.dtype))](
-                                          const Buffers& b, int64_t begin, int64_t end) {
-                                        const double alpha = fa.read(b), beta = fb.read(b);
-                                        if (a.dtype == DType::float32 && y_dtype == DType::float32) {
-                                          bulk().blend32(b.input<float>(0) + begin, static_cast<float>(alpha),
-                                                         b.input<float>(1) + begin, static_cast<float>(beta),
-                                                         b.output<float>(0) + begin, end - begin);
-                                          return;
-                                        }
-                                        const Number scale_x(a.dtype, alpha), scale_y(a.dtype, beta);
-                                        Block first, second;
-                                        for_blocks(begin, end, [&](int64_t i, int64_t m) {
-                                          const std::byte* left = b.in[0] + i * a.width;
-                                          convert(y_dtype, b.in[1] + i * y_width, a.dtype, second, m);
-                                          if (beta != 1.0) a.mul.vs(second, scale_y.bytes, second, m);
-                                          if (alpha != 1.0) {
-                                            a.mul.vs(left, scale_x.bytes, first, m);
-                                            left = first;
-                                          }
-                                          a.add.vv(left, second, b.out[0] + i * a.width, m);
-                                        });
-                                      });
-  const bool plain = fa.slot < 0 && fa.value == 1.0 && fb.slot < 0;
-  if (plain && x.dtype == DType::float32 && y.dtype == DType::float32) kernel.mark_axpy(static_cast<float>(fb.value));
-  if (x.dtype == DType::float32 && y.dtype == DType::float32) {
-    kernel.set_update_op({UpdateOpKind::blend, {0, 1}, [=](const Buffers& b, float* constants) {
-                            constants[0] = static_cast<float>(fa.read(b));
-                            constants[1] = static_cast<float>(fb.read(b));
-                            return true;
-                          }});
-  }
+  const bool float32 = x.dtype == DType::float32 && y.dtype == DType::float32;
+  const std::optional<UpdateOp> step =
+      step_if(float32, {UpdateOpKind::blend, {0, 1}, [=](const Buffers& b, float* constants) {
+                          constants[0] = static_cast<float>(fa.read(b));
+                          constants[1] = static_cast<float>(fb.read(b));
+                          return true;
+                        }});
+  Kernel kernel = step_kernel(n, 0.2 * static_cast<double>(n), step,
+                              [=, y_dtype = y.dtype, y_width = static_cast<int64_t>(size_of(y.dtype))](
+                                  const Buffers& b, int64_t begin, int64_t end) {
+                                const double alpha = fa.read(b), beta = fb.read(b);
+                                const Number scale_x(a.dtype, alpha), scale_y(a.dtype, beta);
+                                Block first, second;
+                                for_blocks(begin, end, [&](int64_t i, int64_t m) {
+                                  const std::byte* left = b.in[0] + i * a.width;
+                                  convert(y_dtype, b.in[1] + i * y_width, a.dtype, second, m);
+                                  if (beta != 1.0) a.mul.vs(second, scale_y.bytes, second, m);
+                                  if (alpha != 1.0) {
+                                    a.mul.vs(left, scale_x.bytes, first, m);
+                                    left = first;
+                                  }
+                                  a.add.vv(left, second, b.out[0] + i * a.width, m);
+                                });
+                              });
+  if (float32 && fa.slot < 0 && fa.value == 1.0 && fb.slot < 0) kernel.mark_axpy(static_cast<float>(fb.value));
   return kernel;
 }
 
@@ -301,30 +337,20 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
   const int64_t n = m.size();
   const bool plain = options.mode == AdamOptions::adam && m.dtype == DType::float32 && v.dtype == DType::float32 &&
                      out.dtype == DType::float32 && (options.weight < 0 || options.weight_dtype == DType::float32);
-  const auto constants = [=](const Buffers& b, float* c) {
-    c[0] = 1.0f / static_cast<float>(b.workspace(corrections)->m);
-    c[1] = 1.0f / static_cast<float>(b.workspace(corrections)->v);
-    c[2] = static_cast<float>(options.epsilon.read(b));
-    if (options.weight >= 0) c[3] = static_cast<float>(options.weight_decay.read(b));
-    return true;
-  };
-  const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
+  UpdateOp formula{UpdateOpKind::adam, {options.m, options.v}, [=](const Buffers& b, float* c) {
+                     c[0] = 1.0f / static_cast<float>(b.workspace(corrections)->m);
+                     c[1] = 1.0f / static_cast<float>(b.workspace(corrections)->v);
+                     c[2] = static_cast<float>(options.epsilon.read(b));
+                     if (options.weight >= 0) c[3] = static_cast<float>(options.weight_decay.read(b));
+                     return true;
+                   }};
+  if (options.weight >= 0) {
+    formula.kind = UpdateOpKind::adam_decay;
+    formula.operands.push_back(options.weight);
+  }
+  const auto general = [=](const Buffers& b, int64_t begin, int64_t end) {
     const double correct_m = b.workspace(corrections)->m, correct_v = b.workspace(corrections)->v;
     const double decay_value = options.weight >= 0 ? options.weight_decay.read(b) : 0.0;
-    if (plain) {
-      float c[max_constants];
-      constants(b, c);
-      const auto* of_m = reinterpret_cast<const float*>(b.in[options.m]) + begin;
-      const auto* of_v = reinterpret_cast<const float*>(b.in[options.v]) + begin;
-      float* to = b.output<float>(0) + begin;
-      if (options.weight < 0) {
-        bulk().adam32(of_m, c[0], of_v, c[1], c[2], to, end - begin);
-      } else {
-        const auto* w = reinterpret_cast<const float*>(b.in[options.weight]) + begin;
-        bulk().adam_decay32(of_m, c[0], of_v, c[1], c[2], w, c[3], to, end - begin);
-      }
-      return;
-    }
     const Number divide_m(m.dtype, correct_m), divide_v(v.dtype, correct_v), epsilon(v.dtype, options.epsilon.read(b)),
         decay(out.dtype, decay_value);
     Block first, quotient, denominator;
@@ -358,11 +384,8 @@ Kernel adam_updater_kernel(const TensorSpec& m, const TensorSpec& v, const Tenso
       ao.add.vv(denominator, first, to, k);
     });
   };
-  Kernel kernel = Kernel::elementwise(n, 1.0 * static_cast<double>(n), part, {advance}).with_workspace(workspace);
-  if (plain && options.weight < 0) kernel.set_update_op({UpdateOpKind::adam, {options.m, options.v}, constants});
-  if (plain && options.weight >= 0)
-    kernel.set_update_op({UpdateOpKind::adam_decay, {options.m, options.v, options.weight}, constants});
-  return kernel;
+  return step_kernel(n, 1.0 * static_cast<double>(n), step_if(plain, std::move(formula)), general, {advance})
+      .with_workspace(workspace);
 }
 
 Kernel adam_var_update_kernel(const TensorSpec& t, const TensorSpec& x, DType r1, DType r2, Scalar learning_rate,

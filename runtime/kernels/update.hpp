@@ -20,7 +20,6 @@ struct Scalar {
 };
 
 enum class Accumulate : uint8_t {
-  add,                    ///< t + x
   add_scaled,             ///< t + f x
   add_square,             ///< t + f x^2
   mean,                   ///< t s/(s+1) + x/(s+1), s = f: the running mean; s = 0 stores x
@@ -28,7 +27,7 @@ enum class Accumulate : uint8_t {
   moving_average_square,  ///< f t + (1-f) x^2
 };
 /// in: t, x (same shape or broadcastable to it; any floating dtype), [f].
-Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x, Scalar f = {});
+Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x, Scalar f);
 /// in: t, [f]. f t; f = 0 gives 0 even where t is not finite.
 Kernel accumulator_scale_kernel(const TensorSpec& t, Scalar f);
 /// in: x, y (one shape), [a], [b]. a x + b y, in x's dtype (y is cast first).

@@ -87,9 +87,7 @@ std::vector<TensorSpec> infer_accumulate(const OpContext& s) {
 
 template <Accumulate op>
 Kernel accumulate(const OpContext& s) {
-  const std::string_view f = s.row.params[2].name;
-  const bool plain = !s.has(2) && s.is_none(f);
-  return accumulate_kernel(plain ? Accumulate::add : op, s.input(0), s.input(1), factor(s, f, 1.0));
+  return accumulate_kernel(op, s.input(0), s.input(1), factor(s, s.row.params[2].name, 1.0));
 }
 
 constexpr OpRow accumulator(std::string_view name, std::string_view path, std::string_view doc,

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "runtime/plan/node.hpp"
+#include "runtime/plan/register_program.hpp"
 
 namespace pxl {
 
 /// Maximum number of operands, and of results, of one member.
-inline constexpr size_t max_member_operands = 12;
+inline constexpr size_t max_member_operands = max_step_slots;
 
 /// `members` in order: the first produces elements, the others are elementwise on operands of `elements` elements.
 /// `needed` names the results that other nodes use; the other results never reach memory.

@@ -9,19 +9,21 @@ using namespace pxl::test;
 
 namespace {
 
-struct ChainCase {
-  FusedUpdateKind kind;
-  void (*FusedUpdateKernels::*run)(float* const*, const float*, int64_t);
-  size_t weights;  ///< the register that the weights are
-};
-constexpr ChainCase chains[] = {{FusedUpdateKind::adam, &FusedUpdateKernels::adam, 3},
-                                {FusedUpdateKind::adam_decay, &FusedUpdateKernels::adam_decay, 3},
-                                {FusedUpdateKind::momentum, &FusedUpdateKernels::momentum, 2}};
-constexpr FusedUpdateConstants adam_constants = {0.9F, 0.1F, 0,    0,     0.999F, 0.001F, 0,
-                                                 0,    1.3F, 1.1F, 1e-5F, 0.01F,  1,      -0.05F};
-constexpr FusedUpdateConstants momentum_constants = {0.5F, 0, 0, 0, 0.9F, 1, 0, 0, 1, -0.05F};
+/// The register that the weights are: the last state.
+size_t weights_of(const CompiledUpdate& update) {
+  int last = 0;
+  for (const UpdateLink& link : update.steps)
+    if (link.result != CompiledUpdates::t) last = std::max<int>(last, link.result);
+  return static_cast<size_t>(last);
+}
+/// Different for each place, positive where they are under a root.
+FusedUpdateConstants constants_of(int row) {
+  FusedUpdateConstants constants{};
+  for (size_t i = 0; i < constants.size(); ++i) constants[i] = 0.3F + 0.07F * static_cast<float>(i + row);
+  return constants;
+}
 
-/// x[m, k], dy[m, n] and the registers of a chain [k, n], none of them negative where roots are drawn.
+/// x[m, k], dy[m, n] and the registers of an update [k, n], none of them negative where roots are drawn.
 struct Operands {
   int64_t m, n, k;
   Array x, dy, dx;
@@ -59,21 +61,23 @@ struct Operands {
 
 }  // namespace
 
-TEST_CASE("chains of updates have the same bits in a product's registers as behind it") {
-  for (const ChainCase& chain : chains)
+TEST_CASE("compiled updates have the same bits in a product's registers as behind it") {
+  for (int row = 0; row < CompiledUpdates::count; ++row)
     for (int64_t m : {1, 5, 8, 9, 16})
       for (int64_t n : {3, 10, 16, 20, 32, 33, 48, 100})
         for (int64_t k : {1, 7, 24})
           for (bool input_gradient : {false, true}) {
+            CAPTURE(CompiledUpdates::rows[row].name);
             CAPTURE(m);
             CAPTURE(n);
             CAPTURE(k);
             CAPTURE(input_gradient);
-            const auto& constants = chain.kind == FusedUpdateKind::momentum ? momentum_constants : adam_constants;
+            const FusedUpdateConstants constants = constants_of(row);
+            const size_t weights = weights_of(CompiledUpdates::rows[row]);
             Operands expected(m, n, k), given(m, n, k);
             const auto want = [&](Operands& o, SkinnyBackward& f) {
               if (!input_gradient) return;
-              f.w = o.registers[chain.weights].data<float>();
+              f.w = o.registers[weights].data<float>();
               f.ldw = n;
               f.dx = o.dx.mutable_data<float>();
               f.lddx = k;
@@ -85,15 +89,15 @@ TEST_CASE("chains of updates have the same bits in a product's registers as behi
             stored.u = to[0];
             stored.ldu = n;
             skinny().backward(stored);
-            (bulk().updates.*chain.run)(to.data(), constants.data(), k * n);
+            bulk().updates.compiled[row](to.data(), constants.data(), k * n);
 
             to = given.pointers();
-            SkinnyBackward chained = given.backward();
-            want(given, chained);
-            chained.update = {chain.kind, to.data(), constants.data()};
-            skinny().backward(chained);
+            SkinnyBackward fused = given.backward();
+            want(given, fused);
+            fused.update = {row, to.data(), constants.data()};
+            skinny().backward(fused);
 
-            for (size_t r = 1; r <= chain.weights; ++r) CHECK(identical(given.registers[r], expected.registers[r]));
+            for (size_t r = 1; r <= weights; ++r) CHECK(identical(given.registers[r], expected.registers[r]));
             CHECK(identical(given.dx, expected.dx));
           }
 }

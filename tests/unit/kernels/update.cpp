@@ -1,6 +1,7 @@
 // Updates of variables: precision of every step, in-place use.
 #include "runtime/kernels/update.hpp"
 
+#include "runtime/kernels/block.hpp"
 #include "runtime/kernels/fused_update.hpp"
 #include "tests/unit/kernels/support.hpp"
 
@@ -21,7 +22,7 @@ TEST_CASE("accumulators round in the accumulator's dtype") {
   const DType h = DType::float16, f = DType::float32;
   CHECK(close(one(Accumulate::moving_average, h, 0, f, 0.1, Scalar::of(0.9)), 0.0099945, 1e-7));
   CHECK(one(Accumulate::moving_average_square, f, 0, f, 0.1, Scalar::of(0.999)) == as_float(9.9998715e-06));
-  CHECK(one(Accumulate::add, h, 2048, f, 1, {}) == 2048);
+  CHECK(one(Accumulate::add_scaled, h, 2048, f, 1, {}) == 2048);
   CHECK(one(Accumulate::add_scaled, f, 1, h, 2, Scalar::of(0.5)) == 2);
   CHECK(one(Accumulate::add_square, f, 1, f, 3, Scalar::of(2)) == 19);
   CHECK(one(Accumulate::mean, f, 4, f, 8, Scalar::of(1)) == 6);
@@ -135,7 +136,7 @@ TEST_CASE("a chain of updates in one loop gives the bits of its steps one by one
     for (int place : match.places)
       registers.push_back(place < 0 ? nullptr
                                     : reinterpret_cast<float*>(chained[static_cast<size_t>(place)].mutable_raw()));
-    match.run(registers.data(), constants.data(), t.size());
+    bulk().updates.compiled[match.update](registers.data(), constants.data(), t.size());
     for (size_t i = 0; i < 4; ++i) CHECK(identical(memory[i], chained[i]));
     // Not where the step is read by others too, operands differ or coincide, or links are missing.
     const auto rejected = [&](auto change) {
