@@ -8,15 +8,11 @@
 // Call number I of a seed is always the same text. A call ends in a value or in an error that has a place in the text;
 // anything else is a finding, left in DIR: a signal, an internal error, an exception that is not an Error, more than
 // `slowest` seconds of the processor for one call. The calls run in an empty folder.
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -31,6 +27,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/tensor/random.hpp"
+#include "tests/fuzz/guard.hpp"
 
 namespace {
 
@@ -41,43 +38,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int slowest = 20;  ///< seconds of the processor for one call
 constexpr int silent = 120;  ///< seconds of the clock: a call that waits takes no processor
 constexpr uint64_t calls_per_session = 400;
-constexpr rlim_t max_address_space = rlim_t{6} << 30;
 
 std::string findings = ".";
-std::string current;
-char current_path[4096];
-
-// Async-signal-safe: writes the text of the call as it is.
-void on_signal(int number) {
-  if (std::FILE* f = std::fopen(current_path, "wb")) {
-    std::fwrite(current.data(), 1, current.size(), f);
-    std::fclose(f);
-  }
-  char line[4200];
-  const int n =
-      std::snprintf(line, sizeof line, "%s: %s\n",
-                    number == SIGALRM || number == SIGPROF ? "no answer in time" : strsignal(number), current_path);
-  if (n > 0 && write(STDERR_FILENO, line, static_cast<size_t>(n)) < 0) _exit(2);
-  _exit(1);
-}
-
-void guard_signals() {
-  static char stack[65536];
-  stack_t alternative{};
-  alternative.ss_sp = stack;
-  alternative.ss_size = sizeof stack;
-  sigaltstack(&alternative, nullptr);
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_ONSTACK;
-  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGPROF}) sigaction(s, &action, nullptr);
-}
-
-void watch(int processor, int clock) {
-  const itimerval timer{{0, 0}, {processor, 0}};
-  setitimer(ITIMER_PROF, &timer, nullptr);
-  alarm(static_cast<unsigned>(clock));
-}
 
 /// Names that the arguments mention. `v_`: tensors of the top level, `a_`: host arrays.
 constexpr std::string_view prelude = R"(
@@ -462,11 +424,15 @@ std::unique_ptr<Engine> session() {
 
 bool survives(Engine& engine, const std::string& name) {
   const std::string path = (std::filesystem::path(findings) / name).string();
-  std::snprintf(current_path, sizeof current_path, "%s", path.c_str());
+  fuzz::name_finding(path);
   std::string problem;
-  watch(slowest, silent);
+  fuzz::watch(slowest, silent);
   try {
-    const Outcome o = engine.aside(current, [&](const Value& v) { engine.show(v); });
+    Outcome o;
+    {
+      const fuzz::Interrupter interrupter;
+      o = engine.aside(fuzz::current, [&](const Value& v) { engine.show(v); });
+    }
     if (o.kind == Outcome::Kind::failed) {
       if (o.diagnostics.empty()) problem = "failed without an error";
       for (const Diagnostic& d : o.diagnostics) {
@@ -481,10 +447,10 @@ bool survives(Engine& engine, const std::string& name) {
   } catch (...) {
     problem = "an exception that is none of std";
   }
-  watch(0, 0);
+  fuzz::watch(0, 0);
   if (problem.empty()) return true;
-  std::ofstream(path, std::ios::binary) << current;
-  std::fprintf(stderr, "%s: %s\n    %s\n", problem.c_str(), path.c_str(), current.c_str());
+  std::ofstream(path, std::ios::binary) << fuzz::current;
+  std::fprintf(stderr, "%s: %s\n    %s\n", problem.c_str(), path.c_str(), fuzz::current.c_str());
   return false;
 }
 
@@ -516,10 +482,7 @@ int main(int argc, char** argv) {
       operands.push_back(std::filesystem::absolute(word).string());
   }
   findings = std::filesystem::absolute(findings).string();
-#if !defined(__SANITIZE_ADDRESS__)
-  const rlimit limit{max_address_space, max_address_space};
-  setrlimit(RLIMIT_AS, &limit);
-#endif
+  fuzz::bound_memory();
   char folder[] = "/tmp/pxl-calls-XXXXXX";
   if (!mkdtemp(folder) || chdir(folder) != 0) {
     std::perror("calls");
@@ -528,7 +491,7 @@ int main(int argc, char** argv) {
   auto engine = session();
   int failures = 0;
   uint64_t number = first;
-  if (!list) guard_signals();
+  if (!list) fuzz::guard_signals();
   const Generator generator(*engine);
   const auto start = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -538,13 +501,13 @@ int main(int argc, char** argv) {
     for (const std::string& file : operands) {
       std::ostringstream text;
       text << std::ifstream(file, std::ios::binary).rdbuf();
-      current = text.str();
+      fuzz::current = text.str();
       failures += !survives(*engine, "replayed.pxl");
     }
   } else {
     for (; passed() < seconds; ++number) {
       if ((number - first) % calls_per_session == calls_per_session - 1) engine = session();
-      current = generator.call(seed, number);
+      fuzz::current = generator.call(seed, number);
       if (!survives(*engine, "call-" + std::to_string(seed) + "-" + std::to_string(number) + ".pxl")) {
         ++failures;
         if (!keep_going) break;

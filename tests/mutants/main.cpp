@@ -1,5 +1,5 @@
 // Feeds mutated programs to the parser, the formatter, the check, the language server and the interpreter, in one
-// process. What runs longer than `patience` is interrupted, as Ctrl-C does, and must then end.
+// process. A program that runs for 0.3 s is interrupted, as Ctrl-C does, and must then end.
 //
 //   mutants [--seconds N] [--seed S] [--first I] [--findings DIR] CORPUS...   mutants of the .pxl files below CORPUS
 //   mutants --replay FILE...                                                  these texts themselves
@@ -9,27 +9,20 @@
 // error, a broken promise (see judge()), more than `slowest` seconds of the processor for one text, memory that grows
 // without end.
 #include <malloc.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <sstream>
-#include <thread>
 
 #include "interpreter/syntax/format.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/analysis.hpp"
 #include "interpreter/tools/engine.hpp"
-#include "runtime/base/interrupt.hpp"
+#include "tests/fuzz/guard.hpp"
 #include "tests/mutants/client.hpp"
 #include "tests/mutants/mutate.hpp"
 
@@ -38,52 +31,14 @@ namespace {
 using namespace pxl;
 using Clock = std::chrono::steady_clock;
 
-constexpr int slowest = 10;       ///< seconds of the processor for one text
-constexpr int silent = 300;       ///< seconds by the clock: who waits takes no processor
-constexpr int server_every = 16;  ///< one mutant in so many goes to the language server
-constexpr int run_every = 8;      ///< one mutant in so many is run
-constexpr auto patience = std::chrono::milliseconds(300);
+constexpr int slowest = 10;                          ///< seconds of the processor for one text
+constexpr int silent = 300;                          ///< seconds by the clock: who waits takes no processor
+constexpr int server_every = 16;                     ///< one mutant in so many goes to the language server
+constexpr int run_every = 8;                         ///< one mutant in so many is run
 constexpr size_t growth_allowed = size_t{96} << 20;  ///< bytes on the heap beyond those after the warm-up
 constexpr int warm_up = 500;                         ///< mutants
-constexpr rlim_t most_memory = rlim_t{6} << 30;      ///< address space: what would be taken without end fails
 
 std::string findings = ".";
-std::string current;      ///< the text under test
-char current_name[4096];  ///< where it is written when a signal ends the process
-
-// Async-signal-safe: the text of the mutant that does it is written as it is.
-void on_signal(int number) {
-  std::FILE* f = std::fopen(current_name, "wb");
-  if (f) {
-    std::fwrite(current.data(), 1, current.size(), f);
-    std::fclose(f);
-  }
-  char line[4200];
-  const int n =
-      std::snprintf(line, sizeof line, "%s: %s\n",
-                    number == SIGALRM || number == SIGPROF ? "no answer in time" : strsignal(number), current_name);
-  if (n > 0 && write(STDERR_FILENO, line, static_cast<size_t>(n)) < 0) _exit(2);
-  _exit(1);
-}
-
-void guard_signals() {
-  static char stack[65536];
-  stack_t alternative{};
-  alternative.ss_sp = stack;
-  alternative.ss_size = sizeof stack;
-  sigaltstack(&alternative, nullptr);
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_ONSTACK;
-  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGPROF}) sigaction(s, &action, nullptr);
-}
-
-// 0 ends the watch. The processor's time, so that a busy machine makes no findings.
-void watch(int processor, int clock) {
-  const itimerval timer{{0, 0}, {processor, 0}};
-  setitimer(ITIMER_PROF, &timer, nullptr);
-  alarm(static_cast<unsigned>(clock));
-}
 
 struct Broken {
   std::string what;
@@ -124,31 +79,6 @@ void judge(const std::string& text) {
   }
 }
 
-/// Interrupts the thread that made it after `patience`, again and again, until it is destroyed.
-class Interrupter {
- public:
-  Interrupter() : thread_([this] { wait(); }) {}
-  ~Interrupter() {
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
-    clear_interrupt();
-  }
-
- private:
-  void wait() {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, patience, [this] { return over_; })) request_interrupt();
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;
-  std::thread thread_;
-};
-
 // Ends in a value, an error with a place, an interrupt or an exit.
 void run_program(const std::string& text) {
   EngineOptions options;
@@ -157,7 +87,7 @@ void run_program(const std::string& text) {
   Engine engine(options);
   Outcome o;
   {
-    const Interrupter interrupter;
+    const fuzz::Interrupter interrupter;
     o = engine.submit(text);
   }
   require(o.kind != Outcome::Kind::failed || !o.diagnostics.empty(), "run: it failed without an error");
@@ -199,13 +129,13 @@ struct Sandbox {
 
 bool survives(mutants::Client& client, const std::string& name, bool to_server, bool to_run) {
   const std::string path = (std::filesystem::path(findings) / name).string();
-  std::snprintf(current_name, sizeof current_name, "%s", path.c_str());
+  fuzz::name_finding(path);
   std::string problem;
-  watch(slowest, silent);
+  fuzz::watch(slowest, silent);
   try {
-    judge(current);
-    if (to_server) client.visit(current);
-    if (to_run) run_program(current);
+    judge(fuzz::current);
+    if (to_server) client.visit(fuzz::current);
+    if (to_run) run_program(fuzz::current);
   } catch (const Broken& b) {
     problem = b.what;
   } catch (const std::exception& e) {
@@ -213,9 +143,9 @@ bool survives(mutants::Client& client, const std::string& name, bool to_server, 
   } catch (...) {
     problem = "an exception that is none of std";
   }
-  watch(0, 0);
+  fuzz::watch(0, 0);
   if (problem.empty()) return true;
-  std::ofstream(path, std::ios::binary) << current;
+  std::ofstream(path, std::ios::binary) << fuzz::current;
   std::fprintf(stderr, "%s: %s\n", problem.c_str(), path.c_str());
   return false;
 }
@@ -249,11 +179,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mutants: which folders?\n");
     return 2;
   }
-  [[maybe_unused]] const rlimit limit{most_memory, most_memory};
-#if !defined(__SANITIZE_ADDRESS__)
-  setrlimit(RLIMIT_AS, &limit);
-#endif
-  guard_signals();
+  fuzz::bound_memory();
+  fuzz::guard_signals();
   for (std::string& operand : operands) operand = std::filesystem::absolute(operand).string();
   findings = std::filesystem::absolute(findings).string();
   // What a program writes, it writes here.
@@ -269,7 +196,7 @@ int main(int argc, char** argv) {
     for (const std::string& file : operands) {
       std::ostringstream text;
       text << std::ifstream(file, std::ios::binary).rdbuf();
-      current = text.str();
+      fuzz::current = text.str();
       fine &= survives(client, "replayed.pxl", true, true);
     }
     return fine ? 0 : 1;
@@ -283,7 +210,7 @@ int main(int argc, char** argv) {
   double longest = 0;
   uint64_t slowest_number = first;
   for (; passed() < seconds; ++number) {
-    current = mutator.mutant(seed, number);
+    fuzz::current = mutator.mutant(seed, number);
     const double before = passed();
     if (!survives(client, "mutant-" + std::to_string(seed) + "-" + std::to_string(number) + ".pxl",
                   number % server_every == 0, number % run_every == 1)) {
