@@ -42,6 +42,17 @@ bool take_semicolon(std::string& text) {
   return true;
 }
 
+/// What `body` returns; an empty result if it is interrupted.
+template <class Result, class F>
+Result unless_interrupted(F&& body) {
+  clear_interrupt();  // an earlier one belongs to another request
+  try {
+    return body();
+  } catch (const Interrupted&) {
+    return {};
+  }
+}
+
 Diagnostic failure(std::string message, Fault fault) {
   return Diagnostic{Severity::error, fault, std::move(message), {}, {}, nullptr, {}};
 }
@@ -66,11 +77,15 @@ Completeness Engine::status(std::string_view given) {
   }
 }
 
-Completions Engine::complete(std::string_view text, size_t cursor) { return pxl::complete(*in_, text, cursor); }
-std::optional<Inspection> Engine::inspect(std::string_view text, size_t cursor) {
-  return pxl::inspect(*in_, text, cursor);
+Completions Engine::complete(std::string_view text, size_t cursor) {
+  return unless_interrupted<Completions>([&] { return pxl::complete(*in_, text, cursor); });
 }
-Inspection Engine::help(std::string_view name) { return pxl::help(*in_, name); }
+std::optional<Inspection> Engine::inspect(std::string_view text, size_t cursor) {
+  return unless_interrupted<std::optional<Inspection>>([&] { return pxl::inspect(*in_, text, cursor); });
+}
+Inspection Engine::help(std::string_view name) {
+  return unless_interrupted<Inspection>([&] { return pxl::help(*in_, name); });
+}
 std::string Engine::show(const Value& value) { return display(*in_, value); }
 
 void Engine::set_last(Value v) {
@@ -112,25 +127,24 @@ Outcome Engine::guarded(InputRecord& record, const std::function<void(Outcome&)>
   return o;
 }
 
+// Parses and evaluates the text within guarded(): an interrupt may come at any time. Failures to parse are outcomes.
+Outcome Engine::guarded_input(InputRecord& record, const SourceFile& source, ParseResult& parsed,
+                              const std::function<void(Outcome&)>& evaluate) {
+  Outcome o = guarded(record, [&](Outcome& out) {
+    parsed = parse(source);
+    if (parsed.tree) return evaluate(out);
+    out.kind = Outcome::Kind::failed;
+    out.diagnostics = std::move(parsed.diagnostics);
+  });
+  if (!parsed.tree) o.kept = false;
+  return o;
+}
+
 Outcome Engine::run(const SourceFile& source, std::string_view kept_text, bool hidden) {
   ParseResult parsed;
-  Outcome o;
-  try {
-    parsed = parse(source);
-  } catch (const Interrupted&) {
-    o.kind = Outcome::Kind::interrupted;
-    o.number = number_;
-    return o;
-  }
-  if (!parsed.tree) {
-    o.kind = Outcome::Kind::failed;
-    o.diagnostics = std::move(parsed.diagnostics);
-    o.number = number_;
-    return o;
-  }
   auto record = std::make_unique<InputRecord>(*in_);
   const Value before = last_;
-  o = guarded(*record, [&](Outcome& out) {
+  Outcome o = guarded_input(*record, source, parsed, [&](Outcome& out) {
     out.value = in_->evaluator().run_more(parsed.tree);
     if (!hidden) out.shown = show(out.value);
   });
@@ -182,16 +196,9 @@ Outcome Engine::aside(std::string_view given, const std::function<void(const Val
   std::string text(given);
   take_semicolon(text);
   const SourceFile& source = add_source("[aside]", std::move(text));
-  ParseResult parsed = parse(source);
-  Outcome o;
-  o.number = number_;
-  if (!parsed.tree) {
-    o.kind = Outcome::Kind::failed;
-    o.diagnostics = std::move(parsed.diagnostics);
-    return o;
-  }
+  ParseResult parsed;
   InputRecord record(*in_);
-  o = guarded(record, [&](Outcome&) { use(in_->evaluator().run_more(parsed.tree)); });
+  Outcome o = guarded_input(record, source, parsed, [&](Outcome&) { use(in_->evaluator().run_more(parsed.tree)); });
   o.number = number_;
   o.kept = false;
   record.take_back();

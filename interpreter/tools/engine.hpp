@@ -110,6 +110,8 @@ class Engine {
   };
   Outcome run(const SourceFile& source, std::string_view kept_text, bool hidden);
   Outcome guarded(InputRecord& record, const std::function<void(Outcome&)>& body);
+  Outcome guarded_input(InputRecord& record, const SourceFile& source, ParseResult& parsed,
+                        const std::function<void(Outcome&)>& evaluate);
   void set_last(Value v);
 
   EngineOptions options_;

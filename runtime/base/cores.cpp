@@ -73,6 +73,30 @@ std::optional<double> quota_of(const std::string& folder, bool version2) {
   return std::nullopt;
 }
 
+/// The calling thread's mask, of a machine with any number of cores.
+class AffinityMask {
+ public:
+  static AffinityMask now() {
+    for (int size = 1024; size <= 1 << 20; size *= 2) {
+      AffinityMask mask(size);
+      if (!mask.set_) break;
+      if (sched_getaffinity(0, mask.bytes_, mask.set_.get()) == 0) return mask;
+    }
+    return AffinityMask(0);
+  }
+  explicit operator bool() const { return set_ != nullptr; }
+  int count() const { return CPU_COUNT_S(bytes_, set_.get()); }
+  bool contains(int core) const { return core >= 0 && CPU_ISSET_S(static_cast<size_t>(core), bytes_, set_.get()); }
+
+ private:
+  explicit AffinityMask(int size)
+      : bytes_(CPU_ALLOC_SIZE(size)), set_(size > 0 ? CPU_ALLOC(size) : nullptr, free_set) {}
+  static void free_set(cpu_set_t* set) { CPU_FREE(set); }
+
+  size_t bytes_;
+  std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set_;
+};
+
 }  // namespace
 
 std::optional<double> cpu_quota(const std::string& root) {
@@ -101,18 +125,32 @@ std::optional<double> cpu_quota(const std::string& root) {
 
 int usable_cores() {
   int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  // The mask of a machine with more cores than cpu_set_t has room for.
-  for (int size = 1024; size <= 1 << 20; size *= 2) {
-    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(size), [](cpu_set_t* s) { CPU_FREE(s); });
-    const size_t bytes = CPU_ALLOC_SIZE(size);
-    if (!set) break;
-    if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
-    cores = std::max(1, CPU_COUNT_S(bytes, set.get()));
-    break;
-  }
+  if (const AffinityMask mask = AffinityMask::now()) cores = std::max(1, mask.count());
   if (const std::optional<double> quota = cpu_quota())
     cores = std::min(cores, std::max(1, static_cast<int>(std::lround(std::min(*quota, 1e6)))));
   return cores;
+}
+
+std::optional<CoreTimes> core_times(const std::string& root) {
+  const AffinityMask mask = AffinityMask::now();
+  std::ifstream file(root + "/proc/stat");
+  CoreTimes times;
+  // `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; user and nice include those of guests.
+  for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {
+    std::istringstream words(line.substr(3));
+    if (line[3] == ' ') continue;  // the sum over all cores
+    int core = -1;
+    words >> core;
+    if (!mask || !mask.contains(core)) continue;
+    ++times.cores;
+    int64_t ticks = 0;
+    for (int field = 0; field < 8 && words >> ticks; ++field) {
+      times.all += ticks;
+      if (field == 3 || field == 4) times.idle += ticks;
+    }
+  }
+  if (times.cores == 0) return std::nullopt;
+  return times;
 }
 
 }  // namespace pxl

@@ -1,6 +1,8 @@
-// How many cores the process may use: its affinity mask and the CPU quota of its control groups.
+// How many cores the process may use (its affinity mask and the CPU quota of its control groups), and how idle they
+// are.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,5 +15,15 @@ int usable_cores();
 /// The minimum quota in cores, such as 2.5; nullopt if there is none. `root` prefixes the paths of the files that are
 /// read: /proc/self/cgroup, /proc/self/mountinfo, and those of the cgroups.
 std::optional<double> cpu_quota(const std::string& root = "");
+
+/// What the cores of the affinity mask have done since the machine started, in clock ticks (proc_stat(5)).
+struct CoreTimes {
+  int64_t idle = 0;  ///< idle, and idle while a disk worked
+  int64_t all = 0;   ///< idle or not
+  int cores = 0;
+};
+
+/// nullopt if the system does not report them. `root` prefixes /proc/stat.
+std::optional<CoreTimes> core_times(const std::string& root = "");
 
 }  // namespace pxl

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <utility>
 
 #include "runtime/base/cores.hpp"
 
@@ -38,10 +39,19 @@ constexpr int spins_before_sleep = 5000;
 // Not measured.
 constexpr double max_gain_ns = 4e6, max_loss_ns = 2e6, max_loss_per_serial_ns = 0.025, max_surplus_ns = 20e6;
 constexpr std::chrono::milliseconds min_backoff{2}, max_backoff{400};
+// A serial period of `max_backoff` is extended, up to `max_extensions` times, while less than `min_idle_share` of the
+// cores that the pool needs are idle. Then the pool is tried anyway, because processes of lower priority leave their
+// cores to it.
+constexpr int max_extensions = 4;
+constexpr double min_idle_share = 0.5;
+// The clock is read about once in `check_period_ns` of serial execution, and once in `max_check_interval` jobs.
+constexpr double check_period_ns = 100e3, max_check_interval = 64;
 // Reading the clock costs more than waking the pool: one of `sampled_jobs` jobs is measured, and waiting is measured
 // only after `short_wait` spins, 1 to 2 us.
 constexpr unsigned sampled_jobs = 16;
 constexpr int short_wait = 64;
+// Waking the pool costs less, in ns: if it took longer, the caller was preempted, which its run delay shows.
+constexpr double max_waking_ns = 20e3;
 // A chunk that takes longer, in ns of wall-clock time, may have been preempted: the next `samples_by_thread_clock`
 // samples use the thread's CPU clock, which costs a system call.
 constexpr double long_share = 50e3;
@@ -167,29 +177,30 @@ void ThreadPool::work(int thread) {
     if (quit_) return;
     if (claim(thread, job)) {
       mode_.set();
-      (*share_)(thread);
+      (*chunk_)(thread, size_);
       done_[static_cast<size_t>(thread)].publish(job);
     }
     next = static_cast<int>(static_cast<unsigned>(job) + 1u);
   }
 }
 
-void ThreadPool::run(const std::function<void(int)>& share) {
+void ThreadPool::run(const std::function<void(int, int)>& chunk) {
   if (size_ == 1 || (serial_ && is_still_serial())) {
-    for (int s = 0; s < size_; ++s) share(s);
+    chunk(0, 1);
     return;
   }
   ++jobs_;
   const bool sampled = jobs_ == next_sample_, by_thread_clock = sampled && long_samples_ > 0;
   // At irregular distances of 1 to 31, because the jobs of a training loop repeat in the same order.
   if (sampled) next_sample_ = jobs_ + 1 + (jobs_ * 2654435761u >> 16) % (2 * sampled_jobs - 1);
-  const Clock::time_point start = sampled ? Clock::now() : Clock::time_point{};
-  const double ran_before = by_thread_clock ? thread_time() : 0;
-  share_ = &share;
+  const Clock::time_point woken_at = sampled ? Clock::now() : Clock::time_point{};
+  chunk_ = &chunk;
   mode_ = FloatMode::now();
   job_ = static_cast<int>(static_cast<unsigned>(job_) + 1u);
   started_[0].publish(job_);
-  share(0);
+  const Clock::time_point start = sampled ? Clock::now() : Clock::time_point{};
+  const double ran_before = by_thread_clock ? thread_time() : 0;
+  chunk(0, size_);
   double own = 0;  // time of the caller's chunk
   Clock::time_point done_at{};
   if (sampled) {
@@ -208,7 +219,7 @@ void ThreadPool::run(const std::function<void(int)>& share) {
   double waited = 0;
   for (int s = 1; s < size_; ++s) {
     if (claim(s, job_)) {
-      share(s);
+      chunk(s, size_);
       continue;
     }
     Flag& done = done_[static_cast<size_t>(s)];
@@ -220,7 +231,8 @@ void ThreadPool::run(const std::function<void(int)>& share) {
     ++done_by_others;
   }
   // Chunks take about equally long: each one that another thread ran saved the time of the caller's.
-  parallel_gain_ns_ += own * done_by_others * sampled_jobs - waited;
+  const double waking = std::min(nanoseconds(start - woken_at), max_waking_ns);
+  parallel_gain_ns_ += (own * done_by_others - waking) * sampled_jobs - waited;
   if (sampled) charge_delay(done_at);
   if (parallel_gain_ns_ > max_gain_ns) {
     surplus_ns_ += parallel_gain_ns_ - max_gain_ns;
@@ -245,15 +257,22 @@ void ThreadPool::charge_delay(Clock::time_point now) {
 
 void ThreadPool::run_serially() {
   serial_backoff_ = std::clamp<Clock::duration>(serial_backoff_ * 2, min_backoff, max_backoff);
-  window_start_ = Clock::now();
+  window_start_ = checked_ = Clock::now();
   window_delay_ = run_delay();
   serial_until_ = window_start_ + serial_backoff_;
+  core_times_ = serial_backoff_ == max_backoff ? core_times() : std::nullopt;
+  extensions_ = unchecked_jobs_ = 0;
   serial_ = true;
   parallel_gain_ns_ = surplus_ns_ = 0;
 }
 
 bool ThreadPool::is_still_serial() {
+  if (--unchecked_jobs_ > 0) return true;
   const Clock::time_point now = Clock::now();
+  const double per_job = nanoseconds(now - checked_) / check_interval_;
+  check_interval_ = static_cast<int>(std::clamp(check_period_ns / std::max(per_job, 1.0), 1.0, max_check_interval));
+  unchecked_jobs_ = check_interval_;
+  checked_ = now;
   if (now < serial_until_) return true;
   const double time = nanoseconds(now - window_start_), delay = run_delay();
   if (now < serial_until_ + serial_backoff_) {
@@ -262,8 +281,25 @@ bool ThreadPool::is_still_serial() {
   }
   window_start_ = now;
   window_delay_ = delay;
+  if (extensions_ < max_extensions && !has_idle_cores()) {
+    ++extensions_;
+    serial_until_ = now + serial_backoff_;
+    return true;
+  }
   serial_ = false;
   return false;
+}
+
+/// Whether the cores of the affinity mask have been idle enough for the pool's threads, since the last call or the
+/// start of the serial period. True if that is unknown.
+bool ThreadPool::has_idle_cores() {
+  if (!core_times_) return true;
+  const std::optional<CoreTimes> before = std::exchange(core_times_, core_times());
+  if (!core_times_) return true;
+  const double ticks = static_cast<double>(core_times_->all - before->all);
+  if (ticks <= 0) return true;
+  return static_cast<double>(core_times_->idle - before->idle) / ticks * core_times_->cores >=
+         min_idle_share * (size_ - 1);
 }
 
 ThreadPool& thread_pool() {

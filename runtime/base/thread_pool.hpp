@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "runtime/base/cores.hpp"
 #include "runtime/base/subnormals.hpp"
 
 namespace pxl {
@@ -23,12 +25,12 @@ class ThreadPool {
 
   int size() const { return size_; }
 
-  /// Runs `share(0)` to `share(size - 1)`, each once, in the caller's floating-point mode, and returns when all are
-  /// done. `share` must not throw. One caller at a time. The caller runs chunk 0, then steals every chunk that no
-  /// thread has claimed. Idle threads spin for some microseconds and then sleep. If other processes compete for the
-  /// cores, so that waiting costs more than parallelism gains, the caller runs serially for a while (exponential
-  /// back-off). Results do not depend on which thread runs a chunk.
-  void run(const std::function<void(int)>& share);
+  /// Runs `chunk(i, n)` for each i of [0, n), each once, in the caller's floating-point mode, and returns when all are
+  /// done. n is the size of the pool, or 1 while it works serially. `chunk` must not throw. One caller at a time. The
+  /// caller runs chunk 0, then steals every chunk that no thread has claimed. Idle threads spin for some microseconds
+  /// and then sleep. If other processes compete for the cores, so that waiting costs more than parallelism gains, the
+  /// caller runs serially for a while (exponential back-off), and for longer while no core is idle.
+  void run(const std::function<void(int, int)>& chunk);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -41,7 +43,7 @@ class ThreadPool {
   std::unique_ptr<Flag[]> claimed_;  ///< by chunk: the last job in which it was claimed
   std::unique_ptr<Flag[]> done_;     ///< by chunk: the last job in which its own thread finished it
   std::vector<std::thread> threads_;
-  const std::function<void(int)>* share_ = nullptr;
+  const std::function<void(int, int)>* chunk_ = nullptr;
   FloatMode mode_ = FloatMode::now();  ///< the caller's
   int job_ = 0;
   bool quit_ = false;
@@ -49,6 +51,7 @@ class ThreadPool {
   void charge_delay(Clock::time_point now);
   void run_serially();
   bool is_still_serial();
+  bool has_idle_cores();
 
   unsigned jobs_ = 0;  ///< so far; wraps around
   unsigned next_sample_ = 1;
@@ -56,11 +59,16 @@ class ThreadPool {
   double parallel_gain_ns_ = 0;  ///< recent gain over serial execution, minus losses
   double surplus_ns_ = 0;        ///< gain beyond max_gain_ns since the last serial period
   bool serial_ = false;
-  Clock::time_point serial_until_{};   ///< end of the current serial period
-  Clock::duration serial_backoff_{0};  ///< length of the last serial period
-  Clock::time_point window_start_{};   ///< start of the current measurement of delays
-  double window_delay_ = 0;            ///< the caller's total run delay at window_start_
-  double serial_delay_rate_ = 0;       ///< run delay per ns of serial execution; a moving average
+  Clock::time_point serial_until_{};     ///< end of the current serial period
+  Clock::duration serial_backoff_{0};    ///< length of the last serial period
+  int extensions_ = 0;                   ///< how often the current serial period was extended
+  int unchecked_jobs_ = 0;               ///< serial jobs until the clock is read again
+  int check_interval_ = 1;               ///< serial jobs between two readings of the clock
+  Clock::time_point checked_{};          ///< when it was read last
+  std::optional<CoreTimes> core_times_;  ///< at the start of the serial period or its last extension
+  Clock::time_point window_start_{};     ///< start of the current measurement of delays
+  double window_delay_ = 0;              ///< the caller's total run delay at window_start_
+  double serial_delay_rate_ = 0;         ///< run delay per ns of serial execution; a moving average
 };
 
 /// Called by this thread while it waits for the pool, instead of spinning, until it returns false: about 10 ns of work

@@ -49,11 +49,10 @@ void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptibl
       const Buffers& buffers;
       const WorkspaceSize& workspace;
       int64_t piece;
-      int threads;
       bool pieces;
-    } job{phase, buffers, kernel.workspace(), piece, workers.size(), pieces};
-    workers.run([&job](int thread) {
-      const ChunkRange share = chunk_range(job.phase.iterations, thread, job.threads, job.phase.grain);
+    } job{phase, buffers, kernel.workspace(), piece, pieces};
+    workers.run([&job](int thread, int threads) {
+      const ChunkRange share = chunk_range(job.phase.iterations, thread, threads, job.phase.grain);
       const Buffers own = job.buffers.for_thread(thread, job.workspace);
       if (job.pieces)
         run_in_pieces(job.phase, own, share, job.piece);

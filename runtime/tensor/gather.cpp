@@ -78,6 +78,10 @@ struct Gather {
     }
   }
 
+  void prefetch_expected() const {
+    for (const int64_t offset : expected) fetch(run(offset), run(offset) + bytes);
+  }
+
   /// Copies a part, and prefetches the same part of the expected runs.
   void part_ahead(size_t first, size_t last, size_t begin, size_t end, Ahead& ahead) const {
     for (size_t i = first; i < std::min(last, expected.size()); ++i)
@@ -94,11 +98,10 @@ void gather(const std::byte* from, size_t width, std::span<const int64_t> offset
   ThreadPool& workers = thread_pool();
   if (rows * bytes < divided_from || rows < 2 || workers.size() == 1) {
     job.part(0, rows, 0, bytes);
-    for (const int64_t offset : expected) fetch(job.run(offset), job.run(offset) + bytes);
+    job.prefetch_expected();
     return;
   }
-  const int threads = workers.size();
-  workers.run([&job, threads](int thread) {
+  workers.run([&job](int thread, int threads) {
     const size_t all = job.offsets.size();
     const bool by_columns = all <= few_rows && job.bytes >= 8 * line;
     struct Block {
@@ -112,6 +115,7 @@ void gather(const std::byte* from, size_t width, std::span<const int64_t> offset
     };
     const Block own = block(thread);
     job.part(own.first, own.last, own.begin, own.end);
+    if (threads == 1) job.prefetch_expected();
     // The other threads prefetch while they wait for the caller; the first one also prefetches its own part.
     if (thread == 0 || job.expected.empty()) return;
     Ahead& ahead = Ahead::own();

@@ -140,10 +140,10 @@ Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
   if (have_spare_ && out.size() > 0) put(done++, normal());
   if (used_ == 4) {
     // From here one block of the generator yields two numbers, independent of the thread that computes it.
-    const int64_t pairs = (out.size() - done) / 2, threads = pairs < 4096 ? 1 : thread_pool().size();
+    const int64_t pairs = (out.size() - done) / 2;
     int64_t first = 0, last = 0;
-    const std::function<void(int)> fill = [&](int thread) {
-      const ChunkRange share = chunk_range(last - first, thread, static_cast<int>(threads));
+    const std::function<void(int, int)> fill = [&](int thread, int threads) {
+      const ChunkRange share = chunk_range(last - first, thread, threads);
       for (int64_t k = first + share.begin; k < first + share.end; ++k) {
         const uint64_t at = counter_ + static_cast<uint64_t>(k);
         const auto block = philox4x32({static_cast<uint32_t>(at), static_cast<uint32_t>(at >> 32), 0, 0}, key_);
@@ -156,8 +156,8 @@ Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
     for (; first < pairs; first = last) {
       last = std::min(pairs, first + most_pairs);
       charge((last - first) * 2 * draw_ns);
-      if (threads == 1)
-        fill(0);
+      if (pairs < 4096)
+        fill(0, 1);
       else
         thread_pool().run(fill);
     }

@@ -112,6 +112,14 @@ def ops():
     return None if code == 0 and row or "is not" in err else f"status {code}\n{out}{err}"
 
 
+def team(pxl, data):
+    """bench/threads prints a row of ratios, or says what it lacks."""
+    code, out, err = call(sys.executable, "bench/threads", "--only", "small16", "--rounds", 1, "--beside", "1", "--pxl", pxl,
+                          *(["--data", data] if data else []))
+    row = re.search(r"^\| `small16` \| [\d.]+ \([\d.]+ to [\d.]+\) \|$", out, re.M)
+    return None if code == 0 and (row or "not on this machine" in out) else f"status {code}\n{out}{err}"
+
+
 def starting(pxl):
     """A process has done its first training step in not much more than Python takes to start with NumPy."""
     tried = []
@@ -192,5 +200,6 @@ def bench_tests(pxl, add, data=None):
     add("bench: bench/run without the other programs", absent())
     add("bench: the table of bench/run", table())
     add("bench: single ops", ops())
+    add("bench: two threads against one", team(pxl, data))
     add("bench: a profile", profile(pxl, ["--profile"]))
     add("bench: no profile", profile(pxl, []))

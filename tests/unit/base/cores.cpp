@@ -1,4 +1,4 @@
-// Quotas of control groups, in made-up trees of /proc and /sys.
+// Quotas of control groups and the time of cores, in made-up trees of /proc and /sys.
 #include "runtime/base/cores.hpp"
 
 #include <doctest/doctest.h>
@@ -92,4 +92,34 @@ TEST_CASE("the affinity mask bounds the cores") {
     REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
     CHECK(usable_cores() == 1);
   }).join();
+}
+
+TEST_CASE("the time of the cores of the affinity mask") {
+  const Root root;
+  CHECK(!core_times(root.path.string()));
+  root.write("proc/stat", "cpu  9 9 9 9\nintr 1 2 3\n");
+  CHECK(!core_times(root.path.string()));
+  std::string text = "cpu  1 1 1 1 1 1 1 1 1 1\n";
+  for (int core = 0; core < 4096; ++core) text += "cpu" + std::to_string(core) + " 10 20 5 30 10 1 2 22 7 7\n";
+  root.write("proc/stat", text + "intr 1 2 3\ncpu7 9 9 9 9\n");
+  const std::optional<CoreTimes> times = core_times(root.path.string());
+  REQUIRE(times);
+  CHECK(times->cores >= usable_cores());
+  CHECK(times->idle == 40 * times->cores);
+  CHECK(times->all == 100 * times->cores);
+  CHECK(core_times());
+}
+
+TEST_CASE("the time of cores is that of the affinity mask alone") {
+  cpu_set_t before, one;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &before)) ++core;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  const std::optional<CoreTimes> times = core_times();
+  sched_setaffinity(0, sizeof before, &before);
+  REQUIRE(times);
+  CHECK(times->cores == 1);
 }

@@ -17,7 +17,7 @@ TEST_CASE("every share of every job runs exactly once before run returns") {
     CHECK(pool.size() == threads);
     std::vector<std::atomic<int>> runs(static_cast<size_t>(threads));
     for (int job = 1; job <= 3000; ++job) {
-      pool.run([&](int share) { runs[static_cast<size_t>(share)].fetch_add(1); });
+      pool.run([&](int share, int) { runs[static_cast<size_t>(share)].fetch_add(1); });
       bool all = true;
       for (auto& r : runs) all = all && r.load() == job;
       REQUIRE(all);
@@ -30,7 +30,7 @@ TEST_CASE("threads that went to sleep come back") {
   for (int round = 0; round < 5; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     std::atomic<int> sum{0};
-    pool.run([&](int share) { sum += share + 1; });
+    pool.run([&](int share, int) { sum += share + 1; });
     CHECK(sum == 3);
   }
 }
@@ -53,7 +53,7 @@ TEST_CASE("threads of the team treat subnormal numbers as their caller does") {
   ThreadPool pool(3);
   const auto half_of_smallest = [&] {
     std::vector<float> results(3, 1.0f);
-    pool.run([&](int share) {
+    pool.run([&](int share, int) {
       volatile float smallest = std::numeric_limits<float>::min();
       results[static_cast<size_t>(share)] = smallest * 0.5f;
     });
@@ -77,7 +77,7 @@ TEST_CASE("a thread that waits does its idle work until nothing is left") {
   // On a busy machine the caller may do every share for a while.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!taken && std::chrono::steady_clock::now() < end)
-    pool.run([&](int) {
+    pool.run([&](int, int) {
       if (std::this_thread::get_id() == caller || taken) return;
       idle_hook = [] { return ++pieces < 5; };
       taken = true;
@@ -91,10 +91,14 @@ TEST_CASE("a caller that is kept from running, as its team is, works alone") {
   // some microseconds. By the clock on the wall each share that another thread does would save 3 ms.
   ThreadPool pool(2);
   const std::thread::id caller = std::this_thread::get_id();
-  int by_others = 0;
+  int by_others = 0, whole = 0;
   for (int job = 0; job < 160; ++job) {
     bool other = false;
-    pool.run([&](int share) {
+    pool.run([&](int share, int shares) {
+      if (shares == 1) {
+        CHECK(share == 0);
+        whole += job >= 60;
+      }
       if (share == 1 && std::this_thread::get_id() == caller) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(share == 0 ? 3 : 5));
       if (share == 1) other = true;
@@ -102,4 +106,5 @@ TEST_CASE("a caller that is kept from running, as its team is, works alone") {
     if (job >= 60 && other) ++by_others;
   }
   CHECK(by_others < 50);
+  CHECK(whole > 20);  // in one chunk
 }

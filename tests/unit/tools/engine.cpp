@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -136,6 +137,31 @@ TEST_CASE_FIXTURE(Fixture, "an interrupt keeps values, not half-built graphs") {
   CHECK_FALSE(interrupted("z = w + 1\nwhile true { n = -1 }"));
   CHECK(graph() == before);
   CHECK(show("n > 0") == "true");
+}
+
+TEST_CASE_FIXTURE(Fixture, "an interrupt while a text is parsed ends its request, and nothing else") {
+  std::string text = "xs = [";
+  for (int i = 0; i < 200'000; ++i) text += "1 + 2, ";
+  text += "0]";
+  std::atomic<bool> over{false};
+  std::thread hammer([&] {
+    while (!over) {
+      request_interrupt();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  const Outcome aside = engine.aside(text, [](const Value&) {}), submitted = engine.submit(text);
+  const Completions completions = engine.complete(text, text.size());
+  const std::optional<Inspection> inspection = engine.inspect(text, 10);
+  engine.help("gelu");
+  over = true;
+  hammer.join();
+  CHECK(aside.kind == Outcome::Kind::interrupted);
+  CHECK(submitted.kind == Outcome::Kind::interrupted);
+  CHECK_FALSE(submitted.kept);
+  CHECK_FALSE(engine.undo());
+  request_interrupt();  // before an input: it belongs to no input
+  CHECK(show("1 + 1") == "2");
 }
 
 TEST_CASE_FIXTURE(Fixture, "asides change nothing") {
