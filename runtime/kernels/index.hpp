@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "runtime/kernels/kernel.hpp"
 #include "runtime/tensor/shape.hpp"
@@ -22,6 +23,28 @@ Kernel gather_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t 
 /// added in index order (float16 in float32, rounded once). With ignore_out_of_range, indices out of range are skipped.
 Kernel scatter_add_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis,
                           bool ignore_out_of_range = false, int64_t batch = 0);
+
+/// Operand slots of a sparse update.
+struct SparseUpdateSlots {
+  static constexpr size_t max_operands = 8;
+  size_t t = 0, x = 1;         ///< of the update: the tensor that it changes, and the sum of rows
+  size_t dy = 2, indices = 3;  ///< of the scatter_add: in no operand of the update
+  size_t count = 4;            ///< of all operands
+};
+/// Elements of the operands t and x of a sparse update's probe.
+inline constexpr int64_t sparse_update_probe = 4;
+/// Whether an update by zeros changes no t, but the sign of a zero. `probe` is the update's kernel, in place, for
+/// operands `t`, of a floating dtype, and `x` of sparse_update_probe elements; `workspace` has what it needs, or none.
+bool keeps_where_zero(const Kernel& probe, std::span<const std::byte* const> operands, size_t t, size_t x, DType dtype,
+                      const Buffers& workspace);
+/// The update of a tensor by a scatter_add_kernel's result x, which is not stored: only rows that occur among the
+/// indices are read and written. out: t, in place. `row` is the update's kernel for a row (t and x have the extents of
+/// `data` behind the axis; other operands are the same for all rows). Where an update by zeros changes t, which `probe`
+/// tells at run time (keeps_where_zero), all other rows are updated by zeros. Bits are those of the two kernels, but
+/// for the signs of zeros in rows that do not occur.
+Kernel sparse_update_kernel(const TensorSpec& t, const TensorSpec& x, const TensorSpec& indices, int64_t axis,
+                            bool ignore_out_of_range, int64_t batch, const SparseUpdateSlots& slots, Kernel row,
+                            Kernel probe);
 
 /// ScatterElements. in: t, indices, values (both of one shape, rank of t, extents <= t's off the axis). out: t with
 /// out[.. indices[..] ..] = values; the last of duplicates wins. out may be t's memory.

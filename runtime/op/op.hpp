@@ -124,6 +124,12 @@ struct ViewPart {
 using ViewFn = std::vector<ViewPart> (*)(const OpContext&);
 using ProductFn = GemmShape (*)(const OpContext&);
 using FlopsFn = int64_t (*)(const OpContext&);
+/// Zeros to which input 0 is added along `axis` at the indices in input 1 (kernels/index.hpp: gather_shape).
+struct ScatterAdd {
+  int64_t axis = 0, batch = 0;
+  bool ignore_out_of_range = false;
+};
+using ScatterAddFn = ScatterAdd (*)(const OpContext&);
 
 struct OpRow {
   std::string_view name;           ///< "gelu"; an in-place form ends in "_"
@@ -134,19 +140,21 @@ struct OpRow {
   std::string_view formula = {};
   std::string_view example = {};  ///< a pxl expression on arrays; the op tests run it
   std::span<const Param> params = {};
-  InferFn infer = nullptr;            ///< null only for composites and control ops
-  DefinitionFn definition = nullptr;  ///< what it computes, in xtensor (definitions.hpp)
-  KernelFn kernel = nullptr;          ///< optimised form of the definition; null: the definition runs
-  GradFn gradient = nullptr;          ///< null: autodiff through the op is an error
-  ExpandFn expand = nullptr;          ///< composites only
-  FlopsFn flops = nullptr;            ///< null: one per output element
-  LayoutFn layout = nullptr;          ///< for ops that only permute or slice input 0, unless `view` describes them
-  ProductFn product = nullptr;        ///< for ops that are a GEMM of inputs 0 and 1
+  InferFn infer = nullptr;             ///< null only for composites and control ops
+  DefinitionFn definition = nullptr;   ///< what it computes, in xtensor (definitions.hpp)
+  KernelFn kernel = nullptr;           ///< optimised form of the definition; null: the definition runs
+  GradFn gradient = nullptr;           ///< null: autodiff through the op is an error
+  ExpandFn expand = nullptr;           ///< composites only
+  FlopsFn flops = nullptr;             ///< null: one per output element
+  LayoutFn layout = nullptr;           ///< for ops that only permute or slice input 0, unless `view` describes them
+  ProductFn product = nullptr;         ///< for ops that are a GEMM of inputs 0 and 1
+  ScatterAddFn scatter_add = nullptr;  ///< for ops that are a ScatterAdd
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
   uint32_t modifies = 0;          ///< bit i: input slot i is modified in place
   int8_t alias = -1;              ///< output 0 has the memory of this input slot; -1: none
   bool inplace_ok = false;        ///< a kernel may write output 0 over input 0 (equal specs)
+  bool additive = false;          ///< output 0 is a x + h(y) of inputs 0 and 1, elementwise, with h(0) = 0
   bool view = false;              ///< output 0 has the bytes and order of input 0
   ViewFn parts = nullptr;         ///< for aliases not described by `view` or `layout`: which elements of which
                                   ///< inputs the output consists of; all these inputs share the output's memory

@@ -112,6 +112,7 @@ constexpr OpRow add_row = {.name = "add",
                                },
                            .pattern = Pattern::elementwise,
                            .inplace_ok = true,
+                           .additive = true,
                            .inplace = "add_",
                            .onnx = "Add",
                            .tiles = tile_add};

@@ -75,6 +75,10 @@ Kernel gather(const OpContext& s) {
   return gather_kernel(s.input(0), s.input(1), gather_axis(s, rank_of(s.input(0))), s.boolean("zero_OOR"), batch_of(s));
 }
 
+ScatterAdd gather_scatter_add(const OpContext& s) {
+  return {s.integer("axis"), s.integer("batch"), s.boolean("zero_OOR")};
+}
+
 void gather_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   const OpContext s = c.site();
@@ -140,8 +144,8 @@ constexpr OpRow index_table[] = {
      .definition = reference::gather_grad,
      .kernel =
          [](const OpContext& s) {
-           return scatter_add_kernel(s.out[0], s.input(1), s.integer("axis"), s.boolean("zero_OOR"),
-                                     s.integer("batch"));
+           const ScatterAdd a = gather_scatter_add(s);
+           return scatter_add_kernel(s.out[0], s.input(1), a.axis, a.ignore_out_of_range, a.batch);
          },
      .gradient =
          [](GradContext& c) {
@@ -155,6 +159,7 @@ constexpr OpRow index_table[] = {
                               "groupedgather", {c.dy(), c.in(1)},
                               {{"axis", axis - batch}, {"zero_OOR", zero}, {"group_size", c.in_spec(1).shape[0]}}));
          },
+     .scatter_add = gather_scatter_add,
      .tiles = tile_scatter},
     {.name = "onehot",
      .path = "ops.onehot",

@@ -108,6 +108,7 @@ constexpr OpRow accumulator(std::string_view name, std::string_view path, std::s
   row.pattern = Pattern::elementwise;
   row.modifies = 1;
   row.alias = 0;
+  row.additive = true;
   row.tiles = tile_update;
   return row;
 }
@@ -119,6 +120,7 @@ constexpr OpRow scaler(std::string_view name, std::string_view path, std::string
   row.output = "accumulator_scale_out";
   row.infer = infer;
   row.flops = nullptr;
+  row.additive = false;
   return row;
 }
 
@@ -169,6 +171,7 @@ constexpr OpRow scaled_add_row = {
     .flops = [](const OpContext& s) { return 3 * s.out[0].size(); },
     .pattern = Pattern::elementwise,
     .inplace_ok = true,
+    .additive = true,
     .inplace = "scaled_add_",
     .tiles = tile_update};
 
