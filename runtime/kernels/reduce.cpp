@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -19,9 +21,6 @@ namespace pxl {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::string_view names[] = {"sum", "mean",      "max",    "min",       "prod",  "l1",
-                                      "l2",  "sumsquare", "logsum", "logsumexp", "median"};
-
 double larger(double a, double b) { return a != a ? a : (b != b ? b : (a > b ? a : b)); }
 double smaller(double a, double b) { return a != a ? a : (b != b ? b : (a < b ? a : b)); }
 
@@ -67,47 +66,111 @@ double sum_exp(const T* x, double shift, int64_t n) {
   return total;
 }
 
-/// One run into one accumulator. `shift`: of logsumexp's second pass.
 template <class T>
-void reduce_run(Reduction op, double& acc, const T* x, int64_t n, double shift) {
-  switch (op) {
-    case Reduction::sum:
-    case Reduction::mean:
-    case Reduction::logsum: acc += Bulk<T>::sum(x, n); break;
-    case Reduction::sumsquare:
-    case Reduction::l2: acc += Bulk<T>::dot(x, x, n); break;
-    case Reduction::l1: acc += Bulk<T>::absolute(x, n); break;
-    case Reduction::max: acc = larger(acc, Bulk<T>::max(x, n)); break;
-    case Reduction::min: acc = smaller(acc, Bulk<T>::min(x, n)); break;
-    case Reduction::prod: acc *= Bulk<T>::product(x, n); break;
-    case Reduction::logsumexp: acc += sum_exp(x, shift, n); break;
-    case Reduction::median: break;
-  }
+void add_exp(double* acc, const T* x, int64_t n, const double* shifts) {
+  for (int64_t i = 0; i < n; ++i) acc[i] += std::exp(static_cast<double>(x[i]) - shifts[i]);
 }
 
-/// One run into adjacent accumulators.
-template <class T>
-void reduce_across(Reduction op, double* acc, const T* x, int64_t n, const double* shift) {
-  switch (op) {
-    case Reduction::sum:
-    case Reduction::mean:
-    case Reduction::logsum: Bulk<T>::add_to(acc, x, n); break;
-    case Reduction::sumsquare:
-    case Reduction::l2: Bulk<T>::add_square_to(acc, x, n); break;
-    case Reduction::l1: row_functions<T>().absolute_to(acc, x, n); break;
-    case Reduction::max: row_functions<T>().max_to(acc, x, n); break;
-    case Reduction::min: row_functions<T>().min_to(acc, x, n); break;
-    case Reduction::prod: row_functions<T>().multiply_to(acc, x, n); break;
-    case Reduction::logsumexp:
-      for (int64_t i = 0; i < n; ++i) acc[i] += std::exp(static_cast<double>(x[i]) - shift[i]);
-      break;
-    case Reduction::median: break;
-  }
+template <class W>
+uint64_t u(W x) {
+  return static_cast<uint64_t>(x);
 }
 
-double identity_of(Reduction op) {
-  return op == Reduction::max ? -infinity : op == Reduction::min ? infinity : op == Reduction::prod ? 1.0 : 0.0;
-}
+// Monoids: how totals combine, and the total of no elements. Integers wrap. `narrow`: integers may combine in their own
+// width.
+struct Sum {
+  static constexpr bool needs_elements = false, shifted = false, narrow = false;
+  template <class A>
+  static constexpr A identity = 0;
+  static double join(double a, double b) { return a + b; }
+  template <std::integral W>
+  static W join(W a, W b) {
+    return static_cast<W>(u(a) + u(b));
+  }
+};
+/// Sums relative to a maximum that a first pass finds.
+struct ShiftedSum : Sum {
+  static constexpr bool shifted = true;
+};
+struct Product {
+  static constexpr bool needs_elements = false, shifted = false, narrow = false;
+  template <class A>
+  static constexpr A identity = 1;
+  static double join(double a, double b) { return a * b; }
+  template <std::integral W>
+  static W join(W a, W b) {
+    return static_cast<W>(u(a) * u(b));
+  }
+};
+struct Max {
+  static constexpr bool needs_elements = true, shifted = false, narrow = true;
+  template <class A>
+  static constexpr A identity = std::is_same_v<A, double> ? static_cast<A>(-infinity) : std::numeric_limits<A>::min();
+  static double join(double a, double b) { return larger(a, b); }
+  template <class W>  // an integer, or a vector of them
+  static W join(W a, W b) {
+    return a > b ? a : b;
+  }
+};
+struct Min {
+  static constexpr bool needs_elements = true, shifted = false, narrow = true;
+  template <class A>
+  static constexpr A identity = std::is_same_v<A, double> ? static_cast<A>(infinity) : std::numeric_limits<A>::max();
+  static double join(double a, double b) { return smaller(a, b); }
+  template <class W>
+  static W join(W a, W b) {
+    return a < b ? a : b;
+  }
+};
+
+/// A form that a reduction does not have.
+struct None {};
+constexpr None none{};
+
+// The rows of reduction_table.inc as types.
+#define PXL_REDUCTION(NAME, MONOID, TERM, ACROSS, FINISH, DIVISOR, INTEGER_TERM, INTEGER_FINISH)       \
+  struct NAME##_reduction : MONOID {                                                                   \
+    template <std::floating_point T>                                                                   \
+    static double term(const T* x, int64_t n, [[maybe_unused]] double shift) {                         \
+      return static_cast<double>(TERM);                                                                \
+    }                                                                                                  \
+    template <std::floating_point T>                                                                   \
+    static void across(double* acc, const T* x, int64_t n, [[maybe_unused]] const double* shifts) {    \
+      ACROSS;                                                                                          \
+    }                                                                                                  \
+    static double finish(double total, [[maybe_unused]] double count, [[maybe_unused]] double shift) { \
+      return FINISH;                                                                                   \
+    }                                                                                                  \
+    static double column_divisor([[maybe_unused]] double count) { return DIVISOR; }                    \
+    template <std::integral W>                                                                         \
+    static auto integer_term([[maybe_unused]] W v) {                                                   \
+      return INTEGER_TERM;                                                                             \
+    }                                                                                                  \
+    template <std::integral W>                                                                         \
+    static auto integer_finish([[maybe_unused]] W total, [[maybe_unused]] W count) {                   \
+      return INTEGER_FINISH;                                                                           \
+    }                                                                                                  \
+  };
+#include "runtime/kernels/reduction_table.inc"
+
+template <class R>
+constexpr bool takes_integers = !std::is_same_v<decltype(R::integer_term(int64_t())), None>;
+
+/// The properties of a row that no dtype changes.
+struct ReductionInfo {
+  std::string_view name;
+  bool needs_elements;  ///< undefined for no elements
+  bool shifted;         ///< needs the maximum, from a first pass
+  bool integers;        ///< defined for integers
+  double (*column_divisor)(double count);
+};
+constexpr ReductionInfo infos[] = {
+#define PXL_REDUCTION(NAME, ...)                                                                         \
+  {#NAME, NAME##_reduction::needs_elements, NAME##_reduction::shifted, takes_integers<NAME##_reduction>, \
+   NAME##_reduction::column_divisor},
+#include "runtime/kernels/reduction_table.inc"
+};
+constexpr const ReductionInfo& info(Reduction op) { return infos[static_cast<size_t>(op)]; }
 
 struct ReductionLoop {
   LoopNest nest;  ///< operand 0: the input, 1: the accumulators
@@ -127,86 +190,155 @@ struct ReductionLoop {
   int64_t output_offset(int64_t begin) const { return begin * nest.strides[1][static_cast<size_t>(kept)]; }
 };
 
+/// What totals of elements T accumulate in.
 template <class T>
-void accumulate(Reduction op, const ReductionLoop& plan, const std::byte* in, double* acc, const double* shift) {
-  std::fill(acc, acc + plan.out_size, identity_of(op));
+using total_type =
+    std::conditional_t<!std::is_integral_v<T>, double, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+
+/// The total of one run of integers. Several vectors hide the latency of extremes.
+template <class R, class T>
+total_type<T> integer_total(const T* x, int64_t n) {
+  using W = total_type<T>;
+  int64_t i = 0;
+  if constexpr (R::narrow) {
+    using S = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+    typedef S Lanes __attribute__((vector_size(16)));
+    constexpr int64_t lanes = sizeof(Lanes) / sizeof(S);
+    T total = R::template identity<T>;
+    if (n >= 4 * lanes) {
+      Lanes best[4];
+      std::memcpy(best, x, sizeof best);
+      for (i = 4 * lanes; i + 4 * lanes <= n; i += 4 * lanes) {
+        Lanes next[4];
+        std::memcpy(next, x + i, sizeof next);
+        for (int v = 0; v < 4; ++v) best[v] = R::join(best[v], next[v]);
+      }
+      const Lanes all = R::join(R::join(best[0], best[1]), R::join(best[2], best[3]));
+      for (int64_t l = 0; l < lanes; ++l) total = R::join(total, static_cast<T>(all[l]));
+    }
+    for (; i < n; ++i) total = R::join(total, x[i]);
+    return static_cast<W>(total);
+  } else {
+    // One total: GCC 12.2 at -O3 miscompiles several of them over int16.
+    W total = R::template identity<W>;
+    for (; i < n; ++i) total = R::join(total, static_cast<W>(R::integer_term(static_cast<W>(x[i]))));
+    return total;
+  }
+}
+
+/// The totals of a whole loop, into one accumulator each. `shift`: of ShiftedSum, one for each result.
+template <class R, class T>
+void accumulate(const ReductionLoop& plan, const std::byte* in, total_type<T>* acc, const total_type<T>* shift) {
+  using A = total_type<T>;
+  std::fill(acc, acc + plan.out_size, R::template identity<A>);
   const bool across = plan.nest.inner_stride(1) != 0;
   for_each_run<2>(plan.nest, [&](const auto& at, int64_t n) {
-    const auto run = [&](const auto* x, int64_t to, int64_t m) {
-      if (across)
-        reduce_across(op, acc + to, x, m, shift ? shift + to : nullptr);
-      else
-        reduce_run(op, acc[to], x, m, shift ? shift[to] : 0.0);
-    };
-    if constexpr (std::is_same_v<T, half>) {
-      float buffer[block_size];
-      for (int64_t i = 0; i < n; i += block_size) {
-        const int64_t m = std::min(block_size, n - i);
-        bulk().half_to_float(reinterpret_cast<const uint16_t*>(in) + at[0] + i, buffer, m);
-        run(buffer, across ? at[1] + i : at[1], m);
+    if constexpr (std::is_integral_v<T>) {
+      const T* x = reinterpret_cast<const T*>(in) + at[0];
+      A* to = acc + at[1];
+      if (across) {
+        for (int64_t i = 0; i < n; ++i) to[i] = R::join(to[i], R::integer_term(static_cast<A>(x[i])));
+      } else {
+        *to = R::join(*to, integer_total<R>(x, n));
       }
     } else {
-      run(reinterpret_cast<const T*>(in) + at[0], at[1], n);
+      const auto run = [&](const auto* x, int64_t to, int64_t m) {
+        if (across)
+          R::across(acc + to, x, m, shift ? shift + to : nullptr);
+        else
+          acc[to] = R::join(acc[to], R::term(x, m, shift ? shift[to] : 0.0));
+      };
+      if constexpr (std::is_same_v<T, half>) {
+        float buffer[block_size];
+        for (int64_t i = 0; i < n; i += block_size) {
+          const int64_t m = std::min(block_size, n - i);
+          bulk().half_to_float(reinterpret_cast<const uint16_t*>(in) + at[0] + i, buffer, m);
+          run(buffer, across ? at[1] + i : at[1], m);
+        }
+      } else {
+        run(reinterpret_cast<const T*>(in) + at[0], at[1], n);
+      }
     }
   });
 }
 
+template <class R, class A>
+void finish(A* totals, int64_t n, int64_t count, [[maybe_unused]] const A* shift) {
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (std::is_integral_v<A>)
+      totals[i] = R::integer_finish(totals[i], static_cast<A>(count));
+    else
+      totals[i] = R::finish(totals[i], static_cast<double>(count), R::shifted ? shift[i] : 0.0);
+  }
+}
+
+/// A row for elements T.
+template <class T>
+struct ReductionKernels {
+  using A = total_type<T>;
+  void (*accumulate)(const ReductionLoop& plan, const std::byte* in, A* acc, const A* shift);
+  void (*finish)(A* totals, int64_t n, int64_t count, const A* shift);
+  A (*join)(A, A);
+};
+template <class R, class T>
+constexpr ReductionKernels<T> kernels_of() {
+  if constexpr (std::is_integral_v<T> && !takes_integers<R>)
+    return {};
+  else
+    return {accumulate<R, T>, finish<R, total_type<T>>, [](total_type<T> a, total_type<T> b) { return R::join(a, b); }};
+}
+template <class T>
+constexpr ReductionKernels<T> kernels[] = {
+#define PXL_REDUCTION(NAME, ...) kernels_of<NAME##_reduction, T>(),
+#include "runtime/kernels/reduction_table.inc"
+};
+
 constexpr double reduce_element_ns = 0.15;  // per element; measured with AVX2, processor not recorded
 
-/// Runs a reduction from `in` to `out`. `acc`, and for logsumexp `shift`, have one element per result.
+/// Runs a reduction from `in` to `out`. `acc`, and for ShiftedSum `shift`, have one element per result.
 template <class T>
-void reduce_floating(Reduction op, const ReductionLoop& plan, DType out_type, const std::byte* in, std::byte* out,
-                     double* acc, double* shift) {
-  const size_t size = static_cast<size_t>(plan.out_size);
-  if (op == Reduction::logsumexp) {
-    accumulate<T>(Reduction::max, plan, in, shift, nullptr);
-    for (size_t i = 0; i < size; ++i) {
-      if (std::isinf(shift[i])) shift[i] = 0;
+void run_reduction(Reduction op, const ReductionLoop& plan, DType out_type, const std::byte* in, std::byte* out,
+                   total_type<T>* acc, total_type<T>* shift) {
+  using A = total_type<T>;
+  const ReductionKernels<T>& row = kernels<T>[static_cast<size_t>(op)];
+  if constexpr (!std::is_integral_v<T>) {
+    if (info(op).shifted) {
+      kernels<T>[static_cast<size_t>(Reduction::max)].accumulate(plan, in, shift, nullptr);
+      for (int64_t i = 0; i < plan.out_size; ++i)
+        if (std::isinf(shift[i])) shift[i] = 0;
     }
-    accumulate<T>(op, plan, in, acc, shift);
-    for (size_t i = 0; i < size; ++i) acc[i] = std::log(acc[i]) + shift[i];
-  } else {
-    accumulate<T>(op, plan, in, acc, nullptr);
-    const auto finish = [&](auto f) { std::transform(acc, acc + size, acc, f); };
-    if (op == Reduction::mean) finish([count = static_cast<double>(plan.count)](double x) { return x / count; });
-    if (op == Reduction::l2) finish([](double x) { return std::sqrt(x); });
-    if (op == Reduction::logsum) finish([](double x) { return std::log(x); });
   }
-  convert(DType::float64, reinterpret_cast<const std::byte*>(acc), out_type, out, plan.out_size);
+  row.accumulate(plan, in, acc, info(op).shifted ? shift : nullptr);
+  row.finish(acc, plan.out_size, plan.count, shift);
+  convert(dtype_of<A>(), reinterpret_cast<const std::byte*>(acc), out_type, out, plan.out_size);
 }
 
 /// Full reduction to one result: chunks, whose number depends on the size only, are reduced in parallel and then
 /// combined in order.
 template <class T>
 Kernel reduce_all(Reduction op, const ReductionLoop& plan, DType out) {
+  using A = total_type<T>;
   constexpr int64_t most = 64, piece_size = 4096;
+  const ReductionKernels<T>& row = kernels<T>[static_cast<size_t>(op)];
   const int64_t n = plan.count, pieces = std::min(most, n / piece_size);
   WorkspaceLayout workspace;
-  const auto partial = workspace.per_call<double>(most);
+  const auto partial = workspace.per_call<A>(most);
   std::vector<Phase> phases;
-  phases.push_back({pieces, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+  phases.push_back({pieces, 1, [=, &row](const Buffers& b, int64_t begin, int64_t end) {
                       for (int64_t p = begin; p < end; ++p) {
                         const ChunkRange share = chunk_range(n, static_cast<int>(p), static_cast<int>(pieces));
                         ReductionLoop part = plan;
                         part.nest.extents.back() = share.end - share.begin;
-                        accumulate<T>(op, part, b.in[0] + share.begin * static_cast<int64_t>(sizeof(T)),
-                                      b.workspace(partial) + p, nullptr);
+                        row.accumulate(part, b.in[0] + share.begin * static_cast<int64_t>(sizeof(T)),
+                                       b.workspace(partial) + p, nullptr);
                       }
                     }});
-  phases.push_back({1, 1, [=](const Buffers& b, int64_t, int64_t) {
-                      const double* sums = b.workspace(partial);
-                      double total = sums[0];
-                      for (int64_t p = 1; p < pieces; ++p) {
-                        const double x = sums[p];
-                        total = op == Reduction::max    ? larger(total, x)
-                                : op == Reduction::min  ? smaller(total, x)
-                                : op == Reduction::prod ? total * x
-                                                        : total + x;
-                      }
-                      if (op == Reduction::mean) total /= static_cast<double>(n);
-                      if (op == Reduction::l2) total = std::sqrt(total);
-                      if (op == Reduction::logsum) total = std::log(total);
-                      convert(DType::float64, reinterpret_cast<const std::byte*>(&total), out, b.out[0], 1);
+  phases.push_back({1, 1, [=, &row](const Buffers& b, int64_t, int64_t) {
+                      const A* totals = b.workspace(partial);
+                      A total = totals[0];
+                      for (int64_t p = 1; p < pieces; ++p) total = row.join(total, totals[p]);
+                      row.finish(&total, 1, n, nullptr);
+                      convert(dtype_of<A>(), reinterpret_cast<const std::byte*>(&total), out, b.out[0], 1);
                     }});
   return Kernel::parallel(std::move(phases), reduce_element_ns * static_cast<double>(n)).with_workspace(workspace);
 }
@@ -226,21 +358,23 @@ Kernel sum_over_rows(const ReductionLoop& plan, double divisor) {
       .with_workspace(workspace);
 }
 
+/// Integers and bool accumulate in 64 bits; sums and products wrap, as unsigned.
 template <class T>
-Kernel floating(Reduction op, ReductionLoop plan, DType out) {
-  if constexpr (!std::is_same_v<T, half>) {
+Kernel reduction_of(Reduction op, ReductionLoop plan, DType out) {
+  using A = total_type<T>;
+  if constexpr (std::is_floating_point_v<T>) {
     const bool rows = plan.nest.extents.size() == 2 && plan.kept == 1 && plan.out_size > 0 && plan.count > 0;
-    if (rows && out == dtype_of<T>() && (op == Reduction::sum || op == Reduction::mean))
-      return sum_over_rows<T>(plan, op == Reduction::mean ? static_cast<double>(plan.count) : 1.0);
+    const double divisor = info(op).column_divisor(static_cast<double>(plan.count));
+    if (rows && out == dtype_of<T>() && divisor != 0) return sum_over_rows<T>(plan, divisor);
   }
-  if (plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && op != Reduction::logsumexp)
+  if (plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && !info(op).shifted)
     return reduce_all<T>(op, plan, out);
   WorkspaceLayout workspace;
-  const auto sums = workspace.per_call<double>(plan.out_size);
-  const auto shifts = workspace.per_call<double>(op == Reduction::logsumexp ? plan.out_size : 0);
+  const auto sums = workspace.per_call<A>(plan.out_size);
+  const auto shifts = workspace.per_call<A>(info(op).shifted ? plan.out_size : 0);
   if (plan.kept < 0 || plan.out_size == 0) {
     return Kernel([=](const Buffers& b) {
-             reduce_floating<T>(op, plan, out, b.in[0], b.out[0], b.workspace(sums), b.workspace(shifts));
+             run_reduction<T>(op, plan, out, b.in[0], b.out[0], b.workspace(sums), b.workspace(shifts));
            })
         .with_workspace(workspace);
   }
@@ -249,56 +383,14 @@ Kernel floating(Reduction op, ReductionLoop plan, DType out) {
   const double cost_ns = reduce_element_ns * static_cast<double>(plan.out_size * plan.count);
   const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
     const int64_t to = plan.output_offset(begin);
-    double *acc = b.workspace(sums) + to, *shift = b.workspace(shifts) + to;
-    if (begin == 0 && end == iterations) return reduce_floating<T>(op, plan, out, b.in[0], b.out[0], acc, shift);
-    reduce_floating<T>(op, plan.part(begin, end), out, b.in[0] + plan.input_offset(begin) * int64_t{sizeof(T)},
-                       b.out[0] + to * static_cast<int64_t>(size_of(out)), acc, shift);
+    A *acc = b.workspace(sums) + to, *shift = b.workspace(shifts) + to;
+    if (begin == 0 && end == iterations) return run_reduction<T>(op, plan, out, b.in[0], b.out[0], acc, shift);
+    run_reduction<T>(op, plan.part(begin, end), out, b.in[0] + plan.input_offset(begin) * int64_t{sizeof(T)},
+                     b.out[0] + to * static_cast<int64_t>(size_of(out)), acc, shift);
   };
   // If an iteration is one result, elementwise kernels can be fused.
   if (width == 1) return Kernel::element_producer(iterations, 64, cost_ns, part).with_workspace(workspace);
   return Kernel::parallel(iterations, 1, cost_ns, part).with_workspace(workspace);
-}
-
-/// Integers and bool, in 64 bits; sums and products wrap, as unsigned.
-template <class T>
-Kernel integral(Reduction op, ReductionLoop plan, DType out) {
-  using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
-  WorkspaceLayout workspace;
-  const auto sums = workspace.per_call<Wide>(plan.out_size);
-  return Kernel([=](const Buffers& b) {
-           const size_t size = static_cast<size_t>(plan.out_size);
-           Wide* acc = b.workspace(sums);
-           const Wide first = op == Reduction::max    ? std::numeric_limits<Wide>::min()
-                              : op == Reduction::min  ? std::numeric_limits<Wide>::max()
-                              : op == Reduction::prod ? Wide(1)
-                                                      : Wide(0);
-           std::fill(acc, acc + size, first);
-           const T* in = b.input<T>(0);
-           const int64_t step = plan.nest.inner_stride(1);
-           const auto combine = [op](Wide a, Wide v) {
-             const uint64_t ua = static_cast<uint64_t>(a), uv = static_cast<uint64_t>(v);
-             switch (op) {
-               case Reduction::max: return std::max(a, v);
-               case Reduction::min: return std::min(a, v);
-               case Reduction::prod: return static_cast<Wide>(ua * uv);
-               case Reduction::l1: return static_cast<Wide>(ua + (v < 0 ? 0 - uv : uv));
-               case Reduction::sumsquare: return static_cast<Wide>(ua + uv * uv);
-               default: return static_cast<Wide>(ua + uv);
-             }
-           };
-           for_each_run<2>(plan.nest, [&](const auto& at, int64_t n) {
-             for (int64_t i = 0; i < n; ++i) {
-               Wide& a = acc[at[1] + i * step];
-               a = combine(a, static_cast<Wide>(in[at[0] + i]));
-             }
-           });
-           if (op == Reduction::mean) {
-             for (size_t i = 0; i < size; ++i)
-               acc[i] = plan.count == 0 ? Wide(0) : acc[i] / static_cast<Wide>(plan.count);
-           }
-           convert(dtype_of<Wide>(), reinterpret_cast<const std::byte*>(acc), out, b.out[0], plan.out_size);
-         })
-      .with_workspace(workspace);
 }
 
 std::vector<bool> reduced_flags(const Shape& in, const std::vector<int64_t>& axes) {
@@ -313,7 +405,7 @@ std::vector<bool> reduced_flags(const Shape& in, const std::vector<int64_t>& axe
 
 }  // namespace
 
-std::string_view name(Reduction op) { return names[static_cast<size_t>(op)]; }
+std::string_view name(Reduction op) { return info(op).name; }
 
 Shape reduced_shape(const Shape& in, const std::vector<int64_t>& axes, bool keepdims) {
   const std::vector<bool> reduced = reduced_flags(in, axes);
@@ -328,15 +420,6 @@ Shape reduced_shape(const Shape& in, const std::vector<int64_t>& axes, bool keep
 }
 
 Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64_t>& axes, DType out) {
-  if (op == Reduction::median) {
-    Kernel kernel = median_kernel(in, axes);
-    const WorkspaceLayout workspace(kernel.workspace());
-    return Kernel([median = std::move(kernel)](const Buffers& b) {
-             std::byte* outputs[] = {b.out[0], nullptr};
-             median(b.with(b.in, outputs));
-           })
-        .with_workspace(workspace);
-  }
   const std::vector<bool> reduced = reduced_flags(in.shape, axes);
   const Shape kept = reduced_shape(in.shape, axes, true);
   Shape out_strides = strides_of(kept);
@@ -348,19 +431,16 @@ Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64
     if (plan.nest.strides[1][d] != 0) plan.kept = static_cast<int>(d);
   plan.count = 1;
   for (size_t i = 0; i < reduced.size(); ++i) plan.count *= reduced[i] ? in.shape[i] : 1;
-  if (plan.count == 0 && plan.out_size > 0 && (op == Reduction::max || op == Reduction::min)) {
+  if (plan.count == 0 && plan.out_size > 0 && info(op).needs_elements) {
     throw Error(std::string(name(op)) + " of no elements (shape " + bracket_text(in.shape) + ")").as(codes::shape);
   }
-  if (!is_floating(in.dtype) && (op == Reduction::l2 || op == Reduction::logsum || op == Reduction::logsumexp)) {
+  if (!is_floating(in.dtype) && !info(op).integers) {
     throw Error(std::string(name(op)) + " is not defined for " + std::string(name(in.dtype)), {"cast to float32 first"})
         .as(codes::dtype);
   }
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_integral_v<T>)
-      return integral<T>(op, std::move(plan), out);
-    else
-      return floating<T>(op, std::move(plan), out);
+    return reduction_of<T>(op, std::move(plan), out);
   });
 }
 

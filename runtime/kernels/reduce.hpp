@@ -12,7 +12,10 @@ namespace pxl {
 /// l1: sum |x|; l2: sqrt(sum x^2); logsum: ln(sum x); logsumexp: ln(sum e^x), stable. max and min propagate NaN.
 /// Integers wrap in their own width (sums in 64 bits, then cast); an integer mean truncates toward zero. For bool, max
 /// is any, min is all, and sum and mean need a wider `out`.
-enum class Reduction : uint8_t { sum, mean, max, min, prod, l1, l2, sumsquare, logsum, logsumexp, median };
+enum class Reduction : uint8_t {
+#define PXL_REDUCTION(NAME, ...) NAME,
+#include "runtime/kernels/reduction_table.inc"
+};
 
 std::string_view name(Reduction op);
 
@@ -20,7 +23,7 @@ std::string_view name(Reduction op);
 Shape reduced_shape(const Shape& in, const std::vector<int64_t>& axes, bool keepdims);
 
 /// in: x; out 0: [reduced] of dtype `out` (usually in's). Empty `axes` reduces nothing (a per-element function
-/// remains). Throws Error for max, min, median over 0 elements, and for logsum, logsumexp, l2 on integers.
+/// remains). Throws Error for max and min over 0 elements, and for logsum, logsumexp, l2 on integers.
 Kernel reduce_kernel(Reduction op, const TensorSpec& in, const std::vector<int64_t>& axes, DType out);
 
 /// out 0: the lower median, element (n-1)/2 of the sorted values; out 1: its int32 index among the reduced elements

@@ -1,6 +1,8 @@
 // Reductions, running sums and sorting against plain loops.
 #include "runtime/kernels/reduce.hpp"
 
+#include <map>
+
 #include "tests/unit/kernels/support.hpp"
 
 using namespace pxl;
@@ -20,6 +22,10 @@ std::vector<std::vector<double>> groups(const Array& x, const std::vector<int64_
     all[static_cast<size_t>(at)].push_back(x.number(i));
   }
   return all;
+}
+
+bool is_signed(DType dtype) {
+  return dtype == DType::int8 || dtype == DType::int16 || dtype == DType::int32 || dtype == DType::int64;
 }
 
 double expected(Reduction op, const std::vector<double>& v) {
@@ -82,6 +88,50 @@ TEST_CASE("reductions over any axes") {
   }
 }
 
+TEST_CASE("integers of every width, over columns, rows and everything, wrap in 64 bits") {
+  // Small, and enough elements for several pieces; over one axis or both.
+  for (DType dtype : {DType::boolean, DType::int8, DType::int16, DType::int32, DType::int64, DType::uint8,
+                      DType::uint16, DType::uint32, DType::uint64})
+    for (const Shape& shape : {Shape{3, 37}, Shape{37, 3}, Shape{211, 103}})
+      for (const std::vector<int64_t>& axes :
+           {std::vector<int64_t>{0}, std::vector<int64_t>{1}, std::vector<int64_t>{0, 1}})
+        for (Reduction op : {Reduction::sum, Reduction::mean, Reduction::max, Reduction::min, Reduction::prod,
+                             Reduction::l1, Reduction::sumsquare}) {
+          CAPTURE(name(op));
+          CAPTURE(name(dtype));
+          CAPTURE(bracket_text(shape));
+          Array x = Array::zeros(dtype, shape);
+          for (int64_t i = 0; i < x.size(); ++i)
+            write_number(dtype, x.mutable_raw(), i,
+                         static_cast<double>((i * 37 + 11) % 251 - (is_signed(dtype) ? 125 : 0)));
+          const bool is_unsigned = !is_signed(dtype);
+          const DType wide = is_unsigned ? DType::uint64 : DType::int64;
+          const Array y =
+              run(reduce_kernel(op, x.spec(), axes, wide), {x}, spec(wide, reduced_shape(shape, axes, false)));
+          const auto parts = groups(x, axes);
+          for (int64_t i = 0; i < y.size(); ++i) {
+            uint64_t sum = 0, product = 1, l1 = 0, squares = 0;
+            double largest = -inf, smallest = inf;
+            for (double v : parts[static_cast<size_t>(i)]) {
+              const auto u = static_cast<uint64_t>(static_cast<int64_t>(v));
+              sum += u, product *= u, squares += u * u, l1 += static_cast<uint64_t>(std::fabs(v));
+              largest = std::max(largest, v), smallest = std::min(smallest, v);
+            }
+            const auto count = static_cast<int64_t>(parts[static_cast<size_t>(i)].size());
+            const std::map<Reduction, uint64_t> expected_of{
+                {Reduction::sum, sum},
+                {Reduction::mean, is_unsigned ? sum / static_cast<uint64_t>(count)
+                                              : static_cast<uint64_t>(static_cast<int64_t>(sum) / count)},
+                {Reduction::max, static_cast<uint64_t>(static_cast<int64_t>(largest))},
+                {Reduction::min, static_cast<uint64_t>(static_cast<int64_t>(smallest))},
+                {Reduction::prod, product},
+                {Reduction::l1, l1},
+                {Reduction::sumsquare, squares}};
+            CHECK(reinterpret_cast<const uint64_t*>(y.raw())[i] == expected_of.at(op));
+          }
+        }
+}
+
 TEST_CASE("sums keep their accuracy, extremes see NaN, empty sums are 0") {
   Array x = Array::full(DType::float32, {3'000'001}, 0.1);
   const double sum =
@@ -115,8 +165,8 @@ TEST_CASE("medians, arg-reductions, running sums") {
   const auto m = run(median_kernel(x.spec(), {1}), {x}, {spec(DType::float32, {2}), spec(DType::int32, {2})});
   CHECK(numbers(m[0]) == std::vector<double>{1, 8});
   CHECK(numbers(m[1]) == std::vector<double>{1, 3});
-  CHECK(numbers(run(reduce_kernel(Reduction::median, x.spec(), {0, 1}, DType::float32), {x},
-                    spec(DType::float32, {}))) == std::vector<double>{3});
+  const auto all = run(median_kernel(x.spec(), {0, 1}), {x}, {spec(DType::float32, {}), spec(DType::int32, {})});
+  CHECK(numbers(all[0]) == std::vector<double>{3});
   CHECK(numbers(run(arg_kernel(true, x.spec(), 1), {x}, spec(DType::int32, {2}))) == std::vector<double>{0, 0});
   CHECK(numbers(run(arg_kernel(false, x.spec(), 0), {x}, spec(DType::int32, {4}))) == std::vector<double>{0, 0, 0, 0});
   CHECK(numbers(run(cumsum_kernel(x.spec(), 1), {x}, x.spec())) == std::vector<double>{3, 4, 6, 7, 9, 18, 25, 33});
