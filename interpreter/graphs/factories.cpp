@@ -3,6 +3,7 @@
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/replicas.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
@@ -29,16 +30,16 @@ std::optional<Value> VariableFactoryObject::member(Interpreter&, std::string_vie
   if (member_name == "next_data")
     return make_method(no_effects, "next_data", [self](Interpreter& in, Arguments args) -> Value {
       ArgReader a("next_data", args, {});
-      return Value(initial_value(in, self->init, self->spec, "param " + self->name));
+      return Value(initial_values(in, self->init, self->spec, self->groups, "param " + self->name));
     });
   if (member_name == "create_tensor")
     return make_method(no_effects, "create_tensor", [self](Interpreter& in, Arguments args) -> Value {
       ArgReader a("create_tensor", args, {"name"});
       const std::string as = a.string_or("name", self->name);
       const BuildTarget target = in.graphs().target();
-      Array data = initial_value(in, self->init, self->spec, "variable " + as);
+      Array data = initial_values(in, self->init, self->spec, self->groups, "variable " + as);
       stamp(in, *target.ir);
-      return tensor_value(target.ir, target.graph->add_variable(std::move(data), as));
+      return tensor_value(target.ir, target.graph->add_variable(std::move(data), as, self->groups));
     });
   return std::nullopt;
 }
@@ -60,11 +61,10 @@ TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::
   for (auto& [name, leaf] : all) {
     auto* f = leaf.as<VariableFactoryObject>();
     if (!f) type_error("init: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
-    Array data =
-        zero ? Array::zeros(f->spec.dtype, f->spec.shape) : initial_value(in, f->init, f->spec, "param " + name);
+    Array data = initial_values(in, zero ? Value(int64_t{0}) : f->init, f->spec, f->groups, "param " + name);
     stamp(in, *target.ir);
-    out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data),
-                                                                         prefix.empty() ? name : prefix + "." + name)));
+    const std::string full = prefix.empty() ? name : prefix + "." + name;
+    out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data), full, f->groups)));
   }
   return out;
 }
@@ -107,7 +107,7 @@ Value declare_input(Interpreter& in, const char* where, const std::string& name,
 }
 
 Value make_factory(Interpreter& in, const Arguments& args) {
-  ArgReader a("VariableFactory", args, {"init", "spec", "name", "by_ref"});
+  ArgReader a("VariableFactory", args, {"init", "spec", "name", "by_ref", "replica_grouping"});
   auto f = std::make_shared<VariableFactoryObject>();
   f->init = a.value("init");
   if (a.has("spec"))
@@ -119,22 +119,25 @@ Value make_factory(Interpreter& in, const Arguments& args) {
         .as(codes::arguments);
   f->name = a.string_or("name", "t");
   f->by_ref = a.boolean_or("by_ref", false);
+  if (a.has("replica_grouping")) f->groups = to_variable_groups(a.value("replica_grouping"), *in.graphs().target().ir);
   return f;
 }
 
 }  // namespace
 
 void bind_factory_builtins(Scope& p) {
-  define(p, no_effects, "VariableFactory", "VariableFactory(init, spec = none, name = \"t\", by_ref = false)",
+  define(p, no_effects, "VariableFactory",
+         "VariableFactory(init, spec = none, name = \"t\", by_ref = false, replica_grouping = none)",
          "What makes variables with the initial value of a `param`; without a spec, that of the value.",
          [](Interpreter& in, Arguments args) { return make_factory(in, args); });
-  define(p, no_effects, "add_variable_input", "add_variable_input(name, init, spec = none, by_ref = false)",
+  define(p, no_effects, "add_variable_input",
+         "add_variable_input(name, init, spec = none, by_ref = false, replica_grouping = none)",
          "A param whose name is computed: a named input of the graph that is being built, with its factory.",
          [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("add_variable_input", args, {"name", "init", "spec", "by_ref"});
+           ArgReader a("add_variable_input", args, {"name", "init", "spec", "by_ref", "replica_grouping"});
            Arguments made;
            made.span = args.span;
-           for (const char* option : {"init", "spec", "name", "by_ref"})
+           for (const char* option : {"init", "spec", "name", "by_ref", "replica_grouping"})
              if (a.has(option)) made.named.push_back({option, a.value(option), args.span});
            auto f = make_factory(in, made).ptr<VariableFactoryObject>();
            return declare_input(in, "add_variable_input", a.string("name"), f);

@@ -147,5 +147,6 @@ void bind_graph_making_builtins(Scope& prelude);
 void bind_cost_builtins(Scope& prelude);
 void bind_seed_builtins(Scope& prelude);
 void bind_rewrite_builtins(Scope& prelude);
+void bind_replica_builtins(Scope& prelude);
 
 }  // namespace pxl

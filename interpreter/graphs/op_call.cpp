@@ -7,6 +7,7 @@
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/replicas.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/values/arrays.hpp"
@@ -205,6 +206,11 @@ class Converter {
       const std::string what = fmt::format("{}: `{}`", row_.name, p.name);
       return Attr(to_dtype(v, what.c_str()));
     }
+    if (p.kind == ParamKind::group) {
+      const auto* grouping = v.as<ReplicaGroupingObject>();
+      if (!grouping) refuse(p, v, "a replica grouping, as `ir.replica_grouping(...)` gives");
+      return Attr(grouping->groups);
+    }
     if (v.is_number()) return number(v);
     if (const std::string* s = v.as_string()) return Attr(*s);
     if (const DType* d = v.as_dtype()) return Attr(*d);
@@ -304,7 +310,7 @@ Value call_op(Interpreter& in, const OpRow& row, Arguments args) {
     return result_of(std::move(outputs));
   }
   // An op with an effect prints: computed at once it would do so now.
-  if (row.side_effect) require_effect(Effect::prints);
+  if (row.side_effect && row.exchange != Exchange::members) require_effect(Effect::prints);
   EagerOpBuilder builder;
   const OpArgs op_args = convert_all(Converter(in, builder, row, world), row, values);
   for (const Expr& e : builder.emit(row, op_args)) outputs.push_back(unwrap_host(e.array(), !world.arrays));

@@ -124,6 +124,7 @@ class KeyWriter {
       pointer('g', b->graph->graph);
     } else if (auto* factory = v.as<VariableFactoryObject>()) {
       tag('V', text(factory->spec));
+      for (int64_t group : factory->groups) tag('g', std::to_string(group));
       value(factory->init);
     } else {
       identity('o', o, v);

@@ -2,6 +2,7 @@
 #include "interpreter/graphs/declarations.hpp"
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/replicas.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
@@ -13,7 +14,6 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
@@ -51,14 +51,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
     throw e;
   }
   TensorSpec spec = to_spec(in, evaluate(in, *s.spec, a), "the spec of a param");
-  for (const ast::Argument& option : s.options) {
-    if (option.kind != ast::Argument::named || option.name != "replica_grouping") {
-      std::string hint = did_you_mean(option.name, {"replica_grouping"});
-      throw Error("param has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::arguments);
-    }
-    Value v = evaluate(in, *option.value, a);
-    if (!v.is_none()) type_error("replica_grouping takes a replica grouping, got " + v.type_name());
-  }
+  const ReplicaGroups groups = declared_groups(in, s.options, a, "param");
   BuildRoot& root = *state->root;
   auto known = root.params.find(key);
   if (known != root.params.end()) {  // a second call of the same instance shares its params
@@ -79,6 +72,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
     f->spec = spec;
     f->init = evaluate(in, *s.init, a);
     f->by_ref = s.by_ref;
+    f->groups = groups;
     if (!f->init.is_none()) factory = f;
   }
   const Value made = tensor_value(root.ir, add_param(in, root, key, spec, s.by_ref, factory));

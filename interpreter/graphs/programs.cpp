@@ -5,6 +5,7 @@
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/replicas.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluator.hpp"
@@ -243,6 +244,9 @@ std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
                          return stream_list(owner, to_device);
                        });
   }
+  if (name == "replica_grouping")
+    return make_method(no_effects, "replica_grouping",
+                       [owner = ir](Interpreter& i, Arguments args) { return make_replica_grouping(i, *owner, args); });
   if (name == "create_empty_graph")
     return make_method(no_effects, "create_empty_graph",
                        [owner = ir](Interpreter& i, Arguments args) { return create_empty_graph(i, owner, args); });
@@ -296,16 +300,7 @@ void IrObject::set_member(Interpreter&, std::string_view name, Value value) {
     throw Error("the program `" + ir->name() + "` belongs to a session already: `" + std::string(name) +
                 "` can't change")
         .as(codes::complete);
-  if (name == "replication_factor") {
-    int64_t n = to_index(value, "replication_factor");
-    if (n < 1 || n > 4096)
-      throw Error("replication_factor must be between 1 and 4096, got " + std::to_string(n)).as(codes::value);
-    if (n != ir->replication_factor && (!ir->variables().empty() || !ir->streams().empty()))
-      throw Error("replication_factor must be set before the first variable or stream of the program")
-          .as(codes::program);
-    ir->replication_factor = static_cast<int>(n);
-    return;
-  }
+  if (name == "replication_factor") return set_replication_factor(*ir, to_index(value, "replication_factor"));
   if (name == "num_host_transfers") {
     int64_t n = to_index(value, "num_host_transfers");
     if (n < 1) throw Error("num_host_transfers must be at least 1, got " + std::to_string(n)).as(codes::value);

@@ -3,6 +3,7 @@
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/replicas.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
@@ -41,15 +42,20 @@ void bind_seed_builtins(Scope& p) {
         Array seeds = make_seeds(a.integer("seed"), n);
         return Value(n == 1 ? seeds.reshaped({2}) : seeds);
       });
-  define(p, no_effects, "seed_variable", "seed_variable(seed, name = \"seed\")",
-         "A variable uint32[2] with a seed for random ops; `split_random_seed` makes further ones of it.",
-         [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("seed_variable", args, {"seed", "name"});
-           const BuildTarget target = in.graphs().target();
-           stamp(in, *target.ir);
-           Array seed = make_seeds(a.integer("seed"), 1).reshaped({2});
-           return tensor_value(target.ir, target.graph->add_variable(std::move(seed), a.string_or("name", "seed")));
-         });
+  define(
+      p, no_effects, "seed_variable", "seed_variable(seed, name = \"seed\", replica_grouping = none)",
+      "A variable uint32[2] with a seed for random ops; `split_random_seed` makes further ones of it. With a replica "
+      "grouping each group has a seed of its own.",
+      [](Interpreter& in, Arguments args) -> Value {
+        ArgReader a("seed_variable", args, {"seed", "name", "replica_grouping"});
+        const BuildTarget target = in.graphs().target();
+        stamp(in, *target.ir);
+        const ReplicaGroups groups = to_variable_groups(a.value_or("replica_grouping", {}), *target.ir);
+        Array seed = make_seeds(a.integer("seed"), group_count(groups));
+        if (groups.empty()) seed = seed.reshaped({2});
+        return tensor_value(target.ir,
+                            target.graph->add_variable(std::move(seed), a.string_or("name", "seed"), groups));
+      });
 }
 
 }  // namespace pxl

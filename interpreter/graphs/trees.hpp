@@ -68,6 +68,7 @@ struct VariableFactoryObject final : Object {
   TensorSpec spec;
   Value init;
   bool by_ref = false;
+  std::vector<int64_t> groups;  ///< of replicas, with a variable's value each; empty: one value (replica_groups.hpp)
   std::string type_name() const override { return "VariableFactory"; }
   std::string repr(Interpreter& in) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;

@@ -4,6 +4,7 @@
 #include "interpreter/graphs/declarations.hpp"
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/replicas.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
@@ -16,7 +17,6 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
-#include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"
@@ -24,22 +24,10 @@
 namespace pxl {
 namespace {
 
-void refuse_options(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a, const char* what) {
-  for (const ast::Argument& option : options) {
-    if (option.kind != ast::Argument::named || option.name != "replica_grouping") {
-      std::string hint = did_you_mean(option.name, {"replica_grouping"});
-      throw Error(std::string(what) + " has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint))
-          .as(codes::arguments);
-    }
-    Value v = evaluate(in, *option.value, a);
-    if (!v.is_none()) type_error("replica_grouping takes a replica grouping, got " + v.type_name());
-  }
-}
-
-Value add_variable(Interpreter& in, Array data, const std::string& name) {
+Value add_variable(Interpreter& in, Array data, const std::string& name, const ReplicaGroups& groups) {
   BuildTarget target = in.graphs().target();
   stamp(in, *target.ir);
-  return tensor_value(target.ir, target.graph->add_variable(std::move(data), name));
+  return tensor_value(target.ir, target.graph->add_variable(std::move(data), name, groups));
 }
 Value add_constant(Interpreter& in, Array data, const std::string& name) {
   BuildTarget target = in.graphs().target();
@@ -72,7 +60,7 @@ Array host_data(Interpreter& in, const ArgReader& a, const char* where) {
 void declare_variable(Interpreter& in, const ast::VariableStmt& s, Activation& a) {
   const bool constant = s.kind == ast::StmtKind::constant;
   const std::string what = (constant ? "constant " : "variable ") + s.name;
-  refuse_options(in, s.options, a, constant ? "constant" : "variable");
+  const ReplicaGroups groups = declared_groups(in, s.options, a, constant ? "constant" : "variable");
   Value init;
   if (s.init) init = evaluate(in, *s.init, a);
   if (init.is_none())
@@ -81,23 +69,28 @@ void declare_variable(Interpreter& in, const ast::VariableStmt& s, Activation& a
   if (const auto spec = unknown_spec(init); spec && !s.spec)
     data = Array(narrowed(spec->dtype), spec->shape);
   else if (s.spec)
-    data = initial_value(in, init, to_spec(in, evaluate(in, *s.spec, a), "the spec of a variable"), what);
+    data = initial_values(in, init, to_spec(in, evaluate(in, *s.spec, a), "the spec of a variable"), groups, what);
   else
     data = narrowed(to_array(in, init), what);
   in.here = s.span;
   const std::shared_ptr<Ir> ir = in.graphs().target().ir;
   declare_once(in, ir, s, s.name, s.name_span, false, constant ? "constant" : "variable");
-  const Value made = constant ? add_constant(in, std::move(data), s.name) : add_variable(in, std::move(data), s.name);
+  const Value made =
+      constant ? add_constant(in, std::move(data), s.name) : add_variable(in, std::move(data), s.name, groups);
   in.graphs().world().of(ir).declared.push_back({&s, as_tensor(made), false, s.name, s.name_span, in.frames});
   a.scope->bind(s.name, made);
 }
 
 void bind_variable_builtins(Scope& p) {
   define(p, no_effects, "variable",
-         "variable(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true)",
+         "variable(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true, "
+         "replica_grouping = none)",
          "A tensor of the main graph that keeps its value between runs.", [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("variable", args, {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow"});
-           return add_variable(in, host_data(in, a, "variable"), a.string_or("name", "t"));
+           ArgReader a("variable", args,
+                       {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow", "replica_grouping"});
+           const ReplicaGroups groups =
+               to_variable_groups(a.value_or("replica_grouping", {}), *in.graphs().target().ir);
+           return add_variable(in, host_data(in, a, "variable"), a.string_or("name", "t"), groups);
          });
   define(p, no_effects, "constant",
          "constant(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true)",

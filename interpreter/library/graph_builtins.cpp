@@ -123,6 +123,7 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
   bind_stream_builtins(prelude);
   bind_param_builtins(prelude);
   bind_context_builtins(prelude);
+  bind_replica_builtins(prelude);
   bind_session_builtins(prelude);
   bind_tree_builtins(prelude);
   bind_initialiser_builtins(prelude);

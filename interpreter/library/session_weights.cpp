@@ -10,11 +10,12 @@ void SessionObject::weights_to_host(const Tensor* only) {
   if (weights_to_host_on_exit || !session->is_attached()) return;
   if (only) {
     for (auto& [tensor, value] : host_weights_)
-      if (tensor == only) value = session->get_tensor_data(tensor);
+      if (tensor == only) value = session->get_tensor_data(tensor, Session::Retrieval::all);
     return;
   }
   host_weights_.clear();
-  for (const Tensor* t : session->variables()) host_weights_.emplace_back(t, session->get_tensor_data(t));
+  for (const Tensor* t : session->variables())
+    host_weights_.emplace_back(t, session->get_tensor_data(t, Session::Retrieval::all));
 }
 
 void SessionObject::attach() {
@@ -26,7 +27,7 @@ void SessionObject::attach() {
 void SessionObject::detach() {
   session->detach();
   if (weights_to_host_on_exit || session->is_attached()) return;
-  for (const auto& [tensor, value] : host_weights_) session->write_variable_data(tensor, value);
+  for (const auto& [tensor, value] : host_weights_) session->write_replicas(tensor, value);
   host_weights_.clear();
 }
 

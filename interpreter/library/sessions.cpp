@@ -136,9 +136,20 @@ using SessionMethod = Value (*)(Interpreter&, SessionObject&, const Arguments&);
 
 Value s_run(Interpreter& in, SessionObject& s, const Arguments& args) { return s.run(in, args); }
 Value s_get_tensor_data(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("get_tensor_data", args, {"tensor"});
+  ArgReader a("get_tensor_data", args, {"tensor", "retrieval"});
+  const std::string retrieval = a.string_or("retrieval", "one_per_group");
+  if (retrieval != "one_per_group" && retrieval != "all")
+    throw Error("get_tensor_data: retrieval is \"one_per_group\" or \"all\", not \"" + retrieval + "\"")
+        .as(codes::value);
   s.weights_to_host();
-  return Value(s.session->get_tensor_data(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")));
+  return Value(
+      s.session->get_tensor_data(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data"),
+                                 retrieval == "all" ? Session::Retrieval::all : Session::Retrieval::one_per_group));
+}
+Value s_check_replicas(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("check_replicas", args, {});
+  s.session->check_replicas();
+  return {};
 }
 Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& args) {
   ArgReader a("get_tensors_data", args, {"tensors"});
@@ -231,6 +242,7 @@ constexpr SessionRow session_rows[] = {
     {"run", Effect::runs_session, s_run},
     {"get_tensor_data", no_effects, s_get_tensor_data},
     {"get_tensors_data", no_effects, s_get_tensors_data},
+    {"check_replicas", no_effects, s_check_replicas},
     {"write_variable_data", no_effects, s_write_variable_data},
     {"write_variables_data", no_effects, s_write_variables_data},
     {"load_from_session", no_effects, s_load_from_session},
@@ -281,7 +293,10 @@ Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedAr
   if (is_unknown(given)) return unknown_value();
   auto* t = given.as<TensorObject>();
   if (!t) type_error("eval takes a tensor, got " + with_article(given.type_name()));
-  if (!permits(Effect::runs_session) && t->tensor->graph->is_main()) return unknown_array(t->tensor->spec);
+  if (!permits(Effect::runs_session) && t->tensor->graph->is_main()) {
+    if (t->ir->replication_factor > 1) return unknown_value();
+    return unknown_array(t->tensor->spec);
+  }
   const Tensor& tensor = *t->tensor;
   if (tensor.kind == TensorKind::variable || tensor.kind == TensorKind::constant) return Value(tensor.data);
   if (!tensor.graph->is_main())
@@ -423,11 +438,12 @@ Value look_at_method(SessionObject& s, const SessionRow& row, const Arguments& a
   const std::string_view name = row.name;
   if (name == "run") return look_at_run(s, args);
   if (name == "get_tensor_data") {
-    ArgReader a(std::string(name), args, {"tensor"});
-    if (is_unknown(a.value("tensor"))) return unknown_value();
+    ArgReader a(std::string(name), args, {"tensor", "retrieval"});
+    if (is_unknown(a.value("tensor")) || s.ir->replication_factor > 1) return unknown_value();
     return unknown_array(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")->spec);
   }
-  if (name == "write_variable_data" || name == "write_variables_data" || name == "save") return {};
+  if (name == "write_variable_data" || name == "write_variables_data" || name == "save" || name == "check_replicas")
+    return {};
   return unknown_value();
 }
 

@@ -25,13 +25,13 @@ void show_before(Repl& repl, const OpView& v) {
   if (const Span at = v.op.origin.span)
     place = fmt::format("  {}:{}  {}", at.file->name(), at.file->position(at.begin).line,
                         at.text().substr(0, at.text().find('\n')));
-  repl.print(fmt::format("{}.{}{}", v.op.row->schedule, v.op.id, place));
+  repl.print(fmt::format("{}{}.{}{}", replica_prefix(v), v.op.row->schedule, v.op.id, place));
   for (size_t i = 0; i < v.inputs.size(); ++i)
     if (v.has(i)) repl.print(value_line(*v.op.inputs[i], v.inputs[i]));
 }
 
 Debugger::Action ask(Repl& repl, const OpView& v) {
-  repl.print("  ->");
+  repl.print(v.replicas == 1 ? "  ->" : fmt::format("  -> replica {}", v.replica));
   for (size_t i = 0; i < v.outputs.size(); ++i) repl.print(value_line(*v.op.outputs[i], v.outputs[i]));
   while (true) {
     std::string line;

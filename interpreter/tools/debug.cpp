@@ -29,25 +29,49 @@ std::string described(const Tensor& t, const Array& a) {
   return fmt::format("{} {}: {}", t.name, text(t.spec), text(statistics_of(a)));
 }
 
+/// A line for the variable, or for each replica where they hold different values.
+std::string described_variable(const Session& session, const Tensor& t) {
+  const Array all = session.get_tensor_data(&t, Session::Retrieval::all);
+  const int64_t bytes = t.spec.bytes();
+  std::vector<Array> values;
+  bool equal = true;
+  for (int r = 0; r < session.replicas(); ++r) {
+    values.emplace_back(t.spec.dtype, t.spec.shape);
+    std::copy_n(all.raw() + r * bytes, bytes, values.back().mutable_raw());
+    equal = equal && std::equal(all.raw(), all.raw() + bytes, values.back().raw());
+  }
+  if (equal) return "  " + described(t, values[0]) + "\n";
+  std::string lines;
+  for (size_t r = 0; r < values.size(); ++r) lines += fmt::format("  replica {}: {}\n", r, described(t, values[r]));
+  return lines;
+}
+
 bool offends(const Statistics& s, bool infinities) { return s.nan > 0 || (infinities && s.infinite > 0); }
 
 }  // namespace
+
+std::string replica_prefix(const OpView& v) {
+  return v.replicas == 1 ? std::string() : fmt::format("replica {}: ", v.replica);
+}
 
 class Debugger::Observer final : public RunObserver {
  public:
   explicit Observer(Debugger& d) : d_(d) {}
 
   void before(const OpView& v) override {
-    inputs_.clear();
+    // At a collective all replicas have begun before the first goes on.
+    std::vector<Statistics>& inputs = inputs_[v.replica];
+    inputs.clear();
     if (d_.nan_)
-      for (const Array& a : v.inputs) inputs_.push_back(statistics_of(a));
+      for (const Array& a : v.inputs) inputs.push_back(statistics_of(a));
     if (d_.pause && d_.stops_at(v.op) && d_.about_to_run) d_.about_to_run(v);
   }
 
   void after(const OpView& v) override {
     if (d_.nan_) check(v);
     for (size_t i = 0; i < v.op.outputs.size(); ++i)
-      if (due.count(v.op.outputs[i])) d_.in_.write("  " + described(*v.op.outputs[i], v.outputs[i]) + "\n");
+      if (due.count(v.op.outputs[i]))
+        d_.in_.write(fmt::format("  {}{}\n", replica_prefix(v), described(*v.op.outputs[i], v.outputs[i])));
     if (!d_.pause || !d_.stops_at(v.op)) return;
     switch (d_.pause(v)) {
       case Action::next: d_.stepping = true; break;
@@ -67,8 +91,9 @@ class Debugger::Observer final : public RunObserver {
       bool came_in = false;
       for (size_t k = 0; k < v.inputs.size(); ++k) {
         if (!v.has(k)) continue;
-        came_in |= offends(inputs_[k], d_.infinities_);
-        notes.push_back(fmt::format("{} {}: {}", v.op.inputs[k]->name, text(v.op.inputs[k]->spec), text(inputs_[k])));
+        const Statistics& in = inputs_[v.replica][k];
+        came_in |= offends(in, d_.infinities_);
+        notes.push_back(fmt::format("{} {}: {}", v.op.inputs[k]->name, text(v.op.inputs[k]->spec), text(in)));
       }
       notes.push_back(fmt::format("{} {}: {}", v.op.outputs[i]->name, text(v.op.outputs[i]->spec), text(s)));
       const char* kind = s.nan ? (s.infinite && d_.infinities_ ? "NaN and infinities" : "NaN") : "infinities";
@@ -80,7 +105,7 @@ class Debugger::Observer final : public RunObserver {
   }
 
   Debugger& d_;
-  std::vector<Statistics> inputs_;
+  std::map<int, std::vector<Statistics>> inputs_;  ///< by replica
 };
 
 Debugger::Debugger(Interpreter& in) : in_(in), observer_(std::make_unique<Observer>(*this)) {}
@@ -135,7 +160,7 @@ RunObserver* Debugger::evaluation() {
 void Debugger::end(SessionObject& session) {
   if (!observer_->due.empty())
     for (const Tensor* t : session.session->variables())
-      if (observer_->due.count(t)) in_.write("  " + described(*t, session.session->get_tensor_data(t)) + "\n");
+      if (observer_->due.count(t)) in_.write(described_variable(*session.session, *t));
   observer_->due.clear();
 }
 

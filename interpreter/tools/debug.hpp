@@ -57,6 +57,9 @@ class Debugger final : public RunWatch {
   std::unique_ptr<Observer> observer_;
 };
 
+/// "replica 1: ", or nothing where a program has one replica.
+std::string replica_prefix(const OpView& v);
+
 /// The interpreter's debugger, created on first use.
 Debugger& debugger_of(Interpreter& in);
 

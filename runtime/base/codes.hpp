@@ -46,6 +46,7 @@ inline constexpr std::string_view complete = "complete";              ///< a pro
 // ---- running
 inline constexpr std::string_view stream = "stream";                  ///< what a stream takes and where
 inline constexpr std::string_view session = "session";
+inline constexpr std::string_view replicas = "replicas";              ///< groups, and replicas that go apart
 inline constexpr std::string_view not_finite = "not-finite";
 inline constexpr std::string_view arithmetic = "arithmetic";          ///< of host numbers
 inline constexpr std::string_view assertion = "assertion";
@@ -61,7 +62,7 @@ inline constexpr std::string_view internal = "internal";
 inline constexpr std::array all = {
     syntax, unclosed, other_language, misplaced, assignment, twice, unknown_name, unbound_name, unknown_member, import, arguments,
     annotation, type, value, index, key, shape, dtype, no_value_yet, other_graph, in_place, in_place_order, graph_inputs,
-    bind, param, initial_value, gradient, outlined, program, complete, stream, session, not_finite, arithmetic, assertion,
+    bind, param, initial_value, gradient, outlined, program, complete, stream, session, replicas, not_finite, arithmetic, assertion,
     recursion, memory, file, write, option, usage, internal};
 // clang-format on
 

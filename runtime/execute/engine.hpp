@@ -19,13 +19,13 @@ struct StreamPort {
   const Stream* stream = nullptr;
   std::byte* next = nullptr;
   int64_t sample_bytes = 0;
+  int64_t stride = 0;   ///< bytes from a sample to the next: between them lie those of other replicas
   int64_t per_run = 0;  ///< samples
   /// Operands of kernels that read the one sample of a run where it lies, by index; empty where it is copied.
   std::vector<size_t> readers;
 };
 
-/// The memory of a variable. It stays where it is while an engine lives; an engine for several replicas is given one
-/// for each set of variables.
+/// The memory of a variable. It stays where it is while an engine lives; the engine of each replica has its own.
 using VariableMemory = std::function<std::byte*(const Tensor*)>;
 
 /// What an engine is made for.
@@ -36,6 +36,16 @@ struct EngineTask {
   /// store or print of theirs, and `to` gets that value. Null: the whole program runs.
   const Tensor* result = nullptr;
   std::byte* to = nullptr;
+  int replica = 0;  ///< which of the Ir's replicas runs
+};
+
+/// A collective at which a run stands: the operand and the result of its replica.
+struct CollectiveStop {
+  const Op* op = nullptr;
+  const Kernel* kernel = nullptr;  ///< of the operands and results of all members of a group
+  const std::byte* in = nullptr;
+  std::byte* out = nullptr;
+  size_t step = 0;  ///< for Engine::times
 };
 
 /// Runs one task, on the program as it is when the engine is made: ops that an open-ended Ir gets later are not part of
@@ -50,10 +60,16 @@ class ExecutionEngine {
   /// The streams that a run uses; a run begins at each port's `next`.
   virtual std::vector<StreamPort>& ports() = 0;
   const std::vector<StreamPort>& ports() const { return const_cast<ExecutionEngine*>(this)->ports(); }
-  /// One run. Interrupts are honoured by throwing Interrupted. `commit` is called once, before the first change of a
-  /// variable, and says whether interrupts still are honoured from there on. An Error becomes a failure while running,
-  /// at the op's place.
-  virtual void run(const std::function<bool()>& commit) = 0;
+  /// Begins a run. `commit` lives until its end; it is called once, before the first change of a variable, and says
+  /// whether interrupts still are honoured from there on.
+  virtual void begin(const std::function<bool()>& commit) = 0;
+  /// Runs to the end, and gives nothing, or to collectives of more than one replica. All of them take part in one
+  /// message: none needs the result of another. Whoever runs the replicas fills in the results (replicas.hpp), then the
+  /// run goes on. Interrupts are honoured by throwing Interrupted. An Error becomes a failure while running, at the
+  /// op's place.
+  virtual std::span<const CollectiveStop> advance() = 0;
+  /// An engine of the same program for another replica.
+  virtual std::unique_ptr<ExecutionEngine> for_replica(const EngineTask& task) const = 0;
   /// The variables that a run may change, and whether it may fail after it began to.
   virtual const std::vector<const Tensor*>& changed_variables() const = 0;
   virtual bool fallible_after_commit() const = 0;

@@ -8,56 +8,82 @@ namespace pxl {
 
 namespace {
 
+/// What the engines of all replicas share.
+struct PlannedProgram {
+  PlannedProgram(const EngineTask& task, const PlanOptions& options, int the_last_op)
+      : planner(options),
+        plan(task.result ? planner.plan_tensor(*task.result) : planner.plan(task.ir.main(), the_last_op)),
+        last_op(the_last_op) {}
+
+  /// Planned op by op: the same bits, much slower. Made at the first observed run.
+  const std::shared_ptr<PlannedProgram>& op_by_op(const EngineTask& task) {
+    if (!op_by_op_) op_by_op_ = std::make_shared<PlannedProgram>(task, PlanOptions::reference(), last_op);
+    return op_by_op_;
+  }
+
+  Planner planner;
+  const Plan& plan;
+  int last_op;  ///< later ops are of an Ir that grew since
+  std::shared_ptr<Profile> profile = std::make_shared<Profile>();
+
+ private:
+  std::shared_ptr<PlannedProgram> op_by_op_;
+};
+
 class PlannedEngine : public ExecutionEngine {
  public:
-  PlannedEngine(const EngineTask& task, const PlanOptions& options, int last_op)
+  PlannedEngine(const EngineTask& task, std::shared_ptr<PlannedProgram> planned)
       : task_(task),
-        planner_(options),
-        plan_(task.result ? planner_.plan_tensor(*task.result) : planner_.plan(task.ir.main(), last_op)),
-        last_op_(last_op),
-        program_(plan_, task_.variable, task.result ? std::vector{task.to} : std::vector<std::byte*>{}) {}
+        planned_(std::move(planned)),
+        program_(planned_->plan, task_.variable, task.result ? std::vector{task.to} : std::vector<std::byte*>{},
+                 {task.replica, task.ir.replication_factor}, planned_->profile) {}
 
   std::vector<StreamPort>& ports() override { return program_.ports(); }
-  void run(const std::function<bool()>& commit) override { program_.run(commit); }
+  void begin(const std::function<bool()>& commit) override {
+    commit_ = &commit;
+    program_.begin();
+  }
+  std::span<const CollectiveStop> advance() override { return program_.advance(*commit_); }
+  std::unique_ptr<ExecutionEngine> for_replica(const EngineTask& task) const override {
+    return std::make_unique<PlannedEngine>(task, planned_);
+  }
   const std::vector<const Tensor*>& changed_variables() const override { return program_.changed_variables(); }
   bool fallible_after_commit() const override { return program_.fallible_after_commit(); }
   bool may_skip_stores() const override {
-    for (const Plan* plan : planner_.plans())
+    for (const Plan* plan : planned_->planner.plans())
       for (const Instruction& instruction : plan->instructions)
         if (instruction.kind == Instruction::Kind::branch) return true;
     return false;
   }
 
-  /// Planned op by op: the same bits, much slower. Made at the first observed run.
   ExecutionEngine& observed(RunObserver* observer) override {
-    if (!op_by_op_) op_by_op_ = std::make_unique<PlannedEngine>(task_, PlanOptions::reference(), last_op_);
+    if (!op_by_op_) op_by_op_ = std::make_unique<PlannedEngine>(task_, planned_->op_by_op(task_));
     op_by_op_->program_.observe(observer);
     return *op_by_op_;
   }
 
-  void start_profiling() override { program_.profile().start(program_.steps().size()); }
-  Profile* times() override { return &program_.profile(); }
-  std::string profile() const override { return program_.profile().text(task_.ir.name(), program_.steps()); }
+  void start_profiling() override { planned_->profile->start(program_.steps().size()); }
+  Profile* times() override { return planned_->profile.get(); }
+  std::string profile() const override { return planned_->profile->text(task_.ir.name(), program_.steps()); }
   std::string plans() const override {
-    std::string text = print_plan(plan_);
-    for (const Plan* plan : planner_.plans())
-      if (plan != &plan_) text += print_plan(*plan);
+    std::string text = print_plan(planned_->plan);
+    for (const Plan* plan : planned_->planner.plans())
+      if (plan != &planned_->plan) text += print_plan(*plan);
     return text;
   }
   int64_t constant_bytes() const override {
     int64_t bytes = 0;
-    for (const Plan* plan : planner_.plans()) bytes += plan->constant_bytes;
+    for (const Plan* plan : planned_->planner.plans()) bytes += plan->constant_bytes;
     return bytes;
   }
-  int64_t arena_bytes() const override { return plan_.arena_bytes; }
+  int64_t arena_bytes() const override { return planned_->plan.arena_bytes; }
 
  private:
   EngineTask task_;
-  Planner planner_;
-  const Plan& plan_;
-  int last_op_;  ///< later ops are of an Ir that grew since
+  std::shared_ptr<PlannedProgram> planned_;
   Program program_;
   std::unique_ptr<PlannedEngine> op_by_op_;
+  const std::function<bool()>* commit_ = nullptr;
 };
 
 }  // namespace
@@ -65,7 +91,8 @@ class PlannedEngine : public ExecutionEngine {
 std::unique_ptr<ExecutionEngine> make_planned_engine(const EngineTask& task) {
   int last_op = 0;
   for (const auto& op : task.ir.main().ops()) last_op = std::max(last_op, op->id);
-  return std::make_unique<PlannedEngine>(task, PlanOptions::from_environment(), last_op);
+  return std::make_unique<PlannedEngine>(
+      task, std::make_shared<PlannedProgram>(task, PlanOptions::from_environment(), last_op));
 }
 
 }  // namespace pxl

@@ -10,6 +10,7 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/subnormals.hpp"
 #include "runtime/execute/engines.hpp"
+#include "runtime/execute/program.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/plan/plan.hpp"
@@ -96,12 +97,13 @@ int64_t multiplied(int64_t a, int64_t b) {
 
 class ReferenceEngine : public ExecutionEngine {
  public:
-  explicit ReferenceEngine(const EngineTask& task) : task_(task), main_(task.ir.main()) {
+  explicit ReferenceEngine(const EngineTask& task)
+      : task_(task), main_(task.ir.main()), replica_{task.replica, task.ir.replication_factor} {
     if (known(main_).changes)
       for (const Tensor* v : task.ir.variables()) variables_.push_back(v);
     for (const auto& [stream, n] : known(main_).transfers) {
       port_of_[stream] = ports_.size();
-      ports_.push_back({stream, nullptr, stream->spec().bytes(), n, {}});
+      ports_.push_back({stream, nullptr, stream->spec().bytes(), stream->spec().bytes(), n, {}});
     }
   }
 
@@ -114,27 +116,59 @@ class ReferenceEngine : public ExecutionEngine {
     return *this;
   }
 
-  void run(const std::function<bool()>& commit) override {
-    // An observer sees the run that it was given to.
-    struct Once {
-      ReferenceEngine& engine;
-      ~Once() { engine.observer_ = nullptr, engine.commit_ = nullptr, engine.at_ = nullptr; }
-    } once{*this};
+  void begin(const std::function<bool()>& commit) override {
     commit_ = &commit;
     committed_ = false;
     polls_ = true;
+    at_ = nullptr;
+    exchange_.reset();
+    running_.clear();
+    enter(main_, {});
+  }
+
+  std::span<const CollectiveStop> advance() override {
     const FlushSubnormals flush;
     try {
-      const std::vector<Elements> outputs = run_graph(main_, {});
-      if (task_.result) outputs[0].read(task_.to);
+      if (exchange_) finish_exchange();
+      while (!running_.empty()) {
+        Activation& a = *running_.back();
+        if (a.next == a.known->order.size()) {
+          leave();
+          continue;
+        }
+        const Op& op = *a.known->order[a.next++];
+        if (polls_) check_interrupt();
+        at_ = &op;
+        if (is_exchanged(op)) return {&begin_exchange(op, a.frame), 1};
+        run_op(op, a);
+      }
     } catch (Error& error) {
       if (error.first().fault == Fault::refused) error.first().fault = Fault::failed;
       if (at_) error.locate(at_->origin.span, at_->origin.frames);
+      ended();
+      throw;
+    } catch (...) {
+      ended();
       throw;
     }
+    ended();
+    return {};
+  }
+
+  std::unique_ptr<ExecutionEngine> for_replica(const EngineTask& task) const override {
+    return std::make_unique<ReferenceEngine>(task);
   }
 
  private:
+  /// An observer sees the run that it was given to.
+  void ended() {
+    observer_ = nullptr;
+    commit_ = nullptr;
+    at_ = nullptr;
+    exchange_.reset();
+    running_.clear();
+  }
+
   using Frame = std::unordered_map<const Tensor*, Elements>;
 
   /// What running a graph again and again needs to know of it.
@@ -231,10 +265,20 @@ class ReferenceEngine : public ExecutionEngine {
     return std::max<int64_t>(0, std::get<int64_t>(op.attrs[param_index(*op.row, "count")]));
   }
 
-  /// The outputs of a graph, as they are when it ends: values of their own.
-  std::vector<Elements> run_graph(const Graph& graph, const std::vector<Elements>& inputs) {
+  /// A graph that runs. The last one goes on; the others wait at the op that calls the next one.
+  struct Activation {
+    const Known* known = nullptr;
+    Frame frame = {};
+    size_t next = 0;                   ///< in known->order
+    std::vector<Elements> given = {};  ///< of the loop that waits: operands of the next iteration
+    int64_t left = 0;                  ///< of the loop that waits: iterations
+  };
+
+  void enter(const Graph& graph, const std::vector<Elements>& inputs) {
     const Known& k = known(graph);
-    Frame frame;
+    running_.push_back(std::make_unique<Activation>());
+    running_.back()->known = &k;
+    Frame& frame = running_.back()->frame;
     for (size_t i = 0; i < inputs.size(); ++i) frame[graph.inputs()[i]] = inputs[i];
     for (const Tensor* t : k.sources) {
       auto storage = std::make_shared<Storage>();
@@ -247,13 +291,24 @@ class ReferenceEngine : public ExecutionEngine {
       }
       frame[t] = {t->spec, storage->data, nullptr, {storage}};
     }
-    for (const Op* op : k.order) {
-      if (polls_) check_interrupt();
-      run_op(*op, frame);
-    }
+  }
+
+  /// The outputs of the graph that ends, as they are now, go to the op that called it: values of their own.
+  void leave() {
     std::vector<Elements> outputs;
-    for (const Tensor* t : k.outputs) outputs.push_back(copied(frame.at(t)));
-    return outputs;
+    for (const Tensor* t : running_.back()->known->outputs) outputs.push_back(copied(running_.back()->frame.at(t)));
+    running_.pop_back();
+    if (running_.empty()) {
+      if (task_.result) outputs[0].read(task_.to);
+      return;
+    }
+    Activation& caller = *running_.back();
+    const Op& op = *caller.known->order[caller.next - 1];
+    at_ = &op;
+    if (op.row->role != Role::loop) return give(op, caller.frame, std::move(outputs));
+    for (size_t i = 0; i < op.outputs.size(); ++i) caller.given[i] = std::move(outputs[i]);
+    --caller.left;
+    go_on_with_loop(op, caller);
   }
 
   /// What a called graph gets: the memory itself where its changes reach the caller, else a value.
@@ -272,53 +327,55 @@ class ReferenceEngine : public ExecutionEngine {
     for (size_t i = 0; i < op.outputs.size(); ++i) frame[op.outputs[i]] = std::move(values[i]);
   }
 
-  void run_op(const Op& op, Frame& frame) {
-    at_ = &op;
+  void run_op(const Op& op, Activation& a) {
+    Frame& frame = a.frame;
     switch (op.row->role) {
-      case Role::call: give(op, frame, run_graph(*op.called[0], arguments(op, *op.called[0], frame, 0))); break;
-      case Role::loop: run_loop(op, frame); break;
+      case Role::call: enter(*op.called[0], arguments(op, *op.called[0], frame, 0)); break;
+      case Role::loop: begin_loop(op, a); break;
       case Role::branch: {
         const bool yes = *frame.at(op.inputs[0]).at(0) != std::byte{0};
         const Graph& taken = *op.called[yes ? 0 : 1];
-        give(op, frame, run_graph(taken, arguments(op, taken, frame, yes ? 1 : 1 + op.called[0]->inputs().size())));
+        enter(taken, arguments(op, taken, frame, yes ? 1 : 1 + op.called[0]->inputs().size()));
         break;
       }
       case Role::host_load: {
         StreamPort& port = ports_[port_of_.at(op.stream)];
         const Elements sample = fresh(op.outputs[0]->spec);
         sample.write(port.next);
-        port.next += port.sample_bytes;
+        port.next += port.stride;
         frame[op.outputs[0]] = sample;
         break;
       }
       case Role::host_store: {
         StreamPort& port = ports_[port_of_.at(op.stream)];
         frame.at(op.inputs[0]).read(port.next);
-        port.next += port.sample_bytes;
+        port.next += port.stride;
         break;
       }
       case Role::compute:
       case Role::composite: compute(op, frame); break;
     }
-    at_ = &op;
   }
 
   // The outputs of the body are the first operands of the next iteration; the others are in each what the loop was
   // given, but those that a change reaches by reference.
-  void run_loop(const Op& op, Frame& frame) {
-    const Graph& body = *op.called[0];
-    std::vector<Elements> in = arguments(op, body, frame, 0);
-    for (size_t i = 0; i < op.outputs.size(); ++i) in[i] = copied(in[i]);
-    const bool changes = known(body).changes;
-    for (int64_t n = count_of(op); n > 0; --n) {
-      std::vector<Elements> given = in;
-      for (size_t i = op.outputs.size(); changes && i < in.size(); ++i)
-        if (!op.modifies(i)) given[i] = copied(in[i]);
-      std::vector<Elements> out = run_graph(body, given);
-      for (size_t i = 0; i < op.outputs.size(); ++i) in[i] = std::move(out[i]);
+  void begin_loop(const Op& op, Activation& a) {
+    a.given = arguments(op, *op.called[0], a.frame, 0);
+    for (size_t i = 0; i < op.outputs.size(); ++i) a.given[i] = copied(a.given[i]);
+    a.left = count_of(op);
+    go_on_with_loop(op, a);
+  }
+  void go_on_with_loop(const Op& op, Activation& a) {
+    if (a.left > 0) {
+      std::vector<Elements> given = a.given;
+      for (size_t i = op.outputs.size(); known(*op.called[0]).changes && i < given.size(); ++i)
+        if (!op.modifies(i)) given[i] = copied(given[i]);
+      enter(*op.called[0], given);
+      return;
     }
-    in.resize(op.outputs.size());
-    give(op, frame, std::move(in));
+    a.given.resize(op.outputs.size());
+    give(op, a.frame, std::move(a.given));
+    a.given.clear();
   }
 
   void about_to_change(const Elements& e) {
@@ -353,6 +410,7 @@ class ReferenceEngine : public ExecutionEngine {
       from.emplace_back(op.inputs[i] ? in[i] : Elements{});
       from_data.push_back(op.inputs[i] ? from.back().data : nullptr);
     }
+    if (row.exchange == Exchange::replica) from_data.push_back(reinterpret_cast<const std::byte*>(&replica_));
     for (size_t i = 0; i < out.size(); ++i) {
       to.emplace_back(out[i]);
       // Changed in place: one copy of the elements, where they are copied.
@@ -363,15 +421,53 @@ class ReferenceEngine : public ExecutionEngine {
     if (observer_) {
       seen_in = seen(op.inputs, from_data.data());
       seen_out = seen(op.outputs, to_data.data());
-      observer_->before({op, seen_in, seen_out});
+      observer_->before({op, seen_in, seen_out, replica_.number, replica_.count});
     }
     if (!is_view) {
       definition_kernel(storage.site)(Buffers{from_data.data(), to_data.data()});
       for (size_t i = 0; i < in.size(); ++i)
         if (op.inputs[i] && op.modifies(i) && in[i].addresses) in[i].write(from[i].data);
     }
-    if (observer_) observer_->after({op, seen_in, seen_out});
+    if (observer_) observer_->after({op, seen_in, seen_out, replica_.number, replica_.count});
     for (size_t i = 0; i < out.size(); ++i) frame[op.outputs[i]] = out[i];
+  }
+
+  /// A collective that waits for the other replicas: its operand, dense, and where its result goes.
+  struct PendingExchange {
+    const Op& op;
+    Kernel kernel;
+    Elements in, out;
+    Dense operand;
+    bool in_place;
+    CollectiveStop stop = {};
+    std::vector<Array> seen_in = {}, seen_out = {};
+
+    PendingExchange(const Op& the_op, Elements from)
+        : op(the_op), in(std::move(from)), operand(in), in_place(op.row->alias >= 0) {
+      kernel = definition_kernel(OpContextStorage(op).site);
+      out = in_place ? in : fresh(op.outputs[0]->spec);
+      stop = {&op, &kernel, operand.data, in_place ? operand.data : out.dense};
+    }
+    PendingExchange(const PendingExchange&) = delete;
+    PendingExchange& operator=(const PendingExchange&) = delete;
+  };
+
+  const CollectiveStop& begin_exchange(const Op& op, const Frame& frame) {
+    const Elements& in = frame.at(op.inputs[0]);
+    if (op.modifies(0)) about_to_change(in);
+    exchange_ = std::make_unique<PendingExchange>(op, in);
+    if (observer_) {
+      exchange_->seen_in = seen(op.inputs, &exchange_->stop.in);
+      exchange_->seen_out = seen(op.outputs, &exchange_->stop.out);
+      observer_->before({op, exchange_->seen_in, exchange_->seen_out, replica_.number, replica_.count});
+    }
+    return exchange_->stop;
+  }
+  void finish_exchange() {
+    const std::unique_ptr<PendingExchange> e = std::move(exchange_);
+    if (e->in_place && e->in.addresses) e->in.write(e->operand.data);
+    if (observer_) observer_->after({e->op, e->seen_in, e->seen_out, replica_.number, replica_.count});
+    running_.back()->frame[e->op.outputs[0]] = e->out;
   }
 
   /// A view moves the addresses of elements as its op moves elements.
@@ -418,6 +514,9 @@ class ReferenceEngine : public ExecutionEngine {
   std::map<const Stream*, size_t> port_of_;
   std::unordered_map<const Graph*, std::unique_ptr<Known>> known_;
   bool branches_ = false;
+  ReplicaNumber replica_;
+  std::vector<std::unique_ptr<Activation>> running_;
+  std::unique_ptr<PendingExchange> exchange_;
   RunObserver* observer_ = nullptr;
   const std::function<bool()>* commit_ = nullptr;
   bool committed_ = false, polls_ = true;

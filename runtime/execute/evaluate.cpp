@@ -8,6 +8,8 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/execute/engine.hpp"
+#include "runtime/execute/replicas.hpp"
+#include "runtime/graph/agreement.hpp"
 #include "runtime/graph/schedule.hpp"
 
 namespace pxl {
@@ -25,25 +27,43 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
         .as(codes::session);
 
   check_inplace_order(tensor);
-  std::map<const Tensor*, Array> copies;
-  Array result(tensor.spec.dtype, tensor.spec.shape);
-  const EngineTask task{tensor.graph->ir(),
-                        [&](const Tensor* variable) -> std::byte* {
-                          const auto copy = copies.find(variable);
-                          if (copy != copies.end()) return copy->second.mutable_raw();
-                          return const_cast<std::byte*>(variable->data.raw());  // read without copying
-                        },
-                        &tensor, result.mutable_raw()};
+  const Ir& ir = tensor.graph->ir();
+  check_collectives(ir);
+  const int replicas = ir.replication_factor;
+  std::map<std::pair<const Tensor*, int>, Array> copies;
+  const auto initial = [](const Tensor* variable, int replica) {
+    const int64_t row = variable->groups.empty() ? 0 : variable->groups[static_cast<size_t>(replica)];
+    return variable->data.raw() + row * variable->spec.bytes();
+  };
+  Shape shape = tensor.spec.shape;
+  if (replicas > 1) shape.insert(shape.begin(), replicas);
+  Array result(tensor.spec.dtype, shape);
+  const auto task = [&](int replica) {
+    return EngineTask{ir,
+                      [&, replica](const Tensor* variable) -> std::byte* {
+                        const auto copy = copies.find({variable, replica});
+                        if (copy != copies.end()) return copy->second.mutable_raw();
+                        return const_cast<std::byte*>(initial(variable, replica));  // read without copying
+                      },
+                      &tensor, result.mutable_raw() + replica* tensor.spec.bytes(), replica};
+  };
   const EngineRow& row = find_engine(default_engine());
-  std::unique_ptr<ExecutionEngine> engine = row.make(task);
-  if (!engine->changed_variables().empty()) {
-    for (const Tensor* variable : engine->changed_variables()) copies.emplace(variable, variable->data.clone());
-    engine = row.make(task);
+  std::vector<std::unique_ptr<ExecutionEngine>> engines = make_engines(row, replicas, task);
+  if (!engines[0]->changed_variables().empty()) {
+    for (const Tensor* variable : engines[0]->changed_variables())
+      for (int r = 0; r < replicas; ++r) {
+        Array copy(variable->spec.dtype, variable->spec.shape);
+        std::copy_n(initial(variable, r), variable->spec.bytes(), copy.mutable_raw());
+        copies.emplace(std::pair(variable, r), std::move(copy));
+      }
+    engines = make_engines(row, replicas, task);
   }
-  ExecutionEngine& running = observer ? engine->observed(observer) : *engine;
+  std::vector<ExecutionEngine*> all;
+  for (const auto& engine : engines) all.push_back(observer ? &engine->observed(observer) : engine.get());
+  ExecutionEngine& running = *all[0];
 
   std::vector<std::string> missing;
-  for (const auto& stream : tensor.graph->ir().streams())
+  for (const auto& stream : ir.streams())
     for (const StreamPort& port : running.ports())
       if (port.stream == stream.get() && stream->to_device && !inputs.count(port.stream))
         missing.push_back(stream->name());
@@ -56,14 +76,20 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
         .as(codes::stream);
 
   std::vector<Array> samples;
-  for (StreamPort& port : running.ports()) {
+  for (size_t p = 0; p < running.ports().size(); ++p) {
+    const StreamPort& port = running.ports()[p];
     const auto given = inputs.find(port.stream);
     samples.push_back(port.stream->to_device && port.per_run > 0 && given != inputs.end()
-                          ? prepare_input(*port.stream, port.per_run, given->second)
-                          : Array(DType::uint8, Shape{port.per_run, port.sample_bytes}));
-    port.next = const_cast<std::byte*>(samples.back().raw());  // input ports are read only
+                          ? prepare_input(*port.stream, port.per_run, replicas, given->second)
+                          : Array(DType::uint8, Shape{port.per_run, replicas, port.sample_bytes}));
+    for (size_t r = 0; r < all.size(); ++r) {
+      StreamPort& own = all[r]->ports()[p];
+      own.next = const_cast<std::byte*>(samples.back().raw()) +  // input ports are read only
+                 static_cast<int64_t>(r) * own.sample_bytes;
+      own.stride = replicas * own.sample_bytes;
+    }
   }
-  running.run([] { return true; });
+  run_in_turns(all, [](size_t) { return true; });
   return result;
 }
 

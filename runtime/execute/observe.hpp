@@ -13,6 +13,7 @@ struct OpView {
   const Op& op;
   const std::vector<Array>& inputs;
   const std::vector<Array>& outputs;  ///< before the op has run: uninitialised
+  int replica = 0, replicas = 1;      ///< which replica runs the op, of how many
   bool has(size_t input) const { return op.inputs[input] != nullptr; }
 };
 

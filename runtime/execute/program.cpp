@@ -90,6 +90,7 @@ class Program::Builder {
     for (const RunStep& step : program_.steps_)
       if (step.kind == RunStep::Kind::kernel) bytes = std::max(bytes, workspace_bytes(*step.kernel));
     program_.workspace_ = WorkspaceMemory(bytes);
+    add_stops();
     size_t first_change = program_.steps_.size();
     for (size_t i = 0; i < program_.steps_.size(); ++i) {
       RunStep& step = program_.steps_[i];
@@ -109,6 +110,41 @@ class Program::Builder {
   }
 
  private:
+  /// Collectives that follow each other, of one kind and group, are one message if none touches what another writes.
+  void add_stops() {
+    std::vector<RunStep>& steps = program_.steps_;
+    const auto is_collective = [](const RunStep& s) { return s.kind == RunStep::Kind::collective; };
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (!is_collective(steps[i])) continue;
+      steps[i].port = program_.stops_.size();
+      program_.stops_.push_back(
+          {steps[i].op, steps[i].kernel, program_.pointers_[steps[i].target], program_.pointers_[steps[i].outputs], i});
+    }
+    const auto overlap = [](const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_bytes) {
+      return a < b + b_bytes && b < a + a_bytes;
+    };
+    const auto independent = [&](const CollectiveStop& a, const CollectiveStop& b) {
+      const int64_t in[] = {a.op->inputs[0]->spec.bytes(), b.op->inputs[0]->spec.bytes()};
+      const int64_t out[] = {a.op->outputs[0]->spec.bytes(), b.op->outputs[0]->spec.bytes()};
+      return !overlap(a.out, out[0], b.in, in[1]) && !overlap(a.out, out[0], b.out, out[1]) &&
+             !overlap(a.in, in[0], b.out, out[1]);
+    };
+    for (size_t i = steps.size(); i-- > 0;) {
+      if (!is_collective(steps[i])) continue;
+      // What the following one would send, as far as it may go together with this one.
+      const CollectiveStop& stop = program_.stops_[steps[i].port];
+      size_t together = 1;
+      const int64_t following = i + 1 < steps.size() && is_collective(steps[i + 1]) ? steps[i + 1].bytes : 0;
+      while (together <= static_cast<size_t>(following)) {
+        const CollectiveStop& other = program_.stops_[steps[i].port + together];
+        if (other.op->row != stop.op->row || other.op->attrs != stop.op->attrs || !independent(stop, other)) break;
+        ++together;
+      }
+      steps[i].bytes = static_cast<int64_t>(together);
+      if (together > 1) steps[i].changes_variable = steps[i].changes_variable || steps[i + 1].changes_variable;
+    }
+  }
+
   /// Loads whose sample kernels may read in the host's memory: the only load of its stream per run, read by kernels of
   /// the main graph only, and never modified.
   static std::set<BufferId> direct_loads(const Plan& plan) {
@@ -199,9 +235,13 @@ class Program::Builder {
       program_.pointers_.push_back(pointer(frame, instruction.in[slot]));
       if (instruction.modified[slot]) changes = note_change(program_.pointers_.back()) || changes;
     }
+    if (instruction.op->row->exchange == Exchange::replica)
+      program_.pointers_.push_back(reinterpret_cast<std::byte*>(&program_.replica_));
     const size_t outputs = program_.pointers_.size();
     for (BufferId id : instruction.out) program_.pointers_.push_back(pointer(frame, id));
-    RunStep& step = push(RunStep::Kind::kernel, instruction.op);
+    // The kernel of a collective of several replicas runs where the operands of all of them are.
+    const bool collective = is_exchanged(*instruction.op);
+    RunStep& step = push(collective ? RunStep::Kind::collective : RunStep::Kind::kernel, instruction.op);
     step.kernel = &instruction.kernel;
     step.instruction = &instruction;
     std::set<BufferId> touched(instruction.in.begin(), instruction.in.end());
@@ -218,7 +258,8 @@ class Program::Builder {
   size_t port(const Stream* stream) {
     for (size_t i = 0; i < program_.ports_.size(); ++i)
       if (program_.ports_[i].stream == stream) return i;
-    program_.ports_.push_back({stream, nullptr, stream->spec().bytes(), 0, {}});
+    const int64_t bytes = stream->spec().bytes();
+    program_.ports_.push_back({stream, nullptr, bytes, bytes, 0, {}});
     return program_.ports_.size() - 1;
   }
 
@@ -316,7 +357,9 @@ Error too_large(const Plan& plan) {
 
 }  // namespace
 
-Program::Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs) {
+Program::Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs,
+                 ReplicaNumber replica, std::shared_ptr<Profile> profile)
+    : replica_(replica), profile_(std::move(profile)) {
   if (plan.step_count > max_steps)
     throw Error(fmt::format("a run takes more than {} steps when the calls of graphs are written out", max_steps),
                 {"use repeat for a graph that is called many times in a row"})
@@ -356,9 +399,36 @@ std::vector<Array> views(const std::vector<Tensor*>& tensors, const std::byte* c
 
 }  // namespace
 
+void Program::begin() {
+  at_ = 0;
+  polls_ = true;
+  committed_ = false;
+  for (const StreamPort& port : ports_)
+    for (size_t reader : port.readers) pointers_[reader] = port.next;
+}
+
 void Program::observe(RunObserver* observer) {
   observer_ = observer;
-  profile_.start(steps_.size());
+  profile_->start(steps_.size());
+}
+
+void Program::show(const RunStep& step, bool after) {
+  const std::vector<Array> in = views(step.op->inputs, pointers_.data() + step.target);
+  const std::vector<Array> out = views(step.op->outputs, pointers_.data() + step.outputs);
+  const OpView view{*step.op, in, out, replica_.number, replica_.count};
+  if (after)
+    observer_->after(view);
+  else
+    observer_->before(view);
+}
+
+void Program::show_result(const RunStep& step) {
+  try {
+    show(step, true);
+  } catch (Error& error) {
+    locate(error, step.op);
+    throw;
+  }
 }
 
 void Program::run_timed(size_t at) {
@@ -369,14 +439,14 @@ void Program::run_timed(size_t at) {
   if (seen) {
     in = views(step.op->inputs, step.buffers.in);
     out = views(step.op->outputs, step.buffers.out);
-    observer_->before({*step.op, in, out});
+    observer_->before({*step.op, in, out, replica_.number, replica_.count});
   }
   if (step.divided)
     run_divided(*step.kernel, step.buffers);
   else
     (*step.kernel)(step.buffers);
-  profile_.add_kernel(at, Profile::Clock::now() - start);
-  if (seen) observer_->after({*step.op, in, out});
+  profile_->add_kernel(at, Profile::Clock::now() - start);
+  if (seen) observer_->after({*step.op, in, out, replica_.number, replica_.count});
 }
 
 void Program::locate(Error& error, const Op* op) const {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <span>
 
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/subnormals.hpp"
@@ -15,16 +17,22 @@
 
 namespace pxl {
 
+/// The number of a replica, and how many there are: the further operand of Exchange::replica.
+struct ReplicaNumber {
+  int32_t number = 0, count = 1;
+};
+
 struct RunStep {
   enum class Kind : uint8_t {
     kernel,
-    copy,    ///< copies `bytes` from `from` to `to`
-    load,    ///< copies the next sample of port `port` to `to`
-    store,   ///< copies `from` to the next sample of port `port`
-    loop,    ///< initialises counter `port`
-    repeat,  ///< jumps to `target` until counter `port` reaches `bytes`
-    branch,  ///< jumps to `target` if the bool at `from` is false
-    jump,    ///< jumps to `target`
+    copy,        ///< copies `bytes` from `from` to `to`
+    load,        ///< copies the next sample of port `port` to `to`
+    store,       ///< copies `from` to the next sample of port `port`
+    loop,        ///< initialises counter `port`
+    repeat,      ///< jumps to `target` until counter `port` reaches `bytes`
+    branch,      ///< jumps to `target` if the bool at `from` is false
+    jump,        ///< jumps to `target`
+    collective,  ///< gives back the `bytes` stops from number `port` on
   };
   Kind kind = Kind::kernel;
   bool changes_variable = false;
@@ -56,15 +64,19 @@ class Program {
   using Memory = VariableMemory;
   /// `outputs`: destinations of the plan's outputs. The plan, and the graph it was made from, must outlive the program.
   /// Throws if the flattened program exceeds the maximum number of steps.
-  Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs = {});
+  /// Profiles of one program's replicas are one.
+  Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs = {},
+          ReplicaNumber replica = {}, std::shared_ptr<Profile> profile = std::make_shared<Profile>());
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Runs once, from the ports' current positions. Throws Interrupted between steps on request. Calls `commit` once,
-  /// before the first step that modifies a variable; it returns whether later requests are still honoured. An Error
-  /// from a kernel becomes a run-time failure at the op's location.
+  /// Begins a run, from the ports' current positions.
+  void begin();
+  /// Runs on, to the end or to collectives (ExecutionEngine::advance). Throws Interrupted between steps on request.
+  /// Calls `commit` once in a run, before the first step that modifies a variable; it returns whether later requests
+  /// are still honoured. An Error from a kernel becomes a run-time failure at the op's location.
   template <class Commit>
-  void run(Commit&& commit);
+  std::span<const CollectiveStop> advance(Commit&& commit);
 
   std::vector<StreamPort>& ports() { return ports_; }
   const std::vector<StreamPort>& ports() const { return ports_; }
@@ -74,8 +86,7 @@ class Program {
   /// kernel is an op.
   void observe(RunObserver* observer);
   /// Times of the steps, once profiling has started.
-  Profile& profile() { return profile_; }
-  const Profile& profile() const { return profile_; }
+  const std::shared_ptr<Profile>& profile() const { return profile_; }
 
   /// Whether a step that runs after the first modification of a variable may fail.
   bool fallible_after_commit() const { return fallible_after_commit_; }
@@ -87,6 +98,9 @@ class Program {
   class Builder;
   void locate(Error& error, const Op* op) const;
   void run_timed(size_t step);
+  /// Shows a collective to the observer, before it and, where a run goes on after it, its result.
+  void show(const RunStep& step, bool after);
+  void show_result(const RunStep& step);
 
   std::vector<RunStep> steps_;
   std::vector<std::byte*> pointers_;
@@ -97,18 +111,23 @@ class Program {
   Array arena_;
   WorkspaceMemory workspace_;  ///< of the step that runs
   bool fallible_after_commit_ = false;
-  Profile profile_;
+  std::vector<CollectiveStop> stops_;
+  ReplicaNumber replica_;
+  std::shared_ptr<Profile> profile_;
   RunObserver* observer_ = nullptr;
+  // Where a run stands.
+  size_t at_ = 0;
+  bool polls_ = true, committed_ = false;
 };
 
 template <class Commit>
-void Program::run(Commit&& commit) {
-  size_t at = 0;
-  bool polls = true, committed = false;
+std::span<const CollectiveStop> Program::advance(Commit&& commit) {
+  size_t at = at_;
+  bool polls = polls_, committed = committed_;
+  const bool timed = profile_->on();
   const FlushSubnormals flush;
   const RunStep* steps = steps_.data();
-  for (const StreamPort& port : ports_)
-    for (size_t reader : port.readers) pointers_[reader] = port.next;
+  if (observer_ && at > 0) show_result(steps[at - 1]);
   try {
     while (at < steps_.size()) {
       const RunStep& step = steps[at];
@@ -119,7 +138,7 @@ void Program::run(Commit&& commit) {
       }
       switch (step.kind) {
         case RunStep::Kind::kernel:
-          if (profile_.on())
+          if (timed)
             run_timed(at);
           else if (step.divided ||
                    (polls && step.kernel->cost_ns() > max_uninterruptible_ns && !step.kernel->phases().empty()))
@@ -131,13 +150,13 @@ void Program::run(Commit&& commit) {
         case RunStep::Kind::load: {
           std::byte*& next = ports_[step.port].next;
           std::copy_n(next, step.bytes, step.to);
-          next += step.bytes;
+          next += ports_[step.port].stride;
           break;
         }
         case RunStep::Kind::store: {
           std::byte*& next = ports_[step.port].next;
           std::copy_n(step.from, step.bytes, next);
-          next += step.bytes;
+          next += ports_[step.port].stride;
           break;
         }
         case RunStep::Kind::loop: counters_[step.port] = 0; break;
@@ -154,9 +173,18 @@ void Program::run(Commit&& commit) {
           }
           break;
         case RunStep::Kind::jump: at = step.target; continue;
+        case RunStep::Kind::collective: {
+          const size_t together = observer_ ? 1 : static_cast<size_t>(step.bytes);
+          if (observer_) show(step, false);
+          at_ = at + together;
+          polls_ = polls;
+          committed_ = committed;
+          return std::span(stops_).subspan(step.port, together);
+        }
       }
       ++at;
     }
+    return {};
   } catch (Error& error) {
     locate(error, steps[at].op);
     throw;

@@ -16,10 +16,14 @@
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/checkpoint.hpp"
 #include "runtime/execute/engine.hpp"
+#include "runtime/execute/replicas.hpp"
 #include "runtime/execute/streams.hpp"
+#include "runtime/graph/agreement.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/verify.hpp"
+#include "runtime/op/replica_groups.hpp"
 #include "runtime/plan/arena.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -28,21 +32,25 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double short_tail = 0.02;  // seconds: maximum delay of an interrupt after variables have been modified
 
-/// All variables of a session, in one allocation.
+/// All variables of a session, of all replicas, in one allocation. A replica's are at equal distances.
 class Variables {
  public:
-  explicit Variables(const Ir& ir) : all_(ir.variables()) {
+  explicit Variables(const Ir& ir) : all_(ir.variables()), replicas_(ir.replication_factor) {
     int64_t end = 0;
     for (const Tensor* v : all_) {
       offsets_[v] = end;
       const int64_t bytes = std::max<int64_t>(v->spec.bytes(), 1);
       end += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
-      bytes_ += v->spec.bytes();
+      bytes_ += v->spec.bytes() * replicas_;
     }
+    replica_bytes_ = end;
     try {
-      block_ = Array(DType::uint8, {end});
+      block_ = Array(DType::uint8, {element_count({end, replicas_})});
     } catch (const Error&) {
-      throw run_error(fmt::format("the variables of program {} need {} bytes, more than memory", ir.name(), end))
+      throw run_error(fmt::format("the variables of {} need {} bytes, more than memory",
+                                  replicas_ == 1 ? fmt::format("program {}", ir.name())
+                                                 : fmt::format("the {} replicas of program {}", replicas_, ir.name()),
+                                  end * replicas_))
           .as(codes::memory);
     }
     for (const Tensor* v : all_) write(v, v->data);
@@ -51,35 +59,97 @@ class Variables {
 
   const std::vector<Tensor*>& all() const { return all_; }
   int64_t bytes() const { return bytes_; }
+  int replicas() const { return replicas_; }
   bool has(const Tensor* v) const { return offsets_.count(v) > 0; }
-  std::byte* at(const Tensor* v) { return block_.mutable_raw() + offsets_.at(v); }
-  const std::byte* at(const Tensor* v) const { return block_.raw() + offsets_.at(v); }
+  std::byte* at(const Tensor* v, int replica = 0) {
+    return block_.mutable_raw() + replica * replica_bytes_ + offsets_.at(v);
+  }
+  const std::byte* at(const Tensor* v, int replica = 0) const {
+    return block_.raw() + replica * replica_bytes_ + offsets_.at(v);
+  }
+  /// A value for each group.
   void write(const Tensor* v, const Array& value) {
     initial_ = false;
-    std::copy_n(value.raw(), v->spec.bytes(), at(v));
+    for (int r = 0; r < replicas_; ++r) write_replica(v, value, r);
+  }
+  void write_replica(const Tensor* v, const Array& value, int replica) {
+    const int64_t bytes = v->spec.bytes();
+    const int64_t row = v->groups.empty() ? 0 : v->groups[static_cast<size_t>(replica)];
+    std::copy_n(value.raw() + row * bytes, bytes, at(v, replica));
   }
   /// Whether all variables still have the program's initial values.
   bool initial() const { return initial_; }
   void note_run() { initial_ = false; }
+  /// A value for each group, that of its first replica.
   Array read(const Tensor* v) const {
-    Array value(v->spec.dtype, v->spec.shape);
-    std::copy_n(at(v), v->spec.bytes(), value.mutable_raw());
+    Array value(v->spec.dtype, v->data.shape());
+    for (int r = replicas_ - 1; r >= 0; --r) {
+      const int64_t row = v->groups.empty() ? 0 : v->groups[static_cast<size_t>(r)];
+      std::copy_n(at(v, r), v->spec.bytes(), value.mutable_raw() + row * v->spec.bytes());
+    }
     return value;
   }
+  /// A value for each replica.
+  Array read_all(const Tensor* v) const {
+    if (replicas_ == 1) return read(v);
+    Shape shape = v->spec.shape;
+    shape.insert(shape.begin(), replicas_);
+    Array value(v->spec.dtype, std::move(shape));
+    for (int r = 0; r < replicas_; ++r)
+      std::copy_n(at(v, r), v->spec.bytes(), value.mutable_raw() + r * v->spec.bytes());
+    return value;
+  }
+  void write_all(const Tensor* v, const Array& values) {
+    initial_ = false;
+    for (int r = 0; r < replicas_; ++r) std::copy_n(values.raw() + r * v->spec.bytes(), v->spec.bytes(), at(v, r));
+  }
+  /// Throws if replicas of a group, which hold one value, have different ones.
+  void check_equal(const Tensor* v, std::string_view what) const;
 
  private:
   std::vector<Tensor*> all_;
   std::unordered_map<const Tensor*, int64_t> offsets_;
+  int replicas_ = 1;
   Array block_;
+  int64_t replica_bytes_ = 0;
   int64_t bytes_ = 0;
   bool initial_ = true;
 };
 
-/// Snapshot of the variables before the first update of a run, for rollback.
+void Variables::check_equal(const Tensor* v, std::string_view what) const {
+  const ReplicaGroups groups = v->groups.empty() ? one_group(replicas_) : v->groups;
+  const int64_t bytes = v->spec.bytes();
+  for (const std::vector<int64_t>& members : group_members(groups))
+    for (int64_t other : members) {
+      const auto first = static_cast<int>(members[0]), second = static_cast<int>(other);
+      const std::byte *a = at(v, first), *b = at(v, second);
+      if (std::equal(a, a + bytes, b)) continue;
+      const auto width = static_cast<int64_t>(size_of(v->spec.dtype));
+      const int64_t element = (std::mismatch(a, a + bytes, b).first - a) / width;
+      Shape place;
+      for (const int64_t stride : strides_of(v->spec.shape))
+        place.push_back(element / stride % v->spec.shape[place.size()]);
+      const auto shown = [&](const std::byte* data) {
+        Array value(v->spec.dtype, Shape{});
+        std::copy_n(data + element * width, width, value.mutable_raw());
+        return to_text(value);
+      };
+      throw run_error(
+          fmt::format("{}: the replicas {} and {} hold different values of the variable `{}`: {} and {} at {}", what,
+                      first, second, v->name, shown(a), shown(b), bracket_text(place)),
+          {"members of a group hold one value: is a collective missing where the variable is updated?",
+           fmt::format(
+               "`get_tensor_data(..., retrieval = \"all\")` gives the value of each replica; a variable that is "
+               "to differ is declared `with replica_grouping = ir.replica_grouping(group_size = 1)`")})
+          .as(codes::replicas);
+    }
+}
+
+/// Snapshot of a replica's variables before the first update of a run, for rollback.
 class VariableSnapshot {
  public:
-  VariableSnapshot(Variables& variables, const ExecutionEngine& engine)
-      : variables_(variables), changed_(engine.changed_variables()) {}
+  VariableSnapshot(Variables& variables, const ExecutionEngine& engine, int replica = 0)
+      : variables_(variables), changed_(engine.changed_variables()), replica_(replica) {}
 
   void take() {
     initial_ = variables_.initial();
@@ -87,18 +157,21 @@ class VariableSnapshot {
     while (copies_.size() < changed_.size())
       copies_.emplace_back(DType::uint8, Shape{changed_[copies_.size()]->spec.bytes()});
     for (size_t i = 0; i < changed_.size(); ++i)
-      std::copy_n(variables_.at(changed_[i]), changed_[i]->spec.bytes(), copies_[i].mutable_raw());
+      std::copy_n(variables_.at(changed_[i], replica_), changed_[i]->spec.bytes(), copies_[i].mutable_raw());
   }
   void restore() {
     for (size_t i = 0; i < changed_.size(); ++i) {
-      const Array& from = initial_ ? changed_[i]->data : copies_[i];
-      std::copy_n(from.raw(), changed_[i]->spec.bytes(), variables_.at(changed_[i]));
+      if (initial_)
+        variables_.write_replica(changed_[i], changed_[i]->data, replica_);
+      else
+        std::copy_n(copies_[i].raw(), changed_[i]->spec.bytes(), variables_.at(changed_[i], replica_));
     }
   }
 
  private:
   Variables& variables_;
   const std::vector<const Tensor*>& changed_;
+  int replica_;
   std::vector<Array> copies_;
   bool initial_ = false;
 };
@@ -110,17 +183,13 @@ const Ir& checked(const std::shared_ptr<Ir>& ir, const std::string& device) {
     if (std::string hint = did_you_mean(device, devices); !hint.empty()) notes.insert(notes.begin(), hint);
     throw Error(fmt::format("unknown device \"{}\"", device), std::move(notes)).as(codes::session);
   }
-  if (ir->replication_factor > 1)
-    throw Error(
-        fmt::format("replication_factor is {}, but the device \"{}\" runs one replica", ir->replication_factor, device),
-        {"set ir.replication_factor = 1"})
-        .as(codes::session);
   if (ir->main().ops().empty())
     throw Error("the main graph has no op, so there is nothing to run",
                 {"use its variables, or store a tensor to a stream"})
         .as(codes::session);
   verify(*ir);
   check_inplace_order(*ir);
+  check_collectives(*ir);
   return *ir;
 }
 
@@ -165,7 +234,14 @@ struct Session::State {
         device(std::move(the_device)),
         engine_row(find_engine(engine_name.empty() ? default_engine() : engine_name)),
         variables(checked(ir, device)),
-        engine(engine_row.make({*ir, [this](const Tensor* v) { return variables.at(v); }})),
+        engines(make_engines(engine_row, ir->replication_factor,
+                             [this](int replica) {
+                               const auto memory = [this, replica](const Tensor* v) {
+                                 return variables.at(v, replica);
+                               };
+                               return EngineTask{.ir = *ir, .variable = memory, .replica = replica};
+                             })),
+        engine(engines[0].get()),
         snapshot(variables, *engine),
         clear_outputs(engine->may_skip_stores()),
         input_count(streams(true).size()),
@@ -188,7 +264,11 @@ struct Session::State {
   }
   void check_names(const StreamData& inputs) const;
   void execute();
-  void execute_observed(ExecutionEngine& observed);
+  /// With copies of all variables that change, so that any failure leaves them unmodified.
+  void execute_undoable(const std::vector<ExecutionEngine*>& running);
+  void check_equal(std::string_view what) const {
+    for (const Tensor* v : variables.all()) variables.check_equal(v, what);
+  }
   LoadReport compare(const std::vector<NamedArray>& source) const;
   /// Throws unless the session has the variable and the value its shape and dtype.
   void check_value(const Tensor* tensor, const Array& value) const;
@@ -198,7 +278,8 @@ struct Session::State {
   std::string device;
   const EngineRow& engine_row;
   Variables variables;
-  std::unique_ptr<ExecutionEngine> engine;
+  std::vector<std::unique_ptr<ExecutionEngine>> engines;  ///< by replica
+  ExecutionEngine* engine;                                ///< of replica 0
   VariableSnapshot snapshot;
   bool clear_outputs;  ///< a store in an untaken branch leaves its sample unmodified
   size_t input_count;  ///< streams that a run loads
@@ -269,7 +350,7 @@ void Session::State::execute() {
   bool committed = false, can_undo = false;
   Clock::time_point start;
   try {
-    engine->run([&] {
+    const std::function<bool()> commit = [&] {
       committed = true;
       if (tail_seconds < 0 || tail_seconds > short_tail || engine->fallible_after_commit()) {
         snapshot.take();
@@ -277,7 +358,9 @@ void Session::State::execute() {
       }
       start = Clock::now();
       return can_undo;
-    });
+    };
+    engine->begin(commit);
+    engine->advance();  // one replica: to the end
   } catch (...) {
     if (committed && can_undo)
       snapshot.restore();
@@ -289,48 +372,59 @@ void Session::State::execute() {
   if (committed) tail_seconds = std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void Session::State::execute_observed(ExecutionEngine& observed) {
-  bool committed = false;
-  VariableSnapshot before(variables, observed);
+// A replica may fail after another has changed its variables, so that copies are kept until all have ended.
+void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& running) {
+  std::vector<std::pair<size_t, VariableSnapshot>> before;
+  const auto commit = [&](size_t replica) {
+    before.emplace_back(replica, VariableSnapshot(variables, *running[replica], static_cast<int>(replica)));
+    before.back().second.take();
+    return true;
+  };
   try {
-    observed.run([&] {
-      before.take();
-      committed = true;
-      return true;
-    });
+    run_in_turns(running, commit, engine->times());
   } catch (...) {
-    if (committed) before.restore();
+    for (auto& [replica, snapshot_of] : before) snapshot_of.restore();
     throw;
   }
-  if (committed) variables.note_run();
+  if (!before.empty()) variables.note_run();
 }
 
 std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserver* observer) {
   State& s = *state_;
-  ExecutionEngine& engine = observer ? s.engine->observed(observer) : *s.engine;
+  std::vector<ExecutionEngine*> running;
+  for (const auto& engine : s.engines) running.push_back(observer ? &engine->observed(observer) : engine.get());
+  const auto replicas = static_cast<int64_t>(running.size());
   std::optional<Profile::Run> timed;
   if (Profile* times = s.engine->times()) timed.emplace(*times);
   s.check_names(inputs);
   std::vector<Array> feeds;
   std::map<const Stream*, Array> results;
-  for (StreamPort& port : engine.ports()) {
+  for (size_t p = 0; p < running[0]->ports().size(); ++p) {
+    const StreamPort& port = running[0]->ports()[p];
     if (port.per_run == 0) continue;
+    std::byte* first = nullptr;
     if (port.stream->to_device) {
       const Array& given = inputs.at(port.stream);
-      const bool fits =
-          port.per_run == 1 && given.shape() == port.stream->spec().shape && given.dtype() == port.stream->spec().dtype;
-      if (!fits) feeds.push_back(prepare_input(*port.stream, port.per_run, given));
-      port.next = const_cast<std::byte*>((fits ? given : feeds.back()).raw());  // input ports are read only
+      const bool fits = port.per_run == 1 && replicas == 1 && given.shape() == port.stream->spec().shape &&
+                        given.dtype() == port.stream->spec().dtype;
+      if (!fits) feeds.push_back(prepare_input(*port.stream, port.per_run, replicas, given));
+      first = const_cast<std::byte*>((fits ? given : feeds.back()).raw());  // input ports are read only
     } else {
       Array& result = results[port.stream];
-      const Shape shape = host_shape(*port.stream, port.per_run);
+      const Shape shape = host_shape(*port.stream, port.per_run, replicas);
       result =
           s.clear_outputs ? Array::zeros(port.stream->spec().dtype, shape) : Array(port.stream->spec().dtype, shape);
-      port.next = result.mutable_raw();
+      first = result.mutable_raw();
+    }
+    // A transfer has the samples of all replicas.
+    for (int64_t r = 0; r < replicas; ++r) {
+      StreamPort& own = running[static_cast<size_t>(r)]->ports()[p];
+      own.next = first + r * own.sample_bytes;
+      own.stride = replicas * own.sample_bytes;
     }
   }
-  if (observer)
-    s.execute_observed(engine);
+  if (observer || replicas > 1)
+    s.execute_undoable(running);
   else
     s.execute();
   return results;
@@ -343,11 +437,18 @@ void Session::detach() {
 }
 bool Session::is_attached() const { return state_->attached > 0; }
 
-Array Session::get_tensor_data(const Tensor* tensor) const {
+void Session::check_replicas() const { state_->check_equal("check_replicas"); }
+int Session::replicas() const { return state_->variables.replicas(); }
+
+Array Session::get_tensor_data(const Tensor* tensor, Retrieval retrieval) const {
   if (!tensor || tensor->graph == nullptr || &tensor->graph->ir() != state_->ir.get())
     throw Error(fmt::format("`{}` does not belong to the session's program", tensor ? tensor->name : "none"))
         .as(codes::other_graph);
-  if (state_->variables.has(tensor)) return state_->variables.read(tensor);
+  if (state_->variables.has(tensor)) {
+    if (retrieval == Retrieval::all) return state_->variables.read_all(tensor);
+    if (retrieval == Retrieval::one_per_group) state_->variables.check_equal(tensor, "get_tensor_data");
+    return state_->variables.read(tensor);
+  }
   if (tensor->kind == TensorKind::constant) return tensor->data.clone();
   if (tensor->kind == TensorKind::variable) throw later_variable(*tensor);
   throw Error(
@@ -363,6 +464,8 @@ void Session::write_variables_data(const std::vector<VariableValue>& values) {
   for (const auto& [tensor, value] : values) state_->variables.write(tensor, value);
 }
 
+void Session::write_replicas(const Tensor* tensor, const Array& values) { state_->variables.write_all(tensor, values); }
+
 void Session::State::check_value(const Tensor* tensor, const Array& value) const {
   if (tensor && tensor->kind == TensorKind::variable && tensor->graph && &tensor->graph->ir() == ir.get() &&
       !variables.has(tensor))
@@ -370,10 +473,15 @@ void Session::State::check_value(const Tensor* tensor, const Array& value) const
   if (!tensor || !variables.has(tensor))
     throw Error(fmt::format("`{}` is not a variable of the session's program", tensor ? tensor->name : "none"))
         .as(codes::session);
-  if (value.shape() != tensor->spec.shape || value.dtype() != tensor->spec.dtype)
-    throw Error(
-        fmt::format("the variable `{}` is {}, the value {}", tensor->name, text(tensor->spec), text(value.spec())))
-        .as(codes::session);
+  if (value.shape() == tensor->data.shape() && value.dtype() == tensor->spec.dtype) return;
+  std::vector<std::string> notes;
+  if (!tensor->groups.empty())
+    notes.push_back(
+        fmt::format("a value for each of its {} groups is {}", group_count(tensor->groups), text(tensor->data.spec())));
+  throw Error(
+      fmt::format("the variable `{}` is {}, the value {}", tensor->name, text(tensor->spec), text(value.spec())),
+      std::move(notes))
+      .as(codes::session);
 }
 
 Session::LoadReport Session::State::compare(const std::vector<NamedArray>& source) const {
@@ -388,7 +496,7 @@ Session::LoadReport Session::State::compare(const std::vector<NamedArray>& sourc
       report.unused.push_back(from.name);
       continue;
     }
-    const TensorSpec& spec = found->second->spec;
+    const TensorSpec spec = found->second->data.spec();
     if (spec.shape != from.data.shape() || spec.dtype != from.data.dtype())
       report.mismatched.push_back(fmt::format("{}: {} here, {} there", from.name, text(spec), text(from.data.spec())));
     else
@@ -408,6 +516,7 @@ void Session::State::load(const std::vector<NamedArray>& source, const LoadRepor
 }
 
 Session::LoadReport Session::load_from(const Session& other) {
+  other.state_->check_equal("load_from_session");
   std::vector<NamedArray> source;
   for (const Tensor* v : other.state_->variables.all()) source.push_back({v->name, other.state_->variables.read(v)});
   LoadReport report = state_->compare(source);
@@ -425,6 +534,7 @@ Session::LoadReport Session::load_from(const Session& other) {
 }
 
 void Session::save(const std::string& path) const {
+  state_->check_equal("save");
   std::vector<NamedArray> arrays;
   for (const Tensor* v : state_->variables.all()) arrays.push_back({v->name, state_->variables.read(v)});
   write_checkpoint(path, arrays);
@@ -481,7 +591,7 @@ std::vector<const Op*> Session::added_later() const {
 Session::MemoryUse Session::memory() const {
   MemoryUse use;
   use.variables = state_->variables.bytes();
-  use.arena = state_->engine->arena_bytes();
+  use.arena = state_->engine->arena_bytes() * replicas();
   use.constants = state_->engine->constant_bytes();
   return use;
 }

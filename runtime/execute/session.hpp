@@ -16,9 +16,9 @@ class Session {
  public:
   /// Checks in-place order, verifies, plans, and freezes the Ir unless it is open-ended; ops added to an open-ended Ir
   /// later are not part of this session. `device` is "cpu" or "ipu_model"; other names throw with a suggestion. Throws
-  /// if the main graph has no op, if replication is requested, or if a stream is not transferred
-  /// `ir->num_host_transfers` times (if set); the Ir is then unmodified. Several sessions may own one Ir, each with its
-  /// own state. `engine` is a row of the table of engines (engine.hpp); empty: the default.
+  /// if the main graph has no op, if replicas may go apart at a collective (agreement.hpp), or if a stream is not
+  /// transferred `ir->num_host_transfers` times (if set); the Ir is then unmodified. Several sessions may own one Ir,
+  /// each with its own state. `engine` is a row of the table of engines (engine.hpp); empty: the default.
   Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine = {});
   ~Session();
   Session(const Session&) = delete;
@@ -28,15 +28,16 @@ class Session {
   const std::string& device() const;
   std::string_view engine() const;
 
-  /// One run. Inputs have the shape [transfers, replicas, *stream shape] without axes of extent one, or folded into the
-  /// first axis ([transfers * shape[0], ...]); they are converted to the stream's dtype if that is lossless
+  /// One run of all replicas (replicas.hpp). Inputs have the shape [transfers, replicas, *stream shape] without axes of
+  /// extent one, or folded into the first axis ([transfers * replicas * shape[0], ...]); they are converted to the
+  /// stream's dtype if that is lossless
   /// (convert_safely). A stream that is loaded k times consumes its k slices in order. Outputs have the same shapes,
   /// unfolded. Throws for missing and unexpected streams (naming both) and for wrong shapes and dtypes.
   ///
   /// A run that ends in an Error or Interrupted leaves the variables as the last complete run left them. This costs a
   /// copy of the modified variables only if necessary: in the first run, if steps that may fail (reads at indices)
   /// follow updates, and if the steps after the first update took more than 20 ms in the last run. Otherwise an
-  /// interrupt after the first update is delayed to the end of the run.
+  /// interrupt after the first update is delayed to the end of the run. Several replicas always keep the copy.
   ///
   /// With an observer the run executes op by op (bit-identical, much slower), and any failure leaves the variables
   /// unmodified.
@@ -54,9 +55,17 @@ class Session {
   void detach();
   bool is_attached() const;
 
+  enum class Retrieval : uint8_t {
+    one_per_group,  ///< [groups, *shape], of one group [*shape]; throws where members hold different values
+    first,          ///< the same without a check: that of the first replica of each group
+    all,            ///< [replicas, *shape]
+  };
   /// A copy of the value of a variable or constant; throws for other tensors.
-  Array get_tensor_data(const Tensor* tensor) const;
-  /// Checks shape and dtype; the caller converts numbers.
+  Array get_tensor_data(const Tensor* tensor, Retrieval retrieval = Retrieval::one_per_group) const;
+  /// Throws if replicas of a group hold different values of a variable: names it, the replicas and the first element.
+  void check_replicas() const;
+  int replicas() const;
+  /// Checks shape and dtype; the caller converts numbers. Of a grouped variable there is a value for each group.
   void write_variable_data(const Tensor* tensor, const Array& value);
   struct VariableValue {
     const Tensor* tensor;
@@ -64,6 +73,9 @@ class Session {
   };
   /// Checks each before it writes any.
   void write_variables_data(const std::vector<VariableValue>& values);
+
+  /// Gives each replica its value of what `Retrieval::all` gave.
+  void write_replicas(const Tensor* tensor, const Array& values);
 
   /// Variables of the session, in order of creation.
   const std::vector<Tensor*>& variables() const;

@@ -18,30 +18,36 @@ Array convert_safely(const Array& data, DType dtype, const std::string& what) {
   return convert_exactly(data, dtype, what, codes::stream);
 }
 
-Shape host_shape(const Stream& stream, int64_t transfers) {
+Shape host_shape(const Stream& stream, int64_t transfers, int64_t replicas) {
   Shape shape = stream.spec().shape;
+  if (replicas != 1) shape.insert(shape.begin(), replicas);
   if (transfers != 1) shape.insert(shape.begin(), transfers);
   return shape;
 }
 
-Array prepare_input(const Stream& stream, int64_t transfers, const Array& data) {
+Array prepare_input(const Stream& stream, int64_t transfers, int64_t replicas, const Array& data) {
   const Shape& sample = stream.spec().shape;
-  if (transfers == 1 && data.shape() == sample && data.dtype() == stream.spec().dtype) return data;
-  const Shape expected = host_shape(stream, transfers);
+  if (transfers == 1 && replicas == 1 && data.shape() == sample && data.dtype() == stream.spec().dtype) return data;
+  const int64_t samples = transfers * replicas;
+  const Shape expected = host_shape(stream, transfers, replicas);
   const auto with = [&](std::initializer_list<int64_t> lead) {
     Shape shape(lead);
     shape.insert(shape.end(), sample.begin(), sample.end());
     return shape;
   };
   Shape folded = sample;
-  if (!folded.empty()) folded[0] *= transfers;
+  if (!folded.empty()) folded[0] *= samples;
   const bool accepted = data.shape() == expected || (!sample.empty() && data.shape() == folded) ||
-                        data.shape() == with({transfers}) || data.shape() == with({transfers, 1});
+                        data.shape() == with({transfers, replicas}) ||
+                        (replicas == 1 && data.shape() == with({transfers}));
   if (!accepted) {
     std::string takes = bracket_text(expected);
-    if (transfers != 1 && !sample.empty()) takes += " or " + bracket_text(folded);
+    if (samples != 1 && !sample.empty()) takes += " or " + bracket_text(folded);
     std::vector<std::string> notes;
-    if (transfers != 1)
+    if (replicas != 1)
+      notes.push_back(fmt::format("a sample of one replica is {}; a run takes {} of each of {} replicas",
+                                  text(stream.spec()), transfers, replicas));
+    else if (transfers != 1)
       notes.push_back(fmt::format("a run loads the stream {} times, {} each time", transfers, text(stream.spec())));
     throw Error(fmt::format("stream `{}`: expected {}{}, got {}{}", stream.name(), name(stream.spec().dtype), takes,
                             name(data.dtype()), bracket_text(data.shape())),

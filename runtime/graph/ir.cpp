@@ -9,6 +9,7 @@
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/sequencing.hpp"
+#include "runtime/op/replica_groups.hpp"
 #include "runtime/op/structural_rows.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -104,12 +105,26 @@ bool Op::aliases(size_t slot) const {
   return static_cast<size_t>(row->alias) == slot || (row->parts && is_variadic(*row));
 }
 
+bool is_exchanged(const Op& op) {
+  return op.row->exchange == Exchange::members && group_size(replica_groups_of({*op.row, {}, op.attrs})) > 1;
+}
+
 OpContextStorage::OpContextStorage(const Op& op) : site{*op.row, {}, op.attrs} {
   for (const Tensor* t : op.inputs) {
     in.push_back(t ? &t->spec : nullptr);
     labels.emplace_back(t ? last_part(t->name) : std::string_view());
   }
   for (const Tensor* t : op.outputs) out.push_back(t->spec);
+  if (op.row->exchange == Exchange::replica) {
+    in.push_back(&replica_operand());
+    labels.emplace_back();
+  }
+  if (op.row->exchange == Exchange::members) {
+    const auto members = static_cast<size_t>(group_size(replica_groups_of(site)));
+    in.assign(members, in.at(0));
+    labels.assign(members, labels.at(0));
+    if (!out.empty()) out.assign(members, out.at(0));
+  }
   site.in = in;
   site.out = out;
   site.labels = labels;
@@ -211,15 +226,26 @@ Tensor* Graph::add_input(TensorSpec spec, const std::string& name, bool by_ref, 
   return t;
 }
 
-Tensor* Graph::add_variable(Array initial, const std::string& name) {
+Tensor* Graph::add_variable(Array initial, const std::string& name, const std::vector<int64_t>& groups) {
   check_open();
   if (!is_main())
     throw Error(fmt::format("the variable `{}` cannot be made outside the main graph: the current graph is `{}`",
                             name.empty() ? "t" : name, id_),
                 {"declare it with `param`, or make it an argument and pass the variable where the graph is called"})
         .as(codes::program);
-  Tensor* t = new_tensor(TensorKind::variable, initial.spec(), name);
+  TensorSpec spec = initial.spec();
+  if (!groups.empty()) {
+    const auto replicas = static_cast<size_t>(ir_.replication_factor);
+    if (groups.size() != replicas || spec.shape.empty() || spec.shape[0] != group_count(groups))
+      throw Error(fmt::format("the variable `{}` has {} for {} groups of {} replicas; the program has {} replicas",
+                              name.empty() ? "t" : name, text(spec), group_count(groups), groups.size(), replicas),
+                  {"its initial value has a row for each group"})
+          .as(codes::replicas);
+    spec.shape.erase(spec.shape.begin());
+  }
+  Tensor* t = new_tensor(TensorKind::variable, std::move(spec), name);
   t->data = std::move(initial);
+  t->groups = groups;
   return t;
 }
 

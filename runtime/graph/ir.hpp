@@ -45,6 +45,9 @@ struct Tensor {
   std::vector<Op*> consumers;  ///< without duplicates, in order of creation
   bool by_ref = false;         ///< inputs: modifications reach the caller's tensor
   Array data;                  ///< variables: initial value; constants: value
+  /// Variables: groups of replicas with values of their own (replica_groups.hpp); `data` then has a row for each group.
+  /// Empty: one value for all replicas.
+  std::vector<int64_t> groups;
   Origin origin;
 
   /// IPU of the producing op; nullopt for variables, constants and graph inputs.
@@ -85,7 +88,10 @@ struct Op {
   bool aliases(size_t slot) const;
 };
 
-/// Storage of an op's context; must outlive the context.
+/// Whether an op is a collective whose groups have more than one replica: it needs what others have.
+bool is_exchanged(const Op& op);
+
+/// Storage of an op's context; must outlive the context. It has the operands that a kernel gets (Exchange).
 struct OpContextStorage {
   std::vector<const TensorSpec*> in;
   std::vector<TensorSpec> out;
@@ -117,7 +123,8 @@ class Graph {
   /// `key` is the dotted name of a named input; `name` gets name scopes and, on a clash, a "__t{n}" suffix.
   Tensor* add_input(TensorSpec spec, const std::string& name, bool by_ref = false, std::string key = {});
   /// Main graph only; otherwise throws "... outside the main graph".
-  Tensor* add_variable(Array initial, const std::string& name);
+  /// With `groups`, `initial` has a row for each of them. Throws unless there is one for each replica of the Ir.
+  Tensor* add_variable(Array initial, const std::string& name, const std::vector<int64_t>& groups = {});
   Tensor* add_constant(Array value, const std::string& name);
   /// Adds a declared output. The tensor must belong to this graph; inputs and repeated tensors are allowed.
   void add_output(Tensor* tensor);

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "runtime/base/verification.hpp"
+#include "runtime/op/replica_groups.hpp"
 
 namespace pxl {
 
@@ -57,7 +58,7 @@ class Verifier {
       const bool main_only = t->kind == TensorKind::variable || t->kind == TensorKind::stream;
       require(graph_.is_main() || !main_only, "variable or stream `{}` is outside the main graph", t->id);
       if (t->kind == TensorKind::variable || t->kind == TensorKind::constant)
-        require(t->data.dtype() == t->spec.dtype && t->data.shape() == t->spec.shape,
+        require(t->data.dtype() == t->spec.dtype && t->data.shape() == host_shape(*t),
                 "tensor `{}` is {}, but its data is {}", t->id, text(t->spec), text(t->data.spec()));
     }
   }
@@ -83,6 +84,10 @@ class Verifier {
       for (const Op* before : op->after)
         require(made.count(before) > 0, "op {} follows an op that is not before it", shown(*op));
       made.emplace(op.get(), made.size());
+      for (size_t i = 0; i < op->attrs.size(); ++i)
+        if (op->row->params[i].kind == ParamKind::group)
+          require(is_grouping(std::get<std::vector<int64_t>>(op->attrs[i]), graph_.ir().replication_factor),
+                  "the groups of op {} are not of {} replicas", shown(*op), graph_.ir().replication_factor);
       if (op->row->infer) inference(*op);
       if (op->row->role == Role::host_load || op->row->role == Role::host_store) stream(*op);
       control(*op);
@@ -166,6 +171,16 @@ class Verifier {
     require(graph_.declared_outputs() <= graph_.outputs().size(), "more outputs are declared than there are");
     for (const Tensor* t : graph_.outputs())
       require(owned_.count(t) > 0, "output `{}` belongs to another graph", t->id);
+  }
+
+  /// Of a grouped variable a row for each group.
+  Shape host_shape(const Tensor& t) const {
+    Shape shape = t.spec.shape;
+    if (t.groups.empty()) return shape;
+    require(t.kind == TensorKind::variable && is_grouping(t.groups, graph_.ir().replication_factor),
+            "the groups of `{}` are not of {} replicas", t.id, graph_.ir().replication_factor);
+    shape.insert(shape.begin(), group_count(t.groups));
+    return shape;
   }
 
   static bool same(const Tensor* a, const Tensor* b) {

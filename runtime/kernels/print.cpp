@@ -91,7 +91,10 @@ Kernel print_kernel(const TensorSpec& t, const PrintFormat& format, bool prints)
     if (prints) {
       Array array(t.dtype, t.shape);
       if (bytes != 0) std::memcpy(array.mutable_raw(), b.in[0], bytes);
-      write_err(print_text(array, format));
+      const int32_t *replica = b.input<int32_t>(1), replicas = replica[1];
+      PrintFormat titled = format;
+      if (replicas > 1) titled.title += fmt::format("_replica_{}", *replica);
+      write_err(print_text(array, titled));
     }
     if (bytes != 0 && b.in[0] != b.out[0]) std::memmove(b.out[0], b.in[0], bytes);
   };

@@ -13,6 +13,17 @@ constexpr bool has_operand(const OpRow& row) {
 
 constexpr bool is_control(Role role) { return role != Role::compute && role != Role::composite; }
 
+constexpr bool has_group(const OpRow& row) {
+  for (const Param& p : row.params)
+    if (p.kind == ParamKind::group) return true;
+  return false;
+}
+/// A collective has one operand, in slot 0, and groups, and is never eliminated, merged or moved across an effect.
+constexpr bool is_collective_form(const OpRow& row) {
+  return row.side_effect && has_group(row) && !row.params.empty() && row.params[0].kind == ParamKind::tensor &&
+         (row.params.size() < 2 || !is_operand(row.params[1].kind));
+}
+
 /// Whether all columns that a row of this kind requires are set.
 constexpr bool is_complete(const OpRow& row) {
   if (row.name.empty() || row.doc.empty()) return false;
@@ -27,6 +38,7 @@ constexpr bool is_complete(const OpRow& row) {
   // The name of an in-place form promises the operand's memory; a separate result would silently be another tensor.
   if (row.name.back() == '_' && row.alias < 0 && !row.modifies) return false;
   if (is_view(row) && !row.view && !row.layout && !row.parts) return false;
+  if (row.exchange == Exchange::members && !is_collective_form(row)) return false;
   const bool overwrites = row.modifies || row.alias >= 0;
   return row.path.empty() || overwrites || !row.example.empty();
 }

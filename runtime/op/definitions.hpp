@@ -192,6 +192,17 @@ void copy_var_update_(ReferenceContext&);
 void adam_update(ReferenceContext&);
 void adam_var_update(ReferenceContext&);
 
+// collective.cpp
+void replicated_all_reduce(ReferenceContext&);
+void replicated_sum(ReferenceContext&);
+void replicated_reduce_scatter(ReferenceContext&);
+void replicated_reduce(ReferenceContext&);
+void replicated_gather(ReferenceContext&);
+void replicated_broadcast(ReferenceContext&);
+void replicated_all_to_all(ReferenceContext&);
+void replica_slice(ReferenceContext&);
+void replica_index(ReferenceContext&);
+
 // print.cpp
 void print(ReferenceContext&);
 

@@ -38,6 +38,7 @@ enum class ParamKind : uint8_t {
   axes,      ///< an int, a list of ints, or none for all axes
   integers,  ///< an int or a list of ints, or none
   numbers,   ///< a list of numbers
+  group,     ///< groups of replicas, as the number of its group for each replica; none: all replicas are one group
 };
 
 constexpr bool is_operand(ParamKind k) { return k <= ParamKind::number_or_tensor; }
@@ -105,6 +106,16 @@ enum class Role : uint8_t {
   host_store,  ///< copies its input to the stream
 };
 
+/// What a kernel and a definition get besides the operands of one replica. Inference sees the op's own operands.
+enum class Exchange : uint8_t {
+  none,
+  /// The op is a collective of one operand, and `group` is one of its parameters: they get the operand of each member
+  /// of a group, in ascending order of replicas, and give a result to each.
+  members,
+  /// They get a further operand, int32[2]: the number of the replica, and how many there are.
+  replica,
+};
+
 /// How an output element depends on input elements; for fusion and cost models.
 enum class Pattern : uint8_t { elementwise, reduction, product, movement, other };
 
@@ -151,18 +162,20 @@ struct OpRow {
   ScatterAddFn scatter_add = nullptr;  ///< for ops that are a ScatterAdd
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
-  uint32_t modifies = 0;          ///< bit i: input slot i is modified in place
-  int8_t alias = -1;              ///< output 0 has the memory of this input slot; -1: none
-  bool inplace_ok = false;        ///< a kernel may write output 0 over input 0 (equal specs)
-  bool additive = false;          ///< output 0 is a x + h(y) of inputs 0 and 1, elementwise, with h(0) = 0
-  bool view = false;              ///< output 0 has the bytes and order of input 0
-  ViewFn parts = nullptr;         ///< for aliases not described by `view` or `layout`: which elements of which
-                                  ///< inputs the output consists of; all these inputs share the output's memory
-  bool side_effect = false;       ///< never eliminated
-  bool method = false;            ///< also a method of tensors and arrays
-  std::string_view inplace = {};  ///< name of the in-place form
-  std::string_view onnx = {};     ///< ONNX operator with the same meaning
-  TileMap tiles = {};             ///< mapping to tiles; composites have none
+  uint32_t modifies = 0;               ///< bit i: input slot i is modified in place
+  int8_t alias = -1;                   ///< output 0 has the memory of this input slot; -1: none
+  bool inplace_ok = false;             ///< a kernel may write output 0 over input 0 (equal specs)
+  bool additive = false;               ///< output 0 is a x + h(y) of inputs 0 and 1, elementwise, with h(0) = 0
+  bool view = false;                   ///< output 0 has the bytes and order of input 0
+  ViewFn parts = nullptr;              ///< for aliases not described by `view` or `layout`: which elements of which
+                                       ///< inputs the output consists of; all these inputs share the output's memory
+  bool side_effect = false;            ///< never eliminated
+  Exchange exchange = Exchange::none;  ///< what its kernel gets besides the operands of one replica
+  bool alike = false;                  ///< collectives: all members of a group get the same result
+  bool method = false;                 ///< also a method of tensors and arrays
+  std::string_view inplace = {};       ///< name of the in-place form
+  std::string_view onnx = {};          ///< ONNX operator with the same meaning
+  TileMap tiles = {};                  ///< mapping to tiles; composites have none
 };
 
 /// Number of input slots of a row with fixed operands (variadic rows have as many as they are given).

@@ -8,6 +8,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/op/replica_groups.hpp"
 #include "runtime/tensor/exact.hpp"
 
 namespace pxl {
@@ -257,6 +258,17 @@ struct Resolver {
       case ParamKind::axes: return list_of_integers(arg, "an integer, a list of integers or none");
       case ParamKind::integers: return integers(arg, "an integer or a list of integers");
       case ParamKind::numbers: return numbers(arg);
+      case ParamKind::group: {
+        const Attr* a = std::get_if<Attr>(&arg);
+        if (!a || !std::holds_alternative<ReplicaGroups>(*a)) refuse("a replica grouping", arg);
+        const auto& groups = std::get<ReplicaGroups>(*a);
+        if (at.eager() && groups.size() > 1)
+          throw Error(fmt::format("{}: an array has one replica, the group is of {}", row.name, groups.size()),
+                      {"in a program, it works on the tensors of all replicas"})
+              .as(codes::replicas);
+        check_groups(groups, at.replicas());
+        return *a;
+      }
     }
     return arg;
   }
@@ -315,7 +327,7 @@ OpArgs resolve(OpBuilder& at, const OpRow& row, OpArgs args) {
                                    return list;
                                  }())})
             .as(codes::arguments);
-      const Attr value = r.default_attr();
+      const Attr value = r.param->kind == ParamKind::group ? Attr(one_group(at.replicas())) : r.default_attr();
       arg = value;
       if (std::holds_alternative<std::monostate>(value)) continue;
     }

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/op/replica_groups.hpp"
 #include "runtime/ops/arguments.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/run.hpp"
@@ -122,6 +125,11 @@ std::vector<Expr> EagerOpBuilder::make(const OpRow& row, std::vector<Expr> opera
   OpContext site{.row = row, .in = specs, .attrs = attrs};
   const std::vector<TensorSpec> out_specs = row.infer(site);
   site.out = out_specs;
+  if (row.exchange == Exchange::replica) {  // an array has one replica
+    specs.push_back(&replica_operand());
+    site.in = specs;
+    in.push_back(Array::from<int32_t>({2}, std::array<int32_t, 2>{0, 1}));
+  }
   std::vector<Array> out = run_op(site, std::move(in));
   std::vector<Expr> outputs;
   for (Array& a : out) outputs.emplace_back(*this, std::move(a));

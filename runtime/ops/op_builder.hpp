@@ -67,6 +67,8 @@ class OpBuilder {
   /// A constant of the graph, or the array itself.
   virtual Expr constant(Array value, std::string_view name = "t") = 0;
   Expr scalar(double value, DType dtype);
+  /// How many replicas of the graph run: the groups of collectives are of these.
+  virtual int64_t replicas() const { return 1; }
   /// Whether ops are computed eagerly; arrays then promote like host numbers, tensors never do.
   virtual bool eager() const { return false; }
 
@@ -81,6 +83,7 @@ class GraphOpBuilder : public OpBuilder {
   explicit GraphOpBuilder(Graph& graph) : graph_(graph) {}
   Graph& graph() const { return graph_; }
   Expr of(Tensor* tensor) { return Expr(*this, tensor); }
+  int64_t replicas() const override { return graph_.ir().replication_factor; }
   Expr constant(Array value, std::string_view name = "t") override;
 
  protected:

@@ -153,6 +153,7 @@ constexpr OpRow placement_table[] = {
            c.set(0, c.builder().emit(s.row, std::move(args))[0]);
          },
      .side_effect = true,
+     .exchange = Exchange::replica,
      .tiles = tile_host},
 };
 static_assert(all_complete(placement_table));

@@ -113,6 +113,7 @@ std::span<const OpRow> pooling_rows();
 std::span<const OpRow> resample_rows();
 std::span<const OpRow> placement_rows();
 std::span<const OpRow> addon_rows();
+std::span<const OpRow> collective_rows();
 std::span<const OpRow> order_rows();
 std::span<const OpRow> normalise_rows();
 std::span<const OpRow> batch_norm_rows();

@@ -159,8 +159,9 @@ bool Aliases::written_between(const Tensor* tensor, int after, int before) const
 }
 
 bool is_pure(const Node& node) {
-  return node.op->row->role == Role::compute && !node.effect && node.callees.empty() && node.modified.empty() &&
-         node.alias < 0 && !node.kernel && !node.product && !node.out.empty();
+  return node.op->row->role == Role::compute && node.op->row->exchange == Exchange::none && !node.effect &&
+         node.callees.empty() && node.modified.empty() && node.alias < 0 && !node.kernel && !node.product &&
+         !node.out.empty();
 }
 
 bool has_dependency(const Aliases& aliases, const Node& later, const Node& earlier) {

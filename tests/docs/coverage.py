@@ -15,11 +15,11 @@ from tests.support.harness import ROOT, TESTS
 PAGE = ROOT / "docs" / "coverage.md"
 SECTIONS = {"A": "Programs, graphs, tensors", "B": "Calls and control flow", "C": "Modules, factories, named trees",
             "D": "Streams and sessions", "E": "Ops", "F": "Gradients and training", "G": "Printing",
-            "H": "Data and the host's language"}
+            "H": "Data and the host's language", "I": "Replicas, remote memory, pipelines"}
 # What the addons have as code for the IPU alone, and what stands for it here.
 CUSTOM = [("`static_spmm` and the other sparse products", "the dense product of the same matrix: `x @ w`, with zeros where nothing is stored"),
           ("`fp8_mse_scale`", "`fp8_amax_scale`, or a scale of the script's own")]
-TAG = re.compile(r"(?:#|//) covers: ([A-H]\d+(?: [A-H]\d+)*)\s*$", re.M)
+TAG = re.compile(r"(?:#|//) covers: ([A-I]\d+(?: [A-I]\d+)*)\s*$", re.M)
 
 
 def rows():
@@ -47,7 +47,7 @@ def page():
     all_rows = rows()
     shown = sum(name in found for name, _ in all_rows)
     out = ["# Coverage", "",
-           "Which test shows which capability of PopXL and its addons, without replication and remote memory. Written by",
+           "Which test shows which capability of PopXL and its addons, remote memory and pipelines included. Written by",
            f"`python3 tests/docs/coverage.py` from `tests/docs/coverage_rows.txt` and the tests: {shown} of {len(all_rows)} rows are shown by a test.", ""]
     missing = [f"{name} ({what})" for name, what in all_rows if name not in found]
     out += ["Not shown by a test of its own: " + (", ".join(missing) if missing else "none") + ".", ""]

@@ -35,10 +35,22 @@ def says(*texts):
     return check
 
 
+def close(least, floor):
+    """The weights of the replicas are those of one large batch, and they have learnt."""
+    def check(out):
+        apart, right = re.search(r"weights at most ([\d.e+-]+) apart", out), re.search(r"Accuracy on test set: ([\d.]+)%", out)
+        if not apart or float(apart.group(1)) > least:
+            return f"the weights are not within {least}"
+        return None if right and float(right.group(1)) >= floor else f"the accuracy is below {floor}"
+    return check
+
+
 PROGRAMS = [
     ("char_gpt.pxl", ["--steps", "60", "--length", "40"], losses_fall(2.6, 2.6)),
     ("accumulate.pxl", [], says("weights are the same: true")),
     ("accumulate.pxl", ["--parts", "3", "--rows", "5", "--steps", "20"], says("weights are the same: true")),
+    ("data_parallel.pxl", ["--train-size", "6400", "--test-size", "800", "--compare", "--optimiser", "sgd", "--lr", "0.1"], close(1e-6, 50)),
+    ("data_parallel.pxl", ["--train-size", "6400", "--test-size", "800", "--compare"], close(1e-4, 80)),
     ("transformer.pxl", [], accuracy_of(99.0)),
     ("linear_fp8.pxl", [], accuracy_of(98.0)),
     ("mnist.pxl", ["--train-size", "16", "--test-size", "160"], counted_over(160)),  # two batches of each

@@ -10,6 +10,7 @@ EXAMPLES = {
     "accumulate": ["--steps", "10"],
     "char_gpt": ["--steps", "2", "--batch", "2", "--context", "16", "--width", "32", "--length", "2"],
     "conv_mnist": ["--epochs", "1", "--train-size", "64", "--test-size", "80"],
+    "data_parallel": ["--train-size", "128", "--test-size", "80"],
     "linear": [],
     "linear_fp8": ["--steps", "10"],
     "mnist": ["--train-size", "400", "--test-size", "160"],

@@ -133,9 +133,6 @@ TEST_CASE("sessions that cannot be made") {
   p.ir->num_host_transfers = 4;
   CHECK_CONTAINS(message_of([&] { Session s(p.ir, "cpu"); }),
                  "the stream `x` is loaded once in a run, but num_host_transfers is 4");
-  p.ir->num_host_transfers.reset();
-  p.ir->replication_factor = 2;
-  CHECK_CONTAINS(message_of([&] { Session s(p.ir, "cpu"); }), "replication_factor is 2");
 }
 
 TEST_CASE("attach nests; data of tensors") {

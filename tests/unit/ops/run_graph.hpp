@@ -1,6 +1,7 @@
 // A reference interpreter of graphs for tests: walks the schedule and runs each op's kernel on host arrays.
 #pragma once
 
+#include <array>
 #include <map>
 
 #include "runtime/graph/ir.hpp"
@@ -29,6 +30,8 @@ inline Values run_graph(const Graph& graph, Values values, Kernel (*by)(const Op
         in[i] = values.at(op->inputs[i]);
         from[i] = in[i].raw();
       }
+    const std::array<int32_t, 2> replica{0, 1};
+    if (op->row->exchange == Exchange::replica) from.push_back(reinterpret_cast<const std::byte*>(replica.data()));
     for (const Tensor* t : op->outputs) out.emplace_back(t->spec.dtype, t->spec.shape);
     for (Array& a : out) to.push_back(a.mutable_raw());
     kernel(Buffers{from.data(), to.data()});

@@ -12,6 +12,7 @@ namespace pxl::test {
 struct Sample {
   std::vector<std::optional<Array>> operands;  ///< parallel to the row's parameters; empty for attributes
   std::map<std::string, Attr> attrs = {};
+  std::vector<Array> others = {};  ///< collectives: the operands of the other members of the group
 };
 
 /// An array of numbers as float8 without a scale.

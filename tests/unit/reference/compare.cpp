@@ -99,7 +99,8 @@ constexpr std::pair<std::string_view, Tolerance> tolerances[] = {
 Tolerance tolerance_of(const OpRow& row) {
   for (const auto& [name, t] : tolerances)
     if (name == row.name) return t;
-  if (row.pattern == Pattern::movement) return {};
+  if (row.pattern == Pattern::movement || row.exchange != Exchange::none)
+    return {};  // collectives state their rounding
   if (row.pattern == Pattern::elementwise) return {4, 0};
   return {2, 4};
 }
@@ -219,6 +220,8 @@ Verdict compare(const OpRow& row, const Sample& sample) {
   Verdict v;
   // The op in a graph: defaults filled in, specs inferred, as a program has it.
   Ir ir;
+  if (const auto group = sample.attrs.find("group"); group != sample.attrs.end())
+    ir.replication_factor = static_cast<int>(std::get<std::vector<int64_t>>(group->second).size());
   Graph& g = ir.create_graph("f");
   GraphOpBuilder builder(g);
   try {
@@ -253,16 +256,22 @@ Verdict compare(const OpRow& row, const Sample& sample) {
       given[i] = *sample.operands[next++];
     }
 
+  // What a kernel gets besides the operands of one replica.
+  const auto is_given = [&](size_t i) { return i >= op.inputs.size() || op.inputs[i]; };
+  if (row.exchange == Exchange::members) given.insert(given.end(), sample.others.begin(), sample.others.end());
+  if (row.exchange == Exchange::replica)
+    given.push_back(array<int32_t>({2}, {ir.replication_factor - 1, ir.replication_factor}));
+
   Operands operands;
   for (size_t i = 0; i < given.size(); ++i) {
-    if (!op.inputs[i] || is_integer(given[i].dtype())) continue;
+    if (!is_given(i) || is_integer(given[i].dtype())) continue;
     operands.scale *= std::max(1.0, largest(given[i]));
     operands.coarsest = std::max(operands.coarsest, precision(given[i].dtype()));
     for (int64_t e = 0; e < given[i].size(); ++e)
       operands.infinite = operands.infinite || !(std::fabs(at(given[i], e)) < 80);
   }
   // Sums of float64 are of float64: their error grows with the terms.
-  if (!given.empty() && op.inputs[0] && op.outputs[0]->spec.dtype == DType::float64 &&
+  if (!op.inputs.empty() && op.inputs[0] && op.outputs[0]->spec.dtype == DType::float64 &&
       row.pattern != Pattern::elementwise)
     operands.scale *= 1 + static_cast<double>(given[0].size()) / 16;
   const Outcome definition = run(definition_kernel(site), site, given, false);
@@ -283,7 +292,7 @@ Verdict compare(const OpRow& row, const Sample& sample) {
     for (size_t i = 0; i < kernel.out.size() && v.difference.empty(); ++i)
       v.difference = difference(row, fmt::format("result {}", i), kernel.out[i], definition.out[i], operands);
     for (size_t i = 0; i < given.size() && v.difference.empty(); ++i)
-      if (op.inputs[i] && !(in_place && i == 0))
+      if (is_given(i) && !(in_place && i == 0))
         v.difference = difference(row, fmt::format("operand {}", i), kernel.in[i], definition.in[i], {0, 0});
     if (!v.difference.empty() && in_place) v.difference += ", in place";
   };

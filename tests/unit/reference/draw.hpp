@@ -132,6 +132,14 @@ class Draw {
   std::mt19937_64 rng;
 
  private:
+  /// One group, with operands for its other members.
+  void draw_group(Sample& s, const Shape& common) {
+    const int64_t members = between(1, 9);
+    s.attrs["group"] = Ints(static_cast<size_t>(members), 0);
+    for (int64_t m = 1; m < members; ++m) s.others.push_back(values(common));
+    for (const Param& p : row.params)
+      if (p.name == "root") s.attrs["root"] = below(members);
+  }
   Sample by_parameters() {
     Sample s;
     const Shape common = shape();
@@ -140,6 +148,9 @@ class Draw {
       if (p.kind == ParamKind::tensor) a = values(common);
       s.operands.push_back(a);
       if (p.kind == ParamKind::boolean && coin()) s.attrs[std::string(p.name)] = coin();
+      if (p.kind == ParamKind::group) draw_group(s, common);
+      if (p.kind == ParamKind::string && p.name == "op")
+        s.attrs["op"] = one_of<std::string>({"add", "mean", "mul", "min", "max", "and", "or", "square_add"});
       if (p.kind == ParamKind::axes) s.attrs[std::string(p.name)] = axes(common.size());
       if (p.kind == ParamKind::integer && p.name == "axis" && !common.empty())
         s.attrs[std::string(p.name)] = axis(common.size());

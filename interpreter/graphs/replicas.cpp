@@ -1,0 +1,195 @@
+#include "interpreter/graphs/replicas.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/graphs.hpp"
+#include "interpreter/language/evaluate.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/scope.hpp"
+#include "interpreter/values/subscripts.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// The stride with which groups are strided, if they are.
+std::optional<int64_t> stride_of(const ReplicaGroups& groups) {
+  const int64_t size = group_size(groups);
+  if (size == 1) return 1;
+  const std::vector<int64_t> first = group_members(groups)[0];
+  const int64_t stride = first[1] - first[0], replicas = static_cast<int64_t>(groups.size());
+  if (replicas % (stride * size) != 0 || strided_groups(replicas, stride, size) != groups) return std::nullopt;
+  return stride;
+}
+
+Value grouping_value(ReplicaGroups groups) {
+  auto g = std::make_shared<ReplicaGroupingObject>();
+  g->stride = stride_of(groups);
+  g->groups = std::move(groups);
+  return g;
+}
+
+/// Groups of the replicas that have the same position in theirs.
+ReplicaGroups transposed(const ReplicaGroups& groups) {
+  ReplicaGroups numbers(groups.size(), -1), out;
+  int64_t next = 0;
+  for (int64_t position : positions_in_group(groups)) {
+    int64_t& number = numbers[static_cast<size_t>(position)];
+    if (number < 0) number = next++;
+    out.push_back(number);
+  }
+  return out;
+}
+
+/// `with replicated(n)` in the head of a program.
+struct ReplicatedObject final : Object {
+  int64_t replicas;
+  explicit ReplicatedObject(int64_t n) : replicas(n) {}
+  std::string type_name() const override { return "replicated"; }
+  bool is_context() const override { return true; }
+  Value enter(Interpreter& in) override {
+    const BuildTarget target = in.graphs().target();
+    if (!in.graphs().in_program() || !target.graph->is_main() || !target.ir->main().tensors().empty() ||
+        target.ir->graphs().size() > 1)
+      throw Error("replicated(n) stands in the head of a program", {"write `program train with replicated(4) { ... }`"})
+          .as(codes::replicas);
+    set_replication_factor(*target.ir, replicas);
+    return {};
+  }
+};
+
+}  // namespace
+
+std::string ReplicaGroupingObject::repr(Interpreter&) {
+  if (!stride)
+    return fmt::format("ReplicaGrouping(num_replicas={}, assignment=[{}])", groups.size(), fmt::join(groups, ", "));
+  return fmt::format("ReplicaGrouping(num_replicas={}, stride={}, group_size={}, num_groups={})", groups.size(),
+                     *stride, group_size(groups), group_count(groups));
+}
+
+std::optional<Value> ReplicaGroupingObject::member(Interpreter&, std::string_view name) {
+  if (name == "num_replicas") return Value(static_cast<int64_t>(groups.size()));
+  if (name == "group_size") return Value(group_size(groups));
+  if (name == "num_groups") return Value(group_count(groups));
+  if (name == "assignment") return make_list(std::vector<Value>(groups.begin(), groups.end()));
+  if (name == "stride") {
+    if (stride) return Value(*stride);
+    throw Error("this replica grouping has no stride: the members of its groups are not at equal distances",
+                {"`assignment` has the group of each replica"})
+        .as(codes::replicas);
+  }
+  if (name == "transpose")
+    return make_method(no_effects, "transpose", [all = groups](Interpreter&, Arguments args) {
+      ArgReader a("transpose", args, {});
+      return grouping_value(transposed(all));
+    });
+  return std::nullopt;
+}
+
+std::vector<std::string> ReplicaGroupingObject::member_names() const {
+  return {"num_replicas", "stride", "group_size", "num_groups", "assignment", "transpose"};
+}
+
+bool ReplicaGroupingObject::equals(Interpreter&, const Value& other) {
+  const auto* o = other.as<ReplicaGroupingObject>();
+  return o && o->groups == groups;
+}
+
+Value make_replica_grouping(Interpreter& in, const Ir& ir, const Arguments& args) {
+  ArgReader a("replica_grouping", args, {"stride", "group_size", "assignment"});
+  const int64_t replicas = ir.replication_factor;
+  if (a.has("assignment")) {
+    if (a.has("stride") || a.has("group_size"))
+      throw Error("replica_grouping takes an assignment, or a stride and a group size").as(codes::arguments);
+    ReplicaGroups groups;
+    for (const Value& v : in.to_vector(a.value("assignment")))
+      groups.push_back(to_index(v, "replica_grouping: a group"));
+    check_groups(groups, replicas);
+    return grouping_value(std::move(groups));
+  }
+  int64_t stride = a.integer_or("stride", 1);
+  if (!a.has("group_size") && (stride < 1 || replicas % stride != 0))
+    throw Error(fmt::format("{} replicas cannot be grouped with stride {}", replicas, stride),
+                {"the stride must divide the number of replicas"})
+        .as(codes::replicas);
+  const int64_t size = a.integer_or("group_size", std::max<int64_t>(1, replicas / std::max<int64_t>(1, stride)));
+  if (size == 1) stride = 1;
+  return grouping_value(strided_groups(replicas, stride, size));
+}
+
+void set_replication_factor(Ir& ir, int64_t replicas) {
+  if (replicas < 1 || replicas > 4096)
+    throw Error("replication_factor must be between 1 and 4096, got " + std::to_string(replicas)).as(codes::value);
+  if (replicas == ir.replication_factor) return;
+  if (!ir.variables().empty() || !ir.streams().empty())
+    throw Error("replication_factor must be set before the first variable or stream of the program").as(codes::program);
+  for (const auto& graph : ir.graphs())
+    for (const auto& op : graph->ops())
+      if (op->row->exchange == Exchange::members || !op->row->params.empty())
+        for (const Param& p : op->row->params)
+          if (p.kind == ParamKind::group)
+            throw Error(
+                fmt::format("replication_factor must be set before the first collective, {}", op->row->schedule))
+                .as(codes::program);
+  ir.replication_factor = static_cast<int>(replicas);
+}
+
+ReplicaGroups to_variable_groups(const Value& v, const Ir& ir) {
+  if (v.is_none()) return {};
+  const auto* g = v.as<ReplicaGroupingObject>();
+  if (!g) type_error("replica_grouping takes a replica grouping, got " + with_article(v.type_name()));
+  check_groups(g->groups, ir.replication_factor);
+  return group_count(g->groups) == 1 ? ReplicaGroups{} : g->groups;
+}
+
+ReplicaGroups declared_groups(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a,
+                              const char* what) {
+  ReplicaGroups groups;
+  for (const ast::Argument& option : options) {
+    if (option.kind != ast::Argument::named || option.name != "replica_grouping") {
+      std::string hint = did_you_mean(option.name, {"replica_grouping"});
+      throw Error(std::string(what) + " has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint))
+          .as(codes::arguments);
+    }
+    groups = to_variable_groups(evaluate(in, *option.value, a), *in.graphs().target().ir);
+  }
+  return groups;
+}
+
+Array initial_values(Interpreter& in, const Value& init, const TensorSpec& spec, const ReplicaGroups& groups,
+                     const std::string& what) {
+  if (groups.empty()) return initial_value(in, init, spec, what);
+  TensorSpec all = spec;
+  all.shape.insert(all.shape.begin(), group_count(groups));
+  if (init.as_array() || init.as<SequenceObject>()) {
+    const Array given = to_array(in, init);
+    if (given.rank() == static_cast<int64_t>(all.shape.size()) || given.shape() != spec.shape)
+      return initial_value(in, init, all,
+                           fmt::format("{}, with a row for each of {} groups,", what, group_count(groups)));
+  }
+  Array values(all.dtype, all.shape);
+  for (int64_t g = 0; g < group_count(groups); ++g) {
+    const Array value = initial_value(in, init, spec, what);
+    if (!value.has_elements()) return Array::unevaluated(all.dtype, all.shape);
+    std::copy_n(value.raw(), spec.bytes(), values.mutable_raw() + g * spec.bytes());
+  }
+  return values;
+}
+
+void bind_replica_builtins(Scope& p) {
+  define(p, no_effects, "replicated", "replicated(n)",
+         "Context for the head of a program: n replicas of it run side by side, on samples and with variables of their "
+         "own.",
+         [](Interpreter&, Arguments args) -> Value {
+           ArgReader a("replicated", args, {"n"});
+           return std::make_shared<ReplicatedObject>(a.integer("n"));
+         });
+}
+
+}  // namespace pxl

@@ -1,0 +1,208 @@
+#include "runtime/kernels/collective.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/replica_tree.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr std::array<std::string_view, 8> reduction_names = {"add", "mean", "mul", "min",
+                                                             "max", "and",  "or",  "square_add"};
+constexpr int64_t block = 512;    // elements that are combined at a time: the slots of 4,096 members fit L2
+constexpr double byte_ns = 0.05;  // per byte copied or combined. Not measured
+
+/// The type in which elements of type T are combined.
+template <class T>
+using Combined = std::conditional_t<std::is_same_v<T, half>, float, T>;
+
+template <class C>
+C added(C a, C b) {
+  if constexpr (std::is_integral_v<C> && !std::is_same_v<C, bool>)
+    return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else
+    return static_cast<C>(a + b);
+}
+template <class C>
+C multiplied(C a, C b) {
+  if constexpr (std::is_integral_v<C> && !std::is_same_v<C, bool>)
+    return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else
+    return static_cast<C>(a * b);
+}
+
+template <class C, class F>
+void combine(C* to, const C* from, int64_t n, F f) {
+  for (int64_t i = 0; i < n; ++i) to[i] = f(to[i], from[i]);
+}
+
+template <class C>
+void join(ReplicaReduction reduction, C* a, const C* b, int64_t n) {
+  switch (reduction) {
+    case ReplicaReduction::add:
+    case ReplicaReduction::mean:
+    case ReplicaReduction::square_add: return combine(a, b, n, added<C>);
+    case ReplicaReduction::mul: return combine(a, b, n, multiplied<C>);
+    // NaN where one is NaN.
+    case ReplicaReduction::min: return combine(a, b, n, [](C x, C y) { return x <= y || x != x ? x : y; });
+    case ReplicaReduction::max: return combine(a, b, n, [](C x, C y) { return x >= y || x != x ? x : y; });
+    case ReplicaReduction::and_:
+      if constexpr (std::is_integral_v<C>) combine(a, b, n, [](C x, C y) { return static_cast<C>(x & y); });
+      return;
+    case ReplicaReduction::or_:
+      if constexpr (std::is_integral_v<C>) combine(a, b, n, [](C x, C y) { return static_cast<C>(x | y); });
+      return;
+  }
+}
+
+template <class T>
+void read(const T* from, Combined<T>* to, int64_t n) {
+  if constexpr (std::is_same_v<T, half>)
+    to_float(from, to, n);
+  else
+    std::copy_n(from, n, to);
+}
+template <class T>
+void write(const Combined<T>* from, T* to, int64_t n) {
+  if constexpr (std::is_same_v<T, half>)
+    to_half(from, to, n);
+  else
+    std::copy_n(from, n, to);
+}
+
+template <class T>
+class Reduction {
+ public:
+  using C = Combined<T>;
+  Reduction(ReplicaReduction reduction, int64_t n, int64_t members, const ReductionResult& result)
+      : reduction_(reduction), n_(n), members_(members), result_(result) {}
+
+  Kernel kernel() {
+    WorkspaceLayout layout;
+    slots_ = layout.per_thread<C>(block * combine_slots(members_));
+    std::vector<Phase> phases = {{n_, block, [self = *this](const Buffers& b, int64_t begin, int64_t end) {
+                                    for (int64_t at = begin; at < end; at += block)
+                                      self.run(b, at, std::min(block, end - at));
+                                  }}};
+    if (result_.to != ReductionResult::To::all)
+      phases.push_back({1, 1, [self = *this](const Buffers& b, int64_t, int64_t) { self.clear_rest(b); }});
+    const double bytes = static_cast<double>(n_ * members_) * sizeof(T);
+    return Kernel::parallel(std::move(phases), 2 * bytes * byte_ns).with_workspace(layout);
+  }
+
+ private:
+  void run(const Buffers& b, int64_t at, int64_t count) const {
+    C* slots = b.workspace(slots_);
+    const auto leaf = [&](int64_t member, size_t slot) {
+      C* to = slots + static_cast<int64_t>(slot) * block;
+      read(b.input<T>(static_cast<size_t>(member)) + at, to, count);
+      if (reduction_ == ReplicaReduction::square_add)
+        for (int64_t i = 0; i < count; ++i) to[i] = multiplied(to[i], to[i]);
+    };
+    combine_tree(0, members_, 0, leaf, [&](size_t left, size_t right) {
+      join(reduction_, slots + static_cast<int64_t>(left) * block, slots + static_cast<int64_t>(right) * block, count);
+    });
+    if constexpr (std::is_floating_point_v<C>)
+      if (reduction_ == ReplicaReduction::mean)
+        for (int64_t i = 0; i < count; ++i) slots[i] /= static_cast<C>(members_);
+    give(b, slots, at, count);
+  }
+
+  void give(const Buffers& b, const C* values, int64_t at, int64_t count) const {
+    switch (result_.to) {
+      case ReductionResult::To::all:
+        for (int64_t m = 0; m < members_; ++m) write(values, b.output<T>(static_cast<size_t>(m)) + at, count);
+        return;
+      case ReductionResult::To::one: write(values, b.output<T>(static_cast<size_t>(result_.root)) + at, count); return;
+      case ReductionResult::To::shards:
+        while (count > 0) {
+          const int64_t member = at / result_.shard, within = at % result_.shard;
+          const int64_t length = std::min(count, result_.shard - within);
+          write(values, b.output<T>(static_cast<size_t>(member)) + within, length);
+          values += length, at += length, count -= length;
+        }
+    }
+  }
+
+  void clear_rest(const Buffers& b) const {
+    for (int64_t m = 0; m < members_; ++m) {
+      T* to = b.output<T>(static_cast<size_t>(m));
+      if (result_.to == ReductionResult::To::one) {
+        if (m != result_.root) std::fill_n(to, n_, T{});
+        continue;
+      }
+      const int64_t given = std::clamp<int64_t>(n_ - m * result_.shard, 0, result_.shard);
+      std::fill(to + given, to + result_.shard, T{});
+    }
+  }
+
+  ReplicaReduction reduction_;
+  int64_t n_, members_;
+  ReductionResult result_;
+  PerThread<C> slots_;
+};
+
+void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
+  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+}  // namespace
+
+ReplicaReduction replica_reduction(std::string_view name) {
+  const auto found = std::find(reduction_names.begin(), reduction_names.end(), name);
+  if (found == reduction_names.end())
+    throw Error(fmt::format("not a valid op: {}; it is one of {}", name, fmt::join(reduction_names, ", ")))
+        .as(codes::value);
+  return static_cast<ReplicaReduction>(found - reduction_names.begin());
+}
+
+Kernel replica_reduction_kernel(DType dtype, ReplicaReduction reduction, int64_t n, int64_t members,
+                                const ReductionResult& result) {
+  return with_type(dtype, [&]<class T>(type_tag<T>) { return Reduction<T>(reduction, n, members, result).kernel(); });
+}
+
+Kernel replica_gather_kernel(int64_t bytes, int64_t members, int64_t total) {
+  const double copied = static_cast<double>(total) * static_cast<double>(members);
+  return Kernel::parallel(members, 1, copied * byte_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
+    for (int64_t to = begin; to < end; ++to)
+      for (int64_t m = 0; m < members; ++m)
+        copy_bytes(b.out[to] + m * bytes, b.in[m], std::min(bytes, total - m * bytes));
+  });
+}
+
+Kernel replica_broadcast_kernel(int64_t bytes, int64_t members, int64_t root) {
+  const double total = static_cast<double>(bytes) * static_cast<double>(members);
+  return Kernel::parallel(members, 1, total * byte_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
+    for (int64_t to = begin; to < end; ++to) copy_bytes(b.out[to], b.in[root], bytes);
+  });
+}
+
+Kernel replica_exchange_kernel(int64_t bytes, int64_t members) {
+  const double total = static_cast<double>(bytes) * static_cast<double>(members);
+  return Kernel::parallel(members, 1, total * byte_ns,
+                          [=, part = bytes / members](const Buffers& b, int64_t begin, int64_t end) {
+                            for (int64_t to = begin; to < end; ++to)
+                              for (int64_t m = 0; m < members; ++m)
+                                copy_bytes(b.out[to] + m * part, b.in[m] + to * part, part);
+                          });
+}
+
+Kernel replica_slice_kernel(int64_t bytes, int64_t shard_bytes, std::vector<int64_t> positions) {
+  return [=, positions = std::move(positions)](const Buffers& b) {
+    const int64_t begin = positions[static_cast<size_t>(b.input<int32_t>(1)[0])] * shard_bytes;
+    const int64_t given = std::clamp<int64_t>(bytes - begin, 0, shard_bytes);
+    copy_bytes(b.out[0], b.in[0] + begin, given);
+    std::fill(b.out[0] + given, b.out[0] + shard_bytes, std::byte{0});
+  };
+}
+
+}  // namespace pxl
