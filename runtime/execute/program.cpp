@@ -405,6 +405,7 @@ void Program::begin() {
   committed_ = false;
   for (const StreamPort& port : ports_)
     for (size_t reader : port.readers) pointers_[reader] = port.next;
+  for (CollectiveStop& stop : stops_) stop.in = pointers_[steps_[stop.step].target];  // it may read a sample in place
 }
 
 void Program::observe(RunObserver* observer) {
