@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::array<std::string_view, 8> reduction_names = {"add", "mean", "mul", "min",
                                                              "max", "and",  "or",  "square_add"};
-constexpr int64_t block = 512;    // elements that are combined at a time: the slots of 4,096 members fit L2
-constexpr double byte_ns = 0.05;  // per byte copied or combined. Not measured
+constexpr int64_t block_elements = 512;  // elements that are combined at a time: the slots of 4,096 members fit L2
+constexpr double byte_ns = 0.05;         // per byte copied or combined. Not measured
 
 /// The type in which elements of type T are combined.
 template <class T>
-using Combined = std::conditional_t<std::is_same_v<T, half>, float, T>;
+using CombinedAs = std::conditional_t<std::is_same_v<T, half>, float, T>;
 
 template <class C>
 C added(C a, C b) {
@@ -65,14 +65,14 @@ void join(ReplicaReduction reduction, C* a, const C* b, int64_t n) {
 }
 
 template <class T>
-void read(const T* from, Combined<T>* to, int64_t n) {
+void read(const T* from, CombinedAs<T>* to, int64_t n) {
   if constexpr (std::is_same_v<T, half>)
     to_float(from, to, n);
   else
     std::copy_n(from, n, to);
 }
 template <class T>
-void write(const Combined<T>* from, T* to, int64_t n) {
+void write(const CombinedAs<T>* from, T* to, int64_t n) {
   if constexpr (std::is_same_v<T, half>)
     to_half(from, to, n);
   else
@@ -80,18 +80,18 @@ void write(const Combined<T>* from, T* to, int64_t n) {
 }
 
 template <class T>
-class Reduction {
+class MemberReduction {
  public:
-  using C = Combined<T>;
-  Reduction(ReplicaReduction reduction, int64_t n, int64_t members, const ReductionResult& result)
+  using C = CombinedAs<T>;
+  MemberReduction(ReplicaReduction reduction, int64_t n, int64_t members, const ReductionResult& result)
       : reduction_(reduction), n_(n), members_(members), result_(result) {}
 
   Kernel kernel() {
     WorkspaceLayout layout;
-    slots_ = layout.per_thread<C>(block * combine_slots(members_));
-    std::vector<Phase> phases = {{n_, block, [self = *this](const Buffers& b, int64_t begin, int64_t end) {
-                                    for (int64_t at = begin; at < end; at += block)
-                                      self.run(b, at, std::min(block, end - at));
+    slots_ = layout.per_thread<C>(block_elements * combine_slots(members_));
+    std::vector<Phase> phases = {{n_, block_elements, [self = *this](const Buffers& b, int64_t begin, int64_t end) {
+                                    for (int64_t at = begin; at < end; at += block_elements)
+                                      self.run(b, at, std::min(block_elements, end - at));
                                   }}};
     if (result_.to != ReductionResult::To::all)
       phases.push_back({1, 1, [self = *this](const Buffers& b, int64_t, int64_t) { self.clear_rest(b); }});
@@ -103,13 +103,14 @@ class Reduction {
   void run(const Buffers& b, int64_t at, int64_t count) const {
     C* slots = b.workspace(slots_);
     const auto leaf = [&](int64_t member, size_t slot) {
-      C* to = slots + static_cast<int64_t>(slot) * block;
+      C* to = slots + static_cast<int64_t>(slot) * block_elements;
       read(b.input<T>(static_cast<size_t>(member)) + at, to, count);
       if (reduction_ == ReplicaReduction::square_add)
         for (int64_t i = 0; i < count; ++i) to[i] = multiplied(to[i], to[i]);
     };
     combine_tree(0, members_, 0, leaf, [&](size_t left, size_t right) {
-      join(reduction_, slots + static_cast<int64_t>(left) * block, slots + static_cast<int64_t>(right) * block, count);
+      join(reduction_, slots + static_cast<int64_t>(left) * block_elements,
+           slots + static_cast<int64_t>(right) * block_elements, count);
     });
     if constexpr (std::is_floating_point_v<C>)
       if (reduction_ == ReplicaReduction::mean)
@@ -167,7 +168,8 @@ ReplicaReduction replica_reduction(std::string_view name) {
 
 Kernel replica_reduction_kernel(DType dtype, ReplicaReduction reduction, int64_t n, int64_t members,
                                 const ReductionResult& result) {
-  return with_type(dtype, [&]<class T>(type_tag<T>) { return Reduction<T>(reduction, n, members, result).kernel(); });
+  return with_type(dtype,
+                   [&]<class T>(type_tag<T>) { return MemberReduction<T>(reduction, n, members, result).kernel(); });
 }
 
 Kernel replica_gather_kernel(int64_t bytes, int64_t members, int64_t total) {
