@@ -49,7 +49,7 @@ void matmul_gradient(GradContext& c) {
     const Expr lhs = reshape(c.in(0), a_matrix);
     // One matrix for a whole batch: the batch is folded into the rows, so that one product also sums over it.
     if (b_matrix.size() == 2 && a_matrix.size() > 2) {
-      const Expr rows = reshape(lhs, {element_count(a) / std::max<int64_t>(1, a.back()), a.back()});
+      const Expr rows = reshape(lhs, {element_count(Shape(a.begin(), a.end() - 1)), a.back()});
       const Expr gradients = reshape(dy, {rows.shape()[0], dy_shape.back()});
       c.set(1, reshape(product(transposed(rows), gradients), b));
     } else {

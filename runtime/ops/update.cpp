@@ -139,7 +139,7 @@ void scaled_add_gradient(GradContext& c) {
     if (!c.wants(slot)) return;
     Expr g = c.dy();
     if (c.op().inputs[factor_slot])
-      g = g * cast(c.in(factor_slot), g.dtype());
+      g = g * cast(reshape(c.in(factor_slot), {}), g.dtype());  // it may have axes of extent 1
     else if (s.number(param) != 1)
       g = g * s.number(param);
     c.set(slot, cast(g, c.in_spec(slot).dtype));

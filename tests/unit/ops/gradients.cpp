@@ -5,35 +5,12 @@
 #include <cmath>
 #include <set>
 
-#include "runtime/ops/infer.hpp"
+#include "gradient_rows.hpp"
 #include "runtime/transform/autodiff.hpp"
 #include "samples.hpp"
 
 using namespace pxl;
 using namespace pxl::test;
-
-namespace {
-
-/// Rows whose gradient is not the derivative of their value, or is checked elsewhere, and why.
-bool by_definition_other(std::string_view name) {
-  return name == "detach" || name == "detach_" ||          // cuts the gradient
-         name == "batch_norm" ||                           // its running statistics are cut off
-         name == "fmod" ||                                 // the divisor has none
-         name.ends_with("normalization_grad") ||           // below: mean and deviation follow the data
-         name == "roi_align" || name == "roi_align_grad";  // the regions have none
-}
-
-/// Comparisons and logic: no gradient passes, and none is refused.
-bool is_step(const OpRow& row) {
-  return row.infer == infer_compare || row.infer == infer_predicate || row.infer == infer_logical;
-}
-
-// Weights of the outputs in the scalar that is differentiated: uneven, so that gradients do not cancel.
-double weight(size_t output, int64_t i) {
-  return 0.5 + 0.3 * static_cast<double>((i * 5 + static_cast<int64_t>(output)) % 7);
-}
-
-}  // namespace
 
 // By kernels, and by the definitions: of the value, of the gradient graph and of the differences.
 TEST_CASE("gradients agree with finite differences") {

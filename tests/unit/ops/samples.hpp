@@ -545,13 +545,20 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
   return sample;
 }
 
-/// The sample as arguments of the row, each operand passed through `make`.
+/// The sample as arguments of the row, each operand passed through `make`; those of a variadic row as one list.
 template <class Make>
 OpArgs arguments(const OpRow& row, const Sample& sample, Make&& make) {
   OpArgs args;
   args.values.resize(row.params.size());
-  for (size_t i = 0; i < sample.operands.size(); ++i)
-    if (sample.operands[i]) args.values[i] = make(*sample.operands[i]);
+  std::vector<Expr> list;
+  for (size_t i = 0; i < sample.operands.size(); ++i) {
+    if (!sample.operands[i]) continue;
+    if (is_variadic(row))
+      list.push_back(make(*sample.operands[i]));
+    else
+      args.values[i] = make(*sample.operands[i]);
+  }
+  if (is_variadic(row)) args.values[0] = list;
   for (const auto& [name, attr] : sample.attrs) args.values[param_index(row, name)] = attr;
   return args;
 }

@@ -225,18 +225,7 @@ Verdict compare(const OpRow& row, const Sample& sample) {
   Graph& g = ir.create_graph("f");
   GraphOpBuilder builder(g);
   try {
-    OpArgs args;
-    if (!is_variadic(row)) {
-      args = arguments(row, sample, [&](const Array& a) { return builder.of(g.add_input(a.spec(), "x")); });
-    } else {
-      std::vector<Expr> all;
-      for (const auto& a : sample.operands)
-        if (a) all.push_back(builder.of(g.add_input(a->spec(), "x")));
-      args.values.assign(row.params.size(), {});
-      args.values[0] = all;
-      for (const auto& [name, attr] : sample.attrs) args.values[param_index(row, name)] = attr;
-    }
-    builder.emit(row, std::move(args));
+    builder.emit(row, arguments(row, sample, [&](const Array& a) { return builder.of(g.add_input(a.spec(), "x")); }));
   } catch (const Error&) {
     return v;
   }

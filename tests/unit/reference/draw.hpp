@@ -83,11 +83,11 @@ class Draw {
                       : static_cast<T>(std::is_signed_v<T> ? between(-9, 9) : below(18));
         else {
           const double inf = std::numeric_limits<double>::infinity();
-          const double v =
-              special && below(4) == 0
-                  ? one_of<double>({inf, -inf, std::nan(""), -0.0, 0.0, 1, -1, 700, -700, 1e-30, 100, -100})
-              : below(6) == 0 ? static_cast<double>(between(-3, 3))
-                              : normal(rng);
+          double v = special && below(4) == 0
+                         ? one_of<double>({inf, -inf, std::nan(""), -0.0, 0.0, 1, -1, 700, -700, 1e-30, 100, -100})
+                     : below(6) == 0 ? static_cast<double>(between(-3, 3))
+                                     : normal(rng);
+          if (positive_only) v = std::fabs(v) + 0.05;
           if constexpr (std::is_same_v<T, half>)
             to[i] = half(static_cast<float>(v));
           else
@@ -129,6 +129,7 @@ class Draw {
   const OpRow& row;
   DType dtype;
   bool special;
+  bool positive_only = false;  ///< floats, for functions that are defined there
   std::mt19937_64 rng;
 
  private:

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <set>
 
+#include "coverage.hpp"
 #include "draw.hpp"
 #include "runtime/kernels/update.hpp"
 
@@ -42,35 +42,28 @@ TEST_CASE("a kernel with a wrong sign is caught") {
 
 TEST_CASE("kernels agree with the definitions of their rows") {
   const char* only = std::getenv("PXL_ORACLE_ONLY");
-  size_t rows = 0, pairs = 0, taken_pairs = 0, samples = 0, parameters = 0, varied = 0;
+  size_t parameters = 0, varied = 0;
+  Coverage coverage;
   for (const OpRow* row : op_table()) {
     if (row->role != Role::compute || !row->kernel) continue;
     if (only && row->name != only) continue;
-    ++rows;
-    size_t of_row = 0;
     std::string first;
-    std::vector<std::set<size_t>> seen(row->params.size());  // values of each attribute, by position in a list
     std::vector<std::vector<Attr>> values(row->params.size());
     for (const DTypeRow& dtype : dtype_table()) {
-      size_t of_pair = 0;
       for (uint64_t seed = 0; seed < draws; ++seed) {
         Draw draw(*row, dtype.dtype, seed * 977 + static_cast<uint64_t>(dtype.dtype), seed % 3 == 2);
         const Verdict v = compare(*row, draw.sample());
         if (!v.taken) continue;
-        ++of_pair;
+        coverage.add(*row, dtype.dtype, v.attrs);
         for (size_t i = 0; i < v.attrs.size(); ++i)
           if (std::find(values[i].begin(), values[i].end(), v.attrs[i]) == values[i].end())
             values[i].push_back(v.attrs[i]);
         if (!v.difference.empty() && first.empty())
           first = fmt::format("{}, {}, draw {}: {}", row->name, dtype.name, seed, v.difference);
       }
-      samples += of_pair;
-      of_row += of_pair;
-      taken_pairs += of_pair > 0;
-      pairs += of_pair >= 5;
     }
     CHECK_MESSAGE(first.empty(), first);
-    CHECK_MESSAGE(of_row >= 20, row->name, " has too few samples: ", of_row);
+    CHECK_MESSAGE(coverage.samples_of(*row) >= 20, row->name, " has too few samples: ", coverage.samples_of(*row));
     for (size_t i = 0; i < row->params.size(); ++i)
       if (counts(row->params[i]) && !row->side_effect && row->params[i].name != "output_name") {
         ++parameters;
@@ -78,7 +71,5 @@ TEST_CASE("kernels agree with the definitions of their rows") {
         if (values[i].size() < 2) MESSAGE(row->name, " was not tried with other values of ", row->params[i].name);
       }
   }
-  MESSAGE(fmt::format(
-      "{} samples of {} rows; of {} pairs of row and dtype {} have five or more; of {} attributes {} were varied",
-      samples, rows, taken_pairs, pairs, parameters, varied));
+  MESSAGE(fmt::format("of {} attributes {} were varied; {}", parameters, varied, coverage.text()));
 }
