@@ -29,6 +29,7 @@ class NameChecker {
     const Level* outer;
     const ast::OwnNames* own = nullptr;
     bool instance = false;
+    bool of_expression = false;  ///< the targets of an expression's comprehensions
   };
 
   // Statements, with additional names that are bound.
@@ -66,9 +67,12 @@ class NameChecker {
   }
 
   void expression(const ast::Expr* e, const Level& level) {
+    Level own{{}, &level};
+    own.of_expression = true;
+    visit_names(e, visitor_of_targets(own));
     NameVisitor v;
-    v.name = [&](const ast::NameExpr& n) { name(n, level); };
-    v.lambda = [&](const ast::Function& f) { function(f, level, {}); };
+    v.name = [&](const ast::NameExpr& n) { name(n, own); };
+    v.lambda = [&](const ast::Function& f) { function(f, own, {}); };
     v.target = [](const ast::Expr&) {};
     visit_names(e, v);
   }
@@ -116,7 +120,9 @@ class NameChecker {
   void test(const ast::TestStmt& s, const Level& level) { body({}, {}, s.body->statements, &level, &s.own); }
 
   OuterName outer_kind(const std::string& name, const Level& level) const {
-    for (const Level* l = level.outer; l; l = l->outer) {
+    const Level* body = &level;
+    while (body->of_expression) body = body->outer;
+    for (const Level* l = body->outer; l; l = l->outer) {
       // Nonlocal names of a body are bound outside of it.
       if (!l->names.count(name) || (l->own && contains(l->own->nonlocals, name))) continue;
       return l->instance ? OuterName::field : OuterName::name;
@@ -157,18 +163,23 @@ class NameChecker {
     for (const Level* l = &level; l; l = l->outer)
       if (l->names.count(n.name)) return;
     if (prelude_.find(n.name)) return;
-    std::vector<std::string> visible = prelude_.visible_names();
-    for (const Level* l = &level; l; l = l->outer) visible.insert(visible.end(), l->names.begin(), l->names.end());
     Diagnostic d;
     d.message = "unknown name `" + n.name + "`";
     d.span = n.span;
     d.code = codes::unknown_name;
-    d.notes = unknown_name_notes(n.name, visible);
+    if (compared_ < max_compared) {
+      std::vector<std::string> visible = prelude_.visible_names();
+      for (const Level* l = &level; l; l = l->outer) visible.insert(visible.end(), l->names.begin(), l->names.end());
+      compared_ += visible.size();
+      d.notes = unknown_name_notes(n.name, visible);
+    }
     errors_.push_back(std::move(d));
   }
 
+  static constexpr size_t max_compared = 500'000;  ///< names compared for suggestions: about 20 ms
   const Scope& prelude_;
   std::vector<Diagnostic>& errors_;
+  size_t compared_ = 0;
   std::unordered_set<const ast::NameExpr*> early_;
 };
 

@@ -4,11 +4,16 @@
 
 #include <algorithm>
 
+#include "runtime/base/budget.hpp"
+
 namespace pxl {
 namespace {
 
 constexpr std::string_view question = "did you mean `";
 constexpr size_t longest_name = 200;  ///< the table is quadratic
+// What comparisons are charged, in ns: a candidate, with its copy in the caller's list, and an element of the table.
+// Not measured.
+constexpr int64_t candidate_ns = 40, element_ns = 2;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -41,8 +46,10 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
   size_t best = limit + 1;
   const std::string* found = nullptr;
   for (const std::string& candidate : candidates) {
+    charge(candidate_ns);
     size_t longer = std::max(name.size(), candidate.size());
     if (longer - std::min(name.size(), candidate.size()) > limit || candidate == name) continue;
+    charge(element_ns * static_cast<int64_t>(name.size() * candidate.size()));
     size_t distance = same_but_case(name, candidate) ? 1 : edit_distance(name, candidate);
     // Names without a common character (x and y) are not typing errors.
     if (distance >= longer && !same_but_case(name, candidate)) continue;
