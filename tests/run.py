@@ -62,14 +62,15 @@ def build(preset, tally, targets=()):
     return code == 0
 
 
-def on_preset(preset, tally):
-    """Unit, lang and golden on another build."""
+def on_preset(preset, tally, whole=True):
+    """Unit, lang and golden on another build; unit only if `whole`. The fuzzers of the language under sanitizers too."""
     stage(f"build {preset}")
     # Frames are several times larger under sanitizers; deep nesting is tested there as well.
     resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
-    if build(preset, tally):
-        stage(f"{preset}: unit, lang, golden")
-        doctests.unit_tests(ROOT / "build" / preset, tally)
+    if build(preset, tally, () if whole else ("pxl", "mutants", "calls")):
+        stage(f"{preset}: {'unit, ' * whole}lang, golden")
+        if whole:
+            doctests.unit_tests(ROOT / "build" / preset, tally)
         # Values of a script may hold each other in a ring, which lives as long as the process.
         os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
         expectations.lang_tests(ROOT / "build" / preset / "pxl", tally)
@@ -82,9 +83,8 @@ def on_preset(preset, tally):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="also sanitizers, clang and clang-tidy")
-    parser.add_argument("--sanitize", action="store_true", help="also each source file by itself through clang, and "
-                        "unit, lang and golden with sanitizers")
+    parser.add_argument("--all", action="store_true", help="also sanitizers (unit too), each source file by itself, clang and clang-tidy")
+    parser.add_argument("--sanitize", action="store_true", help="also lang, golden and the fuzzers with sanitizers")
     parser.add_argument("--update", action="store_true", help="rewrite goldens")
     parser.add_argument("--only", default=",".join(dict(KINDS)), help="kinds, comma separated (default: %(default)s)")
     parser.add_argument("--build", default="build/release", help="build tree")
@@ -100,10 +100,10 @@ def main():
             stage(kind)
             body(ROOT / options.build / "pxl", tally, options)
     if options.sanitize or options.all:
+        on_preset("asan", tally, whole=options.all)
+    if options.all:
         stage("separate")
         separate.separate_tests(tally)
-        on_preset("asan", tally)
-    if options.all:
         on_preset("clang", tally)
         stage("tidy")
         tally.add("house: clang-tidy", rules.tidy_test(ROOT / "build/clang"))
