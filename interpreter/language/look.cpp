@@ -133,6 +133,25 @@ class LoopLook {
       : in_(in), s_(s), a_(a), outer_left_(in.checking->left), steps_(in.checking->steps), runs_(in.checking->runs) {
     in.checking->left = 0;
   }
+  /// Follows the rounds until one leaves the loop, or `next` returns nothing: there is no other.
+  template <class Next>
+  Flow follow_rounds(bool endless, Next&& next) {
+    for (;;) {
+      check_interrupt();
+      const std::optional<Flow> flow = next();
+      if (!flow || *flow == Flow::break_loop) break;
+      if (*flow == Flow::returned) {
+        if (in_.checking->left) break;
+        in_.checking->left = outer_left_;
+        return *flow;
+      }
+      if (!go_on(endless)) break;
+    }
+    end();
+    return Flow::normal;
+  }
+
+ private:
   /// Whether another round is to be followed.
   bool go_on(bool endless) {
     Checking& c = *in_.checking;
@@ -152,10 +171,7 @@ class LoopLook {
     if (cut_ || c.left) forget(s_, a_);
     c.left = static_cast<uint8_t>(outer_left_ | (c.left & leaves_function));
   }
-  /// The loop was left by `return`, or its condition is unknown.
-  uint8_t outer_left() const { return outer_left_; }
 
- private:
   Interpreter& in_;
   const ast::Stmt& s_;
   Activation& a_;
@@ -461,8 +477,7 @@ Flow look_at_for(Interpreter& in, const ast::ForStmt& s, Activation& a) {
       throw;
     }
   };
-  for (;;) {
-    check_interrupt();
+  return loop.follow_rounds(false, [&]() -> std::optional<Flow> {
     std::optional<Value> v;
     try {
       if (is_unknown(iterable) && !unknown_spec(iterable)) throw Unevaluated{};
@@ -474,28 +489,18 @@ Flow look_at_for(Interpreter& in, const ast::ForStmt& s, Activation& a) {
         assign_item(in, s, u && u->element ? *u->element : unknown_value(), a);
         return execute(in, *s.body, a);
       });
-      break;
+      return std::nullopt;
     }
-    if (!v) break;
+    if (!v) return std::nullopt;
     const Round round(s, a);
     assign_item(in, s, std::move(*v), a);
-    const Flow flow = execute(in, *s.body, a);
-    if (flow == Flow::break_loop) break;
-    if (flow == Flow::returned) {
-      if (in.checking->left) break;
-      in.checking->left = loop.outer_left();
-      return flow;
-    }
-    if (!loop.go_on(false)) break;
-  }
-  loop.end();
-  return Flow::normal;
+    return execute(in, *s.body, a);
+  });
 }
 
 Flow look_at_while(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
   LoopLook loop(in, s, a);
-  for (;;) {
-    check_interrupt();
+  return loop.follow_rounds(true, [&]() -> std::optional<Flow> {
     const Value v = evaluate(in, *s.condition, a);
     std::optional<bool> yes;
     try {
@@ -505,22 +510,10 @@ Flow look_at_while(Interpreter& in, const ast::WhileStmt& s, Activation& a) {
       e.locate(s.condition->span, in.frames);
       throw;
     }
-    if (!yes) {
-      some_rounds(in, s, a, [&] { return execute(in, *s.body, a); });
-      break;
-    }
-    if (!*yes) break;
-    const Flow flow = execute(in, *s.body, a);
-    if (flow == Flow::break_loop) break;
-    if (flow == Flow::returned) {
-      if (in.checking->left) break;
-      in.checking->left = loop.outer_left();
-      return flow;
-    }
-    if (!loop.go_on(true)) break;
-  }
-  loop.end();
-  return Flow::normal;
+    if (!yes) some_rounds(in, s, a, [&] { return execute(in, *s.body, a); });
+    if (!yes || !*yes) return std::nullopt;
+    return execute(in, *s.body, a);
+  });
 }
 
 }  // namespace pxl

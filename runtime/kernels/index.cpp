@@ -432,66 +432,101 @@ struct Reduce {
   }
 };
 
-template <class T>
-T first_value(ScatterReduction op) {
-  if (op == ScatterReduction::max) return std::numeric_limits<T>::lowest();
-  if (op == ScatterReduction::min) return std::numeric_limits<T>::max();
-  return T(0);
+/// The finite extremes of a dtype.
+template <class S>
+auto lowest() {
+  if constexpr (std::is_same_v<S, half>)
+    return -65504.0f;
+  else
+    return std::numeric_limits<S>::lowest();
+}
+template <class S>
+auto highest() {
+  if constexpr (std::is_same_v<S, half>)
+    return 65504.0f;
+  else
+    return std::numeric_limits<S>::max();
+}
+
+template <class C>
+C wrapping_sum(C now, C v) {
+  if constexpr (std::is_same_v<C, bool>)
+    return now || v;
+  else if constexpr (std::is_integral_v<C>)
+    return static_cast<C>(static_cast<uint64_t>(now) + static_cast<uint64_t>(v));
+  else
+    return now + v;
+}
+
+// The rows of scatter_reduction_table.inc as types.
+#define PXL_SCATTER_REDUCTION(NAME, FIRST, COMBINED) \
+  struct NAME##_into {                               \
+    template <class S, class C>                      \
+    static C first() {                               \
+      return FIRST;                                  \
+    }                                                \
+    template <class C>                               \
+    static C combined([[maybe_unused]] C now, C v) { \
+      return COMBINED;                               \
+    }                                                \
+  };
+#include "runtime/kernels/scatter_reduction_table.inc"
+
+constexpr std::string_view scatter_names[] = {
+#define PXL_SCATTER_REDUCTION(NAME, ...) #NAME,
+#include "runtime/kernels/scatter_reduction_table.inc"
+};
+
+/// `Into` is a row, T the dtype.
+template <class Into, class T>
+Kernel scatter_into(const Reduce& r, bool has_initial) {
+  using C = std::conditional_t<std::is_same_v<T, half>, float, T>;
+  constexpr bool is_half = std::is_same_v<T, half>;
+  WorkspaceLayout workspace = r.index.workspace;
+  const auto wide_out = workspace.per_call<C>(is_half ? r.out_size : 0);
+  const auto wide_data = workspace.per_call<C>(is_half ? r.data_size : 0);
+  return Kernel([=](const Buffers& b) {
+           constexpr DType dtype = dtype_of<T>(), wide = dtype_of<C>();
+           C* out;
+           const C* x;
+           if constexpr (is_half) {
+             out = b.workspace(wide_out);
+             float* copy = b.workspace(wide_data);
+             convert(dtype, b.in[0], wide, reinterpret_cast<std::byte*>(copy), r.data_size);
+             x = copy;
+           } else {
+             out = b.output<T>(0);
+             x = b.input<T>(0);
+           }
+           if (has_initial)
+             convert(dtype, b.in[2], wide, reinterpret_cast<std::byte*>(out), r.out_size);
+           else
+             std::fill(out, out + r.out_size, Into::template first<T, C>());
+           r.each(b, [&](int64_t to, int64_t from) { out[to] = Into::combined(out[to], x[from]); });
+           if constexpr (is_half) convert(wide, reinterpret_cast<const std::byte*>(out), dtype, b.out[0], r.out_size);
+         })
+      .with_workspace(workspace);
 }
 
 }  // namespace
+
+std::optional<ScatterReduction> scatter_reduction(std::string_view name) {
+  const auto found = std::find(std::begin(scatter_names), std::end(scatter_names), name);
+  if (found == std::end(scatter_names)) return std::nullopt;
+  return static_cast<ScatterReduction>(found - std::begin(scatter_names));
+}
+std::span<const std::string_view> scatter_reduction_names() { return scatter_names; }
 
 Kernel scatter_reduce_kernel(ScatterReduction op, const TensorSpec& data, const TensorSpec& indices, int64_t axis,
                              int64_t axis_size, bool has_initial) {
   const Reduce r(data.shape, indices, axis, axis_size);
   return with_type(data.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    using C = std::conditional_t<std::is_same_v<T, half>, float, T>;
-    constexpr bool is_half = std::is_same_v<T, half>;
-    WorkspaceLayout workspace = r.index.workspace;
-    const auto wide_out = workspace.per_call<C>(is_half ? r.out_size : 0);
-    const auto wide_data = workspace.per_call<C>(is_half ? r.data_size : 0);
-    return Kernel([=](const Buffers& b) {
-             constexpr DType dtype = dtype_of<T>(), wide = dtype_of<C>();
-             C* out;
-             const C* x;
-             if constexpr (is_half) {
-               out = b.workspace(wide_out);
-               float* copy = b.workspace(wide_data);
-               convert(dtype, b.in[0], wide, reinterpret_cast<std::byte*>(copy), r.data_size);
-               x = copy;
-             } else {
-               out = b.output<T>(0);
-               x = b.input<T>(0);
-             }
-             if (has_initial)
-               convert(dtype, b.in[2], wide, reinterpret_cast<std::byte*>(out), r.out_size);
-             else if (is_half && op == ScatterReduction::max)
-               std::fill(out, out + r.out_size, static_cast<C>(-65504.0));
-             else if (is_half && op == ScatterReduction::min)
-               std::fill(out, out + r.out_size, static_cast<C>(65504.0));
-             else
-               std::fill(out, out + r.out_size, first_value<C>(op));
-             r.each(b, [&](int64_t to, int64_t from) {
-               const C v = x[from];
-               C& o = out[to];
-               switch (op) {
-                 case ScatterReduction::sum:
-                   if constexpr (std::is_same_v<C, bool>)
-                     o = o || v;
-                   else if constexpr (std::is_integral_v<C>)
-                     o = static_cast<C>(static_cast<uint64_t>(o) + static_cast<uint64_t>(v));
-                   else
-                     o += v;
-                   break;
-                 case ScatterReduction::max: o = o != o || o > v ? o : v; break;
-                 case ScatterReduction::min: o = o != o || o < v ? o : v; break;
-                 case ScatterReduction::none: o = v; break;
-               }
-             });
-             if constexpr (is_half) convert(wide, reinterpret_cast<const std::byte*>(out), dtype, b.out[0], r.out_size);
-           })
-        .with_workspace(workspace);
+    constexpr Kernel (*rows[])(const Reduce&, bool) = {
+#define PXL_SCATTER_REDUCTION(NAME, ...) scatter_into<NAME##_into, T>,
+#include "runtime/kernels/scatter_reduction_table.inc"
+    };
+    return rows[static_cast<size_t>(op)](r, has_initial);
   });
 }
 

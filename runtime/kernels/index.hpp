@@ -54,7 +54,15 @@ Kernel take_along_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t
 /// in: t, indices. t with zeros at the indices: the gradient of scatter with respect to t.
 Kernel scatter_zero_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t axis);
 
-enum class ScatterReduction : uint8_t { sum, min, max, none };
+enum class ScatterReduction : uint8_t {
+#define PXL_SCATTER_REDUCTION(NAME, ...) NAME,
+#include "runtime/kernels/scatter_reduction_table.inc"
+};
+/// By name; null for another name.
+std::optional<ScatterReduction> scatter_reduction(std::string_view name);
+/// The names, in order.
+std::span<const std::string_view> scatter_reduction_names();
+
 /// in: data, indices, [initial: slot 2]. out: data's shape with `axis_size` at the axis. Indices have data's shape, or
 /// one axis (one index per slice of data along the axis: broadcast). Without initial values untouched elements are 0
 /// (sum, none) or the dtype's lowest (max) or highest (min) value; -inf/inf are not used.

@@ -290,57 +290,46 @@ std::vector<C> window_weights(const Pool& p) {
   return weights;
 }
 
+/// Averages of windows, or with `gradient` what they give to each of their elements.
+template <bool gradient>
+Kernel average(std::string_view op, DType dtype, const Pool& p) {
+  return with_floating(op, dtype, [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    using C = compute_type<T>;
+    const int64_t in = input_size(p.axes), out = p.out_size();
+    WorkspaceLayout workspace;
+    const PlaneBuffer<T> operand(workspace, gradient ? out : in), result(workspace, gradient ? in : out);
+    const auto scaled = workspace.per_thread<C>(gradient ? p.axes[2].out : 0);
+    return by_plane(p, workspace,
+                    [=, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
+                      const WindowAxis& w = p.axes[2];
+                      const C* from = operand.load(b, 0, plane);
+                      const ResultPlane<T> to(b, plane, result);
+                      std::fill(to.data, to.data + to.size, C(0));
+                      each_row(p, [&](int64_t start, int64_t od, int64_t oh) {
+                        const C* weight = weights.data() + (od * p.axes[1].out + oh) * w.out;
+                        C* shares = gradient ? b.workspace(scaled) : to.data + start;
+                        if constexpr (gradient)
+                          for (int64_t o = 0; o < w.out; ++o) shares[o] = from[start + o] * weight[o];
+                        each_input_row(p, od, oh, [&](int64_t row) {
+                          each_element(w, steps, [&](int64_t o, int64_t i) {
+                            if constexpr (gradient)
+                              to.data[row + i] += shares[o];
+                            else
+                              shares[o] += from[row + i];
+                          });
+                        });
+                        if constexpr (!gradient)
+                          for (int64_t o = 0; o < w.out; ++o) shares[o] *= weight[o];
+                      });
+                      to.store();
+                    });
+  });
+}
+
 }  // namespace
 
-Kernel average_pool_kernel(DType dtype, const Pool& p) {
-  return with_floating("average_pool", dtype, [&](auto tag) -> Kernel {
-    using T = typename decltype(tag)::type;
-    using C = compute_type<T>;
-    WorkspaceLayout workspace;
-    const PlaneBuffer<T> in(workspace, input_size(p.axes)), out(workspace, p.out_size());
-    return by_plane(p, workspace,
-                    [=, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
-                      const WindowAxis& w = p.axes[2];
-                      const C* x = in.load(b, 0, plane);
-                      const ResultPlane<T> y(b, plane, out);
-                      std::fill(y.data, y.data + y.size, C(0));
-                      each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
-                        C* sums = y.data + result;
-                        each_input_row(p, od, oh, [&](int64_t row) {
-                          each_element(w, steps, [&](int64_t o, int64_t i) { sums[o] += x[row + i]; });
-                        });
-                        const C* weight = weights.data() + (od * p.axes[1].out + oh) * w.out;
-                        for (int64_t o = 0; o < w.out; ++o) sums[o] *= weight[o];
-                      });
-                      y.store();
-                    });
-  });
-}
-
-Kernel average_pool_grad_kernel(DType dtype, const Pool& p) {
-  return with_floating("average_pool_grad", dtype, [&](auto tag) -> Kernel {
-    using T = typename decltype(tag)::type;
-    using C = compute_type<T>;
-    WorkspaceLayout workspace;
-    const PlaneBuffer<T> in(workspace, p.out_size()), out(workspace, input_size(p.axes));
-    const auto scaled = workspace.per_thread<C>(p.axes[2].out);
-    return by_plane(p, workspace,
-                    [=, weights = window_weights<C>(p), steps = Steps(p.axes[2])](const Buffers& b, int64_t plane) {
-                      const WindowAxis& w = p.axes[2];
-                      const C* g = in.load(b, 0, plane);
-                      const ResultPlane<T> dx(b, plane, out);
-                      std::fill(dx.data, dx.data + dx.size, C(0));
-                      C* shares = b.workspace(scaled);
-                      each_row(p, [&](int64_t result, int64_t od, int64_t oh) {
-                        const C* weight = weights.data() + (od * p.axes[1].out + oh) * w.out;
-                        for (int64_t o = 0; o < w.out; ++o) shares[o] = g[result + o] * weight[o];
-                        each_input_row(p, od, oh, [&](int64_t row) {
-                          each_element(w, steps, [&](int64_t o, int64_t i) { dx.data[row + i] += shares[o]; });
-                        });
-                      });
-                      dx.store();
-                    });
-  });
-}
+Kernel average_pool_kernel(DType dtype, const Pool& p) { return average<false>("average_pool", dtype, p); }
+Kernel average_pool_grad_kernel(DType dtype, const Pool& p) { return average<true>("average_pool_grad", dtype, p); }
 
 }  // namespace pxl

@@ -113,28 +113,29 @@ struct Factors {
 struct AccumulateInfo {
   Accumulate op;
   UpdateOpKind step;
+  bool square;    ///< x is squared
   bool replaces;  ///< where t is multiplied by 0, whatever it holds is replaced
   Factors (*factors)(double f);
 };
 constexpr AccumulateInfo accumulate_rows[] = {
-    {Accumulate::add_scaled, UpdateOpKind::blend, false,
+    {Accumulate::add_scaled, UpdateOpKind::blend, false, false,
      [](double f) -> Factors {
        return {1, f};
      }},
-    {Accumulate::add_square, UpdateOpKind::blend_square, false,
+    {Accumulate::add_square, UpdateOpKind::blend_square, true, false,
      [](double f) -> Factors {
        return {1, f};
      }},
-    {Accumulate::mean, UpdateOpKind::blend, true,
+    {Accumulate::mean, UpdateOpKind::blend, false, true,
      [](double f) -> Factors {
        const float step = static_cast<float>(f);
        return {static_cast<double>(step / (step + 1.0f)), static_cast<double>(1.0f / (step + 1.0f))};
      }},
-    {Accumulate::moving_average, UpdateOpKind::blend, false,
+    {Accumulate::moving_average, UpdateOpKind::blend, false, false,
      [](double f) -> Factors {
        return {f, static_cast<double>(complement(f))};
      }},
-    {Accumulate::moving_average_square, UpdateOpKind::blend_square, false,
+    {Accumulate::moving_average_square, UpdateOpKind::blend_square, true, false,
      [](double f) -> Factors {
        return {f, static_cast<double>(complement(f))};
      }},
@@ -152,7 +153,7 @@ Kernel accumulate_kernel(Accumulate op, const TensorSpec& t, const TensorSpec& x
   const Arithmetic a("accumulate", t.dtype);
   const Spread spread(x, t.shape);
   const AccumulateInfo& row = info(op);
-  const bool square = row.step == UpdateOpKind::blend_square;
+  const bool square = row.square;
   const auto general = [=, &row, x_dtype = x.dtype, x_width = static_cast<int64_t>(size_of(x.dtype))](
                            const Buffers& b, int64_t begin, int64_t end) {
     const auto [beta, alpha] = row.factors(f.read(b));

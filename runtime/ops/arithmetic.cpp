@@ -22,13 +22,14 @@ Kernel folded(const OpContext& s) {
 }
 
 // Integer division by 0 is a run-time error, as for host numbers.
-template <Binary f>
+constexpr char floor_division_sign[] = "//", modulo_sign[] = "%";
+template <Binary f, const char* sign>
 Kernel exact_division(const OpContext& s) {
   const DType dtype = s.input(1).dtype;
   if (!is_integer(dtype)) return pairwise<f>(s);
   const int64_t divisors = s.out[0].size() == 0 ? 0 : s.input(1).size();
   return Kernel([plain = pairwise<f>(s), dtype, divisors](const Buffers& b) {
-    check_divisors(dtype, b.in[1], divisors, f == Binary::mod ? "%" : "//");
+    check_divisors(dtype, b.in[1], divisors, sign);
     plain(b);
   });
 }
@@ -192,7 +193,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = binary_params,
      .infer = infer_broadcast,
      .definition = reference::floor_div,
-     .kernel = exact_division<Binary::floor_div>,
+     .kernel = exact_division<Binary::floor_div, floor_division_sign>,
      .gradient =
          [](GradContext& c) {
            for (size_t i : {0, 1}) set_zero(c, i);
@@ -231,7 +232,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = binary_params,
      .infer = infer_broadcast,
      .definition = reference::mod,
-     .kernel = exact_division<Binary::mod>,
+     .kernel = exact_division<Binary::mod, modulo_sign>,
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) give(c, 0, c.dy());

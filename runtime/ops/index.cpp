@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/shape.hpp"
@@ -40,7 +42,9 @@ constexpr Param onehot_grad_params[] = {{"g", ParamKind::tensor},
                                         {"num_classes", ParamKind::integer},
                                         {"axis", ParamKind::integer}};
 
-bool is_grouped(const OpContext& s) { return s.row.name == "groupedgather"; }
+bool is_grouped(const OpContext& s) {
+  return std::any_of(s.row.params.begin(), s.row.params.end(), [](const Param& p) { return p.name == "group_size"; });
+}
 int64_t batch_of(const OpContext& s) { return is_grouped(s) ? 1 : 0; }
 
 // The axis of t.

@@ -130,6 +130,22 @@ def one_table_of_strategies():
     return "\n".join(problems) or None
 
 
+# The ops of a kernel are rows of a table (an enumeration made from an .inc file): what differs between them is a column.
+SWITCHES = re.compile(r"(?:\bcase|[!=]=)\s*(?:Unary|Binary|Reduction|ScatterReduction|Accumulate|UpdateOpKind)::(?!function\b|derivative\b)\w+"
+                      r"|\b(?:Unary|Binary|Reduction|ScatterReduction|Accumulate|UpdateOpKind)::\w+\s*[!=]=|->row->name\s*[!=]=")
+
+
+def switches_on_ops():
+    """No kernel, pass, engine or tile model compares or switches on an op."""
+    problems = []
+    for layer in ("kernels", "ops", "plan", "execute", "tiles"):
+        for path in tracked(f"runtime/{layer}/*"):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if SWITCHES.search(line.partition("//")[0]):
+                    problems.append(f"{path.relative_to(ROOT)}:{number}: make it a column of the op's table: {line.strip()}")
+    return "\n".join(problems) or None
+
+
 # What writes to the standard streams, and throws or ends the process where they are closed or full.
 WRITES = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|puts|putchar|perror)\(|\bf(printf|puts|putc|write|flush)\([^;]*std(out|err)")
 
@@ -229,6 +245,7 @@ def house_tests(tally, kinds, build):
     tally.add("house: one place makes interpreters", interpreters())
     tally.add("house: no layer calls a later one", calls_upward(build))
     tally.add("house: a tile strategy is one row", one_table_of_strategies())
+    tally.add("house: nothing switches on an op", switches_on_ops())
     tally.add("house: layers are documented in order", documented_layers())
     tally.add("house: one place writes to the standard streams", standard_streams())
     tally.add("house: files are saved in one way", files_are_saved_in_one_way())
