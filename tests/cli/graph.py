@@ -183,7 +183,7 @@ class Page(html.parser.HTMLParser):
 def pages_of_ops_modules_and_files(cli):
     code, out, err = cli.run("doc", "gelu")
     differ("status", (code, err), (0, ""))
-    for part in ("gelu(t)", "formula", "example", "GeluGrad"):
+    for part in ("gelu(t)", "formula", "example", "GeluGrad", "definition", "void gelu(ReferenceContext& c) {"):
         holds("op", out, part)
     holds("declaration", cli.run("doc", "nn.Linear")[1], "out_features: int")
     holds("word", cli.run("doc", "param")[1], "param")

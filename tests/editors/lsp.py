@@ -97,6 +97,7 @@ def hovering(client):
     check("out_features: int" in said("Linear(hidden") and "dense layer" in said("Linear(hidden"), "hover on an import", said("Linear(hidden"))
     check("module Net(hidden: int = 16)" in said("Net().") and "Two layers." in said("Net()."), "hover on a module", said("Net()."))
     check("gelu(" in said("gelu"), "hover on an op", said("gelu"))
+    check("void gelu(ReferenceContext& c) {" in said("gelu"), "hover on an op shows its definition", said("gelu"))
     check("option batch: int" in said("batch"), "hover on an option")
     check("float32" in said("y = gelu"), "hover shows an inferred shape", said("y = gelu"))
     h = client.here("hover", "total")

@@ -1,4 +1,8 @@
-"""Cases of element-wise ops, arithmetic, reductions, shapes and indices: pxl and PyTorch side by side."""
+"""Cases of element-wise ops, arithmetic, reductions, shapes and indices: pxl and PyTorch side by side.
+
+One case or two an op: they pin its formula and gradient, which no test of ours knows from elsewhere. Shapes, dtypes and attributes
+are for the oracle of the definitions (tests/unit/reference).
+"""
 import math
 
 import numpy as np

@@ -1,4 +1,10 @@
-"""Unusual but legal operands and attributes of element-wise ops, reductions, shapes and indices."""
+"""Unusual but legal operands and attributes of element-wise ops, reductions, shapes and indices: those that pin a convention.
+
+The oracle of the definitions (tests/unit/reference) covers shapes, broadcasting and dtypes; what it cannot know is what PyTorch
+means: values beyond the usual range and at poles (`_far`, `_ends`, `_large`, `_zero`), ties and halves (`round_half`, `max_ties`,
+`median_even`), the sign and rounding of integer quotients and remainders, what wraps or is cut in casts, which operand a gradient
+reaches (`detach_`, `where_`, `maximum_twice`), negative axes and kept ones, and how numbers become tensors.
+"""
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -10,12 +16,10 @@ WIDE = ["float32", "float64"]
 
 
 def elementwise_edges():
-    one = dict(x=grid(1, 1, 1))
     for name, f in {"sin": torch.sin, "cos": torch.cos, "tanh": torch.tanh, "swish": F.silu, "erf": torch.erf,
                     "geluerf": F.gelu, "sigmoid": torch.sigmoid, "exp": torch.exp, "expm1": torch.expm1}.items():
         yield case(f"{name}_far", f"{name}(x)", f, "x", WIDE,
                    x=[-9.5, -3.25, -0.015625, 0.0, 0.015625, 3.25, 9.5])
-        yield case(f"{name}_ones", f"{name}(x)", f, "x", ALL, **one)
     for name, f in {"log": torch.log, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "log1p": torch.log1p}.items():
         yield case(f"{name}_far", f"{name}(x)", f, "x", WIDE, x=[0.015625, 0.5, 1.0, 2.0, 1000.0, 65536.0])
     yield case("sin_large", "sin(x)", torch.sin, "x", WIDE, x=[-1000.0, -100.5, 31.25, 500.0, 10000.0])
@@ -47,17 +51,11 @@ def elementwise_edges():
     yield case("gelu_then_relu_", "relu_(gelu(x))", lambda x: torch.relu(F.gelu(x, approximate="tanh")), x=grid(5))
     yield case("isnan_half", "isnan(sqrt(x))", lambda x: torch.isnan(torch.sqrt(x)), "", BOTH, x=[-1.0, 0.0, 4.0])
     yield case("not_of_ints", "logical_not(n)", lambda n: n == 0, n=[-1, 0, 2])
-    yield case("unary_empty", "tanh(relu(x))", lambda x: torch.tanh(torch.relu(x)), "x", BOTH, x=np.zeros((2, 0, 3)))
 
 
 def arithmetic_edges():
     for name, f in {"add": torch.add, "sub": torch.sub, "mul": torch.mul}.items():
-        yield case(f"{name}_both_sides", f"{name}(x, y)", f, "x y", ALL, x=grid(3, 1, 2), y=grid(1, 4, 1))
-        yield case(f"{name}_into_ones", f"{name}(x, y)", f, "x y", x=grid(1), y=grid(1, 1, 1))
         yield case(f"{name}_scalar_left", f"{name}(x, y)", f, "x y", BOTH, x=0.25, y=grid(2, 1, 3))
-        yield case(f"{name}_nothing", f"{name}(x, y)", f, "x y", x=np.zeros((2, 0)), y=grid(1))
-        yield case(f"{name}_int", f"{name}(a, b)", f, a=ints(2, 1, low=-4), b=ints(3, low=-4))
-    yield case("div_both_sides", "div(x, y)", torch.div, "x y", ALL, x=grid(3, 1, 2), y=positive(1, 4, 1))
     yield case("div_by_zero", "x / y", torch.div, x=[1.0, -1.0, 0.0], y=[0.0, 0.0, 0.0])
     yield case("div_negative_int", "div(a, b)", lambda a, b: torch.div(a, b, rounding_mode="trunc"), a=[-7, 7, -8, 9],
                b=[2, -2, 3, -3])
@@ -73,18 +71,10 @@ def arithmetic_edges():
     yield case("maximum_both_sides", "maximum(x, y)", torch.maximum, "x y", BOTH, x=distinct(3, 1), y=[0.03, -0.66])
     yield case("minimum_three", "minimum(x, y, z)", lambda x, y, z: torch.minimum(torch.minimum(x, y), z), "x y z",
                x=distinct(2, 1), y=[0.13, -0.71, 0.37], z=0.171875)
-    yield case("maximum_int", "maximum(a, b)", torch.maximum, a=ints(2, 3, low=-3), b=ints(3, low=-3))
     yield case("maximum_twice", "maximum(x, x * 2)", lambda x: torch.maximum(x, x * 2), "x", x=away(5))
-    yield case("compare_half", "greater(x, y)", torch.gt, "", BOTH, x=grid(4, 1), y=grid(3))
     yield case("equal_scalar", "equal(x, 0.5)", lambda x: x == 0.5, "", BOTH, x=[0.5, -0.5, 0.25])
-    yield case("equal_bool", "equal(a, b)", torch.eq, a=bools(3, 1), b=bools(4))
-    yield case("logical_broadcast", "logical_and(a, b)", torch.logical_and, a=ints(3, 1, low=-1, high=2),
-               b=ints(4, low=-1, high=2))
     yield case("logical_floats", "logical_or(x, y)", torch.logical_or, x=[0.0, -0.5, 0.0], y=[0.0, 0.0, 2.0])
-    yield case("bit_and", "bitwise_and(a, b)", lambda a, b: a & b, a=[12, -1, 7], b=[10, 5, 8])
-    yield case("bit_or", "bitwise_or(a, b)", lambda a, b: a | b, a=[12, -1, 7], b=[10, 5, 8])
     yield case("bit_xor", "a ^ b", lambda a, b: a ^ b, a=[12, -1, 7], b=[10, 5, 8])
-    yield case("bit_not", "bitwise_not(a)", lambda a: ~a, a=[12, -1, 7])
     yield case("shifts", "(a << b) + (c >> b)", lambda a, b, c: (a << b) + (c >> b), a=[1, 3, 5], b=[0, 2, 4],
                c=[16, -16, 255])
     yield case("where_three_ways", "where(m, x, y)", torch.where, "x y", BOTH, m=bools(2, 1, 1), x=grid(3, 1),
@@ -92,7 +82,6 @@ def arithmetic_edges():
     yield case("where_scalar_condition", "where(m, x, y)", torch.where, "x y", m=True, x=grid(2, 3), y=grid(3))
     yield case("where_floats", "where(z, x, y)", lambda z, x, y: torch.where(z != 0, x, y), "x y", z=[0.0, 2.0, -0.5],
                x=grid(3), y=grid(3))
-    yield case("where_int", "where(m, a, b)", torch.where, m=bools(4), a=ints(4), b=ints(4))
     yield case("where_guard", "where(x > 0, log(where(x > 0, x, 1.0)), 0.0)",
                lambda x: torch.where(x > 0, torch.log(torch.where(x > 0, x, torch.ones(()).double())),
                                      torch.zeros(()).double()), "x", x=away(6))
@@ -117,15 +106,11 @@ def reduce_edges():
                    x=make(*shape))
         yield case(f"{name}_keep_all", f"{name}(x, keepdims = true)", lambda x, f=f: f(x, (0, 1, 2, 3), True), "x",
                    x=make(*shape))
-        yield case(f"{name}_of_one", f"{name}(x, axis = 2)", lambda x, f=f: f(x, 2, False), "x", x=make(*shape))
-        yield case(f"{name}_wide", f"{name}(x, 0)", lambda x, f=f: f(x, 0, False), "x", WIDE, x=make(33, 5))
     yield case("prod_mixed_axes", "prod(x, axis = [0, -2], keepdims = true)",
                lambda x: x.prod(0, True).prod(-2, True), "x", x=positive(2, 3, 4))
     yield case("prod_negative", "prod(x, -1)", lambda x: x.prod(-1), "x", BOTH, x=away(2, 3))
     yield case("prod_int", "prod(n, 1)", lambda n: n.prod(1), n=ints(2, 3, low=-2))
     yield case("max_ties", "max(x, 1)", lambda x: x.max(1).values, x=[[1.0, 1.0, 0.0], [2.0, 2.0, 2.0]])
-    yield case("max_int", "max(n, -1)", lambda n: n.amax(-1), n=ints(3, 4, low=-9))
-    yield case("min_int_all", "min(n)", lambda n: n.amin(), n=ints(3, 4, low=-9))
     yield case("median_even", "median(x, -1)", lambda x: x.median(-1).values, "x", BOTH, x=distinct(3, 6))
     yield case("median_keep", "median(x, axis = 0, keepdims = true)", lambda x: x.median(0, True).values, "x",
                x=distinct(5, 2))
