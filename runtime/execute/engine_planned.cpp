@@ -1,4 +1,6 @@
 // The engine that plans.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/execute/engines.hpp"
@@ -64,7 +66,11 @@ class PlannedEngine : public ExecutionEngine {
 
   void start_profiling() override { planned_->profile->start(program_.steps().size()); }
   Profile* times() override { return planned_->profile.get(); }
-  std::string profile() const override { return planned_->profile->text(task_.ir.name(), program_.steps()); }
+  std::string profile() const override {
+    const int replicas = task_.ir.replication_factor;
+    return planned_->profile->text(
+        replicas == 1 ? task_.ir.name() : fmt::format("{}, {} replicas", task_.ir.name(), replicas), program_.steps());
+  }
   std::string plans() const override {
     std::string text = print_plan(planned_->plan);
     for (const Plan* plan : planned_->planner.plans())

@@ -334,6 +334,13 @@ session = Session(p())""")
     contains(t.enter("q"), "interrupted")
     contains(t.enter(":break clear"), "no breakpoints")
     contains(t.enter("session.run(x = [1, 2])"), "1.386294")
+    t.enter("program twins with replicated(2) { stream in x: float32[]; stream out y = replicated_all_reduce(host_load(x)) }".replace("; ", "\n"))
+    t.enter("both = Session(twins())")
+    t.enter(":break replicated_all_reduce")
+    contains(t.enter("both.run(x = [1, 2])", "step> "), "replica 0: ReplicatedAllReduce.", "replica 1: ReplicatedAllReduce.", "-> replica 0")
+    contains(t.enter("", "step> "), "-> replica 1")
+    contains(t.enter("c"), "3.")
+    t.enter(":break clear")
     t.leave()
 
 
