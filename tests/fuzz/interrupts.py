@@ -18,22 +18,12 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support.harness import ROOT
+from tests.support.programs import TRAINING
+
 LIMIT = 60  # seconds until a process that goes on is a failure
 
-TRAIN = """
-from nn import Linear
-program train {
-  stream in x: float32[64, 784]
-  facts, graph = Linear(512).create_graph(x.spec)
-  net = graph.bind(facts.init())
-  fwd = net.call_with_info(host_load(x))
-  grads = fwd.backward(fwd.output, net.vars)
-  for v in net.vars.tensors { scaled_add_(v, grads[v], b = -0.0001) }
-  stream out loss = mean(fwd.output)
-}
-x = normal(0, 1, [64, 784])
-"""
 # Endless but for the interrupt. Those with a file save it again and again, always with the same bytes.
 RUNS = {
     "loop": ("while true { }\n", None),
@@ -43,8 +33,8 @@ RUNS = {
     "arrays": ("while true { x = ones([300, 300]) @ ones([300, 300]) }\n", None),
     "product": ("x = ones([6000, 6000])\nwhile true { y = x @ x }\n", None),
     "builds": ("program p {\n  x = variable(1.0)\n  while true { y = x + 1.0 }\n}\np()\n", None),
-    "sessions": (TRAIN + "while true { with Session(train()) as s { s.run(x = x) } }\n", None),
-    "training": (TRAIN + "with Session(train()) as s { while true { s.run(x = x) } }\n", None),
+    "sessions": (TRAINING + "while true { with Session(train()) as s { s.run(x = x) } }\n", None),
+    "training": (TRAINING + "with Session(train()) as s { while true { s.run(x = x) } }\n", None),
     "npy": ('x = zeros([500000])\nfor i in range(n) { save("place/file.npy", x) }\n', "file.npy"),
     "svg": ('x = sin(0.01 * arange(20000))\nfor i in range(n) { plot(x, path = "place/file.svg") }\n', "file.svg"),
     "checkpoint": ("program p {\n  variable w: float32[500000] = zeros([500000])\n  stream out y = w\n}\n"
@@ -52,7 +42,7 @@ RUNS = {
 }
 LONG = "".join(f"def f{i}(x) {{\n  return x + {i}\n}}\n" for i in range(3000))
 UGLY = "".join(f"x{i}   =  {i}\n" for i in range(20000))
-MODEL = TRAIN.split("x = normal")[0] + "session = Session(train())\n"
+MODEL = TRAINING.split("x = normal")[0] + "session = Session(train())\n"
 # Commands, and the status of a whole one. {} is what is saved, in a folder of its own.
 COMMANDS = {
     "check": (["check", "long.pxl"], 0, None),

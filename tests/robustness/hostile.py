@@ -15,6 +15,7 @@ import tempfile
 import time
 
 from tests.robustness import bounds
+from tests.support.programs import TRAINING
 
 FINE = {0, 1, 2, 65, 66}
 LIMIT = 30  # seconds for one case, on a slow and busy machine
@@ -234,22 +235,7 @@ def interrupted(pxl, text, folder, at_once):
     return problem or (f"it stopped only {late:.2f} s after the interrupt" if late > (0.2 if at_once else 1.5) else None)
 
 
-TRAIN = """
-from nn import Linear
-program train {
-  stream in x: float32[64, 784]
-  facts, graph = Linear(512).create_graph(x.spec)
-  net = graph.bind(facts.init())
-  fwd = net.call_with_info(host_load(x))
-  grads = fwd.backward(fwd.output, net.vars)
-  for v in net.vars.tensors { scaled_add_(v, grads[v], b = -0.0001) }
-  stream out loss = mean(fwd.output)
-}
-x = normal(0, 1, [64, 784])
-with Session(train()) as s {
-  for i in range(10 ** 12) { s.run(x = x) }
-}
-"""
+TRAIN = TRAINING + "with Session(train()) as s {\n  for i in range(10 ** 12) { s.run(x = x) }\n}\n"
 
 ENDLESS = {
     "while true": "while true { }\n",

@@ -12,8 +12,10 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/source.hpp"
 #include "runtime/base/suggest.hpp"
+#include "tests/unit/support/files.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 namespace fs = std::filesystem;
 
 TEST_CASE("positions count code points from 1") {
@@ -78,19 +80,6 @@ TEST_CASE("an interrupt is thrown once") {
   check_interrupt();
 }
 
-namespace {
-struct TemporaryFolder {
-  fs::path path = fs::temp_directory_path() / ("pxl-base-" + std::to_string(::getpid()));
-  TemporaryFolder() { fs::create_directories(path); }
-  ~TemporaryFolder() { fs::remove_all(path); }
-};
-std::string content(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
-}  // namespace
-
 TEST_CASE("files are replaced whole") {
   TemporaryFolder folder;
   std::string file = folder.path / "a.bin";
@@ -106,7 +95,7 @@ TEST_CASE("files are replaced whole") {
   write_file_atomically(folder.path / "link", "third");
   CHECK(fs::is_symlink(folder.path / "link"));
   CHECK(content(file) == "third");
-  CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 2);
+  CHECK(folder.entries() == 2);
   write_file_atomically("/dev/null", "gone");
 }
 

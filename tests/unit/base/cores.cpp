@@ -5,22 +5,15 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
+#include "tests/unit/support/files.hpp"
+
 using namespace pxl;
-namespace fs = std::filesystem;
+using namespace pxl::test;
 
 namespace {
-struct Root {
-  fs::path path = fs::temp_directory_path() / ("pxl-cores-" + std::to_string(::getpid()));
-  Root() { fs::remove_all(path); }
-  ~Root() { fs::remove_all(path); }
-  void write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path / name).parent_path());
-    std::ofstream(path / name) << text;
-  }
+struct Root : TemporaryFolder {
   std::optional<double> quota() const { return cpu_quota(path.string()); }
 };
 }  // namespace
@@ -28,53 +21,53 @@ struct Root {
 TEST_CASE("no control groups, no quota") {
   const Root root;
   CHECK(!root.quota());
-  root.write("proc/self/cgroup", "nonsense\n::\n0:\n");
-  root.write("proc/self/mountinfo", "nonsense\n1 2 3 - cgroup2\n- - - - - -\n");
+  root.file("proc/self/cgroup", "nonsense\n::\n0:\n");
+  root.file("proc/self/mountinfo", "nonsense\n1 2 3 - cgroup2\n- - - - - -\n");
   CHECK(!root.quota());
 }
 
 TEST_CASE("version 2: the least of the group and those around it") {
   const Root root;
-  root.write("proc/self/cgroup", "0::/a/b/c\n");
-  root.write("proc/self/mountinfo",
-             "30 23 0:27 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate\n");
-  root.write("sys/fs/cgroup/a/b/c/cpu.max", "max 100000\n");
+  root.file("proc/self/cgroup", "0::/a/b/c\n");
+  root.file("proc/self/mountinfo",
+            "30 23 0:27 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate\n");
+  root.file("sys/fs/cgroup/a/b/c/cpu.max", "max 100000\n");
   CHECK(!root.quota());
-  root.write("sys/fs/cgroup/a/b/c/cpu.max", "250000 100000\n");
+  root.file("sys/fs/cgroup/a/b/c/cpu.max", "250000 100000\n");
   CHECK(root.quota() == 2.5);
-  root.write("sys/fs/cgroup/a/cpu.max", "50000 50000\n");
+  root.file("sys/fs/cgroup/a/cpu.max", "50000 50000\n");
   CHECK(root.quota() == 1.0);
-  root.write("sys/fs/cgroup/a/b/cpu.max", "5000 100000\n");
+  root.file("sys/fs/cgroup/a/b/cpu.max", "5000 100000\n");
   CHECK(root.quota() == 0.05);
 }
 
 TEST_CASE("version 2 in a container: the file system shows the container's group as its root") {
   const Root root;
-  root.write("proc/self/cgroup", "0::/docker/1234/inner\n");
-  root.write("proc/self/mountinfo", "30 23 0:27 /docker/1234 /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
-  root.write("sys/fs/cgroup/cpu.max", "100000 100000\n");
+  root.file("proc/self/cgroup", "0::/docker/1234/inner\n");
+  root.file("proc/self/mountinfo", "30 23 0:27 /docker/1234 /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
+  root.file("sys/fs/cgroup/cpu.max", "100000 100000\n");
   CHECK(root.quota() == 1.0);
-  root.write("sys/fs/cgroup/inner/cpu.max", "50000 100000\n");
+  root.file("sys/fs/cgroup/inner/cpu.max", "50000 100000\n");
   CHECK(root.quota() == 0.5);
   // A name space that does not show where the process is: its root counts.
-  root.write("proc/self/cgroup", "0::/../elsewhere\n");
+  root.file("proc/self/cgroup", "0::/../elsewhere\n");
   CHECK(root.quota() == 1.0);
 }
 
 TEST_CASE("version 1: quota and period stand in files of their own") {
   const Root root;
-  root.write("proc/self/cgroup", "9:memory:/other\n3:cpu,cpuacct:/docker/1234/a\n0::/\n");
-  root.write("proc/self/mountinfo",
-             "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
-             "32 31 0:29 /docker/1234 /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-             "33 31 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
-             "34 31 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
-  root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "300000\n");
-  root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
-  root.write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n");
-  root.write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n");
+  root.file("proc/self/cgroup", "9:memory:/other\n3:cpu,cpuacct:/docker/1234/a\n0::/\n");
+  root.file("proc/self/mountinfo",
+            "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
+            "32 31 0:29 /docker/1234 /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+            "33 31 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+            "34 31 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
+  root.file("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "300000\n");
+  root.file("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  root.file("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n");
+  root.file("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n");
   CHECK(root.quota() == 3.0);
-  root.write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "120000\n");
+  root.file("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "120000\n");
   CHECK(root.quota() == 1.2);
 }
 

@@ -1,9 +1,13 @@
 // Calls, loops and branches: value semantics and flattening.
 #include "runtime/execute/evaluate.hpp"
+#include "runtime/execute/session.hpp"
 #include "runtime/plan/plan.hpp"
-#include "support.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/ops.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 
@@ -148,7 +152,7 @@ TEST_CASE("a constant that a called graph changes starts afresh in every run") {
   Ops op(g);
   InSequence order(g, InSequence::Mode::yes);
   Tensor* c = op.constant(floats({2}, {1, 1}));
-  CHECK_CONTAINS(message_of([&] { op("add_", {c, c}); }), "cannot be changed in place");
+  CHECK_CONTAINS(error_of([&] { op("add_", {c, c}); }), "cannot be changed in place");
   g.add_call(f, {c});
   Stream& out = store(*ir, op("relu", {c}));
   Session s(ir, "cpu");
@@ -235,5 +239,5 @@ TEST_CASE("calls that multiply without end are refused, not attempted") {
     inner = &outer;
   }
   ir->main().add_call(*inner, {ir->main().add_variable(floats({2}, {1, 1}), "w")});
-  CHECK_CONTAINS(message_of([&] { Session s(ir, "cpu"); }), "steps");
+  CHECK_CONTAINS(error_of([&] { Session s(ir, "cpu"); }), "steps");
 }

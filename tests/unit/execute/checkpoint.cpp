@@ -2,25 +2,23 @@
 #include "runtime/execute/checkpoint.hpp"
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
+#include "runtime/execute/session.hpp"
 #include "runtime/tensor/float8.hpp"
-#include "support.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/files.hpp"
+#include "tests/unit/support/ops.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 
-struct File {
-  std::string path;
-  explicit File(const char* name) : path((std::filesystem::temp_directory_path() / name).string()) {}
-  ~File() { std::filesystem::remove(path); }
-  void write(const std::string& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
-  std::string read() const {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+struct File : TemporaryFolder {
+  std::string path = *this / "a.safetensors";
+  void write(const std::string& bytes) const { file("a.safetensors", bytes); }
+  std::string read() const { return content(path); }
 };
 
 std::string with_header(const std::string& json, const std::string& data) {
@@ -43,7 +41,7 @@ struct Model {
 }  // namespace
 
 TEST_CASE("arrays of every dtype survive a checkpoint") {
-  const File file("pxl_checkpoint_dtypes.safetensors");
+  const File file;
   std::vector<NamedArray> arrays;
   for (const DTypeRow& row : dtype_table())
     arrays.push_back({std::string(row.name) + "/\"quoted\"",
@@ -63,12 +61,12 @@ TEST_CASE("arrays of every dtype survive a checkpoint") {
 }
 
 TEST_CASE("damaged checkpoints are refused") {
-  const File file("pxl_checkpoint_damaged.safetensors");
+  const File file;
   write_checkpoint(file.path, {{"w", counting({4})}});
   const std::string good = file.read();
   const auto refused = [&](const std::string& bytes) {
     file.write(bytes);
-    return message_of([&] { read_checkpoint(file.path); });
+    return error_of([&] { read_checkpoint(file.path); });
   };
   for (size_t n = 0; n < good.size(); ++n) CHECK_CONTAINS(refused(good.substr(0, n)), "cannot read the checkpoint");
   CHECK_CONTAINS(refused(good + "x"), "17 bytes of data where its header says 16");
@@ -87,12 +85,12 @@ TEST_CASE("damaged checkpoints are refused") {
   CHECK_CONTAINS(refused(entry("\"F32\"", "[1]", "[4,0]")), "data_offsets");
   CHECK_CONTAINS(refused(entry("\"F32\"", "[1]", "[0]")), "two positions");
   CHECK_CONTAINS(refused(entry("\"I8\"", "[2]", "[2,4]")), "do not follow");
-  CHECK_CONTAINS(message_of([] { read_checkpoint("/nonexistent/file"); }), "no such file");
-  CHECK_CONTAINS(message_of([] { read_checkpoint("/"); }), "not a regular file");
+  CHECK_CONTAINS(error_of([] { read_checkpoint("/nonexistent/file"); }), "no such file");
+  CHECK_CONTAINS(error_of([] { read_checkpoint("/"); }), "not a regular file");
 }
 
 TEST_CASE("a session saves and restores by name and reports what differs") {
-  const File file("pxl_checkpoint_session.safetensors");
+  const File file;
   Model first_model("b", {1}), same("b", {1}), other("c", {1}), bigger("b", {2});
   Session one(first_model.ir, "cpu");
   one.write_variable_data(first_model.a, floats({2}, {7, 8}));
@@ -108,15 +106,15 @@ TEST_CASE("a session saves and restores by name and reports what differs") {
   CHECK(report.loaded == std::vector<std::string>{"a"});
   CHECK(report.unused == std::vector<std::string>{"b"});
   CHECK(report.missing == std::vector<std::string>{"c"});
-  CHECK_CONTAINS(message_of([&] { three.restore(file.path); }), "does not have 1 of the 2 variables");
+  CHECK_CONTAINS(error_of([&] { three.restore(file.path); }), "does not have 1 of the 2 variables");
   report = three.restore(file.path, false);
   CHECK(report.missing == std::vector<std::string>{"c"});
   CHECK(report.unused == std::vector<std::string>{"b"});
 
   // A strict restore and a copy change nothing where they refuse.
   Session four(bigger.ir, "cpu");
-  CHECK_CONTAINS(message_of([&] { four.restore(file.path); }), "does not have 1 of the 2 variables");
-  CHECK_CONTAINS(message_of([&] { four.load_from(one); }), "variables differ in shape or dtype");
+  CHECK_CONTAINS(error_of([&] { four.restore(file.path); }), "does not have 1 of the 2 variables");
+  CHECK_CONTAINS(error_of([&] { four.load_from(one); }), "variables differ in shape or dtype");
   CHECK(identical(four.get_tensor_data(bigger.a), bigger.a->data));
   report = four.restore(file.path, false);
   CHECK(report.mismatched == std::vector<std::string>{"b: float32[2] here, float32[1] there"});

@@ -1,9 +1,13 @@
 // Tables of where a session's time went.
 #include <sstream>
 
-#include "support.hpp"
+#include "runtime/execute/session.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/ops.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 

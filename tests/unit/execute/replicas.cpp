@@ -3,10 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime/execute/session.hpp"
 #include "runtime/ops/op_builder.hpp"
-#include "support.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/ops.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 

@@ -8,9 +8,12 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/execute/evaluate.hpp"
 #include "runtime/execute/streams.hpp"
-#include "support.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/ops.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 
@@ -66,7 +69,7 @@ TEST_CASE("a stream loaded several times consumes slices in order") {
   CHECK(identical(s.get_tensor_data(p.w), floats({2}, {112, 223})));
   out = s.run({{p.x, floats({3, 1, 2}, {0, 0, 0, 0, 1, 1})}});  // with the replica axis
   CHECK(identical(s.get_tensor_data(p.w), floats({2}, {113, 224})));
-  const std::string e = message_of([&] { s.run({{p.x, floats({2}, {1, 2})}}); });
+  const std::string e = error_of([&] { s.run({{p.x, floats({2}, {1, 2})}}); });
   CHECK_CONTAINS(e, "stream `x`: expected float32[3, 2] or [6], got float32[2]");
   CHECK_CONTAINS(e, "3 times");
 }
@@ -99,24 +102,24 @@ TEST_CASE("inputs are converted where that is safe") {
   CHECK(first(s.run({{p.x, ints({2}, {3, 4})}}).at(p.y)) == 6.0F);
   CHECK(first(s.run({{p.x, Array::full(DType::float64, {2}, 1.0)}}).at(p.y)) == 8.0F);
   CHECK(first(s.run({{p.x, Array::full(DType::boolean, {2}, 1.0)}}).at(p.y)) == 10.0F);
-  CHECK_CONTAINS(message_of([&] { s.run({{p.x, Array::full(DType::float64, {2}, 1e300)}}); }), "1e+300");
+  CHECK_CONTAINS(error_of([&] { s.run({{p.x, Array::full(DType::float64, {2}, 1e300)}}); }), "1e+300");
 
   CHECK(identical(convert_safely(Array::full_int(DType::int64, {1}, 7), DType::int32, "x"), ints({1}, {7})));
   CHECK_CONTAINS(
-      message_of([] { convert_safely(Array::full_int(DType::int64, {1}, int64_t{1} << 40), DType::int32, "x"); }),
+      error_of([] { convert_safely(Array::full_int(DType::int64, {1}, int64_t{1} << 40), DType::int32, "x"); }),
       "int32");
-  CHECK_CONTAINS(message_of([] { convert_safely(ints({1}, {-1}), DType::uint8, "x"); }), "-1");
-  CHECK_CONTAINS(message_of([] { convert_safely(floats({1}, {1}), DType::int32, "stream `i`"); }),
+  CHECK_CONTAINS(error_of([] { convert_safely(ints({1}, {-1}), DType::uint8, "x"); }), "-1");
+  CHECK_CONTAINS(error_of([] { convert_safely(floats({1}, {1}), DType::int32, "stream `i`"); }),
                  "stream `i`: expected int32, got float32");
-  CHECK_CONTAINS(message_of([] { convert_safely(floats({1}, {70000}), DType::float16, "x"); }), "float16");
-  CHECK_CONTAINS(message_of([] { convert_safely(ints({1}, {2}), DType::boolean, "x"); }), "2");
+  CHECK_CONTAINS(error_of([] { convert_safely(floats({1}, {70000}), DType::float16, "x"); }), "float16");
+  CHECK_CONTAINS(error_of([] { convert_safely(ints({1}, {2}), DType::boolean, "x"); }), "2");
 }
 
 TEST_CASE("missing and unexpected streams are named together") {
   Accumulator p;
   Session s(p.ir, "cpu");
   Accumulator other;
-  const std::string e = message_of([&] { s.run({{p.y, floats({2}, {1, 2})}, {other.x, floats({2}, {1, 2})}}); });
+  const std::string e = error_of([&] { s.run({{p.y, floats({2}, {1, 2})}, {other.x, floats({2}, {1, 2})}}); });
   CHECK_CONTAINS(e, "missing input `x` float32[2]; unexpected input `x`, `y`");
   CHECK_CONTAINS(e, "`y` is an output");
   CHECK_CONTAINS(e, "`x` is a stream of another program");
@@ -126,12 +129,12 @@ TEST_CASE("missing and unexpected streams are named together") {
 
 TEST_CASE("sessions that cannot be made") {
   auto empty = std::make_shared<Ir>();
-  CHECK_CONTAINS(message_of([&] { Session s(empty, "cpu"); }), "no op");
+  CHECK_CONTAINS(error_of([&] { Session s(empty, "cpu"); }), "no op");
   Accumulator p;
-  CHECK_CONTAINS(message_of([&] { Session s(p.ir, "ipu_modle"); }), "ipu_model");
+  CHECK_CONTAINS(error_of([&] { Session s(p.ir, "ipu_modle"); }), "ipu_model");
   CHECK_FALSE(p.ir->frozen);
   p.ir->num_host_transfers = 4;
-  CHECK_CONTAINS(message_of([&] { Session s(p.ir, "cpu"); }),
+  CHECK_CONTAINS(error_of([&] { Session s(p.ir, "cpu"); }),
                  "the stream `x` is loaded once in a run, but num_host_transfers is 4");
 }
 
@@ -152,10 +155,10 @@ TEST_CASE("attach nests; data of tensors") {
     if (t->kind == TensorKind::result) result = t.get();
   }
   CHECK(first(s.get_tensor_data(constant)) == 2.0F);
-  CHECK_CONTAINS(message_of([&] { s.get_tensor_data(result); }), "neither a variable nor a constant");
-  CHECK_CONTAINS(message_of([&] { s.get_tensor_data(nullptr); }), "none");
-  CHECK_CONTAINS(message_of([&] { s.write_variable_data(p.w, floats({3}, {1, 2, 3})); }), "float32[3]");
-  CHECK_CONTAINS(message_of([&] { s.write_variable_data(constant, Array::scalar(1.0F)); }), "not a variable");
+  CHECK_CONTAINS(error_of([&] { s.get_tensor_data(result); }), "neither a variable nor a constant");
+  CHECK_CONTAINS(error_of([&] { s.get_tensor_data(nullptr); }), "none");
+  CHECK_CONTAINS(error_of([&] { s.write_variable_data(p.w, floats({3}, {1, 2, 3})); }), "float32[3]");
+  CHECK_CONTAINS(error_of([&] { s.write_variable_data(constant, Array::scalar(1.0F)); }), "not a variable");
   Array got = s.get_tensor_data(p.w);
   got.mutable_data<float>()[0] = 99;
   CHECK(first(s.get_tensor_data(p.w)) == 0.0F);
@@ -236,9 +239,9 @@ TEST_CASE("evaluate runs the ancestors of one tensor on copies") {
   CHECK(identical(evaluate(*updated), floats({2}, {2, 3})));
   CHECK(identical(evaluate(*after), floats({2}, {4, 6})));
   CHECK(identical(v->data, floats({2}, {1, 2})));
-  CHECK_CONTAINS(message_of([&] { evaluate(*y); }), "Inplacing ambiguity detected");
+  CHECK_CONTAINS(error_of([&] { evaluate(*y); }), "Inplacing ambiguity detected");
   Tensor* loaded = op("mul", {op.constant(floats({2}, {2, 2})), g.add_host_load(*p.x, "x")->outputs[0]});
-  CHECK_CONTAINS(message_of([&] { evaluate(*loaded); }), "depends on the stream `x`");
+  CHECK_CONTAINS(error_of([&] { evaluate(*loaded); }), "depends on the stream `x`");
   Tensor *first_load = nullptr, *second_load = nullptr;
   {
     InSequence order(g, InSequence::Mode::yes);
@@ -249,10 +252,10 @@ TEST_CASE("evaluate runs the ancestors of one tensor on copies") {
   Tensor* of_first = op("mul", {first_load, first_load});
   Tensor* of_second = op("mul", {second_load, second_load});
   CHECK(identical(evaluate(*of_first, {{p.x, floats({3, 2}, {1, 1, 1, 1, 2, 3})}}), floats({2}, {4, 9})));
-  CHECK_CONTAINS(message_of([&] { evaluate(*of_second, {{p.x, floats({2}, {1, 2})}}); }), "expected float32[4, 2]");
+  CHECK_CONTAINS(error_of([&] { evaluate(*of_second, {{p.x, floats({2}, {1, 2})}}); }), "expected float32[4, 2]");
   CHECK(identical(evaluate(*of_second, {{p.x, floats({4, 2}, {1, 1, 1, 1, 1, 1, 5, 6})}}), floats({2}, {25, 36})));
   CHECK(g.ops().size() == ops + 2);
-  CHECK_CONTAINS(message_of([&] { evaluate(*p.x->handle); }), "stream `x`");
+  CHECK_CONTAINS(error_of([&] { evaluate(*p.x->handle); }), "stream `x`");
   Graph& sub = p.ir->create_graph("f");
-  CHECK_CONTAINS(message_of([&] { evaluate(*sub.add_input({{2}, DType::float32, {}}, "a")); }), "no value");
+  CHECK_CONTAINS(error_of([&] { evaluate(*sub.add_input({{2}, DType::float32, {}}, "a")); }), "no value");
 }

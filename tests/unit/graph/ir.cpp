@@ -50,34 +50,34 @@ TEST_CASE("an op refuses tensors of other graphs, mixed IPUs, and says what it w
   Graph& g = ir.create_graph("f");
   Tensor* y = g.add_input(f32({2, 3}), "y");
   std::string message = error_of([&] { g.add_op(add_row, {y, x}, {}); });
-  CHECK(has(message, "the input tensor `x` is not in the current graph `f_subgraph(0)`: it is in the main graph"));
-  CHECK(has(message, "pass it as an argument"));
-  CHECK(has(error_of([&] { g.add_op(add_row, {y, ones(other, {}, "z")}, {}); }), "belongs to another program"));
+  CHECK(contains(message, "the input tensor `x` is not in the current graph `f_subgraph(0)`: it is in the main graph"));
+  CHECK(contains(message, "pass it as an argument"));
+  CHECK(contains(error_of([&] { g.add_op(add_row, {y, ones(other, {}, "z")}, {}); }), "belongs to another program"));
   Tensor* steps = ir.main().add_constant(Array::zeros(DType::int32, {3}), "steps");
   message = error_of([&] { ir.main().add_op(add_row, {x, steps}, {}); });
-  CHECK(has(message, "dtypes differ: x, steps\nx: float32[2, 3], steps: int32[3]"));
+  CHECK(contains(message, "dtypes differ: x, steps\nx: float32[2, 3], steps: int32[3]"));
   CHECK(ir.main().ops().empty());
 
   ir.ipu = 0;
   Tensor* a = unary_op(neg_row, x);
   ir.ipu = 1;
   Tensor* b = unary_op(neg_row, x);
-  CHECK(has(error_of([&] { binary_op(add_row, a, b); }), "are located on different IPUs: 0 != 1"));
+  CHECK(contains(error_of([&] { binary_op(add_row, a, b); }), "are located on different IPUs: 0 != 1"));
   CHECK(!x->ipu());
   CHECK(b->ipu() == 1);
   CHECK_NOTHROW(binary_op(add_row, x, b));
 
   ir.frozen = true;
-  CHECK(has(error_of([&] { unary_op(neg_row, x); }), "owned by a session"));
+  CHECK(contains(error_of([&] { unary_op(neg_row, x); }), "owned by a session"));
 }
 
 TEST_CASE("variables and inputs have their place") {
   Ir ir;
   Graph& g = ir.create_graph("f");
-  CHECK(has(error_of([&] { g.add_variable(Array(), "w"); }), "outside the main graph"));
-  CHECK(has(error_of([&] { ir.main().add_input(f32({}), "x"); }), "the main graph has no inputs"));
+  CHECK(contains(error_of([&] { g.add_variable(Array(), "w"); }), "outside the main graph"));
+  CHECK(contains(error_of([&] { ir.main().add_input(f32({}), "x"); }), "the main graph has no inputs"));
   CHECK_NOTHROW(g.add_constant(Array(), "c"));
-  CHECK(has(error_of([&] { g.add_input(f32({int64_t{1} << 40, int64_t{1} << 40}), "huge"); }), ""));
+  CHECK(contains(error_of([&] { g.add_input(f32({int64_t{1} << 40, int64_t{1} << 40}), "huge"); }), ""));
   CHECK_THROWS_AS(g.add_input(f32({int64_t{1} << 40, int64_t{1} << 40}), "huge"), Error);
 }
 
@@ -98,15 +98,15 @@ TEST_CASE("calls check their inputs and name their outputs after the callee's") 
   CHECK(ir.main().called_graphs() == std::vector<Graph*>{&g});
 
   const std::string message = error_of([&] { ir.main().add_call(g, {v, v}); });
-  CHECK(has(message, "the input `bias` of `Linear_subgraph(0)` is float32[4], but `v` is float32[2, 4]"));
-  CHECK(has(error_of([&] { ir.main().add_call(g, {v}); }), "not enough inputs have been provided"));
-  CHECK(has(error_of([&] { ir.main().add_call(g, {v, b, b}); }), "too many inputs have been provided"));
-  CHECK(has(error_of([&] { g.add_call(g, {x, x}); }), "graphs are not recursive"));
-  CHECK(has(error_of([&] { g.add_call(ir.main(), {}); }), "the main graph cannot be called"));
-  CHECK(has(error_of([&] { g.add_output(x); }), "called or differentiated already"));
+  CHECK(contains(message, "the input `bias` of `Linear_subgraph(0)` is float32[4], but `v` is float32[2, 4]"));
+  CHECK(contains(error_of([&] { ir.main().add_call(g, {v}); }), "not enough inputs have been provided"));
+  CHECK(contains(error_of([&] { ir.main().add_call(g, {v, b, b}); }), "too many inputs have been provided"));
+  CHECK(contains(error_of([&] { g.add_call(g, {x, x}); }), "graphs are not recursive"));
+  CHECK(contains(error_of([&] { g.add_call(ir.main(), {}); }), "the main graph cannot be called"));
+  CHECK(contains(error_of([&] { g.add_output(x); }), "called or differentiated already"));
   Graph& h = ir.create_graph("h");
   h.add_call(g, {h.add_input(f32({2, 4}), "x"), h.add_input(f32({4}), "y")});
-  CHECK(has(error_of([&] { g.add_call(h, {x, g.inputs()[1]}); }), "not recursive"));
+  CHECK(contains(error_of([&] { g.add_call(h, {x, g.inputs()[1]}); }), "not recursive"));
   verify(ir);
 }
 
@@ -156,8 +156,8 @@ TEST_CASE("streams live in the main graph; loads take two ids; stores check thei
   g.add_host_store(out, load->outputs[0]);
   CHECK(ir.stream_of(in.handle) == &in);
   const std::string message = error_of([&] { g.add_host_store(out, g.add_input(f32({5}), "z")); });
-  CHECK(has(message, "the stream `y` takes float32[4], but `z` is float32[5]"));
-  CHECK(has(error_of([&] { g.add_host_load(out, ""); }), "is an output stream"));
+  CHECK(contains(message, "the stream `y` takes float32[4], but `z` is float32[5]"));
+  CHECK(contains(error_of([&] { g.add_host_load(out, ""); }), "is an output stream"));
   verify(ir);
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/verify.hpp"
+#include "tests/unit/support/errors.hpp"
 
 namespace pxl::test {
 
@@ -70,19 +71,5 @@ inline std::string order_of(const Graph& graph) {
   }
   return names;
 }
-
-/// The message of the Error that `f` throws, with its notes; empty where it throws none.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    std::string text = e.what();
-    for (const std::string& note : e.first().notes) text += "\n" + note;
-    return text;
-  }
-  return {};
-}
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace pxl::test

@@ -9,9 +9,11 @@
 #include <set>
 
 #include "runtime/base/diagnostic.hpp"
-#include "support.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/files.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -30,26 +32,6 @@ std::string gzip(const std::string& path, const std::string& bytes) {
   ::gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
   ::gzclose(file);
   return path;
-}
-
-std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-template <class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-void says(const std::string& text, std::string_view part) {
-  INFO(text);
-  CHECK(text.find(part) != std::string::npos);
 }
 
 void write_set(const TemporaryFolder& folder, const std::string& prefix, uint32_t count, const std::string& labels) {
@@ -75,31 +57,31 @@ TEST_CASE("corrupt IDX files are refused by name and reason") {
   TemporaryFolder folder;
   auto refused = [&](const std::string& bytes) {
     std::string path = folder.file("bad", bytes);
-    std::string text = message([&] { read_idx(path); });
-    says(text, path);
+    std::string text = error_of([&] { read_idx(path); });
+    CHECK_CONTAINS(text, path);
     return text;
   };
-  says(message([&] { read_idx(folder / "missing"); }), "No such file");
-  says(message([&] { read_idx(folder.path); }), "not a regular file");
-  says(refused(""), "too short");
-  says(refused("abcdefgh"), "magic number is 61626364");
-  says(refused(idx({2}, "ab", 0x0D)), "type code 0x0d");
-  says(refused(idx({}, "")), "rank 0");
-  says(refused(std::string("\0\0\x08\xC8", 4)), "rank 200");
-  says(refused(idx({2, 3}, "").substr(0, 9)), "header is incomplete");
-  says(refused(idx({2, 3}, "abcde")), "truncated: its header says [2, 3] = 6 bytes");
-  says(refused(idx({2, 3}, "abcdefg")), "longer than its header says");
-  says(refused(idx({~0u, ~0u, ~0u}, "abc")), "larger than memory");
-  says(refused(idx({~0u, 4}, "abc")), "truncated");
+  CHECK_CONTAINS(error_of([&] { read_idx(folder / "missing"); }), "No such file");
+  CHECK_CONTAINS(error_of([&] { read_idx(folder.path); }), "not a regular file");
+  CHECK_CONTAINS(refused(""), "too short");
+  CHECK_CONTAINS(refused("abcdefgh"), "magic number is 61626364");
+  CHECK_CONTAINS(refused(idx({2}, "ab", 0x0D)), "type code 0x0d");
+  CHECK_CONTAINS(refused(idx({}, "")), "rank 0");
+  CHECK_CONTAINS(refused(std::string("\0\0\x08\xC8", 4)), "rank 200");
+  CHECK_CONTAINS(refused(idx({2, 3}, "").substr(0, 9)), "header is incomplete");
+  CHECK_CONTAINS(refused(idx({2, 3}, "abcde")), "truncated: its header says [2, 3] = 6 bytes");
+  CHECK_CONTAINS(refused(idx({2, 3}, "abcdefg")), "longer than its header says");
+  CHECK_CONTAINS(refused(idx({~0u, ~0u, ~0u}, "abc")), "larger than memory");
+  CHECK_CONTAINS(refused(idx({~0u, 4}, "abc")), "truncated");
 
   std::string varied;
   for (int i = 0; i < 5000; ++i) varied += static_cast<char>(i * i % 251);
-  std::string packed = slurp(gzip(folder / "good.gz", idx({5000}, varied)));
-  says(refused(packed.substr(0, packed.size() / 2)), "truncated");
-  says(refused(packed.substr(0, packed.size() - 3)), "truncated");
+  std::string packed = content(gzip(folder / "good.gz", idx({5000}, varied)));
+  CHECK_CONTAINS(refused(packed.substr(0, packed.size() / 2)), "truncated");
+  CHECK_CONTAINS(refused(packed.substr(0, packed.size() - 3)), "truncated");
   std::string flipped = packed;
   flipped[packed.size() - 6] = static_cast<char>(flipped[packed.size() - 6] ^ 0x55);  // within the checksum
-  says(refused(flipped), "corrupt");
+  CHECK_CONTAINS(refused(flipped), "corrupt");
   flipped = packed;
   for (size_t i = 40; i < 80; ++i) flipped[i] = static_cast<char>(~flipped[i]);
   CHECK(refused(flipped) != "no error");
@@ -108,7 +90,8 @@ TEST_CASE("corrupt IDX files are refused by name and reason") {
 TEST_CASE("PXL_DATA names the folder, and must have the files") {
   TemporaryFolder folder;
   Environment data("PXL_DATA", folder.path.c_str());
-  says(message([] { load_mnist(1, 1); }), "which lacks train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images");
+  CHECK_CONTAINS(error_of([] { load_mnist(1, 1); }),
+                 "which lacks train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images");
   write_set(folder, "train", 3, std::string("\x05\x00\x09", 3));
   write_set(folder, "t10k", 1, "\x02");
   Mnist set = load_mnist();
@@ -121,13 +104,13 @@ TEST_CASE("PXL_DATA names the folder, and must have the files") {
   CHECK(set.test.labels.integer(0) == 2);
 
   write_set(folder, "t10k", 2, "\x02");
-  says(message([] { load_mnist(); }), "1 labels for the 2 images");
+  CHECK_CONTAINS(error_of([] { load_mnist(); }), "1 labels for the 2 images");
   write_set(folder, "t10k", 1, "\x0A");
-  says(message([] { load_mnist(); }), "label 0 is 10, not 0 to 9");
+  CHECK_CONTAINS(error_of([] { load_mnist(); }), "label 0 is 10, not 0 to 9");
   folder.file("t10k-images-idx3-ubyte", idx({1, 2, 2}, "abcd"));
-  says(message([] { load_mnist(); }), "shape [1, 2, 2], not [n, 28, 28]");
+  CHECK_CONTAINS(error_of([] { load_mnist(); }), "shape [1, 2, 2], not [n, 28, 28]");
   folder.file("t10k-images-idx3-ubyte", "garbage");
-  says(message([] { load_mnist(); }), "not an IDX file");
+  CHECK_CONTAINS(error_of([] { load_mnist(); }), "not an IDX file");
 }
 
 TEST_CASE("the cache folder, and drawn digits where there is nothing") {

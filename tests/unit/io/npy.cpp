@@ -6,9 +6,11 @@
 #include <sstream>
 
 #include "runtime/base/diagnostic.hpp"
-#include "support.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/files.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 
@@ -86,31 +88,30 @@ TEST_CASE("versions, orders and spellings") {
 TEST_CASE("files that are not .npy, or lie, are refused") {
   TemporaryFolder folder;
   auto refused = [&](const std::string& bytes) { return message(folder.file("bad.npy", bytes)); };
-  auto says = [](const std::string& text, std::string_view part) {
-    INFO(text);
-    CHECK(text.find(part) != std::string::npos);
-  };
-  says(message(folder / "missing.npy"), "No such file");
-  says(message(folder.path), "not a regular file");
-  says(refused(""), "too short");
-  says(refused("PK\x03\x04 something else"), "does not start with");
-  says(refused(npy("{}", "", 9)), "version 9 is unknown");
-  says(refused(std::string("\x93NUMPY\x02\0\xff\xff\xff\x7f", 12)), "a header of 2147483647 bytes");
-  says(refused(std::string("\x93NUMPY\x01\0\x80", 9)), "ends within");
-  says(refused(npy("", "")), "no '{'");
-  says(refused(npy("{'descr': '<f4', 'fortran_order': False}", "")), "lacks");
-  says(refused(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': ()}", "1234")), "neither True nor False");
-  says(refused(npy("{'descr': '>f4', 'fortran_order': False, 'shape': ()}", "1234")), "big-endian");
-  says(refused(npy("{'descr': '|O', 'fortran_order': False, 'shape': ()}", "1234")), "type '|O'");
-  says(refused(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "1234")), "structured");
-  says(refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234")),
-       "needs 8 bytes and 4 are there");
-  says(refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': ()}", "12345")), "needs 4 bytes and 5 are there");
-  says(refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", "")),
-       "larger than memory");
-  says(refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "")), "too large");
-  says(refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "")), "not a tuple");
-  says(refused(npy("{'descr': '<f4', 'evil': 1}", "")), "unknown header key 'evil'");
-  says(refused(npy("{'descr': '<f4", "")), "without an end");
+  CHECK_CONTAINS(message(folder / "missing.npy"), "No such file");
+  CHECK_CONTAINS(message(folder.path), "not a regular file");
+  CHECK_CONTAINS(refused(""), "too short");
+  CHECK_CONTAINS(refused("PK\x03\x04 something else"), "does not start with");
+  CHECK_CONTAINS(refused(npy("{}", "", 9)), "version 9 is unknown");
+  CHECK_CONTAINS(refused(std::string("\x93NUMPY\x02\0\xff\xff\xff\x7f", 12)), "a header of 2147483647 bytes");
+  CHECK_CONTAINS(refused(std::string("\x93NUMPY\x01\0\x80", 9)), "ends within");
+  CHECK_CONTAINS(refused(npy("", "")), "no '{'");
+  CHECK_CONTAINS(refused(npy("{'descr': '<f4', 'fortran_order': False}", "")), "lacks");
+  CHECK_CONTAINS(refused(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': ()}", "1234")),
+                 "neither True nor False");
+  CHECK_CONTAINS(refused(npy("{'descr': '>f4', 'fortran_order': False, 'shape': ()}", "1234")), "big-endian");
+  CHECK_CONTAINS(refused(npy("{'descr': '|O', 'fortran_order': False, 'shape': ()}", "1234")), "type '|O'");
+  CHECK_CONTAINS(refused(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "1234")), "structured");
+  CHECK_CONTAINS(refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234")),
+                 "needs 8 bytes and 4 are there");
+  CHECK_CONTAINS(refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': ()}", "12345")),
+                 "needs 4 bytes and 5 are there");
+  CHECK_CONTAINS(refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", "")),
+                 "larger than memory");
+  CHECK_CONTAINS(refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "")),
+                 "too large");
+  CHECK_CONTAINS(refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "")), "not a tuple");
+  CHECK_CONTAINS(refused(npy("{'descr': '<f4', 'evil': 1}", "")), "unknown header key 'evil'");
+  CHECK_CONTAINS(refused(npy("{'descr': '<f4", "")), "without an end");
   CHECK_THROWS_AS(save_npy("/nowhere/x.npy", Array()), Error);
 }

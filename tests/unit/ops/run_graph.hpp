@@ -10,6 +10,7 @@
 #include "runtime/op/definitions.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
+#include "tests/unit/support/arrays.hpp"
 
 namespace pxl::test {
 
@@ -40,26 +41,17 @@ inline Values run_graph(const Graph& graph, Values values, Kernel (*by)(const Op
   return values;
 }
 
-template <class T>
-Array array(Shape shape, std::initializer_list<T> values) {
-  return Array::from<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
-}
-inline Array floats(Shape shape, std::initializer_list<float> values) { return array<float>(std::move(shape), values); }
-inline Array ints(Shape shape, std::initializer_list<int32_t> values) {
-  return array<int32_t>(std::move(shape), values);
-}
-
 /// The op computed at once.
 inline std::vector<Array> eager(std::string_view op, std::vector<OpArg> operands,
                                 std::initializer_list<std::pair<std::string_view, Attr>> attrs = {}) {
-  static EagerOpBuilder at;
+  static EagerOpBuilder b;
   std::vector<Array> results;
-  for (const Expr& e : at.emit(op, std::move(operands), attrs)) results.push_back(e.array());
+  for (const Expr& e : b.emit(op, std::move(operands), attrs)) results.push_back(e.array());
   return results;
 }
 inline Expr value(Array a) {
-  static EagerOpBuilder at;
-  return Expr(at, std::move(a));
+  static EagerOpBuilder b;
+  return Expr(b, std::move(a));
 }
 
 }  // namespace pxl::test

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "run_graph.hpp"
+#include "tests/unit/support/errors.hpp"
 
 using namespace pxl;
 using namespace pxl::test;
@@ -18,15 +19,6 @@ void check_close(const Array& a, const Shape& shape, std::initializer_list<doubl
     CAPTURE(i);
     CHECK(std::abs(a.number(i++) - e) <= tolerance);
   }
-}
-
-std::string message(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 using Ints = std::vector<int64_t>;
@@ -86,8 +78,8 @@ TEST_CASE("adam_updater: slots, decay and the weight that is connected only wher
   const Expr with_decay = at.one("adam_updater", {m, v, w, OpArg{}, Attr(0.01)});
   CHECK(with_decay.dtype() == DType::float32);
   CHECK(with_decay.tensor()->producer->inputs[0] == w.tensor());
-  CHECK(message([&] { at.one("adam_updater", {m, v, OpArg{}, step}); }).find("beta1 and beta2") != std::string::npos);
-  CHECK(message([&] {
+  CHECK(error_of([&] { at.one("adam_updater", {m, v, OpArg{}, step}); }).find("beta1 and beta2") != std::string::npos);
+  CHECK(error_of([&] {
           at.one("adam_updater", {m, v, OpArg{}, OpArg{}, Attr(0.1)});
         }).find("requires a weight") != std::string::npos);
 }
@@ -122,7 +114,7 @@ TEST_CASE("numbers and arrays beside tensors become constants of their dtype") {
   CHECK(at.one("add", {Attr(int64_t{1}), half}).dtype() == DType::float16);
   CHECK(at.one("mul", {half, Expr(at, floats({2}, {1, 2}))}).dtype() == DType::float16);
   CHECK(at.one("mul", {whole, Attr(int64_t{3})}).dtype() == DType::int32);
-  CHECK(message([&] { at.one("mul", {whole, Attr(0.5)}); }) == "mul: 0.5 cannot become int32 like i");
+  CHECK(error_of([&] { at.one("mul", {whole, Attr(0.5)}); }) == "mul: 0.5 cannot become int32 like i");
   const Expr picked = at.one("where", {at.one("greater", {half, Attr(0.0)}), half, Attr(int64_t{0})});
   CHECK(picked.dtype() == DType::float16);
   const Expr both = at.one("logical_and", {whole, whole});
@@ -154,17 +146,17 @@ TEST_CASE("errors name operands, shapes and the op") {
     CHECK(e.first().message == "matmul: inner dimensions differ: 784 (x, axis -1) and 512 (weight, axis 0)");
     CHECK(e.first().notes == std::vector<std::string>{"x: float32[8, 784], weight: float32[512, 512]"});
   }
-  CHECK(message([&] { x + half; }) == "add: operands have different dtypes: float32 (x) and float16 (half)");
-  CHECK(message([&] { x + weight; }).starts_with("add: shapes [8, 784] and [512, 512] cannot be broadcast"));
-  CHECK(message([&] { reshape(x, {-1, -1}); }).find("at most one -1") != std::string::npos);
-  CHECK(message([&] { reshape(x, {-1, 0, 1}); }).find("invalid extent 0") != std::string::npos);
-  CHECK(message([&] { reshape(x, {5}); }).find("do not fill shape [5]") != std::string::npos);
-  CHECK(message([&] { transpose(x, {0, 0}); }).find("is not a permutation") != std::string::npos);
-  CHECK(message([&] {
+  CHECK(error_of([&] { x + half; }) == "add: operands have different dtypes: float32 (x) and float16 (half)");
+  CHECK(error_of([&] { x + weight; }).starts_with("add: shapes [8, 784] and [512, 512] cannot be broadcast"));
+  CHECK(error_of([&] { reshape(x, {-1, -1}); }).find("at most one -1") != std::string::npos);
+  CHECK(error_of([&] { reshape(x, {-1, 0, 1}); }).find("invalid extent 0") != std::string::npos);
+  CHECK(error_of([&] { reshape(x, {5}); }).find("do not fill shape [5]") != std::string::npos);
+  CHECK(error_of([&] { transpose(x, {0, 0}); }).find("is not a permutation") != std::string::npos);
+  CHECK(error_of([&] {
           at.one("nll_loss", {x, Attr(std::vector<int64_t>(8, 0))}, {{"reduction", "foo"}});
         }).find("foo") != std::string::npos);
-  CHECK(message([&] { at.one("softmax", {x}, {{"axis", int64_t{2}}}); }).starts_with("softmax: "));
-  CHECK(message([&] { at.one("split", {x, Attr(int64_t{3})}); }).find("cannot be split") != std::string::npos);
+  CHECK(error_of([&] { at.one("softmax", {x}, {{"axis", int64_t{2}}}); }).starts_with("softmax: "));
+  CHECK(error_of([&] { at.one("split", {x, Attr(int64_t{3})}); }).find("cannot be split") != std::string::npos);
 }
 
 TEST_CASE("names of outputs") {

@@ -2,6 +2,7 @@
 #include "small_program.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 

@@ -1,9 +1,13 @@
 // Fused plans against op-by-op ones: the same bits, fewer passes.
+#include "runtime/execute/session.hpp"
 #include "runtime/plan/passes/flatten_calls.hpp"
 #include "runtime/plan/plan.hpp"
-#include "tests/unit/execute/support.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/ops.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 

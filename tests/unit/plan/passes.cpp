@@ -4,9 +4,13 @@
 #include <cmath>
 #include <set>
 
-#include "tests/unit/execute/support.hpp"
+#include "runtime/execute/session.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/ops.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 

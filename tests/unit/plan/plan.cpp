@@ -4,13 +4,17 @@
 #include <vector>
 
 #include "runtime/execute/program.hpp"
+#include "runtime/execute/session.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/plan/passes.hpp"
 #include "runtime/plan/plan.hpp"
-#include "tests/unit/execute/support.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/ops.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 

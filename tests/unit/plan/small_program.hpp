@@ -1,10 +1,13 @@
 // A program of a few ops, run and planned with and without some of the plan's passes.
 #pragma once
 
+#include "runtime/execute/session.hpp"
 #include "runtime/plan/plan.hpp"
-#include "tests/unit/execute/support.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/ops.hpp"
 
-namespace pxl {
+namespace pxl::test {
 
 struct SmallProgram {
   std::shared_ptr<Ir> ir = std::make_shared<Ir>();
@@ -43,4 +46,4 @@ struct SmallProgram {
   }
 };
 
-}  // namespace pxl
+}  // namespace pxl::test

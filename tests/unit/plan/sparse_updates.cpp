@@ -2,6 +2,7 @@
 #include "small_program.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 
@@ -74,6 +75,6 @@ TEST_CASE("an index out of range changes nothing") {
   CHECK(!table.is_dense());
   Session s(table.ir, "cpu");
   const Array before = s.get_tensor_data(table.w);
-  CHECK(message_of([&] { s.run({}); }).find("index 64 is out of range for axis 0 of extent 64") != std::string::npos);
+  CHECK(error_of([&] { s.run({}); }).find("index 64 is out of range for axis 0 of extent 64") != std::string::npos);
   CHECK(identical(s.get_tensor_data(table.w), before));
 }

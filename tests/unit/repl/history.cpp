@@ -2,25 +2,19 @@
 #include "interpreter/repl/history.hpp"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
-#include <iterator>
+
+#include "tests/unit/support/files.hpp"
 
 using namespace pxl;
+using namespace pxl::test;
 
 namespace {
 
-struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("pxl_history_" + std::to_string(getpid()));
-  Folder() { std::filesystem::create_directories(path); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string file() const { return (path / "below" / "history").string(); }
-  std::string content() const {
-    std::ifstream in(file());
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+struct Folder : TemporaryFolder {
+  std::string file() const { return *this / "below/history"; }
+  std::string content() const { return pxl::test::content(file()); }
 };
 
 }  // namespace

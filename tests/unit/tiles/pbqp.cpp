@@ -75,10 +75,10 @@ TEST_CASE("optimal candidates and mappings of small graphs") {
     CHECK(program.search.fastest_cycles == solve(problem).cost);
   };
   Ir one;
-  test::op("gelu", {test::op("matmul", {test::variable(one, {128, 256}, "x"), test::variable(one, {256, 64}, "w")})});
+  tiles::test::op("gelu", {tiles::test::op("matmul", {tiles::test::variable(one, {128, 256}, "x"), tiles::test::variable(one, {256, 64}, "w")})});
   check(one);
   Ir two;
-  Tensor* x = test::variable(two, {64, 64}, "x");
-  test::op("softmax", {test::op("matmul", {x, x})}, {{"axis", int64_t{-1}}});
+  Tensor* x = tiles::test::variable(two, {64, 64}, "x");
+  tiles::test::op("softmax", {tiles::test::op("matmul", {x, x})}, {{"axis", int64_t{-1}}});
   check(two);
 }

@@ -4,21 +4,14 @@
 #include <string>
 
 #include "runtime/graph/ir.hpp"
-#include "runtime/ops/op_builder.hpp"
-#include "runtime/ops/table.hpp"
 #include "runtime/tiles/estimate.hpp"
+#include "tests/unit/support/ops.hpp"
 
 namespace pxl::tiles::test {
 
 inline TensorSpec spec(Shape shape, DType dtype = DType::float16) { return {std::move(shape), dtype, {}}; }
 
-inline Tensor* op(std::string_view name, std::vector<Tensor*> operands,
-                  std::initializer_list<std::pair<std::string_view, Attr>> attrs = {}) {
-  GraphOpBuilder builder(*operands.at(0)->graph);
-  std::vector<OpArg> args;
-  for (Tensor* t : operands) args.emplace_back(builder.of(t));
-  return builder.one(name, std::move(args), attrs).tensor();
-}
+using pxl::test::op;
 
 inline Tensor* variable(Ir& ir, Shape shape, const std::string& name, DType dtype = DType::float16) {
   return ir.main().add_variable(Array::zeros(dtype, std::move(shape)), name);

@@ -87,7 +87,7 @@ TEST_CASE("constants are copied, never passed") {
   Ir ir;
   Graph& g = ir.create_graph("f");
   Tensor* x = g.add_input(f32({3}), "x");
-  g.add_output(op("mul", {x, g.add_constant(array({3}, {1, 2, 3}), "c")}));
+  g.add_output(op("mul", {x, g.add_constant(floats({3}, {1, 2, 3}), "c")}));
   const GradGraphInfoPtr info = autodiff(g);
   CHECK(inputs_of(*info) == "mul_out:grad");
   CHECK(g.outputs().size() == 1);
@@ -142,12 +142,12 @@ TEST_CASE("backward connects a call, sums gradients of a tensor given twice, and
   REQUIRE(pairs.size() == 2);
   CHECK(pairs[0].first == x);
   CHECK(pairs[0].second == made.call->outputs[1]);  // the last one wins
-  CHECK(has(error_of([&] { backward(*site, {dy}, {dy}); }), "`dy` was not given to this call"));
-  CHECK(has(error_of([&] { backward(*site, {b}, {x}); }), "must be float32[2, 2], but `b` is float32[2]"));
-  CHECK(has(error_of([&] { backward(*site, {dy, dy}, {x}); }), "2 gradients were given"));
-  CHECK(has(error_of([&] { backward(*site, {nullptr}, {x}); }), "no gradient was given"));
-  CHECK(has(error_of([&] { backward(*made.gradients[1]->producer, {dy}, {x}); }), "is not a call of a graph"));
-  CHECK(has(error_of([&] { made.info->inputs_dict(*made.call); }), "calls `Linear_subgraph(0)_bwd`, not"));
+  CHECK(contains(error_of([&] { backward(*site, {dy}, {dy}); }), "`dy` was not given to this call"));
+  CHECK(contains(error_of([&] { backward(*site, {b}, {x}); }), "must be float32[2, 2], but `b` is float32[2]"));
+  CHECK(contains(error_of([&] { backward(*site, {dy, dy}, {x}); }), "2 gradients were given"));
+  CHECK(contains(error_of([&] { backward(*site, {nullptr}, {x}); }), "no gradient was given"));
+  CHECK(contains(error_of([&] { backward(*made.gradients[1]->producer, {dy}, {x}); }), "is not a call of a graph"));
+  CHECK(contains(error_of([&] { made.info->inputs_dict(*made.call); }), "calls `Linear_subgraph(0)_bwd`, not"));
   verify(ir);
 }
 
@@ -171,36 +171,37 @@ TEST_CASE("what cannot be differentiated is refused and leaves no trace") {
   Tensor* index = g.add_input({{3}, DType::int32, {}}, "index");
   SUBCASE("a modifying op") {
     g.add_output(op("relu_", {op("mul", {x, x})}));
-    CHECK(has(error_of([&] { autodiff(g); }), "the graph `f_subgraph(0)` contains a modifying op: `ReluInplace.101`"));
+    CHECK(contains(error_of([&] { autodiff(g); }),
+                   "the graph `f_subgraph(0)` contains a modifying op: `ReluInplace.101`"));
   }
   SUBCASE("no path") {
     g.add_output(op("mul", {x, x}));
     const std::string message = error_of([&] { autodiff(g, {}, {{x, unused}}); });
-    CHECK(has(message, "cannot provide a gradient for `unused`: no differentiable path"));
-    CHECK(has(message, "no op uses it"));
-    CHECK(has(error_of([&] { autodiff(g, {}, {{index}}); }), "only floating tensors have gradients"));
+    CHECK(contains(message, "cannot provide a gradient for `unused`: no differentiable path"));
+    CHECK(contains(message, "no op uses it"));
+    CHECK(contains(error_of([&] { autodiff(g, {}, {{index}}); }), "only floating tensors have gradients"));
     CHECK(g.outputs().size() == 1);
   }
   SUBCASE("a path through integers") {
     g.add_output(op("mul", {op("cast", {op("cast", {x}, {{"data_type", Attr(DType::int32)}})},
                                {{"data_type", Attr(DType::float32)}}),
                             unused}));
-    CHECK(has(error_of([&] { autodiff(g, {}, {{x}}); }), "the path stops at `Cast."));
+    CHECK(contains(error_of([&] { autodiff(g, {}, {{x}}); }), "the path stops at `Cast."));
   }
   SUBCASE("a path only through detach") {
     g.add_output(op("mul", {op("detach", {x}), unused}));
-    CHECK(has(error_of([&] { autodiff(g, {}, {{x}}); }), "the path stops at `Detach."));
+    CHECK(contains(error_of([&] { autodiff(g, {}, {{x}}); }), "the path stops at `Detach."));
   }
   SUBCASE("the main graph, foreign tensors, nothing floating") {
-    CHECK(has(error_of([&] { autodiff(ir.main()); }), "the main graph cannot be differentiated"));
+    CHECK(contains(error_of([&] { autodiff(ir.main()); }), "the main graph cannot be differentiated"));
     g.add_output(index);
-    CHECK(has(error_of([&] { autodiff(g); }), "has no output that can have a gradient"));
-    CHECK(has(error_of([&] { autodiff(g, {{variable(ir, {}, {1}, "v")}}); }), "is not a tensor of the graph"));
+    CHECK(contains(error_of([&] { autodiff(g); }), "has no output that can have a gradient"));
+    CHECK(contains(error_of([&] { autodiff(g, {{variable(ir, {}, {1}, "v")}}); }), "is not a tensor of the graph"));
   }
   SUBCASE("frozen") {
     g.add_output(op("mul", {x, x}));
     ir.frozen = true;
-    CHECK(has(error_of([&] { autodiff(g); }), "owned by a session"));
+    CHECK(contains(error_of([&] { autodiff(g); }), "owned by a session"));
   }
   CHECK(ir.graphs().size() == 2);
   verify(ir);

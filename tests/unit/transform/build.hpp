@@ -6,21 +6,12 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/verify.hpp"
-#include "runtime/ops/op_builder.hpp"
-#include "runtime/ops/table.hpp"
 #include "runtime/transform/autodiff.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/errors.hpp"
+#include "tests/unit/support/ops.hpp"
 
 namespace pxl::test {
-
-inline TensorSpec f32(Shape shape) { return {std::move(shape), DType::float32, {}}; }
-
-inline Tensor* op(std::string_view name, std::vector<Tensor*> operands,
-                  std::initializer_list<std::pair<std::string_view, Attr>> attrs = {}) {
-  GraphOpBuilder builder(*operands.at(0)->graph);
-  std::vector<OpArg> args;
-  for (Tensor* t : operands) args.emplace_back(builder.of(t));
-  return builder.one(name, std::move(args), attrs).tensor();
-}
 
 /// y = x w + b, or gelu of it; inputs x, w, b.
 inline Graph& linear(Ir& ir, bool gelu = false, int64_t n = 2, int64_t d = 2, int64_t m = 2) {
@@ -33,9 +24,8 @@ inline Graph& linear(Ir& ir, bool gelu = false, int64_t n = 2, int64_t d = 2, in
   return g;
 }
 
-inline Array array(Shape shape, std::vector<float> values) { return Array::from<float>(std::move(shape), values); }
-inline Tensor* variable(Ir& ir, Shape shape, std::vector<float> values, const std::string& name) {
-  return ir.main().add_variable(array(std::move(shape), std::move(values)), name);
+inline Tensor* variable(Ir& ir, Shape shape, const std::vector<float>& values, const std::string& name) {
+  return ir.main().add_variable(floats(std::move(shape), values), name);
 }
 
 /// The op names of a graph, as scheduled.
@@ -59,18 +49,5 @@ inline std::string outputs_of(const GradGraphInfo& info) {
   for (const ExpectedConnection& c : info.expected_outputs) names += (names.empty() ? "" : " ") + c.fwd_tensor->name;
   return names;
 }
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    std::string text = e.what();
-    for (const std::string& note : e.first().notes) text += "\n" + note;
-    return text;
-  }
-  return {};
-}
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace pxl::test

@@ -125,5 +125,5 @@ TEST_CASE("a program as a loop takes the variables it changes by reference") {
   CHECK(body.id() == "main_repeat_graph_subgraph(0)");
   CHECK(body.inputs()[0]->by_ref);
   CHECK(!body.inputs()[1]->by_ref);
-  CHECK(has(error_of([&] { repeat_graph(ir, -1); }), "at least 0"));
+  CHECK(contains(error_of([&] { repeat_graph(ir, -1); }), "at least 0"));
 }

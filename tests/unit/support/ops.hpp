@@ -1,37 +1,25 @@
-// Small programs for the tests of plans and sessions.
+// Graphs of ops from the op table.
 #pragma once
 
 #include <doctest/doctest.h>
 
 #include <initializer_list>
-#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "runtime/execute/session.hpp"
+#include "runtime/graph/ir.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
 
-namespace pxl {
+namespace pxl::test {
 
-inline Array floats(Shape shape, std::initializer_list<float> values) {
-  return Array::from<float>(std::move(shape), std::span<const float>(values.begin(), values.size()));
-}
-inline Array ints(Shape shape, std::initializer_list<int32_t> values) {
-  return Array::from<int32_t>(std::move(shape), std::span<const int32_t>(values.begin(), values.size()));
-}
-inline float first(const Array& a) { return a.data<float>()[0]; }
+inline TensorSpec f32(Shape shape) { return {std::move(shape), DType::float32, {}}; }
 
-/// 0, 1, 2, ... in float32.
-inline Array counting(const Shape& shape, float from = 0) {
-  Array a(DType::float32, shape);
-  float* to = a.mutable_data<float>();
-  for (int64_t i = 0; i < a.size(); ++i) to[i] = from + static_cast<float>(i);
-  return a;
-}
-
-/// Ops by name, in a graph.
+/// Adds ops to a graph: `op("add", {x, y})`.
 struct Ops {
   explicit Ops(Graph& g) : graph(g), builder(g) {}
-  Tensor* operator()(const char* op, std::vector<Tensor*> in,
+  Tensor* operator()(std::string_view op, const std::vector<Tensor*>& in,
                      std::initializer_list<std::pair<std::string_view, Attr>> attrs = {}) {
     std::vector<OpArg> operands;
     for (Tensor* t : in) operands.emplace_back(builder.of(t));
@@ -41,6 +29,12 @@ struct Ops {
   Graph& graph;
   GraphOpBuilder builder;
 };
+
+/// Adds an op to the graph of its first operand.
+inline Tensor* op(std::string_view name, const std::vector<Tensor*>& operands,
+                  std::initializer_list<std::pair<std::string_view, Attr>> attrs = {}) {
+  return Ops(*operands.at(0)->graph)(name, operands, attrs);
+}
 
 inline const OpRow& row_of(Role role) {
   for (const OpRow* row : op_table())
@@ -67,20 +61,4 @@ inline Stream& store(Ir& ir, Tensor* t, const char* name = "out") {
   return stream;
 }
 
-/// The message and notes of what `f` throws.
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    std::string text = e.what();
-    for (const std::string& note : e.first().notes) text += "\n" + note;
-    return text;
-  }
-  return "nothing was thrown";
-}
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-#define CHECK_CONTAINS(text, part) CHECK_MESSAGE(::pxl::contains(text, part), text)
-
-}  // namespace pxl
+}  // namespace pxl::test
