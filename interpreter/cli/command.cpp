@@ -16,6 +16,7 @@
 #include "interpreter/language/check.hpp"
 #include "interpreter/repl/line_editor.hpp"
 #include "interpreter/values/exit_request.hpp"
+#include "interpreter/values/host.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -27,26 +28,11 @@ namespace pxl::cli {
 
 namespace {
 
-// clang-format off
 const Command* const table[] = {
-    &run_command,
-    &repl_command,
-    &test_command,
-    &check_command,
-    &fmt_command,
-    &profile_command,
-    &schedule_command,
-    &graph_command,
-    &validate_model_command,
-    &explain_command,
-    &doc_command,
-    &lsp_command,
-    &kernel_command,
-    &help_command,
-    &man_command,
-    &completions_command,
+#define PXL_COMMAND(name) &name##_command,
+#include "interpreter/cli/commands.inc"
+#undef PXL_COMMAND
 };
-// clang-format on
 
 bool json_output = false;
 std::string_view last_kind;    ///< of the reported errors

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "interpreter/language/evaluator.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace pxl::cli {
@@ -44,7 +44,7 @@ struct Flag {
   std::string_view letter = {};  ///< "-o"
 };
 
-/// One command. Each has a file of its own that defines its row; command.cpp lists the rows.
+/// One command. A command is a file that defines its row, and a line of commands.inc.
 struct Command {
   std::string_view name;
   std::string_view usage;  ///< "run FILE [--OPTION VALUE ...]"
@@ -55,10 +55,9 @@ struct Command {
   std::string_view operands = {};  ///< kind of operands for completion: empty for programs, "COMMAND", "KIND" (of
                                    ///< errors), "a|b|c", or "-" for none
 };
-extern const Command run_command, repl_command, test_command, check_command, fmt_command, profile_command;
-extern const Command schedule_command, graph_command, help_command, man_command, completions_command;
-extern const Command validate_model_command, explain_command, doc_command;
-extern const Command lsp_command, kernel_command;
+#define PXL_COMMAND(name) extern const Command name##_command;
+#include "interpreter/cli/commands.inc"
+#undef PXL_COMMAND
 std::span<const Command* const> commands();
 /// Flags that are given before a command, or without one.
 std::span<const Flag> main_flags();

@@ -6,7 +6,7 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/doc_page.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"

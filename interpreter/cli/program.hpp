@@ -5,7 +5,7 @@
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl::cli {
@@ -16,7 +16,7 @@ constexpr Flag set_flag{"--set", "NAME=VALUE,...", "set options of the script"};
 
 /// The programs of a file, with the interpreter that owns them.
 struct Checked {
-  std::unique_ptr<Interpreter> interpreter;
+  InterpreterPtr interpreter;
   CheckResult result;
 };
 /// Checks a file with the given --program and --set. Throws if it does not parse.

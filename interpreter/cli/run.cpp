@@ -9,7 +9,8 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
+#include "interpreter/values/host.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/session.hpp"
@@ -70,7 +71,7 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   const auto owned = make_interpreter(std::move(options));
   Interpreter& interpreter = *owned;
   if (flags.nancheck) debugger_of(interpreter).check_nan(true);
-  interpreter.evaluator().run_file(tree);
+  evaluator_of(interpreter).run_file(tree);
   return exit_ok;
 }
 
@@ -105,14 +106,14 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
       options.program_name = path;
       const auto owned = make_interpreter(std::move(options));
       Interpreter& interpreter = *owned;
-      interpreter.evaluator().run_file(tree);
-      for (const TestOutcome& t : interpreter.evaluator().tests) {
+      evaluator_of(interpreter).run_file(tree);
+      for (const TestOutcome& t : evaluator_of(interpreter).tests) {
         say(fmt::format("{} {}: {}\n", t.passed ? "ok    " : "FAILED", path, t.title));
         if (!t.passed) report(Error(t.failure));
         if (flags.json) emit({{"event", "test"}, {"file", path}, {"title", t.title}, {"passed", t.passed}});
         ++(t.passed ? passed : failed);
       }
-      if (interpreter.evaluator().tests.empty()) say(fmt::format("       {}: no test blocks\n", path));
+      if (evaluator_of(interpreter).tests.empty()) say(fmt::format("       {}: no test blocks\n", path));
       return exit_ok;
     });
     if (status == exit_interrupted) return status;

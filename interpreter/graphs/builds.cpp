@@ -10,7 +10,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -29,17 +29,17 @@ GraphWorld::PerIr& GraphWorld::of(const std::shared_ptr<Ir>& ir) {
 }
 
 BuildScope::BuildScope(Interpreter& in, std::shared_ptr<BuildState> state) : in_(in) {
-  in.graphs().world().builds.push_back(std::move(state));
+  graphs_of(in).world().builds.push_back(std::move(state));
 }
-BuildScope::~BuildScope() { in_.graphs().world().builds.pop_back(); }
+BuildScope::~BuildScope() { graphs_of(in_).world().builds.pop_back(); }
 
 TargetScope::TargetScope(Interpreter& in, std::shared_ptr<Ir> ir, Graph* graph)
     : in_(in), ir_(ir), scopes_(std::move(ir->name_scopes)) {
   ir_->name_scopes.clear();
-  in.graphs().push_target(BuildTarget{std::move(ir), graph});
+  graphs_of(in).push_target(BuildTarget{std::move(ir), graph});
 }
 TargetScope::~TargetScope() {
-  in_.graphs().pop_target();
+  graphs_of(in_).pop_target();
   ir_->name_scopes = std::move(scopes_);
 }
 
@@ -214,7 +214,7 @@ ResultForm add_outputs(Interpreter& in, Graph& graph, const Value& result, const
   };
   if (result.is_none()) return ResultForm::nothing;
   if (result.as<SequenceObject>()) {
-    for (const Value& v : in.to_vector(result)) add(v);
+    for (const Value& v : elements_of(in, result)) add(v);
     return ResultForm::tuple;
   }
   add(result);
@@ -295,7 +295,7 @@ GraphSource source_of(const Value& callee) {
 }
 
 BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments args) {
-  std::shared_ptr<Ir> ir = in.graphs().target().ir;
+  std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
   if (ir->frozen)
     throw Error("the program `" + ir->name() + "` belongs to a session already: nothing can be added to it")
         .as(codes::complete);
@@ -365,13 +365,13 @@ BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments arg
       check_updates(graph, 0, protected_args, source.what);
     }
   } catch (Error& e) {
-    e.locate(in.here, in.frames);
+    e.locate(position_of(in).here, position_of(in).frames);
     throw;
   }
   root->factories->prune();
   for (auto& [name, leaf] : root->factories->leaves()) facts.with_factory.insert(name);
   const bool custom = facts.differentiable != nullptr;
-  in.graphs().world().of(ir).graphs[&graph] = std::move(facts);
+  graphs_of(in).world().of(ir).graphs[&graph] = std::move(facts);
   if (custom) use_build_grad(in, ir, graph);
   return {&graph, root->factories};
 }

@@ -6,9 +6,10 @@
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -98,7 +99,7 @@ class InputBinder {
   void by_name(const NamedArg& arg) {
     for (const GraphFacts::Group& g : facts_.groups) {
       if (g.name != arg.name || !g.is_list) continue;
-      std::vector<Value> items = in_.to_vector(arg.value);
+      std::vector<Value> items = elements_of(in_, arg.value);
       if (items.size() != g.count)
         throw Error(
             fmt::format("argument `{}` of {} takes {} tensors, got {}", g.name, callee_.id(), g.count, items.size()))
@@ -118,7 +119,7 @@ class InputBinder {
                   {"connected: " + (connected.empty() ? std::string("none") : input_list(connected))})
           .as(codes::graph_inputs);
     std::vector<Tensor*> out;
-    Graph& caller = *in_.graphs().target().graph;
+    Graph& caller = *graphs_of(in_).target().graph;
     for (size_t i = 0; i < given_.size(); ++i) {
       Tensor* input = callee_.inputs()[i];
       const std::string what = "input `" + input_name(*input) + "` of " + callee_.id();
@@ -180,7 +181,7 @@ class InputBinder {
 
 }  // namespace
 
-void stamp(Interpreter& in, Ir& ir) { ir.origin = Origin{in.here, in.frames}; }
+void stamp(Interpreter& in, Ir& ir) { ir.origin = Origin{position_of(in).here, position_of(in).frames}; }
 
 Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, const std::string& what) {
   if (Tensor* t = as_tensor(v)) return t;
@@ -190,7 +191,7 @@ Tensor* to_operand(Interpreter& in, const Value& v, const TensorSpec& spec, cons
   if (v.is_float() && !is_floating(spec.dtype))
     type_error(what + " is " + text(spec) + ": a float can't become " + std::string(name(spec.dtype)));
   Array a = to_array(in, v, spec.dtype, what);
-  Graph& graph = *in.graphs().target().graph;
+  Graph& graph = *graphs_of(in).target().graph;
   stamp(in, graph.ir());
   return graph.add_constant(std::move(a), "t");
 }
@@ -200,14 +201,14 @@ namespace {
 /// The tensors for the inputs of a graph that is about to be called, from a call's arguments.
 std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
                                  const Arguments& args) {
-  BuildTarget target = in.graphs().target();
+  BuildTarget target = graphs_of(in).target();
   if (target.ir != ir)
     throw Error(
         graph.id() + " belongs to program " + ir->name() + ", but program " + target.ir->name() + " is being built",
         {"graphs are called in the program that makes them"})
         .as(codes::other_graph);
   if (graph.is_main()) throw Error("the main graph can't be called").as(codes::program);
-  for (const BuildTarget& t : in.graphs().targets())
+  for (const BuildTarget& t : graphs_of(in).targets())
     if (t.graph == &graph) throw Error(graph.id() + " can't call itself: it is still being built").as(codes::program);
   InputBinder binder(in, graph, facts_of(in, ir, &graph));
   binder.bound(bound);
@@ -226,7 +227,7 @@ std::vector<Tensor*> bind_inputs(Interpreter& in, const std::shared_ptr<Ir>& ir,
 Op* emit_call(Interpreter& in, const std::shared_ptr<Ir>& ir, Graph& graph, const BoundInputs& bound,
               const Arguments& args) {
   std::vector<Tensor*> inputs = bind_inputs(in, ir, graph, bound, args);
-  return in.graphs().target().graph->add_call(graph, std::move(inputs));
+  return graphs_of(in).target().graph->add_call(graph, std::move(inputs));
 }
 
 Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args) {
@@ -235,7 +236,7 @@ Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Argu
   Attributes attrs(row.params.size());
   attrs[param_index(row, "count")] = count;
   std::vector<Tensor*> inputs = bind_inputs(in, body.ir, *body.graph, body.inputs, args);
-  return in.graphs().target().graph->add_control(row, {body.graph}, std::move(inputs), std::move(attrs));
+  return graphs_of(in).target().graph->add_control(row, {body.graph}, std::move(inputs), std::move(attrs));
 }
 
 Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& yes, const Arguments& yes_args,
@@ -248,8 +249,8 @@ Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& ye
   std::vector<Tensor*> inputs{chooses};
   for (Tensor* t : bind_inputs(in, yes.ir, *yes.graph, yes.inputs, yes_args)) inputs.push_back(t);
   for (Tensor* t : bind_inputs(in, no.ir, *no.graph, no.inputs, no_args)) inputs.push_back(t);
-  return in.graphs().target().graph->add_control(row, {yes.graph, no.graph}, std::move(inputs),
-                                                 Attributes(row.params.size()));
+  return graphs_of(in).target().graph->add_control(row, {yes.graph, no.graph}, std::move(inputs),
+                                                   Attributes(row.params.size()));
 }
 
 Callable to_callable(const Value& v, const char* where) {
@@ -277,7 +278,7 @@ std::vector<Tensor*> to_tensors(Interpreter& in, const Value& v, const char* whe
   else if (auto* tree = v.as<TreeObject>())
     for (auto& [name, leaf] : tree->leaves()) items.push_back(leaf);
   else
-    items = in.to_vector(v);
+    items = elements_of(in, v);
   std::vector<Tensor*> out;
   for (const Value& item : items) {
     Tensor* t = as_tensor(item);

@@ -2,7 +2,6 @@
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/values/builtin.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
@@ -17,7 +16,7 @@ struct InSequenceObject final : Object {
   std::string type_name() const override { return "in_sequence"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
-    active.push_back(std::make_unique<InSequence>(*in.graphs().target().graph, mode));
+    active.push_back(std::make_unique<InSequence>(*graphs_of(in).target().graph, mode));
     return {};
   }
   void leave(Interpreter&, bool) override { active.pop_back(); }
@@ -29,11 +28,11 @@ struct NameScopeObject final : Object {
   std::string type_name() const override { return "name_scope"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
-    in.graphs().target().ir->name_scopes.push_back(name);
+    graphs_of(in).target().ir->name_scopes.push_back(name);
     return {};
   }
   void leave(Interpreter& in, bool) override {
-    auto& scopes = in.graphs().target().ir->name_scopes;
+    auto& scopes = graphs_of(in).target().ir->name_scopes;
     if (!scopes.empty()) scopes.pop_back();
   }
 };
@@ -45,7 +44,7 @@ struct IpuObject final : Object {
   std::string type_name() const override { return "ipu"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
-    std::shared_ptr<Ir> ir = in.graphs().target().ir;
+    std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
     before.emplace_back(ir, ir->ipu);
     ir->ipu = ipu;
     return {};
@@ -61,7 +60,7 @@ struct IoTilesObject final : Object {
   std::string type_name() const override { return "io_tiles"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
-    std::shared_ptr<Ir> ir = in.graphs().target().ir;
+    std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
     before.emplace_back(ir, ir->io_tiles);
     ir->io_tiles = true;
     return {};

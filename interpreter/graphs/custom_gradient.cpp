@@ -5,8 +5,9 @@
 
 #include "interpreter/graphs/gradients.hpp"
 #include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -55,14 +56,15 @@ std::vector<Tensor*> gradients_of(Interpreter& in, const Graph& forward, const G
       const auto at = name ? std::find(names.begin(), names.end(), *name) : names.end();
       if (at == names.end()) {
         const std::string hint = name ? did_you_mean(*name, names) : std::string();
-        throw Error(what + ": " + in.repr(key) + " is no input of " + forward.id() + (hint.empty() ? "" : "; " + hint))
+        throw Error(what + ": " + repr_of(in, key) + " is no input of " + forward.id() +
+                    (hint.empty() ? "" : "; " + hint))
             .as(codes::gradient);
       }
       given[static_cast<size_t>(at - names.begin())] = v;
     }
   } else {
     std::vector<Value> items{result};
-    if (result.as<SequenceObject>()) items = in.to_vector(result);
+    if (result.as<SequenceObject>()) items = elements_of(in, result);
     if (items.size() > inputs.size())
       throw Error(
           fmt::format("{} gives {} gradients, but {} has {} inputs", what, items.size(), forward.id(), inputs.size()))
@@ -107,7 +109,7 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
   fwd->made = &made;
   fwd->names = &facts.names;
   Arguments args;
-  args.span = in.here;
+  args.span = position_of(in).here;
   args.positional.push_back(Value(fwd));
   for (size_t i = 0; i < forward.declared_outputs(); ++i) {
     Tensor* dy = dys.at(forward.outputs()[i]);
@@ -117,8 +119,8 @@ GradGraphInfoPtr run_build_grad(Interpreter& in, const std::shared_ptr<Ir>& ir, 
   {
     const TargetScope target(in, ir, &made);
     const BuildScope scope(in, std::make_shared<BuildState>());  // no params here
-    const Value method = in.member(Value(instance), "build_grad", in.here);
-    const std::vector<Tensor*> found = gradients_of(in, forward, made, in.call(method, std::move(args)), what);
+    const Value method = member_of(in, Value(instance), "build_grad", position_of(in).here);
+    const std::vector<Tensor*> found = gradients_of(in, forward, made, invoke(in, method, std::move(args)), what);
     for (Tensor* t : required) {
       const auto& inputs = forward.inputs();
       const auto at = std::find(inputs.begin(), inputs.end(), t);

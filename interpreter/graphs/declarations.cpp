@@ -8,7 +8,7 @@
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/syntax/ast.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
@@ -29,15 +29,15 @@ Array narrowed(Array a, std::string_view what) { return convert_exactly(a, narro
 
 void declare_once(Interpreter& in, const std::shared_ptr<Ir>& ir, const ast::Stmt& s, const std::string& name,
                   Span place, bool stream, const char* what) {
-  const FramePtr& body = in.frames;
-  for (const auto& d : in.graphs().world().of(ir).declared) {
+  const FramePtr& body = position_of(in).frames;
+  for (const auto& d : graphs_of(in).world().of(ir).declared) {
     if (d.name != name || d.statement == &s) continue;
     if (!(stream && d.stream) && (d.body != body || d.place.file != place.file)) continue;
     Error e(std::string(what) + " " + name + ": the name is declared twice in program " + ir->name(),
             {"first declared at " + place_text(d.place),
              stream && d.stream ? "choose another name; `host_store(" + name + ", t)` stores again to the first one"
                                 : "choose another name"});
-    e.as(codes::twice).locate(place, in.frames);
+    e.as(codes::twice).locate(place, position_of(in).frames);
     throw e;
   }
 }

@@ -5,9 +5,10 @@
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/replicas.hpp"
 #include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
@@ -17,7 +18,7 @@
 namespace pxl {
 
 std::string VariableFactoryObject::repr(Interpreter& in) {
-  return "VariableFactory[" + name + " " + text(spec) + " = " + in.repr(init) + "]";
+  return "VariableFactory[" + name + " " + text(spec) + " = " + repr_of(in, init) + "]";
 }
 
 std::optional<Value> VariableFactoryObject::member(Interpreter&, std::string_view member_name) {
@@ -36,7 +37,7 @@ std::optional<Value> VariableFactoryObject::member(Interpreter&, std::string_vie
     return make_method(no_effects, "create_tensor", [self](Interpreter& in, Arguments args) -> Value {
       ArgReader a("create_tensor", args, {"name"});
       const std::string as = a.string_or("name", self->name);
-      const BuildTarget target = in.graphs().target();
+      const BuildTarget target = graphs_of(in).target();
       Array data = initial_values(in, self->init, self->spec, self->groups, "variable " + as);
       stamp(in, *target.ir);
       return tensor_value(target.ir, target.graph->add_variable(std::move(data), as, self->groups));
@@ -49,7 +50,7 @@ std::vector<std::string> VariableFactoryObject::member_names() const {
 }
 
 TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix, bool zero) {
-  BuildTarget target = in.graphs().target();
+  BuildTarget target = graphs_of(in).target();
   if (!target.graph->is_main())
     throw Error(
         "variables live in the main graph only: init can't be called while " + target.graph->id() + " is being built",
@@ -75,7 +76,7 @@ TreePtr init_undefined(Interpreter& in, const TreeObject& factories) {
     auto* f = leaf.as<VariableFactoryObject>();
     if (!f) type_error("init_undef: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
     Arguments args;
-    args.span = in.here;
+    args.span = position_of(in).here;
     args.positional = {make_list(std::vector<Value>(f->spec.shape.begin(), f->spec.shape.end())), Value(f->spec.dtype)};
     out->insert(name, call_op(in, get_op("init"), std::move(args)));
   }
@@ -85,7 +86,7 @@ TreePtr init_undefined(Interpreter& in, const TreeObject& factories) {
 namespace {
 
 BuildState& build_of_factory(Interpreter& in, const char* where) {
-  BuildState* state = in.graphs().world().current();
+  BuildState* state = graphs_of(in).world().current();
   if (!state || !state->root)
     throw Error(std::string(where) + " stands outside a graph's build",
                 {"in a program, `factories.init()` makes variables"})
@@ -119,7 +120,8 @@ Value make_factory(Interpreter& in, const Arguments& args) {
         .as(codes::arguments);
   f->name = a.string_or("name", "t");
   f->by_ref = a.boolean_or("by_ref", false);
-  if (a.has("replica_grouping")) f->groups = to_variable_groups(a.value("replica_grouping"), *in.graphs().target().ir);
+  if (a.has("replica_grouping"))
+    f->groups = to_variable_groups(a.value("replica_grouping"), *graphs_of(in).target().ir);
   return f;
 }
 

@@ -4,7 +4,6 @@
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
@@ -41,7 +40,7 @@ Value accumulation(Interpreter& in, const Arguments& args) {
   for (const Tensor* t : made.accumulators) factories->insert(t->key, zeros_factory(*t));
   GraphFacts facts;
   for (const auto& [name, leaf] : factories->leaves()) facts.with_factory.insert(name);
-  in.graphs().world().of(graph->ir).graphs[made.info->graph] = std::move(facts);
+  graphs_of(in).world().of(graph->ir).graphs[made.info->graph] = std::move(facts);
   return make_tuple({Value(factories), grad_graph_value(graph->ir, made.info)});
 }
 
@@ -54,7 +53,7 @@ Value recomputation(Interpreter& in, const Arguments& args) {
                ": `autodiff(graph)` makes one");
   stamp(in, *grad->ir);
   const GradGraphInfoPtr made = recompute_graph(*grad->info);
-  auto& graphs = in.graphs().world().of(grad->ir).graphs;
+  auto& graphs = graphs_of(in).world().of(grad->ir).graphs;
   GraphFacts facts;
   facts.with_factory = facts_of(in, grad->ir, grad->info->graph).with_factory;
   for (const std::string& name : facts_of(in, grad->ir, grad->info->forward_graph).with_factory)

@@ -8,7 +8,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -187,7 +187,7 @@ std::vector<Tensor*> output_gradients(Interpreter& in, const Op& call, const Val
     Value v = given[i];
     if (v.is_number()) v = Value(Array::repeated(to_array(in, v, spec.dtype, what), spec.shape));
     Tensor* t = to_operand(in, v, spec, what);
-    if (t->graph != in.graphs().target().graph)
+    if (t->graph != graphs_of(in).target().graph)
       throw Error(what + ", `" + t->name + "`, is not in the graph that is being built").as(codes::other_graph);
     if (t->spec != spec)
       throw Error(what + " must be " + text(spec) + ", as the output is; `" + t->name + "` is " + text(t->spec))
@@ -204,7 +204,7 @@ Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, con
   ArgReader a("backward", args, {"dy", "wanted"});
   Op& call = *info->op;
   Graph& callee = *call.called[0];
-  if (call.graph != in.graphs().target().graph)
+  if (call.graph != graphs_of(in).target().graph)
     throw Error("backward: the call of " + callee.id() + " is not in the graph that is being built")
         .as(codes::other_graph);
   if (info->ir->frozen)
@@ -256,7 +256,7 @@ Value backward(Interpreter& in, const std::shared_ptr<CallInfoObject>& info, con
 
 std::string GradientsObject::repr(Interpreter& in) {
   std::string out = "{";
-  for (size_t i = 0; i < gradients.size(); ++i) out += (i ? ", '" : "'") + names[i] + "': " + in.repr(gradients[i]);
+  for (size_t i = 0; i < gradients.size(); ++i) out += (i ? ", '" : "'") + names[i] + "': " + repr_of(in, gradients[i]);
   return out + "}";
 }
 

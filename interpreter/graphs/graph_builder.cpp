@@ -5,7 +5,6 @@
 
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/language/evaluator.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
 
@@ -34,7 +33,8 @@ void GraphBuilder::forget_dropped(Ir& ir) {
 }
 
 BuildTarget& GraphBuilder::target() {
-  const bool imported = in_.evaluator().running_imports() > (targets_.empty() ? size_t{0} : targets_.back().importing);
+  const bool imported =
+      evaluator_of(in_).running_imports() > (targets_.empty() ? size_t{0} : targets_.back().importing);
   if (imported)
     throw Error("ops can't be made at the top level of an imported file",
                 {"an imported file declares modules, defs and programs; put the ops into one of them"})
@@ -57,7 +57,7 @@ std::shared_ptr<Ir> GraphBuilder::top_level_ir() {
 }
 
 void GraphBuilder::push_target(BuildTarget t) {
-  t.importing = in_.evaluator().running_imports();
+  t.importing = evaluator_of(in_).running_imports();
   targets_.push_back(std::move(t));
 }
 

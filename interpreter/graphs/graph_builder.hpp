@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "interpreter/values/interpreter.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
 
+class Interpreter;
 struct GraphWorld;  // builds in progress, graphs that calls share, facts about graphs; modules.hpp
 
 /// The graph that ops are being added to.
@@ -47,11 +47,13 @@ class GraphBuilder {
   void forget_dropped(Ir& ir);
 
  private:
-  friend class InputRecord;
+  friend class UndoJournal;
   Interpreter& in_;
   std::vector<BuildTarget> targets_;
   std::shared_ptr<Ir> implicit_ir_;
   std::shared_ptr<GraphWorld> world_;
 };
+
+GraphBuilder& graphs_of(Interpreter& in);
 
 }  // namespace pxl

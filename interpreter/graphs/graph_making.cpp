@@ -4,7 +4,6 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -26,7 +25,7 @@ struct GraphCacheObject final : Object {
       if (!args.spans.empty()) args.spans.erase(args.spans.begin());
       const GraphSource source = source_of(callee);
       const BuiltGraph built = shared_graph(in, source, args, Value(self));
-      Value graph = graph_value(in.graphs().target().ir, built.graph);
+      Value graph = graph_value(graphs_of(in).target().ir, built.graph);
       if (!callee.as<ModuleInstance>()) return graph;
       return make_tuple({Value(built.factories->copy()), std::move(graph)});
     });
@@ -55,7 +54,7 @@ Value graph_input(Interpreter& in, const Arguments& args) {
     spec.shape = to_shape(shape, "the shape of a graph input");
     spec.dtype = a.has("dtype") ? to_dtype(a.value("dtype"), "the dtype of a graph input") : DType::float32;
   }
-  const BuildTarget target = in.graphs().target();
+  const BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
   return tensor_value(target.ir,
                       target.graph->add_input(spec, a.string_or("name", "t"), a.boolean_or("by_ref", false)));
@@ -72,7 +71,7 @@ void bind_graph_making_builtins(Scope& p) {
            ArgReader a("graph_output", args, {"t"});
            Tensor* t = as_tensor(a.value("t"));
            if (!t) type_error("graph_output takes a tensor, got " + with_article(a.value("t").type_name()));
-           const BuildTarget target = in.graphs().target();
+           const BuildTarget target = graphs_of(in).target();
            if (target.graph->is_main())
              throw Error("graph_output: the main graph has no outputs", {"store the tensor to a `stream out`"})
                  .as(codes::program);

@@ -5,7 +5,7 @@
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/graphs/tensor_index.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -58,7 +58,7 @@ std::optional<Value> TensorObject::member(Interpreter& in, std::string_view name
   if (name == "T") {
     const std::optional<Value> transpose = op_method(Value(shared_from_this()), "transpose");
     if (!transpose) return std::nullopt;
-    return in.call(*transpose, std::vector<Value>{});
+    return invoke(in, *transpose, std::vector<Value>{});
   }
   return op_method(Value(shared_from_this()), name);
 }

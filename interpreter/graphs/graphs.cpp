@@ -13,7 +13,6 @@
 #include "interpreter/language/functions.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -124,7 +123,7 @@ Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const B
 
 const GraphFacts& facts_of(Interpreter& in, const std::shared_ptr<Ir>& ir, const Graph* graph) {
   static const GraphFacts unknown;
-  auto& graphs = in.graphs().world().of(ir).graphs;
+  auto& graphs = graphs_of(in).world().of(ir).graphs;
   auto it = graphs.find(graph);
   return it == graphs.end() ? unknown : it->second;
 }
@@ -231,9 +230,9 @@ Value GraphObject::call(Interpreter& in, Arguments args) {
 }
 
 Value GraphObject::enter(Interpreter& in) {
-  if (in.graphs().has_target() && in.graphs().targets().back().ir != ir && in.graphs().in_program())
+  if (graphs_of(in).has_target() && graphs_of(in).targets().back().ir != ir && graphs_of(in).in_program())
     throw Error(repr(in) + " belongs to program " + ir->name() + ", but program " +
-                in.graphs().targets().back().ir->name() + " is being built")
+                graphs_of(in).targets().back().ir->name() + " is being built")
         .as(codes::other_graph);
   active_.push_back(std::make_shared<TargetScope>(in, ir, graph));
   return Value(shared_from_this());

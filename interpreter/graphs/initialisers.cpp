@@ -8,7 +8,8 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -71,13 +72,13 @@ Array unknown_initial_value(const Value& init, const TensorSpec& spec, const std
 }  // namespace
 
 Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, const std::string& what) {
-  if (in.checking && is_unknown(init)) return unknown_initial_value(init, spec, what);
+  if (check_in_progress(in) && is_unknown(init)) return unknown_initial_value(init, spec, what);
   if (init.is_number()) {
     if (is_float8(spec.dtype)) return Array::full(spec.dtype, spec.shape, init.as_double());  // 0 only
     return Array::repeated(to_array(in, init, spec.dtype, what), spec.shape);
   }
   if (auto* i = init.as<InitialiserObject>()) {
-    if (!in.checking) return fitted(i->draw(in, spec), spec, what);
+    if (!check_in_progress(in)) return fitted(i->draw(in, spec), spec, what);
     // A check wants what the initialiser says of the spec, and no numbers.
     TensorSpec one = spec;
     for (int64_t& n : one.shape) n = std::min<int64_t>(n, 1);
@@ -94,8 +95,8 @@ Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, 
     } else {                                                                     // `zeros`, `ones`
       args.positional = {make_list(std::vector<Value>(spec.shape.begin(), spec.shape.end())), Value(spec.dtype)};
     }
-    Value made = in.call(init, std::move(args));
-    if (in.checking && is_unknown(made)) return unknown_initial_value(made, spec, what);
+    Value made = invoke(in, init, std::move(args));
+    if (check_in_progress(in) && is_unknown(made)) return unknown_initial_value(made, spec, what);
     if (auto* i = made.as<InitialiserObject>()) return fitted(i->draw(in, spec), spec, what);
     if (!made.is_number() && !made.as_array() && !made.as<SequenceObject>())
       type_error(what + ": its initial function must give an array or a number, got " + made.type_name());
@@ -117,7 +118,7 @@ void bind_initialiser_builtins(Scope& p) {
                                 need_floating(s, "xavier_uniform");
                                 auto [fan_in, fan_out] = fans(s.shape);
                                 double bound = gain * std::sqrt(6.0 / (fan_in + fan_out));
-                                return in.random().uniform(s.dtype, s.shape, -bound, bound);
+                                return host_of(in).random().uniform(s.dtype, s.shape, -bound, bound);
                               });
          });
   define(p, no_effects, "xavier_normal", "xavier_normal(gain = 1.0)",
@@ -127,8 +128,8 @@ void bind_initialiser_builtins(Scope& p) {
                               [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
                                 need_floating(s, "xavier_normal");
                                 auto [fan_in, fan_out] = fans(s.shape);
-                                return in.random().normal(s.dtype, s.shape, 0,
-                                                          gain * std::sqrt(2.0 / (fan_in + fan_out)));
+                                return host_of(in).random().normal(s.dtype, s.shape, 0,
+                                                                   gain * std::sqrt(2.0 / (fan_in + fan_out)));
                               });
          });
   // K. He et al., "Delving deep into rectifiers", ICCV 2015.
@@ -139,7 +140,7 @@ void bind_initialiser_builtins(Scope& p) {
                               [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
                                 need_floating(s, "kaiming_uniform");
                                 double bound = gain * std::sqrt(6.0 / fans(s.shape).first);
-                                return in.random().uniform(s.dtype, s.shape, -bound, bound);
+                                return host_of(in).random().uniform(s.dtype, s.shape, -bound, bound);
                               });
          });
   define(p, no_effects, "kaiming_normal", "kaiming_normal(gain = 1.0)",
@@ -148,8 +149,8 @@ void bind_initialiser_builtins(Scope& p) {
            return initialiser("kaiming_normal(" + number_text(gain_of(a)) + ")",
                               [gain = gain_of(a)](Interpreter& in, const TensorSpec& s) {
                                 need_floating(s, "kaiming_normal");
-                                return in.random().normal(s.dtype, s.shape, 0,
-                                                          gain * std::sqrt(2.0 / fans(s.shape).first));
+                                return host_of(in).random().normal(s.dtype, s.shape, 0,
+                                                                   gain * std::sqrt(2.0 / fans(s.shape).first));
                               });
          });
 }

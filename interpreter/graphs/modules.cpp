@@ -15,7 +15,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -60,7 +60,7 @@ struct NameScopes {
 
 Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments args) {
   const ast::Function& f = *m->code->build;
-  BuildState* caller = in.graphs().world().current();
+  BuildState* caller = graphs_of(in).world().current();
   auto state = std::make_shared<BuildState>();
   state->what = m->code->name + ".build";
   const std::string* path = nullptr;
@@ -72,7 +72,7 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
   }
   CallFrame frame(in, inlined_frame(state->what, path, caller), args.span);
   try {
-    BuildTarget target = in.graphs().target();
+    BuildTarget target = graphs_of(in).target();
     NameScopes scopes(target.ir->name_scopes,
                       path ? relative_scopes(*path, caller ? caller->prefix : "") : std::vector<std::string>{});
     Activation a;
@@ -95,7 +95,7 @@ Value run_build_inline(Interpreter& in, const ModuleInstancePtr& m, Arguments ar
     check_updates(*target.graph, first, protected_args, state->what);
     return result;
   } catch (Error& e) {
-    e.locate(in.here, in.frames);
+    e.locate(position_of(in).here, position_of(in).frames);
     throw;
   }
 }
@@ -133,7 +133,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   if (!has_cache) {  // `cache = true` is understood by every module
     for (auto it = args.named.begin(); it != args.named.end(); ++it)
       if (it->name == "cache") {
-        m->cached = in.truth(it->value);
+        m->cached = truth_of(in, it->value);
         args.named.erase(it);
         break;
       }
@@ -145,7 +145,7 @@ Value ModuleObject::call(Interpreter& in, Arguments args) {
   const Span at = args.span;
   bind_parameters(in, code->name, code->parameters, std::move(args), m->scope, closure);
   // A module may declare `cache` itself, for another default.
-  if (has_cache) m->cached = in.truth(*m->scope->find_here("cache"));
+  if (has_cache) m->cached = truth_of(in, *m->scope->find_here("cache"));
   for (const ast::Function* f : code->methods) {
     auto method = std::make_shared<MethodObject>();
     method->code = f;
@@ -200,7 +200,7 @@ std::string ModuleInstance::repr(Interpreter& in) {
     if (!v) continue;
     if (!first) out += ", ";
     first = false;
-    out += p.name + " = " + (v->as<ModuleInstance>() ? v->type_name() : in.repr(*v));
+    out += p.name + " = " + (v->as<ModuleInstance>() ? v->type_name() : repr_of(in, *v));
   }
   return out + ")";
 }
@@ -223,11 +223,11 @@ std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view na
     return make_method(no_effects, "create_graph", [self](Interpreter& i, Arguments args) -> Value {
       GraphSource source = source_of_instance(self);
       BuiltGraph built = self->cached ? shared_graph(i, source, args) : build_graph(i, source, std::move(args));
-      return make_tuple({Value(built.factories->copy()), graph_value(i.graphs().target().ir, built.graph)});
+      return make_tuple({Value(built.factories->copy()), graph_value(graphs_of(i).target().ir, built.graph)});
     });
   }
   // Inside a build, the params that the instance declared there: weight tying.
-  for (auto it = in.graphs().world().builds.rbegin(); it != in.graphs().world().builds.rend(); ++it) {
+  for (auto it = graphs_of(in).world().builds.rbegin(); it != graphs_of(in).world().builds.rend(); ++it) {
     if (!*it || !(*it)->root) continue;
     BuildRoot& root = *(*it)->root;
     const std::string* path = root.path_of(this);
@@ -251,7 +251,7 @@ void ModuleInstance::set_member(Interpreter& in, std::string_view name, Value va
   if (method(name))
     throw Error("`" + std::string(name) + "` is a method of " + code->name + ": it can't be assigned")
         .as(codes::assignment);
-  in.evaluator().remember(scope);  // a field may hold, through others, the module itself
+  evaluator_of(in).remember(scope);  // a field may hold, through others, the module itself
   if (forgets_changes && is_recorded()) {
     scope->bind(name, unknown_value());
     return;
@@ -273,7 +273,7 @@ Value ModuleInstance::call(Interpreter& in, Arguments args) {
         .as(codes::type);
   // A build with gradients of its own stays a graph, so that there is something to differentiate as a whole.
   if (!outlined && !method("build_grad")) return run_build_inline(in, self, std::move(args));
-  BuildState* caller = in.graphs().world().current();
+  BuildState* caller = graphs_of(in).world().current();
   GraphSource source = source_of_instance(self);
   std::shared_ptr<BuildState> state;
   if (caller && caller->root) {
@@ -300,7 +300,7 @@ Value MethodObject::call(Interpreter& in, Arguments args) {
   const std::string what = m->code->name + "." + code->name;
   if (code->outlined) {
     GraphSource source = source_of(Value(shared_from_this()));
-    BuildState* caller = in.graphs().world().current();
+    BuildState* caller = graphs_of(in).world().current();
     std::shared_ptr<BuildState> state;
     if (caller && caller->root) {
       state = std::make_shared<BuildState>();
@@ -322,14 +322,14 @@ Value MethodObject::call(Interpreter& in, Arguments args) {
     bind_parameters(in, what, code->parameters, std::move(args), a.scope, m->scope);
     return run_function(in, *code, a);
   } catch (Error& e) {
-    e.locate(in.here, in.frames);
+    e.locate(position_of(in).here, position_of(in).frames);
     throw;
   }
 }
 
 Value OutlinedFunctionObject::call(Interpreter& in, Arguments args) {
   GraphSource source = source_of(Value(shared_from_this()));
-  BuildState* caller = in.graphs().world().current();
+  BuildState* caller = graphs_of(in).world().current();
   return call_outlined(in, source, std::move(args), caller && caller->root ? caller : nullptr);
 }
 

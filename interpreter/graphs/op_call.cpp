@@ -12,9 +12,10 @@
 #include "interpreter/language/look.hpp"
 #include "interpreter/values/arrays.hpp"
 #include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
@@ -218,7 +219,7 @@ class Converter {
     if (const TensorSpec* s = v.as_spec(); s && p.kind == ParamKind::shape) return Attr(s->shape);
     if (Tensor* t = as_tensor(v)) return Expr(at_, t);
     if (v.as<SequenceObject>() || v.as<RangeObject>()) {
-      const std::vector<Value> items = in_.to_vector(v);
+      const std::vector<Value> items = elements_of(in_, v);
       const bool floats = std::any_of(items.begin(), items.end(), [](const Value& x) { return x.is_float(); });
       if (floats || p.kind == ParamKind::numbers) {
         std::vector<double> out;
@@ -280,11 +281,11 @@ bool mentions_tensor(const Value& v) {
 }
 
 Value call_op(Interpreter& in, const OpRow& row, Arguments args) {
-  if (in.checking && holds_unknown(args)) {
+  if (check_in_progress(in) && holds_unknown(args)) {
     lacks_part_of(in, args);
     return unknown_value();
   }
-  const std::vector<std::optional<Value>> values = bind_row(row, args, in.frames);
+  const std::vector<std::optional<Value>> values = bind_row(row, args, position_of(in).frames);
   OperandWorld world;
   bool has_operands = false;
   for (size_t i = 0; i < row.params.size(); ++i) {
@@ -294,7 +295,7 @@ Value call_op(Interpreter& in, const OpRow& row, Arguments args) {
   }
   std::vector<Value> outputs;
   if (world.tensors || !has_operands) {
-    BuildTarget at = in.graphs().target();
+    BuildTarget at = graphs_of(in).target();
     if (world.first && &world.first->graph->ir() != at.ir.get()) {
       throw Error(fmt::format("{}: tensor `{}` belongs to program `{}`, but ops are being added to `{}`", row.name,
                               world.first->name, world.first->graph->ir().name(), at.ir->name()),
@@ -321,7 +322,7 @@ Value op_by_name(Interpreter& in, std::string_view op, std::vector<Value> operan
   const OpRow* row = find_op(op);
   if (!row) throw Error("there is no op " + std::string(op), {}, Fault::internal);
   Arguments args;
-  args.span = in.here;
+  args.span = position_of(in).here;
   args.positional = std::move(operands);
   return call_op(in, *row, std::move(args));
 }

@@ -10,7 +10,6 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -150,7 +149,7 @@ class KeyWriter {
       bool parameter = false;
       for (const ast::Parameter& p : f.parameters) parameter = parameter || p.name == name;
       if (parameter) continue;
-      for (const Scope* s = closure.get(); s && s != in_.evaluator().prelude().get(); s = s->outer.get()) {
+      for (const Scope* s = closure.get(); s && s != evaluator_of(in_).prelude().get(); s = s->outer.get()) {
         const Value* v = s->find_here(name);
         if (!v) continue;
         if (!as_tensor(*v)) {  // a captured tensor is refused where it is used
@@ -228,7 +227,7 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
     w.captures(*source.code, source.closure);
     for (const Value& given : source.defaults) w.value(given);
   }
-  const Ir& ir = *in.graphs().target().ir;
+  const Ir& ir = *graphs_of(in).target().ir;
   w.tag('u', ir.ipu ? std::to_string(*ir.ipu) : "-");
   w.out += ir.io_tiles ? 'I' : 'C';
   Arguments copy = args;
@@ -246,23 +245,23 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
 }
 
 BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache) {
-  std::shared_ptr<Ir> ir = in.graphs().target().ir;
+  std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
   std::vector<Value> keep;
   std::string key = sharing_key(in, source, args, keep);
   if (cache.is_object()) {
     key += fmt::format("|{}", fmt::ptr(cache.object().get()));
     keep.push_back(cache);
   }
-  GraphWorld::PerIr& known = in.graphs().world().of(ir);
+  GraphWorld::PerIr& known = graphs_of(in).world().of(ir);
   auto found = known.shared.find(key);
   if (found != known.shared.end()) return {found->second.graph, found->second.factories};
   BuiltGraph built = build_graph(in, source, args);
-  in.graphs().world().of(ir).shared[key] = {built.graph, built.factories, std::move(keep)};
+  graphs_of(in).world().of(ir).shared[key] = {built.graph, built.factories, std::move(keep)};
   return built;
 }
 
 Value call_outlined(Interpreter& in, const GraphSource& source, Arguments args, BuildState* state) {
-  std::shared_ptr<Ir> ir = in.graphs().target().ir;
+  std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
   Arguments given_args = args;
   Arguments call;
   call.span = args.span;

@@ -9,8 +9,8 @@
 #include "interpreter/language/graph_statements.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -20,7 +20,7 @@ namespace pxl {
 
 Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, const TensorSpec& spec, bool by_ref,
                   const Value& factory) {
-  if (root.graph != in.graphs().target().graph)
+  if (root.graph != graphs_of(in).target().graph)
     throw Error("param `" + key + "` is declared while another graph is being built",
                 {"params belong to the graph of the build they stand in"})
         .as(codes::param);
@@ -33,8 +33,8 @@ Tensor* add_param(Interpreter& in, BuildRoot& root, const std::string& key, cons
 }
 
 void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
-  in.here = s.span;
-  BuildState* state = in.graphs().world().current();
+  position_of(in).here = s.span;
+  BuildState* state = graphs_of(in).world().current();
   if (!state || !state->root)
     throw Error("param `" + s.name + "` stands outside a graph's build",
                 {"make a graph with `create_graph` first, or declare a `variable`"})
@@ -47,7 +47,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
   if (const auto [first, fresh] = state->declared.emplace(s.name, s.name_span); !fresh) {
     Error e("param `" + s.name + "` occurs twice in " + state->what,
             {"first declared at " + place_text(first->second)});
-    e.as(codes::param).locate(s.name_span, in.frames);
+    e.as(codes::param).locate(s.name_span, position_of(in).frames);
     throw e;
   }
   TensorSpec spec = to_spec(in, evaluate(in, *s.spec, a), "the spec of a param");
@@ -76,13 +76,13 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
     if (!f->init.is_none()) factory = f;
   }
   const Value made = tensor_value(root.ir, add_param(in, root, key, spec, s.by_ref, factory));
-  observed(in, s.name_span, made);
+  observed(check_in_progress(in), s.name_span, made);
   a.scope->bind(s.name, made);
 }
 
 Value add_variable_inputs(Interpreter& in, const Arguments& args) {
   ArgReader a("add_variable_inputs", args, {"name", "factories"});
-  BuildState* state = in.graphs().world().current();
+  BuildState* state = graphs_of(in).world().current();
   if (!state || !state->root)
     throw Error("add_variable_inputs stands outside a graph's build", {"in a program, use `factories.init()`"})
         .as(codes::param);

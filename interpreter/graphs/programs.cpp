@@ -15,7 +15,6 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
@@ -119,14 +118,14 @@ const std::string* unknown_parameter(const ast::Function& f, const Arguments& ar
 
 Value ProgramObject::call(Interpreter& in, Arguments args) {
   const ast::Function& f = *code->function;
-  if (in.graphs().has_target() && in.graphs().targets().back().ir != in.graphs().implicit_ir())
-    throw Error("program " + f.name + " is called inside program " + in.graphs().targets().back().ir->name(),
+  if (graphs_of(in).has_target() && graphs_of(in).targets().back().ir != graphs_of(in).implicit_ir())
+    throw Error("program " + f.name + " is called inside program " + graphs_of(in).targets().back().ir->name(),
                 {"a program builds an ir of its own: call it at the top level, or share code with a def or a module"})
         .as(codes::program);
-  if (in.graphs().has_target() && !in.graphs().targets().back().graph->is_main())
-    throw Error("program " + f.name + " is called inside the build of " + in.graphs().targets().back().graph->id())
+  if (graphs_of(in).has_target() && !graphs_of(in).targets().back().graph->is_main())
+    throw Error("program " + f.name + " is called inside the build of " + graphs_of(in).targets().back().graph->id())
         .as(codes::program);
-  if (in.checking)
+  if (check_in_progress(in))
     if (const std::string* unknown = unknown_parameter(f, args)) {
       note_unbuilt(in, f.name, "its parameter `" + *unknown + "`");
       return unknown_value();
@@ -144,21 +143,21 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
     bind_parameters(in, f.name, f.parameters, std::move(args), result->fields, closure);
     TargetScope target(in, result->ir, &result->ir->main());
     BuildScope scope(in, std::make_shared<BuildState>());
-    in.graphs().world().of(result->ir).fields = result->fields;
+    graphs_of(in).world().of(result->ir).fields = result->fields;
     Activation a;
     a.scope = result->fields;
     a.kind = Activation::Kind::program;
     run_function(in, f, a);
   } catch (Error& e) {
-    e.locate(in.here, in.frames);
+    e.locate(position_of(in).here, position_of(in).frames);
     throw;
   }
   for (const std::string& name : result->fields->names())
     if (std::find(ir_member_names().begin(), ir_member_names().end(), name) != ir_member_names().end())
       refuse_member_name(f, name);
-  if (in.checking) {
+  if (check_in_progress(in)) {
     if (lacks_part_noted(in, *result->ir)) return unknown_value();
-    in.checking->irs.push_back(result->ir);
+    check_in_progress(in)->irs.push_back(result->ir);
   }
   return result;
 }
@@ -187,7 +186,7 @@ struct CurrentIrObject final : Object {
   explicit CurrentIrObject(bool top) : top_level(top) {}
   std::string type_name() const override { return "ir"; }
   Value now(Interpreter& in) const {
-    return ir_value(in, top_level ? in.graphs().top_level_ir() : in.graphs().current_ir());
+    return ir_value(in, top_level ? graphs_of(in).top_level_ir() : graphs_of(in).current_ir());
   }
   std::string repr(Interpreter& in) override { return now(in).object()->repr(in); }
   std::optional<Value> member(Interpreter& in, std::string_view name) override {
@@ -213,7 +212,8 @@ Value stream_list(const std::shared_ptr<Ir>& ir, std::optional<bool> to_device) 
 Value ir_value(Interpreter& in, const std::shared_ptr<Ir>& ir) {
   auto v = std::make_shared<IrObject>();
   v->ir = ir;
-  v->fields = ir == in.graphs().implicit_ir() ? in.evaluator().file_scope() : in.graphs().world().of(ir).fields.lock();
+  v->fields =
+      ir == graphs_of(in).implicit_ir() ? evaluator_of(in).file_scope() : graphs_of(in).world().of(ir).fields.lock();
   return v;
 }
 
@@ -259,7 +259,8 @@ std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
       if (!args.spans.empty()) args.spans.erase(args.spans.begin());
       GraphSource source = source_of(callee);
       std::optional<TargetScope> other;
-      if (!i.graphs().has_target() || i.graphs().targets().back().ir != owner) other.emplace(i, owner, &owner->main());
+      if (!graphs_of(i).has_target() || graphs_of(i).targets().back().ir != owner)
+        other.emplace(i, owner, &owner->main());
       BuiltGraph built = build_graph(i, source, std::move(args));
       if (auto leaves = built.factories->leaves(); !leaves.empty())
         throw Error(

@@ -8,7 +8,7 @@
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "runtime/base/codes.hpp"
@@ -54,8 +54,8 @@ struct ReplicatedObject final : Object {
   std::string type_name() const override { return "replicated"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter& in) override {
-    const BuildTarget target = in.graphs().target();
-    if (!in.graphs().in_program() || !target.graph->is_main() || !target.ir->main().tensors().empty() ||
+    const BuildTarget target = graphs_of(in).target();
+    if (!graphs_of(in).in_program() || !target.graph->is_main() || !target.ir->main().tensors().empty() ||
         target.ir->graphs().size() > 1)
       throw Error("replicated(n) stands in the head of a program", {"write `program train with replicated(4) { ... }`"})
           .as(codes::replicas);
@@ -108,7 +108,7 @@ Value make_replica_grouping(Interpreter& in, const Ir& ir, const Arguments& args
     if (a.has("stride") || a.has("group_size"))
       throw Error("replica_grouping takes an assignment, or a stride and a group size").as(codes::arguments);
     ReplicaGroups groups;
-    for (const Value& v : in.to_vector(a.value("assignment")))
+    for (const Value& v : elements_of(in, a.value("assignment")))
       groups.push_back(to_index(v, "replica_grouping: a group"));
     check_groups(groups, replicas);
     return grouping_value(std::move(groups));
@@ -157,7 +157,7 @@ ReplicaGroups declared_groups(Interpreter& in, const std::vector<ast::Argument>&
       throw Error(std::string(what) + " has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint))
           .as(codes::arguments);
     }
-    groups = to_variable_groups(evaluate(in, *option.value, a), *in.graphs().target().ir);
+    groups = to_variable_groups(evaluate(in, *option.value, a), *graphs_of(in).target().ir);
   }
   return groups;
 }

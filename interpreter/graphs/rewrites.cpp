@@ -8,7 +8,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -97,13 +97,13 @@ class Translator {
 Value rewritten_value(Interpreter& in, const IrObject& old, const Rewritten& made) {
   auto result = std::make_shared<IrObject>();
   result->ir = made.ir;
-  result->fields = std::make_shared<Scope>(old.fields ? old.fields->outer : in.evaluator().prelude());
+  result->fields = std::make_shared<Scope>(old.fields ? old.fields->outer : evaluator_of(in).prelude());
   const std::map<const Graph*, const GraphFacts> known = [&] {
     std::map<const Graph*, const GraphFacts> facts;
-    for (const auto& [graph, f] : in.graphs().world().of(old.ir).graphs) facts.emplace(graph, f);
+    for (const auto& [graph, f] : graphs_of(in).world().of(old.ir).graphs) facts.emplace(graph, f);
     return facts;
   }();
-  auto& world = in.graphs().world().of(made.ir);
+  auto& world = graphs_of(in).world().of(made.ir);
   world.fields = result->fields;
   for (const auto& [graph, facts] : known) {
     const auto at = made.graphs.find(graph);
@@ -113,7 +113,7 @@ Value rewritten_value(Interpreter& in, const IrObject& old, const Rewritten& mad
     copy.differentiable.reset();
     world.graphs[at->second] = std::move(copy);
   }
-  if (!old.fields || old.ir == in.graphs().implicit_ir()) return result;
+  if (!old.fields || old.ir == graphs_of(in).implicit_ir()) return result;
   Translator translate(in, *old.ir, made);
   for (const auto& [name, value] : old.fields->entries())
     if (const auto item = translate.value(value)) result->fields->bind(name, *item);
@@ -121,7 +121,7 @@ Value rewritten_value(Interpreter& in, const IrObject& old, const Rewritten& mad
 }
 
 void refuse_inside(Interpreter& in, const IrObject& ir, const char* what) {
-  if (in.graphs().in_program() && in.graphs().targets().back().ir == ir.ir)
+  if (graphs_of(in).in_program() && graphs_of(in).targets().back().ir == ir.ir)
     throw Error(std::string(what) + " takes a program that is complete, but `" + ir.ir->name() + "` is being built",
                 {std::string("apply it to what the program gives: `") + what + "(" + ir.ir->name() + "())`"})
         .as(codes::program);
@@ -150,7 +150,7 @@ void bind_rewrite_builtins(Scope& p) {
            if (a.has("graphs")) {
              const Value given = a.value("graphs");
              const std::vector<Value> list =
-                 given.as<SequenceObject>() ? in.to_vector(given) : std::vector<Value>{given};
+                 given.as<SequenceObject>() ? elements_of(in, given) : std::vector<Value>{given};
              for (const Value& g : list) chosen.insert(to_graph(g, "inline")->graph);
            }
            return rewritten_value(

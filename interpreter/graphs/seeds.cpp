@@ -5,7 +5,6 @@
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/replicas.hpp"
 #include "interpreter/values/builtin.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/tensor/random.hpp"
@@ -48,7 +47,7 @@ void bind_seed_builtins(Scope& p) {
       "grouping each group has a seed of its own.",
       [](Interpreter& in, Arguments args) -> Value {
         ArgReader a("seed_variable", args, {"seed", "name", "replica_grouping"});
-        const BuildTarget target = in.graphs().target();
+        const BuildTarget target = graphs_of(in).target();
         stamp(in, *target.ir);
         const ReplicaGroups groups = to_variable_groups(a.value_or("replica_grouping", {}), *target.ir);
         Array seed = make_seeds(a.integer("seed"), group_count(groups));

@@ -11,8 +11,8 @@
 #include "interpreter/language/look.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -39,7 +39,7 @@ Value make_stream(Interpreter& in, const Arguments& args, const char* where, boo
           .as(codes::initial_value);
     spec.dtype = to_dtype(a.value("dtype"), where);
   }
-  BuildTarget target = in.graphs().target();
+  BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
   Stream& s = target.ir->add_stream(spec, a.string_or("name", where), to_device);
   return std::make_shared<StreamObject>(target.ir, &s);
@@ -59,7 +59,7 @@ Stream& to_stream(const Value& v, bool to_device, const std::shared_ptr<Ir>& ir,
 }
 
 void store(Interpreter& in, Stream& stream, const Value& v) {
-  BuildTarget target = in.graphs().target();
+  BuildTarget target = graphs_of(in).target();
   const std::string what = "what stream `" + stream.name() + "` stores";
   Tensor* t = to_operand(in, v, stream.spec(), what);
   if (t->graph != target.graph)
@@ -76,9 +76,9 @@ void store(Interpreter& in, Stream& stream, const Value& v) {
 }  // namespace
 
 void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a) {
-  in.here = s.span;
-  BuildTarget at = in.graphs().target();
-  auto& known = in.graphs().world().of(at.ir).streams;
+  position_of(in).here = s.span;
+  BuildTarget at = graphs_of(in).target();
+  auto& known = graphs_of(in).world().of(at.ir).streams;
   std::optional<TensorSpec> spec;
   if (s.spec) spec = to_spec(in, evaluate(in, *s.spec, a), "the spec of a stream");
   Value value;
@@ -86,7 +86,7 @@ void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a) {
     value = evaluate(in, *s.value, a);
     if (value.is_none()) type_error("stream out " + s.name + ": a tensor is stored, got none");
   }
-  in.here = s.span;
+  position_of(in).here = s.span;
   if (!spec) {
     if (!s.value || s.is_input)
       throw Error("stream " + std::string(s.is_input ? "in " : "out ") + s.name + " needs a spec",
@@ -112,10 +112,11 @@ void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a) {
     stamp(in, *at.ir);
     stream = &at.ir->add_stream(*spec, s.name, s.is_input);
     known[&s] = stream;
-    in.graphs().world().of(at.ir).declared.push_back({&s, stream->handle, true, s.name, s.name_span, in.frames});
+    graphs_of(in).world().of(at.ir).declared.push_back(
+        {&s, stream->handle, true, s.name, s.name_span, position_of(in).frames});
   }
   const Value object = std::make_shared<StreamObject>(at.ir, stream);
-  observed(in, s.name_span, object);
+  observed(check_in_progress(in), s.name_span, object);
   a.scope->bind(s.name, object);
   if (s.value) store(in, *stream, value);
 }
@@ -130,7 +131,7 @@ void bind_stream_builtins(Scope& p) {
   define(p, no_effects, "host_load", "host_load(stream, name = none)", "The next sample of a stream, as a tensor.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("host_load", args, {"stream", "name"});
-           BuildTarget target = in.graphs().target();
+           BuildTarget target = graphs_of(in).target();
            Stream& s = to_stream(a.value("stream"), true, target.ir, "host_load");
            stamp(in, *target.ir);
            return tensor_value(target.ir, target.graph->add_host_load(s, a.string_or("name", s.name()))->outputs.at(0));
@@ -138,7 +139,7 @@ void bind_stream_builtins(Scope& p) {
   define(p, no_effects, "host_store", "host_store(stream, t)",
          "Sends a tensor to the host as the stream's next sample.", [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("host_store", args, {"stream", "t"});
-           Stream& s = to_stream(a.value("stream"), false, in.graphs().target().ir, "host_store");
+           Stream& s = to_stream(a.value("stream"), false, graphs_of(in).target().ir, "host_store");
            store(in, s, a.value("t"));
            return {};
          });

@@ -9,7 +9,6 @@
 #include "interpreter/graphs/tensor_index.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
@@ -109,7 +108,7 @@ Value tensor_index(Interpreter& in, const Value& tensor, const Value& key) {
   auto* tuple = key.as<TupleObject>();
   const Basic b = read_basic(*t, tuple ? tuple->items : std::vector<Value>{key});
   if (b.axes.empty() && !b.reshaped) return tensor;
-  BuildTarget at = in.graphs().target();
+  BuildTarget at = graphs_of(in).target();
   if (&t->graph->ir() != at.ir.get()) {
     throw Error(fmt::format("tensor `{}` belongs to program `{}`, but ops are being added to `{}`", t->name,
                             t->graph->ir().name(), at.ir->name()))

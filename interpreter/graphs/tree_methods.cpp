@@ -5,7 +5,7 @@
 #include "interpreter/graphs/trees.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -45,7 +45,7 @@ TreePtr from_dict(TreeKind kind, const Value& v) {
 }
 
 TreePtr pack(Interpreter& in, TreeKind kind, const Value& keys, const Value& values) {
-  std::vector<Value> k = in.to_vector(keys), v = in.to_vector(values);
+  std::vector<Value> k = elements_of(in, keys), v = elements_of(in, values);
   if (k.size() != v.size())
     throw Error("pack: " + std::to_string(k.size()) + " keys for " + std::to_string(v.size()) + " values")
         .as(codes::key);
@@ -101,7 +101,7 @@ Value m_filter_keys(Interpreter& in, const TreePtr& t, const Arguments& args) {
   if (given.as_string())
     keys.push_back(given);
   else
-    keys = in.to_vector(given);
+    keys = elements_of(in, given);
   std::set<std::string> wanted;
   for (const Value& k : keys) {
     Value found = t->index(in, k);  // throws with a suggestion
@@ -184,7 +184,7 @@ Value m_map(Interpreter& in, const TreePtr& t, const Arguments& args) {
   TreePtr out = make_tree(TreeKind::plain);
   bool tensors = true;
   for (auto& [name, leaf] : t->leaves()) {
-    Value made = in.call(a.value("function"), std::vector<Value>{leaf});
+    Value made = invoke(in, a.value("function"), std::vector<Value>{leaf});
     tensors = tensors && as_tensor(made);
     out->insert(name, std::move(made));
   }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -81,7 +81,7 @@ std::string TreeObject::repr(Interpreter& in) {
   std::string out = "{";
   for (const auto& [name, leaf] : leaves()) {
     if (out.size() > 1) out += ", ";
-    out += "'" + name + "': " + in.repr(leaf);
+    out += "'" + name + "': " + repr_of(in, leaf);
   }
   return out + "}";
 }

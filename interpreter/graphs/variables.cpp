@@ -11,8 +11,8 @@
 #include "interpreter/language/graph_statements.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -25,12 +25,12 @@ namespace pxl {
 namespace {
 
 Value add_variable(Interpreter& in, Array data, const std::string& name, const ReplicaGroups& groups) {
-  BuildTarget target = in.graphs().target();
+  BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
   return tensor_value(target.ir, target.graph->add_variable(std::move(data), name, groups));
 }
 Value add_constant(Interpreter& in, Array data, const std::string& name) {
-  BuildTarget target = in.graphs().target();
+  BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
   return tensor_value(target.ir, target.graph->add_constant(std::move(data), name));
 }
@@ -72,12 +72,13 @@ void declare_variable(Interpreter& in, const ast::VariableStmt& s, Activation& a
     data = initial_values(in, init, to_spec(in, evaluate(in, *s.spec, a), "the spec of a variable"), groups, what);
   else
     data = narrowed(to_array(in, init), what);
-  in.here = s.span;
-  const std::shared_ptr<Ir> ir = in.graphs().target().ir;
+  position_of(in).here = s.span;
+  const std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
   declare_once(in, ir, s, s.name, s.name_span, false, constant ? "constant" : "variable");
   const Value made =
       constant ? add_constant(in, std::move(data), s.name) : add_variable(in, std::move(data), s.name, groups);
-  in.graphs().world().of(ir).declared.push_back({&s, as_tensor(made), false, s.name, s.name_span, in.frames});
+  graphs_of(in).world().of(ir).declared.push_back(
+      {&s, as_tensor(made), false, s.name, s.name_span, position_of(in).frames});
   a.scope->bind(s.name, made);
 }
 
@@ -89,7 +90,7 @@ void bind_variable_builtins(Scope& p) {
            ArgReader a("variable", args,
                        {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow", "replica_grouping"});
            const ReplicaGroups groups =
-               to_variable_groups(a.value_or("replica_grouping", {}), *in.graphs().target().ir);
+               to_variable_groups(a.value_or("replica_grouping", {}), *graphs_of(in).target().ir);
            return add_variable(in, host_data(in, a, "variable"), a.string_or("name", "t"), groups);
          });
   define(p, no_effects, "constant",

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "interpreter/syntax/ast.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 
 namespace pxl {
+
+class Interpreter;
 
 struct BuildState;  // what a module's build or a graph function collects; graphs/modules.hpp
 

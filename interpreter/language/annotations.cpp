@@ -10,9 +10,10 @@
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -37,7 +38,7 @@ struct Check {
     if (const Tensor* t = as_tensor(v)) return text(t->spec);
     if (const Array* x = v.as_array()) return "an array " + text(x->spec());
     if (const TensorSpec* s = v.as_spec()) return "the spec " + text(*s);
-    if (v.is_number()) return with_article(v.type_name()) + ", " + in.repr(v);
+    if (v.is_number()) return with_article(v.type_name()) + ", " + repr_of(in, v);
     return with_article(v.type_name());
   }
   [[noreturn]] void refuse(const std::string& expected, std::vector<std::string> notes = {}) const {
@@ -146,7 +147,7 @@ Value check_annotation(Interpreter& in, const std::string& what, const ast::Para
     ast::Parameter one = p;
     one.rest = false;
     std::vector<Value> items;
-    for (Value& item : in.to_vector(v)) items.push_back(check_annotation(in, what, one, std::move(item), a));
+    for (Value& item : elements_of(in, v)) items.push_back(check_annotation(in, what, one, std::move(item), a));
     return make_list(std::move(items));
   }
   const Check c{in, what, p, v, a};
@@ -165,7 +166,7 @@ Value check_annotation(Interpreter& in, const std::string& what, const ast::Para
       if (std::string hint = did_you_mean(type, names); !hint.empty()) notes.push_back(hint);
       Error error("unknown type `" + type + "`", notes);
       error.as(codes::unknown_name);
-      error.locate(e.span, in.frames);
+      error.locate(e.span, position_of(in).frames);
       throw error;
     }
   }
@@ -215,7 +216,7 @@ Value check_annotation(Interpreter& in, const std::string& what, const ast::Para
   Error error(fmt::format("`{}` is no type", e.span.text()),
               {"types are int, float, bool, str, list, tuple, dict, array, tensor, modules, dtypes and specs"});
   error.as(codes::annotation);
-  error.locate(e.span, in.frames);
+  error.locate(e.span, position_of(in).frames);
   throw error;
 }
 

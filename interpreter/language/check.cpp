@@ -37,7 +37,7 @@ bool all_default(const ProgramObject& p, std::string& missing) {
 }
 
 size_t ops_of_file(Interpreter& in) {
-  const auto ir = in.graphs().implicit_ir();
+  const auto ir = graphs_of(in).implicit_ir();
   return ir ? ir->main().ops().size() : 0;
 }
 
@@ -47,7 +47,7 @@ std::string beyond(const std::string& what, const OverBudget& over) {
   return what + (over.resource == OverBudget::Resource::work ? " takes too long" : " needs too much memory");
 }
 
-void observe(const Checking& checking, const Span& name, const Value& value) {
+void observe(const CheckState& checking, const Span& name, const Value& value) {
   if (!checking.observe || (is_unknown(value) && !unknown_spec(value))) return;
   try {
     checking.observe(name, value);
@@ -76,14 +76,14 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   std::optional<BudgetScope> scope;
   if (!current_budget()) scope.emplace(&own.emplace());
   Budget& budget = *current_budget();
-  Checking c;
+  CheckState c;
   c.observe = std::move(observe);
   CheckResult result;
   in.checking = &c;
   const EffectScope effects(look_effects);
-  in.evaluator().begin_file(tree);
+  evaluator_of(in).begin_file(tree);
   Activation a;
-  a.scope = in.evaluator().file_scope();
+  a.scope = evaluator_of(in).file_scope();
   a.kind = Activation::Kind::file;
   bool gave_up = false, cut = false;  // the graph of the file itself lacks skipped statements
   auto run = [&](const ast::Stmt& s) {
@@ -107,7 +107,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
     cut = cut || declares_tensor(s);
     forget(s, a);
   };
-  check_names(*tree, *in.evaluator().prelude(), c.errors);
+  check_names(*tree, *evaluator_of(in).prelude(), c.errors);
   try {
     for (const ast::Stmt* s : tree->body->statements) run(*s);
   } catch (const ExitRequest&) {
@@ -115,7 +115,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
   }
   for (const std::string& call : calls) {
     const ast::TreePtr text = parse_or_throw(add_source("<program>", call));
-    in.evaluator().keep(text);
+    evaluator_of(in).keep(text);
     try {
       for (const ast::Stmt* s : text->body->statements) run(*s);
     } catch (const ExitRequest&) {
@@ -153,7 +153,7 @@ CheckResult check_file(Interpreter& in, const ast::TreePtr& tree, const std::vec
       for (const Diagnostic& d : e.all()) c.errors.push_back(d);
     }
   }
-  if (auto ir = in.graphs().implicit_ir(); ir && cut)
+  if (auto ir = graphs_of(in).implicit_ir(); ir && cut)
     c.incomplete.try_emplace(ir.get());
   else if (ir && !ir->main().ops().empty() && !lacks_part_noted(in, *ir))
     c.irs.push_back(ir);

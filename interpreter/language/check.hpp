@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "interpreter/syntax/ast.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
@@ -18,8 +17,10 @@
 
 namespace pxl {
 
+class Interpreter;
+
 /// State of a check; Interpreter::checking points to it while one is in progress.
-struct Checking {
+struct CheckState {
   std::vector<Diagnostic> errors;
   std::vector<std::shared_ptr<Ir>> irs;       ///< programs that were built, in order
   int expecting = 0;                          ///< `with expect_error` around: errors pass
@@ -35,10 +36,15 @@ struct Checking {
   std::function<void(const Span& name, const Value& value)> observe;
 };
 
-void observe(const Checking& checking, const Span& name, const Value& value);
-/// During a check, passes a value that is bound to a name to `Checking::observe`.
-inline void observed(const Interpreter& in, const Span& name, const Value& value) {
-  if (in.checking) observe(*in.checking, name, value);
+/// The check that is in progress, or null.
+CheckState* check_in_progress(const Interpreter& in);
+/// After check_file, also one that has thrown: what is inspected of `in` is evaluated as usual.
+void end_check(Interpreter& in);
+
+void observe(const CheckState& checking, const Span& name, const Value& value);
+/// During a check, passes a value that is bound to a name to `CheckState::observe`.
+inline void observed(const CheckState* checking, const Span& name, const Value& value) {
+  if (checking) observe(*checking, name, value);
 }
 /// Finds unknown names in all code, also in code that is never called (check_names.cpp).
 void check_names(const ast::Tree& tree, const Scope& prelude, std::vector<Diagnostic>& errors);

@@ -3,8 +3,9 @@
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -19,14 +20,14 @@ std::string fstring_text(Interpreter& in, const std::vector<ast::FPiece>& pieces
     if (p.show_source && p.text.empty()) out += std::string(p.value->span.text()) + "=";
     const Value v = evaluate(in, *p.value, a);
     const std::string format = fstring_text(in, p.format, a);
-    located(in, p.value->span, [&]() -> Value {
+    located(position_of(in), p.value->span, [&]() -> Value {
       const bool as_repr = p.conversion == 'r' || (p.show_source && !p.conversion && format.empty());
       if (as_repr)
-        out += in.format(Value(in.repr(v)), format);
+        out += format_value(in, Value(repr_of(in, v)), format);
       else if (p.conversion == 's')
-        out += in.format(Value(in.str(v)), format);
+        out += format_value(in, Value(str_of(in, v)), format);
       else
-        out += in.format(v, format);
+        out += format_value(in, v, format);
       return {};
     });
   }
@@ -55,8 +56,8 @@ Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation
   auto start = [&](size_t clause) {
     const ast::Clause& c = e.clauses[clause];
     const Value v = evaluate(in, *c.iterable, clause == 0 ? a : inner);
-    located(in, c.iterable->span, [&]() -> Value {
-      open.push_back(in.iterate(v));
+    located(position_of(in), c.iterable->span, [&]() -> Value {
+      open.push_back(iterator_of(in, v));
       return {};
     });
   };
@@ -65,7 +66,7 @@ Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation
     check_interrupt();
     const ast::Clause& c = e.clauses[open.size() - 1];
     std::optional<Value> v;
-    located(in, c.iterable->span, [&]() -> Value {
+    located(position_of(in), c.iterable->span, [&]() -> Value {
       v = open.back()();
       return {};
     });
@@ -87,8 +88,8 @@ Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation
     bool keep = true;
     for (const ast::Expr* condition : c.conditions) {
       const Value t = evaluate(in, *condition, inner);
-      located(in, condition->span, [&]() -> Value {
-        keep = in.truth(t);
+      located(position_of(in), condition->span, [&]() -> Value {
+        keep = truth_of(in, t);
         return {};
       });
       if (!keep) break;
@@ -101,7 +102,7 @@ Value comprehension(Interpreter& in, const ast::ComprehensionExpr& e, Activation
     if (dict) {
       const Value key = evaluate(in, *e.key, inner);
       Value value = evaluate(in, *e.value, inner);
-      located(in, e.key->span, [&]() -> Value {
+      located(position_of(in), e.key->span, [&]() -> Value {
         dict->put(key, std::move(value));
         return {};
       });

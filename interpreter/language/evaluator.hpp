@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "interpreter/syntax/ast.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 
 namespace pxl {
+
+class Interpreter;
 
 /// The outcome of a `test` block.
 struct TestOutcome {
@@ -56,7 +57,7 @@ class Evaluator {
   std::vector<OptionInfo> declared_options;  ///< in order of declaration, for --help and for checking the command line
 
  private:
-  friend class InputRecord;
+  friend class UndoJournal;
   Interpreter& in_;
   ScopePtr prelude_;
   ScopePtr file_scope_;
@@ -66,5 +67,8 @@ class Evaluator {
   std::vector<std::weak_ptr<Scope>> captured_;
   size_t captured_limit_ = 1024;
 };
+
+Evaluator& evaluator_of(Interpreter& in);
+const Evaluator& evaluator_of(const Interpreter& in);
 
 }  // namespace pxl

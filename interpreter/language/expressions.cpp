@@ -19,6 +19,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -46,12 +47,12 @@ const Name ir_name("ir");
 }
 
 Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
-  if (e.interned == ir_name && in.graphs().in_program()) {
+  if (e.interned == ir_name && graphs_of(in).in_program()) {
     // Inside a program, and in the defs that it calls, a script's own `ir` does not hide the one that is being built.
     for (const Scope* s = a.scope.get();
-         s && s != in.evaluator().file_scope().get() && s != in.evaluator().prelude().get(); s = s->outer.get())
+         s && s != evaluator_of(in).file_scope().get() && s != evaluator_of(in).prelude().get(); s = s->outer.get())
       if (const Value* v = s->find_here(e.interned)) return *v;
-    return *in.evaluator().prelude()->find_here(e.interned);
+    return *evaluator_of(in).prelude()->find_here(e.interned);
   }
   if (!e.unsure) {
     if (const Value* v = a.scope->find(e.interned)) return *v;
@@ -70,9 +71,9 @@ Value name_value(Interpreter& in, const ast::NameExpr& e, Activation& a) {
 OuterName outer_kind(const Interpreter& in, const Scope* from, Name name) {
   for (const Scope* s = from; s; s = s->outer.get())
     if (s->find_here(name))
-      return s->instance                           ? OuterName::field
-             : s == in.evaluator().prelude().get() ? OuterName::builtin
-                                                   : OuterName::name;
+      return s->instance                             ? OuterName::field
+             : s == evaluator_of(in).prelude().get() ? OuterName::builtin
+                                                     : OuterName::name;
   return OuterName::none;
 }
 
@@ -103,7 +104,7 @@ std::vector<Value> items_of(Interpreter& in, const std::vector<ast::Expr*>& list
     if (e->kind == ExprKind::starred) {
       const Value v = evaluate(in, *as<ast::StarredExpr>(*e).value, a);
       located(in, e->span, [&]() -> Value {
-        for (Value& item : in.to_vector(v)) out.push_back(std::move(item));
+        for (Value& item : elements_of(in, v)) out.push_back(std::move(item));
         return {};
       });
     } else {
@@ -214,7 +215,7 @@ Value compare_value(Interpreter& in, const ast::CompareExpr& e, Activation& a) {
     if (i + 1 < e.rest.size()) {
       bool go_on = false;
       located(in, span, [&]() -> Value {
-        go_on = in.truth(result);
+        go_on = truth_of(in, result);
         return {};
       });
       if (!go_on) return result;
@@ -231,7 +232,7 @@ Value logical_value(Interpreter& in, const ast::LogicalExpr& e, Activation& a) {
     if (i + 1 == e.operands.size()) break;
     bool decided = false;
     located(in, e.operands[i]->span, [&]() -> Value {
-      decided = in.truth(v) != e.is_and;
+      decided = truth_of(in, v) != e.is_and;
       return {};
     });
     if (decided) break;
@@ -243,7 +244,7 @@ Value conditional_value(Interpreter& in, const ast::ConditionalExpr& e, Activati
   const Value c = evaluate(in, *e.condition, a);
   bool yes = false;
   located(in, e.condition->span, [&]() -> Value {
-    yes = in.truth(c);
+    yes = truth_of(in, c);
     return {};
   });
   return evaluate(in, yes ? *e.then_value : *e.else_value, a);
@@ -255,7 +256,7 @@ Value lambda_value(Interpreter& in, const ast::LambdaExpr& e, Activation& a) {
   f->closure = a.closure();
   f->defaults = make_defaults(in, *e.function, a);
   f->qualified_name = "<lambda>";
-  in.evaluator().remember(f->closure);
+  evaluator_of(in).remember(f->closure);
   return f;
 }
 
@@ -263,14 +264,14 @@ Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a) {
   const Value callee = evaluate(in, *e.callee, a);
   Arguments args = evaluate_arguments(in, e, a);
   in.here = e.span;
-  if (!callee.as<BuiltinObject>()) return in.call(callee, std::move(args));
+  if (!callee.as<BuiltinObject>()) return invoke(in, callee, std::move(args));
   NamedTensors operands;
   for (size_t i = 0; i < e.arguments.size() && i < args.positional.size(); ++i) {
     if (e.arguments[i].kind != ast::Argument::positional) break;
     operands.note(*e.arguments[i].value, args.positional[i]);
   }
   try {
-    return in.call(callee, std::move(args));
+    return invoke(in, callee, std::move(args));
   } catch (Error& error) {
     operands.tell(error);
     throw;
@@ -298,7 +299,7 @@ Value index_value(Interpreter& in, const ast::IndexExpr& e, Activation& a) {
 
 Value member_value(Interpreter& in, const ast::MemberExpr& e, Activation& a) {
   const Value base = evaluate(in, *e.base, a);
-  Value v = located(in, e.span, [&] { return in.member(base, e.name, e.name_span); });
+  Value v = located(in, e.span, [&] { return member_of(in, base, e.name, e.name_span); });
   return v;
 }
 
@@ -369,7 +370,7 @@ Value look_at(Interpreter& in, const ast::Expr& e, Activation& a) {
   try {
     return as_known(by_kind(in, e, a));
   } catch (const Unevaluated&) {
-    if (in.graphs().in_program()) lacks_part(in);
+    if (graphs_of(in).in_program()) lacks_part(in);
   }
   if (may_change(e)) forget_mentioned(e, a);
   return unknown_value();
@@ -402,7 +403,7 @@ Arguments evaluate_arguments(Interpreter& in, const ast::CallExpr& call, Activat
       case ast::Argument::named: args.named.push_back({arg.name, std::move(v), arg.span}); break;
       case ast::Argument::spread:
         located(in, arg.span, [&]() -> Value {
-          for (Value& item : in.to_vector(v)) {
+          for (Value& item : elements_of(in, v)) {
             args.positional.push_back(std::move(item));
             args.spans.push_back(arg.span);
           }
@@ -415,7 +416,7 @@ Arguments evaluate_arguments(Interpreter& in, const ast::CallExpr& call, Activat
           if (!dict) type_error("`**` in a call needs a dict, not " + with_article(v.type_name()));
           for (auto& [key, value] : dict->items) {
             const std::string* name = key.as_string();
-            if (!name) type_error("`**` in a call needs a dict with str keys, got the key " + in.repr(key));
+            if (!name) type_error("`**` in a call needs a dict with str keys, got the key " + repr_of(in, key));
             args.named.push_back({*name, value, arg.span});
           }
           return {};

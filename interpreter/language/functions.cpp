@@ -58,7 +58,7 @@ class LeavingScope {
   LeavingScope& operator=(const LeavingScope&) = delete;
 
  private:
-  Checking* checking_;
+  CheckState* checking_;
   Activation& a_;
   uint8_t outer_;
 };
@@ -223,7 +223,7 @@ class ParameterBinder {
         throw;
       }
     }
-    observed(in_, p.span, v);
+    observed(in_.checking, p.span, v);
     scope_->bind(p.interned, std::move(v));
   }
 

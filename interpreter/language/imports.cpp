@@ -11,7 +11,6 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/values/call_chain.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -67,7 +66,7 @@ Value Evaluator::run_more(const ast::TreePtr& tree) {
     check_interrupt();
     if (i + 1 == statements.size() && statements[i]->kind == ast::StmtKind::expression) {
       const auto& last = static_cast<const ast::ExprStmt&>(*statements[i]);
-      in_.here = last.span;
+      position_of(in_).here = last.span;
       Value v = evaluate(in_, *last.value, a);
       return last.hidden ? Value() : v;
     }
@@ -182,7 +181,7 @@ ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Sp
     imported_[found.key] = scope;
     return scope;
   } catch (Error& e) {
-    e.locate(at, in_.frames);
+    e.locate(at, position_of(in_).frames);
     throw;
   }
 }

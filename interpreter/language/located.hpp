@@ -1,19 +1,19 @@
 // Errors are located at the innermost expression that fails.
 #pragma once
 
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/value.hpp"
 
 namespace pxl {
 
 /// Runs one operation at `span`; an error without a location gets that of `span`.
 template <class F>
-Value located(Interpreter& in, const Span& span, F&& operation) {
-  in.here = span;
+Value located(CodePosition& code, const Span& span, F&& operation) {
+  code.here = span;
   try {
     return operation();
   } catch (Error& e) {
-    e.locate(span, in.frames);
+    e.locate(span, code.frames);
     throw;
   }
 }

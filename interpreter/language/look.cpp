@@ -16,6 +16,7 @@
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/exit_request.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -103,8 +104,8 @@ uint8_t leaves_by(Flow flow) {
 
 // Follows code that may or may not run.
 void follow(Interpreter& in, const ast::Stmt& s, Activation& a, const std::function<Flow()>& code) {
-  Checking& c = *in.checking;
-  if (in.graphs().in_program()) lacks_part(in);
+  CheckState& c = *in.checking;
+  if (graphs_of(in).in_program()) lacks_part(in);
   if (c.uncertain_depth >= max_uncertain_depth) {
     forget(s, a);
     if (names_of(s).leaves) c.left |= leaves_loop | leaves_function;
@@ -154,7 +155,7 @@ class LoopLook {
  private:
   /// Whether another round is to be followed.
   bool go_on(bool endless) {
-    Checking& c = *in_.checking;
+    CheckState& c = *in_.checking;
     if (c.left) {
       if (endless) return false;
       if (!rest_) rest_.emplace(in_, false);
@@ -166,7 +167,7 @@ class LoopLook {
     return true;
   }
   void end() {
-    Checking& c = *in_.checking;
+    CheckState& c = *in_.checking;
     rest_.reset();
     if (cut_ || c.left) forget(s_, a_);
     c.left = static_cast<uint8_t>(outer_left_ | (c.left & leaves_function));
@@ -183,12 +184,12 @@ class LoopLook {
 
 /// Runs one statement; returns false if it was skipped.
 bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow, bool& failed) {
-  Checking& c = *in.checking;
+  CheckState& c = *in.checking;
   try {
     flow = execute(in, s, a);
     return true;
   } catch (const Unevaluated&) {
-    if (in.graphs().in_program() || declares_tensor(s)) lacks_part(in);
+    if (graphs_of(in).in_program() || declares_tensor(s)) lacks_part(in);
   } catch (const Error& e) {
     if (c.expecting > 0) throw;
     if (c.silent == 0) {
@@ -300,15 +301,15 @@ Value as_known(Value v) {
 }
 
 void lacks_part(Interpreter& in) {
-  if (!in.graphs().has_target()) return;
-  in.checking->incomplete.try_emplace(in.graphs().targets().back().ir.get(), in.here);
+  if (!graphs_of(in).has_target()) return;
+  in.checking->incomplete.try_emplace(graphs_of(in).targets().back().ir.get(), in.here);
 }
 
 void lacks_part_of(Interpreter& in, const Arguments& args) {
   const bool graph =
       std::any_of(args.positional.begin(), args.positional.end(), is_of_graph) ||
       std::any_of(args.named.begin(), args.named.end(), [](const NamedArg& n) { return is_of_graph(n.value); });
-  if (graph || in.graphs().in_program()) lacks_part(in);
+  if (graph || graphs_of(in).in_program()) lacks_part(in);
 }
 
 // ---- forgetting
@@ -319,9 +320,9 @@ UncertainScope::UncertainScope(Interpreter& in, bool silent)
   Object::forgets_changes = true;
   ++in.checking->uncertain_depth;
   if (silent) ++in.checking->silent;
-  if (in.graphs().has_target()) {
-    ir_ = in.graphs().targets().back().ir;
-    ops_ = in.graphs().targets().back().graph->ops().size();
+  if (graphs_of(in).has_target()) {
+    ir_ = graphs_of(in).targets().back().ir;
+    ops_ = graphs_of(in).targets().back().graph->ops().size();
   }
 }
 
@@ -330,8 +331,8 @@ UncertainScope::~UncertainScope() {
   Object::forgets_changes = forgets_;
   --in_.checking->uncertain_depth;
   if (silent_) --in_.checking->silent;
-  if (in_.graphs().has_target() && in_.graphs().targets().back().ir == ir_.lock() &&
-      in_.graphs().targets().back().graph->ops().size() != ops_)
+  if (graphs_of(in_).has_target() && graphs_of(in_).targets().back().ir == ir_.lock() &&
+      graphs_of(in_).targets().back().graph->ops().size() != ops_)
     lacks_part(in_);
 }
 
@@ -371,7 +372,7 @@ void forget_changed_by(const Value& function) {
 std::optional<bool> known_truth(Interpreter& in, const Value& v) {
   if (is_unknown(v)) return std::nullopt;
   try {
-    return in.truth(v);
+    return truth_of(in, v);
   } catch (const Unevaluated&) {
     return std::nullopt;
   }
@@ -389,7 +390,7 @@ void look_at_statement(Interpreter& in, const ast::Stmt& s, Activation& a) {
 }
 
 Flow look_at_block(Interpreter& in, const ast::Block& block, Activation& a) {
-  Checking& c = *in.checking;
+  CheckState& c = *in.checking;
   bool failed = false;
   std::optional<UncertainScope> rest;  // after a statement that may have left the block
   std::vector<const ast::Stmt*> uncertain;
@@ -470,7 +471,7 @@ Flow look_at_for(Interpreter& in, const ast::ForStmt& s, Activation& a) {
   auto next = [&]() -> std::optional<Value> {
     try {
       in.here = s.iterable->span;
-      if (!it) it = in.iterate(iterable);
+      if (!it) it = iterator_of(in, iterable);
       return it();
     } catch (Error& e) {
       e.locate(s.iterable->span, in.frames);

@@ -46,7 +46,7 @@ void check_arguments(const BuiltinObject& f, const Arguments& args) {
 }  // namespace
 
 Value BuiltinObject::look_at_call(Interpreter& in, Arguments args) {
-  Checking& c = *in.checking;
+  CheckState& c = *in.checking;
   const bool permitted = permits(effects);
   if (effects.has(Effect::runs_session)) ++c.runs;
   if (!permitted && in_look == InLook::passed_over) {

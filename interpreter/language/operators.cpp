@@ -15,6 +15,7 @@
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/numbers.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -212,7 +213,7 @@ int order_of(Interpreter& in, CompareOp op, const Value& a, const Value& b) {
   if (x && y && x->type_name() == y->type_name()) {
     const DepthGuard guard(in);
     for (size_t i = 0; i < x->items.size() && i < y->items.size(); ++i) {
-      if (in.equal(x->items[i], y->items[i])) continue;
+      if (equal(in, x->items[i], y->items[i])) continue;
       return order_of(in, op, x->items[i], y->items[i]);
     }
     return x->items.size() < y->items.size() ? -1 : x->items.size() > y->items.size() ? 1 : 0;
@@ -248,7 +249,7 @@ bool contains(Interpreter& in, const Value& container, const Value& item) {
   if (const Array* a = container.as_array()) {
     for (int64_t i = 0; i < a->size(); ++i) {
       charge(20);
-      if (in.equal(element_value(*a, i), item)) return true;
+      if (equal(in, element_value(*a, i), item)) return true;
     }
     return false;
   }
@@ -283,7 +284,7 @@ Value binary_of_specs(Interpreter& in, BinaryOp op, const Value& a, const Value&
 Value apply_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return number_binary(op, a, b);
   if (in.checking && (is_unknown(a) || is_unknown(b))) {
-    if (as_tensor(a) || as_tensor(b) || in.graphs().in_program()) lacks_part(in);
+    if (as_tensor(a) || as_tensor(b) || graphs_of(in).in_program()) lacks_part(in);
     return binary_of_specs(in, op, a, b);
   }
   const bool data_a = is_data(a), data_b = is_data(b);
@@ -311,22 +312,22 @@ Value apply_comparison(Interpreter& in, CompareOp op, const Value& a, const Valu
     return unknown_value();
   }
   switch (op) {
-    case CompareOp::is: return in.identical(a, b);
-    case CompareOp::is_not: return !in.identical(a, b);
+    case CompareOp::is: return identical(in, a, b);
+    case CompareOp::is_not: return !identical(in, a, b);
     case CompareOp::in: return contains(in, b, a);
     case CompareOp::not_in: return !contains(in, b, a);
     default: break;
   }
   if (a.is_number() && b.is_number()) return ordered(op, number_order(a, b));
   if (is_data(a) || is_data(b)) return data_compare(in, op, a, b);
-  if (op == CompareOp::eq) return in.equal(a, b);
-  if (op == CompareOp::ne) return !in.equal(a, b);
+  if (op == CompareOp::eq) return equal(in, a, b);
+  if (op == CompareOp::ne) return !equal(in, a, b);
   return ordered(op, order_of(in, op, a, b));
 }
 
 Value apply_unary(Interpreter& in, ast::UnaryOp op, const Value& a) {
   using ast::UnaryOp;
-  if (op == UnaryOp::logical_not) return !in.truth(a);
+  if (op == UnaryOp::logical_not) return !truth_of(in, a);
   if (a.is_number()) {
     switch (op) {
       case UnaryOp::minus: return a.is_float() ? Value(-a.as_double()) : number_binary(BinaryOp::sub, Value(0), a);

@@ -9,8 +9,9 @@
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
 #include "interpreter/values/numbers.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -112,14 +113,14 @@ void declare_option(Interpreter& in, const ast::OptionStmt& s, Activation& a) {
   const OptionInfo info = info_of(s);
   // An imported file's options keep their defaults unless the command line names them too.
   bool known = false;
-  for (const OptionInfo& o : in.evaluator().declared_options) known |= o.name == info.name;
-  if (!known) in.evaluator().declared_options.push_back(info);
+  for (const OptionInfo& o : evaluator_of(in).declared_options) known |= o.name == info.name;
+  if (!known) evaluator_of(in).declared_options.push_back(info);
   ast::Parameter typed;
   typed.name = s.name;
   typed.span = s.name_span;
   typed.annotation = s.type;
   Value v;
-  if (auto it = in.options().options.find(s.name); it != in.options().options.end()) {
+  if (auto it = host_of(in).options().options.find(s.name); it != host_of(in).options().options.end()) {
     v = parse_option(s.name, info.type, it->second);
   } else if (s.default_value) {
     v = evaluate(in, *s.default_value, a);
@@ -127,19 +128,19 @@ void declare_option(Interpreter& in, const ast::OptionStmt& s, Activation& a) {
       try {
         v = check_annotation(in, "option", typed, std::move(v), a);
       } catch (Error& e) {
-        e.locate(s.default_value->span, in.frames);
+        e.locate(s.default_value->span, position_of(in).frames);
         throw;
       }
     }
   } else {
-    if (in.checking) {
+    if (check_in_progress(in)) {
       a.scope->bind(s.name, unknown_value());
       return;
     }
     Error e(fmt::format("option `{}` has no default and was not given", s.name),
             {fmt::format("give it on the command line: --{} {}", s.name, info.type)}, Fault::usage);
     e.as(codes::option);
-    e.locate(s.name_span, in.frames);
+    e.locate(s.name_span, position_of(in).frames);
     throw e;
   }
   a.scope->bind(s.name, std::move(v));

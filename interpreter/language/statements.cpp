@@ -14,6 +14,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -42,7 +43,7 @@ void unpack(Interpreter& in, const std::vector<ast::Expr*>& targets, const Span&
     return;
   }
   try {
-    items = in.to_vector(value);
+    items = elements_of(in, value);
   } catch (Error& e) {
     e.locate(span, in.frames);
     throw;
@@ -78,7 +79,7 @@ bool condition(Interpreter& in, const ast::Expr& e, Activation& a) {
   const Value v = evaluate(in, e, a);
   try {
     in.here = e.span;
-    return in.truth(v);
+    return truth_of(in, v);
   } catch (Error& error) {
     error.locate(e.span, in.frames);
     throw;
@@ -128,7 +129,7 @@ Flow for_statement(Interpreter& in, const ast::ForStmt& s, Activation& a) {
       throw;
     }
   };
-  guarded([&] { it = in.iterate(iterable); });
+  guarded([&] { it = iterator_of(in, iterable); });
   for (;;) {
     check_interrupt();
     std::optional<Value> v;
@@ -170,7 +171,7 @@ void check_nonlocal(Interpreter& in, const ast::NonlocalStmt& s, const Activatio
 void def_statement(Interpreter& in, const ast::DefStmt& s, Activation& a) {
   if (s.function->outlined) {
     bind_name(in, a, s.function->name, outlined_function(in, *s.function, a));
-    in.evaluator().remember(a.closure());
+    evaluator_of(in).remember(a.closure());
     return;
   }
   auto f = std::make_shared<FunctionObject>();
@@ -178,12 +179,12 @@ void def_statement(Interpreter& in, const ast::DefStmt& s, Activation& a) {
   f->closure = a.closure();
   f->defaults = make_defaults(in, *s.function, a);
   f->qualified_name = s.function->name;
-  in.evaluator().remember(f->closure);
+  evaluator_of(in).remember(f->closure);
   bind_name(in, a, s.function->name, f);
 }
 
 void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) {
-  ScopePtr scope = in.evaluator().import_module(s.path, s.span);
+  ScopePtr scope = evaluator_of(in).import_module(s.path, s.span);
   std::string full;
   for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
   Value module = std::make_shared<NamespaceObject>(full, scope);
@@ -207,12 +208,12 @@ void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) 
 }
 
 void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a) {
-  const ScopePtr scope = in.evaluator().import_module(s.path, s.span);
+  const ScopePtr scope = evaluator_of(in).import_module(s.path, s.span);
   std::string full;
   for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
   const Value module = std::make_shared<NamespaceObject>(full, scope);
   for (const auto& item : s.items) {
-    bind_name(in, a, item.as.empty() ? item.name : item.as, in.member(module, item.name, item.span));
+    bind_name(in, a, item.as.empty() ? item.name : item.as, member_of(in, module, item.name, item.span));
   }
 }
 
@@ -278,7 +279,7 @@ void assign(Interpreter& in, const ast::Expr& target, Value value, Activation& a
   switch (target.kind) {
     case ast::ExprKind::name: {
       const auto& n = static_cast<const ast::NameExpr&>(target);
-      observed(in, target.span, value);
+      observed(in.checking, target.span, value);
       if (n.nonlocal || a.round)
         bind_name(in, a, n.interned, std::move(value));
       else
@@ -355,7 +356,7 @@ Flow execute(Interpreter& in, const ast::Stmt& s, Activation& a) {
       case StmtKind::assert_: run_assert(in, as<ast::AssertStmt>(s), a); return Flow::normal;
       case StmtKind::module:
         declare_module(in, as<ast::ModuleStmt>(s), a);
-        in.evaluator().remember(a.closure());
+        evaluator_of(in).remember(a.closure());
         return Flow::normal;
       case StmtKind::program: declare_program(in, as<ast::ProgramStmt>(s), a); return Flow::normal;
       case StmtKind::param: declare_param(in, as<ast::ParamStmt>(s), a); return Flow::normal;

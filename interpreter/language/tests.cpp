@@ -3,12 +3,15 @@
 
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/language/activation.hpp"
+#include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/language/tests.hpp"
 #include "interpreter/syntax/ast.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/host.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/strings.hpp"
 #include "interpreter/values/unknown.hpp"
@@ -23,7 +26,7 @@ struct ExpectErrorObject final : Object {
   std::string text;
   explicit ExpectErrorObject(std::string t) : text(std::move(t)) {}
   std::string type_name() const override { return "context"; }
-  std::string repr(Interpreter& in) override { return "expect_error(" + in.repr(Value(text)) + ")"; }
+  std::string repr(Interpreter& in) override { return "expect_error(" + repr_of(in, Value(text)) + ")"; }
   bool is_context() const override { return true; }
   Value enter(Interpreter&) override { return {}; }
 };
@@ -39,7 +42,7 @@ const std::string* expected_error(const Value& v) {
 
 // Names that a test binds are local to it; after a failure the next test runs.
 void run_test(Interpreter& in, const ast::TestStmt& s, Activation& a) {
-  if (!in.options().run_tests) return;
+  if (!host_of(in).options().run_tests) return;
   Activation inner;
   inner.scope = std::make_shared<Scope>(a.scope);
   inner.scope->own = &s.own;
@@ -48,11 +51,11 @@ void run_test(Interpreter& in, const ast::TestStmt& s, Activation& a) {
   try {
     execute(in, *s.body, inner);
   } catch (Error& e) {
-    e.locate(s.span, in.frames);
+    e.locate(s.span, position_of(in).frames);
     outcome.passed = false;
     outcome.failure = e.first();
   }
-  in.evaluator().tests.push_back(std::move(outcome));
+  evaluator_of(in).tests.push_back(std::move(outcome));
 }
 
 namespace {
@@ -71,7 +74,7 @@ std::vector<std::string> sides(Interpreter& in, const ast::Expr& e, Activation& 
   std::vector<std::string> notes;
   for (const ast::Expr* x : {c.first, c.rest[0].operand}) {
     if (!plain(*x)) continue;
-    std::string shown = in.repr(evaluate(in, *x, a));
+    std::string shown = repr_of(in, evaluate(in, *x, a));
     if (shown.size() > 400) shown = shown.substr(0, code_point_offset(shown, 300)) + " ...";
     notes.push_back(fmt::format("{} = {}", x->span.text(), shown));
   }
@@ -90,31 +93,31 @@ bool known_truth_of_assertion(Interpreter& in, const Value& v) {
 
 void run_assert(Interpreter& in, const ast::AssertStmt& s, Activation& a) {
   const Value v = evaluate(in, *s.condition, a);
-  if (in.checking && !known_truth_of_assertion(in, v)) return;
+  if (check_in_progress(in) && !known_truth_of_assertion(in, v)) return;
   bool holds = false;
   try {
-    in.here = s.condition->span;
+    position_of(in).here = s.condition->span;
     // `assert a == b` on arrays means all of their elements.
     const Array* array = v.as_array();
     if (array && array->size() != 1 && s.condition->kind == ast::ExprKind::compare) {
       holds = true;
       for (int64_t i = 0; i < array->size() && holds; ++i) holds = array->number(i) != 0;
     } else {
-      holds = in.truth(v);
+      holds = truth_of(in, v);
     }
   } catch (Error& e) {
-    e.locate(s.condition->span, in.frames);
+    e.locate(s.condition->span, position_of(in).frames);
     throw;
   }
   if (holds) return;
   std::string message = "assertion failed";
   if (s.message)
-    message += ": " + in.str(evaluate(in, *s.message, a));
+    message += ": " + str_of(in, evaluate(in, *s.message, a));
   else
     message += fmt::format(": {}", s.condition->span.text());
   if (size_t newline = message.find('\n'); newline != std::string::npos) message = message.substr(0, newline) + " ...";
   Error e = run_error(message, sides(in, *s.condition, a)).as(codes::assertion);
-  e.locate(s.condition->span, in.frames);
+  e.locate(s.condition->span, position_of(in).frames);
   throw e;
 }
 

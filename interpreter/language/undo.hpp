@@ -15,13 +15,13 @@
 
 namespace pxl {
 
-class InputRecord {
+class UndoJournal {
  public:
   /// Records from construction until stop() or destruction; one record at a time.
-  explicit InputRecord(Interpreter& in);
-  ~InputRecord();
-  InputRecord(const InputRecord&) = delete;
-  InputRecord& operator=(const InputRecord&) = delete;
+  explicit UndoJournal(Interpreter& in);
+  ~UndoJournal();
+  UndoJournal(const UndoJournal&) = delete;
+  UndoJournal& operator=(const UndoJournal&) = delete;
 
   void stop();
   /// Whether anything was added to a graph that was there before.

@@ -4,7 +4,7 @@
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/tests.hpp"
 #include "interpreter/syntax/ast.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 
@@ -13,8 +13,8 @@ namespace {
 
 /// In a check, errors propagate to the enclosing `expect_error`.
 struct Expecting {
-  Checking* checking;
-  Expecting(Interpreter& in, bool expected) : checking(expected ? in.checking : nullptr) {
+  CheckState* checking;
+  Expecting(Interpreter& in, bool expected) : checking(expected ? check_in_progress(in) : nullptr) {
     if (checking) ++checking->expecting;
   }
   ~Expecting() {
@@ -36,10 +36,10 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
       auto [context, span] = std::move(open.back());
       open.pop_back();
       try {
-        in.here = span;
+        position_of(in).here = span;
         context->leave(in, failed);
       } catch (Error& e) {
-        e.locate(span, in.frames);
+        e.locate(span, position_of(in).frames);
         // An exception that is passing takes precedence over errors of leaving; the remaining contexts are still left.
         if (!failed) {
           failed = true;
@@ -67,7 +67,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
         continue;
       }
       try {
-        in.here = span;
+        position_of(in).here = span;
         if (!v.is_object() || !v.object()->is_context()) {
           throw Error("`with` needs a context, not " + with_article(v.type_name()),
                       {"contexts are sessions, in_sequence(), name_scope(...), ipu(...), io_tiles(), "
@@ -79,7 +79,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
         open.emplace_back(v.object(), span);
         if (!item.as.empty()) bind_name(in, a, item.as, entered);
       } catch (Error& e) {
-        e.locate(span, in.frames);
+        e.locate(span, position_of(in).frames);
         throw;
       }
     }
@@ -88,7 +88,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
   } catch (Error& e) {
     // A look, which runs nothing, may find another error than a run.
     const bool wanted = expected && e.first().fault != Fault::internal &&
-                        (in.checking || e.first().message.find(*expected) != std::string::npos || [&] {
+                        (check_in_progress(in) || e.first().message.find(*expected) != std::string::npos || [&] {
                           for (const std::string& note : e.first().notes) {
                             if (note.find(*expected) != std::string::npos) return true;
                           }
@@ -108,9 +108,9 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
   const std::string text = expected ? *expected : std::string();
   leave_all(false);
   // The failing statement may be one that the look skips.
-  if (expected_at && !in.checking) {
+  if (expected_at && !check_in_progress(in)) {
     Error e = run_error("no error came where one with the text `" + text + "` was expected").as(codes::assertion);
-    e.locate(expected_at, in.frames);
+    e.locate(expected_at, position_of(in).frames);
     throw e;
   }
 }

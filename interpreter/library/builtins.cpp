@@ -13,10 +13,12 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/arrays.hpp"
 #include "interpreter/values/builtin.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/exit_request.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
 #include "interpreter/values/numbers.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -38,10 +40,10 @@ Value print(Interpreter& in, const Arguments& args) {
   std::string line;
   for (size_t i = 0; i < args.positional.size(); ++i) {
     if (i) line += sep;
-    line += in.str(args.positional[i]);
+    line += str_of(in, args.positional[i]);
   }
   line += a.has("end") ? a.string("end") : "\n";
-  in.write(line);
+  host_of(in).write(line);
   return {};
 }
 
@@ -72,12 +74,13 @@ Value iterator(std::string name, Iterator it) {
 
 Value enumerate(Interpreter& in, const Arguments& args) {
   ArgReader a("enumerate", args, {"items", "start"});
-  return iterator("enumerate",
-                  [it = in.iterate(a.value("items")), i = a.integer_or("start", 0)]() mutable -> std::optional<Value> {
-                    std::optional<Value> v = it();
-                    if (!v) return std::nullopt;
-                    return make_tuple({Value(i++), std::move(*v)});
-                  });
+  return iterator(
+      "enumerate",
+      [it = iterator_of(in, a.value("items")), i = a.integer_or("start", 0)]() mutable -> std::optional<Value> {
+        std::optional<Value> v = it();
+        if (!v) return std::nullopt;
+        return make_tuple({Value(i++), std::move(*v)});
+      });
 }
 
 Value zip(Interpreter& in, const Arguments& args) {
@@ -86,7 +89,7 @@ Value zip(Interpreter& in, const Arguments& args) {
   ArgReader a("zip", options, {"strict"});
   const bool strict = a.boolean_or("strict", false);
   std::vector<Iterator> its;
-  for (const Value& v : args.positional) its.push_back(in.iterate(v));
+  for (const Value& v : args.positional) its.push_back(iterator_of(in, v));
   return iterator("zip", [its, strict]() mutable -> std::optional<Value> {
     std::vector<Value> row;
     for (Iterator& it : its) {
@@ -110,7 +113,7 @@ Value zip(Interpreter& in, const Arguments& args) {
 Value map(Interpreter& in, const Arguments& args) {
   if (args.positional.size() < 2 || !args.named.empty()) type_error("map: expected a function and the values");
   std::vector<Iterator> its;
-  for (size_t i = 1; i < args.positional.size(); ++i) its.push_back(in.iterate(args.positional[i]));
+  for (size_t i = 1; i < args.positional.size(); ++i) its.push_back(iterator_of(in, args.positional[i]));
   return iterator("map", [&in, its, f = args.positional[0]]() mutable -> std::optional<Value> {
     std::vector<Value> row;
     for (Iterator& it : its) {
@@ -118,35 +121,36 @@ Value map(Interpreter& in, const Arguments& args) {
       if (!v) return std::nullopt;
       row.push_back(std::move(*v));
     }
-    return in.call(f, std::move(row));
+    return invoke(in, f, std::move(row));
   });
 }
 
 Value filter(Interpreter& in, const Arguments& args) {
   ArgReader a("filter", args, {"function", "items"});
-  return iterator("filter",
-                  [&in, it = in.iterate(a.value("items")), f = a.value("function")]() mutable -> std::optional<Value> {
-                    while (std::optional<Value> v = it()) {
-                      check_interrupt();
-                      if (in.truth(f.is_none() ? *v : in.call(f, std::vector<Value>{*v}))) return v;
-                    }
-                    return std::nullopt;
-                  });
+  return iterator(
+      "filter",
+      [&in, it = iterator_of(in, a.value("items")), f = a.value("function")]() mutable -> std::optional<Value> {
+        while (std::optional<Value> v = it()) {
+          check_interrupt();
+          if (truth_of(in, f.is_none() ? *v : invoke(in, f, std::vector<Value>{*v}))) return v;
+        }
+        return std::nullopt;
+      });
 }
 
 Value sorted(Interpreter& in, const Arguments& args) {
   ArgReader a("sorted", args, {"items", "key", "reverse"});
-  std::vector<Value> items = in.to_vector(a.value("items"));
+  std::vector<Value> items = elements_of(in, a.value("items"));
   std::vector<std::pair<Value, size_t>> keys;
   for (size_t i = 0; i < items.size(); ++i) {
-    keys.emplace_back(a.has("key") ? in.call(a.value("key"), std::vector<Value>{items[i]}) : items[i], i);
+    keys.emplace_back(a.has("key") ? invoke(in, a.value("key"), std::vector<Value>{items[i]}) : items[i], i);
   }
   const bool reverse = a.boolean_or("reverse", false);
   // A merge sort by hand: it stays within bounds whatever the comparison answers (NaNs have no order).
   auto less = [&](const std::pair<Value, size_t>& x, const std::pair<Value, size_t>& y) {
     check_interrupt();
     const Value v = apply_comparison(in, ast::CompareOp::lt, x.first, y.first);
-    return in.truth(v);
+    return truth_of(in, v);
   };
   std::vector<std::pair<Value, size_t>> buffer(keys.size());
   for (size_t width = 1; width < keys.size(); width *= 2) {
@@ -167,7 +171,7 @@ Value sorted(Interpreter& in, const Arguments& args) {
 }
 
 Value reversed(Interpreter& in, const Arguments& args) {
-  std::vector<Value> items = in.to_vector(ArgReader("reversed", args, {"items"}).value("items"));
+  std::vector<Value> items = elements_of(in, ArgReader("reversed", args, {"items"}).value("items"));
   std::reverse(items.begin(), items.end());
   return make_list(std::move(items));
 }
@@ -175,17 +179,17 @@ Value reversed(Interpreter& in, const Arguments& args) {
 Value to_list(Interpreter& in, const Arguments& args) {
   ArgReader a("list", args, {"items"});
   return make_list(args.positional.empty() && args.named.empty() ? std::vector<Value>{}
-                                                                 : in.to_vector(a.value("items")));
+                                                                 : elements_of(in, a.value("items")));
 }
 Value to_tuple(Interpreter& in, const Arguments& args) {
   ArgReader a("tuple", args, {"items"});
   return make_tuple(args.positional.empty() && args.named.empty() ? std::vector<Value>{}
-                                                                  : in.to_vector(a.value("items")));
+                                                                  : elements_of(in, a.value("items")));
 }
 Value to_dict(Interpreter& in, const Arguments& args) {
   auto dict = std::make_shared<DictObject>();
   const std::optional<Value> update = dict->member(in, "update");
-  in.call(*update, args);
+  invoke(in, *update, args);
   return dict;
 }
 
@@ -237,7 +241,7 @@ Value any_or_all(Interpreter& in, const Arguments& args, bool any) {
     }
     return !any;
   }
-  Iterator it = in.iterate(v);
+  Iterator it = iterator_of(in, v);
   while (std::optional<Value> item = it()) {
     check_interrupt();
     // Several dimensions: an array inside counts by all (or any) of its elements.
@@ -247,7 +251,7 @@ Value any_or_all(Interpreter& in, const Arguments& args, bool any) {
       inner.positional = {*item};
       yes = any_or_all(in, inner, any).as_bool();
     } else {
-      yes = in.truth(*item);
+      yes = truth_of(in, *item);
     }
     if (yes == any) return any;
   }
@@ -289,7 +293,7 @@ Value time_now(Interpreter&, const Arguments& args) {
 void bind_core_builtins(Interpreter&, Scope& p) {
   define(p, Effect::prints, "print", "print(*values, sep = \" \", end = \"\\n\")", "Writes values as text.", print);
   define(p, no_effects, "len", "len(x)", "Number of elements.", [](Interpreter& in, const Arguments& args) -> Value {
-    return in.length(ArgReader("len", args, {"x"}).value("x"));
+    return length_of(in, ArgReader("len", args, {"x"}).value("x"));
   });
   define(p, no_effects, "range", "range(start, stop = none, step = 1)", "Ints from start to stop, without stop.",
          range);
@@ -309,11 +313,11 @@ void bind_core_builtins(Interpreter&, Scope& p) {
          as_float);
   define(p, no_effects, "str", "str(x = \"\")", "The text that print shows.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           return in.str(ArgReader("str", args, {"x"}).value_or("x", Value("")));
+           return str_of(in, ArgReader("str", args, {"x"}).value_or("x", Value("")));
          });
   define(p, no_effects, "repr", "repr(x)", "The text that shows a value inside containers.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           return in.repr(ArgReader("repr", args, {"x"}).value("x"));
+           return repr_of(in, ArgReader("repr", args, {"x"}).value("x"));
          });
   p.bind("bool", std::make_shared<DTypeObject>(DType::boolean));
   define(p, no_effects, "type", "type(x)", "The name of a value's type.",
@@ -349,7 +353,7 @@ void bind_core_builtins(Interpreter&, Scope& p) {
            const Value v = a.value("x");
            const std::string name = a.string("name");
            if (a.has("default") && !(v.is_object() && v.object()->member(in, name))) return a.value("default");
-           return in.member(v, name, in.here);
+           return member_of(in, v, name, position_of(in).here);
          });
   for (const DTypeRow& row : dtype_table()) {
     if (row.dtype != DType::boolean) p.bind(std::string(row.name), Value(row.dtype));

@@ -14,8 +14,8 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/numbers.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
@@ -51,7 +51,7 @@ Value total_of(Interpreter& in, const Arguments& args) {
     return to_op(in, "sum", std::move(rest));
   }
   Value total = a.value_or("start", Value());
-  Iterator it = in.iterate(a.value("items"));
+  Iterator it = iterator_of(in, a.value("items"));
   while (std::optional<Value> item = it()) {
     check_interrupt();
     // Without a start the first element begins, so that sums of tensors add no constant to the graph.
@@ -99,17 +99,17 @@ Value extreme(Interpreter& in, const Arguments& args, bool largest) {
     return to_op(in, largest ? "maximum" : "minimum", std::move(operands));
   }
   ArgReader a(name, options, {"key", "default"});
-  const std::vector<Value> items = one ? in.to_vector(args.positional[0]) : args.positional;
+  const std::vector<Value> items = one ? elements_of(in, args.positional[0]) : args.positional;
   if (items.empty()) {
     if (!options.named.empty()) return a.value("default");
     throw run_error(std::string(name) + " of nothing");
   }
-  auto key = [&](const Value& v) { return a.has("key") ? in.call(a.value("key"), std::vector<Value>{v}) : v; };
+  auto key = [&](const Value& v) { return a.has("key") ? invoke(in, a.value("key"), std::vector<Value>{v}) : v; };
   Value best = items[0], best_key = key(best);
   for (size_t i = 1; i < items.size(); ++i) {
     check_interrupt();
     const Value k = key(items[i]);
-    if (!in.truth(apply_comparison(in, largest ? ast::CompareOp::gt : ast::CompareOp::lt, k, best_key))) continue;
+    if (!truth_of(in, apply_comparison(in, largest ? ast::CompareOp::gt : ast::CompareOp::lt, k, best_key))) continue;
     best = items[i];
     best_key = k;
   }

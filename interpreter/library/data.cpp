@@ -10,8 +10,9 @@
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
 #include "interpreter/values/numbers.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -36,8 +37,8 @@ Value initialiser(Interpreter& in, const std::string& name, const Arguments& arg
     o->text += first ? "" : ", ";
     first = false;
   };
-  for (const Value& v : args.positional) comma(), o->text += in.repr(v);
-  for (const NamedArg& n : args.named) comma(), o->text += n.name + " = " + in.repr(n.value);
+  for (const Value& v : args.positional) comma(), o->text += repr_of(in, v);
+  for (const NamedArg& n : args.named) comma(), o->text += n.name + " = " + repr_of(in, n.value);
   o->text += ")";
   o->draw = std::move(draw);
   return o;
@@ -184,13 +185,13 @@ Value draw(Interpreter& in, const Arguments& args, const char* name, const char*
   if (!a.has("shape")) {
     return initialiser(in, name, args, [=](Interpreter& inner, const TensorSpec& spec) {
       need_float(spec.dtype);
-      return sample(inner.random(), spec.dtype, spec.shape, x, y);
+      return sample(host_of(inner).random(), spec.dtype, spec.shape, x, y);
     });
   }
   const TensorSpec spec = given_spec(a, name, DType::float32);
   need_float(spec.dtype);
   if (!permits(Effect::random)) return unknown_array(spec);
-  return sample(in.random(), spec.dtype, spec.shape, x, y);
+  return sample(host_of(in).random(), spec.dtype, spec.shape, x, y);
 }
 
 Value randint(Interpreter& in, const Arguments& args) {
@@ -210,11 +211,11 @@ Value randint(Interpreter& in, const Arguments& args) {
   };
   if (!a.has("shape")) {
     return initialiser(in, "randint", args,
-                       [fill](Interpreter& inner, const TensorSpec& s) { return fill(inner.random(), s); });
+                       [fill](Interpreter& inner, const TensorSpec& s) { return fill(host_of(inner).random(), s); });
   }
   const TensorSpec spec = given_spec(a, "randint", DType::int32);
   if (!permits(Effect::random)) return unknown_array(spec);
-  return fill(in.random(), spec);
+  return fill(host_of(in).random(), spec);
 }
 
 }  // namespace
@@ -273,12 +274,12 @@ void bind_data_builtins(Interpreter&, Scope& p) {
         const int64_t n = ArgReader("permutation", args, {"n"}).integer("n");
         if (n < 0 || n > (int64_t{1} << 31)) throw run_error("permutation: n is out of range");
         if (!permits(Effect::random)) return unknown_array(Shape{n}, DType::int32);
-        return in.random().permutation(n, DType::int32);
+        return host_of(in).random().permutation(n, DType::int32);
       },
       InLook::calls_body);
   define(p, Effect::random, "random_seed", "random_seed(seed)", "Fixes every draw that follows.",
          [](Interpreter& in, const Arguments& args) -> Value {
-           in.random().reseed(static_cast<uint64_t>(ArgReader("random_seed", args, {"seed"}).integer("seed")));
+           host_of(in).random().reseed(static_cast<uint64_t>(ArgReader("random_seed", args, {"seed"}).integer("seed")));
            return {};
          });
   define(p, Effect::reads_files, "load", "load(path)", "The array of a .npy file.",

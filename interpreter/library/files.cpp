@@ -3,7 +3,7 @@
 
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
@@ -41,7 +41,7 @@ Value read_text(Interpreter&, const Arguments& args) {
 
 Value beside(Interpreter& in, const Arguments& args) {
   const std::string name = ArgReader("beside", args, {"name"}).string("name");
-  const fs::path here = in.here.file ? fs::path(in.here.file->name()) : fs::path();
+  const fs::path here = position_of(in).here.file ? fs::path(position_of(in).here.file->name()) : fs::path();
   return (here.parent_path() / name).string();
 }
 

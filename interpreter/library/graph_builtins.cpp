@@ -7,7 +7,7 @@
 #include "interpreter/library/estimates.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -59,7 +59,7 @@ Arguments branch_arguments(Interpreter& in, const ArgReader& given, const std::s
   if (v.as<DictObject>() || v.as<TreeObject>()) {
     args.named.push_back({"inputs", v, span});
   } else if (v.as<SequenceObject>()) {
-    args.positional = in.to_vector(v);
+    args.positional = elements_of(in, v);
   } else {
     args.positional.push_back(v);
   }
@@ -78,7 +78,7 @@ std::pair<Op*, Callable> make_conditional(Interpreter& in, const Arguments& args
 
 Value call_member(Interpreter& in, const char* name, Arguments args) {
   Value callee = take_callee(args, name);
-  return in.call(in.member(callee, name, args.span), std::move(args));
+  return invoke(in, member_of(in, callee, name, args.span), std::move(args));
 }
 
 }  // namespace

@@ -5,8 +5,12 @@
 #include <random>
 
 #include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/builtins.hpp"
+#include "interpreter/library/run_watch.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/host.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "runtime/base/codes.hpp"
@@ -29,12 +33,9 @@ uint64_t initial_seed() {
 }  // namespace
 
 Interpreter::Interpreter(InterpreterOptions options)
-    : options_(std::move(options)),
-      random_(initial_seed()),
+    : host_(std::move(options), Random(initial_seed())),
       evaluator_(std::make_unique<Evaluator>(*this)),
       graphs_(std::make_unique<GraphBuilder>(*this)) {
-  if (!options_.out) options_.out = [](std::string_view) {};
-  if (!options_.err) options_.err = [](std::string_view) {};
   Scope& prelude = *evaluator_->prelude();
   bind_core_builtins(*this, prelude);
   bind_op_builtins(*this, prelude);
@@ -47,8 +48,16 @@ Interpreter::~Interpreter() {
   evaluator_->release_scopes();
 }
 
-const Value& Interpreter::builtin(std::string_view name) const {
-  const Value* v = evaluator_->prelude()->find(name);
+Host& host_of(Interpreter& in) { return in.host_; }
+Evaluator& evaluator_of(Interpreter& in) { return *in.evaluator_; }
+const Evaluator& evaluator_of(const Interpreter& in) { return *in.evaluator_; }
+GraphBuilder& graphs_of(Interpreter& in) { return *in.graphs_; }
+CheckState* check_in_progress(const Interpreter& in) { return in.checking; }
+void end_check(Interpreter& in) { in.checking = nullptr; }
+std::shared_ptr<RunWatch>& run_watch_of(Interpreter& in) { return in.run_watch; }
+
+const Value& builtin_named(const Interpreter& in, std::string_view name) {
+  const Value* v = evaluator_of(in).prelude()->find(name);
   if (!v) throw Error("there is no built-in " + std::string(name), {}, Fault::internal);
   return *v;
 }

@@ -7,7 +7,8 @@
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -33,7 +34,7 @@ struct BatchesObject final : Object {
 
   std::optional<Iterator> iterate(Interpreter& in) override {
     Array order;
-    if (shuffle) order = in.random().permutation(set.labels.size());
+    if (shuffle) order = host_of(in).random().permutation(set.labels.size());
     auto self = std::static_pointer_cast<BatchesObject>(shared_from_this());
     return Iterator([self, order = std::move(order), i = int64_t{0}]() mutable -> std::optional<Value> {
       if (i >= self->count()) return std::nullopt;
@@ -85,7 +86,7 @@ struct MnistObject final : Object {
   std::string source;
   std::string type_name() const override { return "dataset"; }
   std::string repr(Interpreter& in) override {
-    return fmt::format("<mnist from {}: train {}, test {}>", source, in.repr(train), in.repr(test));
+    return fmt::format("<mnist from {}: train {}, test {}>", source, repr_of(in, train), repr_of(in, test));
   }
   std::vector<std::string> member_names() const override { return {"train", "test", "source"}; }
   std::optional<Value> member(Interpreter&, std::string_view name) override {
@@ -146,8 +147,8 @@ Value mnist(Interpreter& in, const Arguments& args) {
   o->source = data.source;
   o->train = std::make_shared<DigitSetObject>(limited(data.train, train));
   o->test = std::make_shared<DigitSetObject>(limited(data.test, test));
-  in.notice(data.built_in ? "mnist: drawing the built-in digits (MNIST was not found, or PXL_DATA says so)\n"
-                          : fmt::format("mnist: read from {}\n", data.source));
+  host_of(in).notice(data.built_in ? "mnist: drawing the built-in digits (MNIST was not found, or PXL_DATA says so)\n"
+                                   : fmt::format("mnist: read from {}\n", data.source));
   return o;
 }
 

@@ -11,7 +11,8 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/atomic_file.hpp"
@@ -40,12 +41,12 @@ bool is_sequence(const Value& v) { return v.as_array() ? v.as_array()->rank() > 
 std::vector<Series> lines_of(Interpreter& in, const Value& values) {
   std::vector<Series> out;
   if (auto* dict = values.as<DictObject>()) {
-    for (const auto& [key, line] : dict->items) out.push_back({in.str(key), {}, numbers(in, line)});
+    for (const auto& [key, line] : dict->items) out.push_back({str_of(in, key), {}, numbers(in, line)});
   } else if (const Array* a = values.as_array(); a && a->rank() == 2) {
     for (int64_t r = 0; r < a->shape()[0]; ++r)
       out.push_back({"", {}, numbers(in, Value(a->rows(r, r + 1).reshaped({a->shape()[1]})))});
   } else {
-    const std::vector<Value> items = in.to_vector(values);
+    const std::vector<Value> items = elements_of(in, values);
     if (!items.empty() && std::all_of(items.begin(), items.end(), is_sequence)) {
       for (const Value& line : items) out.push_back({"", {}, numbers(in, line)});
     } else {
@@ -90,10 +91,10 @@ Value plot(Interpreter& in, const Arguments& args) {
   if (a.has("x"))
     for (Series& s : chart.series) s.x = numbers(in, a.value("x"));
   if (a.has("labels")) {
-    const std::vector<Value> labels = in.to_vector(a.value("labels"));
+    const std::vector<Value> labels = elements_of(in, a.value("labels"));
     if (labels.size() != chart.series.size())
       throw Error(fmt::format("{} labels for {} lines", labels.size(), chart.series.size()));
-    for (size_t i = 0; i < labels.size(); ++i) chart.series[i].label = in.str(labels[i]);
+    for (size_t i = 0; i < labels.size(); ++i) chart.series[i].label = str_of(in, labels[i]);
   }
   if (a.has("path")) {
     const std::string path = a.string("path");
@@ -108,15 +109,15 @@ Value plot(Interpreter& in, const Arguments& args) {
       throw Error(fmt::format("a picture's path ends in .svg or .png, and this one is {}", path));
     return {};
   }
-  if (in.options().picture) {
-    in.options().picture(chart_svg(chart), chart.title);
+  if (host_of(in).options().picture) {
+    host_of(in).options().picture(chart_svg(chart), chart.title);
     return {};
   }
   TextOptions options;
   options.width = static_cast<int>(std::clamp<int64_t>(a.integer_or("width", columns()), 24, 1000));
   options.height = static_cast<int>(std::clamp<int64_t>(a.integer_or("height", 16), 5, 200));
   options.colour = colours();
-  in.write(chart_text(chart, options));
+  host_of(in).write(chart_text(chart, options));
   return {};
 }
 

@@ -8,7 +8,8 @@
 
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/strings.hpp"
 #include "interpreter/values/value.hpp"
@@ -75,7 +76,7 @@ struct ProgressObject final : Object {
     start = Clock::now();
     last = start - std::chrono::hours(1);
     running = true;
-    return Iterator([self, it = in.iterate(items), first = true]() mutable -> std::optional<Value> {
+    return Iterator([self, it = iterator_of(in, items), first = true]() mutable -> std::optional<Value> {
       if (!first) ++self->done;
       first = false;
       // The bar is drawn before the work on an element, so that it shows what is finished.
@@ -97,7 +98,7 @@ struct ProgressObject final : Object {
 
   // A bar that is left early (break, an error) still ends its line.
   ~ProgressObject() override {
-    if (running && drawn) in.notice("\n");
+    if (running && drawn) host_of(in).notice("\n");
     bury(items);
   }
 
@@ -126,15 +127,16 @@ struct ProgressObject final : Object {
   }
 
   void show(bool final) {
-    if (!permits(Effect::prints) || in.options().quiet || (!running && !final)) return;
+    if (!permits(Effect::prints) || host_of(in).options().quiet || (!running && !final)) return;
     const auto now = Clock::now();
-    const auto pause = in.options().terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
+    const auto pause =
+        host_of(in).options().terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
     if (!final && now - last < pause) return;
-    if (!in.options().terminal) {
+    if (!host_of(in).options().terminal) {
       // The first line of a short loop would say nothing: only those that last get lines between.
       const bool begin = last < start;
       last = now;
-      if (!begin || final) in.notice(line(100) + "\n");
+      if (!begin || final) host_of(in).notice(line(100) + "\n");
       return;
     }
     last = now;
@@ -145,7 +147,7 @@ struct ProgressObject final : Object {
     std::string out = "\r" + text + std::string(static_cast<size_t>(std::max(0, drawn - columns)), ' ');
     drawn = columns;
     if (final) out += "\n", drawn = 0;
-    in.notice(out);
+    host_of(in).notice(out);
   }
 };
 

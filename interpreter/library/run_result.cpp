@@ -5,7 +5,7 @@
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -44,7 +44,7 @@ std::string RunResultObject::repr(Interpreter& in) {
   for (const auto& owned : ir->streams()) {
     auto it = arrays.find(owned.get());
     if (it == arrays.end()) continue;
-    out += (out.size() > 1 ? ", '" : "'") + owned->name() + "': " + in.repr(Value(it->second));
+    out += (out.size() > 1 ? ", '" : "'") + owned->name() + "': " + repr_of(in, Value(it->second));
   }
   return out + "}";
 }

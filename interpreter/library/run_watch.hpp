@@ -1,10 +1,13 @@
 // Who looks at the runs of an interpreter's sessions.
 #pragma once
 
+#include <memory>
+
 #include "runtime/execute/observe.hpp"
 
 namespace pxl {
 
+class Interpreter;
 struct SessionObject;
 
 class RunWatch {
@@ -17,5 +20,8 @@ class RunWatch {
   /// After a run that came to its end.
   virtual void end(SessionObject& session) = 0;
 };
+
+/// What observes the runs of an interpreter's sessions; may be null.
+std::shared_ptr<RunWatch>& run_watch_of(Interpreter& in);
 
 }  // namespace pxl

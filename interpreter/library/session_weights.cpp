@@ -42,17 +42,17 @@ void SessionObject::leave(Interpreter&, bool) {
 
 Value SessionObject::run(Interpreter& in, const Arguments& args) {
   // Outside a `with` the run is one of its own.
-  struct Visit {
+  struct AttachGuard {
     SessionObject& object;
     bool needed;
-    explicit Visit(SessionObject& s) : object(s), needed(!s.session->is_attached()) {
+    explicit AttachGuard(SessionObject& s) : object(s), needed(!s.session->is_attached()) {
       if (needed) object.attach();
     }
-    ~Visit() {
+    ~AttachGuard() {
       if (needed) object.detach();
     }
-    Visit(const Visit&) = delete;
-    Visit& operator=(const Visit&) = delete;
+    AttachGuard(const AttachGuard&) = delete;
+    AttachGuard& operator=(const AttachGuard&) = delete;
   } visit(*this);
   // What a run is given is no part of the text: whatever is wrong with it, the program failed while running.
   try {

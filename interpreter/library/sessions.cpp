@@ -16,7 +16,8 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -162,7 +163,7 @@ Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& arg
   else if (as_tensor(given))
     list.push_back(given);
   else
-    list = in.to_vector(given);
+    list = elements_of(in, given);
   for (const Value& t : list) d->put(t, Value(s.session->get_tensor_data(state_tensor(t, *s.ir, "get_tensors_data"))));
   return d;
 }
@@ -260,15 +261,15 @@ Value make_session(Interpreter& in, const Arguments& args) {
       {"ir", "device", "machine", "available_memory_proportion", "partials", "weights_to_host_on_exit", "engine"});
   Value holder;
   IrObject* ir = to_ir(in, a.value("ir"), "Session", holder);
-  for (const BuildTarget& t : in.graphs().targets())
-    if (t.ir == ir->ir && t.ir != in.graphs().implicit_ir())
+  for (const BuildTarget& t : graphs_of(in).targets())
+    if (t.ir == ir->ir && t.ir != graphs_of(in).implicit_ir())
       throw Error("program " + ir->ir->name() +
                   " is still being built: make its session after the program has returned")
           .as(codes::session);
   auto s = std::make_shared<SessionObject>();
   if (!permits(Effect::runs_session)) {
     check_inplace_order(*ir->ir);
-    in.checking->sessions.push_back(ir->ir);
+    check_in_progress(in)->sessions.push_back(ir->ir);
   }
   s->ir = ir->ir;
   s->program = holder.is_none() ? a.value("ir") : holder;
@@ -322,7 +323,7 @@ Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedAr
     give(data, found->second, stream_data(in, n.value, *found->second));
   }
   // The watch may be replaced by what runs.
-  const std::shared_ptr<RunWatch> watch = in.run_watch;
+  const std::shared_ptr<RunWatch> watch = run_watch_of(in);
   try {
     return evaluate(tensor, data, watch ? watch->evaluation() : nullptr);
   } catch (Error& e) {
@@ -379,7 +380,7 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
     if (!added.empty()) {
       said_grown_ = true;
       const Span at = added.front()->origin.span;
-      in.notice(
+      host_of(in).notice(
           fmt::format("session.run: {} of program {}{} came after the session was made, and {} not run; "
                       "`Session({})` makes one that has {}, `load_from_session` copies the variables\n",
                       added.size() == 1 ? "an op" : fmt::format("{} ops", added.size()), ir->name(),
@@ -391,7 +392,7 @@ Value SessionObject::run_given(Interpreter& in, const Arguments& args) {
   result->ir = ir;
   result->names = names;
   // The watch may be replaced by what runs.
-  const std::shared_ptr<RunWatch> watch = in.run_watch;
+  const std::shared_ptr<RunWatch> watch = run_watch_of(in);
   result->arrays = session->run(data, watch ? watch->begin(*this) : nullptr);
   if (watch) watch->end(*this);
   return result;

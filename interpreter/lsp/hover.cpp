@@ -4,7 +4,6 @@
 #include "interpreter/lsp/server.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
-#include "interpreter/values/interpreter.hpp"
 
 namespace pxl::lsp {
 

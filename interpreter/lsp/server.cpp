@@ -7,7 +7,8 @@
 #include <set>
 
 #include "interpreter/tools/debug.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
+#include "interpreter/values/host.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/unevaluated.hpp"

@@ -9,6 +9,7 @@
 #include "interpreter/lsp/analyst.hpp"
 #include "interpreter/lsp/document.hpp"
 #include "interpreter/lsp/transport.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
 
 namespace pxl::lsp {
 
@@ -95,7 +96,7 @@ class Server {
   std::map<std::string, std::unique_ptr<Document>> documents_;
   Encoding encoding_ = Encoding::utf16;
   std::vector<std::string> roots_;
-  std::unique_ptr<Interpreter> empty_;
+  InterpreterPtr empty_;
   std::vector<Waiting> waiting_;
   int64_t demands_ = 0;
   /// Capabilities of the client.

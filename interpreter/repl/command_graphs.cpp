@@ -11,7 +11,7 @@
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/graph_view.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
@@ -26,7 +26,7 @@ std::string counted(size_t n, std::string_view what) { return fmt::format("{} {}
 
 /// The graph of a value; programs without parameters are built.
 const Graph& graph_of(Interpreter& in, Value v, const char* where) {
-  if (v.as<ProgramObject>()) v = in.call(v, std::vector<Value>{});
+  if (v.as<ProgramObject>()) v = invoke(in, v, std::vector<Value>{});
   if (auto* ir = v.as<IrObject>()) return ir->ir->main();
   if (auto* s = v.as<SessionObject>()) return s->ir->main();
   return *to_graph(v, where)->graph;
@@ -79,8 +79,8 @@ void command_grad(Repl& repl, std::string_view arguments) {
   std::string shown;
   const Outcome o = repl.engine().aside(arguments, [&](const Value& v) {
     Interpreter& in = repl.engine().interpreter();
-    const Value gradient = in.call(*in.evaluator().prelude()->find_here("autodiff"), std::vector<Value>{v});
-    shown = in.str(in.member(gradient, "graph", {}));
+    const Value gradient = invoke(in, *evaluator_of(in).prelude()->find_here("autodiff"), std::vector<Value>{v});
+    shown = str_of(in, member_of(in, gradient, "graph", {}));
   });
   repl.report(o);
   if (o.ok()) repl.print_schedule(shown);

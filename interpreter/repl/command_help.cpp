@@ -6,7 +6,6 @@
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/theme.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -51,7 +50,7 @@ void overview(Repl& repl) {
   }
   Interpreter& in = repl.engine().interpreter();
   std::vector<std::string> functions;
-  for (const std::string& name : in.evaluator().prelude()->visible_names()) {
+  for (const std::string& name : evaluator_of(in).prelude()->visible_names()) {
     const OpRow* row = find_op(name);
     if ((!row || row->path.empty()) && name != "_") functions.push_back(name);
   }

@@ -9,15 +9,13 @@
 #include "interpreter/tools/explain.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
 namespace {
-
-using Argument = ReplCommand::Argument;
 
 std::string counted(size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
@@ -32,7 +30,9 @@ bool need(Repl& repl, std::string_view arguments, std::string_view what) {
   return false;
 }
 
-void vars(Repl& repl, std::string_view arguments) {
+}  // namespace
+
+void command_vars(Repl& repl, std::string_view arguments) {
   auto names = repl.engine().names();
   if (names.empty()) return repl.print("no names are defined");
   std::erase_if(names, [&](const auto& one) { return one.first.find(arguments) == one.first.npos; });
@@ -53,7 +53,7 @@ void vars(Repl& repl, std::string_view arguments) {
   }
 }
 
-void type(Repl& repl, std::string_view arguments) {
+void command_type(Repl& repl, std::string_view arguments) {
   if (!need(repl, arguments, ":type: an expression is required")) return;
   std::string shown;
   const Outcome o = repl.engine().aside(arguments, [&](const Value& v) {
@@ -64,12 +64,12 @@ void type(Repl& repl, std::string_view arguments) {
   if (o.ok()) repl.print(shown);
 }
 
-void eval(Repl& repl, std::string_view arguments) {
+void command_eval(Repl& repl, std::string_view arguments) {
   if (arguments.empty() && repl.engine().last().is_none()) return repl.print_error("there is no last value");
   std::string shown;
   const Outcome o = repl.engine().aside(arguments.empty() ? "_" : arguments, [&](const Value& v) {
     Interpreter& in = repl.engine().interpreter();
-    shown = repl.engine().show(in.call(*in.evaluator().prelude()->find_here("eval"), std::vector<Value>{v}));
+    shown = repl.engine().show(invoke(in, *evaluator_of(in).prelude()->find_here("eval"), std::vector<Value>{v}));
   });
   repl.report(o);
   if (o.ok()) repl.print(shown);
@@ -81,7 +81,7 @@ std::string duration(double seconds) {
   return fmt::format("{:.3g} us", seconds * 1e6);
 }
 
-void time(Repl& repl, std::string_view arguments) {
+void command_time(Repl& repl, std::string_view arguments) {
   if (!need(repl, arguments, ":time: an input is required; `:time x100 INPUT` runs it 100 times")) return;
   constexpr long most = 1000000;
   long count = 1;
@@ -107,7 +107,7 @@ void time(Repl& repl, std::string_view arguments) {
                                       duration(total / static_cast<double>(count)), duration(least)));
 }
 
-void load(Repl& repl, std::string_view arguments) {
+void command_load(Repl& repl, std::string_view arguments) {
   if (!need(repl, arguments, ":load: a file is required")) return;
   std::string path(arguments);
   const char* home = std::getenv("HOME");
@@ -115,7 +115,7 @@ void load(Repl& repl, std::string_view arguments) {
   repl.load(path);
 }
 
-void reload(Repl& repl, std::string_view) {
+void command_reload(Repl& repl, std::string_view) {
   if (repl.loaded.empty()) return repl.print_error("no file was loaded: use `:load FILE`");
   const std::vector<std::string> files = std::move(repl.loaded);
   repl.loaded.clear();
@@ -128,7 +128,7 @@ void reload(Repl& repl, std::string_view) {
   repl.print(fmt::format("a new session with {}", fmt::join(files, ", ")));
 }
 
-void save(Repl& repl, std::string_view arguments) {
+void command_save(Repl& repl, std::string_view arguments) {
   if (!need(repl, arguments, ":save: a file is required")) return;
   std::string text;
   for (const std::string& input : repl.engine().inputs()) text += input + "\n";
@@ -140,13 +140,13 @@ void save(Repl& repl, std::string_view arguments) {
   }
 }
 
-void reset(Repl& repl, std::string_view) {
+void command_reset(Repl& repl, std::string_view) {
   repl.engine().reset();
   repl.loaded.clear();
   repl.print("a new session");
 }
 
-void undo(Repl& repl, std::string_view arguments) {
+void command_undo(Repl& repl, std::string_view arguments) {
   if (arguments.size() > 1 || arguments.find_first_not_of("12345678") != arguments.npos)
     return repl.print_error(fmt::format(":undo: expected a number of inputs, at most {}", Engine::undo_depth));
   for (int left = arguments.empty() ? 1 : arguments[0] - '0'; left > 0; --left) {
@@ -157,7 +157,7 @@ void undo(Repl& repl, std::string_view arguments) {
   }
 }
 
-void history(Repl& repl, std::string_view arguments) {
+void command_history(Repl& repl, std::string_view arguments) {
   const std::vector<std::string>& all = repl.history().inputs();
   std::vector<const std::string*> shown;
   for (const std::string& input : all)
@@ -166,7 +166,7 @@ void history(Repl& repl, std::string_view arguments) {
   for (size_t i = from; i < shown.size(); ++i) repl.print(*shown[i]);
 }
 
-void explain(Repl& repl, std::string_view arguments) {
+void command_explain(Repl& repl, std::string_view arguments) {
   const std::string kind(arguments.empty() ? repl.last_error : arguments);
   if (kind.empty()) return repl.print_error("no error yet; `:explain KIND` explains a kind");
   const std::string text = explanation_text(kind, std::clamp(LineEditor::size().first - 1, 40, 100));
@@ -174,41 +174,15 @@ void explain(Repl& repl, std::string_view arguments) {
   repl.print(text);
 }
 
-void quit(Repl& repl, std::string_view) { repl.done = true; }
+void command_quit(Repl& repl, std::string_view) { repl.done = true; }
+
+namespace {
 
 constexpr ReplCommand table[] = {
-    {"help", "[NAME]", "list commands and ops, or describe an op, a function, a module, a keyword, a command",
-     Argument::topic, command_help},
-    {"explain", "[KIND]", "explain a kind of error and its remedy; by default that of the last error",
-     Argument::error_kind, explain},
-    {"tour", "", "interactive introduction to the language (two minutes)", Argument::none, command_tour},
-    {"type", "EXPR", "type and shape of an expression; does not change the session", Argument::expression, type},
-    {"eval", "[TENSOR]", "the value of a tensor; by default of the last value", Argument::expression, eval},
-    {"vars", "[TEXT]", "names, types and values; only names that contain TEXT", Argument::none, vars},
-    {"graphs", "", "graphs of the session's programs: inputs, outputs, ops", Argument::none, command_graphs},
-    {"schedule", "[GRAPH]", "the schedule of a graph, program or session; by default of the top level",
-     Argument::expression, command_schedule},
-    {"grad", "GRAPH", "the gradient graph that autodiff makes", Argument::expression, command_grad},
-    {"dot", "[GRAPH] [FILE]", "a graph in Graphviz's DOT language; a picture if FILE ends in .svg, .png or .pdf",
-     Argument::expression, command_dot},
-    {"memory", "[SESSION]", "planned memory of a run, in bytes", Argument::expression, command_memory},
-    {"tiles", "[GRAPH]", "predicted cycles and tile memory on an IPU", Argument::expression, command_tiles},
-    {"time", "[xN] INPUT", "run an input and print the duration; x100 runs it 100 times", Argument::expression, time},
-    {"nancheck", "[on|off]", "stop runs at the first op that produces a NaN or an infinity", Argument::on_off,
-     command_nancheck},
-    {"engine", "[NAME]", "default engine of sessions: planned, or reference (definitions)", Argument::none,
-     command_engine},
-    {"step", "INPUT", "run an input op by op, with operands and results", Argument::expression, command_step},
-    {"break", "[OP|clear]", "stop runs at an op: `MatMul.104`, `matmul`", Argument::none, command_break},
-    {"load", "FILE", "run a file in this session", Argument::program_file, load},
-    {"reload", "", "start a new session with the loaded files", Argument::none, reload},
-    {"save", "FILE", "save the inputs of this session as a program", Argument::file, save},
-    {"undo", "[N]", "undo the last input: names, objects and graphs (not the effects of runs on variables)",
-     Argument::none, undo},
-    {"reset", "", "a new session", Argument::none, reset},
-    {"history", "[TEXT]", "the last inputs, also of earlier sessions; only those that contain TEXT", Argument::none,
-     history},
-    {"quit", "", "exit (or Ctrl-D)", Argument::none, quit},
+#define PXL_REPL_COMMAND(name, arguments, doc, argument) \
+  {#name, arguments, doc, ReplCommand::Argument::argument, command_##name},
+#include "interpreter/repl/commands.inc"
+#undef PXL_REPL_COMMAND
 };
 
 }  // namespace
@@ -287,28 +261,28 @@ Completions complete_command(Repl& repl, std::string_view line, size_t cursor) {
   size_t begin = text.find_first_not_of(" \t", space);
   if (begin == text.npos) begin = cursor;
   switch (command->argument) {
-    case Argument::none: break;
-    case Argument::topic: topics(begin); break;
-    case Argument::file:
-    case Argument::program_file:
+    case ReplCommand::Argument::none: break;
+    case ReplCommand::Argument::topic: topics(begin); break;
+    case ReplCommand::Argument::file:
+    case ReplCommand::Argument::program_file:
       found.begin = begin;
-      for (std::string& path :
-           complete_file(std::string(text.substr(begin)), command->argument == Argument::program_file ? ".pxl" : ""))
+      for (std::string& path : complete_file(std::string(text.substr(begin)),
+                                             command->argument == ReplCommand::Argument::program_file ? ".pxl" : ""))
         found.items.push_back({std::move(path), Completion::Kind::file, {}});
       break;
-    case Argument::error_kind:
+    case ReplCommand::Argument::error_kind:
       found.begin = begin;
       for (std::string_view code : codes::all)
         if (code.starts_with(text.substr(begin)))
           found.items.push_back({std::string(code), Completion::Kind::keyword, {}});
       break;
-    case Argument::on_off:
+    case ReplCommand::Argument::on_off:
       found.begin = begin;
       for (const char* word : {"off", "on"})
         if (std::string_view(word).starts_with(text.substr(begin)))
           found.items.push_back({word, Completion::Kind::keyword, {}});
       break;
-    case Argument::expression: {
+    case ReplCommand::Argument::expression: {
       found = repl.engine().complete(text.substr(begin), cursor - begin);
       found.begin += begin;
       found.end += begin;

@@ -24,18 +24,8 @@ void run_command(Repl& repl, std::string_view text);
 /// Completes a line that begins with `:` or `?`.
 Completions complete_command(Repl& repl, std::string_view line, size_t cursor);
 
-// One group per file.
-void command_help(Repl&, std::string_view);      // command_help.cpp
-void command_tour(Repl&, std::string_view);      // tour.cpp
-void command_schedule(Repl&, std::string_view);  // command_graphs.cpp
-void command_graphs(Repl&, std::string_view);
-void command_grad(Repl&, std::string_view);
-void command_dot(Repl&, std::string_view);
-void command_memory(Repl&, std::string_view);
-void command_tiles(Repl&, std::string_view);
-void command_engine(Repl&, std::string_view);  // command_debug.cpp
-void command_nancheck(Repl&, std::string_view);
-void command_step(Repl&, std::string_view);
-void command_break(Repl&, std::string_view);
+#define PXL_REPL_COMMAND(name, arguments, doc, argument) void command_##name(Repl&, std::string_view);
+#include "interpreter/repl/commands.inc"
+#undef PXL_REPL_COMMAND
 
 }  // namespace pxl

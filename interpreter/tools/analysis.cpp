@@ -8,6 +8,8 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
+#include "interpreter/values/host.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "runtime/base/interrupt.hpp"
 
@@ -64,7 +66,7 @@ void analyse(Analysis& out, const std::string& path, const std::string& text) {
   } catch (const std::exception&) {
     // Out of memory, for example: the editor continues with what is known.
   }
-  in->checking = nullptr;
+  end_check(*in);
   for (auto& [begin, name] : names) out.names.push_back(std::move(name));
   out.interpreter = std::move(in);
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
 #include "runtime/base/diagnostic.hpp"
 
 namespace pxl {
@@ -24,7 +24,7 @@ struct Analysis {
   std::vector<Diagnostic> diagnostics;
   std::vector<BoundName> names;  ///< in order of position, one per location: the first time it was bound
   std::unique_ptr<SourceFile> source;
-  std::unique_ptr<Interpreter> interpreter;  ///< after the statements of the top level; null if analysis ended earlier
+  InterpreterPtr interpreter;  ///< after the statements of the top level; null if analysis ended earlier
 
   /// The last binding of a name before an offset.
   const BoundName* before(std::string_view name, uint32_t offset) const;

@@ -12,7 +12,6 @@
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/execute/session.hpp"
@@ -24,17 +23,19 @@ namespace pxl {
 namespace {
 
 /// Temporarily extends an Ir, also one that a session owns.
-struct Aside {
+struct TemporaryIrScope {
   Interpreter& in;
   std::shared_ptr<Ir> ir;
   std::shared_ptr<const Ir::Mark> mark;
-  Aside(Interpreter& i, std::shared_ptr<Ir> r) : in(i), ir(std::move(r)), mark(ir->mark()) { ir->frozen = false; }
-  ~Aside() {
-    ir->rollback(*mark);
-    in.graphs().forget_dropped(*ir);
+  TemporaryIrScope(Interpreter& i, std::shared_ptr<Ir> r) : in(i), ir(std::move(r)), mark(ir->mark()) {
+    ir->frozen = false;
   }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
+  ~TemporaryIrScope() {
+    ir->rollback(*mark);
+    graphs_of(in).forget_dropped(*ir);
+  }
+  TemporaryIrScope(const TemporaryIrScope&) = delete;
+  TemporaryIrScope& operator=(const TemporaryIrScope&) = delete;
 };
 
 struct Problem {
@@ -117,7 +118,7 @@ Value check_grad(Interpreter& in, Arguments args) {
   const bool build = what.as<ModuleInstance>() || what.as<FunctionObject>();
   std::shared_ptr<GraphObject> given = build ? nullptr : to_graph(what, "check_grad");
   const std::shared_ptr<Ir> ir = build ? std::make_shared<Ir>("check_grad") : given->ir;
-  const Aside aside(in, ir);
+  const TemporaryIrScope aside(in, ir);
   if (build) {
     const TargetScope target(in, ir, &ir->main());
     Arguments rest;

@@ -14,7 +14,6 @@
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/values/builtin.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
@@ -220,8 +219,8 @@ class Completer {
         add(name, kind, std::move(detail));
       }
     };
-    scope(*in_.evaluator().file_scope());
-    scope(*in_.evaluator().prelude());
+    scope(*evaluator_of(in_).file_scope());
+    scope(*evaluator_of(in_).prelude());
     const bool inside = in_brackets();
     for (const std::string& w : reserved_words())
       if (!word_help(w).empty() && (!inside || in_expressions(w))) add(w, Kind::keyword);
@@ -231,7 +230,7 @@ class Completer {
     for (size_t i = 0; i < tokens_.size(); ++i) {
       if (tokens_[i].kind != TokenClass::name || tokens_[i].end == text_.size()) continue;
       if (i > 0 && tokens_[i - 1].kind == TokenClass::dot) continue;
-      if (!in_.evaluator().file_scope()->find(std::string(word(i)))) add(word(i), Kind::name);
+      if (!evaluator_of(in_).file_scope()->find(std::string(word(i)))) add(word(i), Kind::name);
     }
   }
 

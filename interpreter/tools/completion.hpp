@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/values/interpreter.hpp"
-
 namespace pxl {
+
+class Interpreter;
 
 struct Completion {
   enum class Kind : uint8_t { name, function, op, module, member, argument, stream, keyword, library, file, command };

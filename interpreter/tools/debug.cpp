@@ -9,11 +9,13 @@
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/trees.hpp"
 #include "interpreter/language/evaluator.hpp"
+#include "interpreter/library/run_watch.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/tools/statistics.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -71,7 +73,7 @@ class Debugger::Observer final : public RunObserver {
     if (d_.nan_) check(v);
     for (size_t i = 0; i < v.op.outputs.size(); ++i)
       if (due.count(v.op.outputs[i]))
-        d_.in_.write(fmt::format("  {}{}\n", replica_prefix(v), described(*v.op.outputs[i], v.outputs[i])));
+        host_of(d_.in_).write(fmt::format("  {}{}\n", replica_prefix(v), described(*v.op.outputs[i], v.outputs[i])));
     if (!d_.pause || !d_.stops_at(v.op)) return;
     switch (d_.pause(v)) {
       case Action::next: d_.stepping = true; break;
@@ -146,7 +148,7 @@ RunObserver* Debugger::begin(SessionObject& session) {
             observer_->due.insert(t.get());
             inside |= t->kind == TensorKind::result;
           }
-    if (!observer_->due.empty()) in_.write(fmt::format("run {} of {}\n", run, session.ir->name()));
+    if (!observer_->due.empty()) host_of(in_).write(fmt::format("run {} of {}\n", run, session.ir->name()));
   }
   const bool pauses = pause && (stepping || !breakpoints.empty());
   return nan_ || pauses || inside ? observer_.get() : nullptr;
@@ -160,19 +162,18 @@ RunObserver* Debugger::evaluation() {
 void Debugger::end(SessionObject& session) {
   if (!observer_->due.empty())
     for (const Tensor* t : session.session->variables())
-      if (observer_->due.count(t)) in_.write(described_variable(*session.session, *t));
+      if (observer_->due.count(t)) host_of(in_).write(described_variable(*session.session, *t));
   observer_->due.clear();
 }
 
 Debugger& debugger_of(Interpreter& in) {
-  if (!in.run_watch) in.run_watch = std::make_shared<Debugger>(in);
-  return static_cast<Debugger&>(*in.run_watch);
+  std::shared_ptr<RunWatch>& watch = run_watch_of(in);
+  if (!watch) watch = std::make_shared<Debugger>(in);
+  return static_cast<Debugger&>(*watch);
 }
 
-namespace {
-
-void bind_tool_builtins(Interpreter& in) {
-  Scope& p = *in.evaluator().prelude();
+void bind_debug_builtins(Interpreter& in) {
+  Scope& p = *evaluator_of(in).prelude();
   define(p, no_effects, "nancheck", "nancheck(on = true, infinities = true)",
          "From now on a run ends with an error at the first op that produces a NaN (or an infinity), and shows its "
          "operands.",
@@ -190,7 +191,7 @@ void bind_tool_builtins(Interpreter& in) {
            if (every < 1) throw Error("watch: `every` must be at least 1");
            std::vector<Value> all{given};
            if (auto* tree = given.as<TreeObject>()) all = tree->sorted_tensors();
-           if (given.as<SequenceObject>()) all = i.to_vector(given);
+           if (given.as<SequenceObject>()) all = elements_of(i, given);
            std::vector<std::pair<const Tensor*, std::shared_ptr<Ir>>> tensors;
            for (const Value& v : all) {
              auto* t = v.as<TensorObject>();
@@ -215,14 +216,6 @@ void bind_tool_builtins(Interpreter& in) {
          [](Interpreter& i, Arguments args) { return check_grad(i, std::move(args)); });
   const char* asked = std::getenv("PXL_NANCHECK");
   if (asked && std::string_view(asked) == "on") debugger_of(in).check_nan(true);
-}
-
-}  // namespace
-
-std::unique_ptr<Interpreter> make_interpreter(InterpreterOptions options) {
-  auto in = std::make_unique<Interpreter>(std::move(options));
-  bind_tool_builtins(*in);
-  return in;
 }
 
 }  // namespace pxl

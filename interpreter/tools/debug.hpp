@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "interpreter/library/run_watch.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
+
+class Interpreter;
 
 class Debugger final : public RunWatch {
  public:
@@ -63,10 +64,8 @@ std::string replica_prefix(const OpView& v);
 /// The interpreter's debugger, created on first use.
 Debugger& debugger_of(Interpreter& in);
 
-/// Creates an interpreter with the built-ins of these tools (nancheck, watch, unwatch, check_grad). All code that
-/// runs, checks or analyses programs creates interpreters here, so that all know the same names. PXL_NANCHECK=on in
-/// the environment turns nancheck on.
-std::unique_ptr<Interpreter> make_interpreter(InterpreterOptions options);
+/// Binds nancheck, watch, unwatch and check_grad in the prelude; heeds PXL_NANCHECK.
+void bind_debug_builtins(Interpreter& in);
 
 /// `check_grad(what, *specs, ...)`: compares gradients of autodiff with central differences (check_grad.cpp).
 Value check_grad(Interpreter& in, Arguments args);

@@ -7,7 +7,7 @@
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/tools/inspection.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 
 namespace pxl {
 namespace {
@@ -27,21 +27,21 @@ std::string limited(std::string text) {
 
 std::string display(Interpreter& in, const Value& v) {
   if (v.is_none()) return {};
-  if (const Array* a = v.as_array()) return a->rank() == 0 ? in.str(v) : text(a->spec()) + "\n" + in.str(v);
-  if (v.as<GraphObject>() || v.type_name() == "gradient graph") return limited(in.str(v));
+  if (const Array* a = v.as_array()) return a->rank() == 0 ? str_of(in, v) : text(a->spec()) + "\n" + str_of(in, v);
+  if (v.as<GraphObject>() || v.type_name() == "gradient graph") return limited(str_of(in, v));
   if (auto* r = v.as<RunResultObject>()) {
     std::string out;
     for (const std::string& name : r->output_names()) {
-      const Value array = in.member(v, name, {});
+      const Value array = member_of(in, v, name, {});
       if (!out.empty()) out += '\n';
       const Array* a = array.as_array();
-      std::string shown = in.str(array);
+      std::string shown = str_of(in, array);
       out += a && shown.find('\n') != shown.npos ? fmt::format("{}: {}\n{}", name, text(a->spec()), shown)
                                                  : fmt::format("{}: {}", name, shown);
     }
-    return limited(out.empty() ? in.repr(v) : out);
+    return limited(out.empty() ? repr_of(in, v) : out);
   }
-  std::string shown = in.repr(v);
+  std::string shown = repr_of(in, v);
   // At most about two screens, of a list or dict in whole elements.
   constexpr size_t most = 4000;
   if (shown.size() > most) {

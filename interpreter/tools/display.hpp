@@ -3,10 +3,11 @@
 
 #include <string>
 
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/value.hpp"
 
 namespace pxl {
+
+class Interpreter;
 
 /// An array is shown as its spec and elements, a tensor as its spec, a graph as its schedule (truncated if long), a
 /// session and a run result as one line each, other values as by `repr`. No trailing newline; none is empty.

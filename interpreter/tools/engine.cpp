@@ -11,15 +11,16 @@
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/display.hpp"
 #include "interpreter/tools/help.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/exit_request.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/host.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl {
 namespace {
 
-std::unique_ptr<Interpreter> interpreter_for(const EngineOptions& options) {
+InterpreterPtr interpreter_for(const EngineOptions& options) {
   InterpreterOptions o;
   o.out = options.out;
   o.err = options.err;
@@ -91,13 +92,13 @@ std::string Engine::show(const Value& value) { return display(*in_, value); }
 void Engine::set_last(Value v) {
   last_ = std::move(v);
   if (last_.is_none())
-    in_->evaluator().prelude()->erase("_");
+    evaluator_of(*in_).prelude()->erase("_");
   else
-    in_->evaluator().prelude()->bind("_", last_);
+    evaluator_of(*in_).prelude()->bind("_", last_);
 }
 
 // Runs `body`, converts exceptions to an outcome, and rolls back if necessary.
-Outcome Engine::guarded(InputRecord& record, const std::function<void(Outcome&)>& body) {
+Outcome Engine::guarded(UndoJournal& record, const std::function<void(Outcome&)>& body) {
   Outcome o;
   clear_interrupt();
   const auto start = std::chrono::steady_clock::now();
@@ -128,7 +129,7 @@ Outcome Engine::guarded(InputRecord& record, const std::function<void(Outcome&)>
 }
 
 // Parses and evaluates the text within guarded(): an interrupt may come at any time. Failures to parse are outcomes.
-Outcome Engine::guarded_input(InputRecord& record, const SourceFile& source, ParseResult& parsed,
+Outcome Engine::guarded_input(UndoJournal& record, const SourceFile& source, ParseResult& parsed,
                               const std::function<void(Outcome&)>& evaluate) {
   Outcome o = guarded(record, [&](Outcome& out) {
     parsed = parse(source);
@@ -142,10 +143,10 @@ Outcome Engine::guarded_input(InputRecord& record, const SourceFile& source, Par
 
 Outcome Engine::run(const SourceFile& source, std::string_view kept_text, bool hidden) {
   ParseResult parsed;
-  auto record = std::make_unique<InputRecord>(*in_);
+  auto record = std::make_unique<UndoJournal>(*in_);
   const Value before = last_;
   Outcome o = guarded_input(*record, source, parsed, [&](Outcome& out) {
-    out.value = in_->evaluator().run_more(parsed.tree);
+    out.value = evaluator_of(*in_).run_more(parsed.tree);
     if (!hidden) out.shown = show(out.value);
   });
   o.number = number_;
@@ -197,8 +198,8 @@ Outcome Engine::aside(std::string_view given, const std::function<void(const Val
   take_semicolon(text);
   const SourceFile& source = add_source("[aside]", std::move(text));
   ParseResult parsed;
-  InputRecord record(*in_);
-  Outcome o = guarded_input(record, source, parsed, [&](Outcome&) { use(in_->evaluator().run_more(parsed.tree)); });
+  UndoJournal record(*in_);
+  Outcome o = guarded_input(record, source, parsed, [&](Outcome&) { use(evaluator_of(*in_).run_more(parsed.tree)); });
   o.number = number_;
   o.kept = false;
   record.take_back();
@@ -228,7 +229,7 @@ void Engine::reset() {
 
 std::vector<std::pair<std::string, Value>> Engine::names() const {
   std::vector<std::pair<std::string, Value>> out;
-  for (const auto& [name, value] : in_->evaluator().file_scope()->entries()) out.emplace_back(name.text(), value);
+  for (const auto& [name, value] : evaluator_of(*in_).file_scope()->entries()) out.emplace_back(name.text(), value);
   return out;
 }
 

@@ -19,7 +19,7 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/completion.hpp"
 #include "interpreter/tools/inspection.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
 
@@ -96,7 +96,7 @@ class Engine {
   /// Names bound at the top level by the user, in order, with their values.
   std::vector<std::pair<std::string, Value>> names() const;
   /// The implicit program of top-level ops; null before the first op.
-  std::shared_ptr<Ir> ir() const { return in_->graphs().implicit_ir(); }
+  std::shared_ptr<Ir> ir() const { return graphs_of(*in_).implicit_ir(); }
   /// The last displayed value, also bound to `_`; none before the first.
   const Value& last() const { return last_; }
   int next_number() const { return number_ + 1; }
@@ -104,18 +104,18 @@ class Engine {
 
  private:
   struct Done {
-    std::unique_ptr<InputRecord> record;
+    std::unique_ptr<UndoJournal> record;
     Value last_before;
     bool counted = false;  ///< it has an entry in inputs_
   };
   Outcome run(const SourceFile& source, std::string_view kept_text, bool hidden);
-  Outcome guarded(InputRecord& record, const std::function<void(Outcome&)>& body);
-  Outcome guarded_input(InputRecord& record, const SourceFile& source, ParseResult& parsed,
+  Outcome guarded(UndoJournal& record, const std::function<void(Outcome&)>& body);
+  Outcome guarded_input(UndoJournal& record, const SourceFile& source, ParseResult& parsed,
                         const std::function<void(Outcome&)>& evaluate);
   void set_last(Value v);
 
   EngineOptions options_;
-  std::unique_ptr<Interpreter> in_;
+  InterpreterPtr in_;
   Value last_;
   std::deque<std::string> inputs_;
   std::deque<Done> done_;

@@ -12,8 +12,9 @@
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/definition.hpp"
 #include "interpreter/tools/doc_page.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/builtin.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/ops/table.hpp"
@@ -61,8 +62,8 @@ Example take_arrays_out(std::string_view text) {
 std::optional<std::string> shown_aside(const std::string& text, bool as_str) {
   try {
     const auto scratch = make_interpreter({});
-    const Value v = scratch->evaluator().run_more(parse_or_throw(add_source("[example]", text)));
-    return as_str ? scratch->str(v) : scratch->repr(v);
+    const Value v = evaluator_of(*scratch).run_more(parse_or_throw(add_source("[example]", text)));
+    return as_str ? str_of(*scratch, v) : repr_of(*scratch, v);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -233,7 +234,7 @@ std::vector<OpGroup> op_groups() {
 }
 
 std::vector<std::string> help_names(Interpreter& in) {
-  std::vector<std::string> names = in.evaluator().prelude()->visible_names();
+  std::vector<std::string> names = evaluator_of(in).prelude()->visible_names();
   for (const auto* words : {&reserved_words(), &declaring_words()})
     for (const std::string& word : *words)
       if (!word_help(word).empty()) names.push_back(word);
@@ -267,13 +268,13 @@ Inspection help(Interpreter& in, std::string_view asked) {
   size_t begin = 0;
   const std::optional<Value> value = resolve_chain(in, asked, asked.size(), begin);
   const bool whole = value && begin == 0;
-  const bool users = whole && in.evaluator().file_scope()->find_here(name.substr(0, name.find('.')));
+  const bool users = whole && evaluator_of(in).file_scope()->find_here(name.substr(0, name.find('.')));
   if (users) return inspect_value(in, name, *value);
   std::string_view bare = asked.starts_with("ops.") ? asked.substr(asked.rfind('.') + 1) : asked;
   if (const OpRow* row = find_op(bare); row && !row->path.empty() && (bare == asked || whole)) {
     Inspection i = found(name, "op", signature(*row), std::string(row->doc), op_help(in, *row));
     // If the language has a function of that name, it forwards tensors and arrays to the op.
-    if (const Value* builtin = in.evaluator().prelude()->find_here(std::string(bare)))
+    if (const Value* builtin = evaluator_of(in).prelude()->find_here(std::string(bare)))
       if (auto* f = builtin->as<BuiltinObject>(); f && f->doc != row->doc)
         i.text = documented(f->signature, f->doc) + "\non tensors and arrays, the op\n" + i.text;
     return i;
@@ -285,7 +286,7 @@ Inspection help(Interpreter& in, std::string_view asked) {
   Inspection missing;
   missing.name = name;
   std::vector<std::string> names = help_names(in);
-  for (const std::string& n : in.evaluator().file_scope()->names()) names.push_back(n);
+  for (const std::string& n : evaluator_of(in).file_scope()->names()) names.push_back(n);
   const std::string hint = did_you_mean(asked, names);
   missing.text = fmt::format("no help for `{}`; {}\n", asked,
                              hint.empty() ? "help covers ops, functions, modules and keywords, by name" : hint);

@@ -8,10 +8,11 @@
 
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/tools/inspection.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "runtime/op/op.hpp"
 
 namespace pxl {
+
+class Interpreter;
 
 /// Help on a name, dotted or not: of the session, an op (bare or by path), a built-in, a keyword, a module of the
 /// library or a declaration in one. If not found, `found` is false and the text suggests similar names.

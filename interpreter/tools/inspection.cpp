@@ -15,8 +15,8 @@
 #include "interpreter/tools/help.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/numbers.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/utf8.hpp"
@@ -78,7 +78,8 @@ std::string type_text(Interpreter&, const Value& v) {
 }
 
 std::string summary(Interpreter& in, const Value& v, int width) {
-  if (const std::string* s = v.as_string(); s && s->size() > 400) return cut(in.repr(Value(s->substr(0, 400))), width);
+  if (const std::string* s = v.as_string(); s && s->size() > 400)
+    return cut(repr_of(in, Value(s->substr(0, 400))), width);
   if (const Array* a = v.as_array(); a && a->size() > 16) return cut(fmt::format("{} elements", a->size()), width);
   if (auto* s = v.as<SequenceObject>(); s && s->items.size() > 32)
     return cut(fmt::format("{} items", s->items.size()), width);
@@ -86,7 +87,7 @@ std::string summary(Interpreter& in, const Value& v, int width) {
     return cut(fmt::format("{} items", d->items.size()), width);
   if (auto* t = v.as<TreeObject>(); t && t->items.size() > 32)
     return cut(fmt::format("{} items", t->items.size()), width);
-  std::string shown = in.repr(v);
+  std::string shown = repr_of(in, v);
   if (v.as_array())
     for (size_t at; (at = shown.find_first_of("\n")) != shown.npos;) {
       size_t end = shown.find_first_not_of(" \n", at);
@@ -137,11 +138,11 @@ std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_
   auto word = [&](size_t i) {
     return std::string(source.text().substr(tokens[i].begin, tokens[i].end - tokens[i].begin));
   };
-  const Value* start = in.evaluator().file_scope()->find(word(first));
+  const Value* start = evaluator_of(in).file_scope()->find(word(first));
   if (!start) return std::nullopt;
   Value value = *start;
   // Members may compute; their changes are rolled back.
-  std::optional<InputRecord> record;
+  std::optional<UndoJournal> record;
   if (Object::recording_era == 0) record.emplace(in);
   std::optional<Value> result;
   try {
@@ -153,7 +154,7 @@ std::optional<Value> resolve_chain(Interpreter& in, std::string_view text, size_
         // `.T` makes an op or a copy, but its type is known.
         const bool same_kind = member == "T" && (value.as_array() || as_tensor(value));
         if (!same_kind) {
-          if (value.type_name() == "ir" && !in.graphs().has_target() && !value.as<IrObject>()) return std::nullopt;
+          if (value.type_name() == "ir" && !graphs_of(in).has_target() && !value.as<IrObject>()) return std::nullopt;
           std::optional<Value> next = value.object()->member(in, member);
           if (!next) return std::nullopt;
           value = *next;
@@ -201,7 +202,7 @@ std::optional<Inspection> inspect(Interpreter& in, std::string_view text, size_t
     size_t begin = t.begin;
     std::optional<Value> v = resolve_chain(in, text, t.end, begin);
     const std::string chain(text.substr(begin, t.end - begin));
-    Inspection i = v && in.evaluator().file_scope()->find_here(chain.substr(0, chain.find_first_of(".[")))
+    Inspection i = v && evaluator_of(in).file_scope()->find_here(chain.substr(0, chain.find_first_of(".[")))
                        ? inspect_value(in, chain, *v)
                        : help(in, chain);
     if (!i.found) continue;
@@ -215,7 +216,7 @@ std::optional<Inspection> inspect(Interpreter& in, std::string_view text, size_t
   std::optional<Value> callee = resolve_chain(in, text, call.callee_end, begin);
   if (!callee) return std::nullopt;
   const std::string chain(text.substr(begin, call.callee_end - begin));
-  Inspection i = in.evaluator().file_scope()->find_here(chain.substr(0, chain.find_first_of(".[")))
+  Inspection i = evaluator_of(in).file_scope()->find_here(chain.substr(0, chain.find_first_of(".[")))
                      ? inspect_value(in, chain, *callee)
                      : help(in, chain);
   i.begin = begin;

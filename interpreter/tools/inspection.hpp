@@ -6,10 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/value.hpp"
 
 namespace pxl {
+
+class Interpreter;
 
 struct Inspection {
   bool found = false;

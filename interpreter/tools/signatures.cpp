@@ -7,7 +7,6 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/values/builtin.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
 

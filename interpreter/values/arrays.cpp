@@ -7,7 +7,6 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/values/arrays.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"

@@ -66,6 +66,9 @@ class ArgReader {
   std::vector<std::optional<Value>> values_;
 };
 
+/// A built-in function by its name in the prelude; throws if there is none.
+const Value& builtin_named(const Interpreter& in, std::string_view name);
+
 /// Registers a built-in: `effects` lists everything it does outside the program.
 void define(Scope& scope, Effects effects, std::string name, std::string signature, std::string doc,
             BuiltinObject::Body body, InLook in_look = InLook::passed_over);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
@@ -71,6 +72,8 @@ CallChain::operator const FramePtr&() const {
   return top_->made;
 }
 
+CodePosition& position_of(Interpreter& in) { return in; }
+
 CallFrame::CallFrame(Interpreter& in, std::string what, Span at)
     : in_(in), link_{std::move(what), at, nullptr, nullptr}, here_(in.here) {
   in.frames.push(link_);
@@ -80,28 +83,28 @@ CallFrame::~CallFrame() {
   in_.here = here_;
 }
 
-Value Interpreter::call(const Value& callee, Arguments args) {
-  const Span span = args.span ? args.span : here;
+Value invoke(Interpreter& in, const Value& callee, Arguments args) {
+  const Span span = args.span ? args.span : in.here;
   charge(100);
   try {
-    const DepthGuard guard(*this);
+    const DepthGuard guard(in);
     if (!callee.is_object() || !callee.object()->callable()) {
       throw Error(with_article(callee.type_name()) + " is not callable").as(codes::type);
     }
     // The callee may be rebound while it runs.
     const ObjectPtr keep = callee.object();
-    return keep->call(*this, std::move(args));
+    return keep->call(in, std::move(args));
   } catch (Error& e) {
-    e.locate(span, frames);
+    e.locate(span, in.frames);
     throw;
   }
 }
 
-Value Interpreter::call(const Value& callee, std::vector<Value> positional) {
+Value invoke(Interpreter& in, const Value& callee, std::vector<Value> positional) {
   Arguments args;
-  args.span = here;
+  args.span = in.here;
   args.positional = std::move(positional);
-  return call(callee, std::move(args));
+  return invoke(in, callee, std::move(args));
 }
 
 }  // namespace pxl

@@ -33,6 +33,13 @@ class CallChain {
   Link* top_ = nullptr;
 };
 
+/// Where the running code is: new ops and errors get it as their location.
+struct CodePosition {
+  CallChain frames;  ///< the chain of running calls
+  Span here;         ///< the expression that is being evaluated
+};
+CodePosition& position_of(Interpreter& in);
+
 /// Counts nested calls and checks the remaining machine stack: throws "recursion too deep" while there is room to
 /// report it. Held by every call, and by every recursive walk over values.
 struct DepthGuard {

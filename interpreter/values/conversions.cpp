@@ -6,7 +6,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
@@ -37,7 +37,7 @@ struct Leaves {
     if (auto* s = v.as<SequenceObject>()) {
       items = s->items;
     } else if (v.as<RangeObject>()) {
-      items = in.to_vector(v);
+      items = elements_of(in, v);
     } else {
       leaf(v, depth);
       return;
@@ -172,8 +172,8 @@ TensorSpec to_spec(Interpreter& in, const Value& v, const char* what) {
     if (std::optional<TensorSpec> spec = v.object()->spec_in_graph()) return *spec;
   if (const Array* a = v.as_array()) return a->spec();
   if (v.as_dtype()) {
-    throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got the dtype {}", what, in.repr(v)),
-                {fmt::format("a scalar is `{}[]`", in.repr(v))})
+    throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got the dtype {}", what, repr_of(in, v)),
+                {fmt::format("a scalar is `{}[]`", repr_of(in, v))})
         .as(codes::type);
   }
   throw Error(fmt::format("{}: expected a spec such as float32[8, 784], got {}", what, with_article(v.type_name())))

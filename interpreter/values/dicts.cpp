@@ -7,8 +7,8 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/limits.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
@@ -85,7 +85,7 @@ std::string DictObject::repr(Interpreter& in) {
   std::string s = "{";
   for (size_t i = 0; i < items.size(); ++i) {
     if (i) s += ", ";
-    s += in.repr(items[i].first) + ": " + in.repr(items[i].second);
+    s += repr_of(in, items[i].first) + ": " + repr_of(in, items[i].second);
     check_text_size(s);
   }
   return s + "}";
@@ -101,7 +101,7 @@ Value DictObject::index(Interpreter& in, const Value& key) {
   if (const std::string* s = key.as_string()) {
     if (std::string hint = did_you_mean(*s, names); !hint.empty()) notes.push_back(hint);
   }
-  throw run_error("the dict has no key " + in.repr(key), notes).as(codes::key);
+  throw run_error("the dict has no key " + repr_of(in, key), notes).as(codes::key);
 }
 void DictObject::set_index(Interpreter&, const Value& key, Value value) { put(key, std::move(value)); }
 std::optional<Iterator> DictObject::iterate(Interpreter&) {
@@ -118,7 +118,7 @@ bool DictObject::equals(Interpreter& in, const Value& other) {
   DepthGuard guard(in);
   for (auto& [k, v] : items) {
     const Value* w = o->find(k);
-    if (!w || !in.equal(v, *w)) return false;
+    if (!w || !equal(in, v, *w)) return false;
   }
   return true;
 }
@@ -167,8 +167,8 @@ std::optional<Value> DictObject::member(Interpreter&, std::string_view name) {
           for (auto& [k, w] : entries) self->put(k, w);
           continue;
         }
-        for (const Value& pair : in.to_vector(v)) {
-          std::vector<Value> kv = in.to_vector(pair);
+        for (const Value& pair : elements_of(in, v)) {
+          std::vector<Value> kv = elements_of(in, pair);
           if (kv.size() != 2) type_error("update: expected a dict or a list of (key, value) pairs");
           self->put(kv[0], kv[1]);
         }

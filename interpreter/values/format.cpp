@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "interpreter/values/arrays.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/strings.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/tensor/print.hpp"
@@ -185,23 +185,23 @@ std::string format_text(const Spec& s, std::string text, std::string_view spec, 
 
 }  // namespace
 
-std::string Interpreter::format(const Value& v, std::string_view text) {
-  if (text.empty()) return str(v);
+std::string format_value(Interpreter& in, const Value& v, std::string_view text) {
+  if (text.empty()) return str_of(in, v);
   const Spec spec = read_spec(text);
-  if (v.is_bool() && (!spec.type || spec.type == 's')) return format_text(spec, repr(v), text, "a bool");
+  if (v.is_bool() && (!spec.type || spec.type == 's')) return format_text(spec, repr_of(in, v), text, "a bool");
   if (v.is_float()) return format_float(spec, v.as_double(), text, number_text(v.as_double()));
   if (v.is_int() || v.is_bool()) return format_int(spec, v.as_int(), text);
   if (const Array* a = v.as_array(); a && a->size() == 1) {
     const Value e = element_value(*a, 0);
     if (e.is_float()) return format_float(spec, e.as_double(), text, to_text(a->reshaped({})));
-    return format(e, text);
+    return format_value(in, e, text);
   }
   if (v.as_array() && spec.type && spec.type != 's') {
     throw Error(fmt::format("format `{}`: a number's format does not suit an array of shape {}", text,
                             bracket_text(v.as_array()->shape())),
                 {"format its elements, or reduce it to one number"});
   }
-  return format_text(spec, str(v), text, with_article(v.type_name()).c_str());
+  return format_text(spec, str_of(in, v), text, with_article(v.type_name()).c_str());
 }
 
 }  // namespace pxl

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
@@ -26,7 +26,7 @@ Value SequenceObject::index(Interpreter&, const Value& key) {
 void ListObject::set_index(Interpreter& in, const Value& key, Value value) {
   changing();
   if (auto* s = key.as<SliceObject>()) {
-    std::vector<Value> fresh = in.to_vector(value);
+    std::vector<Value> fresh = elements_of(in, value);
     const SliceRange r = resolve_slice(*s, static_cast<int64_t>(items.size()));
     if (r.step == 1) {
       const auto at = items.begin() + r.start;

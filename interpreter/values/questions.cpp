@@ -10,6 +10,7 @@
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/numbers.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
@@ -20,15 +21,15 @@
 
 namespace pxl {
 
-std::string Interpreter::str(const Value& v) {
-  if (!v.is_object()) return repr(v);
+std::string str_of(Interpreter& in, const Value& v) {
+  if (!v.is_object()) return repr_of(in, v);
   if (const std::string* s = v.as_string()) return *s;
-  if (v.as<SequenceObject>() || v.as<DictObject>()) return repr(v);
-  DepthGuard guard(*this);
-  return v.object()->str(*this);
+  if (v.as<SequenceObject>() || v.as<DictObject>()) return repr_of(in, v);
+  DepthGuard guard(in);
+  return v.object()->str(in);
 }
 
-std::string Interpreter::repr(const Value& v) {
+std::string repr_of(Interpreter& in, const Value& v) {
   if (v.is_none()) return "none";
   if (v.is_bool()) return v.as_bool() ? "true" : "false";
   if (v.is_int()) return fmt::format("{}", v.as_int());
@@ -41,7 +42,7 @@ std::string Interpreter::repr(const Value& v) {
   if (container && std::find(open.begin(), open.end(), self) != open.end()) {
     return v.as<DictObject>() ? "{...}" : v.as<ListObject>() ? "[...]" : "(...)";
   }
-  DepthGuard guard(*this);
+  DepthGuard guard(in);
   struct Mark {
     bool on;
     Mark(bool o, const Object* p) : on(o) {
@@ -51,23 +52,23 @@ std::string Interpreter::repr(const Value& v) {
       if (on) open.pop_back();
     }
   } mark(container, self);
-  return v.object()->repr(*this);
+  return v.object()->repr(in);
 }
 
-bool Interpreter::truth(const Value& v) {
+bool truth_of(Interpreter& in, const Value& v) {
   if (v.is_bool()) return v.as_bool();
   if (v.is_none()) return false;
   if (v.is_int()) return v.as_int() != 0;
   if (v.is_float()) return v.as_double() != 0;
-  return v.object()->truth(*this);
+  return v.object()->truth(in);
 }
 
-bool Interpreter::identical(const Value& a, const Value& b) {
-  if (checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
+bool identical(Interpreter& in, const Value& a, const Value& b) {
+  if (in.checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
   if (a.is_object() != b.is_object()) return false;
   if (a.is_object()) {
     if (a.object() == b.object()) return true;
-    if (a.object()->is_handle()) return a.object()->equals(*this, b);
+    if (a.object()->is_handle()) return a.object()->equals(in, b);
     return false;
   }
   if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
@@ -75,14 +76,14 @@ bool Interpreter::identical(const Value& a, const Value& b) {
   return number_order(a, b) == 0;
 }
 
-bool Interpreter::equal(const Value& a, const Value& b) {
-  if (checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
+bool equal(Interpreter& in, const Value& a, const Value& b) {
+  if (in.checking && (is_unknown(a) || is_unknown(b))) throw Unevaluated{};
   charge(60);
   if (a.is_number() && b.is_number()) return number_order(a, b) == 0;
   // Arrays inside containers, and arrays in `in`, compare as a whole, as by numpy.array_equal.
   if (a.as_array() || b.as_array()) {
     if (!(a.as_array() || a.is_number()) || !(b.as_array() || b.is_number())) return false;
-    const Array x = to_array(*this, a), y = to_array(*this, b);
+    const Array x = to_array(in, a), y = to_array(in, b);
     if (x.shape() != y.shape()) return false;
     for (int64_t i = 0; i < x.size(); ++i) {
       charge(20);
@@ -91,27 +92,27 @@ bool Interpreter::equal(const Value& a, const Value& b) {
     return true;
   }
   if (!a.is_object() || !b.is_object()) return a.is_none() && b.is_none();
-  return a.object()->equals(*this, b);
+  return a.object()->equals(in, b);
 }
 
-Iterator Interpreter::iterate(const Value& v) {
+Iterator iterator_of(Interpreter& in, const Value& v) {
   if (v.is_object()) {
-    if (std::optional<Iterator> it = v.object()->iterate(*this)) return *it;
+    if (std::optional<Iterator> it = v.object()->iterate(in)) return *it;
   }
   type_error(with_article(v.type_name()) + " is not iterable");
 }
 
-std::vector<Value> Interpreter::to_vector(const Value& v) {
+std::vector<Value> elements_of(Interpreter& in, const Value& v) {
   if (auto* s = v.as<SequenceObject>()) {
-    charge_steps(s->length(*this).value_or(0), 10);
+    charge_steps(s->length(in).value_or(0), 10);
     return s->items;
   }
   if (v.is_object()) {
-    std::optional<int64_t> n = v.as<RangeObject>() ? v.object()->length(*this) : std::nullopt;
+    std::optional<int64_t> n = v.as<RangeObject>() ? v.object()->length(in) : std::nullopt;
     if (n && *n > static_cast<int64_t>(max_elements))
       throw run_error(fmt::format("{} elements are too many for a list", *n));
   }
-  Iterator it = iterate(v);
+  Iterator it = iterator_of(in, v);
   std::vector<Value> out;
   while (std::optional<Value> e = it()) {
     if (out.size() > max_elements) throw run_error("the iteration has too many elements for a list");
@@ -120,17 +121,17 @@ std::vector<Value> Interpreter::to_vector(const Value& v) {
   return out;
 }
 
-int64_t Interpreter::length(const Value& v) {
+int64_t length_of(Interpreter& in, const Value& v) {
   if (v.is_object()) {
-    if (std::optional<int64_t> n = v.object()->length(*this)) return *n;
+    if (std::optional<int64_t> n = v.object()->length(in)) return *n;
   }
   type_error(with_article(v.type_name()) + " has no length");
 }
 
-Value Interpreter::member(const Value& v, const std::string& name, const Span& at) {
+Value member_of(Interpreter& in, const Value& v, const std::string& name, const Span& at) {
   std::vector<std::string> names;
   if (v.is_object()) {
-    if (std::optional<Value> m = v.object()->member(*this, name)) return *std::move(m);
+    if (std::optional<Value> m = v.object()->member(in, name)) return *std::move(m);
     names = v.object()->member_names();
   }
   std::vector<std::string> notes;
@@ -140,7 +141,7 @@ Value Interpreter::member(const Value& v, const std::string& name, const Span& a
     if (std::string note = v.object()->note_on_missing(name); !note.empty()) notes.push_back(std::move(note));
   Error e(fmt::format("{} has no member `{}`", ns ? "`" + ns->name + "`" : with_article(v.type_name()), name), notes);
   e.as(codes::unknown_member);
-  e.locate(at, frames);
+  e.locate(at, position_of(in).frames);
   throw e;
 }
 

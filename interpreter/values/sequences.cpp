@@ -6,8 +6,8 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/limits.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
@@ -32,7 +32,7 @@ std::optional<Iterator> SequenceObject::iterate(Interpreter&) {
 bool SequenceObject::contains(Interpreter& in, const Value& item) {
   for (size_t i = 0; i < items.size(); ++i) {
     const Value v = items[i];  // a copy: comparing may run code that changes the list
-    if (in.identical(v, item) || in.equal(v, item)) return true;
+    if (identical(in, v, item) || equal(in, v, item)) return true;
   }
   return false;
 }
@@ -42,7 +42,7 @@ bool SequenceObject::equals(Interpreter& in, const Value& other) {
   if (!o || o->type_name() != type_name() || o->items.size() != items.size()) return false;
   DepthGuard guard(in);
   for (size_t i = 0; i < items.size() && i < o->items.size(); ++i) {
-    if (!in.identical(items[i], o->items[i]) && !in.equal(items[i], o->items[i])) return false;
+    if (!identical(in, items[i], o->items[i]) && !equal(in, items[i], o->items[i])) return false;
   }
   return true;
 }
@@ -52,7 +52,7 @@ std::string joined(Interpreter& in, const std::vector<Value>& items) {
   std::string s;
   for (size_t i = 0; i < items.size(); ++i) {
     if (i) s += ", ";
-    s += in.repr(items[i]);
+    s += repr_of(in, items[i]);
     check_text_size(s);
   }
   return s;
@@ -108,9 +108,9 @@ Value list_pop(ListObject& list, const Arguments& args) {
 size_t find_in(Interpreter& in, const ListObject& list, const Value& item) {
   for (size_t i = 0; i < list.items.size(); ++i) {
     const Value v = list.items[i];
-    if (in.identical(v, item) || in.equal(v, item)) return i;
+    if (identical(in, v, item) || equal(in, v, item)) return i;
   }
-  throw run_error(in.repr(item) + " is not in the list").as(codes::value);
+  throw run_error(repr_of(in, item) + " is not in the list").as(codes::value);
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
   }
   if (n == "extend") {
     return method([](In in, L list, A args) -> Value {
-      std::vector<Value> items = in.to_vector(ArgReader("extend", args, {"items"}).value("items"));
+      std::vector<Value> items = elements_of(in, ArgReader("extend", args, {"items"}).value("items"));
       if (list.items.size() + items.size() > max_elements) throw run_error("extend: the list would be too long");
       list.changing();
       for (Value& v : items) list.items.push_back(std::move(v));
@@ -173,7 +173,7 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
       int64_t count = 0;
       for (size_t i = 0; i < list.items.size(); ++i) {
         const Value v = list.items[i];
-        if (in.identical(v, item) || in.equal(v, item)) ++count;
+        if (identical(in, v, item) || equal(in, v, item)) ++count;
       }
       return count;
     });
@@ -191,8 +191,8 @@ std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
     return method([](In in, L list, A args) -> Value {
       Arguments more = args;
       more.positional.insert(more.positional.begin(), make_list(list.items));
-      const Value sorted = in.builtin("sorted");
-      std::vector<Value> ordered = in.to_vector(in.call(sorted, std::move(more)));
+      const Value sorted = builtin_named(in, "sorted");
+      std::vector<Value> ordered = elements_of(in, invoke(in, sorted, std::move(more)));
       list.changing();
       list.items = std::move(ordered);
       return {};

@@ -4,7 +4,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
@@ -64,10 +64,10 @@ Value DTypeObject::call(Interpreter& in, Arguments args) {
     Arguments cast;
     cast.span = args.span;
     cast.positional = {v, Value(value)};
-    return in.call(in.builtin("cast"), std::move(cast));
+    return invoke(in, builtin_named(in, "cast"), std::move(cast));
   }
   // bool(x) is Python's on everything but arrays with axes.
-  if (value == DType::boolean && (!v.as_array() || v.as_array()->rank() == 0)) return in.truth(v);
+  if (value == DType::boolean && (!v.as_array() || v.as_array()->rank() == 0)) return truth_of(in, v);
   return cast_array(in, v, value);
 }
 

@@ -7,8 +7,8 @@
 
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/limits.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/strings.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
@@ -134,7 +134,7 @@ Value split(const std::string& s, const Arguments& args, bool from_right) {
 std::string join(Interpreter& in, const std::string& sep, const Arguments& args) {
   std::string s;
   bool first = true;
-  for (const Value& v : in.to_vector(ArgReader("join", args, {"items"}).value("items"))) {
+  for (const Value& v : elements_of(in, ArgReader("join", args, {"items"}).value("items"))) {
     const std::string* part = v.as_string();
     if (!part) type_error("join: expected strings, got " + with_article(v.type_name()));
     charge_text(sep.size() / 4 + part->size() / 4);

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 
@@ -69,7 +69,7 @@ bool Object::contains(Interpreter& in, const Value& item) {
   if (!it) type_error("`in` needs a list, tuple, dict, str or range, not " + with_article(type_name()));
   while (std::optional<Value> v = (*it)()) {
     check_interrupt();
-    if (in.identical(*v, item) || in.equal(*v, item)) return true;
+    if (identical(in, *v, item) || equal(in, *v, item)) return true;
   }
   return false;
 }

@@ -14,8 +14,9 @@ namespace pxl {
 namespace {
 
 constexpr EngineRow engines[] = {
-    {"planned", "plans the program, fuses what runs together, and runs kernels on all threads", make_planned_engine},
-    {"reference", "runs op by op, each by its definition, in float64", make_reference_engine},
+#define PXL_ENGINE(name, doc) {#name, doc, make_##name##_engine},
+#include "runtime/execute/engines.inc"
+#undef PXL_ENGINE
 };
 
 std::string& chosen() {

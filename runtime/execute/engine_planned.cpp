@@ -94,6 +94,7 @@ class PlannedEngine : public ExecutionEngine {
 
 }  // namespace
 
+// Plans, fuses, runs kernels (program.hpp).
 std::unique_ptr<ExecutionEngine> make_planned_engine(const EngineTask& task) {
   int last_op = 0;
   for (const auto& op : task.ir.main().ops()) last_op = std::max(last_op, op->id);

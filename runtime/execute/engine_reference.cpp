@@ -525,6 +525,8 @@ class ReferenceEngine : public ExecutionEngine {
 
 }  // namespace
 
+// Walks the graph and runs the definition of each op. Tensors are addresses of elements, so that a view shares the
+// memory of its operand by construction.
 std::unique_ptr<ExecutionEngine> make_reference_engine(const EngineTask& task) {
   // What a program may do does not depend on the engine: the planner finds changes of memory that has two names. The
   // plan itself is not used.

@@ -1,14 +1,12 @@
-// The engines of the table.
+// Makers of the engines of the table.
 #pragma once
 
 #include "runtime/execute/engine.hpp"
 
 namespace pxl {
 
-/// Plans, fuses, runs kernels (program.hpp).
-std::unique_ptr<ExecutionEngine> make_planned_engine(const EngineTask& task);
-/// Walks the graph and runs the definition of each op. Tensors are addresses of elements, so that a view shares the
-/// memory of what it is a view of by construction.
-std::unique_ptr<ExecutionEngine> make_reference_engine(const EngineTask& task);
+#define PXL_ENGINE(name, doc) std::unique_ptr<ExecutionEngine> make_##name##_engine(const EngineTask& task);
+#include "runtime/execute/engines.inc"
+#undef PXL_ENGINE
 
 }  // namespace pxl

@@ -280,7 +280,7 @@ std::vector<std::string> callable_names(Engine& engine) {
       }
     }
   };
-  visit("", *engine.interpreter().evaluator().prelude(), 0);
+  visit("", *evaluator_of(engine.interpreter()).prelude(), 0);
   for (const auto& [name, value] : engine.names())
     if (auto* space = value.as<NamespaceObject>()) visit(name + ".", *space->scope, 1);
   // An op has a name and a path; both lead to the same row, so one is enough most of the time.

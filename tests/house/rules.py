@@ -91,9 +91,9 @@ def rooms_of_tests():
 
 def interpreters():
     """All interpreters come from make_interpreter, which gives them all built-ins."""
-    made = re.compile(r"make_unique<Interpreter>|^ *Interpreter \w+[({]")
-    return "\n".join(f"{path.relative_to(ROOT)}:{number}: use make_interpreter of interpreter/tools/debug.hpp"
-                     for path in tracked("interpreter/*.[ch]pp") if path != ROOT / "interpreter/tools/debug.cpp"
+    made = re.compile(r"make_unique<Interpreter>|\bnew Interpreter\b|^ *Interpreter \w+[({]")
+    return "\n".join(f"{path.relative_to(ROOT)}:{number}: use interpreter/tools/make_interpreter.hpp"
+                     for path in tracked("interpreter/*.[ch]pp") if path != ROOT / "interpreter/tools/make_interpreter.cpp"
                      for number, line in enumerate(path.read_text().splitlines(), 1) if made.search(line)) or None
 
 

@@ -9,6 +9,7 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
@@ -18,7 +19,7 @@ using namespace pxl;
 namespace {
 
 Value run(Interpreter& in, const std::string& text) {
-  return in.evaluator().run_more(parse_or_throw(add_source("[example]", text)));
+  return evaluator_of(in).run_more(parse_or_throw(add_source("[example]", text)));
 }
 
 std::vector<Value> results(const Value& v) {
@@ -100,7 +101,7 @@ std::string outcome(const std::string& before, const std::string& text, bool ten
       const std::string one = made.size() == 1 ? "made" : "made[" + std::to_string(i) + "]";
       const Value value = as_tensor(made[i]) ? run(in, "eval(" + one + ")") : made[i];
       if (tensors && !as_tensor(made[i])) return "no tensor";
-      shown += in.repr(value) + "; ";
+      shown += repr_of(in, value) + "; ";
     }
     return shown;
   } catch (const Error& e) {

@@ -71,7 +71,7 @@ TEST_CASE("options are listed without running, and parsed by type") {
     o.options = std::move(given);
     Interpreter in(o);
     try {
-      return in.repr(in.evaluator().run_more(parse_or_throw(add_source("o.pxl", text))));
+      return repr_of(in, evaluator_of(in).run_more(parse_or_throw(add_source("o.pxl", text))));
     } catch (const Error& e) {
       CHECK(e.first().fault == Fault::usage);
       return e.first().message;

@@ -6,6 +6,7 @@
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/diagnostic.hpp"
 
@@ -20,8 +21,8 @@ struct HostSession {
           o.out = [this](std::string_view t) { out += t; };
           return o;
         }()) {}
-  Value run(const std::string& text) { return in.evaluator().run_more(parse_or_throw(add_source("[1]", text))); }
-  std::string shown(const std::string& text) { return in.repr(run(text)); }
+  Value run(const std::string& text) { return evaluator_of(in).run_more(parse_or_throw(add_source("[1]", text))); }
+  std::string shown(const std::string& text) { return repr_of(in, run(text)); }
   /// The message of the Error that the text raises, without notes; empty if there is none.
   std::string error(const std::string& text) {
     try {

@@ -1,0 +1,49 @@
+// What a session has of the process around it: where its output goes, what it was started with, random numbers.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "runtime/tensor/random.hpp"
+
+namespace pxl {
+
+class Interpreter;
+
+struct InterpreterOptions {
+  std::function<void(std::string_view)> out;  ///< what `print` writes
+  std::function<void(std::string_view)> err;  ///< progress and notices
+  /// Receives an SVG that `plot` drew, with its title. If empty, charts are written as text.
+  std::function<void(const std::string& svg, const std::string& title)> picture;
+  bool quiet = false;
+  bool terminal = false;                       ///< err is a terminal: progress bars may redraw
+  bool run_tests = false;                      ///< `test` blocks run
+  std::map<std::string, std::string> options;  ///< values of the script's `option`s, from the command line
+  std::string program_name;                    ///< for messages on options
+};
+
+class Host {
+ public:
+  /// `random` is the state of the random numbers at first. Output that has no receiver is dropped.
+  Host(InterpreterOptions options, Random random) : options_(std::move(options)), random_(random) {
+    if (!options_.out) options_.out = [](std::string_view) {};
+    if (!options_.err) options_.err = [](std::string_view) {};
+  }
+  const InterpreterOptions& options() const { return options_; }
+  void write(std::string_view text) { options_.out(text); }
+  void notice(std::string_view text) {
+    if (!options_.quiet) options_.err(text);
+  }
+  Random& random() { return random_; }
+
+ private:
+  InterpreterOptions options_;
+  Random random_;
+};
+
+Host& host_of(Interpreter& in);
+
+}  // namespace pxl

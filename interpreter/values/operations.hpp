@@ -1,0 +1,37 @@
+// Operations that every value answers, whatever its kind.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/values/value.hpp"
+
+namespace pxl {
+
+class Interpreter;
+
+/// As `print` shows a value, and as it appears inside containers.
+std::string str_of(Interpreter& in, const Value& v);
+std::string repr_of(Interpreter& in, const Value& v);
+/// f"{v:spec}": Python's format mini-language.
+std::string format_value(Interpreter& in, const Value& v, std::string_view spec);
+
+bool truth_of(Interpreter& in, const Value& v);
+bool equal(Interpreter& in, const Value& a, const Value& b);
+/// `a is b`.
+bool identical(Interpreter& in, const Value& a, const Value& b);
+
+Iterator iterator_of(Interpreter& in, const Value& v);
+/// All elements; throws if there are more than fit into a list.
+std::vector<Value> elements_of(Interpreter& in, const Value& v);
+int64_t length_of(Interpreter& in, const Value& v);
+/// A member, or an Error with the nearest name.
+Value member_of(Interpreter& in, const Value& v, const std::string& name, const Span& at);
+
+/// Calls anything callable. Errors that leave it get `args.span` if they have no location yet.
+Value invoke(Interpreter& in, const Value& callee, Arguments args);
+Value invoke(Interpreter& in, const Value& callee, std::vector<Value> positional);
+
+}  // namespace pxl
