@@ -215,6 +215,27 @@ def passes():
     return "\n".join(problems) or None
 
 
+# Tables of which each row is a function of a file: what "What to touch" of docs/architecture.md names.
+TABLES = [("interpreter/repl/commands.inc", r"^PXL_REPL_COMMAND\((\w+),", "interpreter/repl/*.cpp", r"^void command_{}\("),
+          ("interpreter/cli/commands.inc", r"^PXL_COMMAND\((\w+)\)", "interpreter/cli/*.cpp", r"\b{}_command\b *(?:=|\{{)"),
+          ("runtime/execute/engines.inc", r"^PXL_ENGINE\((\w+),", "runtime/execute/engine_*.cpp", r"\bmake_{}_engine\(")]
+
+
+def tables():
+    """Each row of a table has its function in exactly one file of the folder, and the page names files that exist."""
+    problems = []
+    for table, row, folder, definition in TABLES:
+        texts = [p.read_text() for p in tracked(folder)]
+        names = re.findall(row, (ROOT / table).read_text(), re.M)
+        problems += [] if names else [f"{table}: no rows"]
+        problems += [f"{table}: {name} is defined in {found} files of {folder}" for name in names
+                     if (found := sum(bool(re.search(definition.format(name), text, re.M)) for text in texts)) != 1]
+    page = (ROOT / "docs/architecture.md").read_text().partition("## What to touch")[2].partition("\n## ")[0]
+    problems += [f"docs/architecture.md: What to touch: no file {path}" for path in re.findall(r"`((?:runtime|interpreter|tests)/[\w./]+)`", page)
+                 if not (ROOT / path).exists() and "NAME" not in path]
+    return "\n".join(problems) or None
+
+
 # A kernel declares its memory (kernels/workspace.hpp): nothing that grows while it runs, and nothing that others may find.
 KERNEL_MEMORY = re.compile(r"\bthread_local\s+(?!bool const\b)|\bscratch<|make_shared<std::(vector|array)")
 
@@ -250,6 +271,7 @@ def house_tests(tally, kinds, build):
     tally.add("house: one place writes to the standard streams", standard_streams())
     tally.add("house: files are saved in one way", files_are_saved_in_one_way())
     tally.add("house: passes are files and documented", passes())
+    tally.add("house: rows of tables have their functions", tables())
     tally.add("house: kernels declare their memory", kernel_memory())
     tally.add("house: formatting", formatting())
     tally.add("house: nothing left over", leftovers())

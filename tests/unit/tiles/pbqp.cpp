@@ -75,7 +75,8 @@ TEST_CASE("optimal candidates and mappings of small graphs") {
     CHECK(program.search.fastest_cycles == solve(problem).cost);
   };
   Ir one;
-  tiles::test::op("gelu", {tiles::test::op("matmul", {tiles::test::variable(one, {128, 256}, "x"), tiles::test::variable(one, {256, 64}, "w")})});
+  tiles::test::op("gelu", {tiles::test::op("matmul", {tiles::test::variable(one, {128, 256}, "x"),
+                                                      tiles::test::variable(one, {256, 64}, "w")})});
   check(one);
   Ir two;
   Tensor* x = tiles::test::variable(two, {64, 64}, "x");
