@@ -154,7 +154,7 @@ class InputBinder {
       names.push_back(input_name(*inputs[i]));
     }
     if (std::find(facts_.baked.begin(), facts_.baked.end(), name) != facts_.baked.end())
-      throw Error("`" + name + "` is no input of " + callee_.id() + ": its value was baked in when the graph was made",
+      throw Error("`" + name + "` is no input of " + callee_.id() + ": it was a constant when the graph was built",
                   {"give create_graph a tensor or a spec for it to make it an input"})
           .as(codes::graph_inputs);
     std::string hint = did_you_mean(name, names);

@@ -88,7 +88,7 @@ namespace {
 BuildState& build_of_factory(Interpreter& in, const char* where) {
   BuildState* state = graphs_of(in).world().current();
   if (!state || !state->root)
-    throw Error(std::string(where) + " stands outside a graph's build",
+    throw Error(std::string(where) + " is only allowed while a graph is being built",
                 {"in a program, `factories.init()` makes variables"})
         .as(codes::param);
   if (!state->named)

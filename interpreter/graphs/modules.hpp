@@ -151,7 +151,7 @@ struct BuiltGraph {
   Graph* graph = nullptr;
   TreePtr factories;
 };
-/// Makes a graph in the current Ir: tensors and specs among the arguments become inputs, the rest is baked in.
+/// Makes a graph in the current Ir: tensors and specs among the arguments become inputs, the rest are constants.
 BuiltGraph build_graph(Interpreter& in, const GraphSource& source, Arguments args);
 /// The same through the cache of outlined graphs, or through a cache of its own, which then is part of the key.
 BuiltGraph shared_graph(Interpreter& in, const GraphSource& source, const Arguments& args, const Value& cache = {});

@@ -36,7 +36,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
   position_of(in).here = s.span;
   BuildState* state = graphs_of(in).world().current();
   if (!state || !state->root)
-    throw Error("param `" + s.name + "` stands outside a graph's build",
+    throw Error("param `" + s.name + "` is only allowed while a graph is being built",
                 {"make a graph with `create_graph` first, or declare a `variable`"})
         .as(codes::param);
   if (!state->named)
@@ -84,7 +84,8 @@ Value add_variable_inputs(Interpreter& in, const Arguments& args) {
   ArgReader a("add_variable_inputs", args, {"name", "factories"});
   BuildState* state = graphs_of(in).world().current();
   if (!state || !state->root)
-    throw Error("add_variable_inputs stands outside a graph's build", {"in a program, use `factories.init()`"})
+    throw Error("add_variable_inputs is only allowed while a graph is being built",
+                {"in a program, use `factories.init()`"})
         .as(codes::param);
   Value given = a.value("name");
   std::string name;

@@ -207,7 +207,7 @@ Value to_int(Interpreter&, const Arguments& args) {
     const int64_t base = a.integer_or("base", 10);
     if (base != 0 && (base < 2 || base > 36)) throw run_error("int: the base is 0 or from 2 to 36");
     if (std::optional<int64_t> parsed = parse_int(*s, static_cast<int>(base))) return *parsed;
-    throw run_error(fmt::format("int: `{}` is no int of 64 bits", *s));
+    throw run_error(fmt::format("int: `{}` is not a 64-bit integer", *s));
   }
   if (as_tensor(v))
     type_error("int: a tensor has no value before a session runs; `cast(t, int32)` converts it in the graph",

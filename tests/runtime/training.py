@@ -20,7 +20,7 @@ def accuracy(pxl, path, args=(), env=None):
 def training(pxl, tally, script, seeds, mean_floor, floor, args=()):
     """The accuracies that the example reaches over several seeds on real MNIST."""
     got, problem = [], None
-    for _, (value, why) in parallel([(s, lambda s=s: accuracy(pxl, ROOT / "examples" / script, ("--seed", str(s), *args)))
+    for _, (value, why) in parallel([(f"{script} --seed {s}", lambda s=s: accuracy(pxl, ROOT / "examples" / script, ("--seed", str(s), *args)))
                                      for s in seeds], 1):
         got.append(value)
         problem = problem or why

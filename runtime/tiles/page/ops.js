@@ -9,7 +9,7 @@ function opsSection() {
     { name: "cycles", title: "Cycles", number: true, hint: "of all runs", text: (o) => fmt.whole(o.total_cycles), sort: (o) => o.total_cycles },
     { name: "compute", title: "Compute", number: true, hint: "of one run", text: (o) => fmt.whole(o.compute_cycles), sort: (o) => o.compute_cycles },
     { name: "exchange", title: "Exchange", number: true, hint: "of one run", text: (o) => fmt.whole(o.exchange_cycles), sort: (o) => o.exchange_cycles },
-    { name: "relayout", title: "Relayout", number: true, hint: "of one run: operands brought to another layout", text: (o) => fmt.whole(o.relayout_cycles), sort: (o) => o.relayout_cycles },
+    { name: "relayout", title: "Rearrangement", number: true, hint: "of one run: operands brought to another tile mapping", text: (o) => fmt.whole(o.relayout_cycles), sort: (o) => o.relayout_cycles },
     { name: "tiles", title: "Tiles", number: true, text: (o) => fmt.whole(o.tiles), sort: (o) => o.tiles },
     { name: "temp", title: "Temporary", number: true, hint: "bytes on the fullest tile", text: (o) => fmt.bytes(o.temp_bytes), sort: (o) => o.temp_bytes },
     { name: "code", title: "Code", number: true, hint: "exchange code and vertex state, bytes on the fullest tile", text: (o) => fmt.bytes(o.code_bytes), sort: (o) => o.code_bytes },
