@@ -35,13 +35,13 @@ endif()
 set_source_files_properties(${PROJECT_SOURCE_DIR}/runtime/tensor/float8.cpp
                             PROPERTIES COMPILE_OPTIONS "${kernel_level};-fno-trapping-math")
 
-# Loops over windows, and reductions of integers: plain code that the compiler turns into vector code at this level only, and short loops that it
-# should not turn into calls of memcpy.
+# Loops over windows, conversions, functions and reductions of integers: plain code that the compiler turns into vector
+# code at this level only, and short loops that it should not turn into calls of memcpy.
 set(window_options -O3 -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND window_options -fno-tree-loop-distribute-patterns)
 endif()
-foreach(file convolution pooling reduce resample)
+foreach(file block_integer convert convolution pooling reduce resample)
   set_source_files_properties(${kernels_dir}/${file}.cpp PROPERTIES COMPILE_OPTIONS "${window_options}")
 endforeach()
 

@@ -14,10 +14,12 @@ To convert_one(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if (x != x) return 0;
-    if (x <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-    if (x >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
-    return static_cast<To>(x);
+    // Selections only, for vector code; NaN, which is not inside, gives 0.
+    constexpr To lowest = std::numeric_limits<To>::min(), highest = std::numeric_limits<To>::max();
+    const bool below = x <= static_cast<From>(lowest), above = x >= static_cast<From>(highest);
+    const bool inside = (x > static_cast<From>(lowest)) & (x < static_cast<From>(highest));
+    const To inner = static_cast<To>(inside ? x : From(0));
+    return below ? lowest : above ? highest : inner;
   } else {
     return static_cast<To>(x);
   }
