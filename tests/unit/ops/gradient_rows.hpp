@@ -13,6 +13,7 @@ inline bool by_definition_other(std::string_view name) {
   return name == "detach" || name == "detach_" ||          // cuts the gradient
          name == "batch_norm" ||                           // its running statistics are cut off
          name == "fmod" ||                                 // the divisor has none
+         name.find("_identical_") != name.npos ||          // all replicas have the sum, or its gradient, alike
          name.ends_with("normalization_grad") ||           // gradients.cpp: mean and deviation follow the data
          name == "roi_align" || name == "roi_align_grad";  // the regions have none
 }
