@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/base/effects.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -88,7 +89,7 @@ std::string print_text(const Array& array, const PrintFormat& format) {
 
 Kernel print_kernel(const TensorSpec& t, const PrintFormat& format, bool prints) {
   return [t, format, prints, bytes = static_cast<size_t>(t.bytes())](const Buffers& b) {
-    if (prints) {
+    if (prints && permits(Effect::prints)) {
       Array array(t.dtype, t.shape);
       if (bytes != 0) std::memcpy(array.mutable_raw(), b.in[0], bytes);
       const int32_t *replica = b.input<int32_t>(1), replicas = replica[1];

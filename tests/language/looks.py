@@ -71,6 +71,9 @@ def sandbox(folder):
     for name in ("victim.npy", "victim.svg", "victim.png", "victim.safetensors"):
         (folder / name).write_text("untouched")
     text, functions, methods = every_call()
+    text += "".join(f"{call}\n" for call in (
+        'print("LOOKED-AT")', 'print_tensor(ones([2]), "LOOKED-AT")', 'x = ops.print_tensor(array([1.0]), title = "LOOKED-AT") + 1',
+        'for i in progress([1], "LOOKED-AT") { }'))
     (folder / "all.pxl").write_text(text)
     return functions, methods
 
