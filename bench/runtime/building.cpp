@@ -27,7 +27,8 @@ void build(benchmark::State& state, const char* network, bool outline) {
                        {"network", network},
                        {"outline", outline ? "true" : "false"},
                        {"rounds", "1"}};
-    Interpreter(std::move(options)).evaluator().run_file(tree);
+    Interpreter in(std::move(options));
+    evaluator_of(in).run_file(tree);
   }
   state.counters["per layer"] = benchmark::Counter(static_cast<double>(state.range(0) * state.iterations()),
                                                    benchmark::Counter::kIsRate | benchmark::Counter::kInvert);

@@ -6,6 +6,7 @@
 
 #include "interpreter/language/check.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/values/interpreter.hpp"
 #include "runtime/tiles/estimate.hpp"
 
 namespace {

@@ -90,11 +90,11 @@ TEST_CASE("the affinity mask bounds the cores") {
 TEST_CASE("the time of the cores of the affinity mask") {
   const Root root;
   CHECK(!core_times(root.path.string()));
-  root.write("proc/stat", "cpu  9 9 9 9\nintr 1 2 3\n");
+  root.file("proc/stat", "cpu  9 9 9 9\nintr 1 2 3\n");
   CHECK(!core_times(root.path.string()));
   std::string text = "cpu  1 1 1 1 1 1 1 1 1 1\n";
   for (int core = 0; core < 4096; ++core) text += "cpu" + std::to_string(core) + " 10 20 5 30 10 1 2 22 7 7\n";
-  root.write("proc/stat", text + "intr 1 2 3\ncpu7 9 9 9 9\n");
+  root.file("proc/stat", text + "intr 1 2 3\ncpu7 9 9 9 9\n");
   const std::optional<CoreTimes> times = core_times(root.path.string());
   REQUIRE(times);
   CHECK(times->cores >= usable_cores());
