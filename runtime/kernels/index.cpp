@@ -71,9 +71,9 @@ struct Gather {
     for (int64_t b = 0; b < batches; ++b) {
       for (int64_t o = 0; o < outer; ++o) {
         for (int64_t j = 0; j < count; ++j) {
-          const int64_t i = at[b * count + j], row = b * outer + o;
+          const int64_t given = at[b * count + j], row = b * outer + o;
+          const int64_t i = ignore ? given : wrapped_index(given, b * count + j, axis, extent);
           const bool bad = i < 0 || i >= extent;
-          if (!ignore) check_index(i, b * count + j, axis, extent);
           f(bad ? -1 : (row * extent + i) * inner, (row * count + j) * inner);
         }
       }
@@ -116,8 +116,7 @@ struct Elements {
     int64_t position = 0;
     for_each_run<1>(nest, [&](const auto& offset, int64_t n) {
       for (int64_t i = 0; i < n; ++i, ++position) {
-        const int64_t j = at[position];
-        check_index(j, position, axis, extent);
+        const int64_t j = wrapped_index(at[position], position, axis, extent);
         f(offset[0] + i * nest.inner_stride(0) + j * stride, position);
       }
     });
@@ -424,8 +423,7 @@ struct Reduce {
     int64_t position = 0;
     for_each_run<2>(nest, [&](const auto& offset, int64_t n) {
       for (int64_t i = 0; i < n; ++i, ++position) {
-        const int64_t p = offset[1] + i * nest.inner_stride(1), j = at[p];
-        check_index(j, p, axis, extent);
+        const int64_t p = offset[1] + i * nest.inner_stride(1), j = wrapped_index(at[p], p, axis, extent);
         f(offset[0] + i * nest.inner_stride(0) + j * stride, position);
       }
     });
@@ -554,6 +552,8 @@ struct OneHot {
     const int64_t a = normalise_axis(axis, static_cast<int64_t>(indices.shape.size()) + 1);
     for (size_t d = 0; d < indices.shape.size(); ++d) (static_cast<int64_t>(d) < a ? outer : inner) *= indices.shape[d];
   }
+  /// Whether an index names class k; -1 is the last class, an index outside names none.
+  bool is(int64_t given, int64_t k) const { return given == k || given == k - depth; }
 };
 
 }  // namespace
@@ -566,7 +566,7 @@ Kernel onehot_kernel(const TensorSpec& indices, int64_t depth, DType values, int
            for (int64_t o = 0; o < h.outer; ++o) {
              for (int64_t k = 0; k < h.depth; ++k) {
                for (int64_t i = 0; i < h.inner; ++i, to += width) {
-                 std::memcpy(to, b.in[1] + (at[o * h.inner + i] == k ? width : 0), width);
+                 std::memcpy(to, b.in[1] + (h.is(at[o * h.inner + i], k) ? width : 0), width);
                }
              }
            }
@@ -583,7 +583,7 @@ Kernel onehot_grad_kernel(const TensorSpec& indices, int64_t depth, DType values
            for (int64_t o = 0; o < h.outer; ++o) {
              for (int64_t k = 0; k < h.depth; ++k) {
                for (int64_t i = 0; i < h.inner; ++i)
-                 sums[at[o * h.inner + i] == k] += read_number(values, b.in[0], position++);
+                 sums[h.is(at[o * h.inner + i], k)] += read_number(values, b.in[0], position++);
              }
            }
            convert(DType::float64, reinterpret_cast<const std::byte*>(sums), values, b.out[0], 2);

@@ -12,6 +12,12 @@ namespace pxl {
 
 /// Throws that run-time Error unless 0 <= index < extent; `position` counts the indices row by row.
 void check_index(int64_t index, int64_t position, int64_t axis, int64_t extent);
+/// An index where -1 is the last element, as a position; the same Error unless -extent <= index < extent.
+inline int64_t wrapped_index(int64_t index, int64_t position, int64_t axis, int64_t extent) {
+  if (index < 0 && index >= -extent) return index + extent;
+  if (index < 0 || index >= extent) check_index(index, position, axis, extent);
+  return index;
+}
 
 /// numpy.take: data.shape[:axis] + indices.shape[batch:] + data.shape[axis+1:]. The first `batch` axes are shared by
 /// data and indices (grouped gather; batch <= axis).

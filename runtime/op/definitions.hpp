@@ -53,6 +53,29 @@ void swish_grad(ReferenceContext&);
 void erf_grad(ReferenceContext&);
 void clip_grad(ReferenceContext&);
 
+// activation.cpp
+void acos(ReferenceContext&);
+void acosh(ReferenceContext&);
+void asin(ReferenceContext&);
+void asinh(ReferenceContext&);
+void atan(ReferenceContext&);
+void atanh(ReferenceContext&);
+void cosh(ReferenceContext&);
+void sinh(ReferenceContext&);
+void tan(ReferenceContext&);
+void leaky_relu(ReferenceContext&);
+void elu(ReferenceContext&);
+void selu(ReferenceContext&);
+void celu(ReferenceContext&);
+void hard_sigmoid(ReferenceContext&);
+void hard_swish(ReferenceContext&);
+void shrink(ReferenceContext&);
+void softsign(ReferenceContext&);
+void thresholded_relu(ReferenceContext&);
+void prelu(ReferenceContext&);
+void det(ReferenceContext&);
+void grid_sample(ReferenceContext&);
+
 // arithmetic.cpp
 void add(ReferenceContext&);
 void sub(ReferenceContext&);

@@ -95,6 +95,7 @@ Expr narrow(const Expr& e, size_t axis, int64_t begin, int64_t size);
 
 // Families of rows, in the order of the table.
 std::span<const OpRow> elementwise_rows();
+std::span<const OpRow> activation_rows();
 std::span<const OpRow> identity_rows();
 std::span<const OpRow> activation_grad_rows();
 std::span<const OpRow> arithmetic_rows();

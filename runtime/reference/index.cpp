@@ -12,8 +12,7 @@ namespace pxl::reference {
 namespace {
 
 int64_t checked(const Wholes& indices, int64_t position, size_t axis, int64_t extent) {
-  check_index(indices.data()[position], position, static_cast<int64_t>(axis), extent);
-  return indices.data()[position];
+  return wrapped_index(indices.data()[position], position, static_cast<int64_t>(axis), extent);
 }
 
 // f(position in t, position in the gathered tensor) for the elements that a gather takes: the first `batch` axes are
@@ -70,6 +69,9 @@ void each_reduced(const ReferenceContext& c, const Shape& data, const Shape& red
   }
 }
 
+// 1 where a label names class k, else 0: -1 is the last class, a label outside names none.
+size_t is_label(int64_t label, int64_t k, int64_t classes) { return label == k || label == k - classes ? 1 : 0; }
+
 // Where the classes lie in a shape that has them at `axis`.
 Shape without(Shape at, size_t axis) {
   at.erase(at.begin() + static_cast<ptrdiff_t>(axis));
@@ -100,7 +102,8 @@ void onehot(ReferenceContext& c) {
   const Patterns off_on = c.pattern(1);
   Patterns y = Patterns::from_shape(extents(c.out_shape()));
   for (Place p(c.out_shape()); p; p.next())
-    y.data()[p.index()] = off_on(labels.data()[offset(without(p.at(), axis), c.shape(0))] == p[axis] ? 1 : 0);
+    y.data()[p.index()] =
+        off_on(is_label(labels.data()[offset(without(p.at(), axis), c.shape(0))], p[axis], c.out_shape()[axis]));
   c.move(0, y);
 }
 void onehot_grad(ReferenceContext& c) {
@@ -109,7 +112,8 @@ void onehot_grad(ReferenceContext& c) {
   const Reals g = c.real(0);
   Reals sums = xt::zeros<double>({size_t{2}});
   for (Place p(c.shape(0)); p; p.next())
-    sums(labels.data()[offset(without(p.at(), axis), c.shape(1))] == p[axis] ? 1 : 0) += g.data()[p.index()];
+    sums(is_label(labels.data()[offset(without(p.at(), axis), c.shape(1))], p[axis], c.shape(0)[axis])) +=
+        g.data()[p.index()];
   c.out(0, sums);
 }
 

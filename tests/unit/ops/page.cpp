@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "runtime/op/definitions.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/autodiff.hpp"
 #include "samples.hpp"
@@ -50,7 +51,7 @@ struct Made {
     for (const auto& [name, attr] : sample.attrs) args.values[param_index(row, name)] = attr;
     for (const Expr& e : at.emit(row, std::move(args))) graph.add_output(e.tensor());
     for (const auto& op : graph.ops())
-      if (op->row->role == Role::compute) op->row->kernel(OpContextStorage(*op).site);
+      if (op->row->role == Role::compute) kernel_of(OpContextStorage(*op).site);
   }
 };
 

@@ -48,7 +48,29 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
   const auto scale = [] { return array<int32_t>({}, {1}); };
   const Shape m{2, 3};
   using Ints = std::vector<int64_t>;
+  // Numbers where inverse functions have them, with room for differences.
+  const auto within = [&](double factor, double shift) {
+    Array a = numbers(DType::float64, m, 0);
+    for (int64_t i = 0; i < a.size(); ++i) a.mutable_data<double>()[i] = a.number(i) * factor + shift;
+    return is_float8(dtype) ? as_float8(a, dtype) : a.cast(dtype);
+  };
   const std::map<std::string_view, std::function<Sample()>> special = {
+      {"acos", [&] { return Sample{{within(0.3, 0)}}; }},
+      {"asin", [&] { return Sample{{within(0.3, 0)}}; }},
+      {"atanh", [&] { return Sample{{within(0.3, 0)}}; }},
+      {"acosh", [&] { return Sample{{within(1, 1)}}; }},
+      {"det",
+       [&] {
+         return Sample{{x({2, 3, 3})}};
+       }},
+      {"grid_sample",
+       [&] {
+         return Sample{{x({1, 2, 4, 5}), x({1, 3, 2, 2}, 1)}};
+       }},
+      {"prelu",
+       [&] {
+         return Sample{{x(m), x({3}, 1)}};
+       }},
       {"select",
        [&] {
          return Sample{{bools(m), x(m), x(m, 1)}};

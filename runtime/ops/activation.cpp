@@ -1,0 +1,235 @@
+// Activation functions and inverse and hyperbolic functions that run by their definitions; determinants; sampling of
+// images at given positions.
+#include <limits>
+
+#include "runtime/ops/row.hpp"
+
+namespace pxl {
+
+namespace {
+
+constexpr double selu_alpha = 1.67326319217681884765625, selu_gamma = 1.05070102214813232421875;  // ONNX Selu-6
+
+constexpr Param slope_params[] = {{"t", ParamKind::tensor},
+                                  {"alpha", ParamKind::number, of(0.01), "slope for negative numbers"}};
+constexpr Param alpha_params[] = {{"t", ParamKind::tensor}, {"alpha", ParamKind::number, of(1.0)}};
+constexpr Param selu_params[] = {{"t", ParamKind::tensor},
+                                 {"alpha", ParamKind::number, of(selu_alpha)},
+                                 {"gamma", ParamKind::number, of(selu_gamma)}};
+constexpr Param hard_sigmoid_params[] = {
+    {"t", ParamKind::tensor}, {"alpha", ParamKind::number, of(0.2)}, {"beta", ParamKind::number, of(0.5)}};
+constexpr Param shrink_params[] = {{"t", ParamKind::tensor},
+                                   {"lambd", ParamKind::number, of(0.5), "numbers nearer to 0 become 0"},
+                                   {"bias", ParamKind::number, of(0.0), "how far the others move to 0"}};
+constexpr Param threshold_params[] = {{"t", ParamKind::tensor},
+                                      {"alpha", ParamKind::number, of(1.0), "what is not above becomes 0"}};
+constexpr Param prelu_params[] = {{"t", ParamKind::tensor},
+                                  {"slope", ParamKind::tensor, no_default, "broadcasts to t"}};
+constexpr Param grid_params[] = {
+    {"t", ParamKind::tensor, no_default, "[N, C, H, W]"},
+    {"grid", ParamKind::tensor, no_default, "[N, H_out, W_out, 2]: column and row, from -1 to 1 across the image"},
+    {"mode", ParamKind::string, of("bilinear"), "bilinear, nearest or bicubic"},
+    {"padding_mode", ParamKind::string, of("zeros"), "outside the image: zeros, border or reflection"},
+    {"align_corners", ParamKind::boolean, of(false), "-1 and 1 are centres of the outermost pixels, not their edges"}};
+
+/// A float where t is above a bound, else 0.
+Expr above(const Expr& t, double bound) {
+  return cast(t.builder().one("greater", {t, t.builder().scalar(bound, t.dtype())}), t.dtype());
+}
+Expr below(const Expr& t, double bound) {
+  return cast(t.builder().one("less", {t, t.builder().scalar(bound, t.dtype())}), t.dtype());
+}
+Expr of_op(std::string_view op, const Expr& t) { return t.builder().one(op, {t}); }
+Expr squared(const Expr& t) { return of_op("square", t); }
+
+/// Sets dy times the derivative.
+template <Expr (*derivative)(const Expr& t, const OpContext& site)>
+void by_derivative(GradContext& c) {
+  if (c.wants(0)) c.set(0, c.dy() * derivative(c.in(0), c.site()));
+}
+
+constexpr OpRow activation(const RowText& text, std::span<const Param> params, DefinitionFn definition, GradFn gradient,
+                           InferFn infer = infer_same_float) {
+  OpRow row = described(text, params, infer, definition, nullptr, gradient, Pattern::elementwise, tile_unary);
+  return row;
+}
+
+std::vector<TensorSpec> infer_prelu(const OpContext& site) {
+  check_floating(site, 0);
+  return infer_into_first(site);
+}
+
+std::vector<TensorSpec> infer_det(const OpContext& site) {
+  check_floating(site, 0);
+  const Shape& shape = site.input(0).shape;
+  if (shape.size() < 2 || shape[shape.size() - 1] != shape[shape.size() - 2])
+    refuse(site, "expected square matrices in the last two axes", codes::shape);
+  return {{Shape(shape.begin(), shape.end() - 2), site.input(0).dtype, {}}};
+}
+
+void check_choice(const OpContext& site, std::string_view param, std::initializer_list<std::string_view> words) {
+  std::string list;
+  for (std::string_view w : words) {
+    if (w == site.string(param)) return;
+    list += (list.empty() ? "" : ", ") + std::string(w);
+  }
+  refuse(site, std::string(param) + " is one of " + list + ", not `" + site.string(param) + "`");
+}
+
+std::vector<TensorSpec> infer_grid_sample(const OpContext& site) {
+  check_floating(site, 0);
+  check_one_dtype(site);
+  const Shape &t = site.input(0).shape, &grid = site.input(1).shape;
+  if (t.size() != 4 || grid.size() != 4)
+    refuse(site, "expected images [N, C, H, W] and a grid [N, H, W, 2]", codes::shape);
+  if (grid[3] != 2 || grid[0] != t[0]) refuse(site, "expected a grid [N, H, W, 2] for each image", codes::shape);
+  if (t[2] == 0 || t[3] == 0) refuse(site, "the images are empty", codes::shape);
+  check_choice(site, "mode", {"bilinear", "nearest", "bicubic"});
+  check_choice(site, "padding_mode", {"zeros", "border", "reflection"});
+  return {{{t[0], t[1], grid[1], grid[2]}, site.input(0).dtype, {}}};
+}
+
+constexpr OpRow activation_table[] = {
+    activation({"acos", "ops.acos", "Acos", "acos_out", "The angle whose cosine is each element, from 0 to pi.",
+                "arccos(t)", "acos(array([-0.5, 0.0, 0.5]))", "Acos"},
+               unary_params, reference::acos,
+               by_derivative<[](const Expr& t, const OpContext&) { return -of_op("rsqrt", 1.0 - squared(t)); }>),
+    activation({"acosh", "ops.acosh", "Acosh", "acosh_out", "The inverse hyperbolic cosine of each element.",
+                "ln(t + sqrt(t^2 - 1))", "acosh(array([1.5, 2.0, 3.0]))", "Acosh"},
+               unary_params, reference::acosh,
+               by_derivative<[](const Expr& t, const OpContext&) { return of_op("rsqrt", squared(t) - 1.0); }>),
+    activation({"asin", "ops.asin", "Asin", "asin_out", "The angle whose sine is each element, from -pi/2 to pi/2.",
+                "arcsin(t)", "asin(array([-0.5, 0.0, 0.5]))", "Asin"},
+               unary_params, reference::asin,
+               by_derivative<[](const Expr& t, const OpContext&) { return of_op("rsqrt", 1.0 - squared(t)); }>),
+    activation({"asinh", "ops.asinh", "Asinh", "asinh_out", "The inverse hyperbolic sine of each element.",
+                "ln(t + sqrt(t^2 + 1))", "asinh(array([-1.0, 0.0, 2.0]))", "Asinh"},
+               unary_params, reference::asinh,
+               by_derivative<[](const Expr& t, const OpContext&) { return of_op("rsqrt", squared(t) + 1.0); }>),
+    activation({"atan", "ops.atan", "Atan", "atan_out", "The angle whose tangent is each element, from -pi/2 to pi/2.",
+                "arctan(t)", "atan(array([-1.0, 0.0, 1.0]))", "Atan"},
+               unary_params, reference::atan,
+               by_derivative<[](const Expr& t, const OpContext&) { return of_op("reciprocal", squared(t) + 1.0); }>),
+    activation({"atanh", "ops.atanh", "Atanh", "atanh_out", "The inverse hyperbolic tangent of each element.",
+                "ln((1 + t) / (1 - t)) / 2", "atanh(array([-0.5, 0.0, 0.5]))", "Atanh"},
+               unary_params, reference::atanh,
+               by_derivative<[](const Expr& t, const OpContext&) { return of_op("reciprocal", 1.0 - squared(t)); }>),
+    activation({"cosh", "ops.cosh", "Cosh", "cosh_out", "The hyperbolic cosine of each element.", "(e^t + e^-t) / 2",
+                "cosh(array([-1.0, 0.0, 1.0]))", "Cosh"},
+               unary_params, reference::cosh,
+               by_derivative<[](const Expr& t, const OpContext&) { return of_op("sinh", t); }>),
+    activation({"sinh", "ops.sinh", "Sinh", "sinh_out", "The hyperbolic sine of each element.", "(e^t - e^-t) / 2",
+                "sinh(array([-1.0, 0.0, 1.0]))", "Sinh"},
+               unary_params, reference::sinh,
+               by_derivative<[](const Expr& t, const OpContext&) { return of_op("cosh", t); }>),
+    activation({"tan", "ops.tan", "Tan", "tan_out", "The tangent of each element, in radians.", "sin(t) / cos(t)",
+                "tan(array([-1.0, 0.0, 1.0]))", "Tan"},
+               unary_params, reference::tan,
+               by_derivative<[](const Expr& t, const OpContext&) { return squared(of_op("tan", t)) + 1.0; }>),
+    activation(
+        {"leaky_relu", "ops.leaky_relu", "LeakyRelu", "leaky_relu_out",
+         "Each element, times alpha where it is negative.", "max(t, 0) + alpha min(t, 0)",
+         "leaky_relu(array([-2.0, 0.0, 1.0]))", "LeakyRelu"},
+        slope_params, reference::leaky_relu,
+        by_derivative<[](const Expr& t, const OpContext& s) { return below(t, 0) * (s.number("alpha") - 1) + 1.0; }>),
+    activation({"elu", "ops.elu", "Elu", "elu_out", "Exponential linear unit.", "t where t >= 0, else alpha (e^t - 1)",
+                "elu(array([-1.0, 0.0, 1.0]))", "Elu"},
+               alpha_params, reference::elu, by_derivative<[](const Expr& t, const OpContext& s) {
+                 const Expr low = t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}});
+                 const Expr negative = below(t, 0);
+                 return negative * of_op("exp", low) * s.number("alpha") + (1.0 - negative);
+               }>),
+    activation({"selu", "ops.selu", "Selu", "selu_out",
+                "Scaled exponential linear unit, which keeps the mean and variance of activations.",
+                "gamma (t where t >= 0, else alpha (e^t - 1))", "selu(array([-1.0, 0.0, 1.0]))", "Selu"},
+               selu_params, reference::selu, by_derivative<[](const Expr& t, const OpContext& s) {
+                 const Expr low = t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}});
+                 const Expr negative = below(t, 0);
+                 return (negative * of_op("exp", low) * s.number("alpha") + (1.0 - negative)) * s.number("gamma");
+               }>),
+    activation({"celu", "ops.celu", "Celu", "celu_out", "Continuously differentiable exponential linear unit.",
+                "t where t >= 0, else alpha (e^(t / alpha) - 1)", "celu(array([-1.0, 0.0, 1.0]))", "Celu"},
+               alpha_params, reference::celu, by_derivative<[](const Expr& t, const OpContext& s) {
+                 const Expr low = t.builder().one("minimum", {std::vector<Expr>{t, t.builder().scalar(0, t.dtype())}});
+                 return of_op("exp", low * (1 / s.number("alpha")));
+               }>),
+    activation({"hard_sigmoid", "ops.hard_sigmoid", "HardSigmoid", "hard_sigmoid_out",
+                "A piecewise linear approximation of sigmoid.", "min(max(alpha t + beta, 0), 1)",
+                "hard_sigmoid(array([-4.0, 0.0, 1.0]))", "HardSigmoid"},
+               hard_sigmoid_params, reference::hard_sigmoid, by_derivative<[](const Expr& t, const OpContext& s) {
+                 const Expr line = t * s.number("alpha") + s.number("beta");
+                 return above(line, 0) * below(line, 1) * s.number("alpha");
+               }>),
+    activation({"hard_swish", "ops.hard_swish", "HardSwish", "hard_swish_out",
+                "Each element times a piecewise linear approximation of its sigmoid.", "t min(max(t / 6 + 1/2, 0), 1)",
+                "hard_swish(array([-4.0, 0.0, 1.0]))", "HardSwish"},
+               unary_params, reference::hard_swish, by_derivative<[](const Expr& t, const OpContext&) {
+                 return above(t, -3) * below(t, 3) * (t * (1.0 / 3) + 0.5) + above(t, 3);
+               }>),
+    activation({"shrink", "ops.shrink", "Shrink", "shrink_out",
+                "Numbers within lambd of 0 become 0; the others move towards 0 by bias.",
+                "t - bias where t > lambd, t + bias where t < -lambd, else 0",
+                "shrink(array([-2.0, 0.2, 1.0]), bias = 0.5)", "Shrink"},
+               shrink_params, reference::shrink, by_derivative<[](const Expr& t, const OpContext& s) {
+                 return above(t, s.number("lambd")) + below(t, -s.number("lambd"));
+               }>,
+               infer_same_number),
+    activation({"softsign", "ops.softsign", "Softsign", "softsign_out", "Each element divided by 1 and its size.",
+                "t / (1 + |t|)", "softsign(array([-1.0, 0.0, 1.0]))", "Softsign"},
+               unary_params, reference::softsign, by_derivative<[](const Expr& t, const OpContext&) {
+                 return of_op("reciprocal", squared(of_op("abs", t) + 1.0));
+               }>),
+    activation({"thresholded_relu", "ops.thresholded_relu", "ThresholdedRelu", "thresholded_relu_out",
+                "Each element above alpha; 0 in place of the others.", "t where t > alpha, else 0",
+                "thresholded_relu(array([-1.0, 0.5, 2.0]))", "ThresholdedRelu"},
+               threshold_params, reference::thresholded_relu,
+               by_derivative<[](const Expr& t, const OpContext& s) { return above(t, s.number("alpha")); }>),
+    {.name = "prelu",
+     .path = "ops.prelu",
+     .schedule = "PRelu",
+     .output = "prelu_out",
+     .doc = "Each element, times its slope where it is negative.",
+     .formula = "max(t, 0) + slope min(t, 0)",
+     .example = "prelu(array([-2.0, 0.0, 1.0]), array([0.5, 0.5, 0.5]))",
+     .params = prelu_params,
+     .infer = infer_prelu,
+     .definition = reference::prelu,
+     .gradient =
+         [](GradContext& c) {
+           const Expr negative = below(c.in(0), 0);
+           if (c.wants(0)) c.set(0, c.dy() * (negative * (c.in(1) - 1.0) + 1.0));
+           if (c.wants(1)) c.set(1, sum_to(c.dy() * negative * c.in(0), c.in_spec(1).shape));
+         },
+     .onnx = "PRelu",
+     .tiles = tile_binary},
+    {.name = "det",
+     .path = "ops.det",
+     .schedule = "Det",
+     .output = "det_out",
+     .doc = "The determinants of square matrices, the last two axes.",
+     .formula = "det t",
+     .example = "det(array([[1.0, 2.0], [3.0, 4.0]]))",
+     .params = unary_params,
+     .infer = infer_det,
+     .definition = reference::det,
+     .onnx = "Det",
+     .tiles = tile_reduction},
+    {.name = "grid_sample",
+     .path = "ops.grid_sample",
+     .schedule = "GridSample",
+     .output = "grid_sample_out",
+     .doc = "Images read at the positions of a grid, with interpolation.",
+     .example = "grid_sample(array([[[[1.0, 2.0]]]]), array([[[[0.0, 0.0]]]]))",
+     .params = grid_params,
+     .infer = infer_grid_sample,
+     .definition = reference::grid_sample,
+     .onnx = "GridSample",
+     .tiles = tile_movement},
+};
+static_assert(all_complete(activation_table));
+
+}  // namespace
+
+std::span<const OpRow> activation_rows() { return activation_table; }
+
+}  // namespace pxl
