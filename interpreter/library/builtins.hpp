@@ -17,6 +17,7 @@ void bind_mnist_builtin(Scope& prelude);     ///< mnist and its batches (mnist.c
 void bind_progress_builtin(Scope& prelude);  ///< progress (progress.cpp)
 void bind_file_builtins(Scope& prelude);     ///< read_text, beside (files.cpp)
 void bind_plot_builtin(Scope& prelude);      ///< plot (plot.cpp)
+void bind_onnx_builtins(Scope& prelude);     ///< load_onnx, load_arrays (onnx.cpp)
 void bind_float8_builtins(Scope& prelude);   ///< host_pow2scale_cast_to_fp8 and _from_fp8 (float8.cpp)
 
 }  // namespace pxl

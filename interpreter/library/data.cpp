@@ -299,6 +299,7 @@ void bind_data_builtins(Interpreter&, Scope& p) {
   bind_progress_builtin(p);
   bind_file_builtins(p);
   bind_plot_builtin(p);
+  bind_onnx_builtins(p);
 }
 
 }  // namespace pxl

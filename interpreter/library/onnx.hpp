@@ -1,0 +1,12 @@
+// ONNX models in a program.
+#pragma once
+
+#include "interpreter/onnx/import.hpp"
+#include "interpreter/values/interpreter.hpp"
+
+namespace pxl {
+
+/// Evaluates the text of an imported model; returns its module.
+Value evaluate_import(Interpreter& in, const onnx::Imported& imported, const std::string& shown);
+
+}  // namespace pxl

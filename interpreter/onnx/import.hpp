@@ -1,0 +1,58 @@
+// ONNX models as programs: a model in, the text of a module out, whose `build` is the graph in order, and the arrays
+// that the text reads. What evaluates a model evaluates this text.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/onnx/model.hpp"
+
+namespace pxl::onnx {
+
+/// How one ONNX op is written as an expression, for a range of opsets. Rows of an op are tried in order.
+struct ImportRow {
+  std::string_view op;
+  int since = 1, until = 1 << 20;  ///< opset versions, both included
+  /// An expression with placeholders, or "*": a function of the library's module `onnx`, named like the op in lower
+  /// case (or like what follows the "*"), with the node's inputs and then its attributes by name.
+  ///   {0}            the first input, `none` where it is absent; {*} all inputs
+  ///   {0:ints}       an input that must be known while the graph is built, as a list of ints; also floats,
+  ///                one number as int1 and float1, and host for an array
+  ///   {axis}         an attribute; {axis|1} with what stands for it where it is absent; {to:dtype}, {x:bool},
+  ///   {x:lower} {outputs}      the number of outputs
+  ///   {,stride=X}    ", stride = ..." where X, an input or an attribute as above, is there; nothing elsewhere
+  std::string_view text = "*";
+  /// Conditions, separated by commas: "1" input 1 is there, "!1" it is not, "a=1" the attribute a is there and 1,
+  /// "a~1" it is 1 or not there, "outputs=2" the node has two outputs.
+  std::string_view when = {};
+  std::string_view host = {};  ///< inputs that must be known while the graph is built, besides those of `text`
+  bool several = false;        ///< the expression is a tuple or a list of the node's outputs
+  std::string_view domain = {};
+};
+std::span<const ImportRow> import_rows();
+/// The first row that fits a node; null if there is none.
+const ImportRow* find_row(const Node& node, int64_t opset);
+
+struct ImportOptions {
+  std::string title;         ///< first line of the text: what it was imported from
+  std::string weights_path;  ///< file of the arrays, as the text reads it; empty: the text expects a dict `weights`
+};
+
+struct ImportedInput {
+  std::string name, variable;  ///< in the model, in the text
+  bool host = false;           ///< must be known while the graph is built
+};
+struct Imported {
+  std::string text;
+  std::vector<std::pair<std::string, Array>> weights;
+  std::vector<ImportedInput> inputs;
+  std::vector<std::string> outputs;
+};
+
+/// Throws Error that names every node that cannot be imported, with the reason.
+Imported import_model(const Model& model, const ImportOptions& options);
+
+}  // namespace pxl::onnx
