@@ -650,7 +650,7 @@ class Importer {
 
   void initialiser_lines(Names& names, const TensorData& t) {
     const Array array = to_array(t, model_.folder);
-    if (!is_floating(array.dtype()) || host_.contains(t.name) || array.size() == 0) {
+    if (!is_floating(array.dtype()) || host_.contains(t.name) || array.size() == 0 || array.rank() == 0) {
       Meaning m = constant(t.name, array);
       if (m.text.starts_with("weights[")) {
         const std::string variable = fresh(t.name);

@@ -15,12 +15,13 @@ import numpy as np
 import torch
 
 import cases
+import cases_activation
 import cases_edges
 import cases_edges_nn
 import cases_nn
 
 HERE = pathlib.Path(__file__).resolve().parent
-FAMILIES = {**cases.FAMILIES, **cases_edges.FAMILIES, **cases_edges_nn.FAMILIES, **cases_nn.FAMILIES}
+FAMILIES = {**cases.FAMILIES, **cases_activation.FAMILIES, **cases_edges.FAMILIES, **cases_edges_nn.FAMILIES, **cases_nn.FAMILIES}
 
 
 def numbers(t):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 
+from tests.docs import onnx_ops
 from tests.support.harness import ROOT, TESTS
 
 DATA = pathlib.Path("/usr/share/libonnx-testdata/data")
@@ -103,6 +104,7 @@ def nets(pxl, add, skip):
 
 
 def onnx_tests(pxl, add, skip):
+    add("onnx: the ops of docs/onnx.md", onnx_ops.page_problem())
     backend(pxl, add, skip)
     round_trips(pxl, add)
     nets(pxl, add, skip)

@@ -1,0 +1,64 @@
+"""The table of ops in docs/onnx.md, from interpreter/onnx/import_rows.cpp and export.cpp.
+
+    python3 tests/docs/onnx_ops.py            # writes the page
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MARK = "\n## The ops\n"
+
+
+def rows():
+    """(op, since, until, text) of each row, in order."""
+    text = (ROOT / "interpreter/onnx/import_rows.cpp").read_text()
+    macros = {}
+    for name, parameters, body in re.findall(r"#define (\w+)\(([^)]*)\)((?:[^\n]*\\\n)*[^\n]*)", text):
+        macros[name] = ([p.strip() for p in parameters.split(",")], body.replace("\\\n", " "))
+    table = text[text.index("constexpr ImportRow rows[]"):text.index("#undef")]
+    table = re.sub(r"//[^\n]*", "", table)
+    for name, (parameters, body) in macros.items():
+        def expand(call):
+            values = re.findall(r'"(?:[^"\\]|\\.)*"', call[1])
+            return re.sub("|".join(rf"\b{p}\b(?! *=)" for p in parameters), lambda m: values[parameters.index(m[0])], body)
+        table = re.sub(name + r'\(((?:[^()"]|"(?:[^"\\]|\\.)*")*)\)', expand, table)
+    for row in re.findall(r'\{\s*(\.op = (?:[^{}"]|"(?:[^"\\]|\\.)*")*)\}', table):
+        value = dict(re.findall(r'\.(\w+) = ((?:"(?:[^"\\]|\\.)*"\s*)+|\w+)', row))
+        joined = {k: "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', v)).replace('\\"', '"') if v.startswith('"') else v for k, v in value.items()}
+        yield joined["op"], int(joined.get("since", 1)), joined.get("until", ""), joined.get("text", "*")
+
+
+def snake(op):
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", op).lower()
+
+
+def section():
+    lines = []
+    for op, since, until, text in sorted(rows(), key=lambda r: r[0]):
+        if text.startswith("*"):
+            text = f"onnx.{text[1:] or snake(op)}(...)"
+        shown = text.replace("|", "\\|")
+        lines.append(f"| {op} | {since}-{until} | `{shown}` |")
+    forms = sorted(set(re.findall(r'^    \{"(\w+)",', (ROOT / "interpreter/onnx/export.cpp").read_text(), re.M)))
+    return (MARK + "\nHow each op of ONNX is written, by opsets; the first row that fits counts. `{0}` is the first input, `{*}` all inputs, "
+            "`{axis}` an\nattribute, `{axis|0}` one with its default, `{,stride=strides}` an argument where the attribute is there, "
+            "`{1:ints}` an input that must\nbe known while the graph is built.\n\n| ONNX | opsets | in pxl |\n|---|---|---|\n"
+            + "\n".join(lines) + "\n\nOut go calls, loops, conditionals, the ops whose entry in [the list](ops.md) names an op of "
+            "ONNX and that have no attributes, and\n" + " ".join(f"`{f}`" for f in forms) + ".\n")
+
+
+def page_problem():
+    page = (ROOT / "docs/onnx.md").read_text()
+    found = page[page.index(MARK):] if MARK in page else ""
+    return None if found == section() else "out of date: python3 tests/docs/onnx_ops.py writes it"
+
+
+def main():
+    path = ROOT / "docs/onnx.md"
+    page = path.read_text()
+    path.write_text(page[:page.index(MARK)] + section() if MARK in page else page + section())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
