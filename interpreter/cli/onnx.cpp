@@ -13,7 +13,8 @@
 #include "interpreter/language/options.hpp"
 #include "interpreter/onnx/import.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "interpreter/tools/debug.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
+#include "interpreter/values/operations.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/execute/checkpoint.hpp"
@@ -88,15 +89,15 @@ Value program_of_file(Interpreter& in, const std::string& path, const std::strin
   std::string call = wanted;
   if (call.empty()) {
     std::vector<std::string> programs;
-    for (const Scope::Entry& e : in.evaluator().file_scope()->entries())
+    for (const Scope::Entry& e : evaluator_of(in).file_scope()->entries())
       if (e.value.as<ProgramObject>()) programs.push_back(e.name.text());
     if (programs.size() != 1)
       throw Error(fmt::format("export: {} has {} programs", path, programs.size()), {"--program NAME selects one"},
                   Fault::usage);
     call = programs.front();
   }
-  Value value = in.evaluator().run_more(parse_or_throw(add_source("<--program>", call)));
-  if (value.as<ProgramObject>()) value = in.call(value, std::vector<Value>{});
+  Value value = evaluator_of(in).run_more(parse_or_throw(add_source("<--program>", call)));
+  if (value.as<ProgramObject>()) value = invoke(in, value, std::vector<Value>{});
   return value;
 }
 
@@ -110,13 +111,16 @@ int run_export(const CommonFlags& common, const std::vector<std::string>& argume
   options.program_name = path;
   const auto owned = make_interpreter(std::move(options));
   Interpreter& in = *owned;
-  in.evaluator().run_file(tree);
+  evaluator_of(in).run_file(tree);
   Arguments args;
   args.positional = {program_of_file(in, path, call.value("--program")),
                      call.value("--output", fs::path(path).replace_extension(".onnx").string())};
   if (call.has("--weights"))
-    args.named.push_back({"weights", in.call(in.builtin("load_arrays"), {Value(call.value("--weights"))}), {}});
-  in.call(in.builtin("export_onnx"), std::move(args));
+    args.named.push_back({"weights",
+                          invoke(in, *evaluator_of(in).prelude()->find_here("load_arrays"),
+                                 std::vector<Value>{Value(call.value("--weights"))}),
+                          {}});
+  invoke(in, *evaluator_of(in).prelude()->find_here("export_onnx"), std::move(args));
   return exit_ok;
 }
 

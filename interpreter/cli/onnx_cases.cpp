@@ -10,8 +10,9 @@
 #include "interpreter/cli/command.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/onnx.hpp"
-#include "interpreter/tools/debug.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/operations.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
 
@@ -121,11 +122,12 @@ void run_data_set(const onnx::Model& model, const onnx::Imported& imported, cons
     hosts.emplace_back(input.host);
   }
   const Value module = evaluate_import(in, imported, "[model.onnx]");
-  const ScopePtr library = in.evaluator().import_module({"onnx"}, {});
+  const ScopePtr library = evaluator_of(in).import_module({"onnx"}, {});
   const Value* run = library->find_here("_run");
-  const Value out = in.call(*run, {in.call(module, std::vector<Value>{}), make_list(inputs), make_list(hosts)});
+  const Value out = invoke(
+      in, *run, std::vector<Value>{invoke(in, module, std::vector<Value>{}), make_list(inputs), make_list(hosts)});
   std::vector<Array> results;
-  for (const Value& v : in.to_vector(out)) results.push_back(*v.as_array());
+  for (const Value& v : elements_of(in, out)) results.push_back(*v.as_array());
   size_t at = 0;
   for (size_t o = 0; o < model.graph.outputs.size(); ++o) {
     const onnx::ValueInfo& info = model.graph.outputs[o];

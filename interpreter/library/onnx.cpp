@@ -20,6 +20,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/operations.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/execute/checkpoint.hpp"
@@ -29,8 +30,8 @@ namespace pxl {
 
 Value evaluate_import(Interpreter& in, const onnx::Imported& imported, const std::string& shown) {
   const ast::TreePtr tree = parse_or_throw(add_source(shown, imported.text));
-  in.evaluator().keep(tree);
-  auto scope = std::make_shared<Scope>(in.evaluator().prelude());
+  evaluator_of(in).keep(tree);
+  auto scope = std::make_shared<Scope>(evaluator_of(in).prelude());
   auto weights = std::make_shared<DictObject>();
   for (const auto& [name, array] : imported.weights) weights->put(name, array);
   scope->bind("weights", weights);
@@ -38,7 +39,7 @@ Value evaluate_import(Interpreter& in, const onnx::Imported& imported, const std
   a.scope = scope;
   a.kind = Activation::Kind::file;
   execute(in, *tree->body, a);
-  in.evaluator().remember(scope);
+  evaluator_of(in).remember(scope);
   return *scope->find_here("Model");
 }
 
@@ -77,7 +78,7 @@ std::map<const Tensor*, Array> weights_of(Interpreter& in, const Value& weights,
   } else if (!weights.is_none()) {
     std::map<std::string, Array> named;
     const Value items =
-        weights.as<TreeObject>() ? in.call(in.member(weights, "to_dict", {}), std::vector<Value>{}) : weights;
+        weights.as<TreeObject>() ? invoke(in, member_of(in, weights, "to_dict", {}), std::vector<Value>{}) : weights;
     const auto* dict = items.as<DictObject>();
     if (!dict)
       type_error("export_onnx: weights are a session, a dict or a named tree of arrays, got " +

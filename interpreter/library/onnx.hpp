@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interpreter/onnx/import.hpp"
-#include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/value.hpp"
 
 namespace pxl {
 

@@ -595,6 +595,13 @@ const std::map<std::string_view, Draw::Family>& Draw::families() {
       if (d.coin()) d.factor(sample, "max_weight_norm", 2.5);
       return sample;
     };
+    // Between -1 and 1, and seldom beyond.
+    m["acos"] = m["asin"] = m["atanh"] = [](Draw& d) {
+      Array x(DType::float64, d.shape());
+      for (int64_t i = 0; i < x.size(); ++i)
+        x.mutable_data<double>()[i] = static_cast<double>(d.between(-60, 60)) / (d.below(20) == 0 ? 32 : 64);
+      return Sample{{is_float8(d.dtype) ? as_float8(x, d.dtype) : x.cast(d.dtype)}};
+    };
     m["print"] = [](Draw& d) {
       return Sample{{d.values(d.shape())}, {{"title", std::string("t")}, {"print_self", false}}};
     };
