@@ -93,6 +93,10 @@ struct UpdateFunctions {
 struct BulkFunctions {
   void (*half_to_float)(const uint16_t* in, float* out, int64_t n);
   void (*float_to_half)(const float* in, uint16_t* out, int64_t n);
+  void (*int8_to_float)(const int8_t* in, float* out, int64_t n);
+  void (*uint8_to_float)(const uint8_t* in, float* out, int64_t n);
+  void (*float8_143_to_float)(const uint8_t* in, float* out, int64_t n);  ///< tensor/float8.hpp
+  void (*float8_152_to_float)(const uint8_t* in, float* out, int64_t n);
   double (*sum32)(const float* x, int64_t n);
   double (*sum64)(const double* x, int64_t n);
   double (*dot32)(const float* x, const float* y, int64_t n);

@@ -51,6 +51,10 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
     return;
   }
   const bool from_half = from == DType::float16, to_half = to == DType::float16;
+  if (from == DType::int8 && to == DType::float32)
+    return bulk().int8_to_float(reinterpret_cast<const int8_t*>(in), reinterpret_cast<float*>(out), n);
+  if (from == DType::uint8 && to == DType::float32)
+    return bulk().uint8_to_float(reinterpret_cast<const uint8_t*>(in), reinterpret_cast<float*>(out), n);
   if (!from_half && !to_half) return convert_plain(from, in, to, out, n);
   if (from_half && to == DType::float32)
     return bulk().half_to_float(reinterpret_cast<const uint16_t*>(in), reinterpret_cast<float*>(out), n);

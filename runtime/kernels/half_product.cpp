@@ -115,9 +115,39 @@ Kernel few(const std::shared_ptr<Parts>& shared, int64_t most_columns, double co
   return Kernel::parallel(std::move(phases), cost_ns).with_workspace(parts->workspace);
 }
 
+/// Few rows: the float32 kernel reads B once, in order, and widens it block by block.
+Kernel skinny(const GemmShape& p, const ProductOptions& o) {
+  WorkspaceLayout workspace(o.epilogue_workspace);
+  const auto left = workspace.per_call<float>(p.m * p.k);
+  const auto rounded = workspace.per_thread<uint16_t>(o.out >= 0 ? 0 : epilogue_block);
+  ProductOptions wide;
+  wide.epilogue_workspace = workspace.size();
+  wide.left = left;
+  wide.right = o.right;
+  if (!wide.right.compute)
+    wide.right.compute = [slot = o.b](const Buffers& b, float* to, int64_t begin, int64_t end, std::byte*) {
+      bulk().half_to_float(b.input<uint16_t>(slot) + begin, to, end - begin);
+    };
+  wide.out = -1;
+  wide.epilogue = [=](const Buffers& b, std::byte* values, int64_t begin, int64_t end) {
+    uint16_t* to = o.out >= 0 ? b.output<uint16_t>(static_cast<size_t>(o.out)) + begin : b.workspace(rounded);
+    bulk().float_to_half(reinterpret_cast<const float*>(values), to, end - begin);
+    if (o.epilogue) o.epilogue(b, reinterpret_cast<std::byte*>(to), begin, end);
+  };
+  const Kernel product = product_kernel(p, std::move(wide));
+  std::vector<Phase> phases = product.phases();
+  phases.insert(phases.begin(), {p.m * p.k, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
+                                   bulk().half_to_float(b.input<uint16_t>(o.a) + begin, b.workspace(left) + begin,
+                                                        end - begin);
+                                 }});
+  return Kernel::parallel(std::move(phases), product.cost_ns() + 0.3 * static_cast<double>(p.m * (p.k + p.n)))
+      .with_workspace(WorkspaceLayout(product.workspace()));
+}
+
 }  // namespace
 
 Kernel half_product_kernel(const GemmShape& p, const ProductOptions& o) {
+  if (is_skinny_product(p) && o.add_to < 0) return skinny(p, o);
   const auto parts = std::make_shared<Parts>(Parts{p, o, 1, {}, {}, {}, {}, {}, {}});
   const LoopNest nest = make_loop_nest(p.batch, {p.a_strides, p.b_strides});
   for_each_run<2>(nest, [&](const auto& at, int64_t count) {

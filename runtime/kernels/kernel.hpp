@@ -107,6 +107,11 @@ class Kernel {
     return k;
   }
 
+  /// Marks a kernel of one phase as elementwise.
+  Kernel& mark_elementwise() {
+    elements_ = Elements::consumed;
+    return *this;
+  }
   /// Marks an elementwise kernel as in[0] + alpha * in[1] in float32, which a GEMM can compute in registers.
   Kernel& mark_axpy(float alpha) {
     alpha_ = alpha;

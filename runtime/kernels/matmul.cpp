@@ -9,6 +9,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/half_product.hpp"
@@ -179,6 +180,16 @@ Kernel matmul_float8_kernel(const TensorSpec& a, const TensorSpec& b, const Tens
   };
   const TensorSpec x = wide(a.shape, true), y = wide(b.shape, false);
   const TensorSpec z{matmul_shape(x.shape, false, y.shape, false), DType::float32, {}};
+  if (const GemmShape plan = gemm_shape(x.shape, false, y.shape, false);
+      is_skinny_product(plan) && product_supports(x, y, z, plan)) {
+    ProductOptions options;
+    options.right.compute = [widen = b.dtype == DType::float8_143 ? bulk().float8_143_to_float
+                                                                  : bulk().float8_152_to_float](
+                                const Buffers& buffers, float* to, int64_t begin, int64_t end, std::byte*) {
+      widen(buffers.input<uint8_t>(1) + begin, to, end - begin);
+    };
+    return through_float(product_kernel(plan, options), {{a.size(), a.dtype}}, out.size(), 3, 2);
+  }
   Kernel product = matmul_kernel(x, false, y, false, z);
   if (product.phases().empty()) {
     const WorkspaceLayout workspace(product.workspace());

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/half_product.hpp"
@@ -24,6 +25,10 @@ constexpr int64_t min_batch_parallel = 8;
 // Rows of weights between two calls of the epilogue on their columns of the result. Not measured.
 constexpr int64_t dgrad_wgrad_row_block = 256;
 
+// Elements of the right operand that are computed at a time: 64 KiB of float32, which stay in L2 beside the sums. Not
+// measured.
+constexpr int64_t right_block = 1 << 14;
+
 // Minimum multiply-accumulates at which threads or an epilogue can gain anything. Not measured.
 constexpr int64_t min_parallel_macs = 1024;
 
@@ -41,6 +46,52 @@ void run_epilogue_on_columns(const Epilogue& epilogue, const Buffers& b, float* 
   for (int64_t i = 0; i < m; ++i) run_epilogue(epilogue, b, values + i * n + begin, i * n + begin, i * n + end);
 }
 
+const float* left_of(const ProductOptions& o, const Buffers& b) {
+  return o.left ? b.workspace(*o.left) : b.input<float>(o.a);
+}
+
+/// Rows of w: where they lie, or computed block by block.
+class RightRows {
+ public:
+  /// Of w[., columns].
+  RightRows(const ProductOptions& o, int64_t columns, WorkspaceLayout& workspace)
+      : slot_(o.b), columns_(columns), right_(o.right) {
+    if (!right_.compute) return;
+    rows_ = std::max<int64_t>(1, right_block / std::max<int64_t>(columns, 1));
+    block_ = workspace.per_thread<float>(rows_ * columns);
+    memory_ = workspace.per_thread<std::byte>(static_cast<int64_t>(right_.per_thread));
+  }
+
+  /// f(w, ldw, begin, end) for rows [k0, k1) in order, in one call or in blocks; row k of columns [n0, n1) is at
+  /// w + k * ldw.
+  template <class F>
+  void each(const Buffers& b, int64_t k0, int64_t k1, int64_t n0, int64_t n1, F&& f) const {
+    if (!right_.compute || k0 == k1) {
+      f(b.input<float>(slot_) + n0, columns_, k0, k1);
+      return;
+    }
+    const int64_t width = n1 - n0;
+    float* to = b.workspace(block_);
+    std::byte* memory = b.workspace(memory_);
+    for (int64_t k = k0; k < k1; k += rows_) {
+      const int64_t end = std::min(k + rows_, k1);
+      if (width == columns_)
+        right_.compute(b, to, k * columns_, end * columns_, memory);
+      else
+        for (int64_t r = k; r < end; ++r)
+          right_.compute(b, to + (r - k) * width, r * columns_ + n0, r * columns_ + n1, memory);
+      f(to - k * width, width, k, end);
+    }
+  }
+
+ private:
+  size_t slot_;
+  int64_t columns_, rows_ = 0;
+  RightOperand right_;
+  PerThread<float> block_;
+  PerThread<std::byte> memory_;
+};
+
 /// x[m, k] @ w[k, n] with small m: split-k over slices of whole rows of w, then a sum over the slices.
 Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
@@ -48,19 +99,24 @@ Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
   const int64_t size = skinny_panels_size(m, n);
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto partial = workspace.per_call<float>(slices * size);
+  const RightRows rows(o, n, workspace);
   // A product with one slice is partitioned by columns of w instead.
   const auto slice = [=](const Buffers& b, int64_t s, int64_t first, int64_t last) {
     SkinnyForward f;
-    f.x = b.input<float>(o.a);
+    f.x = left_of(o, b);
     f.ldx = k;
-    f.w = b.input<float>(o.b) + first;
-    f.ldw = n;
     f.m = m;
     f.n = last - first;
-    f.k0 = k * s / slices;
-    f.k1 = k * (s + 1) / slices;
     f.out = b.workspace(partial) + s * size + first * m;
-    skinny().forward(f);
+    rows.each(b, k * s / slices, k * (s + 1) / slices, first, last,
+              [&](const float* w, int64_t ldw, int64_t begin, int64_t end) {
+                f.w = w;
+                f.ldw = ldw;
+                f.k0 = begin;
+                f.k1 = end;
+                skinny().forward(f);
+                f.add = true;
+              });
   };
   std::vector<Phase> phases;
   if (slices == 1) {
@@ -109,12 +165,15 @@ Kernel skinny_m_transposed(const GemmShape& p, const ProductOptions& o) {
   const int64_t m = p.m, n = p.n, k = p.k;
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto result = workspace.per_call<float>(o.out >= 0 ? 0 : m * n);
+  const RightRows rows(o, k, workspace);
   return Kernel::parallel(n, 16, product_ns(p),
                           [=](const Buffers& b, int64_t begin, int64_t end) {
-                            SkinnyBackward f = dense_backward(m, k, n, b.input<float>(o.a));
-                            f.w = b.input<float>(o.b);
+                            SkinnyBackward f = dense_backward(m, k, n, left_of(o, b));
                             f.dx = o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : b.workspace(result);
-                            run_backward(f, o.epilogue, b, begin, end);
+                            rows.each(b, begin, end, 0, k, [&](const float* w, int64_t, int64_t first, int64_t last) {
+                              f.w = w;
+                              run_backward(f, o.epilogue, b, first, last);
+                            });
                           })
       .with_workspace(workspace);
 }
@@ -297,11 +356,15 @@ bool product_supports(const TensorSpec& a, const TensorSpec& b, const TensorSpec
          element_count(plan.batch) <= (1 << 20);
 }
 
+bool is_skinny_product(const GemmShape& p) {
+  return p.batch.empty() && p.m > 0 && p.m <= max_skinny_dim && p.k > 0 && !p.ta;
+}
+
 Kernel product_kernel(const GemmShape& p, ProductOptions o) {
   if (o.half) return half_product_kernel(p, o);
   const bool one = p.batch.empty();
-  if (one && p.m <= max_skinny_dim && !p.ta && !p.tb && o.add_to < 0) return skinny_m(p, o);
-  if (one && p.m <= max_skinny_dim && !p.ta && p.tb && o.add_to < 0) return skinny_m_transposed(p, o);
+  if (is_skinny_product(p) && o.add_to < 0) return p.tb ? skinny_m_transposed(p, o) : skinny_m(p, o);
+  if (o.right.compute) throw Error("a product that needs its right operand in memory", {}, Fault::internal);
   if (one && p.k <= max_skinny_dim && p.ta && !p.tb && p.m > max_skinny_dim) return skinny_k(p, o);
   return panels(p, o);
 }

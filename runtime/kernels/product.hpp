@@ -11,6 +11,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 
 #include "runtime/kernels/fused_update.hpp"
 #include "runtime/kernels/kernel.hpp"
@@ -33,6 +34,13 @@ struct UpdateEpilogue {
   std::function<bool(const Buffers&, float* constants)> constants;
 };
 
+/// Computes elements [begin, end) of the right operand, row-major, as float32: operands that are converted or computed
+/// block by block, and never stored. Called from several threads; `memory` is workspace of `per_thread` bytes.
+struct RightOperand {
+  std::function<void(const Buffers&, float* to, int64_t begin, int64_t end, std::byte* memory)> compute;
+  size_t per_thread = 0;
+};
+
 struct ProductOptions {
   /// Workspace of the epilogue. It precedes the GEMM's own in the kernel's workspace.
   WorkspaceSize epilogue_workspace = {};
@@ -46,12 +54,19 @@ struct ProductOptions {
   /// If not negative: c += alpha * product in place, where c is this input slot. Excludes an epilogue.
   int add_to = -1;
   float alpha = 1;
+  /// Replaces input a: dense float32 in the workspace of `epilogue_workspace`; only if is_skinny_product.
+  std::optional<PerCall<float>> left;
+  /// Replaces input b; only if is_skinny_product.
+  RightOperand right;
   /// Operands and result are float16 (half_product.hpp), not float32. Excludes `add_to`.
   bool half = false;
 };
 
 /// Whether product_kernel supports these operands: all float32 or all float16, no 1-D operand, k > 0.
 bool product_supports(const TensorSpec& a, const TensorSpec& b, const TensorSpec& out, const GemmShape& plan);
+
+/// Whether the left operand has few rows, and the right one is read once, row by row (skinny.hpp).
+bool is_skinny_product(const GemmShape& plan);
 
 /// in: a, b as `plan` describes (batches broadcast through its strides). Parallel. A strided result is stored and has
 /// no epilogue.

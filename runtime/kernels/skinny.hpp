@@ -32,6 +32,7 @@ struct SkinnyForward {
   int64_t ldw = 0;
   int64_t m = 0, n = 0, k0 = 0, k1 = 0;
   float* out = nullptr;
+  bool add = false;  ///< to what `out` holds of the rows before k0
 };
 
 /// For the rows k in [k0, k1) of w[k, n], with g[k, n] = sum_m x[m, k] dy[m, n]:

@@ -89,7 +89,12 @@ class Joiner {
     phases.push_back({program->elements, grain, [program](const Buffers& b, int64_t begin, int64_t end) {
                         program->run(b, begin, end, nullptr);
                       }});
-    return Kernel::parallel(std::move(phases), work).with_workspace(WorkspaceLayout(program->workspace()));
+    const bool elementwise = phases.size() == 1 && std::all_of(nodes_.begin(), nodes_.end(), [](const Node* node) {
+                               return node->kernel.is_fusion_consumer();
+                             });
+    Kernel kernel = Kernel::parallel(std::move(phases), work).with_workspace(WorkspaceLayout(program->workspace()));
+    if (elementwise) kernel.mark_elementwise();
+    return kernel;
   }
 
   Kernel after_product(const GemmShape& plan, bool half, double work) {

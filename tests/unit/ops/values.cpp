@@ -114,7 +114,7 @@ TEST_CASE("numbers and arrays beside tensors become constants of their dtype") {
   CHECK(at.one("add", {Attr(int64_t{1}), half}).dtype() == DType::float16);
   CHECK(at.one("mul", {half, Expr(at, floats({2}, {1, 2}))}).dtype() == DType::float16);
   CHECK(at.one("mul", {whole, Attr(int64_t{3})}).dtype() == DType::int32);
-  CHECK(error_of([&] { at.one("mul", {whole, Attr(0.5)}); }) == "mul: 0.5 cannot become int32 like i");
+  CHECK(error_of([&] { at.one("mul", {whole, Attr(0.5)}); }).starts_with("mul: 0.5 cannot become int32 like i"));
   const Expr picked = at.one("where", {at.one("greater", {half, Attr(0.0)}), half, Attr(int64_t{0})});
   CHECK(picked.dtype() == DType::float16);
   const Expr both = at.one("logical_and", {whole, whole});
@@ -146,7 +146,7 @@ TEST_CASE("errors name operands, shapes and the op") {
     CHECK(e.first().message == "matmul: inner dimensions differ: 784 (x, axis -1) and 512 (weight, axis 0)");
     CHECK(e.first().notes == std::vector<std::string>{"x: float32[8, 784], weight: float32[512, 512]"});
   }
-  CHECK(error_of([&] { x + half; }) == "add: operands have different dtypes: float32 (x) and float16 (half)");
+  CHECK(error_of([&] { x + half; }).starts_with("add: operands have different dtypes: float32 (x) and float16 (half)"));
   CHECK(error_of([&] { x + weight; }).starts_with("add: shapes [8, 784] and [512, 512] cannot be broadcast"));
   CHECK(error_of([&] { reshape(x, {-1, -1}); }).find("at most one -1") != std::string::npos);
   CHECK(error_of([&] { reshape(x, {-1, 0, 1}); }).find("invalid extent 0") != std::string::npos);
