@@ -21,7 +21,10 @@ TEST_CASE("gather and its gradient") {
   CHECK(gather_shape({4, 2}, {1, 2}, 1) == Shape{4, 1, 2});
   CHECK(numbers(run(gather_kernel(x.spec(), j.spec(), 1), {x, j}, spec(DType::float32, {4, 1, 2}))) ==
         Numbers{1, 0, 3, 2, 5, 4, 7, 6});
-  for (double bad : {-1.0, 4.0}) {
+  const Array last = make(DType::int32, {1}, {-1});
+  CHECK(numbers(run(gather_kernel(x.spec(), last.spec(), 0), {x, last}, spec(DType::float32, {1, 2}))) ==
+        Numbers{6, 7});
+  for (double bad : {-5.0, 4.0}) {
     const Array k = make(DType::int32, {1}, {bad});
     CHECK_THROWS_WITH_AS(run(gather_kernel(x.spec(), k.spec(), 0), {x, k}, spec(DType::float32, {1, 2})),
                          doctest::Contains("out of range for axis 0 of extent 4"), Error);
