@@ -1,5 +1,6 @@
-// Gather, scatter and one-hot. Indices have any integer dtype; negative indices do not wrap. An index out of range is a
-// run-time Error that states the index, its position and the extent.
+// Gather, scatter and one-hot. Indices have any integer dtype; negative ones count from the end, except where indices
+// out of range are ignored or give zeros. An index out of range is a run-time Error that states the index, its position
+// and the extent.
 #pragma once
 
 #include <optional>
