@@ -11,16 +11,23 @@
 
 using namespace pxl;
 
-TEST_CASE("every share of every job runs exactly once before run returns") {
+TEST_CASE("every chunk of every job runs exactly once before run returns") {
   for (int threads : {1, 2, 3, 5}) {
     ThreadPool pool(threads);
     CHECK(pool.size() == threads);
     std::vector<std::atomic<int>> runs(static_cast<size_t>(threads));
     for (int job = 1; job <= 3000; ++job) {
-      pool.run([&](int share, int) { runs[static_cast<size_t>(share)].fetch_add(1); });
-      bool all = true;
-      for (auto& r : runs) all = all && r.load() == job;
-      REQUIRE(all);
+      for (auto& r : runs) r = 0;
+      std::atomic<int> count{0};
+      pool.run([&](int chunk, int chunks) {
+        runs[static_cast<size_t>(chunk)].fetch_add(1);
+        count = chunks;
+      });
+      // One chunk while the pool works serially.
+      REQUIRE((count == threads || count == 1));
+      bool once = true;
+      for (int c = 0; c < threads; ++c) once = once && runs[static_cast<size_t>(c)] == (c < count ? 1 : 0);
+      REQUIRE(once);
     }
   }
 }
@@ -29,9 +36,12 @@ TEST_CASE("threads that went to sleep come back") {
   ThreadPool pool(2);
   for (int round = 0; round < 5; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    std::atomic<int> sum{0};
-    pool.run([&](int share, int) { sum += share + 1; });
-    CHECK(sum == 3);
+    std::atomic<int> sum{0}, count{0};
+    pool.run([&](int chunk, int chunks) {
+      sum += chunk + 1;
+      count = chunks;
+    });
+    CHECK(sum == (count == 1 ? 1 : 3));
   }
 }
 
@@ -53,9 +63,9 @@ TEST_CASE("threads of the team treat subnormal numbers as their caller does") {
   ThreadPool pool(3);
   const auto half_of_smallest = [&] {
     std::vector<float> results(3, 1.0f);
-    pool.run([&](int share, int) {
+    pool.run([&](int chunk, int chunks) {
       volatile float smallest = std::numeric_limits<float>::min();
-      results[static_cast<size_t>(share)] = smallest * 0.5f;
+      for (int i = chunk; i < 3; i += chunks) results[static_cast<size_t>(i)] = smallest * 0.5f;
     });
     return results;
   };
