@@ -1,11 +1,10 @@
-// Order statistics: medians, arg-reductions, cumulative sums, sorting, histograms.
+// Medians, arg-reductions, cumulative sums, histograms.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <type_traits>
 
-#include "runtime/base/codes.hpp"
-#include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/axis_lines.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/reduce.hpp"
 
@@ -27,84 +26,6 @@ bool before(K a, K b) {
     return a < b || (b != b && a == a);
   else
     return a < b;
-}
-
-/// 1-D slices along an axis: the tensor as [outer, extent, inner].
-struct AxisSlices {
-  int64_t outer = 1, extent = 1, inner = 1;
-  AxisSlices(const Shape& shape, int64_t axis) {
-    const size_t a = static_cast<size_t>(normalise_axis(axis, static_cast<int64_t>(shape.size())));
-    for (size_t i = 0; i < shape.size(); ++i) (i < a ? outer : i == a ? extent : inner) *= shape[i];
-  }
-  /// Calls f(start of a slice, start of the corresponding slice of a result with extent k).
-  template <class F>
-  void each(int64_t k, F&& f) const {
-    for (int64_t o = 0; o < outer; ++o) {
-      for (int64_t i = 0; i < inner; ++i) f(o * extent * inner + i, o * k * inner + i);
-    }
-  }
-};
-
-void check_index_range(int64_t extent) {
-  if (extent > INT32_MAX)
-    throw Error("an axis of " + std::to_string(extent) + " elements is too long for int32 indices").as(codes::shape);
-}
-
-// Largest k for which top-k keeps a sorted list in one pass; above it, the slice is sorted. Not measured.
-constexpr int64_t max_insertion_k = 32;
-
-/// The best k of each slice, best first; ties by index.
-template <class T>
-Kernel ordered(AxisSlices slices, int64_t k, bool descending) {
-  struct Item {
-    key_of<T> key;
-    int32_t index;
-  };
-  const double lg = std::log2(static_cast<double>(slices.extent) + 2);
-  const double each = static_cast<double>(slices.extent) * (k <= max_insertion_k ? 2.0 : 4.0 * lg);
-  const int64_t count = slices.outer * slices.inner;
-  const bool few = k <= max_insertion_k && k < slices.extent;
-  WorkspaceLayout workspace;
-  const auto kept_items = workspace.per_thread<Item>(few ? k : slices.extent);
-  return Kernel::parallel(count, 1, each * static_cast<double>(count),
-                          [=](const Buffers& b, int64_t begin, int64_t end) {
-                            const auto better = [descending](key_of<T> p, key_of<T> q) {
-                              return descending ? before(q, p) : before(p, q);
-                            };
-                            const auto less = [&](const Item& p, const Item& q) {
-                              return better(p.key, q.key) || (!better(q.key, p.key) && p.index < q.index);
-                            };
-                            Item* items = b.workspace(kept_items);
-                            for (int64_t line = begin; line < end; ++line) {
-                              const int64_t o = line / slices.inner, i = line % slices.inner;
-                              const T* x = b.input<T>(0) + o * slices.extent * slices.inner + i;
-                              int64_t kept = 0;
-                              for (int64_t j = 0; j < slices.extent && k > 0; ++j) {
-                                const Item item{key(x[j * slices.inner]), static_cast<int32_t>(j)};
-                                if (!few) {
-                                  items[kept++] = item;
-                                  continue;
-                                }
-                                if (kept == k && !better(item.key, items[k - 1].key)) continue;
-                                int64_t place = kept < k ? kept++ : k - 1;
-                                for (; place > 0 && better(item.key, items[place - 1].key); --place)
-                                  items[place] = items[place - 1];
-                                items[place] = item;
-                              }
-                              if (!few) {
-                                if (k < slices.extent)
-                                  std::partial_sort(items, items + std::min(k, kept), items + kept, less);
-                                else
-                                  std::sort(items, items + kept, less);
-                              }
-                              const int64_t to = o * k * slices.inner + i;
-                              for (int64_t j = 0; j < k; ++j) {
-                                b.output<T>(0)[to + j * slices.inner] = x[items[j].index * slices.inner];
-                                if (b.out[1]) b.output<int32_t>(1)[to + j * slices.inner] = items[j].index;
-                              }
-                            }
-                          })
-      .with_workspace(workspace);
 }
 
 }  // namespace
@@ -167,7 +88,7 @@ Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
 }
 
 Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
-  const AxisSlices slices(in.shape, axis);
+  const AxisLines slices(in.shape, axis);
   check_index_range(slices.extent);
   if (slices.extent == 0 && slices.outer * slices.inner > 0) {
     throw Error(std::string(largest ? "argmax" : "argmin") + " over an axis of no elements (shape " +
@@ -196,7 +117,7 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
 }
 
 Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool reverse) {
-  const AxisSlices slices(in.shape, axis);
+  const AxisLines slices(in.shape, axis);
   if (in.dtype == DType::boolean)
     throw Error("cumsum is not defined for bool", {"cast to int32 first"}).as(codes::dtype);
   return with_type(in.dtype, [&](auto tag) -> Kernel {
@@ -221,22 +142,6 @@ Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool re
       });
     };
   });
-}
-
-Kernel topk_kernel(const TensorSpec& in, int64_t axis, int64_t k, bool largest) {
-  const AxisSlices slices(in.shape, axis);
-  check_index_range(slices.extent);
-  if (k < 0 || k > slices.extent) {
-    throw Error("top " + std::to_string(k) + " of an axis of " + std::to_string(slices.extent) + " elements")
-        .as(codes::shape);
-  }
-  return with_type(in.dtype,
-                   [&](auto tag) -> Kernel { return ordered<typename decltype(tag)::type>(slices, k, largest); });
-}
-
-Kernel sort_kernel(const TensorSpec& in, int64_t axis, bool descending) {
-  const AxisSlices slices(in.shape, axis);
-  return topk_kernel(in, axis, slices.extent, descending);
 }
 
 Kernel histogram_kernel(const TensorSpec& in, const std::vector<double>& levels, bool absolute) {

@@ -20,6 +20,26 @@ const T& typed(const OpContext& site, std::string_view param, std::string_view w
 
 }  // namespace
 
+Attr attribute(const Default& value) {
+  switch (value.kind) {
+    case Default::boolean: return value.i != 0;
+    case Default::integer: return value.i;
+    case Default::number: return value.d;
+    case Default::string: return std::string(value.s);
+    case Default::dtype: return static_cast<DType>(value.i);
+    case Default::none:
+    case Default::required: break;
+  }
+  return {};
+}
+
+Tolerance tolerance_of(const OpRow& row) {
+  if (row.tolerance) return *row.tolerance;
+  // Collectives round as their definition says.
+  if (row.pattern == Pattern::movement || row.exchange != Exchange::none) return tolerance::bits;
+  return row.pattern == Pattern::elementwise ? tolerance::function : tolerance::sum;
+}
+
 size_t param_index(const OpRow& row, std::string_view param) {
   for (size_t i = 0; i < row.params.size(); ++i)
     if (row.params[i].name == param) return i;

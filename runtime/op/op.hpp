@@ -11,6 +11,7 @@
 #include "runtime/kernels/kernel.hpp"
 #include "runtime/kernels/matmul.hpp"
 #include "runtime/op/tile_map.hpp"
+#include "runtime/op/tolerance.hpp"
 #include "runtime/tensor/layout.hpp"
 #include "runtime/tensor/shape.hpp"
 
@@ -69,6 +70,8 @@ struct Param {
 using Attr =
     std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, DType>;
 using Attributes = std::vector<Attr>;  ///< parallel to OpRow::params
+/// The value of a default; none for a required parameter.
+Attr attribute(const Default& value);
 
 struct OpRow;
 
@@ -151,15 +154,16 @@ struct OpRow {
   std::string_view formula = {};
   std::string_view example = {};  ///< a pxl expression on arrays; the op tests run it
   std::span<const Param> params = {};
-  InferFn infer = nullptr;             ///< null only for composites and control ops
-  DefinitionFn definition = nullptr;   ///< what it computes, in xtensor (definitions.hpp)
-  KernelFn kernel = nullptr;           ///< optimised form of the definition; null: the definition runs
-  GradFn gradient = nullptr;           ///< null: autodiff through the op is an error
-  ExpandFn expand = nullptr;           ///< composites only
-  FlopsFn flops = nullptr;             ///< null: one per output element
-  LayoutFn layout = nullptr;           ///< for ops that only permute or slice input 0, unless `view` describes them
-  ProductFn product = nullptr;         ///< for ops that are a GEMM of inputs 0 and 1
-  ScatterAddFn scatter_add = nullptr;  ///< for ops that are a ScatterAdd
+  InferFn infer = nullptr;               ///< null only for composites and control ops
+  DefinitionFn definition = nullptr;     ///< what it computes, in xtensor (definitions.hpp)
+  const Tolerance* tolerance = nullptr;  ///< of `kernel`; null: of the row's pattern (tolerance_of)
+  KernelFn kernel = nullptr;             ///< optimised form of the definition; null: the definition runs
+  GradFn gradient = nullptr;             ///< null: autodiff through the op is an error
+  ExpandFn expand = nullptr;             ///< composites only
+  FlopsFn flops = nullptr;               ///< null: one per output element
+  LayoutFn layout = nullptr;             ///< for ops that only permute or slice input 0, unless `view` describes them
+  ProductFn product = nullptr;           ///< for ops that are a GEMM of inputs 0 and 1
+  ScatterAddFn scatter_add = nullptr;    ///< for ops that are a ScatterAdd
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
   uint32_t modifies = 0;               ///< bit i: input slot i is modified in place
@@ -183,6 +187,8 @@ size_t slot_count(const OpRow& row);
 bool is_variadic(const OpRow& row);
 /// Whether output 0 is a view of operands: their memory unmodified, with another shape or order.
 constexpr bool is_view(const OpRow& row) { return row.alias >= 0 && row.modifies == 0 && row.role == Role::compute; }
+/// How far the row's kernel may be from its definition.
+Tolerance tolerance_of(const OpRow& row);
 /// Index of a parameter in row.params; throws an internal error if there is none.
 size_t param_index(const OpRow& row, std::string_view param);
 /// Slot of an operand parameter.

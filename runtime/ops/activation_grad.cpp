@@ -72,45 +72,52 @@ constexpr OpRow gradient_helper(std::string_view name, std::string_view schedule
 }
 
 constexpr OpRow activation_grad_table[] = {
-    gradient_helper(
-        "relu_grad", "ReluGrad", "g where the forward output is positive, else 0.", gradient_y_params,
-        reference::relu_grad, pairwise<Binary::relu_grad>,
-        [](GradContext& c) {
-          if (c.wants(0)) c.set(0, c.builder().one("relu_grad", {c.dy(), c.in(1)}));
-          set_zero(c, 1);
-        },
-        tile_gate_grad),
-    gradient_helper(
-        "tanh_grad", "TanhGrad", "g (1 - y^2).", gradient_y_params, reference::tanh_grad, pairwise<Binary::tanh_grad>,
-        [](GradContext& c) { linear_in_g(c, second_of_tanh); }, tile_gate_grad),
-    gradient_helper(
-        "sigmoid_grad", "SigmoidGrad", "g y (1 - y).", gradient_y_params, reference::sigmoid_grad,
-        pairwise<Binary::sigmoid_grad>, [](GradContext& c) { linear_in_g(c, second_of_sigmoid); }, tile_gate_grad),
-    gradient_helper(
-        "gelu_grad", "GeluGrad", "g times the derivative of gelu at x.", gradient_x_params, reference::gelu_grad,
-        pairwise<Binary::gelu_grad>, [](GradContext& c) { linear_in_g(c, second_of_gelu); }, tile_gelu_grad),
-    gradient_helper(
-        "geluerf_grad", "GeluErfGrad", "g times the derivative of geluerf at x.", gradient_x_params,
-        reference::geluerf_grad, pairwise<Binary::geluerf_grad>,
-        [](GradContext& c) { linear_in_g(c, second_of_geluerf); }, tile_geluerf_grad),
-    gradient_helper(
-        "swish_grad", "SwishGrad", "g times the derivative of swish at x.", gradient_x_params, reference::swish_grad,
-        pairwise<Binary::swish_grad>, [](GradContext& c) { linear_in_g(c, second_of_swish); }, tile_swish_grad),
-    gradient_helper(
-        "erf_grad", "ErfGrad", "g times the derivative of erf at x.", gradient_x_params, reference::erf_grad,
-        pairwise<Binary::erf_grad>, [](GradContext& c) { linear_in_g(c, second_of_erf); }, tile_geluerf_grad),
-    gradient_helper(
-        "clip_grad", "ClipGrad", "g where min <= x <= max, else 0.", clip_grad_params, reference::clip_grad,
-        [](const OpContext& s) {
-          return clip_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.input(1).size());
-        },
-        [](GradContext& c) {
-          const OpContext s = c.site();
-          if (c.wants(0))
-            c.set(0, c.builder().one("clip_grad", {c.dy(), c.in(1)}, {{"min", s.attr("min")}, {"max", s.attr("max")}}));
-          set_zero(c, 1);
-        },
-        tile_gate_grad),
+    within(tolerance::bits, gradient_helper(
+                                "relu_grad", "ReluGrad", "g where the forward output is positive, else 0.",
+                                gradient_y_params, reference::relu_grad, pairwise<Binary::relu_grad>,
+                                [](GradContext& c) {
+                                  if (c.wants(0)) c.set(0, c.builder().one("relu_grad", {c.dy(), c.in(1)}));
+                                  set_zero(c, 1);
+                                },
+                                tile_gate_grad)),
+    within(tolerance::short_sum,
+           gradient_helper(
+               "tanh_grad", "TanhGrad", "g (1 - y^2).", gradient_y_params, reference::tanh_grad,
+               pairwise<Binary::tanh_grad>, [](GradContext& c) { linear_in_g(c, second_of_tanh); }, tile_gate_grad)),
+    within(tolerance::short_sum, gradient_helper(
+                                     "sigmoid_grad", "SigmoidGrad", "g y (1 - y).", gradient_y_params,
+                                     reference::sigmoid_grad, pairwise<Binary::sigmoid_grad>,
+                                     [](GradContext& c) { linear_in_g(c, second_of_sigmoid); }, tile_gate_grad)),
+    within(tolerance::derivative,
+           gradient_helper(
+               "gelu_grad", "GeluGrad", "g times the derivative of gelu at x.", gradient_x_params, reference::gelu_grad,
+               pairwise<Binary::gelu_grad>, [](GradContext& c) { linear_in_g(c, second_of_gelu); }, tile_gelu_grad)),
+    within(tolerance::derivative, gradient_helper(
+                                      "geluerf_grad", "GeluErfGrad", "g times the derivative of geluerf at x.",
+                                      gradient_x_params, reference::geluerf_grad, pairwise<Binary::geluerf_grad>,
+                                      [](GradContext& c) { linear_in_g(c, second_of_geluerf); }, tile_geluerf_grad)),
+    within(tolerance::derivative, gradient_helper(
+                                      "swish_grad", "SwishGrad", "g times the derivative of swish at x.",
+                                      gradient_x_params, reference::swish_grad, pairwise<Binary::swish_grad>,
+                                      [](GradContext& c) { linear_in_g(c, second_of_swish); }, tile_swish_grad)),
+    within(tolerance::derivative,
+           gradient_helper(
+               "erf_grad", "ErfGrad", "g times the derivative of erf at x.", gradient_x_params, reference::erf_grad,
+               pairwise<Binary::erf_grad>, [](GradContext& c) { linear_in_g(c, second_of_erf); }, tile_geluerf_grad)),
+    within(tolerance::bits,
+           gradient_helper(
+               "clip_grad", "ClipGrad", "g where min <= x <= max, else 0.", clip_grad_params, reference::clip_grad,
+               [](const OpContext& s) {
+                 return clip_grad_kernel(s.input(1).dtype, s.number("min"), s.number("max"), s.input(1).size());
+               },
+               [](GradContext& c) {
+                 const OpContext s = c.site();
+                 if (c.wants(0))
+                   c.set(0, c.builder().one("clip_grad", {c.dy(), c.in(1)},
+                                            {{"min", s.attr("min")}, {"max", s.attr("max")}}));
+                 set_zero(c, 1);
+               },
+               tile_gate_grad)),
 };
 static_assert(all_complete(activation_grad_table));
 

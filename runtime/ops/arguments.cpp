@@ -272,20 +272,6 @@ struct Resolver {
     }
     return arg;
   }
-
-  Attr default_attr() const {
-    const Default& v = param->default_value;
-    switch (v.kind) {
-      case Default::boolean: return v.i != 0;
-      case Default::integer: return v.i;
-      case Default::number: return v.d;
-      case Default::string: return std::string(v.s);
-      case Default::dtype: return static_cast<DType>(v.i);
-      case Default::none:
-      case Default::required: break;
-    }
-    return std::monostate{};
-  }
 };
 
 }  // namespace
@@ -327,7 +313,8 @@ OpArgs resolve(OpBuilder& at, const OpRow& row, OpArgs args) {
                                    return list;
                                  }())})
             .as(codes::arguments);
-      const Attr value = r.param->kind == ParamKind::group ? Attr(one_group(at.replicas())) : r.default_attr();
+      const Attr value =
+          r.param->kind == ParamKind::group ? Attr(one_group(at.replicas())) : attribute(r.param->default_value);
       arg = value;
       if (std::holds_alternative<std::monostate>(value)) continue;
     }

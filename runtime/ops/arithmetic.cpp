@@ -105,6 +105,7 @@ constexpr OpRow add_row = {.name = "add",
                            .params = binary_params,
                            .infer = infer_broadcast,
                            .definition = reference::add,
+                           .tolerance = &tolerance::bits,
                            .kernel = pairwise<Binary::add>,
                            .gradient =
                                [](GradContext& c) {
@@ -131,6 +132,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = binary_params,
      .infer = infer_broadcast,
      .definition = reference::sub,
+     .tolerance = &tolerance::bits,
      .kernel = pairwise<Binary::sub>,
      .gradient =
          [](GradContext& c) {
@@ -151,6 +153,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = binary_params,
      .infer = infer_broadcast,
      .definition = reference::mul,
+     .tolerance = &tolerance::bits,
      .kernel = pairwise<Binary::mul>,
      .gradient =
          [](GradContext& c) {
@@ -172,6 +175,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = binary_params,
      .infer = infer_broadcast,
      .definition = reference::div,
+     .tolerance = &tolerance::bits,
      .kernel = pairwise<Binary::div>,
      .gradient =
          [](GradContext& c) {
@@ -212,6 +216,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = binary_params,
      .infer = infer_broadcast,
      .definition = reference::fmod,
+     .tolerance = &tolerance::bits,
      .kernel = pairwise<Binary::fmod>,
      .gradient =
          [](GradContext& c) {
@@ -267,6 +272,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = list_params,
      .infer = infer_broadcast,
      .definition = reference::maximum,
+     .tolerance = &tolerance::bits,
      .kernel = folded<Binary::maximum>,
      .gradient = extremum_gradient,
      .flops = folded_flops,
@@ -283,6 +289,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = list_params,
      .infer = infer_broadcast,
      .definition = reference::minimum,
+     .tolerance = &tolerance::bits,
      .kernel = folded<Binary::minimum>,
      .gradient = extremum_gradient,
      .flops = folded_flops,
@@ -297,6 +304,7 @@ constexpr OpRow arithmetic_table[] = {
      .params = list_params,
      .infer = infer_broadcast,
      .definition = reference::sum_n,
+     .tolerance = &tolerance::short_sum,
      .kernel = folded<Binary::add>,
      .gradient =
          [](GradContext& c) {

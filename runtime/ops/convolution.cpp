@@ -153,6 +153,7 @@ constexpr OpRow conv_row = {
     .params = conv_params,
     .infer = infer_conv,
     .definition = reference::conv,
+    .tolerance = &tolerance::padded_sum,
     .kernel = [](const OpContext& s) { return convolution_kernel(s.input(0).dtype, resolve_conv(s).c); },
     .gradient = conv_gradient,
     .flops = [](const OpContext& s) { return conv_flops(resolve_conv(s).c); },
@@ -173,6 +174,7 @@ constexpr OpRow transpose_row = {
     .params = transpose_params,
     .infer = [](const OpContext& s) { return data_spec(s, resolve_transpose(s)); },
     .definition = reference::conv_transpose,
+    .tolerance = &tolerance::padded_sum,
     .kernel = [](const OpContext& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_transpose(s).c); },
     .gradient = transpose_gradient,
     .flops = [](const OpContext& s) { return conv_flops(resolve_transpose(s).c); },
@@ -213,6 +215,7 @@ constexpr OpRow convolution_table[] = {
      .params = data_grad_params,
      .infer = [](const OpContext& s) { return data_spec(s, resolve_data_grad(s)); },
      .definition = reference::conv_data_grad,
+     .tolerance = &tolerance::padded_sum,
      .kernel =
          [](const OpContext& s) { return convolution_data_grad_kernel(s.input(0).dtype, resolve_data_grad(s).c); },
      .gradient =
@@ -237,6 +240,7 @@ constexpr OpRow convolution_table[] = {
            return std::vector<TensorSpec>{out};
          },
      .definition = reference::conv_weights_grad,
+     .tolerance = &tolerance::padded_sum,
      .kernel =
          [](const OpContext& s) {
            return convolution_weights_grad_kernel(s.input(0).dtype, resolve_weights_grad(s).c);

@@ -58,6 +58,7 @@ constexpr OpRow identity_table[] = {
      .params = identity_params,
      .infer = infer_same,
      .definition = reference::identity,
+     .tolerance = &tolerance::bits,
      .kernel = copy,
      .gradient =
          [](GradContext& c) {

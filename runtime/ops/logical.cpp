@@ -203,6 +203,7 @@ constexpr OpRow logical_table[] = {
      .params = where_params,
      .infer = infer_select,
      .definition = reference::select,
+     .tolerance = &tolerance::bits,
      .kernel =
          [](const OpContext& s) {
            return where_kernel(s.input(1).dtype, s.input(0).shape, s.input(1).shape, s.input(2).shape, s.out[0].shape);

@@ -202,6 +202,7 @@ constexpr OpRow normalise_table[] = {
      .params = softmax_grad_params,
      .infer = infer_gradient_pair,
      .definition = reference::log_softmax_grad,
+     .tolerance = &tolerance::padded_sum,
      .kernel = [](const OpContext& s) { return log_softmax_grad_kernel(s.input(1), axis_in(s, 1)); },
      .gradient = log_softmax_grad_gradient,
      .flops = softmax_flops,
@@ -240,6 +241,7 @@ constexpr OpRow normalise_table[] = {
      .params = group_params,
      .infer = infer_group,
      .definition = reference::group_normalization,
+     .tolerance = &tolerance::statistics,
      .kernel =
          [](const OpContext& s) {
            return group_norm_kernel(s.input(0), s.input(1).dtype, s.integer("num_groups"), s.number("eps"));
@@ -270,6 +272,7 @@ constexpr OpRow normalise_table[] = {
      .params = layer_params,
      .infer = infer_layer,
      .definition = reference::layer_normalization,
+     .tolerance = &tolerance::statistics,
      .kernel = [](const OpContext& s) { return layer_norm_kernel(s.input(0), s.input(1).dtype, s.number("eps")); },
      .gradient = [](GradContext& c) { norm_gradient(c, "layer_normalization_grad", false); },
      .flops = norm_flops,

@@ -28,6 +28,7 @@ constexpr OpRow order_table[] = {
            return std::vector<TensorSpec>{spec, {spec.shape, DType::int32, {}}};
          },
      .definition = reference::sort,
+     .tolerance = &tolerance::bits,
      .kernel = [](const OpContext& s) { return sort_kernel(s.input(0), sort_axis(s), s.boolean("descending")); },
      .gradient =
          [](GradContext& c) {

@@ -139,6 +139,7 @@ constexpr OpRow placement_table[] = {
            return infer_same(s);
          },
      .definition = reference::print,
+     .tolerance = &tolerance::bits,
      .kernel = [](const OpContext& s) { return print_kernel(s.input(0), print_format(s), s.boolean("print_self")); },
      .gradient =
          [](GradContext& c) {

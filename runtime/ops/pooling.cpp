@@ -141,6 +141,7 @@ constexpr OpRow pooling_table[] = {
            return infer_pool(s);
          },
      .definition = reference::max_pool,
+     .tolerance = &tolerance::bits,
      .kernel = [](const OpContext& s) { return max_pool_kernel(s.input(0).dtype, resolve_pool(s, s.input(0).shape)); },
      .gradient =
          [](GradContext& c) {
@@ -172,6 +173,7 @@ constexpr OpRow pooling_table[] = {
      .params = max_grad_params,
      .infer = infer_pick,
      .definition = reference::max_pool_pick,
+     .tolerance = &tolerance::bits,
      .kernel =
          [](const OpContext& s) { return max_pool_pick_kernel(s.input(0).dtype, resolve_pool(s, s.input(1).shape)); },
      .gradient =

@@ -126,6 +126,7 @@ constexpr OpRow resample_table[] = {
            return std::vector<TensorSpec>{resampled_spec(s, s.input(0).shape, s.input(0).dtype)};
          },
      .definition = reference::interpolate,
+     .tolerance = &tolerance::weighted_sum,
      .kernel =
          [](const OpContext& s) {
            return interpolate_kernel(s.input(0).dtype, s.input(0).shape, resolve_axes(s, s.input(0).shape));
@@ -155,6 +156,7 @@ constexpr OpRow resample_table[] = {
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
      .definition = reference::interpolate_grad,
+     .tolerance = &tolerance::weighted_sum,
      .kernel =
          [](const OpContext& s) {
            return interpolate_grad_kernel(s.input(0).dtype, s.integers("shape"), resolve_axes(s, s.integers("shape")));
@@ -187,6 +189,7 @@ constexpr OpRow resample_table[] = {
            return std::vector<TensorSpec>{{shape, s.input(0).dtype, {}}};
          },
      .definition = reference::roi_align,
+     .tolerance = &tolerance::padded_sum,
      .kernel =
          [](const OpContext& s) {
            return roi_align_kernel(s.input(0).dtype, resolve_roi(s, s.input(0).shape, s.input(0).dtype));
@@ -216,6 +219,7 @@ constexpr OpRow resample_table[] = {
            return std::vector<TensorSpec>{{s.integers("shape"), s.input(0).dtype, {}}};
          },
      .definition = reference::roi_align_grad,
+     .tolerance = &tolerance::padded_sum,
      .kernel =
          [](const OpContext& s) {
            return roi_align_grad_kernel(s.input(0).dtype, resolve_roi(s, s.integers("shape"), s.input(0).dtype));

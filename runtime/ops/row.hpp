@@ -41,6 +41,12 @@ constexpr OpRow described(const RowText& text, std::span<const Param> params, In
   return row;
 }
 
+/// The row with this tolerance.
+constexpr OpRow within(const Tolerance& tolerance, OpRow row) {
+  row.tolerance = &tolerance;
+  return row;
+}
+
 /// Names of an in-place form.
 struct InPlace {
   std::string_view name, path, schedule, output;

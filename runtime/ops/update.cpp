@@ -103,6 +103,7 @@ constexpr OpRow accumulator(std::string_view name, std::string_view path, std::s
   row.params = params;
   row.infer = infer_accumulate;
   row.definition = definition;
+  row.tolerance = &tolerance::update;
   row.kernel = kernel;
   row.flops = [](const OpContext& s) { return 3 * s.out[0].size(); };
   row.pattern = Pattern::elementwise;
@@ -119,6 +120,7 @@ constexpr OpRow scaler(std::string_view name, std::string_view path, std::string
   row.schedule = "AccumulatorScale";
   row.output = "accumulator_scale_out";
   row.infer = infer;
+  row.tolerance = nullptr;
   row.flops = nullptr;
   row.additive = false;
   return row;
@@ -163,6 +165,7 @@ constexpr OpRow scaled_add_row = {
     .params = scaled_params,
     .infer = infer_scaled_add,
     .definition = reference::scaled_add,
+    .tolerance = &tolerance::update,
     .kernel =
         [](const OpContext& s) {
           return scaled_add_kernel(s.input(0), s.input(1), factor(s, "a", 1.0), factor(s, "b", 1.0));
@@ -231,17 +234,19 @@ constexpr OpRow update_table[] = {
     in_place_form(scaled_add_row, {"scaled_add_", "ops.scaled_add_", "ScaledAddLhsInplace", "scaled_add__{0}"}),
     accumulator("accumulate_", "ops.var_updates.accumulate_", "Adds to an accumulator, in its dtype.", "t + f X",
                 accumulate_params, reference::accumulate_, accumulate<Accumulate::add_scaled>),
-    accumulator("accumulate_square_", "ops.var_updates.accumulate_square_", "Adds squares to an accumulator.",
-                "t + f X^2", square_params, reference::accumulate_square_, accumulate<Accumulate::add_square>),
+    within(tolerance::square_update,
+           accumulator("accumulate_square_", "ops.var_updates.accumulate_square_", "Adds squares to an accumulator.",
+                       "t + f X^2", square_params, reference::accumulate_square_, accumulate<Accumulate::add_square>)),
     accumulator("accumulate_mean_", "ops.var_updates.accumulate_mean_",
                 "A running mean: `step` values were averaged before.", "t step / (step + 1) + X / (step + 1)",
                 mean_params, reference::accumulate_mean_, accumulate<Accumulate::mean>),
     accumulator("accumulate_moving_average_", "ops.var_updates.accumulate_moving_average_",
                 "An exponential moving average.", "f t + (1 - f) X", average_params,
                 reference::accumulate_moving_average_, accumulate<Accumulate::moving_average>),
-    accumulator("accumulate_moving_average_square_", "ops.var_updates.accumulate_moving_average_square_",
-                "An exponential moving average of squares.", "f t + (1 - f) X^2", average_params,
-                reference::accumulate_moving_average_square_, accumulate<Accumulate::moving_average_square>),
+    within(tolerance::square_update,
+           accumulator("accumulate_moving_average_square_", "ops.var_updates.accumulate_moving_average_square_",
+                       "An exponential moving average of squares.", "f t + (1 - f) X^2", average_params,
+                       reference::accumulate_moving_average_square_, accumulate<Accumulate::moving_average_square>)),
     scaler(
         "accumulator_scale_", "ops.var_updates.accumulator_scale_", "Scales an accumulator.", "f t", scale_params,
         [](const OpContext& s) {
@@ -276,6 +281,7 @@ constexpr OpRow update_table[] = {
            return std::vector<TensorSpec>{t};
          },
      .definition = reference::sparse_accumulate_,
+     .tolerance = &tolerance::update,
      .kernel =
          [](const OpContext& s) {
            return sparse_accumulate_kernel(s.input(0), s.input(1), s.input(2),
@@ -339,6 +345,7 @@ constexpr OpRow update_table[] = {
      .params = updater_params,
      .infer = infer_updater,
      .definition = reference::adam_update,
+     .tolerance = &tolerance::adaptive_update,
      .kernel = updater,
      .flops = [](const OpContext& s) { return 8 * s.out[0].size(); },
      .pattern = Pattern::elementwise,
@@ -361,6 +368,7 @@ constexpr OpRow update_table[] = {
            return infer_same(s);
          },
      .definition = reference::adam_var_update,
+     .tolerance = &tolerance::square_update,
      .kernel =
          [](const OpContext& s) {
            return adam_var_update_kernel(s.input(0), s.input(1), s.input(2).dtype, s.input(3).dtype,

@@ -25,13 +25,18 @@ void running_sum(ReferenceContext& c, bool reverse) {
   const bool exclusive = c.boolean("exclusive");
   c.numbers([&](const auto& x) {
     const Shape shape = shape_of(x);
+    const int64_t n = shape[axis];
     std::decay_t<decltype(x)> y = xt::zeros_like(x);
-    for (Place p(shape); p; p.next()) {
-      Shape from = p.at();
-      for (int64_t i = p[axis] + (exclusive ? (reverse ? 1 : -1) : 0); i >= 0 && i < shape[axis];
-           i += reverse ? 1 : -1) {
-        from[axis] = i;
-        y.data()[p.index()] += x.data()[offset(from, shape)];
+    Shape lines = shape;
+    lines[axis] = std::min<int64_t>(n, 1);
+    for (Place line(lines); line; line.next()) {
+      Shape at = line.at();
+      std::decay_t<decltype(y.data()[0])> sum = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        at[axis] = reverse ? n - 1 - i : i;
+        const auto before = sum;
+        sum += x.data()[offset(at, shape)];
+        y.data()[offset(at, shape)] = exclusive ? before : sum;
       }
     }
     return y;

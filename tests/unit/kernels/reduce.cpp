@@ -2,6 +2,7 @@
 #include "runtime/kernels/reduce.hpp"
 
 #include <map>
+#include <numeric>
 
 #include "tests/unit/kernels/support.hpp"
 
@@ -187,4 +188,48 @@ TEST_CASE("top-k and sorting are stable and put NaN at the large end") {
   CHECK(numbers(run(histogram_kernel(h.spec(), {0, 1, 5}, false), {h}, spec(DType::uint32, {4}))) ==
         std::vector<double>{1, 2, 2, 1});
   CHECK_THROWS_AS(histogram_kernel(h.spec(), {1, 1}, false), Error);
+}
+
+TEST_CASE("long lines sort as short ones do: NaN last, zeros of both signs equal, equal elements in their order") {
+  for (DType dtype : {DType::float16, DType::float32, DType::float64, DType::int8, DType::int32, DType::int64,
+                      DType::uint8, DType::uint32, DType::uint64, DType::boolean})
+    for (int64_t n : {255, 256, 1000}) {
+      CAPTURE(name(dtype));
+      CAPTURE(n);
+      std::vector<double> values;
+      uint64_t state = 1;
+      for (int64_t i = 0; i < n; ++i) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const auto random = static_cast<double>(static_cast<int64_t>(state >> 40) % 4096 - 2048);
+        if (is_floating(dtype)) {
+          const double special[] = {not_a_number, inf, -inf, -0.0, 0.0};
+          values.push_back(i % 11 < 5 ? special[i % 11] : random / 64);
+        } else {
+          values.push_back(dtype == DType::boolean                          ? std::fmod(std::fabs(random), 2.0)
+                           : dtype == DType::int8                           ? std::fmod(random, 128.0)
+                           : dtype == DType::int32 || dtype == DType::int64 ? random * 1e5
+                                                                            : std::fmod(std::fabs(random), 256.0));
+        }
+      }
+      const Array x = make(dtype, {n}, values);
+      for (bool descending : {false, true}) {
+        std::vector<double> places(static_cast<size_t>(n));
+        std::iota(places.begin(), places.end(), 0.0);
+        std::stable_sort(places.begin(), places.end(), [&](double i, double j) {
+          const double p = x.number(static_cast<int64_t>(descending ? j : i));
+          const double q = x.number(static_cast<int64_t>(descending ? i : j));
+          return p < q || (std::isnan(q) && !std::isnan(p));
+        });
+        const auto sorted = run(sort_kernel(x.spec(), 0, descending), {x}, {x.spec(), spec(DType::int32, {n})});
+        CHECK(numbers(sorted[1]) == places);
+        places.resize(40);
+        const auto top =
+            run(topk_kernel(x.spec(), 0, 40, descending), {x}, {spec(dtype, {40}), spec(DType::int32, {40})});
+        CHECK(numbers(top[1]) == places);
+        for (int64_t i = 0; i < 40; ++i) {
+          const double got = top[0].number(i), wanted = x.number(static_cast<int64_t>(places[static_cast<size_t>(i)]));
+          CHECK((got == wanted || (std::isnan(got) && std::isnan(wanted))));
+        }
+      }
+    }
 }

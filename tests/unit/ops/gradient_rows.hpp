@@ -10,12 +10,15 @@ namespace pxl::test {
 
 /// Rows whose gradient is not the derivative of their value, or is checked elsewhere, and why.
 inline bool by_definition_other(std::string_view name) {
-  return name == "detach" || name == "detach_" ||          // cuts the gradient
-         name == "batch_norm" ||                           // its running statistics are cut off
-         name == "fmod" ||                                 // the divisor has none
-         name.find("_identical_") != name.npos ||          // all replicas have the sum, or its gradient, alike
-         name.ends_with("normalization_grad") ||           // gradients.cpp: mean and deviation follow the data
-         name == "roi_align" || name == "roi_align_grad";  // the regions have none
+  return name == "detach" || name == "detach_" ||  // cuts the gradient
+         name == "batch_norm" ||                   // its running statistics are cut off
+         name.find("_identical_") != name.npos ||  // all replicas have the sum, or its gradient, alike
+         name.ends_with("normalization_grad");     // gradients.cpp: mean and deviation follow the data
+}
+
+/// Rows of which an operand has no gradient, though the result depends on it: the divisor of fmod, regions.
+inline bool has_constant_operand(std::string_view name) {
+  return name == "fmod" || name == "roi_align" || name == "roi_align_grad";
 }
 
 /// Comparisons and logic: no gradient passes, and none is refused.

@@ -48,7 +48,8 @@ TEST_CASE("gradients agree with finite differences") {
         // Statistics of the norms and indices carry no gradient of their own.
         if (row->name.find("normalization") != std::string_view::npos) provided.resize(1);
         if (provided.empty() || !all_differentiable) continue;
-        for (size_t i = 0; i < inputs.size(); ++i)
+        const size_t differentiable = has_constant_operand(row->name) ? 1 : inputs.size();
+        for (size_t i = 0; i < differentiable; ++i)
           if (is_floating(inputs[i]->spec.dtype) && given[i].dtype() == DType::float64) required.push_back(inputs[i]);
         if (required.empty()) continue;
 

@@ -20,18 +20,6 @@ std::string text_of(const Attr& a) {
   const auto* s = std::get_if<std::string>(&a);
   return s ? *s : "none";
 }
-Attr default_of(const Default& v) {
-  switch (v.kind) {
-    case Default::boolean: return v.i != 0;
-    case Default::integer: return v.i;
-    case Default::number: return v.d;
-    case Default::string: return std::string(v.s);
-    case Default::dtype: return static_cast<DType>(v.i);
-    case Default::required:
-    case Default::none: return {};
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -39,7 +27,7 @@ Attributes attributes_of(const OpRow& row, const Sample& sample) {
   Attributes all;
   for (const Param& p : row.params) {
     const auto given = sample.attrs.find(std::string(p.name));
-    all.push_back(given != sample.attrs.end() ? given->second : default_of(p.default_value));
+    all.push_back(given != sample.attrs.end() ? given->second : attribute(p.default_value));
   }
   return all;
 }

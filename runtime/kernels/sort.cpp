@@ -1,0 +1,136 @@
+// Sorting and the k best elements, along an axis.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/kernels/axis_lines.hpp"
+#include "runtime/kernels/reduce.hpp"
+
+namespace pxl {
+namespace {
+
+template <size_t bytes>
+using unsigned_of =
+    std::conditional_t<bytes == 1, uint8_t,
+                       std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
+
+/// An unsigned number with the order of x: -0 equals 0, NaN are equal and last.
+template <class T>
+unsigned_of<sizeof(T)> rank_of(T x) {
+  using Bits = unsigned_of<sizeof(T)>;
+  constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));
+  if constexpr (std::is_integral_v<T>) {
+    return std::is_signed_v<T> ? static_cast<Bits>(static_cast<Bits>(x) ^ sign) : static_cast<Bits>(x);
+  } else {
+    constexpr int exponent_bits = sizeof(T) == 2 ? 5 : sizeof(T) == 4 ? 8 : 11;
+    constexpr Bits infinity =
+        static_cast<Bits>(((Bits{1} << exponent_bits) - 1) << (8 * sizeof(T) - 1 - exponent_bits));
+    const Bits bits = std::bit_cast<Bits>(x), magnitude = static_cast<Bits>(bits & ~sign);
+    if (magnitude > infinity) return static_cast<Bits>(~Bits{0});
+    if (magnitude == 0) return sign;
+    return static_cast<Bits>(bits & sign ? ~bits : bits | sign);
+  }
+}
+
+template <class Bits>
+struct Item {
+  Bits rank;
+  int32_t index;
+  friend bool operator<(const Item& a, const Item& b) { return a.rank != b.rank ? a.rank < b.rank : a.index < b.index; }
+};
+
+// Number of elements from which on digits are counted rather than elements compared. Not measured.
+constexpr int64_t min_radix_sort = 256;
+
+/// Stable sort by rank, a byte at a time from the lowest; `items` and `other` hold n each. Returns where the result is.
+template <class Bits>
+Item<Bits>* radix_sort(Item<Bits>* items, Item<Bits>* other, int64_t n) {
+  constexpr size_t digits = sizeof(Bits);
+  std::array<std::array<int32_t, 256>, digits> counts{};
+  for (int64_t i = 0; i < n; ++i)
+    for (size_t d = 0; d < digits; ++d) ++counts[d][static_cast<uint8_t>(items[i].rank >> (8 * d))];
+  for (size_t d = 0; d < digits; ++d) {
+    const auto digit = [d](const Item<Bits>& item) { return static_cast<uint8_t>(item.rank >> (8 * d)); };
+    if (counts[d][digit(items[0])] == n) continue;  // all have the same
+    int32_t start = 0;
+    for (int32_t& count : counts[d]) start += std::exchange(count, start);
+    for (int64_t i = 0; i < n; ++i) other[counts[d][digit(items[i])]++] = items[i];
+    std::swap(items, other);
+  }
+  return items;
+}
+
+// Largest k for which top-k keeps a sorted list in one pass; above it, the line is sorted. Not measured.
+constexpr int64_t max_insertion_k = 32;
+
+/// The best k of each line, best first; ties by index.
+template <class T>
+Kernel ordered(AxisLines slices, int64_t k, bool descending) {
+  using Bits = unsigned_of<sizeof(T)>;
+  using Entry = Item<Bits>;
+  const bool few = k <= max_insertion_k && k < slices.extent;
+  const bool radix = !few && slices.extent >= min_radix_sort;
+  const double log_extent = std::log2(static_cast<double>(slices.extent) + 2);
+  const double of_element = few ? 2.0 : radix ? 4.0 * sizeof(T) : 4.0 * log_extent;
+  const int64_t count = slices.outer * slices.inner;
+  WorkspaceLayout workspace;
+  const auto kept_items = workspace.per_thread<Entry>(few ? k : slices.extent);
+  const auto other_items = workspace.per_thread<Entry>(radix ? slices.extent : 0);
+  const auto sort_lines = [=](const Buffers& b, int64_t begin, int64_t end) {
+    const auto entry = [descending](T x, int64_t j) {
+      const Bits rank = rank_of(x);
+      return Entry{descending ? static_cast<Bits>(~rank) : rank, static_cast<int32_t>(j)};
+    };
+    for (int64_t line = begin; line < end; ++line) {
+      const int64_t o = line / slices.inner, i = line % slices.inner;
+      const T* x = b.input<T>(0) + o * slices.extent * slices.inner + i;
+      Entry* items = b.workspace(kept_items);
+      int64_t kept = 0;
+      for (int64_t j = 0; j < slices.extent && k > 0; ++j) {
+        const Entry item = entry(x[j * slices.inner], j);
+        if (!few) {
+          items[kept++] = item;
+          continue;
+        }
+        if (kept == k && item.rank >= items[k - 1].rank) continue;
+        int64_t place = kept < k ? kept++ : k - 1;
+        for (; place > 0 && item.rank < items[place - 1].rank; --place) items[place] = items[place - 1];
+        items[place] = item;
+      }
+      if (radix && kept > 0)
+        items = radix_sort(items, b.workspace(other_items), kept);
+      else if (!few)
+        std::partial_sort(items, items + k, items + kept);
+      const int64_t to = o * k * slices.inner + i;
+      for (int64_t j = 0; j < k; ++j) {
+        b.output<T>(0)[to + j * slices.inner] = x[items[j].index * slices.inner];
+        if (b.out[1]) b.output<int32_t>(1)[to + j * slices.inner] = items[j].index;
+      }
+    }
+  };
+  return Kernel::parallel(count, 1, of_element * static_cast<double>(slices.extent * count), sort_lines)
+      .with_workspace(workspace);
+}
+
+}  // namespace
+
+Kernel topk_kernel(const TensorSpec& in, int64_t axis, int64_t k, bool largest) {
+  const AxisLines slices(in.shape, axis);
+  check_index_range(slices.extent);
+  if (k < 0 || k > slices.extent) {
+    throw Error("top " + std::to_string(k) + " of an axis of " + std::to_string(slices.extent) + " elements")
+        .as(codes::shape);
+  }
+  return with_type(in.dtype,
+                   [&](auto tag) -> Kernel { return ordered<typename decltype(tag)::type>(slices, k, largest); });
+}
+
+Kernel sort_kernel(const TensorSpec& in, int64_t axis, bool descending) {
+  return topk_kernel(in, axis, AxisLines(in.shape, axis).extent, descending);
+}
+
+}  // namespace pxl
