@@ -8,7 +8,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from tests.cli import commands
-from tests.docs import documents
+from tests.docs import documents, methods
 from tests.editors import files, lsp
 from tests.house import rules, separate
 from tests.jupyter import kernel
@@ -45,6 +45,7 @@ KINDS = [
     ("repl", lambda pxl, tally, options: inputs.repl_tests(pxl, tally, parallel)),
     ("bench", lambda pxl, tally, options: bench.bench_tests(pxl, tally.add, training.bench_data()[0])),
     ("docs", lambda pxl, tally, options: documents.docs_tests(pxl, tally)),
+    ("docs", lambda pxl, tally, options: methods.methods_tests(pxl, tally, options.update)),
     ("docs", lambda pxl, tally, options: validation.model_tests(pxl, tally.add, options.update)),
     ("stdlib", lambda pxl, tally, options: stdlib.stdlib_tests(pxl, ROOT, tally.add, parallel, run)),
     ("page", lambda pxl, tally, options: page.page_tests(pxl, tally.add, tally.skip)),

@@ -3,10 +3,12 @@
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/json.hpp"
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/doc_page.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
+#include "interpreter/tools/member_help.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
@@ -20,16 +22,23 @@ DocPage page_of(const std::string& name) {
     const SourceFile& source = read_source(name);
     return doc_page_of(*parse_or_throw(source), source.name());
   }
-  if (std::optional<DocPage> page = doc_page(name)) return *page;
+  std::optional<DocPage> page = doc_page(name);
   const auto owned = make_interpreter({});
   Interpreter& in = *owned;
-  // Keywords and built-ins have a text but no page.
-  if (const Inspection found = help(in, name); found.found)
-    return {name, "", {{name, found.type, found.signature, found.doc, {}, {}, {}, {}}}};
+  // Keywords and built-ins have a text but no page; a kind of values may have a built-in of its name: `str(x)`.
+  const Value* builtin = evaluator_of(in).prelude()->find_here(name);
+  if (!page || (builtin && find_member_table(name)))
+    if (const Inspection found = help(in, name); found.found) {
+      if (!page) page.emplace(DocPage{name, "", {}});
+      page->entries.insert(page->entries.begin(), {name, found.type, found.signature, found.doc, {}, {}, {}, {}});
+    }
+  if (page) return *page;
   const std::string hint = did_you_mean(name, help_names(in));
-  throw Error(fmt::format("doc: no documentation for `{}`{}", name, hint.empty() ? "" : "; " + hint),
-              {"an op, a module of the library, a declaration in one such as nn.Linear, or a file FILE.pxl"},
-              Fault::usage);
+  throw Error(
+      fmt::format("doc: no documentation for `{}`{}", name, hint.empty() ? "" : "; " + hint),
+      {"an op, a member such as str.split, a module of the library, a declaration in one such as nn.Linear, or a file "
+       "FILE.pxl"},
+      Fault::usage);
 }
 
 int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments) {
@@ -39,6 +48,13 @@ int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments
   const bool html = call.has("--html") || path.ends_with(".html");
   if (call.operands.size() > 1)
     throw Error(fmt::format("doc: one name, not `{}` too", call.operands[1]), {}, Fault::usage);
+  if (call.has("--names")) {
+    const auto owned = make_interpreter({});
+    std::string names;
+    for (const std::string& name : help_names(*owned)) names += name + "\n";
+    write_out(names);
+    return exit_ok;
+  }
   const DocPage page = page_of(call.operands.empty() ? "" : call.operands.front());
   if (json) {
     Json entries = Json::array();
@@ -50,6 +66,7 @@ int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments
                          {"signature", e.signature},
                          {"doc", e.doc},
                          {"facts", std::move(facts)},
+                         {"setup", e.setup},
                          {"example", e.example},
                          {"result", e.result},
                          {"gradient", e.gradient},
@@ -68,6 +85,7 @@ int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments
 
 constexpr Flag doc_flags[] = {
     {"--html", "", "write self-contained HTML"},
+    {"--names", "", "list the names that have documentation"},
     {"--output", "FILE", "write to FILE; .html selects HTML", "-o"},
     json_flag,
 };
@@ -80,8 +98,10 @@ const Command doc_command{
     "print the documentation of an op, a module or a file",
     run_doc,
     doc_flags,
-    "NAME is an op (gelu), a family of ops (ops.var_updates), a module of the library (nn), a declaration in one\n"
-    "(nn.Linear), or a file FILE.pxl, whose page has its declarations with their `##` texts. Without a NAME: all of "
-    "them."};
+    "NAME is an op (gelu), a family of ops (ops.var_updates), a built-in (range), a kind of values (session), a "
+    "member\n"
+    "(session.run, str.split), a module of the library (nn), a declaration in one (nn.Linear), or a file FILE.pxl,\n"
+    "whose page has its declarations with their `##` texts. Without a NAME: ops and modules. --names lists all names.",
+    "NAME"};
 
 }  // namespace pxl::cli

@@ -106,7 +106,11 @@ std::string words_of(const Command& c) {
   return out;
 }
 
-bool takes_files(const Command& c) { return c.operands.empty(); }
+/// The names that `pxl doc` knows are asked of the command when they are completed.
+constexpr std::string_view list_names = "pxl doc --names 2> /dev/null";
+bool takes_names(const Command& c) { return c.operands == "NAME"; }
+
+bool takes_files(const Command& c) { return c.operands.empty() || takes_names(c); }
 
 std::string all_commands() {
   std::string out;
@@ -158,7 +162,9 @@ _pxl() {{
       out += fmt::format("      case $prev in {}) COMPREPLY=({}); return ;; esac\n", names, values);
     }
     out += fmt::format("      COMPREPLY=($(compgen -W '{} --help{}' -- \"$cur\"))\n", flag_words(c->flags),
-                       takes_files(*c) ? "" : " " + words_of(*c));
+                       takes_names(*c)   ? fmt::format(" $({})", list_names)
+                       : takes_files(*c) ? ""
+                                         : " " + words_of(*c));
     if (takes_files(*c)) out += "      _pxl_programs \"$cur\"\n";
     out += "      ;;\n";
   }
@@ -196,8 +202,11 @@ std::string zsh() {
         value = fmt::format(":{}:{}", single(f.value, ":"), f.value == "FILE" ? "_files" : "");
       out += fmt::format(" \\\n        '{}[{}]{}'", f.name, single(f.doc, "[]:"), value);
     }
-    out += takes_files(*c) ? " \\\n        '*:program:_files -g \"*.pxl\"'\n"
-                           : fmt::format(" \\\n        '*:word:({})'\n", words_of(*c));
+    if (takes_names(*c))
+      out += fmt::format(" \\\n        '*:name:($({}) *.pxl(N))'\n", list_names);
+    else
+      out += takes_files(*c) ? " \\\n        '*:program:_files -g \"*.pxl\"'\n"
+                             : fmt::format(" \\\n        '*:word:({})'\n", words_of(*c));
     out += "      ;;\n";
   }
   return out + "    *) _files ;;\n  esac\n}\n[[ $funcstack[1] == _pxl ]] && _pxl \"$@\" || compdef _pxl pxl\n";
@@ -220,6 +229,7 @@ std::string fish() {
         out += f.value == "FILE" ? " -r" : " -x";
       out += fmt::format(" -d '{}'\n", single(f.doc));
     }
+    if (takes_names(*c)) out += fmt::format("{} -a '({})'\n", seen, list_names);
     if (!takes_files(*c)) out += fmt::format("{} -f -a '{}'\n", seen, words_of(*c));
   }
   return out;

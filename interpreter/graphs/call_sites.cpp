@@ -6,6 +6,7 @@
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/call_operands.hpp"
@@ -87,103 +88,149 @@ void mark_modified(Op& call, const Tensor* t) {
     if (call.inputs[i] == t) call.input_modified[i] = true;
 }
 
+using In = Interpreter&;
+using CallRef = CallInfoObject&;
+using A = const Arguments&;
+using Got = std::optional<Value>;
+
+bool is_branch(CallRef c) { return c.op->row->role == Role::branch; }
+
+Value tensors_of(CallRef c, const std::vector<Tensor*>& list) {
+  std::vector<Value> out;
+  for (Tensor* t : list)
+    if (t) out.push_back(tensor_value(c.ir, t));
+  return make_tuple(std::move(out));
+}
+
+Value tensor_at(CallRef c, const char* title, A args, const std::vector<Tensor*>& list) {
+  const int64_t i = ArgReader(title, args, {"index"}).integer("index"), n = static_cast<int64_t>(list.size());
+  if (i < 0 || i >= n)
+    throw Error(fmt::format("{} {} is out of range: the call has {}", title, i, n)).as(codes::graph_inputs);
+  return tensor_value(c.ir, list[static_cast<size_t>(i)]);
+}
+
+Value index_of(CallRef c, std::string_view title, A args) {
+  ArgReader a(std::string(title), args, {"index", "then_branch"});
+  const bool input = title.find("input") != title.npos;
+  return mapped_index(*c.op, which_of(*c.op, a), a.integer("index"), input, title[0] == 'g', title);
+}
+
+constexpr Member<CallInfoObject> call_rows[] = {
+    {"output", "The only output of the call; an error if there are several.", "info.output",
+     [](In, CallRef c) -> Got {
+       const size_t n = c.op->called[0]->declared_outputs();
+       if (n != 1)
+         throw Error(fmt::format("the call of {} has {} outputs: use `.outputs`", called_text(*c.op), n))
+             .as(codes::graph_inputs);
+       return tensor_value(c.ir, c.op->outputs[0]);
+     }},
+    {"outputs", "The outputs of the call, as a tuple of tensors.", "info.outputs",
+     [](In, CallRef c) -> Got { return tensors_of(c, c.op->outputs); }},
+    {"inputs", "The operands of the call, as a tuple of tensors.", "len(info.inputs)",
+     [](In, CallRef c) -> Got { return tensors_of(c, c.op->inputs); }},
+    {"backward", "(dy = none, wanted = none)",
+     "Calls the gradient graph: gradients of the call's inputs, given those of its outputs. dy: 1 by default, for "
+     "a loss; a number, a tensor, or one for each output. wanted: the tensors or the tree whose gradients are "
+     "returned, by default all that have one.",
+     "info.backward(1.0, layer.vars)",
+     [](In in, CallRef c, A args) {
+       return backward(in, std::static_pointer_cast<CallInfoObject>(c.shared_from_this()), args);
+     }},
+    {"vars", "The tensors bound to the graph that was called, as a tree; for calls of bound graphs only.", "info.vars",
+     [](In, CallRef c) -> Got { return c.vars ? Got(Value(c.vars)) : std::nullopt; }},
+    {"called_graph", "The graph that is called; loops have one, conditionals two.", "info.called_graph",
+     [](In, CallRef c) -> Got {
+       if (is_branch(c))
+         throw Error("a conditional calls one of two graphs: use `.then_graph` and `.else_graph`")
+             .as(codes::graph_inputs);
+       return graph_value(c.ir, c.op->called[0]);
+     }},
+    {"op", "The op that calls.", "info.op",
+     [](In, CallRef c) -> Got { return Value(std::make_shared<OpObject>(c.ir, c.op)); }},
+    {"parent_input", "(index)", "An operand of the call, by its position.", "info.parent_input(0)",
+     [](In, CallRef c, A args) { return tensor_at(c, "parent_input", args, c.op->inputs); }},
+    {"parent_output", "(index)", "An output of the call, by its position.", "info.parent_output(0)",
+     [](In, CallRef c, A args) { return tensor_at(c, "parent_output", args, c.op->outputs); }},
+    {"graph_to_parent", "(tensor)", "The caller's tensor for an input or output of the graph that is called.",
+     "info.graph_to_parent(info.called_graph.outputs[0])",
+     [](In, CallRef c, A args) -> Value {
+       ArgReader a("graph_to_parent", args, {"tensor"});
+       return tensor_value(c.ir, graph_to_parent(*c.op, tensor_argument(a, "tensor", "graph_to_parent")));
+     }},
+    {"parent_to_graph", "(tensor, then_branch = true)",
+     "The tensor of the graph that is called for one of the caller's. then_branch: which graph of a conditional.",
+     "info.parent_to_graph(info.output)",
+     [](In, CallRef c, A args) -> Value {
+       ArgReader a("parent_to_graph", args, {"tensor", "then_branch"});
+       Tensor* t = tensor_argument(a, "tensor", "parent_to_graph");
+       return tensor_value(c.ir, parent_to_graph(*c.op, t, which_of(*c.op, a)));
+     }},
+    {"parent_to_graph_input_index", "(index, then_branch = true)",
+     "The position among the graph's inputs of the operand at a position of the call.",
+     "info.parent_to_graph_input_index(1)",
+     [](In, CallRef c, A args) { return index_of(c, "parent_to_graph_input_index", args); }},
+    {"graph_to_parent_input_index", "(index, then_branch = true)",
+     "The position among the call's operands of the graph's input at a position.",
+     "info.graph_to_parent_input_index(1)",
+     [](In, CallRef c, A args) { return index_of(c, "graph_to_parent_input_index", args); }},
+    {"parent_to_graph_output_index", "(index, then_branch = true)",
+     "The position among the graph's outputs of the call's output at a position.",
+     "info.parent_to_graph_output_index(0)",
+     [](In, CallRef c, A args) { return index_of(c, "parent_to_graph_output_index", args); }},
+    {"graph_to_parent_output_index", "(index, then_branch = true)",
+     "The position among the call's outputs of the graph's output at a position.",
+     "info.graph_to_parent_output_index(0)",
+     [](In, CallRef c, A args) { return index_of(c, "graph_to_parent_output_index", args); }},
+    {"set_parent_input_modified", "(tensor)",
+     "Declares that the graph changes an operand in place, so that later ops are ordered after the call.", "",
+     [](In, CallRef c, A args) -> Value {
+       ArgReader a("set_parent_input_modified", args, {"tensor"});
+       Tensor* t = tensor_argument(a, "tensor", "set_parent_input_modified");
+       if (c.ir->frozen)
+         throw Error("the program belongs to a session already: its calls can't change").as(codes::complete);
+       mark_modified(*c.op, t);
+       return {};
+     }},
+};
+constexpr std::span<const Member<CallInfoObject>> call_table(call_rows);
+
+/// Of conditionals only.
+constexpr Member<CallInfoObject> branch_rows[] = {
+    {"then_graph", "The graph that runs if the condition is true; of a conditional.", "",
+     [](In, CallRef c) -> Got { return graph_value(c.ir, c.op->called[0]); }},
+    {"else_graph", "The graph that runs if the condition is false; of a conditional.", "",
+     [](In, CallRef c) -> Got { return graph_value(c.ir, c.op->called[1]); }},
+    {"condition", "The tensor that decides; of a conditional.", "",
+     [](In, CallRef c) -> Got { return tensor_value(c.ir, c.op->inputs[0]); }},
+};
+constexpr std::span<const Member<CallInfoObject>> branch_table(branch_rows);
+
 }  // namespace
+
+MemberTable call_info_members() {
+  MemberTable all = member_table(
+      "call info", "A call, loop or conditional, as `call_with_info`, `repeat_with_info` and the like return it.",
+      "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])\n"
+      "layer = graph.bind(facts.init_zero())\ninfo = layer.call_with_info(ones([2, 4]))",
+      call_table);
+  for (const Member<CallInfoObject>& row : branch_table) all.rows.push_back(&row.info);
+  return all;
+}
 
 std::string CallInfoObject::repr(Interpreter&) {
   return fmt::format("CallInfo[{}.{}({})]", op->row->schedule, op->id, called_text(*op));
 }
 
-std::optional<Value> CallInfoObject::member(Interpreter&, std::string_view name) {
-  auto self = std::static_pointer_cast<CallInfoObject>(shared_from_this());
-  const bool branch = op->row->role == Role::branch;
-  if (name == "called_graph") {
-    if (branch)
-      throw Error("a conditional calls one of two graphs: use `.then_graph` and `.else_graph`").as(codes::graph_inputs);
-    return graph_value(ir, op->called[0]);
-  }
-  if (branch && name == "then_graph") return graph_value(ir, op->called[0]);
-  if (branch && name == "else_graph") return graph_value(ir, op->called[1]);
-  if (branch && name == "condition") return tensor_value(ir, op->inputs[0]);
-  if (name == "inputs" || name == "outputs") {
-    std::vector<Value> out;
-    for (Tensor* t : name == "inputs" ? op->inputs : op->outputs)
-      if (t) out.push_back(tensor_value(ir, t));
-    return make_tuple(std::move(out));
-  }
-  if (name == "output") {
-    size_t n = op->called[0]->declared_outputs();
-    if (n != 1)
-      throw Error(fmt::format("the call of {} has {} outputs: use `.outputs`", called_text(*op), n))
-          .as(codes::graph_inputs);
-    return tensor_value(ir, op->outputs[0]);
-  }
-  if (name == "vars") {
-    if (!vars) return std::nullopt;
-    return Value(vars);
-  }
-  if (name == "op") return Value(std::make_shared<OpObject>(ir, op));
-  if (name == "backward")
-    return make_method(no_effects, "backward",
-                       [self](Interpreter& i, Arguments args) { return backward(i, self, args); });
-  if (name == "parent_input" || name == "parent_output")
-    return make_method(
-        no_effects, std::string(name), [self, title = std::string(name)](Interpreter&, Arguments args) -> Value {
-          ArgReader a(title, args, {"index"});
-          const auto& list = title == "parent_input" ? self->op->inputs : self->op->outputs;
-          const int64_t i = a.integer("index"), n = static_cast<int64_t>(list.size());
-          if (i < 0 || i >= n)
-            throw Error(fmt::format("{} {} is out of range: the call has {}", title, i, n)).as(codes::graph_inputs);
-          return tensor_value(self->ir, list[static_cast<size_t>(i)]);
-        });
-  if (name == "graph_to_parent")
-    return make_method(no_effects, "graph_to_parent", [self](Interpreter&, Arguments args) -> Value {
-      ArgReader a("graph_to_parent", args, {"tensor"});
-      return tensor_value(self->ir, graph_to_parent(*self->op, tensor_argument(a, "tensor", "graph_to_parent")));
-    });
-  if (name == "parent_to_graph")
-    return make_method(no_effects, "parent_to_graph", [self](Interpreter&, Arguments args) -> Value {
-      ArgReader a("parent_to_graph", args, {"tensor", "then_branch"});
-      Tensor* t = tensor_argument(a, "tensor", "parent_to_graph");
-      return tensor_value(self->ir, parent_to_graph(*self->op, t, which_of(*self->op, a)));
-    });
-  if (name == "parent_to_graph_input_index" || name == "graph_to_parent_input_index" ||
-      name == "parent_to_graph_output_index" || name == "graph_to_parent_output_index")
-    return make_method(
-        no_effects, std::string(name), [self, title = std::string(name)](Interpreter&, Arguments args) -> Value {
-          ArgReader a(title, args, {"index", "then_branch"});
-          const bool input = title.find("input") != std::string::npos;
-          return mapped_index(*self->op, which_of(*self->op, a), a.integer("index"), input, title[0] == 'g', title);
-        });
-  if (name == "set_parent_input_modified")
-    return make_method(no_effects, "set_parent_input_modified", [self](Interpreter&, Arguments args) -> Value {
-      ArgReader a("set_parent_input_modified", args, {"tensor"});
-      Tensor* t = tensor_argument(a, "tensor", "set_parent_input_modified");
-      if (self->ir->frozen)
-        throw Error("the program belongs to a session already: its calls can't change").as(codes::complete);
-      mark_modified(*self->op, t);
-      return {};
-    });
-  return std::nullopt;
+std::optional<Value> CallInfoObject::member(Interpreter& in, std::string_view name) {
+  if (is_branch(*this))
+    if (std::optional<Value> found = member_of_table(in, branch_table, *this, name)) return found;
+  return member_of_table(in, call_table, *this, name);
 }
 
 std::vector<std::string> CallInfoObject::member_names() const {
-  std::vector<std::string> names{"called_graph",
-                                 "inputs",
-                                 "outputs",
-                                 "output",
-                                 "vars",
-                                 "op",
-                                 "backward",
-                                 "parent_input",
-                                 "parent_output",
-                                 "graph_to_parent",
-                                 "parent_to_graph",
-                                 "parent_to_graph_input_index",
-                                 "graph_to_parent_input_index",
-                                 "parent_to_graph_output_index",
-                                 "graph_to_parent_output_index",
-                                 "set_parent_input_modified"};
-  if (op->row->role == Role::branch) names.insert(names.end(), {"then_graph", "else_graph", "condition"});
+  std::vector<std::string> names;
+  append_names(names, call_table);
+  if (op->row->role == Role::branch) append_names(names, branch_table);
   return names;
 }
 

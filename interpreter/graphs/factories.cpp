@@ -8,6 +8,7 @@
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/scope.hpp"
@@ -21,32 +22,57 @@ std::string VariableFactoryObject::repr(Interpreter& in) {
   return "VariableFactory[" + name + " " + text(spec) + " = " + repr_of(in, init) + "]";
 }
 
-std::optional<Value> VariableFactoryObject::member(Interpreter&, std::string_view member_name) {
-  if (member_name == "name") return Value(name);
-  if (member_name == "spec") return Value(spec);
-  if (member_name == "shape") return make_tuple(std::vector<Value>(spec.shape.begin(), spec.shape.end()));
-  if (member_name == "dtype") return Value(spec.dtype);
-  if (member_name == "by_ref") return Value(by_ref);
-  auto self = std::static_pointer_cast<VariableFactoryObject>(shared_from_this());
-  if (member_name == "next_data")
-    return make_method(no_effects, "next_data", [self](Interpreter& in, Arguments args) -> Value {
-      ArgReader a("next_data", args, {});
-      return Value(initial_values(in, self->init, self->spec, self->groups, "param " + self->name));
-    });
-  if (member_name == "create_tensor")
-    return make_method(no_effects, "create_tensor", [self](Interpreter& in, Arguments args) -> Value {
-      ArgReader a("create_tensor", args, {"name"});
-      const std::string as = a.string_or("name", self->name);
-      const BuildTarget target = graphs_of(in).target();
-      Array data = initial_values(in, self->init, self->spec, self->groups, "variable " + as);
-      stamp(in, *target.ir);
-      return tensor_value(target.ir, target.graph->add_variable(std::move(data), as, self->groups));
-    });
-  return std::nullopt;
+namespace {
+
+using In = Interpreter&;
+using FactoryRef = VariableFactoryObject&;
+using A = const Arguments&;
+using Got = std::optional<Value>;
+constexpr Member<VariableFactoryObject> variable_factory_rows[] = {
+    {"name", "The name of the param.", "f.name", [](In, FactoryRef f) -> Got { return Value(f.name); }},
+    {"spec", "Dtype and shape of the variables that it makes.", "f.spec",
+     [](In, FactoryRef f) -> Got { return Value(f.spec); }},
+    {"shape", "The extents, as a tuple of ints.", "f.shape",
+     [](In, FactoryRef f) -> Got { return make_tuple(std::vector<Value>(f.spec.shape.begin(), f.spec.shape.end())); }},
+    {"dtype", "The dtype of the elements.", "f.dtype", [](In, FactoryRef f) -> Got { return Value(f.spec.dtype); }},
+    {"by_ref", "Whether calls pass the param by reference.", "f.by_ref",
+     [](In, FactoryRef f) -> Got { return Value(f.by_ref); }},
+    {"next_data", "()", "An initial value, as an array: the next draw of a random initialiser.", "f.next_data()",
+     [](In in, FactoryRef f, A args) -> Value {
+       ArgReader a("next_data", args, {});
+       return Value(initial_values(in, f.init, f.spec, f.groups, "param " + f.name));
+     }},
+    {"create_tensor", "(name = none)", "A variable of the graph that is being built, with the next initial value.",
+     "f.create_tensor('bias')",
+     [](In in, FactoryRef f, A args) -> Value {
+       ArgReader a("create_tensor", args, {"name"});
+       const std::string as = a.string_or("name", f.name);
+       const BuildTarget target = graphs_of(in).target();
+       Array data = initial_values(in, f.init, f.spec, f.groups, "variable " + as);
+       stamp(in, *target.ir);
+       return tensor_value(target.ir, target.graph->add_variable(std::move(data), as, f.groups));
+     }},
+};
+constexpr std::span<const Member<VariableFactoryObject>> variable_factory_table(variable_factory_rows);
+
+}  // namespace
+
+MemberTable variable_factory_members() {
+  return member_table("variable factory",
+                      "What a `param` with an initial value leaves: it makes a variable. A tree of factories makes all "
+                      "of them, with `init`.",
+                      "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])\nf = facts.bias",
+                      variable_factory_table);
+}
+
+std::optional<Value> VariableFactoryObject::member(Interpreter& in, std::string_view member_name) {
+  return member_of_table(in, variable_factory_table, *this, member_name);
 }
 
 std::vector<std::string> VariableFactoryObject::member_names() const {
-  return {"name", "spec", "shape", "dtype", "by_ref", "next_data", "create_tensor"};
+  std::vector<std::string> names;
+  append_names(names, variable_factory_table);
+  return names;
 }
 
 TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix, bool zero) {

@@ -8,6 +8,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
@@ -104,54 +105,96 @@ std::string GradGraphObject::repr(Interpreter&) {
   return out + "  ]\n]";
 }
 
+namespace {
+
+using In = Interpreter&;
+using GradGraphRef = GradGraphObject&;
+using A = const Arguments&;
+using Got = std::optional<Value>;
+
+Value inputs_dict(In, GradGraphRef g, A args) {
+  ArgReader a("inputs_dict", args, {"info"});
+  const CallInfoObject& call = to_info(a.value("info"), "inputs_dict");
+  auto d = std::make_shared<DictObject>();
+  const std::map<Tensor*, Tensor*> map = g.info->inputs_dict(*call.op);
+  for (Tensor* input : g.info->graph->inputs())
+    if (auto it = map.find(input); it != map.end()) d->put(tensor_value(g.ir, input), tensor_value(g.ir, it->second));
+  return d;
+}
+
+Value fwd_parent_ins_to_grad_parent_outs(In, GradGraphRef g, A args) {
+  ArgReader a("fwd_parent_ins_to_grad_parent_outs", args, {"info", "grad_info"});
+  const CallInfoObject& fwd = to_info(a.value("info"), "fwd_parent_ins_to_grad_parent_outs");
+  const CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_parent_ins_to_grad_parent_outs");
+  auto d = std::make_shared<DictObject>();
+  for (const auto& [t, dt] : g.info->fwd_parent_ins_to_grad_parent_outs(*fwd.op, *grad.op))
+    d->put(tensor_value(g.ir, t), tensor_value(g.ir, dt));
+  return d;
+}
+
+Value fwd_graph_ins_to_grad_parent_outs(In, GradGraphRef g, A args) {
+  ArgReader a("fwd_graph_ins_to_grad_parent_outs", args, {"grad_info"});
+  const CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_graph_ins_to_grad_parent_outs");
+  if (grad.op->called[0] != g.info->graph)
+    throw Error("the call site calls " + grad.op->called[0]->id() + ", not " + g.info->graph->id()).as(codes::gradient);
+  auto d = std::make_shared<DictObject>();
+  for (size_t i = 0; i < g.info->expected_outputs.size() && i < grad.op->outputs.size(); ++i)
+    d->put(tensor_value(g.ir, g.info->expected_outputs[i].fwd_tensor), tensor_value(g.ir, grad.op->outputs[i]));
+  return d;
+}
+
+constexpr Member<GradGraphObject> grad_graph_rows[] = {
+    {"graph", "The gradient graph, as a graph.", "grad.graph",
+     [](In, GradGraphRef g) -> Got { return Value(g.graph); }},
+    {"grad_graph_info", "The value itself, by PopXL's name.", "grad.grad_graph_info is grad",
+     [](In, GradGraphRef g) -> Got { return Value(g.shared_from_this()); }},
+    {"forward_graph", "The graph that was differentiated.", "grad.forward_graph",
+     [](In, GradGraphRef g) -> Got { return graph_value(g.ir, g.info->forward_graph); }},
+    {"expected_inputs",
+     "What each input is: a tensor of the forward graph, or the gradient of one of its outputs. Each element has "
+     "`connection_type` and `fwd_tensor`.",
+     "grad.expected_inputs", [](In, GradGraphRef g) -> Got { return connections(g.ir, g.info->expected_inputs); }},
+    {"expected_outputs", "What each output is: the gradient of an input of the forward graph.", "grad.expected_outputs",
+     [](In, GradGraphRef g) -> Got { return connections(g.ir, g.info->expected_outputs); }},
+    {"inputs_dict", "(info)",
+     "A dict from inputs to the tensors of a call of the forward graph: the argument `inputs` of a call of the "
+     "gradient graph.",
+     "len(grad.inputs_dict(info))", inputs_dict},
+    {"fwd_parent_ins_to_grad_parent_outs", "(info, grad_info)",
+     "A dict from the operands of a forward call to their gradients, which a call of the gradient graph made.",
+     "dy = ones([2, 3])\n"
+     "call = grad.call_with_info(dy, inputs = grad.inputs_dict(info))\n"
+     "len(grad.fwd_parent_ins_to_grad_parent_outs(info, call))",
+     fwd_parent_ins_to_grad_parent_outs},
+    {"fwd_graph_ins_to_grad_parent_outs", "(grad_info)",
+     "A dict from the inputs of the forward graph to their gradients, which a call of the gradient graph made.",
+     "dy = ones([2, 3])\n"
+     "call = grad.call_with_info(dy, inputs = grad.inputs_dict(info))\n"
+     "len(grad.fwd_graph_ins_to_grad_parent_outs(call))",
+     fwd_graph_ins_to_grad_parent_outs},
+};
+constexpr std::span<const Member<GradGraphObject>> grad_graph_table(grad_graph_rows);
+
+}  // namespace
+
+MemberTable gradient_graph_members() {
+  return member_table("gradient graph",
+                      "What `autodiff` returns. It is called as a graph, and has the members of one as well as these.",
+                      "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])\n"
+                      "info = graph.bind(facts.init_zero()).call_with_info(ones([2, 4]))\ngrad = autodiff(graph)",
+                      grad_graph_table);
+}
+
 std::optional<Value> GradGraphObject::member(Interpreter& in, std::string_view name) {
-  auto self = std::static_pointer_cast<GradGraphObject>(shared_from_this());
-  if (name == "graph") return Value(graph);
-  if (name == "grad_graph_info") return Value(self);
-  if (name == "forward_graph") return graph_value(ir, info->forward_graph);
-  if (name == "expected_inputs") return connections(ir, info->expected_inputs);
-  if (name == "expected_outputs") return connections(ir, info->expected_outputs);
-  if (name == "inputs_dict")
-    return make_method(no_effects, "inputs_dict", [self](Interpreter&, Arguments args) -> Value {
-      ArgReader a("inputs_dict", args, {"info"});
-      CallInfoObject& call = to_info(a.value("info"), "inputs_dict");
-      auto d = std::make_shared<DictObject>();
-      std::map<Tensor*, Tensor*> map = self->info->inputs_dict(*call.op);
-      for (Tensor* input : self->info->graph->inputs())
-        if (auto it = map.find(input); it != map.end())
-          d->put(tensor_value(self->ir, input), tensor_value(self->ir, it->second));
-      return d;
-    });
-  if (name == "fwd_parent_ins_to_grad_parent_outs")
-    return make_method(no_effects, "fwd_parent_ins_to_grad_parent_outs", [self](Interpreter&, Arguments args) -> Value {
-      ArgReader a("fwd_parent_ins_to_grad_parent_outs", args, {"info", "grad_info"});
-      CallInfoObject& fwd = to_info(a.value("info"), "fwd_parent_ins_to_grad_parent_outs");
-      CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_parent_ins_to_grad_parent_outs");
-      auto d = std::make_shared<DictObject>();
-      for (const auto& [t, g] : self->info->fwd_parent_ins_to_grad_parent_outs(*fwd.op, *grad.op))
-        d->put(tensor_value(self->ir, t), tensor_value(self->ir, g));
-      return d;
-    });
-  if (name == "fwd_graph_ins_to_grad_parent_outs")
-    return make_method(no_effects, "fwd_graph_ins_to_grad_parent_outs", [self](Interpreter&, Arguments args) -> Value {
-      ArgReader a("fwd_graph_ins_to_grad_parent_outs", args, {"grad_info"});
-      CallInfoObject& grad = to_info(a.value("grad_info"), "fwd_graph_ins_to_grad_parent_outs");
-      if (grad.op->called[0] != self->info->graph)
-        throw Error("the call site calls " + grad.op->called[0]->id() + ", not " + self->info->graph->id())
-            .as(codes::gradient);
-      auto d = std::make_shared<DictObject>();
-      for (size_t i = 0; i < self->info->expected_outputs.size() && i < grad.op->outputs.size(); ++i)
-        d->put(tensor_value(self->ir, self->info->expected_outputs[i].fwd_tensor),
-               tensor_value(self->ir, grad.op->outputs[i]));
-      return d;
-    });
+  if (std::optional<Value> found = member_of_table(in, grad_graph_table, *this, name)) return found;
   return graph->member(in, name);
 }
 
 std::vector<std::string> GradGraphObject::member_names() const {
   std::vector<std::string> names = graph->member_names();
-  names.insert(names.end(), {"grad_graph_info", "forward_graph", "expected_inputs", "expected_outputs", "inputs_dict",
-                             "fwd_parent_ins_to_grad_parent_outs", "fwd_graph_ins_to_grad_parent_outs"});
+  append_names(names, grad_graph_table);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
@@ -296,21 +339,49 @@ bool GradientsObject::contains(Interpreter&, const Value& item) {
   return std::find(wanted.begin(), wanted.end(), as_tensor(item)) != wanted.end();
 }
 
-std::optional<Value> GradientsObject::member(Interpreter& in, std::string_view name) {
-  auto self = std::static_pointer_cast<GradientsObject>(shared_from_this());
-  if (name == "tree") return Value(tree());
-  if (name == "tensors") return make_tuple(gradients);
-  if (name == "keys" || name == "values" || name == "items") {
-    return make_method(no_effects, std::string(name), [self, what = name[0]](Interpreter&, Arguments args) -> Value {
-      ArgReader a("keys, values and items", args, {});
-      std::vector<Value> out;
-      for (size_t i = 0; i < self->gradients.size(); ++i) {
-        Value t = tensor_value(self->ir, self->wanted[i]);
-        out.push_back(what == 'k' ? t : what == 'v' ? self->gradients[i] : make_tuple({t, self->gradients[i]}));
-      }
-      return make_list(std::move(out));
-    });
+namespace {
+
+using GradientsRef = GradientsObject&;
+enum class GradientsPart : uint8_t { tensors, gradients, pairs };
+Value listed(GradientsRef d, const char* name, A args, GradientsPart part) {
+  ArgReader(name, args, {});
+  std::vector<Value> out;
+  for (size_t i = 0; i < d.gradients.size(); ++i) {
+    const Value t = tensor_value(d.ir, d.wanted[i]);
+    out.push_back(part == GradientsPart::tensors     ? t
+                  : part == GradientsPart::gradients ? d.gradients[i]
+                                                     : make_tuple({t, d.gradients[i]}));
   }
+  return make_list(std::move(out));
+}
+
+constexpr Member<GradientsObject> gradients_rows[] = {
+    {"tree", "The gradients as a tree, under the dotted names of a tree of wanted tensors.", "grads.tree",
+     [](In, GradientsRef d) -> Got { return Value(d.tree()); }},
+    {"tensors", "The gradients, as a tuple in the order of the wanted tensors.", "grads.tensors",
+     [](In, GradientsRef d) -> Got { return make_tuple(d.gradients); }},
+    {"keys", "()", "A list of the wanted tensors.", "grads.keys()",
+     [](In, GradientsRef d, A args) { return listed(d, "keys", args, GradientsPart::tensors); }},
+    {"values", "()", "A list of the gradients.", "grads.values()",
+     [](In, GradientsRef d, A args) { return listed(d, "values", args, GradientsPart::gradients); }},
+    {"items", "()", "A list of tuples (tensor, gradient).", "grads.items()",
+     [](In, GradientsRef d, A args) { return listed(d, "items", args, GradientsPart::pairs); }},
+};
+constexpr std::span<const Member<GradientsObject>> gradients_table(gradients_rows);
+
+}  // namespace
+
+MemberTable gradients_members() {
+  return member_table("gradients",
+                      "What `backward` returns: gradients by tensor, by dotted name (`grads.bias`) and by position.",
+                      "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])\n"
+                      "layer = graph.bind(facts.init_zero())\n"
+                      "grads = layer.call_with_info(ones([2, 4])).backward(ones([2, 3]), layer.vars)",
+                      gradients_table);
+}
+
+std::optional<Value> GradientsObject::member(Interpreter& in, std::string_view name) {
+  if (std::optional<Value> found = member_of_table(in, gradients_table, *this, name)) return found;
   for (const std::string& n : names)  // a tree's names: grads.fc1.weight
     if (n == name || (n.size() > name.size() && n.compare(0, name.size(), name) == 0 && n[name.size()] == '.'))
       return tree()->index(in, Value(name));
@@ -318,7 +389,8 @@ std::optional<Value> GradientsObject::member(Interpreter& in, std::string_view n
 }
 
 std::vector<std::string> GradientsObject::member_names() const {
-  std::vector<std::string> out{"tree", "tensors", "keys", "values", "items"};
+  std::vector<std::string> out;
+  append_names(out, gradients_table);
   for (const std::string& n : names) out.push_back(n.substr(0, n.find('.')));
   return out;
 }

@@ -41,7 +41,6 @@ struct GradientsObject final : Object {
   bool contains(Interpreter&, const Value& item) override;
   bool truth(Interpreter&) override { return !gradients.empty(); }
 
- private:
   TreePtr tree() const;
 };
 

@@ -5,6 +5,7 @@
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/graphs/tensor_index.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/value.hpp"
@@ -36,37 +37,94 @@ static std::string pointer_key(char kind, const void* p) {
 
 std::string TensorObject::repr(Interpreter&) { return text(*tensor); }
 
+namespace {
+
+using In = Interpreter&;
+using TensorRef = TensorObject&;
+using Got = std::optional<Value>;
+constexpr Member<TensorObject>::Get tensor_rank = [](In, TensorRef t) -> Got {
+  return Value(static_cast<int64_t>(t.tensor->spec.shape.size()));
+};
+constexpr Member<TensorObject>::Get tensor_size = [](In, TensorRef t) -> Got { return Value(t.tensor->spec.size()); };
+constexpr Member<TensorObject> tensor_rows[] = {
+    {"shape", "The extents, as a tuple of ints.", "w.shape",
+     [](In, TensorRef t) -> Got { return shape_value(t.tensor->spec.shape); }},
+    {"dtype", "The dtype of the elements.", "w.dtype",
+     [](In, TensorRef t) -> Got { return Value(t.tensor->spec.dtype); }},
+    {"spec", "Dtype and shape.", "w.spec", [](In, TensorRef t) -> Got { return Value(t.tensor->spec); }},
+    {"name", "The name in its graph.", "w.name", [](In, TensorRef t) -> Got { return Value(t.tensor->name); }},
+    {"id", "The name with the scopes around it; no two tensors of a program have the same.", "w.id",
+     [](In, TensorRef t) -> Got { return Value(t.tensor->id); }},
+    {"rank", "The number of axes.", "w.rank", tensor_rank},
+    {"ndim", "The number of axes: rank, by NumPy's name.", "w.ndim", tensor_rank},
+    {"nelms", "The number of elements.", "w.nelms", tensor_size},
+    {"size", "The number of elements: nelms, by NumPy's name.", "w.size", tensor_size},
+    {"meta_shape", "The extents before a variable was divided among replicas; empty for others.", "w.meta_shape",
+     [](In, TensorRef t) -> Got { return shape_value(t.tensor->spec.meta_shape); }},
+    {"by_ref", "Whether it is a graph input that calls pass by reference.", "w.by_ref",
+     [](In, TensorRef t) -> Got { return Value(t.tensor->by_ref); }},
+    {"ir", "The program that the tensor belongs to.", "w.ir",
+     [](In in, TensorRef t) -> Got { return ir_value(in, t.ir); }},
+    {"graph", "The graph that the tensor belongs to.", "w.graph",
+     [](In, TensorRef t) -> Got { return graph_value(t.ir, t.tensor->graph); }},
+    {"ipu", "The IPU that the op is placed on whose output it is.", "",
+     [](In, TensorRef t) -> Got {
+       const std::optional<int> ipu = t.tensor->ipu();
+       if (!ipu)
+         throw Error("tensor `" + t.tensor->name + "` has no ipu: no op on an ipu makes it").as(codes::unknown_member);
+       return Value(static_cast<int64_t>(*ipu));
+     }},
+    {"T", "The tensor with its axes in reverse order: transpose without a permutation.", "w.T",
+     [](In in, TensorRef t) -> Got {
+       const std::optional<Value> transpose = op_method(Value(t.shared_from_this()), "transpose");
+       if (!transpose) return std::nullopt;
+       return invoke(in, *transpose, std::vector<Value>{});
+     }},
+};
+constexpr std::span<const Member<TensorObject>> tensor_table(tensor_rows);
+
+using StreamRef = StreamObject&;
+constexpr Member<StreamObject>::Get stream_id = [](In, StreamRef s) -> Got { return Value(s.stream->handle->id); };
+constexpr Member<StreamObject> stream_rows[] = {
+    {"name", "The name, as runs of a session take it.", "x.name",
+     [](In, StreamRef s) -> Got { return Value(s.stream->name()); }},
+    {"tensor_id", "The id of the tensor that is transferred.", "x.tensor_id", stream_id},
+    {"id", "The id of the tensor that is transferred: tensor_id, in short.", "x.id", stream_id},
+    {"shape", "The extents of one transfer, as a tuple of ints.", "x.shape",
+     [](In, StreamRef s) -> Got { return shape_value(s.stream->spec().shape); }},
+    {"dtype", "The dtype of the elements.", "x.dtype",
+     [](In, StreamRef s) -> Got { return Value(s.stream->spec().dtype); }},
+    {"spec", "Dtype and shape of one transfer.", "x.spec",
+     [](In, StreamRef s) -> Got { return Value(s.stream->spec()); }},
+    {"ir", "The program that the stream belongs to.", "x.ir",
+     [](In in, StreamRef s) -> Got { return ir_value(in, s.ir); }},
+    {"to_device", "Whether the stream goes in, from the host to the device.", "x.to_device",
+     [](In, StreamRef s) -> Got { return Value(s.stream->to_device); }},
+};
+constexpr std::span<const Member<StreamObject>> stream_table(stream_rows);
+
+}  // namespace
+
+MemberTable tensor_members() {
+  return member_table(
+      "tensor",
+      "A node of a graph: what an op makes, a variable, a constant, an input. It has elements only while "
+      "a session runs. Most ops are methods as well: `t.sum(axis = 0)`.",
+      "w = variable([[1.0, 2.0, 3.0]], name = 'w')", tensor_table);
+}
+MemberTable stream_members() {
+  return member_table("stream", "The way of arrays from the host to the device, or back: `stream in`, `stream out`.",
+                      "stream in x: float32[2, 3]", stream_table);
+}
+
 std::optional<Value> TensorObject::member(Interpreter& in, std::string_view name) {
-  const TensorSpec& spec = tensor->spec;
-  if (name == "shape") return shape_value(spec.shape);
-  if (name == "dtype") return Value(spec.dtype);
-  if (name == "spec") return Value(spec);
-  if (name == "name") return Value(tensor->name);
-  if (name == "id") return Value(tensor->id);
-  if (name == "rank" || name == "ndim") return Value(static_cast<int64_t>(spec.shape.size()));
-  if (name == "nelms" || name == "size") return Value(spec.size());
-  if (name == "meta_shape") return shape_value(spec.meta_shape);
-  if (name == "by_ref") return Value(tensor->by_ref);
-  if (name == "ir") return ir_value(in, ir);
-  if (name == "graph") return graph_value(ir, tensor->graph);
-  if (name == "ipu") {
-    std::optional<int> ipu = tensor->ipu();
-    if (!ipu)
-      throw Error("tensor `" + tensor->name + "` has no ipu: no op on an ipu makes it").as(codes::unknown_member);
-    return Value(static_cast<int64_t>(*ipu));
-  }
-  if (name == "T") {
-    const std::optional<Value> transpose = op_method(Value(shared_from_this()), "transpose");
-    if (!transpose) return std::nullopt;
-    return invoke(in, *transpose, std::vector<Value>{});
-  }
+  if (std::optional<Value> found = member_of_table(in, tensor_table, *this, name)) return found;
   return op_method(Value(shared_from_this()), name);
 }
 
 std::vector<std::string> TensorObject::member_names() const {
   std::vector<std::string> names = op_method_names();
-  names.insert(names.end(), {"shape", "dtype", "spec", "name", "id", "rank", "ndim", "nelms", "size", "meta_shape",
-                             "by_ref", "ir", "graph", "ipu", "T"});
+  append_names(names, tensor_table);
   return names;
 }
 
@@ -107,19 +165,13 @@ std::string StreamObject::repr(Interpreter&) {
 }
 
 std::optional<Value> StreamObject::member(Interpreter& in, std::string_view name) {
-  const TensorSpec& spec = stream->spec();
-  if (name == "name") return Value(stream->name());
-  if (name == "tensor_id" || name == "id") return Value(stream->handle->id);
-  if (name == "shape") return shape_value(spec.shape);
-  if (name == "dtype") return Value(spec.dtype);
-  if (name == "spec") return Value(spec);
-  if (name == "ir") return ir_value(in, ir);
-  if (name == "to_device") return Value(stream->to_device);
-  return std::nullopt;
+  return member_of_table(in, stream_table, *this, name);
 }
 
 std::vector<std::string> StreamObject::member_names() const {
-  return {"name", "tensor_id", "id", "shape", "dtype", "spec", "ir", "to_device"};
+  std::vector<std::string> names;
+  append_names(names, stream_table);
+  return names;
 }
 
 bool StreamObject::equals(Interpreter&, const Value& other) {

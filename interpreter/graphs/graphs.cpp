@@ -13,6 +13,7 @@
 #include "interpreter/language/functions.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
@@ -152,77 +153,196 @@ std::shared_ptr<GraphObject> to_graph(const Value& v, const char* where) {
 std::string GraphObject::str(Interpreter&) { return print_schedule(*graph); }
 std::string GraphObject::repr(Interpreter&) { return "Graph[" + (graph->is_main() ? ir->name() : graph->id()) + "]"; }
 
+namespace {
+
+using In = Interpreter&;
+using GraphRef = GraphObject&;
+using A = const Arguments&;
+using Got = std::optional<Value>;
+
+std::shared_ptr<GraphObject> shared(GraphRef g) { return std::static_pointer_cast<GraphObject>(g.shared_from_this()); }
+
+Value get_tensor(In, GraphRef g, A args) {
+  ArgReader a("get_tensor", args, {"id"});
+  const std::string id = a.string("id");
+  std::vector<std::string> names;
+  for (const auto& t : g.graph->tensors()) {
+    if (t->id == id || t->name == id) return tensor_value(g.ir, t.get());
+    names.push_back(t->name);
+  }
+  const std::string hint = did_you_mean(id, names);
+  throw Error("get_tensor: no tensor `" + id + "` in the graph" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
+}
+
+Value autodiff_of(In in, GraphRef g, A args) {
+  Arguments more = args;
+  const Value self(shared(g));
+  more.positional.insert(more.positional.begin(), self);
+  if (!more.spans.empty()) more.spans.insert(more.spans.begin(), more.span);
+  return make_autodiff(in, self, more);
+}
+
+constexpr Member<GraphObject>::Get graph_id = [](In, GraphRef g) -> Got { return Value(g.graph->id()); };
+constexpr Member<GraphObject> graph_rows[] = {
+    {"name", "The name, with a number that tells graphs of one module apart.", "graph.name", graph_id},
+    {"id", "The name, which no other graph of the program has.", "graph.id", graph_id},
+    {"inputs", "The inputs, as a tuple of tensors: those of the call first, then the params.", "graph.inputs",
+     [](In, GraphRef g) -> Got { return tensor_tuple(g.ir, g.graph->inputs()); }},
+    {"outputs", "The outputs, as a tuple of tensors.", "graph.outputs",
+     [](In, GraphRef g) -> Got { return tensor_tuple(g.ir, g.graph->outputs()); }},
+    {"args", "The named inputs, as a tree of tensors.", "graph.args",
+     [](In, GraphRef g) -> Got { return Value(args_tree(g.ir, *g.graph)); }},
+    {"inputs_by_name", "The inputs, as a dict from names to tensors.", "graph.inputs_by_name.keys()",
+     [](In, GraphRef g) -> Got {
+       auto d = std::make_shared<DictObject>();
+       for (Tensor* t : g.graph->inputs()) d->put(Value(t->key.empty() ? t->name : t->key), tensor_value(g.ir, t));
+       return Value(d);
+     }},
+    {"graph", "The graph itself, so that code may ask graphs and bound graphs alike.", "graph.graph is graph",
+     [](In, GraphRef g) -> Got { return Value(shared(g)); }},
+    {"ir", "The program that the graph belongs to.", "graph.ir",
+     [](In in, GraphRef g) -> Got { return ir_value(in, g.ir); }},
+    {"main_graph", "The main graph of its program.", "graph.main_graph",
+     [](In, GraphRef g) -> Got { return graph_value(g.ir, &g.ir->main()); }},
+    {"tensors", "A list of all tensors.", "len(graph.tensors)",
+     [](In, GraphRef g) -> Got { return tensors_of_kind(g.ir, *g.graph, std::nullopt); }},
+    {"variables", "A list of the variables; main graphs alone have some.", "graph.main_graph.variables",
+     [](In, GraphRef g) -> Got { return tensors_of_kind(g.ir, *g.graph, TensorKind::variable); }},
+    {"constants", "A list of the constants.", "graph.constants",
+     [](In, GraphRef g) -> Got { return tensors_of_kind(g.ir, *g.graph, TensorKind::constant); }},
+    {"ops", "A list of the ops, in the order in which they were added.", "graph.ops",
+     [](In, GraphRef g) -> Got {
+       std::vector<Op*> ops;
+       for (const auto& op : g.graph->ops()) ops.push_back(op.get());
+       return op_list(g.ir, ops);
+     }},
+    {"schedule", "A list of the ops, in the order in which they run.", "graph.schedule",
+     [](In, GraphRef g) -> Got { return op_list(g.ir, schedule_order(*g.graph)); }},
+    {"called_graphs", "A list of the graphs that its ops call, each once.", "graph.called_graphs",
+     [](In, GraphRef g) -> Got {
+       std::vector<Value> out;
+       for (Graph* called : g.graph->called_graphs()) out.push_back(graph_value(g.ir, called));
+       return make_list(std::move(out));
+     }},
+    {"flops", "The floating-point operations of one run of the graph.", "graph.flops",
+     [](In, GraphRef g) -> Got { return Value(flops_of(*g.graph)); }},
+    {"print_schedule", "()", "The schedule as text: what `print(graph)` prints.", "len(graph.print_schedule())",
+     [](In, GraphRef g, A args) -> Value {
+       ArgReader a("print_schedule", args, {});
+       return Value(print_schedule(*g.graph));
+     }},
+    {"get_tensor", "(id)", "The tensor of a name or id.", "graph.get_tensor('weight')", get_tensor},
+    {"bind", "(tree, name = tensor, ...)",
+     "A graph that is called with these tensors for its named inputs: a tree, a dict from inputs or names, or names.",
+     "graph.bind(facts.init_zero()).vars",
+     [](In in, GraphRef g, A args) { return bind_graph(in, shared(g), {}, nullptr, args); }},
+    {"call", "(*inputs, inputs = none)", "Calls the graph: `graph(x)`, by its long name.",
+     "graph.call(ones([2, 4]), ones([4, 3]), ones([3]))", [](In in, GraphRef g, A args) { return g.call(in, args); }},
+    {"call_with_info", "(*inputs, inputs = none)",
+     "Calls the graph and returns the call info: outputs, and `backward` for gradients.",
+     "graph.call_with_info(ones([2, 4]), ones([4, 3]), ones([3])).output",
+     [](In in, GraphRef g, A args) -> Value {
+       return std::make_shared<CallInfoObject>(g.ir, emit_call(in, g.ir, *g.graph, {}, args), nullptr);
+     }},
+    {"autodiff", "(grads_provided = none, grads_required = none, called_graphs_grad_info = none)",
+     "The gradient graph: from gradients of outputs to gradients of inputs, by default of all that have one.",
+     "graph.autodiff().outputs", autodiff_of},
+};
+constexpr std::span<const Member<GraphObject>> graph_table(graph_rows);
+
+using BoundRef = BoundGraphObject&;
+constexpr Member<BoundGraphObject> bound_rows[] = {
+    {"vars", "The tensors that were bound, as a tree.", "layer.vars",
+     [](In, BoundRef b) -> Got { return Value(b.vars); }},
+    {"graph", "The graph without its tensors.", "layer.graph", [](In, BoundRef b) -> Got { return Value(b.graph); }},
+    {"subgraph_io_map", "A dict from inputs of the graph to the tensors that were bound.", "layer.subgraph_io_map",
+     [](In, BoundRef b) -> Got {
+       auto d = std::make_shared<DictObject>();
+       for (Tensor* t : b.graph->graph->inputs())
+         if (auto it = b.inputs.find(t); it != b.inputs.end()) d->put(tensor_value(b.graph->ir, t), it->second);
+       return Value(d);
+     }},
+    {"bind", "(tree, name = tensor, ...)", "A bound graph with these tensors as well.",
+     "layer.bind({'bias': variable([1.0, 2.0, 3.0], name = 'other')}).vars.bias",
+     [](In in, BoundRef b, A args) { return bind_graph(in, b.graph, b.inputs, b.vars, args); }},
+    {"call", "(*inputs, inputs = none)", "Calls the graph: `layer(x)`, by its long name.", "layer.call(ones([2, 4]))",
+     [](In in, BoundRef b, A args) { return b.call(in, args); }},
+    {"call_with_info", "(*inputs, inputs = none)",
+     "Calls the graph and returns the call info: outputs, and `backward` for gradients.",
+     "layer.call_with_info(ones([2, 4]))",
+     [](In in, BoundRef b, A args) -> Value {
+       return std::make_shared<CallInfoObject>(b.graph->ir, emit_call(in, b.graph->ir, *b.graph->graph, b.inputs, args),
+                                               b.vars);
+     }},
+};
+constexpr std::span<const Member<BoundGraphObject>> bound_table(bound_rows);
+
+using OpRef = OpObject&;
+Value tensors_of(OpRef o, const std::vector<Tensor*>& list) {
+  std::vector<Tensor*> tensors;
+  for (Tensor* t : list)
+    if (t) tensors.push_back(t);
+  return tensor_tuple(o.ir, tensors);
+}
+constexpr Member<OpObject> op_rows[] = {
+    {"id", "The number, which no other op of the program has.", "op.id",
+     [](In, OpRef o) -> Got { return Value(static_cast<int64_t>(o.op->id)); }},
+    {"type", "The name in schedules.", "op.type",
+     [](In, OpRef o) -> Got { return Value(std::string(o.op->row->schedule)); }},
+    {"name", "The name by which programs call it.", "op.name",
+     [](In, OpRef o) -> Got { return Value(std::string(o.op->row->name)); }},
+    {"inputs", "The operands, as a tuple of tensors.", "op.inputs",
+     [](In, OpRef o) -> Got { return tensors_of(o, o.op->inputs); }},
+    {"outputs", "The results, as a tuple of tensors.", "op.outputs",
+     [](In, OpRef o) -> Got { return tensors_of(o, o.op->outputs); }},
+    {"graph", "The graph that the op belongs to.", "op.graph",
+     [](In, OpRef o) -> Got { return graph_value(o.ir, o.op->graph); }},
+    {"ipu", "The IPU that the op is placed on, or none.", "op.ipu",
+     [](In, OpRef o) -> Got { return o.op->ipu ? Value(static_cast<int64_t>(*o.op->ipu)) : Value(); }},
+    {"io_tiles", "Whether the op runs on the tiles that are set apart for transfers.", "op.io_tiles",
+     [](In, OpRef o) -> Got { return Value(o.op->io_tiles); }},
+    {"flops", "The floating-point operations of one run.", "op.flops",
+     [](In, OpRef o) -> Got { return Value(flops_of(*o.op)); }},
+    {"called_graphs", "A list of the graphs that the op calls.", "op.called_graphs",
+     [](In, OpRef o) -> Got {
+       std::vector<Value> out;
+       for (Graph* g : o.op->called) out.push_back(graph_value(o.ir, g));
+       return make_list(std::move(out));
+     }},
+};
+constexpr std::span<const Member<OpObject>> op_table_of_members(op_rows);
+
+constexpr std::string_view linear_graph = "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])";
+constexpr std::string_view linear_layer =
+    "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])\n"
+    "layer = graph.bind(facts.init_zero())";
+constexpr std::string_view linear_op =
+    "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])\nop = graph.ops[0]";
+
+}  // namespace
+
+MemberTable graph_members() {
+  return member_table("graph",
+                      "Ops from inputs to outputs. A graph is a value: it can be called, bound, differentiated.",
+                      linear_graph, graph_table);
+}
+MemberTable bound_graph_members() {
+  return member_table("bound graph", "A graph with tensors for its params. It has the members of its graph, and these.",
+                      linear_layer, bound_table);
+}
+MemberTable op_members() {
+  return member_table("op", "An op of a graph, for looking at: an element of `graph.ops`.", linear_op,
+                      op_table_of_members);
+}
+
 std::optional<Value> GraphObject::member(Interpreter& in, std::string_view name) {
-  auto self = std::static_pointer_cast<GraphObject>(shared_from_this());
-  if (name == "name" || name == "id") return Value(graph->id());
-  if (name == "inputs") return tensor_tuple(ir, graph->inputs());
-  if (name == "outputs") return tensor_tuple(ir, graph->outputs());
-  if (name == "args") return Value(args_tree(ir, *graph));
-  if (name == "inputs_by_name") {
-    auto d = std::make_shared<DictObject>();
-    for (Tensor* t : graph->inputs()) d->put(Value(t->key.empty() ? t->name : t->key), tensor_value(ir, t));
-    return Value(d);
-  }
-  if (name == "graph") return Value(self);
-  if (name == "ir") return ir_value(in, ir);
-  if (name == "main_graph") return graph_value(ir, &ir->main());
-  if (name == "tensors") return tensors_of_kind(ir, *graph, std::nullopt);
-  if (name == "variables") return tensors_of_kind(ir, *graph, TensorKind::variable);
-  if (name == "constants") return tensors_of_kind(ir, *graph, TensorKind::constant);
-  if (name == "ops") {
-    std::vector<Op*> ops;
-    for (const auto& op : graph->ops()) ops.push_back(op.get());
-    return op_list(ir, ops);
-  }
-  if (name == "schedule") return op_list(ir, schedule_order(*graph));
-  if (name == "called_graphs") {
-    std::vector<Value> out;
-    for (Graph* g : graph->called_graphs()) out.push_back(graph_value(ir, g));
-    return make_list(std::move(out));
-  }
-  if (name == "print_schedule")
-    return make_method(no_effects, "print_schedule", [self](Interpreter&, Arguments args) -> Value {
-      ArgReader a("print_schedule", args, {});
-      return Value(print_schedule(*self->graph));
-    });
-  if (name == "get_tensor")
-    return make_method(no_effects, "get_tensor", [self](Interpreter&, Arguments args) -> Value {
-      ArgReader a("get_tensor", args, {"id"});
-      std::string id = a.string("id");
-      std::vector<std::string> names;
-      for (const auto& t : self->graph->tensors()) {
-        if (t->id == id || t->name == id) return tensor_value(self->ir, t.get());
-        names.push_back(t->name);
-      }
-      std::string hint = did_you_mean(id, names);
-      throw Error("get_tensor: no tensor `" + id + "` in the graph" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
-    });
-  if (name == "bind")
-    return make_method(no_effects, "bind",
-                       [self](Interpreter& i, Arguments args) { return bind_graph(i, self, {}, nullptr, args); });
-  if (name == "call")
-    return make_method(no_effects, "call",
-                       [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
-  if (name == "flops") return Value(flops_of(*graph));
-  if (name == "autodiff")
-    return make_method(no_effects, "autodiff", [self](Interpreter& i, Arguments args) {
-      args.positional.insert(args.positional.begin(), Value(self));
-      if (!args.spans.empty()) args.spans.insert(args.spans.begin(), args.span);
-      return make_autodiff(i, Value(self), args);
-    });
-  if (name == "call_with_info")
-    return make_method(no_effects, "call_with_info", [self](Interpreter& i, Arguments args) -> Value {
-      return std::make_shared<CallInfoObject>(self->ir, emit_call(i, self->ir, *self->graph, {}, args), nullptr);
-    });
-  return std::nullopt;
+  return member_of_table(in, graph_table, *this, name);
 }
 
 std::vector<std::string> GraphObject::member_names() const {
-  return {"name",           "id",         "inputs", "outputs",    "args",
-          "inputs_by_name", "graph",      "ir",     "main_graph", "tensors",
-          "variables",      "constants",  "ops",    "schedule",   "called_graphs",
-          "print_schedule", "get_tensor", "bind",   "call",       "call_with_info",
-          "flops",          "autodiff"};
+  std::vector<std::string> names;
+  append_names(names, graph_table);
+  return names;
 }
 
 Value GraphObject::call(Interpreter& in, Arguments args) {
@@ -256,33 +376,15 @@ std::string BoundGraphObject::repr(Interpreter& in) {
 }
 
 std::optional<Value> BoundGraphObject::member(Interpreter& in, std::string_view name) {
-  auto self = std::static_pointer_cast<BoundGraphObject>(shared_from_this());
-  if (name == "vars") return Value(vars);
-  if (name == "graph") return Value(graph);
-  if (name == "subgraph_io_map") {
-    auto d = std::make_shared<DictObject>();
-    for (Tensor* t : graph->graph->inputs())
-      if (auto it = inputs.find(t); it != inputs.end()) d->put(tensor_value(graph->ir, t), it->second);
-    return Value(d);
-  }
-  if (name == "bind")
-    return make_method(no_effects, "bind", [self](Interpreter& i, Arguments args) {
-      return bind_graph(i, self->graph, self->inputs, self->vars, args);
-    });
-  if (name == "call")
-    return make_method(no_effects, "call",
-                       [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
-  if (name == "call_with_info")
-    return make_method(no_effects, "call_with_info", [self](Interpreter& i, Arguments args) -> Value {
-      return std::make_shared<CallInfoObject>(
-          self->graph->ir, emit_call(i, self->graph->ir, *self->graph->graph, self->inputs, args), self->vars);
-    });
+  if (std::optional<Value> found = member_of_table(in, bound_table, *this, name)) return found;
   return graph->member(in, name);
 }
 
 std::vector<std::string> BoundGraphObject::member_names() const {
   std::vector<std::string> names = graph->member_names();
-  names.insert(names.end(), {"vars", "subgraph_io_map"});
+  append_names(names, bound_table);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
@@ -298,30 +400,14 @@ std::string OpObject::repr(Interpreter&) {
   return out;
 }
 
-std::optional<Value> OpObject::member(Interpreter&, std::string_view name) {
-  if (name == "id") return Value(static_cast<int64_t>(op->id));
-  if (name == "type") return Value(std::string(op->row->schedule));
-  if (name == "name") return Value(std::string(op->row->name));
-  if (name == "inputs" || name == "outputs") {
-    std::vector<Tensor*> tensors;
-    for (Tensor* t : name == "inputs" ? op->inputs : op->outputs)
-      if (t) tensors.push_back(t);
-    return tensor_tuple(ir, tensors);
-  }
-  if (name == "graph") return graph_value(ir, op->graph);
-  if (name == "ipu") return op->ipu ? Value(static_cast<int64_t>(*op->ipu)) : Value();
-  if (name == "io_tiles") return Value(op->io_tiles);
-  if (name == "flops") return Value(flops_of(*op));
-  if (name == "called_graphs") {
-    std::vector<Value> out;
-    for (Graph* g : op->called) out.push_back(graph_value(ir, g));
-    return make_list(std::move(out));
-  }
-  return std::nullopt;
+std::optional<Value> OpObject::member(Interpreter& in, std::string_view name) {
+  return member_of_table(in, op_table_of_members, *this, name);
 }
 
 std::vector<std::string> OpObject::member_names() const {
-  return {"id", "type", "name", "inputs", "outputs", "graph", "ipu", "io_tiles", "flops", "called_graphs"};
+  std::vector<std::string> names;
+  append_names(names, op_table_of_members);
+  return names;
 }
 
 }  // namespace pxl

@@ -15,6 +15,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
@@ -205,6 +206,33 @@ std::string ModuleInstance::repr(Interpreter& in) {
   return out + ")";
 }
 
+namespace {
+
+using InstanceRef = ModuleInstance&;
+constexpr Member<ModuleInstance> instance_rows[] = {
+    {"create_graph", "(*inputs, name = value, ...)",
+     "The factories of its params, and a graph of its build. Tensors and specs are inputs, other arguments are "
+     "constants.",
+     "layer.create_graph(float32[2, 4])",
+     [](Interpreter& in, InstanceRef m, const Arguments& args) -> Value {
+       const auto self = std::static_pointer_cast<ModuleInstance>(m.shared_from_this());
+       const GraphSource source = source_of_instance(self);
+       const BuiltGraph built = m.cached ? shared_graph(in, source, args) : build_graph(in, source, args);
+       return make_tuple({Value(built.factories->copy()), graph_value(graphs_of(in).target().ir, built.graph)});
+     }},
+    {"build", "(...)", "Adds its ops to the graph that is being built: `layer(x)`, by its long name.", "",
+     [](Interpreter& in, InstanceRef m, const Arguments& args) { return m.call(in, args); }},
+};
+constexpr std::span<const Member<ModuleInstance>> instance_table(instance_rows);
+
+}  // namespace
+
+MemberTable module_instance_members() {
+  return member_table("module instance",
+                      "A module that was called with its configuration. Its fields and methods are members too.",
+                      "from nn import Linear\nlayer = Linear(3)", instance_table);
+}
+
 std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view name) {
   auto self = std::static_pointer_cast<ModuleInstance>(shared_from_this());
   if (const Value* v = scope->find_here(name); v && !v->as<MethodObject>()) return *v;
@@ -215,17 +243,8 @@ std::optional<Value> ModuleInstance::member(Interpreter& in, std::string_view na
     m->strong = self;
     return Value(m);
   }
-  if (name == "build" && code->build) {
-    return make_method(no_effects, "build",
-                       [self](Interpreter& i, Arguments args) { return self->call(i, std::move(args)); });
-  }
-  if (name == "create_graph") {
-    return make_method(no_effects, "create_graph", [self](Interpreter& i, Arguments args) -> Value {
-      GraphSource source = source_of_instance(self);
-      BuiltGraph built = self->cached ? shared_graph(i, source, args) : build_graph(i, source, std::move(args));
-      return make_tuple({Value(built.factories->copy()), graph_value(graphs_of(i).target().ir, built.graph)});
-    });
-  }
+  if (name != "build" || code->build)
+    if (std::optional<Value> found = member_of_table(in, instance_table, *this, name)) return found;
   // Inside a build, the params that the instance declared there: weight tying.
   for (auto it = graphs_of(in).world().builds.rbegin(); it != graphs_of(in).world().builds.rend(); ++it) {
     if (!*it || !(*it)->root) continue;

@@ -15,6 +15,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
@@ -164,17 +165,104 @@ Value ProgramObject::call(Interpreter& in, Arguments args) {
 
 // ---- irs
 
+namespace {
+
+Value stream_list(const std::shared_ptr<Ir>& ir, std::optional<bool> to_device) {
+  std::vector<Value> out;
+  for (const auto& s : ir->streams())
+    if (!to_device || (s->to_device == *to_device && s->used))
+      out.push_back(std::make_shared<StreamObject>(ir, s.get()));
+  return make_list(std::move(out));
+}
+
+using In = Interpreter&;
+using IrRef = IrObject&;
+using A = const Arguments&;
+using Got = std::optional<Value>;
+
+Value create_graph(In in, IrRef self, A given) {
+  Arguments args = given;
+  if (args.positional.empty())
+    throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
+  const Value callee = args.positional.front();
+  args.positional.erase(args.positional.begin());
+  if (!args.spans.empty()) args.spans.erase(args.spans.begin());
+  const GraphSource source = source_of(callee);
+  std::optional<TargetScope> other;
+  if (!graphs_of(in).has_target() || graphs_of(in).targets().back().ir != self.ir)
+    other.emplace(in, self.ir, &self.ir->main());
+  const BuiltGraph built = build_graph(in, source, std::move(args));
+  if (auto leaves = built.factories->leaves(); !leaves.empty())
+    throw Error("ir.create_graph: " + source.what + " has params with initial values (`" + leaves.front().first + "`)",
+                {"`facts, graph = module.create_graph(...)` also gives the factories of its variables"})
+        .as(codes::program);
+  return graph_value(self.ir, built.graph);
+}
+
+constexpr Member<IrObject>::Get ir_name = [](In, IrRef i) -> Got { return Value(i.ir->name()); };
+constexpr Member<IrObject> ir_rows[] = {
+    {"name", "The name of the program.", "train().name", ir_name},
+    {"id", "The name of the program: name, by PopXL's name.", "train().id", ir_name},
+    {"replication_factor", "The number of replicas that run the program. It can be set while the program is built.",
+     "train().replication_factor",
+     [](In, IrRef i) -> Got { return Value(static_cast<int64_t>(i.ir->replication_factor)); }},
+    {"num_host_transfers",
+     "The number of transfers of each stream in one run, 1 by default. It can be set while the program is built.",
+     "train().num_host_transfers", [](In, IrRef i) -> Got { return Value(i.ir->num_host_transfers.value_or(1)); }},
+    {"main_graph", "The graph that a run executes.", "train().main_graph",
+     [](In, IrRef i) -> Got { return graph_value(i.ir, &i.ir->main()); }},
+    {"create_graph", "(function, *inputs, name = value, ...)",
+     "A graph of a def or of a module without params: tensors and specs are inputs, other arguments are constants.",
+     "ir.create_graph((a, b) => a * b, float32[2], float32[2])", create_graph},
+    {"create_empty_graph", "(name = 'graph')", "A graph without ops, to which `with graph { ... }` adds some.",
+     "ir.create_empty_graph('by_hand')", [](In in, IrRef i, A args) { return create_empty_graph(in, i.ir, args); }},
+    {"get_all_h2d_streams", "()", "A list of the streams that bring arrays to the device and are used.",
+     "train().get_all_h2d_streams()", [](In, IrRef i, A) { return stream_list(i.ir, true); }},
+    {"get_all_d2h_streams", "()", "A list of the streams that bring arrays to the host and are used.",
+     "train().get_all_d2h_streams()", [](In, IrRef i, A) { return stream_list(i.ir, false); }},
+    {"replica_grouping", "(stride = 1, group_size = none, assignment = none)",
+     "Groups of replicas, for variables and collectives: the members of a group are `stride` apart.", "",
+     [](In in, IrRef i, A args) { return make_replica_grouping(in, *i.ir, args); }},
+};
+constexpr std::span<const Member<IrObject>> ir_table(ir_rows);
+
+/// After the names that the program binds: these are natural names of its own.
+constexpr Member<IrObject> late_rows[] = {
+    {"graphs", "A list of the graphs; a name that the program binds comes first.", "train().graphs",
+     [](In, IrRef i) -> Got {
+       std::vector<Value> out;
+       for (const auto& g : i.ir->graphs()) out.push_back(graph_value(i.ir, g.get()));
+       return make_list(std::move(out));
+     }},
+    {"variables", "A list of the variables; a name that the program binds comes first.", "train().variables",
+     [](In, IrRef i) -> Got {
+       std::vector<Value> out;
+       for (Tensor* t : i.ir->variables()) out.push_back(tensor_value(i.ir, t));
+       return make_list(std::move(out));
+     }},
+    {"streams", "A list of the streams; a name that the program binds comes first.", "train().streams",
+     [](In, IrRef i) -> Got { return stream_list(i.ir, std::nullopt); }},
+};
+constexpr std::span<const Member<IrObject>> late_table(late_rows);
+
+}  // namespace
+
+MemberTable program_ir_members() {
+  MemberTable all = member_table(
+      "ir", "A program that was called: `train()`. Names that its body binds are members too: `train().loss`.",
+      "program train {\n  stream in x: float32[2]\n  w = variable([1.0, 2.0], name = 'w')\n"
+      "  stream out y = host_load(x) * w\n}",
+      ir_table);
+  for (const Member<IrObject>& row : late_table) all.rows.push_back(&row.info);
+  return all;
+}
+
 const std::vector<std::string>& ir_member_names() {
-  static const std::vector<std::string> names{"name",
-                                              "id",
-                                              "replication_factor",
-                                              "num_host_transfers",
-                                              "main_graph",
-                                              "create_graph",
-                                              "create_empty_graph",
-                                              "get_all_h2d_streams",
-                                              "get_all_d2h_streams",
-                                              "replica_grouping"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    append_names(all, ir_table);
+    return all;
+  }();
   return names;
 }
 
@@ -199,14 +287,6 @@ struct CurrentIrObject final : Object {
   bool equals(Interpreter& in, const Value& other) override { return now(in).object()->equals(in, other); }
 };
 
-Value stream_list(const std::shared_ptr<Ir>& ir, std::optional<bool> to_device) {
-  std::vector<Value> out;
-  for (const auto& s : ir->streams())
-    if (!to_device || (s->to_device == *to_device && s->used))
-      out.push_back(std::make_shared<StreamObject>(ir, s.get()));
-  return make_list(std::move(out));
-}
-
 }  // namespace
 
 Value ir_value(Interpreter& in, const std::shared_ptr<Ir>& ir) {
@@ -230,66 +310,16 @@ IrObject* to_ir(Interpreter& in, const Value& v, const char* where, Value& holde
 
 std::string IrObject::repr(Interpreter&) { return "Ir[" + ir->name() + "]"; }
 
-std::optional<Value> IrObject::member(Interpreter&, std::string_view name) {
-  if (name == "name" || name == "id") return Value(ir->name());
-  if (name == "replication_factor") return Value(static_cast<int64_t>(ir->replication_factor));
-  if (name == "num_host_transfers") {
-    if (ir->num_host_transfers) return Value(*ir->num_host_transfers);
-    return Value(int64_t{1});
-  }
-  if (name == "main_graph") return graph_value(ir, &ir->main());
-  if (name == "get_all_h2d_streams" || name == "get_all_d2h_streams") {
-    return make_method(no_effects, std::string(name),
-                       [owner = ir, to_device = name == "get_all_h2d_streams"](Interpreter&, Arguments) {
-                         return stream_list(owner, to_device);
-                       });
-  }
-  if (name == "replica_grouping")
-    return make_method(no_effects, "replica_grouping",
-                       [owner = ir](Interpreter& i, Arguments args) { return make_replica_grouping(i, *owner, args); });
-  if (name == "create_empty_graph")
-    return make_method(no_effects, "create_empty_graph",
-                       [owner = ir](Interpreter& i, Arguments args) { return create_empty_graph(i, owner, args); });
-  if (name == "create_graph") {
-    return make_method(no_effects, "create_graph", [owner = ir](Interpreter& i, Arguments args) -> Value {
-      if (args.positional.empty())
-        throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
-      Value callee = args.positional.front();
-      args.positional.erase(args.positional.begin());
-      if (!args.spans.empty()) args.spans.erase(args.spans.begin());
-      GraphSource source = source_of(callee);
-      std::optional<TargetScope> other;
-      if (!graphs_of(i).has_target() || graphs_of(i).targets().back().ir != owner)
-        other.emplace(i, owner, &owner->main());
-      BuiltGraph built = build_graph(i, source, std::move(args));
-      if (auto leaves = built.factories->leaves(); !leaves.empty())
-        throw Error(
-            "ir.create_graph: " + source.what + " has params with initial values (`" + leaves.front().first + "`)",
-            {"`facts, graph = module.create_graph(...)` also gives the factories of its variables"})
-            .as(codes::program);
-      return graph_value(owner, built.graph);
-    });
-  }
+std::optional<Value> IrObject::member(Interpreter& in, std::string_view name) {
+  if (std::optional<Value> found = member_of_table(in, ir_table, *this, name)) return found;
   if (fields)
     if (const Value* v = fields->find_here(name)) return *v;
-  // These are too natural as names of a program's own to be kept from it.
-  if (name == "graphs") {
-    std::vector<Value> out;
-    for (const auto& g : ir->graphs()) out.push_back(graph_value(ir, g.get()));
-    return make_list(std::move(out));
-  }
-  if (name == "variables") {
-    std::vector<Value> out;
-    for (Tensor* t : ir->variables()) out.push_back(tensor_value(ir, t));
-    return make_list(std::move(out));
-  }
-  if (name == "streams") return stream_list(ir, std::nullopt);
-  return std::nullopt;
+  return member_of_table(in, late_table, *this, name);
 }
 
 std::vector<std::string> IrObject::member_names() const {
   std::vector<std::string> names = ir_member_names();
-  names.insert(names.end(), {"graphs", "variables", "streams"});
+  append_names(names, late_table);
   if (fields)
     for (const std::string& name : fields->names())
       if (!name.empty()) names.push_back(name);

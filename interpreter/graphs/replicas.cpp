@@ -8,6 +8,7 @@
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
@@ -73,27 +74,52 @@ std::string ReplicaGroupingObject::repr(Interpreter&) {
                      *stride, group_size(groups), group_count(groups));
 }
 
-std::optional<Value> ReplicaGroupingObject::member(Interpreter&, std::string_view name) {
-  if (name == "num_replicas") return Value(static_cast<int64_t>(groups.size()));
-  if (name == "group_size") return Value(group_size(groups));
-  if (name == "num_groups") return Value(group_count(groups));
-  if (name == "assignment") return make_list(std::vector<Value>(groups.begin(), groups.end()));
-  if (name == "stride") {
-    if (stride) return Value(*stride);
-    throw Error("this replica grouping has no stride: the members of its groups are not at equal distances",
-                {"`assignment` has the group of each replica"})
-        .as(codes::replicas);
-  }
-  if (name == "transpose")
-    return make_method(no_effects, "transpose", [all = groups](Interpreter&, Arguments args) {
-      ArgReader a("transpose", args, {});
-      return grouping_value(transposed(all));
-    });
-  return std::nullopt;
+namespace {
+
+using GroupingRef = ReplicaGroupingObject&;
+using Got = std::optional<Value>;
+constexpr Member<ReplicaGroupingObject> grouping_rows[] = {
+    {"num_replicas", "The number of replicas.", "",
+     [](Interpreter&, GroupingRef r) -> Got { return Value(static_cast<int64_t>(r.groups.size())); }},
+    {"stride", "The distance between the members of a group; an error if the distances differ.", "",
+     [](Interpreter&, GroupingRef r) -> Got {
+       if (r.stride) return Value(*r.stride);
+       throw Error("this replica grouping has no stride: the members of its groups are not at equal distances",
+                   {"`assignment` has the group of each replica"})
+           .as(codes::replicas);
+     }},
+    {"group_size", "The number of replicas in a group.", "",
+     [](Interpreter&, GroupingRef r) -> Got { return Value(group_size(r.groups)); }},
+    {"num_groups", "The number of groups.", "",
+     [](Interpreter&, GroupingRef r) -> Got { return Value(group_count(r.groups)); }},
+    {"assignment", "A list of the group of each replica.", "",
+     [](Interpreter&, GroupingRef r) -> Got {
+       return make_list(std::vector<Value>(r.groups.begin(), r.groups.end()));
+     }},
+    {"transpose", "()", "The grouping whose groups have one member of each group.", "",
+     [](Interpreter&, GroupingRef r, const Arguments& args) -> Value {
+       ArgReader a("transpose", args, {});
+       return grouping_value(transposed(r.groups));
+     }},
+};
+constexpr std::span<const Member<ReplicaGroupingObject>> grouping_table(grouping_rows);
+
+}  // namespace
+
+MemberTable replica_grouping_members() {
+  return member_table("replica grouping",
+                      "Replicas in groups, as `ir.replica_grouping` returns them, for variables and collectives.", "",
+                      grouping_table);
+}
+
+std::optional<Value> ReplicaGroupingObject::member(Interpreter& in, std::string_view name) {
+  return member_of_table(in, grouping_table, *this, name);
 }
 
 std::vector<std::string> ReplicaGroupingObject::member_names() const {
-  return {"num_replicas", "stride", "group_size", "num_groups", "assignment", "transpose"};
+  std::vector<std::string> names;
+  append_names(names, grouping_table);
+  return names;
 }
 
 bool ReplicaGroupingObject::equals(Interpreter&, const Value& other) {

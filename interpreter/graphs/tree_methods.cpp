@@ -5,6 +5,7 @@
 #include "interpreter/graphs/trees.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
@@ -13,8 +14,6 @@
 
 namespace pxl {
 namespace {
-
-using TreeMethod = Value (*)(Interpreter&, const TreePtr&, const Arguments&);
 
 std::string key_name(const Value& key, const char* where) {
   if (const std::string* s = key.as_string()) return *s;
@@ -54,49 +53,49 @@ TreePtr pack(Interpreter& in, TreeKind kind, const Value& keys, const Value& val
   return t;
 }
 
-Value m_insert(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_insert(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("insert", args, {"key", "value", "overwrite"});
-  t->insert(key_name(a.value("key"), "insert"), a.value("value"), a.boolean_or("overwrite", false));
+  t.insert(key_name(a.value("key"), "insert"), a.value("value"), a.boolean_or("overwrite", false));
   return {};
 }
-Value m_update(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_update(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("update", args, {"tree", "overwrite"});
   Value given = a.value("tree");
-  TreePtr other = given.as<DictObject>() ? from_dict(t->kind, given) : as_tree(given, "update");
+  TreePtr other = given.as<DictObject>() ? from_dict(t.kind, given) : as_tree(given, "update");
   bool overwrite = a.boolean_or("overwrite", false);
-  if (other == t) return {};
+  if (other.get() == &t) return {};
   if (!overwrite)  // nothing changes where one name clashes
     for (auto& [name, leaf] : other->leaves())
-      if (t->find(name))
+      if (t.find(name))
         throw Error("update: `" + name + "` already exists in the tree", {"`overwrite = true` replaces it"})
             .as(codes::key);
-  for (auto& [name, leaf] : other->leaves()) t->insert(name, leaf, overwrite);
+  for (auto& [name, leaf] : other->leaves()) t.insert(name, leaf, overwrite);
   return {};
 }
-Value m_pop(Interpreter& in, const TreePtr& t, const Arguments& args) {
+Value m_pop(Interpreter& in, TreeObject& t, const Arguments& args) {
   ArgReader a("pop", args, {"key", "default"});
   Value key = a.value("key");
-  if (!t->contains(in, key) && !args.named.empty()) return a.value("default");
-  if (!t->contains(in, key) && args.positional.size() > 1) return a.value("default");
-  Value found = t->index(in, key);
-  t->erase(key_name(key, "pop"));
+  if (!t.contains(in, key) && !args.named.empty()) return a.value("default");
+  if (!t.contains(in, key) && args.positional.size() > 1) return a.value("default");
+  Value found = t.index(in, key);
+  t.erase(key_name(key, "pop"));
   return found;
 }
-Value m_get(Interpreter& in, const TreePtr& t, const Arguments& args) {
+Value m_get(Interpreter& in, TreeObject& t, const Arguments& args) {
   ArgReader a("get", args, {"key", "default"});
   Value key = a.value("key");
   bool fallback = args.positional.size() + args.named.size() > 1;
-  if (fallback && !t->contains(in, key)) return a.value("default");
-  return t->index(in, key);
+  if (fallback && !t.contains(in, key)) return a.value("default");
+  return t.index(in, key);
 }
-Value m_copy(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_copy(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("copy", args, {});
-  return t->copy();
+  return t.copy();
 }
-Value m_filter_keys(Interpreter& in, const TreePtr& t, const Arguments& args) {
+Value m_filter_keys(Interpreter& in, TreeObject& t, const Arguments& args) {
   ArgReader a("filter_keys", args, {"keys"});
   Value given = a.value("keys");
-  TreePtr out = make_tree(t->kind);
+  TreePtr out = make_tree(t.kind);
   std::vector<Value> keys;
   if (given.as_string())
     keys.push_back(given);
@@ -104,10 +103,10 @@ Value m_filter_keys(Interpreter& in, const TreePtr& t, const Arguments& args) {
     keys = elements_of(in, given);
   std::set<std::string> wanted;
   for (const Value& k : keys) {
-    Value found = t->index(in, k);  // throws with a suggestion
+    Value found = t.index(in, k);  // throws with a suggestion
     wanted.insert(key_name(k, "filter_keys"));
   }
-  for (auto& [name, leaf] : t->leaves())
+  for (auto& [name, leaf] : t.leaves())
     for (const std::string& w : wanted)
       if (name == w || (name.size() > w.size() && name.compare(0, w.size(), w) == 0 && name[w.size()] == '.')) {
         out->insert(name, leaf);
@@ -115,61 +114,61 @@ Value m_filter_keys(Interpreter& in, const TreePtr& t, const Arguments& args) {
       }
   return out;
 }
-Value m_keys(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_keys(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("keys", args, {});
   std::vector<Value> out;
-  for (const auto& [k, v] : t->items) out.emplace_back(k);
+  for (const auto& [k, v] : t.items) out.emplace_back(k);
   return make_list(std::move(out));
 }
-Value m_values(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_values(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("values", args, {});
   std::vector<Value> out;
-  for (const auto& [k, v] : t->items) out.push_back(v);
+  for (const auto& [k, v] : t.items) out.push_back(v);
   return make_list(std::move(out));
 }
-Value m_items(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_items(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("items", args, {});
   std::vector<Value> out;
-  for (const auto& [k, v] : t->items) out.push_back(make_tuple({Value(k), v}));
+  for (const auto& [k, v] : t.items) out.push_back(make_tuple({Value(k), v}));
   return make_list(std::move(out));
 }
-Value m_keys_flat(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_keys_flat(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("keys_flat", args, {});
   std::vector<Value> out;
-  for (auto& [k, v] : t->leaves()) out.emplace_back(k);
+  for (auto& [k, v] : t.leaves()) out.emplace_back(k);
   return make_list(std::move(out));
 }
-Value m_values_flat(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_values_flat(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("values_flat", args, {});
   std::vector<Value> out;
-  for (auto& [k, v] : t->leaves()) out.push_back(v);
+  for (auto& [k, v] : t.leaves()) out.push_back(v);
   return make_list(std::move(out));
 }
-Value m_items_flat(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_items_flat(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("items_flat", args, {});
   std::vector<Value> out;
-  for (auto& [k, v] : t->leaves()) out.push_back(make_tuple({Value(k), v}));
+  for (auto& [k, v] : t.leaves()) out.push_back(make_tuple({Value(k), v}));
   return make_list(std::move(out));
 }
-Value m_len_flat(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_len_flat(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("len_flat", args, {});
-  return static_cast<int64_t>(t->leaves().size());
+  return static_cast<int64_t>(t.leaves().size());
 }
-Value m_to_dict(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_to_dict(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("to_dict", args, {});
-  return dict_of(*t);
+  return dict_of(t);
 }
-Value m_from_dict(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_from_dict(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("from_dict", args, {"dict"});
-  return from_dict(t->kind, a.value("dict"));
+  return from_dict(t.kind, a.value("dict"));
 }
-Value m_pack(Interpreter& in, const TreePtr& t, const Arguments& args) {
+Value m_pack(Interpreter& in, TreeObject& t, const Arguments& args) {
   ArgReader a("pack", args, {"keys", "values"});
-  return pack(in, t->kind, a.value("keys"), a.value("values"));
+  return pack(in, t.kind, a.value("keys"), a.value("values"));
 }
-Value m_unpack(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_unpack(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("unpack", args, {});
-  auto all = t->leaves();
+  auto all = t.leaves();
   if (all.empty()) return make_tuple({make_list({}), make_list({})});
   std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
   std::vector<Value> keys, values;
@@ -179,11 +178,11 @@ Value m_unpack(Interpreter&, const TreePtr& t, const Arguments& args) {
   }
   return make_tuple({make_tuple(std::move(keys)), make_tuple(std::move(values))});
 }
-Value m_map(Interpreter& in, const TreePtr& t, const Arguments& args) {
+Value m_map(Interpreter& in, TreeObject& t, const Arguments& args) {
   ArgReader a("map", args, {"function"});
   TreePtr out = make_tree(TreeKind::plain);
   bool tensors = true;
-  for (auto& [name, leaf] : t->leaves()) {
+  for (auto& [name, leaf] : t.leaves()) {
     Value made = invoke(in, a.value("function"), std::vector<Value>{leaf});
     tensors = tensors && as_tensor(made);
     out->insert(name, std::move(made));
@@ -195,33 +194,33 @@ Value m_map(Interpreter& in, const TreePtr& t, const Arguments& args) {
   }
   return out;
 }
-Value m_to_mapping(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_to_mapping(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("to_mapping", args, {"other"});
   TreePtr other = as_tree(a.value("other"), "to_mapping");
   auto d = std::make_shared<DictObject>();
-  for (auto& [name, leaf] : t->leaves()) {
+  for (auto& [name, leaf] : t.leaves()) {
     const Value* match = other->find(name);
     if (match && !match->as<TreeObject>()) d->put(leaf, *match);
   }
   return d;
 }
-Value m_remap(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_remap(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("remap", args, {"names"});
   auto* d = a.value("names").as<DictObject>();
   if (!d) type_error("remap takes a dict from old to new names, got " + a.value("names").type_name());
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const auto& [from, to] : d->items) {
     std::string old_name = key_name(from, "remap");
-    if (!t->find(old_name)) {
+    if (!t.find(old_name)) {
       std::vector<std::string> names;
-      for (auto& [n, l] : t->leaves()) names.push_back(n);
+      for (auto& [n, l] : t.leaves()) names.push_back(n);
       std::string hint = did_you_mean(old_name, names);
       throw Error("remap: key does not exist: `" + old_name + "`" + (hint.empty() ? "" : "; " + hint)).as(codes::key);
     }
     pairs.emplace_back(old_name, key_name(to, "remap"));
   }
-  TreePtr out = make_tree(t->kind);
-  for (auto& [name, leaf] : t->leaves()) {
+  TreePtr out = make_tree(t.kind);
+  for (auto& [name, leaf] : t.leaves()) {
     std::string renamed = name;
     for (const auto& [from, to] : pairs)
       if (name == from ||
@@ -231,21 +230,21 @@ Value m_remap(Interpreter&, const TreePtr& t, const Arguments& args) {
   }
   return out;
 }
-Value m_init(Interpreter& in, const TreePtr& t, const Arguments& args) {
+Value m_init(Interpreter& in, TreeObject& t, const Arguments& args) {
   ArgReader a("init", args, {"prefix"});
-  return init_factories(in, *t, a.string_or("prefix", ""), false);
+  return init_factories(in, t, a.string_or("prefix", ""), false);
 }
-Value m_init_zero(Interpreter& in, const TreePtr& t, const Arguments& args) {
+Value m_init_zero(Interpreter& in, TreeObject& t, const Arguments& args) {
   ArgReader a("init_zero", args, {"prefix"});
-  return init_factories(in, *t, a.string_or("prefix", ""), true);
+  return init_factories(in, t, a.string_or("prefix", ""), true);
 }
-Value m_init_undef(Interpreter& in, const TreePtr& t, const Arguments& args) {
+Value m_init_undef(Interpreter& in, TreeObject& t, const Arguments& args) {
   ArgReader a("init_undef", args, {});
-  return init_undefined(in, *t);
+  return init_undefined(in, t);
 }
-Value m_clear(Interpreter&, const TreePtr& t, const Arguments& args) {
+Value m_clear(Interpreter&, TreeObject& t, const Arguments& args) {
   ArgReader a("clear", args, {});
-  std::vector<TreeObject*> open{t.get()};
+  std::vector<TreeObject*> open{&t};
   while (!open.empty()) {
     TreeObject* at = open.back();
     open.pop_back();
@@ -256,34 +255,62 @@ Value m_clear(Interpreter&, const TreePtr& t, const Arguments& args) {
   return {};
 }
 
-struct TreeRow {
-  std::string_view name;
-  TreeMethod method;
+using Got = std::optional<Value>;
+constexpr Member<TreeObject> tree_rows[] = {
+    {"insert", "(key, value, overwrite = false)", "Adds a leaf or a tree under a dotted name.",
+     "t.insert('fc2.bias', 3)\nt", m_insert},
+    {"update", "(tree, overwrite = false)", "Adds all leaves of a tree or a dict.", "t.update({'fc2.bias': 3})\nt",
+     m_update},
+    {"pop", "(key, default)",
+     "Removes a leaf or a tree and returns it; the default, if one is given, for an unknown name.",
+     "t.pop('fc1.bias'), t", m_pop},
+    {"get", "(key, default)",
+     "The leaf or tree under a dotted name; the default, if one is given, for an unknown name.",
+     "t.get('fc2.bias', none)", m_get},
+    {"copy", "()", "A new tree with the same leaves.", "t.copy() is t", m_copy},
+    {"filter_keys", "(keys)", "A tree of the leaves under these names.", "t.filter_keys(['fc1.bias'])", m_filter_keys},
+    {"keys", "()", "A list of the names of the top level.", "t.keys()", m_keys},
+    {"values", "()", "A list of the leaves and trees of the top level.", "t.values()", m_values},
+    {"items", "()", "A list of tuples (name, leaf or tree) of the top level.", "t.items()", m_items},
+    {"keys_flat", "()", "A list of the dotted names of all leaves.", "t.keys_flat()", m_keys_flat},
+    {"values_flat", "()", "A list of all leaves.", "t.values_flat()", m_values_flat},
+    {"items_flat", "()", "A list of tuples (dotted name, leaf).", "t.items_flat()", m_items_flat},
+    {"len_flat", "()", "The number of leaves; `len(t)` counts the top level.", "t.len_flat()", m_len_flat},
+    {"to_dict", "()", "A dict from dotted names to leaves.", "t.to_dict()", m_to_dict},
+    {"from_dict", "(dict)", "A new tree of a dict from dotted names to leaves.", "DotTree.from_dict({'fc1.bias': 1})",
+     m_from_dict},
+    {"pack", "(keys, values)", "A new tree of dotted names and as many leaves.", "DotTree.pack(['a', 'b'], [1, 2])",
+     m_pack},
+    {"unpack", "()", "Two tuples, the dotted names and the leaves, in alphabetical order.", "t.unpack()", m_unpack},
+    {"map", "(function)", "A tree of what a function returns for each leaf.", "t.map(x => x * 10)", m_map},
+    {"to_mapping", "(other)", "A dict from leaves to those under the same names in another tree.",
+     "t.to_mapping(DotTree(fc1 = DotTree(bias = 7)))", m_to_mapping},
+    {"remap", "(names)", "A tree in which a dict from old to new names has renamed leaves and trees.",
+     "t.remap({'fc1': 'first'})", m_remap},
+    {"clear", "()", "Removes all leaves and keeps the trees.", "t.clear()\nt.len_flat()", m_clear},
 };
-constexpr TreeRow rows[] = {
-    {"insert", m_insert},
-    {"update", m_update},
-    {"pop", m_pop},
-    {"get", m_get},
-    {"copy", m_copy},
-    {"filter_keys", m_filter_keys},
-    {"keys", m_keys},
-    {"values", m_values},
-    {"items", m_items},
-    {"keys_flat", m_keys_flat},
-    {"values_flat", m_values_flat},
-    {"items_flat", m_items_flat},
-    {"len_flat", m_len_flat},
-    {"to_dict", m_to_dict},
-    {"from_dict", m_from_dict},
-    {"pack", m_pack},
-    {"unpack", m_unpack},
-    {"map", m_map},
-    {"to_mapping", m_to_mapping},
-    {"remap", m_remap},
-    {"clear", m_clear},
+constexpr std::span<const Member<TreeObject>> tree_table(tree_rows);
+
+/// Of trees of tensors, and of plain ones.
+constexpr Member<TreeObject> tensors_rows[] = {
+    {"tensors", "The tensors, as a tuple sorted by name.", "NamedTensors(w = variable(1.0, name = 'w')).tensors",
+     [](Interpreter&, TreeObject& t) -> Got { return make_tuple(t.sorted_tensors()); }},
+    {"named_tensors", "A dict from dotted names to tensors.",
+     "NamedTensors(w = variable(1.0, name = 'w')).named_tensors",
+     [](Interpreter&, TreeObject& t) -> Got { return dict_of(t); }},
 };
-constexpr TreeRow factory_rows[] = {{"init", m_init}, {"init_zero", m_init_zero}, {"init_undef", m_init_undef}};
+constexpr std::span<const Member<TreeObject>> tensors_table(tensors_rows);
+
+/// Of trees of variable factories.
+constexpr Member<TreeObject> factory_rows[] = {
+    {"init", "(prefix = '')", "Variables for all factories, with their initial values, as a tree to bind.",
+     "facts.init().keys_flat()", m_init},
+    {"init_zero", "(prefix = '')", "Variables for all factories, filled with zeros.", "facts.init_zero().keys_flat()",
+     m_init_zero},
+    {"init_undef", "()", "Tensors of the graph that is being built for all factories, with undefined elements.",
+     "facts.init_undef().keys_flat()", m_init_undef},
+};
+constexpr std::span<const Member<TreeObject>> factory_table(factory_rows);
 
 /// `NamedTensors`, `NamedVariableFactories`, `DotTree` themselves.
 struct TreeClassObject final : Object {
@@ -307,28 +334,34 @@ struct TreeClassObject final : Object {
   }
   std::optional<Value> member(Interpreter&, std::string_view name) override {
     if (name != "from_dict" && name != "pack") return std::nullopt;
-    TreeMethod m = name == "pack" ? m_pack : m_from_dict;
-    return make_method(no_effects, std::string(name),
-                       [m, k = kind](Interpreter& in, Arguments args) { return m(in, make_tree(k), args); });
+    return bind_member(*find_member(tree_table, name), *make_tree(kind));
   }
   std::vector<std::string> member_names() const override { return {"from_dict", "pack"}; }
 };
 
 }  // namespace
 
-std::optional<Value> TreeObject::member(Interpreter&, std::string_view name) {
-  auto self = std::static_pointer_cast<TreeObject>(shared_from_this());
-  auto bound = [&](TreeMethod m) {
-    return make_method(no_effects, std::string(name),
-                       [self, m](Interpreter& in, Arguments args) { return m(in, self, args); });
-  };
-  for (const TreeRow& row : rows)
-    if (row.name == name) return bound(row.method);
-  if (kind == TreeKind::factories)
-    for (const TreeRow& row : factory_rows)
-      if (row.name == name) return bound(row.method);
-  if (kind != TreeKind::factories && name == "tensors") return make_tuple(sorted_tensors());
-  if (kind != TreeKind::factories && name == "named_tensors") return dict_of(*this);
+MemberTable tree_members() {
+  MemberTable all = member_table("tree",
+                                 "Values under dotted names: NamedTensors of a graph's params, DotTree of anything. "
+                                 "`t.fc1.bias` and `t['fc1.bias']` are a leaf.",
+                                 "t = DotTree(fc1 = DotTree(weight = 2, bias = 1))", tree_table);
+  for (const Member<TreeObject>& row : tensors_table) all.rows.push_back(&row.info);
+  return all;
+}
+MemberTable factories_members() {
+  return member_table(
+      "factories",
+      "NamedVariableFactories, as `create_graph` returns them: a tree of variable factories, one for each "
+      "`param`. It has the members of a tree, and these.",
+      "from nn import Linear\nfacts, graph = Linear(3).create_graph(float32[2, 4])", factory_table);
+}
+
+std::optional<Value> TreeObject::member(Interpreter& in, std::string_view name) {
+  if (std::optional<Value> found = member_of_table(in, tree_table, *this, name)) return found;
+  if (std::optional<Value> found =
+          member_of_table(in, kind == TreeKind::factories ? factory_table : tensors_table, *this, name))
+    return found;
   for (const auto& [k, v] : items)
     if (k == name) return v;
   return std::nullopt;
@@ -337,11 +370,8 @@ std::optional<Value> TreeObject::member(Interpreter&, std::string_view name) {
 std::vector<std::string> TreeObject::member_names() const {
   std::vector<std::string> names;
   for (const auto& [k, v] : items) names.push_back(k);
-  for (const TreeRow& row : rows) names.emplace_back(row.name);
-  if (kind == TreeKind::factories)
-    names.insert(names.end(), {"init", "init_zero", "init_undef"});
-  else
-    names.insert(names.end(), {"tensors", "named_tensors"});
+  append_names(names, tree_table);
+  append_names(names, kind == TreeKind::factories ? factory_table : tensors_table);
   return names;
 }
 

@@ -5,6 +5,7 @@
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -49,7 +50,46 @@ std::string RunResultObject::repr(Interpreter& in) {
   return out + "}";
 }
 
-std::optional<Value> RunResultObject::member(Interpreter&, std::string_view name) {
+namespace {
+
+using ResultRef = RunResultObject&;
+enum class ResultPart : uint8_t { streams, arrays, pairs };
+Value listed(ResultRef r, const char* name, const Arguments& args, ResultPart part) {
+  ArgReader(name, args, {});
+  std::vector<Value> out;
+  for (const auto& owned : r.ir->streams()) {
+    auto it = r.arrays.find(owned.get());
+    if (it == r.arrays.end()) continue;
+    const Value k = std::make_shared<StreamObject>(r.ir, owned.get());
+    out.push_back(part == ResultPart::streams  ? k
+                  : part == ResultPart::arrays ? Value(it->second)
+                                               : make_tuple({k, Value(it->second)}));
+  }
+  return make_list(std::move(out));
+}
+
+constexpr Member<RunResultObject> result_rows[] = {
+    {"keys", "()", "A list of the output streams.", "out.keys()",
+     [](Interpreter&, ResultRef r, const Arguments& args) { return listed(r, "keys", args, ResultPart::streams); }},
+    {"values", "()", "A list of the arrays.", "out.values()",
+     [](Interpreter&, ResultRef r, const Arguments& args) { return listed(r, "values", args, ResultPart::arrays); }},
+    {"items", "()", "A list of tuples (stream, array).", "out.items()",
+     [](Interpreter&, ResultRef r, const Arguments& args) { return listed(r, "items", args, ResultPart::pairs); }},
+};
+constexpr std::span<const Member<RunResultObject>> result_table(result_rows);
+
+}  // namespace
+
+MemberTable run_result_members() {
+  return member_table("run result",
+                      "What `session.run` returns: the arrays of the output streams, as attributes (`out.y`), by name "
+                      "(`out['y']`) and by stream (`out[ir.y]`).",
+                      "program scale {\n  stream in x: float32[2]\n  stream out y = host_load(x) * 2\n}\n"
+                      "out = Session(scale()).run(x = [1.0, 2.0])",
+                      result_table);
+}
+
+std::optional<Value> RunResultObject::member(Interpreter& in, std::string_view name) {
   auto named = names->outputs.find(std::string(name));
   if (named != names->outputs.end()) {
     if (!named->second) throw ambiguous_output(std::string(name));
@@ -58,26 +98,12 @@ std::optional<Value> RunResultObject::member(Interpreter&, std::string_view name
   }
   if (std::vector<std::string> notes = later(name); !notes.empty())
     throw run_error("the run gave nothing named `" + std::string(name) + "`", std::move(notes)).as(codes::key);
-  if (name == "keys" || name == "values" || name == "items") {
-    auto self = std::static_pointer_cast<RunResultObject>(shared_from_this());
-    return make_method(no_effects, std::string(name), [self, what = name[0]](Interpreter&, Arguments args) -> Value {
-      ArgReader a("keys, values and items", args, {});
-      std::vector<Value> out;
-      for (const auto& owned : self->ir->streams()) {
-        auto it = self->arrays.find(owned.get());
-        if (it == self->arrays.end()) continue;
-        Value k = std::make_shared<StreamObject>(self->ir, owned.get());
-        out.push_back(what == 'k' ? k : what == 'v' ? Value(it->second) : make_tuple({k, Value(it->second)}));
-      }
-      return make_list(std::move(out));
-    });
-  }
-  return std::nullopt;
+  return member_of_table(in, result_table, *this, name);
 }
 
 std::vector<std::string> RunResultObject::member_names() const {
   std::vector<std::string> out = sorted_names(names->outputs);
-  out.insert(out.end(), {"keys", "values", "items"});
+  append_names(out, result_table);
   return out;
 }
 

@@ -94,166 +94,6 @@ void give(StreamData& data, const Stream* s, Array a) {
     throw run_error("session.run: stream `" + s->name() + "` is given twice").as(codes::stream);
 }
 
-Tensor* state_tensor(const Value& v, const Ir& ir, const char* where) {
-  Tensor* t = as_tensor(v);
-  if (!t) type_error(std::string(where) + " takes a variable, got " + with_article(v.type_name()));
-  if (&t->graph->ir() != &ir)
-    throw Error(std::string(where) + ": `" + t->name + "` belongs to program " + t->graph->ir().name() + ", not to " +
-                ir.name())
-        .as(codes::other_graph);
-  return t;
-}
-
-/// Writes all of them or, where one does not fit, none.
-void write_variables(Interpreter& in, SessionObject& s, const std::string& where,
-                     const std::vector<std::pair<Value, Value>>& items) {
-  std::vector<Session::VariableValue> values;
-  for (const auto& [tensor, data] : items) {
-    Tensor* t = state_tensor(tensor, *s.ir, where.c_str());
-    if (t->kind != TensorKind::variable) type_error(where + ": `" + t->name + "` is no variable");
-    const Array* array = data.as_array();
-    if (!array && !data.is_number() && !data.as<SequenceObject>())
-      type_error(where + " takes an array or a number for `" + t->name + "`, got " + with_article(data.type_name()));
-    values.push_back({t, array ? *array : to_array(in, data, t->spec.dtype, where + ": `" + t->name + "`")});
-  }
-  s.session->write_variables_data(values);
-  for (const Session::VariableValue& v : values) s.weights_to_host(v.tensor);
-}
-
-Value report_value(const Session::LoadReport& r) {
-  auto d = std::make_shared<DictObject>();
-  auto put = [&](const char* name, const std::vector<std::string>& list) {
-    std::vector<Value> items(list.begin(), list.end());
-    d->put(Value(name), make_list(std::move(items)));
-  };
-  put("loaded", r.loaded);
-  put("missing", r.missing);
-  put("mismatched", r.mismatched);
-  put("unused", r.unused);
-  return d;
-}
-
-using SessionMethod = Value (*)(Interpreter&, SessionObject&, const Arguments&);
-
-Value s_run(Interpreter& in, SessionObject& s, const Arguments& args) { return s.run(in, args); }
-Value s_get_tensor_data(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("get_tensor_data", args, {"tensor", "retrieval"});
-  const std::string retrieval = a.string_or("retrieval", "one_per_group");
-  if (retrieval != "one_per_group" && retrieval != "all")
-    throw Error("get_tensor_data: retrieval is \"one_per_group\" or \"all\", not \"" + retrieval + "\"")
-        .as(codes::value);
-  s.weights_to_host();
-  return Value(
-      s.session->get_tensor_data(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data"),
-                                 retrieval == "all" ? Session::Retrieval::all : Session::Retrieval::one_per_group));
-}
-Value s_check_replicas(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("check_replicas", args, {});
-  s.session->check_replicas();
-  return {};
-}
-Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("get_tensors_data", args, {"tensors"});
-  s.weights_to_host();
-  auto d = std::make_shared<DictObject>();
-  std::vector<Value> list;
-  Value given = a.value("tensors");
-  if (auto* tree = given.as<TreeObject>())
-    list = tree->sorted_tensors();
-  else if (as_tensor(given))
-    list.push_back(given);
-  else
-    list = elements_of(in, given);
-  for (const Value& t : list) d->put(t, Value(s.session->get_tensor_data(state_tensor(t, *s.ir, "get_tensors_data"))));
-  return d;
-}
-Value s_write_variable_data(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("write_variable_data", args, {"tensor", "data"});
-  write_variables(in, s, "write_variable_data", {{a.value("tensor"), a.value("data")}});
-  return {};
-}
-Value s_write_variables_data(Interpreter& in, SessionObject& s, const Arguments& args) {
-  ArgReader a("write_variables_data", args, {"data"});
-  auto* d = a.value("data").as<DictObject>();
-  if (!d)
-    type_error("write_variables_data takes a dict from variables to arrays, got " +
-               with_article(a.value("data").type_name()));
-  write_variables(in, s, "write_variables_data", {d->items.begin(), d->items.end()});
-  return {};
-}
-Value s_load_from_session(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("load_from_session", args, {"other"});
-  auto* other = a.value("other").as<SessionObject>();
-  if (!other) type_error("load_from_session takes a session, got " + with_article(a.value("other").type_name()));
-  return report_value(s.session->load_from(*other->session));
-}
-Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("save", args, {"path"});
-  const std::string path = a.string("path");
-  require_suffix("session.save", path, ".safetensors", "variables");
-  s.session->save(path);
-  return {};
-}
-Value s_restore(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("restore", args, {"path", "strict"});
-  return report_value(s.session->restore(a.string("path"), a.boolean_or("strict", true)));
-}
-Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("report", args, {});
-  Session::MemoryUse use = s.session->memory();
-  auto memory = std::make_shared<DictObject>();
-  memory->put(Value("variables"), Value(use.variables));
-  memory->put(Value("constants"), Value(use.constants));
-  memory->put(Value("arena"), Value(use.arena));
-  memory->put(Value("total"), Value(use.variables + use.constants + use.arena));
-  auto d = std::make_shared<DictObject>();
-  d->put(Value("device"), Value(s.session->device()));
-  d->put(Value("num_host_transfers"), Value(s.session->num_host_transfers()));
-  d->put(Value("memory"), Value(memory));
-  if (s.has_grown())
-    throw run_error("report: program " + s.ir->name() + " was added to after the session was made",
-                    {"make a new session: `Session(" + s.ir->name() + ")`"})
-        .as(codes::session);
-  if (s.session->device() == "ipu_model")
-    d->put(Value("ipu"), estimate_value(tiles::estimate(s.ir->main(), s.estimating)));
-  return d;
-}
-Value stream_values(const SessionObject& s, const std::vector<const Stream*>& list) {
-  std::vector<Value> out;
-  for (const auto& owned : s.ir->streams())
-    if (std::find(list.begin(), list.end(), owned.get()) != list.end())
-      out.push_back(std::make_shared<StreamObject>(s.ir, owned.get()));
-  return make_list(std::move(out));
-}
-Value s_expected_inputs(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("expected_inputs", args, {});
-  return stream_values(s, s.session->expected_inputs());
-}
-Value s_outputs(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("outputs", args, {});
-  return stream_values(s, s.session->outputs());
-}
-
-struct SessionRow {
-  std::string_view name;
-  Effects effects;
-  SessionMethod method;
-};
-constexpr SessionRow session_rows[] = {
-    {"run", Effect::runs_session, s_run},
-    {"get_tensor_data", no_effects, s_get_tensor_data},
-    {"get_tensors_data", no_effects, s_get_tensors_data},
-    {"check_replicas", no_effects, s_check_replicas},
-    {"write_variable_data", no_effects, s_write_variable_data},
-    {"write_variables_data", no_effects, s_write_variables_data},
-    {"load_from_session", no_effects, s_load_from_session},
-    {"save", Effect::writes_files, s_save},
-    {"restore", Effect::reads_files, s_restore},
-    {"report", no_effects, s_report},
-    {"expected_inputs", no_effects, s_expected_inputs},
-    {"outputs", no_effects, s_outputs},
-};
-
 /// `Session(ir, device = "ipu_model", machine = "bow", ..., engine = "planned")`
 Value make_session(Interpreter& in, const Arguments& args) {
   ArgReader a(
@@ -424,6 +264,8 @@ struct UnknownRunObject final : Object {
   }
 };
 
+}  // namespace
+
 // The streams that a run is given, by name, and what it gives.
 Value look_at_run(SessionObject& s, const Arguments& args) {
   for (const Value& given : args.positional)
@@ -434,51 +276,7 @@ Value look_at_run(SessionObject& s, const Arguments& args) {
   return std::make_shared<UnknownRunObject>(s.names);
 }
 
-/// A method of a session that was not made, for a look.
-Value look_at_method(SessionObject& s, const SessionRow& row, const Arguments& args) {
-  const std::string_view name = row.name;
-  if (name == "run") return look_at_run(s, args);
-  if (name == "get_tensor_data") {
-    ArgReader a(std::string(name), args, {"tensor", "retrieval"});
-    if (is_unknown(a.value("tensor")) || s.ir->replication_factor > 1) return unknown_value();
-    return unknown_array(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")->spec);
-  }
-  if (name == "write_variable_data" || name == "write_variables_data" || name == "save" || name == "check_replicas")
-    return {};
-  return unknown_value();
-}
-
-}  // namespace
-
-std::optional<Value> SessionObject::member(Interpreter&, std::string_view name) {
-  for (const SessionRow& row : session_rows) {
-    if (row.name != name) continue;
-    auto self = std::static_pointer_cast<SessionObject>(shared_from_this());
-    if (!session)
-      return make_method(
-          {Effect::runs_session}, std::string(name),
-          [self, &row](Interpreter&, const Arguments& args) { return look_at_method(*self, row, args); },
-          InLook::calls_body);
-    return make_method(row.effects, std::string(name),
-                       [self, m = row.method](Interpreter& in, Arguments args) { return m(in, *self, args); });
-  }
-  if (name == "ir") return program;
-  if (name == "device") return Value(device);
-  if (name == "engine") return Value(engine);
-  if (!session && (name == "is_attached" || name == "num_host_transfers")) return unknown_value();
-  if (name == "is_attached") return Value(session->is_attached());
-  if (name == "num_host_transfers") return Value(session->num_host_transfers());
-  return std::nullopt;
-}
-
 bool SessionObject::has_grown() const { return made_at && ir->changed_since(*made_at); }
-
-std::vector<std::string> SessionObject::member_names() const {
-  std::vector<std::string> out;
-  for (const SessionRow& row : session_rows) out.emplace_back(row.name);
-  out.insert(out.end(), {"ir", "device", "engine", "is_attached", "num_host_transfers"});
-  return out;
-}
 
 void bind_session_builtins(Scope& p) {
   define(

@@ -73,6 +73,9 @@ struct RunResultObject final : Object {
   std::vector<std::string> later(std::string_view name) const;
 };
 
+/// A run in a look: checks the names of the streams, and returns a result whose arrays are unknown.
+Value look_at_run(SessionObject& s, const Arguments& args);
+
 /// The names of streams, sorted (run_result.cpp).
 std::vector<std::string> sorted_names(const std::unordered_map<std::string, const Stream*>& streams);
 

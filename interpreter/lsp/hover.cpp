@@ -4,6 +4,7 @@
 #include "interpreter/lsp/server.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/tools/member_help.hpp"
 
 namespace pxl::lsp {
 
@@ -103,7 +104,13 @@ Json hover(Server& server, const Json& params) {
   if (word.empty()) return nullptr;
   if (begin > 0 && d.text()[begin - 1] == '.') {
     const auto found = inspect(in, d.text(), cursor);
-    if (!found || !found->found) return nullptr;
+    if (!found || !found->found) {
+      // A member of a value that the analysis does not know.
+      std::string out;
+      for (const auto& [table, row] : find_members(word))
+        out += code_block(member_signature(*table, *row)) + std::string(row->doc) + "\n\n";
+      return out.empty() ? Json(nullptr) : answer(out, begin, end);
+    }
     return answer(
         code_block(found->signature.empty() ? found->name + ": " + found->type : found->signature) + found->doc, begin,
         end);

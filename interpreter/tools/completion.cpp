@@ -13,8 +13,11 @@
 #include "interpreter/tools/context.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/inspection.hpp"
+#include "interpreter/tools/member_help.hpp"
 #include "interpreter/values/builtin.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/scope.hpp"
+#include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
@@ -121,13 +124,24 @@ class Completer {
     return true;
   }
 
+  static const MemberInfo* row_of(const MemberTable& table, std::string_view name) {
+    for (const MemberInfo* row : table.rows)
+      if (row->name == name) return row;
+    return nullptr;
+  }
+
   void members(size_t dot) {
     size_t begin = 0;
     if (std::optional<Value> base = resolve_chain(in_, text_, dot, begin); base && base->is_object()) {
+      const MemberTable* table = is_unknown(*base) ? nullptr : find_member_table(base->type_name());
       const bool plain = base->as_array() || as_tensor(*base) || base->as<NamespaceObject>();
       for (const std::string& m : base->object()->member_names()) {
         const OpRow* row = plain ? find_op(m) : nullptr;
-        add(m, Kind::member, row && !row->path.empty() ? signature(*row) : std::string());
+        const MemberInfo* info = table ? row_of(*table, m) : nullptr;
+        add(m, Kind::member,
+            info                        ? std::string(m) + std::string(info->parameters)
+            : row && !row->path.empty() ? signature(*row)
+                                        : std::string());
       }
       return;
     }

@@ -7,6 +7,7 @@
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/member_help.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -36,7 +37,7 @@ DocPage library_page(const StdlibFile& file) {
 }
 
 DocPage overview() {
-  DocPage page{"pxl", "The ops by family, and the modules of the standard library.\n", {}};
+  DocPage page{"pxl", "The ops by family, the modules of the standard library, and the members of values.\n", {}};
   for (const OpGroup& group : op_groups()) {
     DocEntry e;
     e.name = group.family.empty() ? "ops" : "ops." + group.family;
@@ -51,6 +52,14 @@ DocPage overview() {
     e.doc = first_comment(file.text);
     for (const LibraryEntry& declared : library_entries(file.module))
       e.facts.emplace_back(declared.name, declared.doc.substr(0, declared.doc.find('\n')));
+    page.entries.push_back(std::move(e));
+  }
+  for (const MemberTable& table : member_tables()) {
+    DocEntry e;
+    e.name = kind_name(table);
+    e.kind = "values";
+    e.doc = table.doc;
+    for (const MemberInfo* row : table.rows) e.facts.emplace_back(row->name, row->doc);
     page.entries.push_back(std::move(e));
   }
   return page;
@@ -88,6 +97,12 @@ std::optional<DocPage> doc_page(std::string_view name) {
         return DocPage{fmt::format("{}.{}", file.module, e.name),
                        fmt::format("from {} import {}\n", file.module, e.name),
                        {entry_of(e)}};
+  if (const MemberTable* table = find_member_table(name)) return member_page(*table);
+  if (const std::vector<FoundMember> members = find_members(name); !members.empty()) {
+    DocPage page{std::string(name), "", {}};
+    for (const auto& [table, row] : members) page.entries.push_back(member_entry(*table, *row));
+    return page;
+  }
   return std::nullopt;
 }
 
@@ -108,8 +123,10 @@ std::string doc_text(const DocPage& page) {
     size_t width = 9;
     for (const auto& [fact, text] : e.facts) width = std::max(width, std::min<size_t>(fact.size(), 24));
     for (const auto& [fact, text] : e.facts) out += fmt::format("  {:<{}} {}\n", fact, width, text);
-    if (!e.example.empty())
-      out += fmt::format("  {:<9} {}\n{}", "example", e.example, indented(e.result, "            "));
+    if (!e.example.empty()) {
+      std::string example = indented(e.example, "            ");
+      out += example.replace(2, 7, "example") + indented(e.result, "            ");
+    }
     if (!e.gradient.empty()) out += "  gradient of the example, as a graph\n" + indented(e.gradient, "    ");
     if (!e.definition.empty()) out += "  definition\n" + indented(e.definition, "    ");
   }

@@ -19,6 +19,7 @@ struct DocEntry {
   std::string example, result;                             ///< an expression and its value
   std::string gradient;                                    ///< the schedule of the example's gradient graph
   std::string definition = {};                             ///< what an op computes, in C++ with xtensor
+  std::string setup = {};                                  ///< a program that the example continues
 };
 struct DocPage {
   std::string title;
@@ -28,8 +29,9 @@ struct DocPage {
 
 DocEntry op_entry(const OpRow& row);
 
-/// The page of an op ("gelu", "ops.gelu"), a module of the library ("nn"), a declaration in one ("nn.Linear",
-/// "Linear"), a family of ops ("ops.var_updates"), or "" for an overview; nullopt for other names.
+/// The page of an op ("gelu", "ops.gelu"), a kind of values ("session") or a member ("session.run"), a module of the
+/// library ("nn"), a declaration in one ("nn.Linear", "Linear"), a family of ops ("ops.var_updates"), or "" for an
+/// overview; nullopt for other names.
 std::optional<DocPage> doc_page(std::string_view name);
 /// The top-level declarations of a file, with their `##` comments, after the file's first comment.
 DocPage doc_page_of(const ast::Tree& tree, const std::string& name);

@@ -12,7 +12,7 @@
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/definition.hpp"
 #include "interpreter/tools/doc_page.hpp"
-#include "interpreter/tools/make_interpreter.hpp"
+#include "interpreter/tools/member_help.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
@@ -58,17 +58,6 @@ Example take_arrays_out(std::string_view text) {
   return e;
 }
 
-/// Runs a text in a separate interpreter; nullopt if it fails.
-std::optional<std::string> shown_aside(const std::string& text, bool as_str) {
-  try {
-    const auto scratch = make_interpreter({});
-    const Value v = evaluator_of(*scratch).run_more(parse_or_throw(add_source("[example]", text)));
-    return as_str ? str_of(*scratch, v) : repr_of(*scratch, v);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
 std::string gradient_graph(const OpRow& row) {
   const Example e = take_arrays_out(row.example);
   if (e.arrays.empty()) return {};
@@ -80,7 +69,7 @@ std::string gradient_graph(const OpRow& row) {
   const std::string text = fmt::format(
       "def {0}_example({1}) {{ return {2} }}\ngraph = ir.create_graph({0}_example{3})\nautodiff(graph).graph", row.name,
       names, e.body, specs);
-  return shown_aside(text, true).value_or("");
+  return example_result(text, true).value_or("");
 }
 
 // The text up to the first empty line, and of that the first sentence.
@@ -150,6 +139,38 @@ std::optional<Inspection> library_help(std::string_view name) {
   return std::nullopt;
 }
 
+/// "example   s.split()" and its result, indented.
+std::string example_text(std::string_view example, std::string_view result) {
+  std::string out = indented_by(example, "            ");
+  if (!out.empty()) out.replace(2, 7, "example");
+  return out + indented_by(result, "            ");
+}
+
+/// Help on members of one name.
+Inspection members_help(const std::string& name, const std::vector<FoundMember>& members) {
+  std::string text;
+  for (const auto& [table, row] : members) {
+    const DocEntry e = member_entry(*table, *row);
+    if (!text.empty()) text += "\n";
+    text += documented(e.signature, e.doc);
+    if (!e.example.empty()) {
+      if (!e.setup.empty()) text += "  where\n" + indented_by(e.setup, "            ");
+      text += example_text(e.example, e.result);
+    }
+  }
+  const auto& [table, row] = members.front();
+  return found(name, row->parameters.empty() ? "attribute" : "method", member_signature(*table, *row),
+               std::string(row->doc), text);
+}
+
+/// "also a member: str.split, list.index".
+std::string members_note(std::string_view name) {
+  std::string list;
+  for (const auto& [table, row] : find_members(name))
+    list += fmt::format("{}{}.{}", list.empty() ? "" : ", ", kind_name(*table), row->name);
+  return list.empty() ? "" : fmt::format("  {:<9} {}\n", "see also", list);
+}
+
 }  // namespace
 
 DocEntry op_entry(const OpRow& row) {
@@ -162,7 +183,7 @@ DocEntry op_entry(const OpRow& row) {
   if (!row.inplace.empty()) forms += fmt::format("{}in place: {}", forms.empty() ? "" : "; ", row.inplace);
   if (row.modifies) forms += fmt::format("{}changes its first operand in place", forms.empty() ? "" : "; ");
   if (!forms.empty()) e.facts.emplace_back("forms", forms);
-  if (!row.example.empty()) e.result = shown_aside(std::string(row.example), false).value_or("");
+  if (!row.example.empty()) e.result = example_result(std::string(row.example), false).value_or("");
   // The gradient of a composite op is that of its ops.
   if (!row.example.empty() && !row.modifies) e.gradient = gradient_graph(row);
   if (e.gradient.empty() && !row.gradient && row.role == Role::compute) e.facts.emplace_back("gradient", "none");
@@ -242,6 +263,7 @@ std::vector<std::string> help_names(Interpreter& in) {
     names.push_back(module);
     for (const LibraryEntry& e : library_entries(module)) names.push_back(module + "." + e.name);
   }
+  for (std::string& name : member_help_names()) names.push_back(std::move(name));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
@@ -277,19 +299,32 @@ Inspection help(Interpreter& in, std::string_view asked) {
     if (const Value* builtin = evaluator_of(in).prelude()->find_here(std::string(bare)))
       if (auto* f = builtin->as<BuiltinObject>(); f && f->doc != row->doc)
         i.text = documented(f->signature, f->doc) + "\non tensors and arrays, the op\n" + i.text;
+    i.text += members_note(bare);
     return i;
   }
   if (std::string_view line = word_help(asked); !line.empty())
     return found(name, "keyword", "", std::string(line), documented(name, line));
-  if (whole) return inspect_value(in, name, *value);
+  const MemberTable* table = find_member_table(asked);
+  if (whole) {
+    Inspection i = inspect_value(in, name, *value);
+    i.text += table ? indented_by(member_list(*table), "  ") : members_note(name);
+    return i;
+  }
   if (std::optional<Inspection> i = library_help(asked)) return *i;
+  if (table)
+    return found(name, "kind of values", "", std::string(table->doc),
+                 documented(kind_name(*table), table->doc) + indented_by(member_list(*table), "  ") +
+                     fmt::format("  help on {}.NAME tells more of one\n", kind_name(*table)));
+  if (const std::vector<FoundMember> members = find_members(asked); !members.empty())
+    return members_help(name, members);
   Inspection missing;
   missing.name = name;
   std::vector<std::string> names = help_names(in);
   for (const std::string& n : evaluator_of(in).file_scope()->names()) names.push_back(n);
   const std::string hint = did_you_mean(asked, names);
-  missing.text = fmt::format("no help for `{}`; {}\n", asked,
-                             hint.empty() ? "help covers ops, functions, modules and keywords, by name" : hint);
+  missing.text = fmt::format(
+      "no help for `{}`; {}\n", asked,
+      hint.empty() ? "help covers ops, functions, members such as str.split, modules and keywords, by name" : hint);
   return missing;
 }
 

@@ -15,6 +15,7 @@
 #include "interpreter/tools/help.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/numbers.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/unknown.hpp"
@@ -115,6 +116,8 @@ Inspection inspect_value(Interpreter& in, const std::string& name, const Value& 
                                           : i.type.substr(0, i.type.find(' ')) + " " + i.signature + "\n";
   if (builtin && !i.signature.empty()) i.text = i.signature + "\n";
   if (!i.doc.empty()) i.text += indented(i.doc);
+  if (builtin && builtin->row && !builtin->row->example.empty())
+    i.text += indented("example: " + std::string(builtin->row->example));
   if (!v.is_object() || i.signature.empty()) i.text += indented(summary(in, v, 72));
   if (v.is_object()) {
     std::vector<std::string> members = v.object()->member_names();

@@ -7,6 +7,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/tools/inspection.hpp"
 #include "interpreter/values/builtin.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/graph/ir.hpp"
 
@@ -102,6 +103,7 @@ std::optional<SignatureInfo> signature_of(Interpreter&, const Value& callee) {
   if (auto* g = callee.as<GraphObject>()) return of_graph(*g->graph, g->graph->id());
   if (auto* g = callee.as<BoundGraphObject>()) return of_graph(*g->graph->graph, g->graph->graph->id());
   if (auto* b = callee.as<BuiltinObject>()) {
+    if (b->row) return of_text(b->name + std::string(b->row->parameters), std::string(b->row->doc));
     if (b->signature.empty()) return std::nullopt;
     return of_text(b->signature, b->doc);
   }

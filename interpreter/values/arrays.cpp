@@ -7,6 +7,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
@@ -41,13 +42,6 @@ std::string ArrayObject::repr(Interpreter&) {
   return "array(" + out + ", " + std::string(name(value.dtype())) + ")";
 }
 
-std::vector<std::string> ArrayObject::member_names() const {
-  std::vector<std::string> names = op_method_names();
-  names.insert(names.end(),
-               {"shape", "dtype", "spec", "rank", "ndim", "size", "nelms", "T", "tolist", "item", "astype", "copy"});
-  return names;
-}
-
 namespace {
 
 Value nested_list(const Array& a) {
@@ -60,42 +54,67 @@ Value nested_list(const Array& a) {
   return make_list(std::move(out));
 }
 
+using In = Interpreter&;
+using ArrayRef = ArrayObject&;
+using A = const Arguments&;
+using Got = std::optional<Value>;
+constexpr Member<ArrayObject>::Get rank_of = [](In, ArrayRef a) -> Got { return Value(a.value.rank()); };
+constexpr Member<ArrayObject>::Get count_of = [](In, ArrayRef a) -> Got { return Value(a.value.size()); };
+constexpr Member<ArrayObject> array_rows[] = {
+    {"shape", "The extents, as a tuple of ints.", "a.shape",
+     [](In, ArrayRef a) -> Got {
+       return make_tuple(std::vector<Value>(a.value.shape().begin(), a.value.shape().end()));
+     }},
+    {"dtype", "The dtype of the elements.", "a.dtype", [](In, ArrayRef a) -> Got { return Value(a.value.dtype()); }},
+    {"spec", "Dtype and shape, as streams and graphs take them.", "a.spec",
+     [](In, ArrayRef a) -> Got { return Value(a.value.spec()); }},
+    {"rank", "The number of axes.", "a.rank", rank_of},
+    {"ndim", "The number of axes: rank, by NumPy's name.", "a.ndim", rank_of},
+    {"size", "The number of elements.", "a.size", count_of},
+    {"nelms", "The number of elements: size, by PopXL's name.", "a.nelms", count_of},
+    {"T", "The array with its axes in reverse order: transpose without a permutation.", "a.T",
+     [](In in, ArrayRef a) -> Got { return op_by_name(in, "transpose", {Value(a.value)}); }},
+    {"tolist", "()", "The elements as numbers in lists, one list for each axis.", "a.tolist()",
+     [](In, ArrayRef a, A args) -> Value {
+       ArgReader("tolist", args, {});
+       return nested_list(a.value);
+     }},
+    {"item", "()", "The only element of an array of one element, as a number.", "a[0, 1].item()",
+     [](In, ArrayRef a, A args) -> Value {
+       ArgReader("item", args, {});
+       if (a.value.size() != 1)
+         throw run_error(fmt::format("item: the array has {} elements, not one", a.value.size()));
+       return element_value(a.value, 0);
+     }},
+    {"astype", "(dtype)", "A new array with the elements converted to a dtype.", "a.astype(int32)",
+     [](In, ArrayRef a, A args) -> Value {
+       return a.value.cast(to_dtype(ArgReader("astype", args, {"dtype"}).value("dtype"), "astype"));
+     }},
+    {"copy", "()", "A new array of the same elements.", "a.copy() is a",
+     [](In, ArrayRef a, A args) -> Value {
+       ArgReader("copy", args, {});
+       return a.value.clone();
+     }},
+};
+constexpr std::span<const Member<ArrayObject>> array_table(array_rows);
+
 }  // namespace
 
+MemberTable array_members() {
+  return member_table("array",
+                      "Numbers of one dtype in memory, with axes: what runs take and return. Most ops are methods as "
+                      "well: `a.sum(axis = 0)`.",
+                      "a = array([[1.0, 2.5], [3.0, 4.0]])", array_table);
+}
+
+std::vector<std::string> ArrayObject::member_names() const {
+  std::vector<std::string> names = op_method_names();
+  append_names(names, array_table);
+  return names;
+}
+
 std::optional<Value> ArrayObject::member(Interpreter& in, std::string_view name) {
-  if (name == "shape") return make_tuple(std::vector<Value>(value.shape().begin(), value.shape().end()));
-  if (name == "dtype") return Value(value.dtype());
-  if (name == "spec") return Value(value.spec());
-  if (name == "rank" || name == "ndim") return Value(value.rank());
-  if (name == "size" || name == "nelms") return Value(value.size());
-  if (name == "T") return op_by_name(in, "transpose", {Value(value)});
-  const Array copy = value;
-  if (name == "tolist") {
-    return make_method(no_effects, "tolist", [copy](Interpreter&, const Arguments& args) -> Value {
-      ArgReader("tolist", args, {});
-      return nested_list(copy);
-    });
-  }
-  if (name == "item") {
-    return make_method(no_effects, "item", [copy](Interpreter&, const Arguments& args) -> Value {
-      ArgReader("item", args, {});
-      if (copy.size() != 1) {
-        throw run_error(fmt::format("item: the array has {} elements, not one", copy.size()));
-      }
-      return element_value(copy, 0);
-    });
-  }
-  if (name == "astype") {
-    return make_method(no_effects, "astype", [copy](Interpreter&, const Arguments& args) -> Value {
-      return copy.cast(to_dtype(ArgReader("astype", args, {"dtype"}).value("dtype"), "astype"));
-    });
-  }
-  if (name == "copy") {
-    return make_method(no_effects, "copy", [copy](Interpreter&, const Arguments& args) -> Value {
-      ArgReader("copy", args, {});
-      return copy.clone();
-    });
-  }
+  if (std::optional<Value> found = member_of_table(in, array_table, *this, name)) return found;
   return op_method(Value(shared_from_this()), name);
 }
 

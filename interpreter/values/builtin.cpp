@@ -7,6 +7,7 @@
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
@@ -18,6 +19,12 @@ namespace pxl {
 Value make_method(Effects effects, std::string name, BuiltinObject::Body body, InLook in_look) {
   auto m = std::make_shared<BuiltinObject>(effects, std::move(name), "", "", std::move(body), in_look);
   m->kind = BuiltinObject::Kind::method;
+  return m;
+}
+Value make_method(Effects effects, const MemberInfo& row, BuiltinObject::Body body, InLook in_look) {
+  auto m = std::make_shared<BuiltinObject>(effects, std::string(row.name), "", "", std::move(body), in_look);
+  m->kind = BuiltinObject::Kind::method;
+  m->row = &row;
   return m;
 }
 std::string BuiltinObject::repr(Interpreter&) { return "<function " + name + ">"; }

@@ -18,6 +18,8 @@ enum class InLook : uint8_t {
   calls_body,   ///< its body checks `permits`, and returns what is known of the result
 };
 
+struct MemberInfo;
+
 /// A function written in C++. A look at a program calls it only if all of its effects are permitted.
 struct BuiltinObject final : Object {
   using Body = std::function<Value(Interpreter&, Arguments)>;
@@ -27,6 +29,7 @@ struct BuiltinObject final : Object {
   std::string doc;
   Body body;
   InLook in_look;
+  const MemberInfo* row = nullptr;  ///< of a method: what help tells of it (members.hpp)
   BuiltinObject(Effects e, std::string n, std::string s, std::string d, Body b, InLook l = InLook::passed_over)
       : effects(e), name(std::move(n)), signature(std::move(s)), doc(std::move(d)), body(std::move(b)), in_look(l) {}
   std::string type_name() const override { return "function"; }
@@ -43,6 +46,9 @@ struct BuiltinObject final : Object {
 
 /// A method bound to its object: effects, name and body.
 Value make_method(Effects effects, std::string name, BuiltinObject::Body body, InLook in_look = InLook::passed_over);
+/// The same for a method with a row in a table of members; the row has static storage duration.
+Value make_method(Effects effects, const MemberInfo& row, BuiltinObject::Body body,
+                  InLook in_look = InLook::passed_over);
 
 /// Reads arguments against a list of parameter names: used by C++ functions to accept names and defaults. Throws Error
 /// for unknown (with a suggestion), missing and surplus arguments, naming the function.

@@ -71,6 +71,7 @@ struct DictObject final : Object {
   const Value* find(const Value& key) const;
   void put(const Value& key, Value value);  ///< throws for an unhashable key
   bool erase(const Value& key);
+  void clear();
   std::function<void()> state() override;
   std::vector<std::pair<Value, Value>> items;
 
@@ -106,6 +107,7 @@ struct DTypeObject final : Object {
   std::string type_name() const override { return "dtype"; }
   std::string repr(Interpreter&) override;
   std::optional<Value> member(Interpreter&, std::string_view) override;
+  std::vector<std::string> member_names() const override;
   Value index(Interpreter&, const Value&) override;  ///< a spec: float32[8, 784]
   bool callable() const override { return true; }
   Value call(Interpreter&, Arguments) override;  ///< float32(x): a number or array converted

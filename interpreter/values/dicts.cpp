@@ -8,6 +8,7 @@
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/limits.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
@@ -122,79 +123,110 @@ bool DictObject::equals(Interpreter& in, const Value& other) {
   }
   return true;
 }
-std::vector<std::string> DictObject::member_names() const {
-  return {"keys", "values", "items", "get", "pop", "update", "setdefault", "copy", "clear"};
+void DictObject::clear() {
+  changing();
+  items.clear();
+  where_.clear();
 }
-std::optional<Value> DictObject::member(Interpreter&, std::string_view name) {
-  auto self = std::static_pointer_cast<DictObject>(shared_from_this());
-  const std::string n(name);
-  if (n == "keys" || n == "values" || n == "items") {
-    return make_method(no_effects, n, [self, n](Interpreter&, const Arguments& args) -> Value {
-      ArgReader a(n, args, {});
-      std::vector<Value> out;
-      for (auto& [k, v] : self->items) out.push_back(n == "keys" ? k : n == "values" ? v : make_tuple({k, v}));
-      return make_list(std::move(out));
-    });
-  }
-  if (n == "get" || n == "setdefault") {
-    return make_method(no_effects, n, [self, n](Interpreter&, const Arguments& args) -> Value {
-      ArgReader a(n, args, {"key", "default"});
-      const Value key = a.value("key");
-      if (const Value* v = self->find(key)) return *v;
-      Value fallback = a.value_or("default", Value());
-      if (n == "setdefault") self->put(key, fallback);
-      return fallback;
-    });
-  }
-  if (n == "pop") {
-    return make_method(no_effects, n, [self](Interpreter& in, const Arguments& args) -> Value {
-      ArgReader a("pop", args, {"key", "default"});
-      const Value key = a.value("key");
-      if (const Value* found = self->find(key)) {
-        Value v = *found;
-        self->erase(key);
-        return v;
-      }
-      if (args.positional.size() + args.named.size() > 1) return a.value_or("default", Value());
-      return self->index(in, key);
-    });
-  }
-  if (n == "update") {
-    return make_method(no_effects, n, [self](Interpreter& in, const Arguments& args) -> Value {
-      for (const Value& v : args.positional) {
-        if (auto other = v.ptr<DictObject>()) {
-          const auto entries = other->items;  // a copy: d.update(d) is fine
-          for (auto& [k, w] : entries) self->put(k, w);
-          continue;
-        }
-        for (const Value& pair : elements_of(in, v)) {
-          std::vector<Value> kv = elements_of(in, pair);
-          if (kv.size() != 2) type_error("update: expected a dict or a list of (key, value) pairs");
-          self->put(kv[0], kv[1]);
-        }
-      }
-      for (const NamedArg& a : args.named) self->put(Value(a.name), a.value);
-      return {};
-    });
-  }
-  if (n == "copy") {
-    return make_method(no_effects, n, [self](Interpreter&, const Arguments& args) -> Value {
-      ArgReader a("copy", args, {});
-      auto copy = std::make_shared<DictObject>();
-      for (auto& [k, v] : self->items) copy->put(k, v);
-      return copy;
-    });
-  }
-  if (n == "clear") {
-    return make_method(no_effects, n, [self](Interpreter&, const Arguments& args) -> Value {
-      ArgReader a("clear", args, {});
-      self->changing();
-      self->items.clear();
-      self->where_.clear();
-      return {};
-    });
-  }
-  return std::nullopt;
+
+namespace {
+
+enum class DictPart : uint8_t { keys, values, pairs };
+Value listed(const DictObject& d, const char* name, const Arguments& args, DictPart part) {
+  ArgReader(name, args, {});
+  std::vector<Value> out;
+  for (const auto& [k, v] : d.items)
+    out.push_back(part == DictPart::keys ? k : part == DictPart::values ? v : make_tuple({k, v}));
+  return make_list(std::move(out));
+}
+
+Value get_or_set(DictObject& d, const char* name, const Arguments& args, bool set) {
+  ArgReader a(name, args, {"key", "default"});
+  const Value key = a.value("key");
+  if (const Value* v = d.find(key)) return *v;
+  Value fallback = a.value_or("default", Value());
+  if (set) d.put(key, fallback);
+  return fallback;
+}
+
+using In = Interpreter&;
+using Dict = DictObject&;
+using A = const Arguments&;
+constexpr Member<DictObject> dict_rows[] = {
+    {"keys", "()", "A list of the keys, in order of insertion.", "d.keys()",
+     [](In, Dict d, A args) { return listed(d, "keys", args, DictPart::keys); }},
+    {"values", "()", "A list of the values, in order of insertion.", "d.values()",
+     [](In, Dict d, A args) { return listed(d, "values", args, DictPart::values); }},
+    {"items", "()", "A list of tuples (key, value), in order of insertion.", "d.items()",
+     [](In, Dict d, A args) { return listed(d, "items", args, DictPart::pairs); }},
+    {"get", "(key, default = none)", "The value of a key, or the default if there is none.", "d.get('c', 0)",
+     [](In, Dict d, A args) { return get_or_set(d, "get", args, false); }},
+    {"pop", "(key, default)", "Removes a key and returns its value; the default, if one is given, for an unknown key.",
+     "d.pop('a'), d",
+     [](In in, Dict d, A args) -> Value {
+       ArgReader a("pop", args, {"key", "default"});
+       const Value key = a.value("key");
+       if (const Value* found = d.find(key)) {
+         Value v = *found;
+         d.erase(key);
+         return v;
+       }
+       if (args.positional.size() + args.named.size() > 1) return a.value_or("default", Value());
+       return d.index(in, key);
+     }},
+    {"update", "(other, ...)",
+     "Sets the entries of other dicts or lists of (key, value) pairs, and `name = value` arguments.",
+     "d.update({'b': 5}, c = 3)\nd",
+     [](In in, Dict d, A args) -> Value {
+       for (const Value& v : args.positional) {
+         if (auto other = v.ptr<DictObject>()) {
+           const auto entries = other->items;  // a copy: d.update(d) is fine
+           for (auto& [k, w] : entries) d.put(k, w);
+           continue;
+         }
+         for (const Value& pair : elements_of(in, v)) {
+           std::vector<Value> kv = elements_of(in, pair);
+           if (kv.size() != 2) type_error("update: expected a dict or a list of (key, value) pairs");
+           d.put(kv[0], kv[1]);
+         }
+       }
+       for (const NamedArg& a : args.named) d.put(Value(a.name), a.value);
+       return {};
+     }},
+    {"setdefault", "(key, default = none)", "The value of a key; an unknown key is set to the default first.",
+     "d.setdefault('c', 9), d", [](In, Dict d, A args) { return get_or_set(d, "setdefault", args, true); }},
+    {"copy", "()", "A new dict of the same keys and values.", "d.copy() is d",
+     [](In, Dict d, A args) -> Value {
+       ArgReader("copy", args, {});
+       auto copy = std::make_shared<DictObject>();
+       for (auto& [k, v] : d.items) copy->put(k, v);
+       return copy;
+     }},
+    {"clear", "()", "Removes all entries.", "d.clear()\nd",
+     [](In, Dict d, A args) -> Value {
+       ArgReader("clear", args, {});
+       d.clear();
+       return {};
+     }},
+};
+constexpr std::span<const Member<DictObject>> dict_table(dict_rows);
+
+}  // namespace
+
+MemberTable dict_members() {
+  return member_table("dict",
+                      "Values by key, in order of insertion. Keys are none, bools, numbers, strs, dtypes, specs, "
+                      "tensors, streams, and tuples of these.",
+                      "d = {'a': 1, 'b': 2}", dict_table);
+}
+
+std::optional<Value> DictObject::member(Interpreter& in, std::string_view name) {
+  return member_of_table(in, dict_table, *this, name);
+}
+std::vector<std::string> DictObject::member_names() const {
+  std::vector<std::string> names;
+  append_names(names, dict_table);
+  return names;
 }
 
 }  // namespace pxl

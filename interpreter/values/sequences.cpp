@@ -7,6 +7,7 @@
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/limits.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/value.hpp"
@@ -86,13 +87,7 @@ std::function<void()> ListObject::state() {
   return [this, old = items] { items = old; };
 }
 
-std::vector<std::string> ListObject::member_names() const {
-  return {"append", "extend", "insert", "pop", "remove", "index", "count", "reverse", "sort", "copy", "clear"};
-}
-
 namespace {
-
-using List = std::shared_ptr<ListObject>;
 
 Value list_pop(ListObject& list, const Arguments& args) {
   ArgReader a("pop", args, {"index"});
@@ -113,107 +108,109 @@ size_t find_in(Interpreter& in, const ListObject& list, const Value& item) {
   throw run_error(repr_of(in, item) + " is not in the list").as(codes::value);
 }
 
+using In = Interpreter&;
+using List = ListObject&;
+using A = const Arguments&;
+constexpr Member<ListObject> list_rows[] = {
+    {"append", "(item)", "Adds an element at the end.", "l.append(4)\nl",
+     [](In, List list, A args) -> Value {
+       list.changing();
+       list.items.push_back(ArgReader("append", args, {"item"}).value("item"));
+       return {};
+     }},
+    {"extend", "(items)", "Adds the elements of an iterable at the end.", "l.extend(range(2))\nl",
+     [](In in, List list, A args) -> Value {
+       std::vector<Value> items = elements_of(in, ArgReader("extend", args, {"items"}).value("items"));
+       if (list.items.size() + items.size() > max_elements) throw run_error("extend: the list would be too long");
+       list.changing();
+       for (Value& v : items) list.items.push_back(std::move(v));
+       return {};
+     }},
+    {"insert", "(index, item)", "Adds an element before the one at a position.", "l.insert(1, 9)\nl",
+     [](In, List list, A args) -> Value {
+       ArgReader a("insert", args, {"index", "item"});
+       const auto size = static_cast<int64_t>(list.items.size());
+       int64_t i = a.integer("index");
+       if (i < 0) i = std::max<int64_t>(0, i < -size ? 0 : i + size);
+       list.changing();
+       charge_steps(size, 1);
+       list.items.insert(list.items.begin() + std::min(i, size), a.value("item"));
+       return {};
+     }},
+    {"pop", "(index = -1)", "Removes the element at a position and returns it.", "l.pop(), l",
+     [](In, List list, A args) { return list_pop(list, args); }},
+    {"remove", "(item)", "Removes the first element that equals a value; an error if there is none.", "l.remove(1)\nl",
+     [](In in, List list, A args) -> Value {
+       const size_t i = find_in(in, list, ArgReader("remove", args, {"item"}).value("item"));
+       list.changing();
+       list.items.erase(list.items.begin() + static_cast<std::ptrdiff_t>(i));
+       return {};
+     }},
+    {"index", "(item)", "The position of the first element that equals a value; an error if there is none.",
+     "l.index(2)",
+     [](In in, List list, A args) -> Value {
+       return static_cast<int64_t>(find_in(in, list, ArgReader("index", args, {"item"}).value("item")));
+     }},
+    {"count", "(item)", "The number of elements that equal a value.", "l.count(1)",
+     [](In in, List list, A args) -> Value {
+       const Value item = ArgReader("count", args, {"item"}).value("item");
+       int64_t count = 0;
+       for (size_t i = 0; i < list.items.size(); ++i) {
+         const Value v = list.items[i];
+         if (identical(in, v, item) || equal(in, v, item)) ++count;
+       }
+       return count;
+     }},
+    {"reverse", "()", "Reverses the order of the elements.", "l.reverse()\nl",
+     [](In, List list, A args) -> Value {
+       ArgReader("reverse", args, {});
+       list.changing();
+       charge_steps(static_cast<int64_t>(list.items.size()), 2);
+       std::reverse(list.items.begin(), list.items.end());
+       return {};
+     }},
+    {"sort", "(key = none, reverse = false)",
+     "Sorts the elements, by the result of a function if there is a key. Equal elements keep their order.",
+     "l.sort(reverse = true)\nl",
+     [](In in, List list, A args) -> Value {
+       Arguments more = args;
+       more.positional.insert(more.positional.begin(), make_list(list.items));
+       const Value sorted = builtin_named(in, "sorted");
+       std::vector<Value> ordered = elements_of(in, invoke(in, sorted, std::move(more)));
+       list.changing();
+       list.items = std::move(ordered);
+       return {};
+     }},
+    {"copy", "()", "A new list of the same elements.", "l.copy() is l",
+     [](In, List list, A args) -> Value {
+       ArgReader("copy", args, {});
+       return make_list(list.items);
+     }},
+    {"clear", "()", "Removes all elements.", "l.clear()\nl",
+     [](In, List list, A args) -> Value {
+       ArgReader("clear", args, {});
+       std::vector<Value> old;
+       list.changing();
+       old.swap(list.items);
+       return {};
+     }},
+};
+constexpr std::span<const Member<ListObject>> list_table(list_rows);
+
 }  // namespace
 
-std::optional<Value> ListObject::member(Interpreter&, std::string_view name) {
-  List self = std::static_pointer_cast<ListObject>(shared_from_this());
-  const std::string n(name);
-  auto method = [&](auto body) {
-    return make_method(no_effects, n,
-                       [self, body](Interpreter& in, const Arguments& args) -> Value { return body(in, *self, args); });
-  };
-  using In = Interpreter&;
-  using L = ListObject&;
-  using A = const Arguments&;
-  if (n == "append") {
-    return method([](In, L list, A args) -> Value {
-      list.changing();
-      list.items.push_back(ArgReader("append", args, {"item"}).value("item"));
-      return {};
-    });
-  }
-  if (n == "extend") {
-    return method([](In in, L list, A args) -> Value {
-      std::vector<Value> items = elements_of(in, ArgReader("extend", args, {"items"}).value("items"));
-      if (list.items.size() + items.size() > max_elements) throw run_error("extend: the list would be too long");
-      list.changing();
-      for (Value& v : items) list.items.push_back(std::move(v));
-      return {};
-    });
-  }
-  if (n == "insert") {
-    return method([](In, L list, A args) -> Value {
-      ArgReader a("insert", args, {"index", "item"});
-      const auto size = static_cast<int64_t>(list.items.size());
-      int64_t i = a.integer("index");
-      if (i < 0) i = std::max<int64_t>(0, i < -size ? 0 : i + size);
-      list.changing();
-      charge_steps(size, 1);
-      list.items.insert(list.items.begin() + std::min(i, size), a.value("item"));
-      return {};
-    });
-  }
-  if (n == "pop") return method([](In, L list, A args) { return list_pop(list, args); });
-  if (n == "remove") {
-    return method([](In in, L list, A args) -> Value {
-      const size_t i = find_in(in, list, ArgReader("remove", args, {"item"}).value("item"));
-      list.changing();
-      list.items.erase(list.items.begin() + static_cast<std::ptrdiff_t>(i));
-      return {};
-    });
-  }
-  if (n == "index") {
-    return method([](In in, L list, A args) -> Value {
-      return static_cast<int64_t>(find_in(in, list, ArgReader("index", args, {"item"}).value("item")));
-    });
-  }
-  if (n == "count") {
-    return method([](In in, L list, A args) -> Value {
-      const Value item = ArgReader("count", args, {"item"}).value("item");
-      int64_t count = 0;
-      for (size_t i = 0; i < list.items.size(); ++i) {
-        const Value v = list.items[i];
-        if (identical(in, v, item) || equal(in, v, item)) ++count;
-      }
-      return count;
-    });
-  }
-  if (n == "reverse") {
-    return method([](In, L list, A args) -> Value {
-      ArgReader("reverse", args, {});
-      list.changing();
-      charge_steps(static_cast<int64_t>(list.items.size()), 2);
-      std::reverse(list.items.begin(), list.items.end());
-      return {};
-    });
-  }
-  if (n == "sort") {
-    return method([](In in, L list, A args) -> Value {
-      Arguments more = args;
-      more.positional.insert(more.positional.begin(), make_list(list.items));
-      const Value sorted = builtin_named(in, "sorted");
-      std::vector<Value> ordered = elements_of(in, invoke(in, sorted, std::move(more)));
-      list.changing();
-      list.items = std::move(ordered);
-      return {};
-    });
-  }
-  if (n == "copy") {
-    return method([](In, L list, A args) -> Value {
-      ArgReader("copy", args, {});
-      return make_list(list.items);
-    });
-  }
-  if (n == "clear") {
-    return method([](In, L list, A args) -> Value {
-      ArgReader("clear", args, {});
-      std::vector<Value> old;
-      list.changing();
-      old.swap(list.items);
-      return {};
-    });
-  }
-  return std::nullopt;
+MemberTable list_members() {
+  return member_table("list", "Values in order; lists can be changed. Tuples, `(1, 2)`, cannot, and have no methods.",
+                      "l = [3, 1, 2]", list_table);
+}
+
+std::optional<Value> ListObject::member(Interpreter& in, std::string_view name) {
+  return member_of_table(in, list_table, *this, name);
+}
+std::vector<std::string> ListObject::member_names() const {
+  std::vector<std::string> names;
+  append_names(names, list_table);
+  return names;
 }
 
 // ---- ranges

@@ -4,6 +4,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
+#include "interpreter/values/members.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/subscripts.hpp"
@@ -23,12 +24,60 @@ bool DTypeObject::equals(Interpreter&, const Value& other) {
   return d && *d == value;
 }
 std::optional<std::string> DTypeObject::hash_key() const { return fmt::format("d{}", static_cast<int>(value)); }
-std::optional<Value> DTypeObject::member(Interpreter&, std::string_view member_name) {
-  if (member_name == "name") return Value(name(value));
-  if (member_name == "size") return Value(static_cast<int64_t>(size_of(value)));
-  if (member_name == "is_float") return Value(is_floating(value) || is_float8(value));
-  if (member_name == "is_int") return Value(is_integer(value));
-  return std::nullopt;
+
+namespace {
+
+using In = Interpreter&;
+using Got = std::optional<Value>;
+constexpr Member<DTypeObject> dtype_rows[] = {
+    {"name", "The name of the dtype.", "float16.name", [](In, DTypeObject& d) -> Got { return Value(name(d.value)); }},
+    {"size", "The bytes of an element.", "float16.size",
+     [](In, DTypeObject& d) -> Got { return Value(static_cast<int64_t>(size_of(d.value))); }},
+    {"is_float", "Whether elements are floating-point numbers, float8 included.", "int32.is_float",
+     [](In, DTypeObject& d) -> Got { return Value(is_floating(d.value) || is_float8(d.value)); }},
+    {"is_int", "Whether elements are integers.", "int32.is_int",
+     [](In, DTypeObject& d) -> Got { return Value(is_integer(d.value)); }},
+};
+constexpr std::span<const Member<DTypeObject>> dtype_member_table(dtype_rows);
+
+constexpr Member<SpecObject>::Get spec_rank = [](In, SpecObject& s) -> Got {
+  return Value(static_cast<int64_t>(s.value.shape.size()));
+};
+constexpr Member<SpecObject>::Get spec_size = [](In, SpecObject& s) -> Got { return Value(s.value.size()); };
+constexpr Member<SpecObject> spec_rows[] = {
+    {"shape", "The extents, as a tuple of ints.", "s.shape",
+     [](In, SpecObject& s) -> Got { return shape_tuple(s.value.shape); }},
+    {"dtype", "The dtype of the elements.", "s.dtype", [](In, SpecObject& s) -> Got { return Value(s.value.dtype); }},
+    {"meta_shape", "The extents before a variable was divided among replicas; empty for others.", "s.meta_shape",
+     [](In, SpecObject& s) -> Got { return shape_tuple(s.value.meta_shape); }},
+    {"rank", "The number of axes.", "s.rank", spec_rank},
+    {"ndim", "The number of axes: rank, by NumPy's name.", "s.ndim", spec_rank},
+    {"size", "The number of elements.", "s.size", spec_size},
+    {"nelms", "The number of elements: size, by PopXL's name.", "s.nelms", spec_size},
+    {"spec", "The spec itself, so that code may ask tensors, arrays and specs alike.", "s.spec",
+     [](In, SpecObject& s) -> Got { return Value(s.value); }},
+};
+constexpr std::span<const Member<SpecObject>> spec_table(spec_rows);
+
+}  // namespace
+
+MemberTable dtype_members() {
+  return member_table(
+      "dtype", "The type of the elements of a tensor or array. `float32[2, 3]` is a spec, `float32(x)` converts.", "",
+      dtype_member_table);
+}
+MemberTable spec_members() {
+  return member_table("spec", "A dtype and a shape: what is known of a tensor before a run.", "s = float32[2, 3]",
+                      spec_table);
+}
+
+std::optional<Value> DTypeObject::member(Interpreter& in, std::string_view member_name) {
+  return member_of_table(in, dtype_member_table, *this, member_name);
+}
+std::vector<std::string> DTypeObject::member_names() const {
+  std::vector<std::string> names;
+  append_names(names, dtype_member_table);
+  return names;
 }
 
 // Subscripts: extents, lists of extents, a tensor's shape, or one spec, whose other properties are kept.
@@ -79,17 +128,13 @@ bool SpecObject::equals(Interpreter&, const Value& other) {
 std::optional<std::string> SpecObject::hash_key() const {
   return "p" + text(value) + (value.meta_shape.empty() ? "" : bracket_text(value.meta_shape));
 }
-std::optional<Value> SpecObject::member(Interpreter&, std::string_view name) {
-  if (name == "shape") return shape_tuple(value.shape);
-  if (name == "dtype") return Value(value.dtype);
-  if (name == "meta_shape") return shape_tuple(value.meta_shape);
-  if (name == "rank" || name == "ndim") return Value(static_cast<int64_t>(value.shape.size()));
-  if (name == "size" || name == "nelms") return Value(value.size());
-  if (name == "spec") return Value(value);
-  return std::nullopt;
+std::optional<Value> SpecObject::member(Interpreter& in, std::string_view name) {
+  return member_of_table(in, spec_table, *this, name);
 }
 std::vector<std::string> SpecObject::member_names() const {
-  return {"shape", "dtype", "meta_shape", "rank", "ndim", "size", "nelms", "spec"};
+  std::vector<std::string> names;
+  append_names(names, spec_table);
+  return names;
 }
 
 }  // namespace pxl

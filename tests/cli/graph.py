@@ -187,6 +187,17 @@ def pages_of_ops_modules_and_files(cli):
         holds("op", out, part)
     holds("declaration", cli.run("doc", "nn.Linear")[1], "out_features: int")
     holds("word", cli.run("doc", "param")[1], "param")
+    holds("built-in", cli.run("doc", "range")[1], "range(start")
+    holds("method", cli.run("doc", "str.split")[1], "str.split(sep = none, maxsplit = -1)")
+    holds("method", cli.run("doc", "str.split")[1], "['a', 'b,c']")
+    out = cli.run("doc", "str")[1]
+    holds("built-in and values", out, 'function str(x = "")')
+    holds("built-in and values", out, "method str.zfill(width")
+    names = cli.run("doc", "--names")[1].split("\n")
+    for name in ("gelu", "nn.Linear", "session.run", "range", "param"):
+        if name not in names:
+            raise AssertionError(f"{name} is not among the names")
+        differ(f"doc {name}", cli.run("doc", name)[0], 0)
     cli.write("mine.pxl", "# Layers of mine.\n\n## Doubles `x` <twice>.\n##\n##     print(Twice()(2) < 5)\nmodule Twice(n: int = 2) {\n"
               "  build(x) { return x * n }\n}\n## How often.\noption often: int = 3\ndef _hidden() { return 1 }\n")
     code, out, err = cli.run("doc", "mine.pxl")
@@ -195,7 +206,7 @@ def pages_of_ops_modules_and_files(cli):
         holds("file", out, part)
     if "_hidden" in out:
         raise AssertionError(out)
-    for name in ("gelu", "nn", "optim", "ops.var_updates", "mine.pxl", ""):
+    for name in ("gelu", "nn", "optim", "ops.var_updates", "mine.pxl", "session", ""):
         code, out, err = cli.run("doc", "--html", *([name] if name else []))
         differ("status", (code, err), (0, ""))
         page = Page(out)

@@ -17,8 +17,8 @@ from tests.support.harness import ROOT
 COMMANDS = ("check", "schedule", "graph", "profile")
 # What the scripts of tests/look begin with.
 DEFINED = re.compile(r'\bdefine\(\s*\w+,\s*(no_effects|Effect::\w+|\{[^}]*\}),\s*"(\w+)"', re.S)
-ROW = re.compile(r'\{"(\w+)",\s*(no_effects|Effect::\w+|\{[^}]*\}),\s*s_\w+\}')
-METHOD = re.compile(r'make_method\((?:no_effects|Effect::\w+|\{[^}]*\}|row\.effects),\s*"(\w+)"', re.S)
+ROW = re.compile(r'\{"(\w+)",\s*"\(')  # a method of a table of members: name, then parameters
+METHOD = re.compile(r'make_method\((?:no_effects|Effect::\w+|\{[^}]*\}),\s*"(\w+)"', re.S)
 
 
 def tables():
@@ -27,7 +27,7 @@ def tables():
     for path in sorted((ROOT / "interpreter").rglob("*.cpp")):
         text = path.read_text()
         functions.update({name: effects for effects, name in DEFINED.findall(text)})
-        methods.update(name for name, _ in ROW.findall(text))
+        methods.update(ROW.findall(text))
         methods.update(METHOD.findall(text))
     return functions, sorted(methods)
 

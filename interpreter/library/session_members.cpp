@@ -1,0 +1,251 @@
+// The members of sessions: runs, variables, checkpoints, reports.
+#include "interpreter/graphs/graph_values.hpp"
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/graphs/programs.hpp"
+#include "interpreter/language/check.hpp"
+#include "interpreter/language/look.hpp"
+#include "interpreter/library/estimates.hpp"
+#include "interpreter/library/sessions.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/members.hpp"
+#include "interpreter/values/operations.hpp"
+#include "interpreter/values/unknown.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/graph/ir.hpp"
+#include "runtime/io/suffix.hpp"
+
+namespace pxl {
+namespace {
+
+Tensor* state_tensor(const Value& v, const Ir& ir, const char* where) {
+  Tensor* t = as_tensor(v);
+  if (!t) type_error(std::string(where) + " takes a variable, got " + with_article(v.type_name()));
+  if (&t->graph->ir() != &ir)
+    throw Error(std::string(where) + ": `" + t->name + "` belongs to program " + t->graph->ir().name() + ", not to " +
+                ir.name())
+        .as(codes::other_graph);
+  return t;
+}
+
+/// Writes all of them or, where one does not fit, none.
+void write_variables(Interpreter& in, SessionObject& s, const std::string& where,
+                     const std::vector<std::pair<Value, Value>>& items) {
+  std::vector<Session::VariableValue> values;
+  for (const auto& [tensor, data] : items) {
+    Tensor* t = state_tensor(tensor, *s.ir, where.c_str());
+    if (t->kind != TensorKind::variable) type_error(where + ": `" + t->name + "` is no variable");
+    const Array* array = data.as_array();
+    if (!array && !data.is_number() && !data.as<SequenceObject>())
+      type_error(where + " takes an array or a number for `" + t->name + "`, got " + with_article(data.type_name()));
+    values.push_back({t, array ? *array : to_array(in, data, t->spec.dtype, where + ": `" + t->name + "`")});
+  }
+  s.session->write_variables_data(values);
+  for (const Session::VariableValue& v : values) s.weights_to_host(v.tensor);
+}
+
+Value report_value(const Session::LoadReport& r) {
+  auto d = std::make_shared<DictObject>();
+  auto put = [&](const char* name, const std::vector<std::string>& list) {
+    std::vector<Value> items(list.begin(), list.end());
+    d->put(Value(name), make_list(std::move(items)));
+  };
+  put("loaded", r.loaded);
+  put("missing", r.missing);
+  put("mismatched", r.mismatched);
+  put("unused", r.unused);
+  return d;
+}
+
+Value s_get_tensor_data(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("get_tensor_data", args, {"tensor", "retrieval"});
+  const std::string retrieval = a.string_or("retrieval", "one_per_group");
+  if (retrieval != "one_per_group" && retrieval != "all")
+    throw Error("get_tensor_data: retrieval is \"one_per_group\" or \"all\", not \"" + retrieval + "\"")
+        .as(codes::value);
+  s.weights_to_host();
+  return Value(
+      s.session->get_tensor_data(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data"),
+                                 retrieval == "all" ? Session::Retrieval::all : Session::Retrieval::one_per_group));
+}
+Value s_check_replicas(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("check_replicas", args, {});
+  s.session->check_replicas();
+  return {};
+}
+Value s_get_tensors_data(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("get_tensors_data", args, {"tensors"});
+  s.weights_to_host();
+  auto d = std::make_shared<DictObject>();
+  std::vector<Value> list;
+  Value given = a.value("tensors");
+  if (auto* tree = given.as<TreeObject>())
+    list = tree->sorted_tensors();
+  else if (as_tensor(given))
+    list.push_back(given);
+  else
+    list = elements_of(in, given);
+  for (const Value& t : list) d->put(t, Value(s.session->get_tensor_data(state_tensor(t, *s.ir, "get_tensors_data"))));
+  return d;
+}
+Value s_write_variable_data(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("write_variable_data", args, {"tensor", "data"});
+  write_variables(in, s, "write_variable_data", {{a.value("tensor"), a.value("data")}});
+  return {};
+}
+Value s_write_variables_data(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("write_variables_data", args, {"data"});
+  auto* d = a.value("data").as<DictObject>();
+  if (!d)
+    type_error("write_variables_data takes a dict from variables to arrays, got " +
+               with_article(a.value("data").type_name()));
+  write_variables(in, s, "write_variables_data", {d->items.begin(), d->items.end()});
+  return {};
+}
+Value s_load_from_session(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("load_from_session", args, {"other"});
+  auto* other = a.value("other").as<SessionObject>();
+  if (!other) type_error("load_from_session takes a session, got " + with_article(a.value("other").type_name()));
+  return report_value(s.session->load_from(*other->session));
+}
+Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("save", args, {"path"});
+  const std::string path = a.string("path");
+  require_suffix("session.save", path, ".safetensors", "variables");
+  s.session->save(path);
+  return {};
+}
+Value s_restore(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("restore", args, {"path", "strict"});
+  return report_value(s.session->restore(a.string("path"), a.boolean_or("strict", true)));
+}
+Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("report", args, {});
+  Session::MemoryUse use = s.session->memory();
+  auto memory = std::make_shared<DictObject>();
+  memory->put(Value("variables"), Value(use.variables));
+  memory->put(Value("constants"), Value(use.constants));
+  memory->put(Value("arena"), Value(use.arena));
+  memory->put(Value("total"), Value(use.variables + use.constants + use.arena));
+  auto d = std::make_shared<DictObject>();
+  d->put(Value("device"), Value(s.session->device()));
+  d->put(Value("num_host_transfers"), Value(s.session->num_host_transfers()));
+  d->put(Value("memory"), Value(memory));
+  if (s.has_grown())
+    throw run_error("report: program " + s.ir->name() + " was added to after the session was made",
+                    {"make a new session: `Session(" + s.ir->name() + ")`"})
+        .as(codes::session);
+  if (s.session->device() == "ipu_model")
+    d->put(Value("ipu"), estimate_value(tiles::estimate(s.ir->main(), s.estimating)));
+  return d;
+}
+Value stream_values(const SessionObject& s, const std::vector<const Stream*>& list) {
+  std::vector<Value> out;
+  for (const auto& owned : s.ir->streams())
+    if (std::find(list.begin(), list.end(), owned.get()) != list.end())
+      out.push_back(std::make_shared<StreamObject>(s.ir, owned.get()));
+  return make_list(std::move(out));
+}
+Value s_expected_inputs(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("expected_inputs", args, {});
+  return stream_values(s, s.session->expected_inputs());
+}
+Value s_outputs(Interpreter&, SessionObject& s, const Arguments& args) {
+  ArgReader a("outputs", args, {});
+  return stream_values(s, s.session->outputs());
+}
+
+using In = Interpreter&;
+using SessionRef = SessionObject&;
+using Got = std::optional<Value>;
+constexpr Member<SessionObject> session_rows[] = {
+    {"run", "(data = none, name = array, ...)",
+     "Runs the program once. Input streams are given by name, or in a dict by name or stream; the result has the "
+     "arrays of the output streams.",
+     "session.run(x = [1.0, 2.0]).y", [](In in, SessionRef s, const Arguments& args) { return s.run(in, args); },
+     Effect::runs_session},
+    {"get_tensor_data", "(tensor, retrieval = 'one_per_group')",
+     "The array of a variable or constant. retrieval: 'all' adds a first axis for replicas.",
+     "session.get_tensor_data(session.ir.w)", s_get_tensor_data},
+    {"get_tensors_data", "(tensors)", "A dict from variables to their arrays: of a list or a tree.",
+     "session.get_tensors_data([session.ir.w])", s_get_tensors_data},
+    {"check_replicas", "()", "An error if replicas of a variable differ that must be equal.",
+     "session.check_replicas()", s_check_replicas},
+    {"write_variable_data", "(tensor, data)", "Sets a variable to an array of its shape.",
+     "session.write_variable_data(session.ir.w, [3.0, 4.0])\nsession.get_tensor_data(session.ir.w)",
+     s_write_variable_data},
+    {"write_variables_data", "(data)",
+     "Sets variables, from a dict from variables to arrays: all of them, or none if one does not fit.",
+     "session.write_variables_data({session.ir.w: [0.5, 0.5]})\nsession.get_tensor_data(session.ir.w)",
+     s_write_variables_data},
+    {"load_from_session", "(other)",
+     "Copies the variables of another session by name, and returns which were loaded, missing, mismatched and unused.",
+     "session.load_from_session(Session(scale()))", s_load_from_session},
+    {"save", "(path)", "Writes all variables to a file, NAME.safetensors, which other frameworks read too.",
+     "session.save('scale.safetensors')", s_save, Effect::writes_files},
+    {"restore", "(path, strict = true)",
+     "Reads variables from a file, by name, and returns which were loaded, missing, mismatched and unused. strict: an "
+     "error if any of these is missing or mismatched.",
+     "session.save('scale.safetensors')\nsession.restore('scale.safetensors')", s_restore, Effect::reads_files},
+    {"report", "()", "Memory of the plan in bytes, and cycles and memory on the tiles of the machine, as a dict.",
+     "session.report()['memory']", s_report},
+    {"expected_inputs", "()", "A list of the streams that a run must be given.", "session.expected_inputs()",
+     s_expected_inputs},
+    {"outputs", "()", "A list of the streams that a run returns.", "session.outputs()", s_outputs},
+    {"ir", "The program.", "session.ir", [](In, SessionRef s) -> Got { return s.program; }},
+    {"device", "\"cpu\" or \"ipu_model\".", "session.device", [](In, SessionRef s) -> Got { return Value(s.device); }},
+    {"engine", "\"planned\" or \"reference\".", "session.engine",
+     [](In, SessionRef s) -> Got { return Value(s.engine); }},
+    {"is_attached", "Whether the session is inside its `with`.", "session.is_attached",
+     [](In, SessionRef s) -> Got { return s.session ? Value(s.session->is_attached()) : unknown_value(); }},
+    {"num_host_transfers", "The number of transfers of each stream in one run.", "session.num_host_transfers",
+     [](In, SessionRef s) -> Got { return s.session ? Value(s.session->num_host_transfers()) : unknown_value(); }},
+};
+constexpr std::span<const Member<SessionObject>> session_table(session_rows);
+
+/// A method of a session that was not made, for a look.
+Value look_at_method(SessionObject& s, const Member<SessionObject>& row, const Arguments& args) {
+  const std::string_view name = row.info.name;
+  if (name == "run") return look_at_run(s, args);
+  if (name == "get_tensor_data") {
+    ArgReader a(std::string(name), args, {"tensor", "retrieval"});
+    if (is_unknown(a.value("tensor")) || s.ir->replication_factor > 1) return unknown_value();
+    return unknown_array(state_tensor(a.value("tensor"), *s.ir, "get_tensor_data")->spec);
+  }
+  if (name == "write_variable_data" || name == "write_variables_data" || name == "save" || name == "check_replicas")
+    return {};
+  return unknown_value();
+}
+
+}  // namespace
+
+MemberTable session_members() {
+  return member_table("session",
+                      "A program prepared to run, with the state of its variables: `Session(scale())`. Inside `with "
+                      "session { ... }` the variables stay on the device between runs.",
+                      "program scale {\n  stream in x: float32[2]\n  w = variable([1.0, 2.0], name = 'w')\n"
+                      "  stream out y = host_load(x) * w\n}\nsession = Session(scale())",
+                      session_table);
+}
+
+std::optional<Value> SessionObject::member(Interpreter& in, std::string_view name) {
+  const Member<SessionObject>* row = find_member(session_table, name);
+  if (!row) return std::nullopt;
+  if (row->get) return row->get(in, *this);
+  if (session) return bind_member(*row, *this);
+  auto self = std::static_pointer_cast<SessionObject>(shared_from_this());
+  return make_method(
+      {Effect::runs_session}, row->info,
+      [self, row](Interpreter&, const Arguments& args) { return look_at_method(*self, *row, args); },
+      InLook::calls_body);
+}
+
+std::vector<std::string> SessionObject::member_names() const {
+  std::vector<std::string> names;
+  append_names(names, session_table);
+  return names;
+}
+
+}  // namespace pxl

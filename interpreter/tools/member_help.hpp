@@ -1,0 +1,42 @@
+// Help on the members of values, from their tables (values/members.hpp).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/tools/doc_page.hpp"
+#include "interpreter/tools/inspection.hpp"
+#include "interpreter/values/members.hpp"
+
+namespace pxl {
+
+/// The name of a table as help writes it: "str", "call_info".
+std::string kind_name(const MemberTable& table);
+/// The table of a kind, or null. Case, spaces and underscores make no difference: "Session", "call info"; the
+/// constructors of trees name their table.
+const MemberTable* find_member_table(std::string_view kind);
+
+struct FoundMember {
+  const MemberTable* table;
+  const MemberInfo* row;
+};
+/// The members of a name: of one kind ("str.split", "Session.run"), or of all kinds ("backward").
+std::vector<FoundMember> find_members(std::string_view name);
+
+/// "str.split(sep = none, maxsplit = -1)".
+std::string member_signature(const MemberTable& table, const MemberInfo& row);
+DocEntry member_entry(const MemberTable& table, const MemberInfo& row);
+/// The page of a kind.
+DocPage member_page(const MemberTable& table);
+
+/// "str.split", ...: of all kinds.
+std::vector<std::string> member_help_names();
+/// Names of all members, by kind: "members of str: split, ...".
+std::string member_list(const MemberTable& table);
+
+/// Runs a text in a separate interpreter, and shows the value of its last line; nullopt if it fails, or if the caller
+/// may not run it (base/effects.hpp).
+std::optional<std::string> example_result(const std::string& text, bool as_str);
+
+}  // namespace pxl

@@ -1,0 +1,98 @@
+// Tables of members: one row per attribute or method of a kind of values. Attribute access, completion, help and the
+// reference page (docs/methods.md) read the same rows.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/effects.hpp"
+
+namespace pxl {
+
+/// What help tells of a member.
+struct MemberInfo {
+  std::string_view name;
+  std::string_view parameters;  ///< "(sep = none, maxsplit = -1)"; empty: an attribute, which is read without a call
+  std::string_view doc;         ///< sentences
+  std::string_view example;     ///< lines of a program after the table's setup; the last one is an expression
+  /// The example reads or writes files: it is shown without its result.
+  bool uses_files = false;
+};
+
+/// A row of the table of a class T of objects: an attribute (`get`) or a method (`call`).
+template <class T>
+struct Member {
+  using Get = std::optional<Value> (*)(Interpreter&, T&);
+  using Call = Value (*)(Interpreter&, T&, const Arguments&);
+
+  MemberInfo info;
+  Get get = nullptr;
+  Call call = nullptr;
+  Effects effects = no_effects;
+
+  constexpr Member(std::string_view name, std::string_view doc, std::string_view example, Get g)
+      : info{name, {}, doc, example}, get(g) {}
+  constexpr Member(std::string_view name, std::string_view parameters, std::string_view doc, std::string_view example,
+                   Call c, Effects e = no_effects)
+      : info{name, parameters, doc, example, e.has(Effect::reads_files) || e.has(Effect::writes_files)},
+        call(c),
+        effects(e) {}
+};
+
+/// The row of a name, or null.
+template <class T>
+const Member<T>* find_member(std::span<const Member<T>> rows, std::string_view name) {
+  for (const Member<T>& row : rows)
+    if (row.info.name == name) return &row;
+  return nullptr;
+}
+
+/// The method of a row, bound to its object, which it keeps alive. `row` has static storage duration.
+template <class T>
+Value bind_member(const Member<T>& row, T& self) {
+  auto body = [&row, owner = std::static_pointer_cast<T>(self.shared_from_this())](
+                  Interpreter& in, const Arguments& args) { return row.call(in, *owner, args); };
+  return make_method(row.effects, row.info, std::move(body));
+}
+
+/// The member of a name: an attribute's value, or a method bound to the object; nullopt if no row has the name.
+template <class T>
+std::optional<Value> member_of_table(Interpreter& in, std::span<const Member<T>> rows, T& self, std::string_view name) {
+  const Member<T>* row = find_member(rows, name);
+  if (!row) return std::nullopt;
+  if (row->get) return row->get(in, self);
+  return bind_member(*row, self);
+}
+
+/// Appends the names of a table, in order.
+template <class T>
+void append_names(std::vector<std::string>& names, std::span<const Member<T>> rows) {
+  for (const Member<T>& row : rows) names.emplace_back(row.info.name);
+}
+
+/// All members of one kind of values.
+struct MemberTable {
+  std::string_view kind;   ///< as help is asked: "str", "session"
+  std::string_view doc;    ///< what the values are, and where they come from
+  std::string_view setup;  ///< a program before each example; may be empty
+  std::vector<const MemberInfo*> rows;
+};
+
+template <class T>
+MemberTable member_table(std::string_view kind, std::string_view doc, std::string_view setup,
+                         std::span<const Member<T>> rows) {
+  MemberTable table{kind, doc, setup, {}};
+  for (const Member<T>& row : rows) table.rows.push_back(&row.info);
+  return table;
+}
+
+/// The tables of all kinds of values, in the order of the reference page (library/member_tables.cpp).
+const std::vector<MemberTable>& member_tables();
+
+}  // namespace pxl

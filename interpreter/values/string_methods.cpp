@@ -1,0 +1,316 @@
+// The methods of strings: Python's.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/limits.hpp"
+#include "interpreter/values/members.hpp"
+#include "interpreter/values/operations.hpp"
+#include "interpreter/values/strings.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/utf8.hpp"
+
+namespace pxl {
+namespace {
+
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
+
+// The last occurrence, in linear time: Knuth-Morris-Pratt from the end.
+size_t rfind_text(std::string_view text, std::string_view part) {
+  constexpr size_t few = size_t{1} << 20;  // maximum number of comparisons without a table; not measured
+  if (part.size() > text.size()) return std::string_view::npos;
+  if (part.size() < 2 || part.size() * text.size() <= few) return text.rfind(part);
+  const size_t m = part.size(), n = text.size();
+  const auto from_end = [](std::string_view s, size_t i) { return s[s.size() - 1 - i]; };
+  std::vector<uint32_t> border(m, 0);
+  for (size_t i = 1, k = 0; i < m; ++i) {
+    charge(2);
+    while (k > 0 && from_end(part, i) != from_end(part, k)) k = border[k - 1];
+    if (from_end(part, i) == from_end(part, k)) ++k;
+    border[i] = static_cast<uint32_t>(k);
+  }
+  for (size_t i = 0, k = 0; i < n; ++i) {
+    charge(2);
+    while (k > 0 && from_end(text, i) != from_end(part, k)) k = border[k - 1];
+    if (from_end(text, i) == from_end(part, k)) ++k;
+    if (k == m) return n - 1 - i;
+  }
+  return std::string_view::npos;
+}
+
+std::string mapped(std::string s, char (*f)(char)) {
+  for (char& c : s) c = f(c);
+  return s;
+}
+
+std::string_view stripped(std::string_view s, const std::string& chars, bool left, bool right) {
+  std::array<bool, 256> dropped{};
+  for (char c : chars) dropped[static_cast<unsigned char>(c)] = true;
+  auto drop = [&](char c) { return chars.empty() ? is_space(c) : dropped[static_cast<unsigned char>(c)]; };
+  while (left && !s.empty() && drop(s.front())) s.remove_prefix(1);
+  while (right && !s.empty() && drop(s.back())) s.remove_suffix(1);
+  return s;
+}
+
+Value split(const std::string& s, const Arguments& args, bool from_right) {
+  ArgReader a(from_right ? "rsplit" : "split", args, {"sep", "maxsplit"});
+  int64_t left = a.integer_or("maxsplit", -1);
+  std::vector<Value> out;
+  std::string_view rest = s;
+  if (!a.has("sep")) {
+    rest = stripped(rest, "", true, false);
+    while (!rest.empty()) {
+      charge(50);
+      size_t i = 0;
+      while (i < rest.size() && !is_space(rest[i])) ++i;
+      if (left == 0) i = stripped(rest, "", false, true).size();
+      out.emplace_back(rest.substr(0, i));
+      rest = left == 0 ? std::string_view() : stripped(rest.substr(i), "", true, false);
+      if (left > 0) --left;
+    }
+    return make_list(std::move(out));
+  }
+  const std::string sep = a.string("sep");
+  if (sep.empty()) throw run_error("split: the separator is empty");
+  if (from_right) {
+    for (size_t i; left != 0 && (i = rfind_text(rest, sep)) != rest.npos; --left) {
+      charge(50);
+      out.emplace_back(rest.substr(i + sep.size()));
+      rest = rest.substr(0, i);
+    }
+    out.emplace_back(rest);
+    std::reverse(out.begin(), out.end());
+    return make_list(std::move(out));
+  }
+  for (size_t i; left != 0 && (i = find_text(rest, sep, 0)) != rest.npos; --left) {
+    charge(50);
+    out.emplace_back(rest.substr(0, i));
+    rest.remove_prefix(i + sep.size());
+  }
+  out.emplace_back(rest);
+  return make_list(std::move(out));
+}
+
+std::string join(Interpreter& in, const std::string& sep, const Arguments& args) {
+  std::string s;
+  bool first = true;
+  for (const Value& v : elements_of(in, ArgReader("join", args, {"items"}).value("items"))) {
+    const std::string* part = v.as_string();
+    if (!part) type_error("join: expected strings, got " + with_article(v.type_name()));
+    charge_text(sep.size() / 4 + part->size() / 4);
+    if (s.size() + sep.size() + part->size() > max_text) throw run_error("join: the text is too long");
+    if (!first) s += sep;
+    first = false;
+    s += *part;
+  }
+  return s;
+}
+
+std::string replace(const std::string& s, const Arguments& args) {
+  ArgReader a("replace", args, {"old", "new", "count"});
+  const std::string from = a.string("old"), to = a.string("new");
+  int64_t left = a.integer_or("count", -1);
+  std::string out;
+  size_t at = 0;
+  while (left != 0) {
+    charge(20);
+    const size_t found = find_text(s, from, at);
+    if (found == std::string::npos || (from.empty() && found >= s.size())) break;
+    if (out.size() + (found - at) + to.size() > max_text) throw run_error("replace: the text is too long");
+    out.append(s, at, found - at).append(to);
+    at = found + from.size();
+    if (from.empty()) out += s[at++];
+    --left;
+  }
+  out.append(s, std::min(at, s.size()));
+  if (from.empty() && left != 0) out += to;
+  return out;
+}
+
+bool matches(const std::string& s, const Arguments& args, bool start, const char* name) {
+  const Value v = ArgReader(name, args, {"text"}).value("text");
+  auto one = [&](const Value& candidate) {
+    charge(10);
+    const std::string* t = candidate.as_string();
+    if (!t)
+      type_error(std::string(name) + ": expected a str or a tuple of them, got " + with_article(candidate.type_name()));
+    return start ? s.starts_with(*t) : s.ends_with(*t);
+  };
+  if (auto* tuple = v.as<SequenceObject>()) return std::any_of(tuple->items.begin(), tuple->items.end(), one);
+  return one(v);
+}
+
+std::string padded(const std::string& s, const Arguments& args, const std::string& name) {
+  ArgReader a(name, args, {"width", "fill"});
+  const std::string fill = a.string_or("fill", name == "zfill" ? "0" : " ");
+  if (code_points(fill) != 1) throw run_error(name + ": the fill must be one character");
+  const int64_t missing = a.integer("width") - code_points(s);
+  if (missing <= 0) return s;
+  if (missing > (1 << 24)) throw run_error(name + ": the width is too large");
+  const int64_t left = name == "ljust" ? 0 : name == "center" ? missing / 2 : missing;
+  std::string out;
+  const size_t sign = name == "zfill" && !s.empty() && (s[0] == '-' || s[0] == '+') ? 1 : 0;
+  out.append(s, 0, sign);
+  for (int64_t i = 0; i < left; ++i) out += fill;
+  out.append(s, sign);
+  for (int64_t i = left; i < missing; ++i) out += fill;
+  return out;
+}
+
+std::string titled(const std::string& s) {
+  std::string out;
+  bool inside = false;
+  for (char c : s) {
+    out += inside ? lower(c) : upper(c);
+    inside = is_alpha(c);
+  }
+  return out;
+}
+
+std::string no_arguments(const char* name, const Arguments& args, std::string result) {
+  ArgReader(name, args, {});
+  return result;
+}
+bool all_of(const char* name, const Arguments& args, const std::string& s, bool (*test)(char)) {
+  ArgReader(name, args, {});
+  return !s.empty() && std::all_of(s.begin(), s.end(), test);
+}
+std::string strip(const char* name, const Arguments& args, const std::string& s, bool left, bool right) {
+  return std::string(stripped(s, ArgReader(name, args, {"chars"}).string_or("chars", ""), left, right));
+}
+int64_t find(const char* name, const Arguments& args, const std::string& s, bool last) {
+  const std::string text = ArgReader(name, args, {"text"}).string("text");
+  const size_t at = last ? rfind_text(s, text) : find_text(s, text, 0);
+  return at == std::string::npos ? -1 : code_points(std::string_view(s).substr(0, at));
+}
+Value count(const Arguments& args, const std::string& s) {
+  const std::string text = ArgReader("count", args, {"text"}).string("text");
+  if (text.empty()) return code_points(s) + 1;
+  int64_t n = 0;
+  for (size_t at = find_text(s, text, 0); at != std::string::npos; at = find_text(s, text, at + text.size())) ++n;
+  return n;
+}
+
+using In = Interpreter&;
+using Str = StringObject&;
+using A = const Arguments&;
+constexpr Member<StringObject> str_rows[] = {
+    {"upper", "()", "The text in capitals; letters beyond ASCII stay.", "'word'.upper()",
+     [](In, Str s, A a) -> Value { return no_arguments("upper", a, mapped(s.value, upper)); }},
+    {"lower", "()", "The text in small letters; letters beyond ASCII stay.", "'WORD'.lower()",
+     [](In, Str s, A a) -> Value { return no_arguments("lower", a, mapped(s.value, lower)); }},
+    {"title", "()", "Each word with a capital first letter.", "'two words'.title()",
+     [](In, Str s, A a) -> Value { return no_arguments("title", a, titled(s.value)); }},
+    {"capitalize", "()", "The first letter a capital, the others small.", "'tWO'.capitalize()",
+     [](In, Str s, A a) -> Value {
+       std::string out = no_arguments("capitalize", a, mapped(s.value, lower));
+       if (!out.empty()) out[0] = upper(out[0]);
+       return out;
+     }},
+    {"strip", "(chars = none)", "Without white space, or these characters, at both ends.", "'  a b '.strip()",
+     [](In, Str s, A a) -> Value { return strip("strip", a, s.value, true, true); }},
+    {"lstrip", "(chars = none)", "Without white space, or these characters, at the beginning.", "'0042'.lstrip('0')",
+     [](In, Str s, A a) -> Value { return strip("lstrip", a, s.value, true, false); }},
+    {"rstrip", "(chars = none)", "Without white space, or these characters, at the end.", "'end...'.rstrip('.')",
+     [](In, Str s, A a) -> Value { return strip("rstrip", a, s.value, false, true); }},
+    {"split", "(sep = none, maxsplit = -1)",
+     "A list of the parts between separators, of the words if there is no separator; at most maxsplit cuts.",
+     "'a,b,c'.split(',', 1)", [](In, Str s, A a) -> Value { return split(s.value, a, false); }},
+    {"rsplit", "(sep = none, maxsplit = -1)", "As split, with cuts from the end.", "'a,b,c'.rsplit(',', 1)",
+     [](In, Str s, A a) -> Value { return split(s.value, a, true); }},
+    {"splitlines", "()", "A list of the lines, without their ends.", "'one\\ntwo\\n'.splitlines()",
+     [](In, Str s, A a) -> Value {
+       ArgReader("splitlines", a, {});
+       std::vector<Value> out;
+       for (size_t at = 0; at < s.value.size();) {
+         charge(50);
+         const size_t end = std::min(s.value.find('\n', at), s.value.size());
+         out.emplace_back(s.value.substr(at, end - at - (end > at && s.value[end - 1] == '\r' ? 1 : 0)));
+         at = end + 1;
+       }
+       return make_list(std::move(out));
+     }},
+    {"join", "(items)", "The strs of an iterable in one, with this text between them.", "', '.join(['a', 'b'])",
+     [](In in, Str s, A a) -> Value { return join(in, s.value, a); }},
+    {"replace", "(old, new, count = -1)", "Every occurrence of a text, or the first count of them, replaced.",
+     "'a-b-c'.replace('-', '+', 1)", [](In, Str s, A a) -> Value { return replace(s.value, a); }},
+    {"startswith", "(text)", "Whether the str begins with a text, or with one of a tuple of texts.",
+     "'conv1.weight'.startswith(('conv', 'fc'))",
+     [](In, Str s, A a) -> Value { return matches(s.value, a, true, "startswith"); }},
+    {"endswith", "(text)", "Whether the str ends with a text, or with one of a tuple of texts.",
+     "'conv1.weight'.endswith('.weight')",
+     [](In, Str s, A a) -> Value { return matches(s.value, a, false, "endswith"); }},
+    {"find", "(text)", "The position of the first occurrence in characters, or -1.", "'banana'.find('an')",
+     [](In, Str s, A a) -> Value { return find("find", a, s.value, false); }},
+    {"rfind", "(text)", "The position of the last occurrence in characters, or -1.", "'banana'.rfind('an')",
+     [](In, Str s, A a) -> Value { return find("rfind", a, s.value, true); }},
+    {"index", "(text)", "As find; an error if the text does not occur.", "'banana'.index('n')",
+     [](In, Str s, A a) -> Value {
+       const int64_t at = find("index", a, s.value, false);
+       if (at < 0) throw run_error("index: the text is not in the string");
+       return at;
+     }},
+    {"count", "(text)", "The number of occurrences that do not overlap.", "'banana'.count('an')",
+     [](In, Str s, A a) -> Value { return count(a, s.value); }},
+    {"isdigit", "()", "Whether there are characters, and all are digits.", "'42'.isdigit()",
+     [](In, Str s, A a) -> Value { return all_of("isdigit", a, s.value, is_digit); }},
+    {"isalpha", "()", "Whether there are characters, and all are letters of ASCII.", "'word'.isalpha()",
+     [](In, Str s, A a) -> Value { return all_of("isalpha", a, s.value, is_alpha); }},
+    {"isalnum", "()", "Whether there are characters, and all are letters of ASCII or digits.", "'fc1'.isalnum()",
+     [](In, Str s, A a) -> Value {
+       return all_of("isalnum", a, s.value, [](char c) { return is_alpha(c) || is_digit(c); });
+     }},
+    {"isspace", "()", "Whether there are characters, and all are white space.", "' \\t'.isspace()",
+     [](In, Str s, A a) -> Value { return all_of("isspace", a, s.value, is_space); }},
+    {"isupper", "()", "Whether there are letters, and all are capitals.", "'GELU'.isupper()",
+     [](In, Str s, A a) -> Value {
+       return no_arguments("isupper", a, "").empty() && mapped(s.value, upper) == s.value &&
+              mapped(s.value, lower) != s.value;
+     }},
+    {"islower", "()", "Whether there are letters, and all are small.", "'gelu'.islower()",
+     [](In, Str s, A a) -> Value {
+       return no_arguments("islower", a, "").empty() && mapped(s.value, lower) == s.value &&
+              mapped(s.value, upper) != s.value;
+     }},
+    {"ljust", "(width, fill = ' ')", "Filled up at the end to a width in characters.", "'ab'.ljust(4, '.')",
+     [](In, Str s, A a) -> Value { return padded(s.value, a, "ljust"); }},
+    {"rjust", "(width, fill = ' ')", "Filled up at the beginning to a width in characters.", "'ab'.rjust(4)",
+     [](In, Str s, A a) -> Value { return padded(s.value, a, "rjust"); }},
+    {"center", "(width, fill = ' ')", "Filled up at both ends to a width in characters.", "'ab'.center(6, '*')",
+     [](In, Str s, A a) -> Value { return padded(s.value, a, "center"); }},
+    {"zfill", "(width, fill = '0')", "Filled up with zeros to a width, after a sign.", "'-7'.zfill(4)",
+     [](In, Str s, A a) -> Value { return padded(s.value, a, "zfill"); }},
+};
+constexpr std::span<const Member<StringObject>> str_table(str_rows);
+
+}  // namespace
+
+MemberTable str_members() {
+  return member_table("str", "Text in UTF-8, indexed by character. Its methods are Python's and return new strs.", "",
+                      str_table);
+}
+
+std::optional<Value> StringObject::member(Interpreter&, std::string_view name) {
+  const Member<StringObject>* row = find_member(str_table, name);
+  if (!row) return std::nullopt;
+  auto self = std::static_pointer_cast<StringObject>(shared_from_this());
+  return make_method(row->effects, row->info, [self, row](Interpreter& in, const Arguments& args) {
+    charge_text(self->value.size());
+    return row->call(in, *self, args);
+  });
+}
+std::vector<std::string> StringObject::member_names() const {
+  std::vector<std::string> names;
+  append_names(names, str_table);
+  return names;
+}
+
+}  // namespace pxl
