@@ -14,6 +14,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/op/shards.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -50,7 +51,7 @@ constexpr Member<VariableFactoryObject> variable_factory_rows[] = {
        const BuildTarget target = graphs_of(in).target();
        Array data = initial_values(in, f.init, f.spec, f.groups, "variable " + as);
        stamp(in, *target.ir);
-       return tensor_value(target.ir, target.graph->add_variable(std::move(data), as, f.groups));
+       return tensor_value(target.ir, target.graph->add_variable(std::move(data), as, f.groups, f.spec.shard_groups));
      }},
 };
 constexpr std::span<const Member<VariableFactoryObject>> variable_factory_table(variable_factory_rows);
@@ -75,7 +76,8 @@ std::vector<std::string> VariableFactoryObject::member_names() const {
   return names;
 }
 
-TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix, bool zero) {
+TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix,
+                       const VariablePlacement& placement, bool zero) {
   BuildTarget target = graphs_of(in).target();
   if (!target.graph->is_main())
     throw Error(
@@ -88,10 +90,13 @@ TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::
   for (auto& [name, leaf] : all) {
     auto* f = leaf.as<VariableFactoryObject>();
     if (!f) type_error("init: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
-    Array data = initial_values(in, zero ? Value(int64_t{0}) : f->init, f->spec, f->groups, "param " + name);
+    const ReplicaGroups& groups = f->groups.empty() ? placement.groups : f->groups;
+    const TensorSpec spec = f->spec.is_shard() ? f->spec : shard_spec(f->spec, placement.shards);
+    Array data = initial_values(in, zero ? Value(int64_t{0}) : f->init, spec, groups, "param " + name);
     stamp(in, *target.ir);
     const std::string full = prefix.empty() ? name : prefix + "." + name;
-    out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data), full, f->groups)));
+    out->insert(name,
+                tensor_value(target.ir, target.graph->add_variable(std::move(data), full, groups, spec.shard_groups)));
   }
   return out;
 }
@@ -103,6 +108,10 @@ TreePtr init_undefined(Interpreter& in, const TreeObject& factories) {
     if (!f) type_error("init_undef: `" + name + "` is no variable factory, but " + with_article(leaf.type_name()));
     Arguments args;
     args.span = position_of(in).here;
+    if (f->spec.is_shard())
+      throw Error("init_undef: `" + name + "` is a shard, " + text(f->spec) + ", which memory of its own is not",
+                  {"`replica_sharded_slice` makes a shard of a tensor"})
+          .as(codes::replicas);
     args.positional = {make_list(std::vector<Value>(f->spec.shape.begin(), f->spec.shape.end())), Value(f->spec.dtype)};
     out->insert(name, call_op(in, get_op("init"), std::move(args)));
   }
@@ -134,7 +143,7 @@ Value declare_input(Interpreter& in, const char* where, const std::string& name,
 }
 
 Value make_factory(Interpreter& in, const Arguments& args) {
-  ArgReader a("VariableFactory", args, {"init", "spec", "name", "by_ref", "replica_grouping"});
+  ArgReader a("VariableFactory", args, {"init", "spec", "name", "by_ref", "replica_grouping", "shard_over"});
   auto f = std::make_shared<VariableFactoryObject>();
   f->init = a.value("init");
   if (a.has("spec"))
@@ -148,6 +157,8 @@ Value make_factory(Interpreter& in, const Arguments& args) {
   f->by_ref = a.boolean_or("by_ref", false);
   if (a.has("replica_grouping"))
     f->groups = to_variable_groups(a.value("replica_grouping"), *graphs_of(in).target().ir);
+  if (a.has("shard_over"))
+    f->spec = placed_spec(f->spec, to_shard_groups(a.value("shard_over"), *graphs_of(in).target().ir), f->name);
   return f;
 }
 
@@ -155,21 +166,22 @@ Value make_factory(Interpreter& in, const Arguments& args) {
 
 void bind_factory_builtins(Scope& p) {
   define(p, no_effects, "VariableFactory",
-         "VariableFactory(init, spec = none, name = \"t\", by_ref = false, replica_grouping = none)",
+         "VariableFactory(init, spec = none, name = \"t\", by_ref = false, replica_grouping = none, shard_over = none)",
          "What makes variables with the initial value of a `param`; without a spec, that of the value.",
          [](Interpreter& in, Arguments args) { return make_factory(in, args); });
-  define(p, no_effects, "add_variable_input",
-         "add_variable_input(name, init, spec = none, by_ref = false, replica_grouping = none)",
-         "A param whose name is computed: a named input of the graph that is being built, with its factory.",
-         [](Interpreter& in, Arguments args) -> Value {
-           ArgReader a("add_variable_input", args, {"name", "init", "spec", "by_ref", "replica_grouping"});
-           Arguments made;
-           made.span = args.span;
-           for (const char* option : {"init", "spec", "name", "by_ref", "replica_grouping"})
-             if (a.has(option)) made.named.push_back({option, a.value(option), args.span});
-           auto f = make_factory(in, made).ptr<VariableFactoryObject>();
-           return declare_input(in, "add_variable_input", a.string("name"), f);
-         });
+  define(
+      p, no_effects, "add_variable_input",
+      "add_variable_input(name, init, spec = none, by_ref = false, replica_grouping = none, shard_over = none)",
+      "A param whose name is computed: a named input of the graph that is being built, with its factory.",
+      [](Interpreter& in, Arguments args) -> Value {
+        ArgReader a("add_variable_input", args, {"name", "init", "spec", "by_ref", "replica_grouping", "shard_over"});
+        Arguments made;
+        made.span = args.span;
+        for (const char* option : {"init", "spec", "name", "by_ref", "replica_grouping", "shard_over"})
+          if (a.has(option)) made.named.push_back({option, a.value(option), args.span});
+        auto f = make_factory(in, made).ptr<VariableFactoryObject>();
+        return declare_input(in, "add_variable_input", a.string("name"), f);
+      });
   define(p, no_effects, "add_variable_factory", "add_variable_factory(factory, name = none)",
          "A named input of the graph that is being built, made by a factory that exists.",
          [](Interpreter& in, Arguments args) -> Value {

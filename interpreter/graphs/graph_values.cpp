@@ -3,6 +3,7 @@
 
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/programs.hpp"
+#include "interpreter/graphs/replicas.hpp"
 #include "interpreter/graphs/tensor_index.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/members.hpp"
@@ -59,8 +60,12 @@ constexpr Member<TensorObject> tensor_rows[] = {
     {"ndim", "The number of axes: rank, by NumPy's name.", "w.ndim", tensor_rank},
     {"nelms", "The number of elements.", "w.nelms", tensor_size},
     {"size", "The number of elements: nelms, by NumPy's name.", "w.size", tensor_size},
-    {"meta_shape", "The extents before a variable was divided among replicas; empty for others.", "w.meta_shape",
+    {"meta_shape", "The extents of the whole tensor that a shard is a part of; empty for others.", "w.meta_shape",
      [](In, TensorRef t) -> Got { return shape_value(t.tensor->spec.meta_shape); }},
+    {"replica_grouping", "The groups of replicas with values of their own of a variable; none: one value.",
+     "w.replica_grouping", [](In, TensorRef t) -> Got { return replica_grouping_value(t.tensor->groups); }},
+    {"shard_over", "The groups of replicas that share the parts of a shard; none for a whole tensor.", "w.shard_over",
+     [](In, TensorRef t) -> Got { return replica_grouping_value(t.tensor->spec.shard_groups); }},
     {"by_ref", "Whether it is a graph input that calls pass by reference.", "w.by_ref",
      [](In, TensorRef t) -> Got { return Value(t.tensor->by_ref); }},
     {"ir", "The program that the tensor belongs to.", "w.ir",

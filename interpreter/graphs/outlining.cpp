@@ -54,11 +54,11 @@ class KeyWriter {
       return;
     }
     if (const TensorSpec* s = v.as_spec()) {
-      tag('S', text(*s) + bracket_text(s->meta_shape));
+      tag('S', spec_key(*s));
       return;
     }
     if (Tensor* t = as_tensor(v)) {
-      tag('S', text(t->spec) + bracket_text(t->spec.meta_shape));
+      tag('S', spec_key(t->spec));
       return;
     }
     if (const Array* a = v.as_array()) {

@@ -50,8 +50,9 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
     e.as(codes::param).locate(s.name_span, position_of(in).frames);
     throw e;
   }
-  TensorSpec spec = to_spec(in, evaluate(in, *s.spec, a), "the spec of a param");
-  const ReplicaGroups groups = declared_groups(in, s.options, a, "param");
+  const VariablePlacement placement = declared_placement(in, s.options, a, "param");
+  const TensorSpec spec =
+      placed_spec(to_spec(in, evaluate(in, *s.spec, a), "the spec of a param"), placement.shards, "param " + s.name);
   BuildRoot& root = *state->root;
   auto known = root.params.find(key);
   if (known != root.params.end()) {  // a second call of the same instance shares its params
@@ -72,7 +73,7 @@ void declare_param(Interpreter& in, const ast::ParamStmt& s, Activation& a) {
     f->spec = spec;
     f->init = evaluate(in, *s.init, a);
     f->by_ref = s.by_ref;
-    f->groups = groups;
+    f->groups = placement.groups;
     if (!f->init.is_none()) factory = f;
   }
   const Value made = tensor_value(root.ir, add_param(in, root, key, spec, s.by_ref, factory));

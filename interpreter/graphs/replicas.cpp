@@ -14,6 +14,7 @@
 #include "interpreter/values/subscripts.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/op/shards.hpp"
 
 namespace pxl {
 
@@ -174,28 +175,56 @@ ReplicaGroups to_variable_groups(const Value& v, const Ir& ir) {
   return group_count(g->groups) == 1 ? ReplicaGroups{} : g->groups;
 }
 
-ReplicaGroups declared_groups(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a,
-                              const char* what) {
-  ReplicaGroups groups;
+ReplicaGroups to_shard_groups(const Value& v, const Ir& ir) {
+  if (v.is_none()) return {};
+  const auto* g = v.as<ReplicaGroupingObject>();
+  if (!g) type_error("shard_over takes a replica grouping, got " + with_article(v.type_name()));
+  check_groups(g->groups, ir.replication_factor);
+  return g->groups;
+}
+
+Value replica_grouping_value(const ReplicaGroups& groups) {
+  if (groups.empty()) return {};
+  return grouping_value(groups);
+}
+
+VariablePlacement declared_placement(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a,
+                                     const char* what) {
+  VariablePlacement placement;
   for (const ast::Argument& option : options) {
-    if (option.kind != ast::Argument::named || option.name != "replica_grouping") {
-      std::string hint = did_you_mean(option.name, {"replica_grouping"});
+    const bool named = option.kind == ast::Argument::named;
+    const Ir& ir = *graphs_of(in).target().ir;
+    if (named && option.name == "replica_grouping") {
+      placement.groups = to_variable_groups(evaluate(in, *option.value, a), ir);
+    } else if (named && option.name == "shard_over") {
+      placement.shards = to_shard_groups(evaluate(in, *option.value, a), ir);
+    } else {
+      std::string hint = did_you_mean(option.name, {"replica_grouping", "shard_over"});
       throw Error(std::string(what) + " has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint))
           .as(codes::arguments);
     }
-    groups = to_variable_groups(evaluate(in, *option.value, a), *graphs_of(in).target().ir);
   }
-  return groups;
+  return placement;
 }
 
-Array initial_values(Interpreter& in, const Value& init, const TensorSpec& spec, const ReplicaGroups& groups,
+TensorSpec placed_spec(const TensorSpec& spec, const ReplicaGroups& shards, const std::string& what) {
+  if (!spec.is_shard()) return shard_spec(spec, shards);
+  if (shards.empty() || shards == spec.shard_groups) return spec;
+  throw Error(fmt::format("{} is declared as a shard of the groups {}, and sharded over {}", what,
+                          bracket_text(spec.shard_groups), bracket_text(shards)),
+              {"the spec of a shard has its groups: leave out `shard_over`"})
+      .as(codes::replicas);
+}
+
+Array initial_values(Interpreter& in, const Value& init, const TensorSpec& given, const ReplicaGroups& groups,
                      const std::string& what) {
+  const TensorSpec spec = whole_spec(given);
   if (groups.empty()) return initial_value(in, init, spec, what);
   TensorSpec all = spec;
   all.shape.insert(all.shape.begin(), group_count(groups));
   if (init.as_array() || init.as<SequenceObject>()) {
-    const Array given = to_array(in, init);
-    if (given.rank() == static_cast<int64_t>(all.shape.size()) || given.shape() != spec.shape)
+    const Array values = to_array(in, init);
+    if (values.rank() == static_cast<int64_t>(all.shape.size()) || values.shape() != spec.shape)
       return initial_value(in, init, all,
                            fmt::format("{}, with a row for each of {} groups,", what, group_count(groups)));
   }

@@ -27,13 +27,28 @@ Value make_replica_grouping(Interpreter& in, const Ir& ir, const Arguments& args
 /// Sets ir.replication_factor. Throws if parts of the program depend on it already.
 void set_replication_factor(Ir& ir, int64_t replicas);
 
+/// `groups` as a value; none if they are empty.
+Value replica_grouping_value(const ReplicaGroups& groups);
+
 /// The groups of a variable from a grouping of its program, or none; empty for one group.
 ReplicaGroups to_variable_groups(const Value& v, const Ir& ir);
-/// The option `replica_grouping` of a `variable`, `constant` or `param`, the only one; `what` names the declaration.
-ReplicaGroups declared_groups(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a,
-                              const char* what);
+/// The groups that share the parts of a variable, from a grouping of its program, or none; empty for none.
+ReplicaGroups to_shard_groups(const Value& v, const Ir& ir);
+
+/// How the replicas hold a variable.
+struct VariablePlacement {
+  ReplicaGroups groups;  ///< with values of their own; empty: one value
+  ReplicaGroups shards;  ///< that share its parts; empty: each replica holds the whole
+};
+/// The options `replica_grouping` and `shard_over` of a `variable`, `constant` or `param`; `what` names the
+/// declaration.
+VariablePlacement declared_placement(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a,
+                                     const char* what);
+/// The spec of what a replica holds of a variable that is declared with `spec`, which may be a shard's already. Throws
+/// if it is a shard of other groups than `shards`.
+TensorSpec placed_spec(const TensorSpec& spec, const ReplicaGroups& shards, const std::string& what);
 /// The initial values of a grouped variable, one after the other: drawn for each group, or given as an array with a row
-/// for each.
+/// for each. They are whole: `spec` may be that of a shard.
 Array initial_values(Interpreter& in, const Value& init, const TensorSpec& spec, const ReplicaGroups& groups,
                      const std::string& what);
 

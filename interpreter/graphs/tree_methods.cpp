@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <set>
 
+#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/replicas.hpp"
 #include "interpreter/graphs/trees.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
@@ -230,13 +232,16 @@ Value m_remap(Interpreter&, TreeObject& t, const Arguments& args) {
   }
   return out;
 }
-Value m_init(Interpreter& in, TreeObject& t, const Arguments& args) {
-  ArgReader a("init", args, {"prefix"});
-  return init_factories(in, t, a.string_or("prefix", ""), false);
+Value initialised(Interpreter& in, TreeObject& t, const Arguments& args, const char* where, bool zero) {
+  ArgReader a(where, args, {"prefix", "shard", "replica_grouping"});
+  const Ir& ir = *graphs_of(in).target().ir;
+  const VariablePlacement placement{to_variable_groups(a.value_or("replica_grouping", {}), ir),
+                                    to_shard_groups(a.value_or("shard", {}), ir)};
+  return init_factories(in, t, a.string_or("prefix", ""), placement, zero);
 }
+Value m_init(Interpreter& in, TreeObject& t, const Arguments& args) { return initialised(in, t, args, "init", false); }
 Value m_init_zero(Interpreter& in, TreeObject& t, const Arguments& args) {
-  ArgReader a("init_zero", args, {"prefix"});
-  return init_factories(in, t, a.string_or("prefix", ""), true);
+  return initialised(in, t, args, "init_zero", true);
 }
 Value m_init_undef(Interpreter& in, TreeObject& t, const Arguments& args) {
   ArgReader a("init_undef", args, {});
@@ -303,10 +308,14 @@ constexpr std::span<const Member<TreeObject>> tensors_table(tensors_rows);
 
 /// Of trees of variable factories.
 constexpr Member<TreeObject> factory_rows[] = {
-    {"init", "(prefix = '')", "Variables for all factories, with their initial values, as a tree to bind.",
+    {"init", "(prefix = '', shard = none, replica_grouping = none)",
+     "Variables for all factories, with their initial values, as a tree to bind. With replicas, `shard` is the "
+     "grouping "
+     "whose members share the parts of each, and `replica_grouping` that of the values, of params declared without "
+     "one.",
      "facts.init().keys_flat()", m_init},
-    {"init_zero", "(prefix = '')", "Variables for all factories, filled with zeros.", "facts.init_zero().keys_flat()",
-     m_init_zero},
+    {"init_zero", "(prefix = '', shard = none, replica_grouping = none)",
+     "Variables for all factories, filled with zeros.", "facts.init_zero().keys_flat()", m_init_zero},
     {"init_undef", "()", "Tensors of the graph that is being built for all factories, with undefined elements.",
      "facts.init_undef().keys_flat()", m_init_undef},
 };

@@ -11,6 +11,7 @@
 namespace pxl {
 
 class Scope;
+struct VariablePlacement;
 
 enum class TreeKind : uint8_t { plain, tensors, factories };
 
@@ -80,8 +81,9 @@ struct VariableFactoryObject final : Object {
 Array initial_value(Interpreter& in, const Value& init, const TensorSpec& spec, const std::string& what);
 
 /// Variables for all factories of a tree, drawn in alphabetical order of dotted names; the result is in that order
-/// too. Throws outside a main graph.
-TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix, bool zero);
+/// too. `placement` is for factories that have no groups of their own. Throws outside a main graph.
+TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::string& prefix,
+                       const VariablePlacement& placement, bool zero);
 
 /// New memory for all factories of a tree, in the graph that is being built.
 TreePtr init_undefined(Interpreter& in, const TreeObject& factories);

@@ -24,10 +24,10 @@
 namespace pxl {
 namespace {
 
-Value add_variable(Interpreter& in, Array data, const std::string& name, const ReplicaGroups& groups) {
+Value add_variable(Interpreter& in, Array data, const std::string& name, const VariablePlacement& placement) {
   BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
-  return tensor_value(target.ir, target.graph->add_variable(std::move(data), name, groups));
+  return tensor_value(target.ir, target.graph->add_variable(std::move(data), name, placement.groups, placement.shards));
 }
 Value add_constant(Interpreter& in, Array data, const std::string& name) {
   BuildTarget target = graphs_of(in).target();
@@ -60,23 +60,26 @@ Array host_data(Interpreter& in, const ArgReader& a, const char* where) {
 void declare_variable(Interpreter& in, const ast::VariableStmt& s, Activation& a) {
   const bool constant = s.kind == ast::StmtKind::constant;
   const std::string what = (constant ? "constant " : "variable ") + s.name;
-  const ReplicaGroups groups = declared_groups(in, s.options, a, constant ? "constant" : "variable");
+  VariablePlacement placement = declared_placement(in, s.options, a, constant ? "constant" : "variable");
   Value init;
   if (s.init) init = evaluate(in, *s.init, a);
   if (init.is_none())
     throw Error(what + " needs a value", {"write `" + what + ": float32[...] = 0`"}).as(codes::initial_value);
   Array data;
-  if (const auto spec = unknown_spec(init); spec && !s.spec)
-    data = Array(narrowed(spec->dtype), spec->shape);
-  else if (s.spec)
-    data = initial_values(in, init, to_spec(in, evaluate(in, *s.spec, a), "the spec of a variable"), groups, what);
-  else
+  if (const auto unknown = unknown_spec(init); unknown && !s.spec)
+    data = Array(narrowed(unknown->dtype), unknown->shape);
+  else if (s.spec) {
+    const TensorSpec spec =
+        placed_spec(to_spec(in, evaluate(in, *s.spec, a), "the spec of a variable"), placement.shards, what);
+    placement.shards = spec.shard_groups;
+    data = initial_values(in, init, spec, placement.groups, what);
+  } else
     data = narrowed(to_array(in, init), what);
   position_of(in).here = s.span;
   const std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
   declare_once(in, ir, s, s.name, s.name_span, false, constant ? "constant" : "variable");
   const Value made =
-      constant ? add_constant(in, std::move(data), s.name) : add_variable(in, std::move(data), s.name, groups);
+      constant ? add_constant(in, std::move(data), s.name) : add_variable(in, std::move(data), s.name, placement);
   graphs_of(in).world().of(ir).declared.push_back(
       {&s, as_tensor(made), false, s.name, s.name_span, position_of(in).frames});
   a.scope->bind(s.name, made);
@@ -85,13 +88,15 @@ void declare_variable(Interpreter& in, const ast::VariableStmt& s, Activation& a
 void bind_variable_builtins(Scope& p) {
   define(p, no_effects, "variable",
          "variable(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true, "
-         "replica_grouping = none)",
+         "replica_grouping = none, shard_over = none)",
          "A tensor of the main graph that keeps its value between runs.", [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("variable", args,
-                       {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow", "replica_grouping"});
-           const ReplicaGroups groups =
-               to_variable_groups(a.value_or("replica_grouping", {}), *graphs_of(in).target().ir);
-           return add_variable(in, host_data(in, a, "variable"), a.string_or("name", "t"), groups);
+                       {"data", "dtype", "name", "downcast", "log2_scale", "nan_on_overflow", "replica_grouping",
+                        "shard_over"});
+           const Ir& ir = *graphs_of(in).target().ir;
+           const VariablePlacement placement{to_variable_groups(a.value_or("replica_grouping", {}), ir),
+                                             to_shard_groups(a.value_or("shard_over", {}), ir)};
+           return add_variable(in, host_data(in, a, "variable"), a.string_or("name", "t"), placement);
          });
   define(p, no_effects, "constant",
          "constant(data, dtype = none, name = \"t\", downcast = true, log2_scale = 0, nan_on_overflow = true)",

@@ -48,7 +48,7 @@ constexpr Member<SpecObject> spec_rows[] = {
     {"shape", "The extents, as a tuple of ints.", "s.shape",
      [](In, SpecObject& s) -> Got { return shape_tuple(s.value.shape); }},
     {"dtype", "The dtype of the elements.", "s.dtype", [](In, SpecObject& s) -> Got { return Value(s.value.dtype); }},
-    {"meta_shape", "The extents before a variable was divided among replicas; empty for others.", "s.meta_shape",
+    {"meta_shape", "The extents of the whole tensor that a shard is a part of; empty for others.", "s.meta_shape",
      [](In, SpecObject& s) -> Got { return shape_tuple(s.value.meta_shape); }},
     {"rank", "The number of axes.", "s.rank", spec_rank},
     {"ndim", "The number of axes: rank, by NumPy's name.", "s.ndim", spec_rank},
@@ -88,8 +88,8 @@ Value DTypeObject::index(Interpreter& in, const Value& key) {
   spec.dtype = value;
   if (dims.size() == 1 && dims[0].is_object() && !dims[0].as<SequenceObject>() && !dims[0].as_array()) {
     const TensorSpec like = to_spec(in, dims[0], "shape of a spec");
-    spec.shape = like.shape;
-    spec.meta_shape = like.meta_shape;
+    spec = like;
+    spec.dtype = value;
     return spec;
   }
   for (const Value& d : dims) {
@@ -125,9 +125,7 @@ bool SpecObject::equals(Interpreter&, const Value& other) {
   const TensorSpec* s = other.as_spec();
   return s && *s == value;
 }
-std::optional<std::string> SpecObject::hash_key() const {
-  return "p" + text(value) + (value.meta_shape.empty() ? "" : bracket_text(value.meta_shape));
-}
+std::optional<std::string> SpecObject::hash_key() const { return "p" + spec_key(value); }
 std::optional<Value> SpecObject::member(Interpreter& in, std::string_view name) {
   return member_of_table(in, spec_table, *this, name);
 }

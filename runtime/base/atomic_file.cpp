@@ -73,6 +73,17 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
+using Parts = std::function<std::optional<std::string_view>(size_t)>;
+
+/// Errno, or 0.
+int write_all(int fd, const Parts& part) {
+  for (size_t i = 0;; ++i) {
+    const std::optional<std::string_view> bytes = part(i);
+    if (!bytes) return 0;
+    if (const int reason = write_all(fd, *bytes)) return reason;
+  }
+}
+
 /// An open folder and a name in it.
 struct Place {
   Descriptor folder{-1};
@@ -247,6 +258,11 @@ int force_to_disk(int fd) {
 }  // namespace
 
 void write_file_atomically(const std::string& path, std::string_view bytes, TemporaryFile temporary) {
+  const auto part = [bytes](size_t i) { return i == 0 ? std::optional(bytes) : std::nullopt; };
+  write_parts_atomically(path, part, temporary);
+}
+
+void write_parts_atomically(const std::string& path, const Parts& part, TemporaryFile temporary) {
   require_effect(Effect::writes_files);
   const Place place = resolve(path);
   // A file is opened for writing, though nothing is written to it: what may not be written may not be replaced. Without
@@ -261,20 +277,20 @@ void write_file_atomically(const std::string& path, std::string_view bytes, Temp
   if (place.is_open_file || (exists && !S_ISREG(info.st_mode))) {
     if (!exists) fail(path, ENOENT);
     flush_out();
-    if (const int reason = write_all(old.fd, bytes)) fail(path, reason);
+    if (const int reason = write_all(old.fd, part)) fail(path, reason);
     return;
   }
   remove_leftovers(place);
   NewFile file(place, exists, temporary);
   if (file.fd() < 0) fail(path, errno);
-  if (const int reason = write_all(file.fd(), bytes)) fail(path, reason);
+  if (const int reason = write_all(file.fd(), part)) fail(path, reason);
   if (exists)
     if (const int reason = keep_permissions(file.fd(), old.fd, info)) fail(path, reason);
   if (const int reason = force_to_disk(file.fd())) fail(path, reason);
   check_interrupt();
   if (const int reason = file.publish(exists)) {
     // A file system without links, or a process without /proc.
-    if (file.was_unnamed()) return write_file_atomically(path, bytes, TemporaryFile::named);
+    if (file.was_unnamed()) return write_parts_atomically(path, part, TemporaryFile::named);
     fail(path, reason);
   }
   // Makes the new name itself durable; a file system that cannot sync a folder loses nothing else.

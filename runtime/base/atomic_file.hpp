@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,5 +23,11 @@ enum class TemporaryFile : uint8_t {
 /// is ignored), and Interrupted; the old file is then as it was, and no other file is left.
 void write_file_atomically(const std::string& path, std::string_view bytes,
                            TemporaryFile temporary = TemporaryFile::unnamed);
+
+/// The same of a text in parts, so that not all of it is in memory: `part(i)`, from 0 on, until it returns nothing. A
+/// part is valid until the next is asked for. Where the file system cannot name a file that it made without a name, all
+/// parts are asked for again.
+void write_parts_atomically(const std::string& path, const std::function<std::optional<std::string_view>(size_t)>& part,
+                            TemporaryFile temporary = TemporaryFile::unnamed);
 
 }  // namespace pxl

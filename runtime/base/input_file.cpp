@@ -67,11 +67,17 @@ int InputFile::release() {
   return descriptor;
 }
 
-int64_t InputFile::read(void* to, int64_t bytes) {
+int64_t InputFile::read(void* to, int64_t bytes) { return read_chunks(to, bytes, true); }
+
+int64_t InputFile::read_undisturbed(void* to, int64_t bytes) { return read_chunks(to, bytes, false); }
+
+bool InputFile::seek(int64_t position) { return ::lseek(descriptor_, position, SEEK_SET) == position; }
+
+int64_t InputFile::read_chunks(void* to, int64_t bytes, bool heard) {
   int64_t done = 0;
   while (done < bytes) {
     const int64_t want = std::min(bytes - done, chunk_bytes);
-    charge(want / 2);
+    if (heard) charge(want / 2);
     const ssize_t got = ::read(descriptor_, static_cast<char*>(to) + done, static_cast<size_t>(want));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;

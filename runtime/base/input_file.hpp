@@ -27,11 +27,16 @@ class InputFile {
   /// Reads until `bytes` are there or the file ends, in chunks between which interrupts are heard. Returns the number
   /// of bytes; less than asked for at the end and where reading fails, with errno.
   int64_t read(void* to, int64_t bytes);
+  /// The same without hearing interrupts: for what must not end half done.
+  int64_t read_undisturbed(void* to, int64_t bytes);
+  /// Sets the place of the next read, in bytes from the beginning. Whether it could.
+  bool seek(int64_t position);
   /// The descriptor, which the caller closes from now on.
   int release();
 
  private:
   InputFile(int descriptor, int64_t size) : descriptor_(descriptor), size_(size) {}
+  int64_t read_chunks(void* to, int64_t bytes, bool heard);
   int descriptor_;
   int64_t size_;
 };

@@ -54,20 +54,13 @@ std::optional<DType> dtype_of_code(std::string_view code) {
   return {};
 }
 
-class Reader {
- public:
-  explicit Reader(const std::string& path) : path_(path) {}
+}  // namespace
 
-  std::vector<NamedArray> read() {
-    std::error_code failed;
-    if (!std::filesystem::exists(path_, failed)) refuse("there is no such file");
-    std::string why;
-    std::optional<InputFile> file = InputFile::open(path_, why);
-    if (!file) refuse(why);
-    const auto size = static_cast<uint64_t>(file->size());
-    const auto read = [&](void* to, int64_t bytes) {
-      if (file->read(to, bytes) != bytes) refuse("it cannot be read to its end");
-    };
+/// The open file, its header validated.
+class CheckpointFile::Reader {
+ public:
+  explicit Reader(std::string path) : path_(std::move(path)), file_(open()) {
+    const auto size = static_cast<uint64_t>(file_.size());
     std::array<unsigned char, 8> prefix{};
     if (size < prefix.size()) refuse("it is too short to be a checkpoint");
     read(prefix.data(), static_cast<int64_t>(prefix.size()));
@@ -77,39 +70,67 @@ class Reader {
       refuse("its header is longer than the file; it is not a checkpoint or was cut off");
     std::string header(static_cast<size_t>(header_size), '\0');
     read(header.data(), static_cast<int64_t>(header.size()));
+    data_ = static_cast<int64_t>(prefix.size() + header_size);
 
-    std::vector<Entry> entries = parse(header);
-    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    entries_ = parse(header);
+    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
       return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
     });
     uint64_t at = 0;
-    for (const Entry& e : entries) {
+    for (const Entry& e : entries_) {
       if (e.begin != at) refuse(fmt::format("the data of `{}` do not follow those before", e.name));
       at = e.end;
     }
     const uint64_t data = size - prefix.size() - header_size;
     if (at != data) refuse(fmt::format("it holds {} bytes of data where its header says {}", data, at));
-
-    std::vector<NamedArray> arrays;
-    for (const Entry& e : entries) {
-      Array array(e.dtype, e.shape);
-      read(array.mutable_raw(), array.bytes());
-      if (e.dtype == DType::boolean) make_bools(array);
-      arrays.push_back({e.name, std::move(array)});
-    }
-    return arrays;
   }
 
- private:
   struct Entry {
     std::string name;
-    DType dtype{};
-    Shape shape;
+    TensorSpec spec;
     uint64_t begin = 0, end = 0;
   };
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  Array array(size_t i, bool undisturbed) {
+    const Entry& e = entries_[i];
+    seek(static_cast<int64_t>(e.begin));
+    Array array(e.spec.dtype, e.spec.shape);
+    read(array.mutable_raw(), array.bytes(), undisturbed);
+    if (e.spec.dtype == DType::boolean) make_bools(array);
+    return array;
+  }
+
+  /// Reads all data once, in pieces.
+  void check_readable() {
+    constexpr int64_t piece_bytes = int64_t{4} << 20;
+    std::vector<std::byte> piece(static_cast<size_t>(piece_bytes));
+    seek(0);
+    for (int64_t left = file_.size() - data_; left > 0; left -= piece_bytes)
+      read(piece.data(), std::min(left, piece_bytes));
+  }
 
   [[noreturn]] void refuse(const std::string& reason) const {
     throw Error(fmt::format("cannot read the checkpoint {}: {}", path_, reason), {}, Fault::unreadable);
+  }
+
+ private:
+  InputFile open() const {
+    std::error_code failed;
+    if (!std::filesystem::exists(path_, failed)) refuse("there is no such file");
+    std::string why;
+    std::optional<InputFile> file = InputFile::open(path_, why);
+    if (!file) refuse(why);
+    return std::move(*file);
+  }
+
+  /// Places the next read at a byte of the data.
+  void seek(int64_t at) {
+    if (!file_.seek(data_ + at)) refuse("it cannot be read again");
+  }
+  void read(void* to, int64_t bytes, bool undisturbed = false) {
+    if ((undisturbed ? file_.read_undisturbed(to, bytes) : file_.read(to, bytes)) != bytes)
+      refuse("it cannot be read to its end");
   }
 
   /// Validates that each byte is 0 or 1; other values are undefined behaviour as bool.
@@ -137,11 +158,11 @@ class Reader {
     if (!dtype.is_string()) fail("a dtype that is not a string");
     const auto known = dtype_of_code(dtype.get_ref<const std::string&>());
     if (!known) fail("the unknown dtype " + dtype.get<std::string>());
-    entry.dtype = *known;
+    entry.spec.dtype = *known;
     if (!shape.is_array()) fail("a shape that is not a list");
     for (const json& extent : shape) {
       if (!extent.is_number_unsigned() || extent.get<uint64_t>() > uint64_t{1} << 48) fail("an extent that is no size");
-      entry.shape.push_back(extent.get<int64_t>());
+      entry.spec.shape.push_back(extent.get<int64_t>());
     }
     if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
         !offsets[1].is_number_unsigned())
@@ -150,7 +171,7 @@ class Reader {
     entry.end = offsets[1].get<uint64_t>();
     uint64_t need = 0;
     try {
-      need = static_cast<uint64_t>(element_count(entry.shape)) * size_of(entry.dtype);
+      need = static_cast<uint64_t>(element_count(entry.spec.shape)) * size_of(entry.spec.dtype);
     } catch (const Error& error) {
       refuse(fmt::format("`{}`: {}", name, error.first().message));
     }
@@ -159,35 +180,75 @@ class Reader {
     return entry;
   }
 
-  const std::string& path_;
+  std::string path_;
+  InputFile file_;
+  int64_t data_ = 0;  ///< first byte of the data in the file
+  std::vector<Entry> entries_;
 };
 
-}  // namespace
+CheckpointFile::CheckpointFile(std::string path) {
+  require_effect(Effect::reads_files);
+  reader_ = std::make_unique<Reader>(std::move(path));
+  for (const Reader::Entry& e : reader_->entries()) entries_.push_back({e.name, e.spec});
+}
+CheckpointFile::~CheckpointFile() = default;
 
-void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays) {
+void CheckpointFile::read(const std::function<void(size_t, Array)>& visit) {
+  for (size_t i = 0; i < entries_.size(); ++i) visit(i, reader_->array(i, false));
+}
+
+void CheckpointFile::read_all_or_none(const std::function<bool(size_t)>& wanted,
+                                      const std::function<void(size_t, Array)>& visit) {
+  reader_->check_readable();
+  bool begun = false;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (!wanted(i)) continue;
+    try {
+      visit(i, reader_->array(i, true));
+    } catch (Error& error) {
+      if (begun) error.first().notes.push_back("other variables have the values of the file already");
+      throw;
+    }
+    begun = true;
+  }
+}
+
+void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
+                      const std::function<Array(size_t)>& array) {
   nlohmann::ordered_json header;
   header["__metadata__"] = {{"format", "pxl"}};
   uint64_t at = 0;
-  for (const NamedArray& a : arrays) {
-    const uint64_t end = at + static_cast<uint64_t>(a.data.bytes());
-    header[a.name] = {{"dtype", code_of(a.data.dtype())}, {"shape", a.data.shape()}, {"data_offsets", {at, end}}};
+  for (const NamedSpec& e : entries) {
+    const uint64_t end = at + static_cast<uint64_t>(e.spec.bytes());
+    header[e.name] = {{"dtype", code_of(e.spec.dtype)}, {"shape", e.spec.shape}, {"data_offsets", {at, end}}};
     at = end;
   }
   // A name that is not UTF-8 (from a command line) must not lose the state of a training run.
   std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');  // data start at a multiple of 8 bytes
-  std::string bytes;
-  bytes.reserve(8 + text.size() + at);
-  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(static_cast<uint64_t>(text.size()) >> (8 * i) & 0xFF));
-  bytes += text;
-  for (const NamedArray& a : arrays)
-    bytes.append(reinterpret_cast<const char*>(a.data.raw()), static_cast<size_t>(a.data.bytes()));
-  write_file_atomically(path, bytes);
+  std::string begin;
+  for (int i = 0; i < 8; ++i) begin.push_back(static_cast<char>(static_cast<uint64_t>(text.size()) >> (8 * i) & 0xFF));
+  begin += text;
+  Array written;
+  write_parts_atomically(path, [&](size_t part) -> std::optional<std::string_view> {
+    if (part == 0) return begin;
+    if (part > entries.size()) return std::nullopt;
+    written = array(part - 1);
+    return std::string_view(reinterpret_cast<const char*>(written.raw()), static_cast<size_t>(written.bytes()));
+  });
+}
+
+void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays) {
+  std::vector<NamedSpec> entries;
+  for (const NamedArray& a : arrays) entries.push_back({a.name, a.data.spec()});
+  write_checkpoint(path, entries, [&](size_t i) { return arrays[i].data; });
 }
 
 std::vector<NamedArray> read_checkpoint(const std::string& path) {
-  require_effect(Effect::reads_files);
-  return Reader(path).read();
+  CheckpointFile file(path);
+  std::vector<NamedArray> arrays;
+  file.read([&](size_t i, Array data) { arrays.push_back({file.entries()[i].name, std::move(data)}); });
+  return arrays;
 }
 
 }  // namespace pxl

@@ -3,6 +3,8 @@
 // (https://github.com/huggingface/safetensors).
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,10 +17,42 @@ struct NamedArray {
   Array data;
 };
 
-/// Atomic: an existing file is replaced as a whole or left as it is.
+struct NamedSpec {
+  std::string name;
+  TensorSpec spec;
+};
+
+/// Atomic: an existing file is replaced as a whole or left as it is. `array(i)`, of the spec of entry i, is asked for
+/// when it is written, so that memory holds one at a time.
+void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
+                      const std::function<Array(size_t)>& array);
 void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays);
 
 /// The arrays, in order of their data. Throws Error (Fault::unreadable) with the file and the defect.
 std::vector<NamedArray> read_checkpoint(const std::string& path);
+
+/// A checkpoint that is read one array at a time.
+class CheckpointFile {
+ public:
+  /// Opens the file and checks all but its data. Throws Error (Fault::unreadable) with the file and the defect.
+  explicit CheckpointFile(std::string path);
+  ~CheckpointFile();
+  CheckpointFile(const CheckpointFile&) = delete;
+  CheckpointFile& operator=(const CheckpointFile&) = delete;
+
+  const std::vector<NamedSpec>& entries() const { return entries_; }  ///< in order of their data
+  /// Gives the arrays to `visit`, with the index of their entries. Throws Error (Fault::unreadable) if the file cannot
+  /// be read, and Interrupted.
+  void read(const std::function<void(size_t, Array)>& visit);
+  /// The same for those that are wanted, all or none: the file is read to its end once before the first visit, and an
+  /// interrupt after that waits. What the file system fails to read again after it has read it once is an Error that
+  /// says so.
+  void read_all_or_none(const std::function<bool(size_t)>& wanted, const std::function<void(size_t, Array)>& visit);
+
+ private:
+  class Reader;
+  std::unique_ptr<Reader> reader_;
+  std::vector<NamedSpec> entries_;
+};
 
 }  // namespace pxl

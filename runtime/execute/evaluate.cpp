@@ -11,6 +11,7 @@
 #include "runtime/execute/replicas.hpp"
 #include "runtime/graph/agreement.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/op/shards.hpp"
 
 namespace pxl {
 
@@ -33,8 +34,19 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
   std::map<std::pair<const Tensor*, int>, Array> copies;
   const auto initial = [](const Tensor* variable, int replica) {
     const int64_t row = variable->groups.empty() ? 0 : variable->groups[static_cast<size_t>(replica)];
-    return variable->data.raw() + row * variable->spec.bytes();
+    return variable->data.raw() + row * whole_spec(variable->spec).bytes();
   };
+  const auto copy_initial = [&](const Tensor* variable, int replica) {
+    const TensorSpec& spec = variable->spec;
+    Array copy = Array::zeros(spec.dtype, spec.shape);
+    const ShardRange range =
+        spec.is_shard() ? shard_range(spec, positions_in_group(spec.shard_groups)[static_cast<size_t>(replica)])
+                        : ShardRange{0, spec.bytes()};
+    std::copy_n(initial(variable, replica) + range.begin, range.bytes, copy.mutable_raw());
+    copies.emplace(std::pair(variable, replica), std::move(copy));
+  };
+  for (const Tensor* variable : ir.variables())
+    for (int r = 0; variable->spec.is_shard() && r < replicas; ++r) copy_initial(variable, r);
   Shape shape = tensor.spec.shape;
   if (replicas > 1) shape.insert(shape.begin(), replicas);
   Array result(tensor.spec.dtype, shape);
@@ -51,11 +63,7 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
   std::vector<std::unique_ptr<ExecutionEngine>> engines = make_engines(row, replicas, task);
   if (!engines[0]->changed_variables().empty()) {
     for (const Tensor* variable : engines[0]->changed_variables())
-      for (int r = 0; r < replicas; ++r) {
-        Array copy(variable->spec.dtype, variable->spec.shape);
-        std::copy_n(initial(variable, r), variable->spec.bytes(), copy.mutable_raw());
-        copies.emplace(std::pair(variable, r), std::move(copy));
-      }
+      for (int r = 0; !variable->spec.is_shard() && r < replicas; ++r) copy_initial(variable, r);
     engines = make_engines(row, replicas, task);
   }
   std::vector<ExecutionEngine*> all;

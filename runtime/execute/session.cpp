@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "runtime/base/codes.hpp"
@@ -123,10 +124,10 @@ struct Session::State {
   void check_equal(std::string_view what) const {
     for (const Tensor* v : variables.all()) variables.check_equal(v, what);
   }
-  LoadReport compare(const std::vector<NamedArray>& source) const;
+  LoadReport compare(const std::vector<NamedSpec>& source) const;
   /// Throws unless the session has the variable and the value its shape and dtype.
   void check_value(const Tensor* tensor, const Array& value) const;
-  void load(const std::vector<NamedArray>& source, const LoadReport& report);
+  std::unordered_map<std::string, const Tensor*> by_name() const;
 
   std::shared_ptr<Ir> ir;
   std::string device;
@@ -338,12 +339,11 @@ void Session::State::check_value(const Tensor* tensor, const Array& value) const
       .as(codes::session);
 }
 
-Session::LoadReport Session::State::compare(const std::vector<NamedArray>& source) const {
+Session::LoadReport Session::State::compare(const std::vector<NamedSpec>& source) const {
   LoadReport report;
-  std::map<std::string, const Tensor*> here;
-  for (const Tensor* v : variables.all()) here[v->name] = v;
+  const std::unordered_map<std::string, const Tensor*> here = by_name();
   std::unordered_set<std::string> there;
-  for (const NamedArray& from : source) {
+  for (const NamedSpec& from : source) {
     there.insert(from.name);
     const auto found = here.find(from.name);
     if (found == here.end()) {
@@ -351,8 +351,8 @@ Session::LoadReport Session::State::compare(const std::vector<NamedArray>& sourc
       continue;
     }
     const TensorSpec spec = found->second->data.spec();
-    if (spec.shape != from.data.shape() || spec.dtype != from.data.dtype())
-      report.mismatched.push_back(fmt::format("{}: {} here, {} there", from.name, text(spec), text(from.data.spec())));
+    if (spec.shape != from.spec.shape || spec.dtype != from.spec.dtype)
+      report.mismatched.push_back(fmt::format("{}: {} here, {} there", from.name, text(spec), text(from.spec)));
     else
       report.loaded.push_back(from.name);
   }
@@ -361,18 +361,16 @@ Session::LoadReport Session::State::compare(const std::vector<NamedArray>& sourc
   return report;
 }
 
-void Session::State::load(const std::vector<NamedArray>& source, const LoadReport& report) {
-  const std::unordered_set<std::string> wanted(report.loaded.begin(), report.loaded.end());
-  std::map<std::string, const Tensor*> here;
-  for (const Tensor* v : variables.all()) here[v->name] = v;
-  for (const NamedArray& from : source)
-    if (wanted.count(from.name)) variables.write(here.at(from.name), from.data);
+std::unordered_map<std::string, const Tensor*> Session::State::by_name() const {
+  std::unordered_map<std::string, const Tensor*> named;
+  for (const Tensor* v : variables.all()) named.emplace(v->name, v);
+  return named;
 }
 
 Session::LoadReport Session::load_from(const Session& other) {
   other.state_->check_equal("load_from_session");
-  std::vector<NamedArray> source;
-  for (const Tensor* v : other.state_->variables.all()) source.push_back({v->name, other.state_->variables.read(v)});
+  std::vector<NamedSpec> source;
+  for (const Tensor* v : other.state_->variables.all()) source.push_back({v->name, v->data.spec()});
   LoadReport report = state_->compare(source);
   if (!report.mismatched.empty())
     throw run_error("load_from_session: variables differ in shape or dtype", report.mismatched).as(codes::session);
@@ -383,20 +381,23 @@ Session::LoadReport Session::load_from(const Session& other) {
          fmt::format("there: {}", report.unused.empty() ? "none" : fmt::format("{}", fmt::join(report.unused, ", "))),
          "variables are found by name: `facts.init(\"prefix\")` and name_scope name them"})
         .as(codes::session);
-  state_->load(source, report);
+  const auto here = state_->by_name(), there = other.state_->by_name();
+  for (const std::string& name : report.loaded)
+    state_->variables.write(here.at(name), other.state_->variables.read(there.at(name)));
   return report;
 }
 
 void Session::save(const std::string& path) const {
   state_->check_equal("save");
-  std::vector<NamedArray> arrays;
-  for (const Tensor* v : state_->variables.all()) arrays.push_back({v->name, state_->variables.read(v)});
-  write_checkpoint(path, arrays);
+  const Variables& variables = state_->variables;
+  std::vector<NamedSpec> entries;
+  for (const Tensor* v : variables.all()) entries.push_back({v->name, v->data.spec()});
+  write_checkpoint(path, entries, [&](size_t i) { return variables.read(variables.all()[i]); });
 }
 
 Session::LoadReport Session::restore(const std::string& path, bool strict) {
-  const std::vector<NamedArray> source = read_checkpoint(path);
-  LoadReport report = state_->compare(source);
+  CheckpointFile file(path);
+  LoadReport report = state_->compare(file.entries());
   if (strict && !(report.missing.empty() && report.mismatched.empty())) {
     std::vector<std::string> notes;
     if (!report.missing.empty())
@@ -410,7 +411,11 @@ Session::LoadReport Session::restore(const std::string& path, bool strict) {
                     std::move(notes))
         .as(codes::session);
   }
-  state_->load(source, report);
+  const std::unordered_set<std::string> found(report.loaded.begin(), report.loaded.end());
+  const auto here = state_->by_name();
+  file.read_all_or_none(
+      [&](size_t i) { return found.count(file.entries()[i].name) > 0; },
+      [&](size_t i, Array value) { state_->variables.write(here.at(file.entries()[i].name), value); });
   return report;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/op/replica_groups.hpp"
@@ -15,6 +16,7 @@ Variables::Variables(const Ir& ir) : all_(ir.variables()), replicas_(ir.replicat
   int64_t end = 0;
   for (const Tensor* v : all_) {
     offsets_[v] = end;
+    if (v->spec.is_shard()) positions_[v] = positions_in_group(v->spec.shard_groups);
     const int64_t bytes = std::max<int64_t>(v->spec.bytes(), 1);
     end += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
     bytes_ += v->spec.bytes() * replicas_;
@@ -33,22 +35,36 @@ Variables::Variables(const Ir& ir) : all_(ir.variables()), replicas_(ir.replicat
   initial_ = true;
 }
 
+Variables::Held Variables::held_by(const Tensor* v, int replica) const {
+  const auto r = static_cast<size_t>(replica);
+  Held held;
+  held.group = v->groups.empty() ? 0 : v->groups[r];
+  held.range = {0, v->spec.bytes()};
+  if (const auto positions = positions_.find(v); positions != positions_.end()) {
+    held.position = positions->second[r];
+    held.range = shard_range(v->spec, held.position);
+  }
+  held.host_begin = held.group * whole_spec(v->spec).bytes() + held.range.begin;
+  return held;
+}
+
 void Variables::write(const Tensor* v, const Array& value) {
   initial_ = false;
   for (int r = 0; r < replicas_; ++r) write_replica(v, value, r);
 }
 
 void Variables::write_replica(const Tensor* v, const Array& value, int replica) {
-  const int64_t bytes = v->spec.bytes();
-  const int64_t row = v->groups.empty() ? 0 : v->groups[static_cast<size_t>(replica)];
-  std::copy_n(value.raw() + row * bytes, bytes, at(v, replica));
+  const Held held = held_by(v, replica);
+  std::byte* to = at(v, replica);
+  std::copy_n(value.raw() + held.host_begin, held.range.bytes, to);
+  std::fill_n(to + held.range.bytes, v->spec.bytes() - held.range.bytes, std::byte{0});
 }
 
 Array Variables::read(const Tensor* v) const {
   Array value(v->spec.dtype, v->data.shape());
   for (int r = replicas_ - 1; r >= 0; --r) {
-    const int64_t row = v->groups.empty() ? 0 : v->groups[static_cast<size_t>(r)];
-    std::copy_n(at(v, r), v->spec.bytes(), value.mutable_raw() + row * v->spec.bytes());
+    const Held held = held_by(v, r);
+    std::copy_n(at(v, r), held.range.bytes, value.mutable_raw() + held.host_begin);
   }
   return value;
 }
@@ -58,8 +74,7 @@ Array Variables::read_all(const Tensor* v) const {
   Shape shape = v->spec.shape;
   shape.insert(shape.begin(), replicas_);
   Array value(v->spec.dtype, std::move(shape));
-  for (int r = 0; r < replicas_; ++r)
-    std::copy_n(at(v, r), v->spec.bytes(), value.mutable_raw() + r * v->spec.bytes());
+  for (int r = 0; r < replicas_; ++r) std::copy_n(at(v, r), v->spec.bytes(), value.mutable_raw() + r * v->spec.bytes());
   return value;
 }
 
@@ -69,18 +84,23 @@ void Variables::write_all(const Tensor* v, const Array& values) {
 }
 
 void Variables::check_equal(const Tensor* v, std::string_view what) const {
-  const ReplicaGroups groups = v->groups.empty() ? one_group(replicas_) : v->groups;
-  const int64_t bytes = v->spec.bytes();
-  for (const std::vector<int64_t>& members : group_members(groups))
-    for (int64_t other : members) {
-      const auto first = static_cast<int>(members[0]), second = static_cast<int>(other);
+  std::map<std::pair<int64_t, int64_t>, std::vector<int>> holders;  // of a group's value, or of a part of it
+  for (int r = 0; r < replicas_; ++r) {
+    const Held held = held_by(v, r);
+    holders[{held.group, held.position}].push_back(r);
+  }
+  const Shape whole = whole_spec(v->spec).shape;
+  for (const auto& [part, members] : holders)
+    for (const int second : members) {
+      const int first = members[0];
+      const ShardRange range = held_by(v, first).range;
       const std::byte *a = at(v, first), *b = at(v, second);
-      if (std::equal(a, a + bytes, b)) continue;
+      if (std::equal(a, a + range.bytes, b)) continue;
       const auto width = static_cast<int64_t>(size_of(v->spec.dtype));
-      const int64_t element = (std::mismatch(a, a + bytes, b).first - a) / width;
+      const int64_t element = (std::mismatch(a, a + range.bytes, b).first - a) / width;
       Shape place;
-      for (const int64_t stride : strides_of(v->spec.shape))
-        place.push_back(element / stride % v->spec.shape[place.size()]);
+      for (const int64_t stride : strides_of(whole))
+        place.push_back((range.begin / width + element) / stride % whole[place.size()]);
       const auto shown = [&](const std::byte* data) {
         Array value(v->spec.dtype, Shape{});
         std::copy_n(data + element * width, width, value.mutable_raw());

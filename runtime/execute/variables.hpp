@@ -7,6 +7,7 @@
 
 #include "runtime/execute/engine.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/op/shards.hpp"
 
 namespace pxl {
 
@@ -26,23 +27,32 @@ class Variables {
   const std::byte* at(const Tensor* v, int replica = 0) const {
     return block_.raw() + replica * replica_bytes_ + offsets_.at(v);
   }
-  /// A value for each group.
+  /// A whole value for each group.
   void write(const Tensor* v, const Array& value);
   void write_replica(const Tensor* v, const Array& value, int replica);
   /// Whether all variables still have the program's initial values.
   bool initial() const { return initial_; }
   void note_run() { initial_ = false; }
-  /// A value for each group, that of its first replica.
+  /// A whole value for each group, of its first replicas.
   Array read(const Tensor* v) const;
-  /// A value for each replica.
+  /// What each replica holds: a value, or its shard.
   Array read_all(const Tensor* v) const;
   void write_all(const Tensor* v, const Array& values);
-  /// Throws, beginning with `what`, if replicas of a group, which hold one value, have different ones.
+  /// Throws, beginning with `what`, if replicas that hold one value, or the same part of it, have different ones.
   void check_equal(const Tensor* v, std::string_view what) const;
 
  private:
+  /// What a replica holds of a variable: the value of a group, or a part of it.
+  struct Held {
+    int64_t group = 0, position = 0;
+    ShardRange range;        ///< of the group's value, without padding
+    int64_t host_begin = 0;  ///< first byte of the range in the host data, which have the values of all groups
+  };
+  Held held_by(const Tensor* v, int replica) const;
+
   std::vector<Tensor*> all_;
   std::unordered_map<const Tensor*, int64_t> offsets_;
+  std::unordered_map<const Tensor*, std::vector<int64_t>> positions_;  ///< of the replicas in the groups of a shard
   int replicas_ = 1;
   Array block_;
   int64_t replica_bytes_ = 0;

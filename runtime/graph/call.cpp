@@ -54,7 +54,7 @@ void check_inputs(const OpRow& row, const Graph& callee, const std::vector<Tenso
       throw Error(fmt::format("{}: the input `{}` of {} is missing", row.name, wanted->name, shown(callee)),
                   {input_list(callee)})
           .as(codes::graph_inputs);
-    if (given->spec.shape != wanted->spec.shape || given->spec.dtype != wanted->spec.dtype)
+    if (given->spec != wanted->spec)
       throw Error(fmt::format("{}: the input `{}` of {} is {}, but `{}` is {}", row.name, wanted->name, shown(callee),
                               text(wanted->spec), given->name, text(given->spec)),
                   {input_list(callee)})
@@ -80,7 +80,7 @@ void check_loop(const OpRow& row, const Graph& body) {
   for (size_t i = 0; i < n; ++i) {
     const TensorSpec& in = body.inputs()[i]->spec;
     const TensorSpec& out = body.outputs()[i]->spec;
-    if (in.shape != out.shape || in.dtype != out.dtype)
+    if (in != out)
       throw Error(fmt::format("{}: output {} of {} is {}, but becomes the input `{}` of the next iteration, {}",
                               row.name, i, shown(body), text(out), body.inputs()[i]->name, text(in)))
           .as(codes::graph_inputs);

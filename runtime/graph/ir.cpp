@@ -10,6 +10,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/sequencing.hpp"
 #include "runtime/op/replica_groups.hpp"
+#include "runtime/op/shards.hpp"
 #include "runtime/op/structural_rows.hpp"
 #include "runtime/tensor/print.hpp"
 
@@ -226,7 +227,27 @@ Tensor* Graph::add_input(TensorSpec spec, const std::string& name, bool by_ref, 
   return t;
 }
 
-Tensor* Graph::add_variable(Array initial, const std::string& name, const std::vector<int64_t>& groups) {
+namespace {
+
+/// Throws unless the members of each group that shares the parts of a tensor hold one value of it.
+void check_shard_groups(const ReplicaGroups& shards, const ReplicaGroups& values, const std::string& name,
+                        int64_t replicas) {
+  check_groups(shards, replicas);
+  if (values.empty()) return;
+  for (const std::vector<int64_t>& members : group_members(shards))
+    for (const int64_t r : members)
+      if (values[static_cast<size_t>(r)] != values[static_cast<size_t>(members[0])])
+        throw Error(fmt::format("the variable `{}` cannot be sharded over the replicas {} and {}: they hold values of "
+                                "different groups",
+                                name, members[0], r),
+                    {"`shard_over` takes groups within those of `replica_grouping`"})
+            .as(codes::replicas);
+}
+
+}  // namespace
+
+Tensor* Graph::add_variable(Array initial, const std::string& name, const std::vector<int64_t>& groups,
+                            const std::vector<int64_t>& shard_groups) {
   check_open();
   if (!is_main())
     throw Error(fmt::format("the variable `{}` cannot be made outside the main graph: the current graph is `{}`",
@@ -243,7 +264,9 @@ Tensor* Graph::add_variable(Array initial, const std::string& name, const std::v
           .as(codes::replicas);
     spec.shape.erase(spec.shape.begin());
   }
-  Tensor* t = new_tensor(TensorKind::variable, std::move(spec), name);
+  if (!shard_groups.empty())
+    check_shard_groups(shard_groups, groups, name.empty() ? "t" : name, ir_.replication_factor);
+  Tensor* t = new_tensor(TensorKind::variable, shard_spec(spec, shard_groups), name);
   t->data = std::move(initial);
   t->groups = groups;
   return t;
@@ -294,7 +317,7 @@ Op* Graph::add_op(const OpRow& row, std::vector<Tensor*> inputs, Attributes attr
   std::vector<TensorSpec> specs;
   try {
     const OpContextStorage storage(probe);
-    specs = row.infer(storage.site);
+    specs = infer_specs(storage.site);
     for (const TensorSpec& spec : specs) element_count(spec.shape);
   } catch (Error& error) {
     const std::string facts = described(inputs);

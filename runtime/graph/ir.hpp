@@ -44,7 +44,7 @@ struct Tensor {
   int output_index = 0;        ///< which output of the producer
   std::vector<Op*> consumers;  ///< without duplicates, in order of creation
   bool by_ref = false;         ///< inputs: modifications reach the caller's tensor
-  Array data;                  ///< variables: initial value; constants: value
+  Array data;                  ///< variables: initial value, whole; constants: value
   /// Variables: groups of replicas with values of their own (replica_groups.hpp); `data` then has a row for each group.
   /// Empty: one value for all replicas.
   std::vector<int64_t> groups;
@@ -123,8 +123,10 @@ class Graph {
   /// `key` is the dotted name of a named input; `name` gets name scopes and, on a clash, a "__t{n}" suffix.
   Tensor* add_input(TensorSpec spec, const std::string& name, bool by_ref = false, std::string key = {});
   /// Main graph only; otherwise throws "... outside the main graph".
-  /// With `groups`, `initial` has a row for each of them. Throws unless there is one for each replica of the Ir.
-  Tensor* add_variable(Array initial, const std::string& name, const std::vector<int64_t>& groups = {});
+  /// With `groups`, `initial` has a row for each of them. With `shard_groups` each replica holds a shard of the value
+  /// (shards.hpp). Throws unless the groups are of the replicas of the Ir, and members of a shard group hold one value.
+  Tensor* add_variable(Array initial, const std::string& name, const std::vector<int64_t>& groups = {},
+                       const std::vector<int64_t>& shard_groups = {});
   Tensor* add_constant(Array value, const std::string& name);
   /// Adds a declared output. The tensor must belong to this graph; inputs and repeated tensors are allowed.
   void add_output(Tensor* tensor);
@@ -227,8 +229,9 @@ class Ir {
   /// A graph with the name of a graph of another Ir; consumes no number.
   Graph& create_graph_like(const Graph& other);
 
-  /// A stream of the main graph; makes the name unique among streams.
-  Stream& add_stream(TensorSpec spec, const std::string& name, bool to_device);
+  /// A stream of the main graph; makes the name unique among streams. A shard goes through a stream as its
+  /// elements.
+  Stream& add_stream(const TensorSpec& spec, const std::string& name, bool to_device);
   const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
   Stream* stream_of(const Tensor* handle) const;
 

@@ -31,12 +31,12 @@ Graph& Ir::create_gradient_graph(const Graph& forward) {
   return *graphs_.back();
 }
 
-Stream& Ir::add_stream(TensorSpec spec, const std::string& name, bool to_device) {
+Stream& Ir::add_stream(const TensorSpec& spec, const std::string& name, bool to_device) {
   main().check_open();
   const std::string plain = name.empty() ? (to_device ? "h2d_stream" : "d2h_stream") : name;
   auto stream = std::make_unique<Stream>();
   // Streams are the program's interface, so their names have no scopes.
-  stream->handle = main().new_tensor(TensorKind::stream, std::move(spec), plain, false);
+  stream->handle = main().new_tensor(TensorKind::stream, {spec.shape, spec.dtype, {}}, plain, false);
   stream->to_device = to_device;
   const auto taken = [&](const std::string& label) {
     return std::any_of(streams_.begin(), streams_.end(), [&](const auto& s) { return s->label == label; });

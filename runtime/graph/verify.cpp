@@ -9,6 +9,7 @@
 
 #include "runtime/base/verification.hpp"
 #include "runtime/op/replica_groups.hpp"
+#include "runtime/op/shards.hpp"
 
 namespace pxl {
 
@@ -57,6 +58,9 @@ class Verifier {
               "tensor `{}` has no producer but is a result, or the reverse", t->id);
       const bool main_only = t->kind == TensorKind::variable || t->kind == TensorKind::stream;
       require(graph_.is_main() || !main_only, "variable or stream `{}` is outside the main graph", t->id);
+      require(!t->spec.is_shard() || (is_grouping(t->spec.shard_groups, graph_.ir().replication_factor) &&
+                                      t->spec == shard_spec(whole_spec(t->spec), t->spec.shard_groups)),
+              "tensor `{}` is no shard, {}", t->id, text(t->spec));
       if (t->kind == TensorKind::variable || t->kind == TensorKind::constant)
         require(t->data.dtype() == t->spec.dtype && t->data.shape() == host_shape(*t),
                 "tensor `{}` is {}, but its data is {}", t->id, text(t->spec), text(t->data.spec()));
@@ -114,7 +118,7 @@ class Verifier {
     const OpContextStorage storage(op);
     OpContext bare = storage.site;
     bare.out = {};
-    const std::vector<TensorSpec> inferred = op.row->infer(bare);
+    const std::vector<TensorSpec> inferred = infer_specs(bare);
     require(inferred.size() == op.outputs.size(), "op {} has {} outputs, its row infers {}", shown(op),
             op.outputs.size(), inferred.size());
     for (size_t i = 0; i < inferred.size(); ++i)
@@ -126,8 +130,9 @@ class Verifier {
     require(op.stream != nullptr, "op {} has no stream", shown(op));
     const auto& moved = op.row->role == Role::host_load ? op.outputs : op.inputs;
     require(moved.size() == 1, "op {} moves {} tensors", shown(op), moved.size());
-    require(same(moved[0], op.stream->handle), "op {} moves {}, its stream is {}", shown(op), text(moved[0]->spec),
-            text(op.stream->spec()));
+    const TensorSpec &spec = moved[0]->spec, &sample = op.stream->spec();
+    require(spec.shape == sample.shape && spec.dtype == sample.dtype, "op {} moves {}, its stream is {}", shown(op),
+            text(moved[0]->spec), text(op.stream->spec()));
   }
 
   /// Call sites agree with their callees.
@@ -173,9 +178,9 @@ class Verifier {
       require(owned_.count(t) > 0, "output `{}` belongs to another graph", t->id);
   }
 
-  /// Of a grouped variable a row for each group.
+  /// Of a sharded variable the whole shape, of a grouped one a row for each group.
   Shape host_shape(const Tensor& t) const {
-    Shape shape = t.spec.shape;
+    Shape shape = t.kind == TensorKind::variable ? whole_spec(t.spec).shape : t.spec.shape;
     if (t.groups.empty()) return shape;
     require(t.kind == TensorKind::variable && is_grouping(t.groups, graph_.ir().replication_factor),
             "the groups of `{}` are not of {} replicas", t.id, graph_.ir().replication_factor);
@@ -183,9 +188,7 @@ class Verifier {
     return shape;
   }
 
-  static bool same(const Tensor* a, const Tensor* b) {
-    return a && b && a->spec.shape == b->spec.shape && a->spec.dtype == b->spec.dtype;
-  }
+  static bool same(const Tensor* a, const Tensor* b) { return a && b && a->spec == b->spec; }
 
   const Graph& graph_;
   std::unordered_set<const Tensor*> owned_;

@@ -176,6 +176,7 @@ struct OpRow {
   bool side_effect = false;            ///< never eliminated
   Exchange exchange = Exchange::none;  ///< what its kernel gets besides the operands of one replica
   bool alike = false;                  ///< collectives: all members of a group get the same result
+  bool shards = false;                 ///< takes shards, as elementwise ops do (shards.hpp); collectives infer them
   bool method = false;                 ///< also a method of tensors and arrays
   std::string_view inplace = {};       ///< name of the in-place form
   std::string_view onnx = {};          ///< ONNX operator with the same meaning

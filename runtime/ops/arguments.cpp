@@ -274,6 +274,12 @@ struct Resolver {
   }
 };
 
+/// All replicas; if the first operand is a shard, its groups.
+ReplicaGroups default_groups(const OpBuilder& at, const OpArgs& args) {
+  if (args.has_expr(0) && args.expr(0).spec().is_shard()) return args.expr(0).spec().shard_groups;
+  return one_group(at.replicas());
+}
+
 }  // namespace
 
 DType promoted(DType a, DType b) {
@@ -314,7 +320,7 @@ OpArgs resolve(OpBuilder& at, const OpRow& row, OpArgs args) {
                                  }())})
             .as(codes::arguments);
       const Attr value =
-          r.param->kind == ParamKind::group ? Attr(one_group(at.replicas())) : attribute(r.param->default_value);
+          r.param->kind == ParamKind::group ? Attr(default_groups(at, args)) : attribute(r.param->default_value);
       arg = value;
       if (std::holds_alternative<std::monostate>(value)) continue;
     }

@@ -9,13 +9,15 @@
 #include "runtime/kernels/collective.hpp"
 #include "runtime/kernels/shape.hpp"
 #include "runtime/op/replica_groups.hpp"
+#include "runtime/op/shards.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
 
 namespace {
 
-constexpr Param group_param{"group", ParamKind::group, none_default, "a replica grouping; none: all replicas"};
+constexpr Param group_param{"group", ParamKind::group, none_default,
+                            "a replica grouping; none: all replicas, of a shard its own groups"};
 constexpr Param reduction_param{"op", ParamKind::string, of("add"), "add, mean, mul, min, max, and, or or square_add"};
 constexpr Param all_reduce_params[] = {{"t", ParamKind::tensor}, reduction_param, group_param};
 constexpr Param member_params[] = {{"t", ParamKind::tensor}, group_param};
@@ -42,7 +44,6 @@ constexpr Param scatter_params[] = {{"t", ParamKind::tensor},
 constexpr Param slice_params[] = {{"t", ParamKind::tensor}, {"axis", ParamKind::integer, of(0)}, group_param};
 
 int64_t members_of(const OpContext& s) { return group_size(replica_groups_of(s)); }
-int64_t shard_size(int64_t size, int64_t members) { return (size + members - 1) / members; }
 Attr groups_attr(GradContext& c) { return replica_groups_of(c.site()); }
 
 /// Whether the dtype has the reduction; throws otherwise.
@@ -72,8 +73,15 @@ void check_root(const OpContext& s) {
     refuse(s, fmt::format("root {} is not a member of a group of {}", root, members), codes::replicas);
 }
 
+/// Specs of a collective that combines the members' operands element by element.
+std::vector<TensorSpec> infer_by_element(const OpContext& s) {
+  check_same_part(s);
+  return {s.input(0)};
+}
+
 std::vector<TensorSpec> infer_all_reduce(const OpContext& s) {
   reduction_of(s);
+  check_same_part(s);
   return {s.input(0)};
 }
 
@@ -90,8 +98,10 @@ void check_linear(const OpContext& s) {
       .as(codes::gradient);
 }
 
-/// All elements of shards, without their padding, in the shape of the whole.
+/// All elements of the members' parts, without their padding, in the shape of the whole.
 Expr gathered(GradContext& c, const Expr& shard, const TensorSpec& whole) {
+  if (shard.spec().is_shard())
+    return c.builder().one("all_gather_flat", {shard}, {{"group", groups_attr(c)}, {"whole", true}});
   const Expr all = c.builder().one("all_gather_flat", {shard}, {{"group", groups_attr(c)}});
   return reshape(narrow(all, 0, 0, whole.size()), whole.shape);
 }
@@ -122,6 +132,7 @@ constexpr OpRow all_reduce_row = {
     .side_effect = true,
     .exchange = Exchange::members,
     .alike = true,
+    .shards = true,
     .inplace = "replicated_all_reduce_",
     .tiles = tile_copy};
 
@@ -135,7 +146,7 @@ constexpr OpRow identical_inputs_row = {
         "of a group compute in parts.",
     .example = "replicated_all_reduce_identical_inputs(array([1.0, 2.0]))",
     .params = member_params,
-    .infer = infer_same,
+    .infer = infer_by_element,
     .definition = reference::identity,
     .kernel = [](const OpContext& s) { return copy_kernel(s.input(0)); },
     .gradient =
@@ -144,6 +155,7 @@ constexpr OpRow identical_inputs_row = {
         },
     .inplace_ok = true,
     .view = true,
+    .shards = true,
     .tiles = tile_copy};
 
 /// The row of all_reduce whose gradient is dy.
@@ -160,7 +172,7 @@ constexpr OpRow identical_grad_inputs_row() {
   row.params = member_params;
   row.infer = [](const OpContext& s) {
     check_numbers(s, 0);
-    return std::vector<TensorSpec>{s.input(0)};
+    return infer_by_element(s);
   };
   row.definition = reference::replicated_sum;
   row.kernel = [](const OpContext& s) { return reduction_kernel(s, "add", {}); };
@@ -177,17 +189,18 @@ std::vector<TensorSpec> infer_flat_gather(const OpContext& s) {
   const std::string& op = s.string("grad_op");
   if (op != "local" && op != "add" && op != "mean")
     refuse(s, fmt::format("grad_op is local, add or mean, not {}", op), codes::value);
-  if (!s.boolean("whole"))
+  if (!s.boolean("whole") && !t.is_shard())
     return {TensorSpec{{prefixed(s, [&] { return element_count({t.size(), members}); })}, t.dtype, {}}};
-  if (t.meta_shape.empty())
-    refuse(s, "output_shape meta_shape takes a shard, which a whole tensor is not", codes::replicas);
-  const int64_t whole = element_count(t.meta_shape);
-  if (shard_size(whole, members) != t.size())
-    refuse(s,
-           fmt::format("a shard of {} elements is not of a tensor {} that {} replicas share", t.size(),
-                       bracket_text(t.meta_shape), members),
+  if (!t.is_shard()) refuse(s, "output_shape meta_shape takes a shard, which a whole tensor is not", codes::replicas);
+  if (!s.boolean("whole"))
+    refuse(s, fmt::format("a shard, {}, is gathered to the whole: output_shape is meta_shape or auto", text(t)),
            codes::replicas);
-  return {TensorSpec{t.meta_shape, t.dtype, {}}};
+  if (t.shard_groups != replica_groups_of(s))
+    refuse(s,
+           fmt::format("{} is a shard of the groups {}, not of {}", s.label(0), bracket_text(t.shard_groups),
+                       bracket_text(replica_groups_of(s))),
+           codes::replicas);
+  return {whole_spec(t)};
 }
 
 /// A transposition that moves one axis; none if it is there already.
@@ -205,10 +218,9 @@ std::vector<Expr> expand_all_gather(OpBuilder& at, const OpArgs& args) {
   std::string shape = std::get<std::string>(*args.attr(3));
   const auto& groups = std::get<ReplicaGroups>(*args.attr(2));
   const Attr grad_op = *args.attr(4);
-  const bool shard = !t.spec().meta_shape.empty();
-  if (shape == "auto") shape = shard ? "meta_shape" : "concat";
-  if (shape == "meta_shape")
-    return at.emit("all_gather_flat", {t}, {{"group", groups}, {"whole", true}, {"grad_op", grad_op}});
+  if (shape == "auto") shape = t.spec().is_shard() ? "meta_shape" : "concat";
+  if (shape == "meta_shape" || (t.spec().is_shard() && (shape == "concat" || shape == "new_axis")))
+    return at.emit("all_gather_flat", {t}, {{"group", groups}, {"whole", shape == "meta_shape"}, {"grad_op", grad_op}});
   if (shape != "concat" && shape != "new_axis")
     throw Error(fmt::format("output_shape is auto, concat, new_axis or meta_shape, not {}", shape)).as(codes::value);
   const bool concat = shape == "concat";
@@ -229,22 +241,21 @@ std::vector<Expr> expand_all_gather(OpBuilder& at, const OpArgs& args) {
 void flat_gather_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   const OpContext s = c.site();
-  Expr dx;
-  if (s.string("grad_op") == "local")
-    dx = c.builder().one("replica_slice_flat", {c.dy()}, {{"group", groups_attr(c)}});
-  else
-    dx = c.builder().one("replicated_reduce_scatter", {c.dy()},
-                         {{"op", s.string("grad_op")}, {"group", groups_attr(c)}});
-  c.set(0, reshape(dx, c.in_spec(0).shape));
+  const bool whole = s.boolean("whole");
+  const Expr dx = s.string("grad_op") == "local"
+                      ? c.builder().one(whole ? "replica_sharded_slice" : "replica_slice_flat", {c.dy()},
+                                        {{"group", groups_attr(c)}})
+                      : c.builder().one("replicated_reduce_scatter", {c.dy()},
+                                        {{"op", s.string("grad_op")},
+                                         {"group", groups_attr(c)},
+                                         {"configure_output_for_replicated_tensor_sharding", whole}});
+  c.set(0, whole ? dx : reshape(dx, c.in_spec(0).shape));
 }
 
-/// A shard of t: its elements in row-major order, in as many parts as members.
-TensorSpec shard_of(const OpContext& s, bool meta) {
-  const TensorSpec& t = s.input(0);
-  TensorSpec spec{{shard_size(t.size(), members_of(s))}, t.dtype, {}};
-  if (meta && !t.meta_shape.empty()) refuse(s, "the operand is a shard already", codes::replicas);
-  if (meta) spec.meta_shape = t.shape;
-  return spec;
+/// A part of t: a shard, or its elements alone.
+TensorSpec part_of(const OpContext& s, bool shard) {
+  const TensorSpec spec = shard_spec(s.input(0), replica_groups_of(s));
+  return shard ? spec : TensorSpec{spec.shape, spec.dtype, {}};
 }
 
 Kernel reduce_scatter_kernel(const OpContext& s) {
@@ -273,7 +284,7 @@ constexpr OpRow sharded_slice_row = {
     .doc = "This replica's shard of t, which the members of its group hold equal. No communication.",
     .example = "replica_sharded_slice(array([1.0, 2.0]))",
     .params = member_params,
-    .infer = [](const OpContext& s) { return std::vector<TensorSpec>{shard_of(s, true)}; },
+    .infer = [](const OpContext& s) { return std::vector<TensorSpec>{part_of(s, true)}; },
     .definition = reference::replica_slice,
     .kernel = shard_slice_kernel,
     .gradient =
@@ -291,7 +302,7 @@ constexpr OpRow flat_slice_row() {
   row.path = {};
   row.doc = "The op of replicated_slice, on elements in row-major order.";
   row.example = {};
-  row.infer = [](const OpContext& s) { return std::vector<TensorSpec>{shard_of(s, false)}; };
+  row.infer = [](const OpContext& s) { return std::vector<TensorSpec>{part_of(s, false)}; };
   return row;
 }
 
@@ -346,6 +357,7 @@ constexpr OpRow collective_table[] = {
      .side_effect = true,
      .exchange = Exchange::members,
      .alike = true,
+     .shards = true,
      .tiles = tile_copy},
     {.name = "replicated_reduce_scatter",
      .path = "ops.collectives.replicated_reduce_scatter",
@@ -359,7 +371,7 @@ constexpr OpRow collective_table[] = {
      .infer =
          [](const OpContext& s) {
            reduction_of(s);
-           return std::vector<TensorSpec>{shard_of(s, s.boolean("configure_output_for_replicated_tensor_sharding"))};
+           return std::vector<TensorSpec>{part_of(s, s.boolean("configure_output_for_replicated_tensor_sharding"))};
          },
      .definition = reference::replicated_reduce_scatter,
      .kernel = reduce_scatter_kernel,
@@ -388,7 +400,7 @@ constexpr OpRow collective_table[] = {
      .infer =
          [](const OpContext& s) {
            check_root(s);
-           return infer_same(s);
+           return infer_by_element(s);
          },
      .definition = reference::replicated_broadcast,
      .kernel =
@@ -405,6 +417,7 @@ constexpr OpRow collective_table[] = {
      .side_effect = true,
      .exchange = Exchange::members,
      .alike = true,
+     .shards = true,
      .tiles = tile_copy},
     {.name = "replicated_reduce",
      .schedule = "ReplicatedReduce",
@@ -415,7 +428,7 @@ constexpr OpRow collective_table[] = {
          [](const OpContext& s) {
            check_numbers(s, 0);
            check_root(s);
-           return infer_same(s);
+           return infer_by_element(s);
          },
      .definition = reference::replicated_reduce,
      .kernel =
@@ -432,6 +445,7 @@ constexpr OpRow collective_table[] = {
          },
      .side_effect = true,
      .exchange = Exchange::members,
+     .shards = true,
      .tiles = tile_copy},
     {.name = "replicated_all_to_all",
      .path = "ops.collectives.replicated_all_to_all",

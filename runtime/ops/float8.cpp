@@ -59,7 +59,7 @@ std::vector<TensorSpec> infer_to(const OpContext& s) {
   if (t.dtype != DType::float16)
     refuse(s, fmt::format("{} must be float16, not {}; cast it first", s.label(0), name(t.dtype)), codes::dtype);
   check_scale(s, 1);
-  return {{t.shape, float8_attr(s, "data_type"), t.meta_shape}};
+  return {{t.shape, float8_attr(s, "data_type"), {}}};
 }
 
 std::vector<TensorSpec> infer_from(const OpContext& s) {
@@ -67,7 +67,7 @@ std::vector<TensorSpec> infer_from(const OpContext& s) {
   check_scale(s, 1);
   if (s.dtype("data_type") != DType::float16)
     refuse(s, fmt::format("the result is float16, not {}; cast it then", name(s.dtype("data_type"))), codes::dtype);
-  return {{s.input(0).shape, DType::float16, s.input(0).meta_shape}};
+  return {{s.input(0).shape, DType::float16, {}}};
 }
 
 Float8Overflow overflow_of(bool nan) { return nan ? Float8Overflow::nan : Float8Overflow::saturate; }

@@ -132,9 +132,7 @@ std::vector<TensorSpec> infer_predicate(const OpContext& site) {
 std::vector<TensorSpec> infer_broadcast(const OpContext& site) {
   check_one_dtype(site);
   check_numbers(site, 0);
-  TensorSpec spec{broadcast_all(site), site.input(0).dtype, {}};
-  if (spec.shape == site.input(0).shape) spec.meta_shape = site.input(0).meta_shape;
-  return {spec};
+  return {{broadcast_all(site), site.input(0).dtype, {}}};
 }
 
 std::vector<TensorSpec> infer_compare(const OpContext& site) {
@@ -244,7 +242,6 @@ std::vector<TensorSpec> infer_matmul(const OpContext& site) {
 std::vector<TensorSpec> infer_concat(const OpContext& site) {
   check_one_dtype(site);
   TensorSpec out = site.input(0);
-  out.meta_shape.clear();
   const auto rank = static_cast<int64_t>(out.shape.size());
   if (rank == 0) refuse(site, "scalars have no axis to join along; reshape them to [1] first", codes::shape);
   const auto axis = static_cast<size_t>(axis_of(site, "axis", rank));

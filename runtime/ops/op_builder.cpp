@@ -8,6 +8,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/op/replica_groups.hpp"
+#include "runtime/op/shards.hpp"
 #include "runtime/ops/arguments.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/run.hpp"
@@ -123,7 +124,7 @@ std::vector<Expr> EagerOpBuilder::make(const OpRow& row, std::vector<Expr> opera
   for (size_t i = 0; i < in.size(); ++i)
     if (operands[i]) in_specs[i] = in[i].spec(), specs[i] = &in_specs[i];
   OpContext site{.row = row, .in = specs, .attrs = attrs};
-  const std::vector<TensorSpec> out_specs = row.infer(site);
+  const std::vector<TensorSpec> out_specs = infer_specs(site);
   site.out = out_specs;
   if (row.exchange == Exchange::replica) {  // an array has one replica
     specs.push_back(&replica_operand());

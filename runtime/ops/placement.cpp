@@ -155,6 +155,7 @@ constexpr OpRow placement_table[] = {
          },
      .side_effect = true,
      .exchange = Exchange::replica,
+     .shards = true,
      .tiles = tile_host},
 };
 static_assert(all_complete(placement_table));

@@ -166,7 +166,6 @@ std::vector<TensorSpec> infer_topk(const OpContext& s) {
     refuse(s, "k = " + std::to_string(k) + " is not in 0.." + std::to_string(extent) + ", the extent of the axis",
            codes::shape);
   spec.shape[static_cast<size_t>(axis)] = k;
-  spec.meta_shape.clear();
   return {spec, {spec.shape, DType::int32, {}}};
 }
 

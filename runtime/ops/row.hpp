@@ -6,6 +6,7 @@
 #include "runtime/op/complete.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/op/op.hpp"
+#include "runtime/op/shards.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/op_builder.hpp"
 
@@ -74,7 +75,10 @@ constexpr OpRow in_place_form(OpRow base, const InPlace& form, InferFn infer = n
 inline void set_zero(GradContext& c, size_t slot) {
   if (!c.wants(slot)) return;
   const TensorSpec& spec = c.in_spec(slot);
-  c.set(slot, c.builder().one("init", {}, {{"shape", spec.shape}, {"dtype", spec.dtype}}));
+  const TensorSpec whole = whole_spec(spec);
+  const Expr zero = c.builder().one("init", {}, {{"shape", whole.shape}, {"dtype", whole.dtype}});
+  c.set(slot,
+        spec.is_shard() ? c.builder().one("replica_sharded_slice", {zero}, {{"group", spec.shard_groups}}) : zero);
 }
 
 /// The view form: the result shares its operands' memory. Nothing is modified, so the gradient remains. `parts`

@@ -146,7 +146,6 @@ Ints before_of(const OpContext& s) {
 
 std::vector<TensorSpec> infer_pad(const OpContext& s) {
   TensorSpec out = s.input(0);
-  out.meta_shape.clear();
   check_numbers(s, 0);
   const Ints padding = s.integers("padding");
   const size_t rank = out.shape.size();

@@ -310,6 +310,7 @@ constexpr OpRow update_table[] = {
      .pattern = Pattern::movement,
      .modifies = 1,
      .alias = 0,
+     .shards = true,
      .tiles = tile_copy},
     {.name = "adam_updater",
      .path = "ops.var_updates.adam_updater",

@@ -87,6 +87,13 @@ Shape strides_of(const Shape& shape) {
   return strides;
 }
 
-std::string text(const TensorSpec& spec) { return fmt::format("{}{}", name(spec.dtype), bracket_text(spec.shape)); }
+std::string text(const TensorSpec& spec) {
+  return fmt::format("{}{}{}", name(spec.dtype), bracket_text(spec.shape),
+                     spec.is_shard() ? " of " + bracket_text(spec.meta_shape) : "");
+}
+
+std::string spec_key(const TensorSpec& spec) {
+  return text(spec) + (spec.is_shard() ? bracket_text(spec.shard_groups) : "");
+}
 
 }  // namespace pxl

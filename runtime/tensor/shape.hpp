@@ -35,14 +35,20 @@ Shape strides_of(const Shape& shape);
 struct TensorSpec {
   Shape shape;
   DType dtype = DType::float32;
-  Shape meta_shape;  ///< unsharded shape of a replica-sharded tensor; else empty
+  Shape meta_shape;  ///< shards: shape of the whole tensor; else empty
+  /// Shards: the group number of each replica (op/replica_groups.hpp). The members of a group hold the parts of one
+  /// whole tensor. Empty: the tensor is not a shard.
+  std::vector<int64_t> shard_groups = {};
 
+  bool is_shard() const { return !shard_groups.empty(); }
   int64_t size() const { return element_count(shape); }  ///< elements
   int64_t bytes() const { return size() * static_cast<int64_t>(size_of(dtype)); }
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 
-/// "float32[8, 784]"
+/// "float32[8, 784]"; of a shard "float32[4] of [2, 4]".
 std::string text(const TensorSpec& spec);
+/// `text`, and the groups of a shard: equal texts are equal specs.
+std::string spec_key(const TensorSpec& spec);
 
 }  // namespace pxl

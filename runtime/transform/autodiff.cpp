@@ -149,7 +149,7 @@ bool Differentiator::wants(size_t slot) const {
 void Differentiator::set(size_t slot, Expr gradient) {
   if (!gradient || !wants(slot)) return;
   const Tensor* t = op_->inputs[slot];
-  if (gradient.shape() != t->spec.shape || gradient.dtype() != t->spec.dtype)
+  if (gradient.spec() != t->spec)
     throw Error(fmt::format("the gradient of {} gives {} for input {}, which is {}", op_->row->name,
                             text(gradient.spec()), slot, text(t->spec)),
                 {}, Fault::internal);
@@ -169,7 +169,10 @@ Tensor* Differentiator::sum(const std::vector<Tensor*>& terms) {
 }
 
 Tensor* Differentiator::zeros(const TensorSpec& spec) {
-  return graph_.add_constant(Array::zeros(spec.dtype, spec.shape), "zeros");
+  const TensorSpec whole = whole_spec(spec);
+  Tensor* zero = graph_.add_constant(Array::zeros(whole.dtype, whole.shape), "zeros");
+  if (!spec.is_shard()) return zero;
+  return builder_.one("replica_sharded_slice", {builder_.of(zero)}, {{"group", spec.shard_groups}}).tensor();
 }
 
 Tensor* Differentiator::gradient(Tensor* forward) {

@@ -49,7 +49,7 @@ std::string attr_text(const Attr& attr) {
 }
 
 std::string spec_text(const Tensor* t) {
-  return t ? fmt::format("{}{}{}", text(t->spec), bracket_text(t->spec.meta_shape), t->by_ref ? "&" : "") : "-";
+  return t ? fmt::format("{}{}", spec_key(t->spec), t->by_ref ? "&" : "") : "-";
 }
 
 /// Key of an op: everything that does not depend on its connections.

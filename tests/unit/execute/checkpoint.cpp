@@ -1,9 +1,12 @@
 // Checkpoints: round trip, reports, damaged files.
 #include "runtime/execute/checkpoint.hpp"
 
+#include <array>
 #include <cmath>
+#include <filesystem>
 
 #include "runtime/execute/session.hpp"
+#include "runtime/op/replica_groups.hpp"
 #include "runtime/tensor/float8.hpp"
 #include "tests/unit/support/arrays.hpp"
 #include "tests/unit/support/errors.hpp"
@@ -124,4 +127,73 @@ TEST_CASE("a session saves and restores by name and reports what differs") {
   CHECK_THROWS_AS(two.restore(file.path), Error);
   CHECK(identical(two.get_tensor_data(same.a), floats({2}, {7, 8})));
   CHECK_THROWS_AS(one.save("/nonexistent/dir/file"), Error);
+}
+
+TEST_CASE("a checkpoint has the same bytes however many replicas hold the variables, and in whatever parts") {
+  const File file;
+  std::string expected;
+  struct Placement {
+    int replicas;
+    std::vector<int64_t> shards;
+  };
+  for (const Placement& placement : {Placement{1, {}},
+                                     {1, {0}},
+                                     {2, {}},
+                                     {4, {0, 0, 0, 0}},
+                                     {4, {0, 1, 1, 0}},
+                                     {3, {0, 0, 0}},
+                                     {16, one_group(16)}}) {
+    const auto ir = std::make_shared<Ir>();
+    ir->replication_factor = placement.replicas;
+    Graph& g = ir->main();
+    Tensor* w = g.add_variable(Array::zeros(DType::float32, {3, 5}), "w", {}, placement.shards);
+    Tensor* flags = g.add_variable(Array::zeros(DType::boolean, {7}), "flags", {}, placement.shards);
+    Tensor* one = g.add_variable(Array::scalar(2.5F), "one", {}, placement.shards);
+    store(*ir, Ops(g)("add", {one, one}));
+    Session session(ir, "cpu");
+    if (expected.empty()) {
+      session.write_variable_data(w, counting({3, 5}));
+      session.write_variable_data(flags,
+                                  Array::from<bool>({7}, std::array{true, false, true, true, false, false, true}));
+      session.save(file.path);
+      expected = file.read();
+      continue;
+    }
+    // Restored from the file of another placement, saved again.
+    file.write(expected);
+    session.restore(file.path);
+    CHECK(identical(session.get_tensor_data(w), counting({3, 5})));
+    file.write("");
+    session.save(file.path);
+    CHECK(file.read() == expected);
+  }
+}
+
+TEST_CASE("arrays of a checkpoint are asked for one after the other, and read one at a time") {
+  const File file;
+  std::vector<size_t> asked;
+  const std::vector<NamedSpec> entries = {{"a", {{2}, DType::float32, {}}}, {"b", {{3}, DType::float32, {}}}};
+  write_checkpoint(file.path, entries, [&](size_t i) {
+    asked.push_back(i);
+    return counting(entries[i].spec.shape);
+  });
+  CHECK(asked == std::vector<size_t>{0, 1});
+  CheckpointFile written(file.path);
+  REQUIRE(written.entries().size() == 2);
+  CHECK(written.entries()[1].name == "b");
+  std::vector<size_t> visited;
+  written.read_all_or_none([](size_t i) { return i == 1; },
+                           [&](size_t i, const Array& value) {
+                             visited.push_back(i);
+                             CHECK(identical(value, counting({3})));
+                           });
+  CHECK(visited == std::vector<size_t>{1});
+
+  // Data that cannot be read to their end change nothing.
+  std::filesystem::resize_file(file.path, std::filesystem::file_size(file.path) - 4);
+  CHECK_CONTAINS(error_of([&] {
+                   written.read_all_or_none([](size_t) { return true; },
+                                            [&](size_t, const Array&) { FAIL("visited"); });
+                 }),
+                 "it cannot be read to its end");
 }

@@ -42,7 +42,8 @@ TEST_CASE("every row computes what it infers") {
       REQUIRE(inferred.size() == computed.size());
       const Values values = run_graph(ir.main(), {});
       for (size_t i = 0; i < inferred.size(); ++i) {
-        CHECK(text(inferred[i].spec()) == text(computed[i].spec()));
+        CHECK(inferred[i].dtype() == computed[i].dtype());
+        CHECK(inferred[i].shape() == computed[i].shape());  // an array is never a shard
         CHECK(identical(values.at(inferred[i].tensor()), computed[i].array()));
       }
     } catch (const Error& e) {
