@@ -16,7 +16,7 @@ from tests.language import expectations, explain, looks, stdlib
 from tests.model import page, validation
 from tests.repl import inputs
 from tests.robustness import hostile, interrupts, mutants
-from tests.runtime import bench, graphs, onnx_models, oracle, reference, training
+from tests.runtime import bench, graphs, onnx_models, oracle, reference, tiles, training
 from tests.support.harness import ROOT, TESTS, Tally, parallel, print_slowest, run, stage
 from tests.unit import doctests
 
@@ -27,6 +27,7 @@ KINDS = [
     ("lang", lambda pxl, tally, options: expectations.lang_tests(pxl, tally)),
     ("golden", lambda pxl, tally, options: expectations.golden_tests(pxl, tally, options.update)),
     ("reference", lambda pxl, tally, options: reference.reference_tests(pxl, tally, options.all)),
+    ("tiles", lambda pxl, tally, options: tiles.tiles_tests(pxl, tally)),
     ("examples", lambda pxl, tally, options: training.example_tests(pxl, tally, options.update)),
     ("cli", lambda pxl, tally, options: commands.cli_tests(pxl, tally.add, parallel)),
     ("look", lambda pxl, tally, options: looks.look_tests(pxl, tally.add, tally.skip, parallel)),

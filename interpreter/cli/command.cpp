@@ -49,7 +49,7 @@ constexpr Flag global_flags[] = {
     {"-i", "FILE ...", "run the files, then start the REPL (same as `pxl repl FILE ...`)"},
     {"--quiet", "", "no progress, no notices"},
     {"--profile", "", "before FILE: each session prints a time profile when it ends"},
-    {"--engine", "NAME", "before FILE: default engine of sessions: planned or reference"},
+    {"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles"},
     {"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
     json_flag,
     {"--version", "", "print the version and the line editor"},
@@ -69,7 +69,8 @@ constexpr ExitRow exits[] = {
 constexpr std::pair<std::string_view, std::string_view> environment[] = {
     {"NO_COLOR", "No colours in messages."},
     {"PXL_DATA", "The folder of MNIST; `built-in` selects generated digits."},
-    {"PXL_ENGINE", "The default engine of sessions: `planned` or `reference`."},
+    {"PXL_ENGINE", "The default engine of sessions: `planned`, `reference` or `tiles`."},
+    {"PXL_MACHINE", "The machine of sessions and estimates that name none, as `pxl profile --machine` takes it."},
     {"PXL_FUSE", "`off`: plans run op by op."},
     {"PXL_NANCHECK", "`on`: runs stop at the first op that produces a NaN or an infinity."},
     {"PXL_PROFILE", "`on`: sessions print a time profile when they end."},

@@ -129,7 +129,7 @@ int run_tests(const CommonFlags& common, const std::vector<std::string>& argumen
 
 constexpr Flag run_flags[] = {
     {"--profile", "", "before FILE: each session prints a time profile when it ends"},
-    {"--engine", "NAME", "before FILE: default engine of sessions: planned or reference"},
+    {"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles"},
     {"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
     {"--json", "", "before FILE: print one JSON object per line (docs/json.md)"},
 };

@@ -116,8 +116,10 @@ Value make_session(Interpreter& in, const Arguments& args) {
   s->names = stream_names(*ir->ir, ir->fields.get());
   s->device = a.string_or("device", "ipu_model");
   s->engine = find_engine(a.string_or("engine", default_engine())).name;
-  if (permits(Effect::runs_session)) s->session = std::make_unique<Session>(ir->ir, s->device, s->engine);
   s->estimating = estimate_options(a);
+  if (permits(Effect::runs_session))
+    s->session = std::make_unique<Session>(ir->ir, s->device, s->engine,
+                                           std::make_shared<const tiles::EstimateOptions>(s->estimating));
   s->weights_to_host_on_exit = a.boolean_or("weights_to_host_on_exit", true);
   if (ir->ir->open_ended) s->made_at = ir->ir->mark();
   return s;
@@ -284,9 +286,10 @@ void bind_session_builtins(Scope& p) {
       "Session(ir, device = \"ipu_model\", machine = \"bow\", available_memory_proportion = 0.6, partials = "
       "\"float32\", weights_to_host_on_exit = true, engine = \"planned\")",
       "Prepares an ir to run; devices are \"cpu\" (the evaluator alone) and \"ipu_model\" (the same numbers; report() "
-      "gives cycles and bytes of the machine's tiles). Engines are \"planned\" and \"reference\", which runs op by op "
-      "by "
-      "definitions; `--engine` says which one runs where none is named.",
+      "gives cycles and bytes of the machine's tiles). Engines are \"planned\", \"reference\", which runs op by op by "
+      "definitions, and \"tiles\", which carries out the schedule of the tile model on `machine`; `--engine` says "
+      "which "
+      "one runs where none is named.",
       make_session, InLook::calls_body);
   define(p, Effect::runs_session, "eval", "eval(t, stream = array, ...)",
          "The value of a tensor of the main graph, from the initial values of variables: what it needs runs, and "

@@ -14,6 +14,10 @@
 
 namespace pxl {
 
+namespace tiles {
+struct EstimateOptions;
+}
+
 /// Where a stream's next sample comes from or goes to.
 struct StreamPort {
   const Stream* stream = nullptr;
@@ -37,6 +41,8 @@ struct EngineTask {
   const Tensor* result = nullptr;
   std::byte* to = nullptr;
   int replica = 0;  ///< which of the Ir's replicas runs
+  /// The machine of engines that run on the tiles of one, and how ops are mapped to them; null: the default.
+  std::shared_ptr<const tiles::EstimateOptions> machine = nullptr;
 };
 
 /// A collective at which a run stands: the operand and the result of its replica.

@@ -84,17 +84,18 @@ int latest_id(const Graph& graph) {
 }  // namespace
 
 struct Session::State {
-  State(std::shared_ptr<Ir> the_ir, std::string the_device, const std::string& engine_name)
+  State(std::shared_ptr<Ir> the_ir, std::string the_device, const std::string& engine_name,
+        const std::shared_ptr<const tiles::EstimateOptions>& machine)
       : ir(std::move(the_ir)),
         device(std::move(the_device)),
         engine_row(find_engine(engine_name.empty() ? default_engine() : engine_name)),
         variables(checked(ir, device)),
         engines(make_engines(engine_row, ir->replication_factor,
-                             [this](int replica) {
+                             [this, &machine](int replica) {
                                const auto memory = [this, replica](const Tensor* v) {
                                  return variables.at(v, replica);
                                };
-                               return EngineTask{.ir = *ir, .variable = memory, .replica = replica};
+                               return EngineTask{.ir = *ir, .variable = memory, .replica = replica, .machine = machine};
                              })),
         engine(engines[0].get()),
         snapshot(variables, *engine),
@@ -143,8 +144,9 @@ struct Session::State {
   double tail_seconds = -1.0;  ///< duration of the last run from the first update to the end; negative: no run yet
 };
 
-Session::Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine)
-    : state_(std::make_unique<State>(std::move(ir), std::move(device), engine)) {
+Session::Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine,
+                 std::shared_ptr<const tiles::EstimateOptions> machine)
+    : state_(std::make_unique<State>(std::move(ir), std::move(device), engine, machine)) {
   if (profiling_asked()) start_profiling();
 }
 Session::~Session() {

@@ -12,14 +12,20 @@
 
 namespace pxl {
 
+namespace tiles {
+struct EstimateOptions;
+}
+
 class Session {
  public:
   /// Checks in-place order, verifies, plans, and freezes the Ir unless it is open-ended; ops added to an open-ended Ir
   /// later are not part of this session. `device` is "cpu" or "ipu_model"; other names throw with a suggestion. Throws
   /// if the main graph has no op, if replicas may go apart at a collective (agreement.hpp), or if a stream is not
   /// transferred `ir->num_host_transfers` times (if set); the Ir is then unmodified. Several sessions may own one Ir,
-  /// each with its own state. `engine` is a row of the table of engines (engine.hpp); empty: the default.
-  Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine = {});
+  /// each with its own state. `engine` is a row of the table of engines (engine.hpp); empty: the default. `machine` is
+  /// for engines that run on the tiles of one (EngineTask); null: the default.
+  Session(std::shared_ptr<Ir> ir, std::string device, const std::string& engine = {},
+          std::shared_ptr<const tiles::EstimateOptions> machine = nullptr);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

@@ -3,6 +3,7 @@
 // memory are kept.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,15 @@ struct CandidateStep {
   Traffic traffic;
 };
 
+/// The partition of a matrix product [groups, rows, depth] x [groups, depth, columns].
+struct ProductCut {
+  int64_t groups = 1, rows = 1, depth = 1, columns = 1;  ///< numbers of parts
+  int64_t shifts = 1;                                    ///< steps of the temporal partition; 1: operands are gathered
+  bool shift_a = false, shift_b = false;
+  int64_t serial = 1;  ///< serial parts of a tile's columns
+  int64_t tiles() const { return groups * rows * depth * columns; }
+};
+
 struct OpCandidate {
   std::string text;
   std::string_view variant;
@@ -39,6 +49,7 @@ struct OpCandidate {
   int64_t control_steps = 0;   ///< steps in the control code; those of a loop count once
   int64_t tiles = 0;           ///< tiles that compute
   bool outputs_share = false;  ///< output 0 is stored in the memory of input 0
+  std::optional<ProductCut> product = {};
 
   void sync(const Machine& m);
   void compute(const Machine& m, std::string_view what, int64_t cycles, int64_t tiles, int64_t state = 16);

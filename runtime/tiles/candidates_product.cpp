@@ -23,11 +23,6 @@ struct ProductProblem {
   size_t a_groups = 0;   ///< leading axes of the left operand that are groups; the other axes but the last are rows
 };
 
-struct ProductPartition {
-  int64_t groups = 1, rows = 1, depth = 1, columns = 1;
-  int64_t tiles() const { return groups * rows * depth * columns; }
-};
-
 ProductProblem product_problem(const CandidateRequest& r) {
   const TensorSpec& a = r.site.input(0);
   const TensorSpec& b = r.site.input(1);
@@ -58,14 +53,11 @@ ProductProblem product_problem(const CandidateRequest& r) {
 
 /// A candidate before its strings and steps are built.
 struct ProductCandidate {
-  ProductPartition partition;
-  int64_t shifts = 1;  ///< steps of the temporal partition; 1: operands are gathered
-  bool shift_a = false, shift_b = false;
-  int64_t serial = 1;                          ///< serial parts of a tile's columns
+  ProductCut cut;
   int64_t cycles = 0, temp = 0, resident = 0;  ///< temp: includes replicated bytes
 
   std::string_view variant() const {
-    return shifts > 1 ? "compute shift" : serial > 1 ? "gather in serial parts" : "gather all";
+    return cut.shifts > 1 ? "compute shift" : cut.serial > 1 ? "gather in serial parts" : "gather all";
   }
 };
 
@@ -76,7 +68,7 @@ struct ProductBlock {
   int64_t groups, rows, depth, columns;
 };
 
-ProductBlock block_of(const ProductProblem& p, const ProductPartition& c) {
+ProductBlock block_of(const ProductProblem& p, const ProductCut& c) {
   return {div_up(p.groups, c.groups), div_up(p.rows, c.rows), div_up(p.depth, c.depth), div_up(p.columns, c.columns)};
 }
 
@@ -95,41 +87,41 @@ int64_t fragments(int64_t senders, int64_t bytes) { return std::max(senders, div
 
 /// Sets the candidate's steps and bytes; mappings and text stay empty.
 void add_product_steps(const Machine& m, const ProductProblem& p, const ProductCandidate& c, OpCandidate& candidate) {
-  const ProductBlock b = block_of(p, c.partition);
+  const ProductBlock b = block_of(p, c.cut);
   const int64_t a_bytes = b.groups * b.rows * b.depth * p.operand_bytes;
   const int64_t b_bytes = b.groups * b.depth * b.columns * p.operand_bytes;
   const int64_t sums = b.groups * b.rows * b.columns;
-  const int64_t used = c.partition.tiles();
-  const int64_t a_consumers = c.partition.columns, b_consumers = c.partition.rows;
+  const int64_t used = c.cut.tiles();
+  const int64_t a_consumers = c.cut.columns, b_consumers = c.cut.rows;
   ProductVertex vertex{};
   const ProductShape state{b.groups, b.rows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
-  const bool partials = c.partition.depth > 1 || p.partial_bytes != p.out_bytes;
+  const bool partials = c.cut.depth > 1 || p.partial_bytes != p.out_bytes;
   if (p.widened)
     candidate.compute(m, "Cast",
                       cast_cycles(m, (a_bytes / a_consumers + b_bytes / b_consumers) / p.operand_bytes, 1, 2), used);
-  if (c.serial > 1) {
+  if (c.cut.serial > 1) {
     const int64_t b_own = div_up(b_bytes, b_consumers);
     const SharedSlice a = equal_shares(a_bytes, a_consumers);
     Traffic left = gather(a, {}, p.operand_bytes, used);
     left.paired = a_consumers % 2 == 0;
     candidate.exchange(m, "left operand to where it is used", left);
     ProductBlock step = b;
-    step.columns = div_up(b.columns, c.serial);
-    const int64_t b_step = div_up(b_bytes, c.serial);
+    step.columns = div_up(b.columns, c.cut.serial);
+    const int64_t b_step = div_up(b_bytes, c.cut.serial);
     const SharedSlice right = equal_shares(b_step, b_consumers);
     const int64_t step_sums = b.groups * b.rows * step.columns;
     OpCandidate once;  // one iteration of the loop
-    once.compute(m, "DynamicSlice", slice_cycles(m, div_up(b_own, c.serial * p.operand_bytes), p.operand_bytes), used);
+    once.compute(m, "DynamicSlice", slice_cycles(m, div_up(b_own, c.cut.serial * p.operand_bytes), p.operand_bytes),
+                 used);
     once.exchange(m, "a part of the right operand to where it is used", gather(right, {}, p.operand_bytes, used));
     const int64_t cycles = compute_cycles(m, p, step, &vertex);
     const ProductShape shape{b.groups, b.rows, b.depth, step.columns, p.operand_bytes, p.partial_bytes};
     once.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, shape));
-    const int64_t arrives =
-        add_reduction_steps(m, once, c.partition.depth, step_sums, p.partial_bytes, p.out_bytes, used);
-    once.compute(m, "DynamicUpdate", slice_cycles(m, div_up(step_sums, c.partition.depth), p.out_bytes), used);
-    for (int64_t i = 0; i < c.serial; ++i)
+    const int64_t arrives = add_reduction_steps(m, once, c.cut.depth, step_sums, p.partial_bytes, p.out_bytes, used);
+    once.compute(m, "DynamicUpdate", slice_cycles(m, div_up(step_sums, c.cut.depth), p.out_bytes), used);
+    for (int64_t i = 0; i < c.cut.serial; ++i)
       candidate.steps.insert(candidate.steps.end(), once.steps.begin(), once.steps.end());
-    candidate.cycles += c.serial * once.cycles;
+    candidate.cycles += c.cut.serial * once.cycles;
     candidate.code_bytes += once.code_bytes;
     candidate.phases += once.phases;
     candidate.control_steps += once.control_steps + 1;
@@ -137,10 +129,10 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     candidate.tiles = std::max(candidate.tiles, once.tiles);
     candidate.temp_bytes =
         (a.in ? a_bytes : 0) + (right.in ? b_step : 0) + (partials ? step_sums * p.partial_bytes : 0) + arrives;
-    candidate.resident_bytes = div_up(a_bytes, a_consumers) + b_own + div_up(sums, c.partition.depth) * p.out_bytes;
+    candidate.resident_bytes = div_up(a_bytes, a_consumers) + b_own + div_up(sums, c.cut.depth) * p.out_bytes;
     return;
   }
-  if (c.shifts == 1) {
+  if (c.cut.shifts == 1) {
     const SharedSlice a = equal_shares(a_bytes, a_consumers), other = equal_shares(b_bytes, b_consumers);
     Traffic both = gather(a, other, p.operand_bytes, used);
     both.paired = a_consumers % 2 == 0 && a.in > 0 && other.in == 0;
@@ -151,9 +143,9 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     candidate.resident_bytes = div_up(a_bytes, a_consumers) + div_up(b_bytes, b_consumers);
   } else {
     ProductBlock step = b;
-    step.depth = div_up(b.depth, c.shifts);
-    const int64_t a_piece = c.shift_a ? div_up(a_bytes, c.shifts) : 0,
-                  b_piece = c.shift_b ? div_up(b_bytes, c.shifts) : 0;
+    step.depth = div_up(b.depth, c.cut.shifts);
+    const int64_t a_piece = c.cut.shift_a ? div_up(a_bytes, c.cut.shifts) : 0,
+                  b_piece = c.cut.shift_b ? div_up(b_bytes, c.cut.shifts) : 0;
     Traffic shift;
     shift.in = shift.out = a_piece + b_piece;
     shift.runs = shift.sends = (a_piece > 0) + (b_piece > 0);
@@ -161,7 +153,7 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     shift.total = shift.in * used;
     const int64_t cycles = compute_cycles(m, p, step, &vertex);
     candidate.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, state));
-    for (int64_t i = 1; i < c.shifts; ++i) {
+    for (int64_t i = 1; i < c.cut.shifts; ++i) {
       // The loop's code and vertices exist once.
       const int64_t code = candidate.code_bytes, held = candidate.state_bytes, phases = candidate.phases,
                     steps = candidate.control_steps;
@@ -171,23 +163,23 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
       if (i > 1) candidate.code_bytes = code, candidate.phases = phases, candidate.control_steps = steps;
     }
     candidate.temp_bytes = a_piece + b_piece;
-    candidate.resident_bytes = (c.shift_a ? a_piece : a_bytes) + (c.shift_b ? b_piece : b_bytes);
+    candidate.resident_bytes = (c.cut.shift_a ? a_piece : a_bytes) + (c.cut.shift_b ? b_piece : b_bytes);
     candidate.replicated_bytes = candidate.resident_bytes - div_up(a_bytes, a_consumers) - div_up(b_bytes, b_consumers);
   }
-  add_product_reduction(m, candidate, c.partition.depth, sums, p.partial_bytes, p.out_bytes, used);
+  add_product_reduction(m, candidate, c.cut.depth, sums, p.partial_bytes, p.out_bytes, used);
 }
 
 std::string text_of(const ProductProblem& p, const ProductCandidate& c) {
-  const ProductBlock b = block_of(p, c.partition);
-  std::string s = fmt::format("{} x {} x {} x {} parts of [{}, {}] x [{}, {}]", c.partition.groups, c.partition.rows,
-                              c.partition.depth, c.partition.columns, b.rows, b.depth, b.depth, b.columns);
-  if (c.shifts > 1)
+  const ProductBlock b = block_of(p, c.cut);
+  std::string s = fmt::format("{} x {} x {} x {} parts of [{}, {}] x [{}, {}]", c.cut.groups, c.cut.rows, c.cut.depth,
+                              c.cut.columns, b.rows, b.depth, b.depth, b.columns);
+  if (c.cut.shifts > 1)
     s += fmt::format(", {} rotated in {} steps",
-                     c.shift_a && c.shift_b ? "both operands"
-                     : c.shift_a            ? "left operand"
-                                            : "right operand",
-                     c.shifts);
-  if (c.serial > 1) s += fmt::format(", columns in {} serial parts", c.serial);
+                     c.cut.shift_a && c.cut.shift_b ? "both operands"
+                     : c.cut.shift_a                ? "left operand"
+                                                    : "right operand",
+                     c.cut.shifts);
+  if (c.cut.serial > 1) s += fmt::format(", columns in {} serial parts", c.cut.serial);
   return s + (p.partial_bytes == 2 ? ", float16 partial sums" : ", float32 partial sums");
 }
 
@@ -208,18 +200,16 @@ void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, co
   const TensorSpec& b = r.site.input(1);
   const TensorSpec& y = r.site.out[0];
   const size_t b_groups = b.shape.size() > 2 ? b.shape.size() - 2 : 0;
-  const int64_t a_spread = c.shifts == 1 ? c.partition.columns : c.shift_a ? c.shifts : 1;
-  const int64_t b_spread = c.shifts == 1 ? c.partition.rows : c.shift_b ? c.shifts : 1;
-  candidate.in[0] = r.mapping(
-      block_mapping(a, partition_tensor(a, p.a_groups, c.partition.groups, c.partition.rows, c.partition.depth),
-                    a_spread, c.partition.columns / a_spread));
-  candidate.in[1] = r.mapping(
-      block_mapping(b, partition_tensor(b, b_groups, c.partition.groups, c.partition.depth, c.partition.columns),
-                    b_spread, c.partition.rows / b_spread));
+  const int64_t a_spread = c.cut.shifts == 1 ? c.cut.columns : c.cut.shift_a ? c.cut.shifts : 1;
+  const int64_t b_spread = c.cut.shifts == 1 ? c.cut.rows : c.cut.shift_b ? c.cut.shifts : 1;
+  candidate.in[0] = r.mapping(block_mapping(a, partition_tensor(a, p.a_groups, c.cut.groups, c.cut.rows, c.cut.depth),
+                                            a_spread, c.cut.columns / a_spread));
+  candidate.in[1] = r.mapping(block_mapping(b, partition_tensor(b, b_groups, c.cut.groups, c.cut.depth, c.cut.columns),
+                                            b_spread, c.cut.rows / b_spread));
   candidate.out = {r.mapping(block_mapping(y,
                                            partition_tensor(y, y.shape.size() > 2 ? std::max(p.a_groups, b_groups) : 0,
-                                                            c.partition.groups, c.partition.rows, c.partition.columns),
-                                           c.partition.depth))};
+                                                            c.cut.groups, c.cut.rows, c.cut.columns),
+                                           c.cut.depth))};
 }
 
 }  // namespace
@@ -252,29 +242,37 @@ void enumerate_products(const CandidateRequest& r) {
       for (const int64_t depth : depths) {
         if (*g * row * depth > m.tiles) break;
         for_largest_counts(columns, *g * row * depth, m, [&](int64_t n) {
-          const ProductPartition partition{*g, row, depth, n};
-          offer({.partition = partition});
+          const ProductCut cut{*g, row, depth, n};
+          offer({.cut = cut});
           // Large blocks may compute their columns in serial parts.
-          const ProductBlock part = block_of(p, partition);
+          const ProductBlock part = block_of(p, cut);
           if (part.groups * ((part.rows + part.columns) * part.depth * p.operand_bytes +
                              part.rows * part.columns * p.partial_bytes) >
               min_serial_bytes)
             for (const int64_t serial : {2, 4, 8, 16})
-              if (part.columns >= serial * columns_grain) offer({.partition = partition, .serial = serial});
+              if (part.columns >= serial * columns_grain) {
+                ProductCut in_parts = cut;
+                in_parts.serial = serial;
+                offer({.cut = in_parts});
+              }
           // Powers of two, and full rings, in which no tile holds a duplicate.
-          int64_t rings[] = {
-              2, 4, 8, 16, std::gcd(partition.rows, partition.columns), partition.rows, partition.columns};
+          int64_t rings[] = {2, 4, 8, 16, std::gcd(cut.rows, cut.columns), cut.rows, cut.columns};
           std::sort(std::begin(rings), std::end(rings));
           const auto last = std::unique(std::begin(rings), std::end(rings));
           for (auto ring = std::begin(rings); ring != last; ++ring) {
             const int64_t shifts = *ring;
             if (!r.options.rotate || shifts > 64) break;
             if (shifts < 2) continue;
-            const bool a = partition.columns % shifts == 0, b = partition.rows % shifts == 0;
-            if (div_up(p.depth, partition.depth) < shifts * product_depth_grain(p.operand_bytes)) break;
-            if (a && b) offer({.partition = partition, .shifts = shifts, .shift_a = true, .shift_b = true});
-            if (b) offer({.partition = partition, .shifts = shifts, .shift_a = false, .shift_b = true});
-            if (a) offer({.partition = partition, .shifts = shifts, .shift_a = true, .shift_b = false});
+            const bool a = cut.columns % shifts == 0, b = cut.rows % shifts == 0;
+            if (div_up(p.depth, cut.depth) < shifts * product_depth_grain(p.operand_bytes)) break;
+            const auto shifted = [&](bool of_a, bool of_b) {
+              ProductCut rotated = cut;
+              rotated.shifts = shifts, rotated.shift_a = of_a, rotated.shift_b = of_b;
+              return ProductCandidate{.cut = rotated};
+            };
+            if (a && b) offer(shifted(true, true));
+            if (b) offer(shifted(false, true));
+            if (a) offer(shifted(true, false));
           }
         });
       }
@@ -295,6 +293,7 @@ void enumerate_products(const CandidateRequest& r) {
     add_product_steps(m, p, c, candidate);
     set_product_mappings(r, p, c, candidate);
     candidate.text = text_of(p, c);
+    candidate.product = c.cut;
     r.candidates.push_back(std::move(candidate));
   }
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <cstdlib>
 
 #include <array>
 #include <charconv>
@@ -233,6 +234,14 @@ Machine parse_machine(std::string_view text) {
   if (machine.executable > machine.memory) machine.executable = machine.memory;
   if (machine.runtime_bytes > machine.memory) machine.runtime_bytes = machine.memory;
   if (changed) machine.name = std::string(text);
+  return machine;
+}
+
+const Machine& standard_machine() {
+  static const Machine machine = [] {
+    const char* text = std::getenv("PXL_MACHINE");
+    return parse_machine(text && *text ? std::string_view(text) : default_machine);
+  }();
   return machine;
 }
 

@@ -68,5 +68,7 @@ inline constexpr std::string_view default_machine = "bow";
 /// Parses "mk2", "bow,tiles=736,clock=2e9" or "memory=1M" (on the default machine). Numbers may be written as 1.85e9 or
 /// end in k, M, G (powers of ten), Ki, Mi, Gi. Throws a usage Error that names the invalid word, with suggestions.
 Machine parse_machine(std::string_view text);
+/// What PXL_MACHINE in the environment says, or the default machine.
+const Machine& standard_machine();
 
 }  // namespace pxl::tiles

@@ -14,7 +14,7 @@
 namespace pxl::tiles {
 
 struct EstimateOptions {
-  Machine machine = parse_machine(default_machine);
+  Machine machine = standard_machine();
   CandidateOptions candidates;
   /// available memory of single ops, in thousandths: by schedule name ("MatMul") or op id ("107").
   std::vector<std::pair<std::string, int64_t>> op_memory;
@@ -63,6 +63,7 @@ class MappedProgram {
   const OpCandidate& candidate(const Op& op) const { return candidates(op)[static_cast<size_t>(chosen(op))]; }
   int32_t mapping_of(const Tensor* tensor) const;
   const TileMapping& mapping(int32_t id) const { return pool_.table.at(id); }
+  const TileMappingTable& mappings() const { return pool_.table; }
   /// The rearrangement of a tensor into a mapping; empty if `mapping` is -1.
   const Rearrangement& rearrangement_to(const Tensor* tensor, int32_t mapping) const;
   /// Bytes on each tile; cached.

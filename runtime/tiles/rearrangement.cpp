@@ -2,24 +2,14 @@
 #include <algorithm>
 
 #include "runtime/tiles/cost.hpp"
+#include "runtime/tiles/region.hpp"
 #include "runtime/tiles/tile_mapping.hpp"
 
 namespace pxl::tiles {
 
 namespace {
 
-struct Range {
-  int64_t begin = 0, end = 0;
-  int64_t size() const { return std::max<int64_t>(0, end - begin); }
-};
-
-Range common(const Range& a, const Range& b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
-
-/// Part i of a balanced division of n: the first n % parts have one more.
-Range part_of(int64_t n, int64_t parts, int64_t i) {
-  const int64_t each = n / parts, more = n % parts, begin = i * each + std::min(i, more);
-  return {begin, begin + each + (i < more ? 1 : 0)};
-}
+using Range = ElementRange;
 
 /// A mapping with the slice of each tile: a row-major run or a box.
 class TilePlacement {

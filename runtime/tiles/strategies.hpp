@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "runtime/tiles/candidates.hpp"
+#include "runtime/tiles/op_parts.hpp"
 
 namespace pxl::tiles {
 
@@ -59,14 +60,15 @@ enum class WithoutOutputs : uint8_t { no_step, runs };
 
 struct TileStrategyInfo {
   constexpr TileStrategyInfo(TileStrategy s, std::string_view n, StrategyWork w, MappingSource source, PeakRate rate,
-                             WithoutOutputs without)
-      : strategy(s), name(n), work(w), mappings(source), peak(rate), without_outputs(without) {}
+                             WithoutOutputs without, PartsFn partition)
+      : strategy(s), name(n), work(w), mappings(source), peak(rate), without_outputs(without), parts(partition) {}
   TileStrategy strategy;
   std::string_view name;  ///< in reports: "nonlinearity gradient"
   StrategyWork work;
   MappingSource mappings;
   PeakRate peak;
   WithoutOutputs without_outputs;
+  PartsFn parts;  ///< how a candidate of the strategy is carried out
 
   bool is_call() const { return std::holds_alternative<CallStrategy>(work); }
 };

@@ -5,7 +5,8 @@ A program has variables, elementwise ops, reductions, products, in-place ops, vi
 value and by reference (also of overlapping views), `repeat` and `conditional`, in float32, float16, float8, int32 and
 bool. It runs as planned by default, with PXL_FUSE=off, without each transform of the plan, and on one, two and three
 threads: every output must be the same text, that is the same bits. It is also evaluated by graph_meaning.py, where views
-need no rules: the planned engine must agree with that, and the reference engine must.
+need no rules: the planned engine must agree with that, and the reference engine must. The engine of tiles runs it on
+machines of 4 to 32 tiles: what only moves elements and computes them one by one must have the reference engine's bits.
 
     python3 tests/fuzz/graphs_fuzz.py --seconds 30 --seed 1
     python3 tests/fuzz/graphs_fuzz.py --seed 1 --replay 17     # one program again
@@ -40,6 +41,8 @@ WAYS = [{"PXL_THREADS": "1"}, {"PXL_FUSE": "off", "PXL_THREADS": "1"}, {"PXL_THR
         {"PXL_FUSE": "off", "PXL_THREADS": "3"},
         *({"PXL_TRANSFORMS": f"-{name}", "PXL_THREADS": "2"} for name in PASSES)]
 REFERENCE = {"PXL_ENGINE": "reference"}  # rounds otherwise: compared with NumPy
+TILES = [{"PXL_ENGINE": "tiles", "PXL_MACHINE": f"mk2,tiles={n}"} for n in (4, 7, 16, 32)]
+SUMS = {"reduce", "matmul"}  # of statements: the order of sums depends on the partition
 BATCH = 12  # programs a process
 
 
@@ -104,12 +107,19 @@ def first_difference(a, b, number):
     return None
 
 
+def from_tiles(program, number, reference, found):
+    """What is wrong with a run on tiles."""
+    if has(program, SUMS):
+        return against_numpy(program, number, found)
+    return first_difference(reference, found, number)
+
+
 class Judge:
     def __init__(self, pxl):
         self.pxl = pxl
         self.programs = self.runs = 0
 
-    def problem(self, program, ways=(*WAYS, REFERENCE)):
+    def problem(self, program, ways=(*WAYS, REFERENCE, *TILES)):
         """(way, text) of the first thing wrong with one program, or None."""
         first, why = run(self.pxl, [(0, program)], ways[0])
         if why:
@@ -118,7 +128,11 @@ class Judge:
             return ways[0], why
         for way in ways[1:]:
             other, why = run(self.pxl, [(0, program)], way)
-            why = why or (against_numpy(program, 0, other) if way == REFERENCE else first_difference(first, other, 0))
+            if not why and way in TILES:
+                reference, why = run(self.pxl, [(0, program)], REFERENCE)
+                why = why or from_tiles(program, 0, reference, other)
+            elif not why:
+                why = against_numpy(program, 0, other) if way == REFERENCE else first_difference(first, other, 0)
             if why:
                 return way, why
         return None
@@ -131,12 +145,16 @@ class Judge:
         if why:
             return [n for n, _ in programs]
         bad = {n for n, program in programs if against_numpy(program, n, first)}
-        for way in [*WAYS[1:], REFERENCE]:
+        reference = None
+        for way in [*WAYS[1:], REFERENCE, TILES[programs[0][0] // BATCH % len(TILES)]]:
             other, why = run(self.pxl, programs, way)
             self.runs += 1
             if why:
                 return [n for n, _ in programs]
-            if way == REFERENCE:
+            if way in TILES:
+                bad |= {n for n, program in programs if from_tiles(program, n, reference, other)}
+            elif way == REFERENCE:
+                reference = other
                 bad |= {n for n, program in programs if against_numpy(program, n, other)}
             else:
                 bad |= {n for n, _ in programs if first_difference(first, other, n)}

@@ -35,11 +35,12 @@ def apart(planned, reference):
     return None
 
 
-def both(pxl, script, arguments, timeout=300):
+def both(pxl, script, arguments, other="reference", environment={}, timeout=300):
+    """Why a script prints something else on another engine than on the planned one."""
     outputs = []
-    for engine in ("planned", "reference"):
+    for engine in ("planned", other):
         code, out, err = run([str(pxl), "--engine", engine, str(ROOT / "examples" / script), "--quiet", *arguments],
-                             env={} if mnist_folder() else {"PXL_DATA": "built-in"}, timeout=timeout)
+                             env={**environment, **({} if mnist_folder() else {"PXL_DATA": "built-in"})}, timeout=timeout)
         if code != 0:
             return f"{engine}: exit status {code}\n{out[-1500:]}{err[-3000:]}"
         if not out:

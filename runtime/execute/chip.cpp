@@ -1,0 +1,261 @@
+#include "runtime/execute/chip.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "runtime/op/definitions.hpp"
+
+namespace pxl {
+
+namespace {
+
+using tiles::Region;
+using tiles::SliceMove;
+using Bytes = std::vector<std::byte>;
+
+/// What a tile needs and does not have is a fault of the schedule.
+void require(const Region& missing, int32_t tile, const Shape& shape, const std::string& what) {
+  if (missing.empty()) return;
+  throw Error(fmt::format("tile {} reads {} of {}, which it neither stores nor has received", tile,
+                          tiles::text(missing, shape), what),
+              {}, Fault::internal);
+}
+
+std::string name_of(const Op* op, bool is_operand, size_t index) {
+  if (!op) return "a view";
+  const std::vector<Tensor*>& list = is_operand ? op->inputs : op->outputs;
+  return index < list.size() && list[index] ? fmt::format("`{}`", list[index]->name) : fmt::format("slot {}", index);
+}
+
+Bytes gathered(const Bytes& from, const std::vector<int64_t>& index, size_t width) {
+  Bytes to(index.size() * width);
+  for (size_t i = 0; i < index.size(); ++i)
+    std::memcpy(to.data() + i * width, from.data() + static_cast<size_t>(index[i]) * width, width);
+  return to;
+}
+Bytes scattered(const Bytes& from, const std::vector<int64_t>& index, size_t width) {
+  Bytes to(from.size());
+  for (size_t i = 0; i < index.size(); ++i)
+    std::memcpy(to.data() + static_cast<size_t>(index[i]) * width, from.data() + i * width, width);
+  return to;
+}
+
+/// Elements from several tensors [n], combined by a reduction over the first axis of [tensors, n].
+Bytes reduced(const OpRow& row, DType from, DType to, const std::vector<Bytes>& partials, int64_t elements) {
+  Bytes all;
+  for (const Bytes& p : partials) all.insert(all.end(), p.begin(), p.end());
+  const TensorSpec in{{std::ssize(partials), elements}, from, {}}, out{{elements}, to, {}};
+  const TensorSpec* slots[] = {&in};
+  Attributes attrs(row.params.size());
+  attrs[param_index(row, "axis")] = std::vector<int64_t>{0};
+  attrs[param_index(row, "keepdims")] = false;
+  Bytes result(static_cast<size_t>(elements) * size_of(to));
+  const std::byte* source = all.data();
+  std::byte* target = result.data();
+  const OpContext site{.row = row, .in = slots, .attrs = attrs, .out = {&out, 1}};
+  definition_kernel(site)(Buffers{&source, &target});
+  return result;
+}
+
+}  // namespace
+
+Chip::Memory::Memory(Chip& chip, std::shared_ptr<const tiles::Layout> layout, size_t width)
+    : chip_(chip), layout_(std::move(layout)), id_(chip.next_memory_++), width_(width) {
+  for (int32_t t = 0; t < layout_->tiles(); ++t)
+    if (!layout_->on(t).empty()) chip_.tile(t).allocate(id_, layout_->on(t), width_);
+}
+
+Chip::Memory::~Memory() {
+  for (int32_t t = 0; t < layout_->tiles(); ++t)
+    if (!layout_->on(t).empty()) chip_.tile(t).release(id_);
+}
+
+void Chip::Memory::write(const std::byte* from) const {
+  const Region all = Region::all(element_count(layout_->shape()));
+  for (int32_t t = 0; t < layout_->tiles(); ++t)
+    if (!layout_->on(t).empty()) chip_.tile(t).store(id_, all, from);
+}
+
+void Chip::Memory::read(std::byte* to) const {
+  const Region all = Region::all(element_count(layout_->shape()));
+  for (const tiles::Layout::Owner& o : layout_->owners(0)) {
+    Region part;
+    part.add(o.elements);
+    require(chip_.tile(o.tile).read(id_, part, to + static_cast<size_t>(o.elements.begin) * width_), o.tile,
+            layout_->shape(), "a tensor for the host");
+  }
+}
+
+std::vector<int64_t> Chip::peaks() const {
+  std::vector<int64_t> peaks;
+  for (const TileMemory& t : tiles_) peaks.push_back(t.peak());
+  return peaks;
+}
+
+void Chip::exchange(const Task& task, const std::vector<SliceMove>& moves) {
+  if (moves.empty()) return;
+  ++totals_.exchanges;
+  Bytes bytes;
+  for (const SliceMove& move : moves) {
+    const bool is_partial = move.what == SliceMove::What::partial;
+    const Memory& memory = *task.memories[is_partial ? task.lowered.partials[move.index].memory : move.index];
+    const size_t width = is_partial ? size_of(task.lowered.partial->dtype) : memory.width();
+    bytes.resize(static_cast<size_t>(move.region.size()) * width);
+    const TileMemory& from = tile(move.from);
+    Region missing;
+    switch (move.what) {
+      case SliceMove::What::operand: missing = from.read(memory.id(), move.region, bytes.data()); break;
+      case SliceMove::What::result: missing = from.read_result(memory.id(), move.region, bytes.data()); break;
+      case SliceMove::What::partial: missing = from.read_partial(move.index, move.region, bytes.data()); break;
+    }
+    require(missing, move.from, memory.layout()->shape(), "a tensor that it sends");
+    for (const int32_t to : move.to) switch (move.what) {
+        case SliceMove::What::operand: tile(to).receive(memory.id(), move.region, width, bytes.data()); break;
+        case SliceMove::What::result: tile(to).store(memory.id(), move.region, bytes.data()); break;
+        case SliceMove::What::partial: tile(to).receive_partial(move.index, move.region, width, bytes.data()); break;
+      }
+    ++totals_.moves;
+    totals_.sent_bytes += std::ssize(bytes);
+    totals_.received_bytes += std::ssize(bytes) * std::ssize(move.to);
+  }
+}
+
+void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
+  const OpContext& site = task.site;
+  TileMemory& here = tile(part.tile);
+  ++totals_.vertices;
+  std::vector<TensorSpec> in(site.in.size()), out(site.out.size());
+  std::vector<Bytes> operands(site.in.size()), results(site.out.size());
+  std::vector<bool> has(site.in.size(), false);
+  for (const tiles::PlacedSlice& read : part.reads) {
+    Bytes& to = operands[read.tensor];
+    const size_t width = size_of(site.input(read.tensor).dtype);
+    for (const tiles::MemorySlice& slice : read.slices) {
+      const size_t at = to.size();
+      to.resize(at + static_cast<size_t>(slice.region.size()) * width);
+      const Memory& memory = *task.memories[slice.memory];
+      require(here.read(memory.id(), slice.region, to.data() + at), part.tile, memory.layout()->shape(),
+              name_of(task.op, true, read.tensor));
+    }
+    if (!read.index.empty()) to = gathered(to, read.index, width);
+    in[read.tensor] = {read.shape, site.input(read.tensor).dtype, {}};
+    has[read.tensor] = true;
+  }
+  for (const tiles::PlacedSlice& write : part.writes) {
+    if (write.is_operand) continue;
+    const DType dtype = task.lowered.partial ? task.lowered.partial->dtype : site.out[write.tensor].dtype;
+    out[write.tensor] = {write.shape, dtype, {}};
+    results[write.tensor].resize(static_cast<size_t>(out[write.tensor].bytes()));
+  }
+  if (task.lowered.vertex == tiles::OpParts::Vertex::copy) {
+    Bytes all;
+    for (const tiles::PlacedSlice& read : part.reads)
+      all.insert(all.end(), operands[read.tensor].begin(), operands[read.tensor].end());
+    const size_t result = part.writes[0].tensor;
+    results[result] = gathered(all, part.source, size_of(site.out[result].dtype));
+  } else {
+    std::vector<const TensorSpec*> slots(in.size(), nullptr);
+    std::vector<const std::byte*> from(in.size(), nullptr);
+    std::vector<std::byte*> to(out.size(), nullptr);
+    for (size_t i = 0; i < in.size(); ++i)
+      if (has[i]) slots[i] = &in[i], from[i] = operands[i].data();
+    if (task.further) slots.back() = site.in.back(), from.back() = task.further;
+    for (size_t i = 0; i < out.size(); ++i) to[i] = results[i].data();
+    if (site.row.alias >= 0 && !out.empty()) {
+      const auto alias = static_cast<size_t>(site.row.alias);
+      out[0] = in[alias], to[0] = operands[alias].data();
+    }
+    const OpContext local{.row = site.row, .in = slots, .attrs = site.attrs, .out = out};
+    definition_kernel(local)(Buffers{from.data(), to.data()});
+  }
+  for (const tiles::PlacedSlice& write : part.writes) {
+    Bytes value = write.is_operand ? operands[write.tensor] : std::move(results[write.tensor]);
+    if (task.lowered.partial) {
+      const tiles::MemorySlice& slice = task.lowered.partials[part.partial];
+      const DType dtype = task.lowered.partial->dtype;
+      const auto [buffer, is_new] = here.partial(part.partial, slice.region, size_of(dtype));
+      if (is_new)
+        buffer.bytes = std::move(value);
+      else
+        buffer.bytes = reduced(*task.lowered.partial->combine, dtype, dtype, {buffer.bytes, std::move(value)},
+                               slice.region.size());
+      continue;
+    }
+    const size_t width = task.memories[write.slices[0].memory]->width();
+    if (!write.index.empty()) value = scattered(value, write.index, width);
+    size_t at = 0;
+    for (const tiles::MemorySlice& slice : write.slices) {
+      HeldSlice& result = here.add_result(task.memories[slice.memory]->id(), slice.region, width);
+      std::memcpy(result.bytes.data(), value.data() + at, result.bytes.size());
+      at += result.bytes.size();
+    }
+  }
+}
+
+void Chip::combine(const Task& task) {
+  exchange(task, task.lowered.collect);
+  const Memory& memory = *task.memories[task.lowered.partials[0].memory];
+  const DType from = task.lowered.partial->dtype, to = task.site.out[0].dtype;
+  for (const tiles::Combination& c : task.lowered.combine) {
+    std::vector<Bytes> values;
+    for (const size_t buffer : c.partials) {
+      values.emplace_back(static_cast<size_t>(c.region.size()) * size_of(from));
+      require(tile(c.tile).read_partial(buffer, c.region, values.back().data()), c.tile, memory.layout()->shape(),
+              "a partial result of " + name_of(task.op, false, 0));
+    }
+    const Bytes result = reduced(*task.lowered.partial->combine, from, to, values, c.region.size());
+    tile(c.tile).store(memory.id(), c.region, result.data());
+    ++totals_.vertices;
+  }
+  for (TileMemory& t : tiles_) t.forget_partials();
+}
+
+void Chip::run(const Task& task) {
+  for (const tiles::LoweredStep& step : task.lowered.steps) {
+    exchange(task, step.gather);
+    for (const tiles::PlacedPart& part : step.parts) run_part(task, part);
+    for (TileMemory& t : tiles_) t.forget_received();
+    if (task.lowered.partial) continue;
+    // Everything was read: the results may overwrite it.
+    for (const tiles::PlacedPart& part : step.parts)
+      for (const tiles::PlacedSlice& write : part.writes)
+        for (const tiles::MemorySlice& slice : write.slices) {
+          const Memory& memory = *task.memories[slice.memory];
+          for (size_t copy = 0; copy < memory.layout()->copies(); ++copy)
+            tiles::for_owners(*memory.layout(), copy, slice.region, [&](const tiles::ElementRange& r, int32_t owner) {
+              Region changed;
+              changed.add(r);
+              tile(owner).invalidate(memory.id(), changed);
+            });
+        }
+    for (TileMemory& t : tiles_) t.store_results();
+    exchange(task, step.deliver);
+    for (TileMemory& t : tiles_) t.forget_results();
+  }
+  if (task.lowered.partial) combine(task);
+}
+
+void Chip::rearrange(const Memory& from, const Memory& to, const std::vector<SliceMove>& moves) {
+  if (!moves.empty()) ++totals_.exchanges;
+  // What stays on its tile is copied there.
+  Bytes bytes;
+  for (int32_t t = 0; t < to.layout()->tiles(); ++t) {
+    const Region stays = intersection(from.layout()->on(t), to.layout()->on(t));
+    if (stays.empty()) continue;
+    bytes.resize(static_cast<size_t>(stays.size()) * from.width());
+    require(tile(t).read(from.id(), stays, bytes.data()), t, from.layout()->shape(), "a tensor that it copies");
+    tile(t).store(to.id(), stays, bytes.data());
+  }
+  for (const SliceMove& move : moves) {
+    bytes.resize(static_cast<size_t>(move.region.size()) * from.width());
+    require(tile(move.from).read(from.id(), move.region, bytes.data()), move.from, from.layout()->shape(),
+            "a tensor that it sends");
+    for (const int32_t t : move.to) tile(t).store(to.id(), move.region, bytes.data());
+    ++totals_.moves;
+    totals_.sent_bytes += std::ssize(bytes);
+    totals_.received_bytes += std::ssize(bytes) * std::ssize(move.to);
+  }
+}
+
+}  // namespace pxl

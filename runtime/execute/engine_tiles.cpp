@@ -1,0 +1,14 @@
+// The engine that carries out the schedule of the tile model: each op in parts on the tiles of an IPU, each tile with
+// its own memory.
+#include "runtime/execute/engines.hpp"
+#include "runtime/execute/tiles_store.hpp"
+
+namespace pxl {
+
+// Plans the program for the machine, lowers each op to moves and vertices, and carries these out.
+std::unique_ptr<ExecutionEngine> make_tiles_engine(const EngineTask& task) {
+  check_planned(task);
+  return std::make_unique<TilesEngine>(task);
+}
+
+}  // namespace pxl

@@ -1,0 +1,282 @@
+#include "runtime/execute/tiles_store.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/ops/table.hpp"
+#include "runtime/tiles/fit.hpp"
+
+namespace pxl {
+
+TiledProgram::TiledProgram(const Graph& graph, const tiles::EstimateOptions& options) : mapped(graph, options) {
+  tiles::fit(mapped);
+}
+
+const std::shared_ptr<const tiles::Layout>& TiledProgram::layout(const tiles::TileMapping& mapping,
+                                                                 const Shape& shape) {
+  std::shared_ptr<const tiles::Layout>& found = layouts_[{mapping, shape}];
+  if (!found) found = std::make_shared<const tiles::Layout>(mapped.machine(), mapping, shape);
+  return found;
+}
+
+const std::shared_ptr<const tiles::Layout>& TiledProgram::layout_of(const Tensor& tensor) {
+  const int32_t id = mapped.mapping_of(&tensor);
+  return layout(id >= 0 ? mapped.mapping(id) : tiles::linear_mapping(mapped.machine(), tensor.spec), tensor.spec.shape);
+}
+
+tiles::OpParts TiledProgram::parts(const Op& op, const OpContext& site) const {
+  return tiles::op_parts(
+      {mapped.machine(), mapped.options().candidates, op, site, mapped.candidate(op), mapped.mappings()});
+}
+
+TilesStore::TilesStore(const EngineTask& task)
+    : task_(task),
+      program_(std::make_shared<TiledProgram>(task.ir.main(), task.machine ? *task.machine : tiles::EstimateOptions{})),
+      chip_(std::make_shared<Chip>(program_->mapped.machine())) {}
+
+TilesStore::TilesStore(const TilesStore& of_first_replica, const EngineTask& task)
+    : task_(task), program_(of_first_replica.program_), chip_(std::make_shared<Chip>(program_->mapped.machine())) {}
+
+Chip::MemoryPtr TilesStore::allocate(const std::shared_ptr<const tiles::Layout>& layout, DType dtype) {
+  return std::make_shared<const Chip::Memory>(*chip_, layout, size_of(dtype));
+}
+
+TiledTensor TilesStore::fresh(const TensorSpec& spec, const std::shared_ptr<const tiles::Layout>& layout) {
+  return {spec, {allocate(layout, spec.dtype)}};
+}
+
+TiledTensor TilesStore::source(const Tensor& t, bool may_change) {
+  if (t.kind == TensorKind::variable) {
+    const auto [at, is_new] = variables_.try_emplace(&t);
+    if (is_new) at->second.value = made(t, task_.variable(&t));
+    return at->second.value;
+  }
+  if (may_change) return made(t, t.data.raw());
+  TiledTensor& constant = constants_[&t];
+  if (constant.memories.empty()) constant = made(t, t.data.raw());
+  return constant;
+}
+
+void TilesStore::end() {
+  for (const auto& [tensor, variable] : variables_)
+    if (variable.changed) variable.value.memories[0]->read(task_.variable(tensor));
+}
+
+TiledTensor TilesStore::made(const Tensor& t, const std::byte* value) {
+  TiledTensor tensor = fresh(t.spec, program_->layout_of(t));
+  tensor.memories[0]->write(value);
+  return tensor;
+}
+
+TiledTensor TilesStore::copied(const TiledTensor& from, const Tensor& as) {
+  return laid_out(from, program_->layout_of(as));
+}
+
+TiledTensor TilesStore::laid_out(const TiledTensor& from, const std::shared_ptr<const tiles::Layout>& layout) {
+  TiledTensor to = fresh(from.spec, layout);
+  if (from.addresses) {
+    // A view: each tile takes what it stores from where the elements are.
+    tiles::OpParts parts;
+    parts.vertex = tiles::OpParts::Vertex::copy;
+    parts.steps.emplace_back();
+    for (int32_t tile = 0; tile < layout->tiles(); ++tile) {
+      const tiles::Region& mine = layout->on(tile);
+      if (mine.empty()) continue;
+      tiles::Part& part = parts.steps[0].emplace_back();
+      part.tile = tile;
+      part.reads.push_back({0, mine, {mine.size()}});
+      part.writes.push_back({0, false, mine, {mine.size()}});
+      for (int64_t i = 0; i < mine.size(); ++i) part.source.push_back(i);
+    }
+    const TensorSpec* slots[] = {&from.spec};
+    const Attributes none;
+    const OpContext site{.row = get_op("identity"), .in = slots, .attrs = none, .out = {&to.spec, 1}};
+    std::vector<Chip::MemoryPtr> memories;
+    const tiles::LoweredOp& lowered = schedule(nullptr, parts, {from}, {to}, memories);
+    chip_->run({nullptr, site, lowered, memories});
+    return to;
+  }
+  const tiles::Layout *source = from.memories[0]->layout().get(), *target = layout.get();
+  const auto [at, is_new] = rearrangements_.try_emplace({source, target});
+  if (is_new) at->second = tiles::rearranging_moves(*source, *target);
+  chip_->rearrange(*from.memories[0], *to.memories[0], at->second);
+  return to;
+}
+
+void TilesStore::read(const TiledTensor& value, std::byte* to) const {
+  if (!value.addresses) return value.memories[0]->read(to);
+  std::vector<std::vector<std::byte>> all;
+  for (const Chip::MemoryPtr& m : value.memories) {
+    all.emplace_back(static_cast<size_t>(element_count(m->layout()->shape())) * m->width());
+    m->read(all.back().data());
+  }
+  const size_t width = size_of(value.spec.dtype);
+  for (const uint64_t a : *value.addresses) {
+    std::memcpy(to, all[tiles::memory_of(a)].data() + static_cast<size_t>(tiles::element_of(a)) * width, width);
+    to += width;
+  }
+}
+
+void TilesStore::write(const TiledTensor& value, const std::byte* from) const {
+  if (!value.addresses) return value.memories[0]->write(from);
+  const size_t width = size_of(value.spec.dtype);
+  for (size_t m = 0; m < value.memories.size(); ++m) {
+    std::vector<std::byte> all(static_cast<size_t>(element_count(value.memories[m]->layout()->shape())) * width);
+    value.memories[m]->read(all.data());
+    for (size_t i = 0; i < value.addresses->size(); ++i)
+      if (const uint64_t a = (*value.addresses)[i]; tiles::memory_of(a) == m)
+        std::memcpy(all.data() + static_cast<size_t>(tiles::element_of(a)) * width, from + i * width, width);
+    value.memories[m]->write(all.data());
+  }
+}
+
+bool TilesStore::of_variable(const TiledTensor& value) const {
+  return std::any_of(variables_.begin(), variables_.end(), [&](const auto& v) {
+    return std::find(value.memories.begin(), value.memories.end(), v.second.value.memories[0]) != value.memories.end();
+  });
+}
+
+std::vector<Array> TilesStore::seen(const std::vector<TiledTensor>& values) const {
+  std::vector<Array> arrays;
+  for (const TiledTensor& v : values) {
+    if (v.memories.empty()) {
+      arrays.emplace_back(DType::float32, Shape{0});
+      continue;
+    }
+    arrays.emplace_back(v.spec.dtype, v.spec.shape);
+    read(v, arrays.back().mutable_raw());
+  }
+  return arrays;
+}
+
+std::vector<TiledTensor> TilesStore::run(const Op& op, const std::vector<TiledTensor>& in, const Watch& watch) {
+  const OpContextStorage storage(op);
+  const bool is_alias = op.row->alias >= 0, of_view = is_alias && op.row->modifies == 0;
+  std::vector<TiledTensor> out;
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    if (i == 0 && of_view)
+      out.push_back(view(op, storage.site, in));
+    else if (i == 0 && is_alias)
+      out.push_back(in[static_cast<size_t>(op.row->alias)]);
+    else
+      out.push_back(fresh(op.outputs[i]->spec, program_->layout_of(*op.outputs[i])));
+  }
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (!op.inputs[i] || !op.modifies(i)) continue;
+    for (auto& [tensor, variable] : variables_)
+      variable.changed |=
+          std::find(in[i].memories.begin(), in[i].memories.end(), variable.value.memories[0]) != in[i].memories.end();
+  }
+  std::vector<Array> before, after;
+  if (watch.observer) {
+    before = seen(in);
+    for (const TiledTensor& t : out) after.emplace_back(t.spec.dtype, t.spec.shape);
+    watch.observer->before({op, before, after, watch.replica.number, watch.replica.count});
+  }
+  if (!of_view) compute(op, storage.site, in, out, watch.replica);
+  if (watch.observer) {
+    before = seen(in);
+    after = seen(out);
+    watch.observer->after({op, before, after, watch.replica.number, watch.replica.count});
+  }
+  return out;
+}
+
+void TilesStore::compute(const Op& op, const OpContext& site, std::vector<TiledTensor> in,
+                         const std::vector<TiledTensor>& out, const ReplicaNumber& replica) {
+  const auto [parts, is_new] = parts_.try_emplace(&op);
+  if (is_new) parts->second = program_->parts(op, site);
+  // Operands in other layouts than the partition is made for are rearranged first.
+  const tiles::OpCandidate& candidate = program_->mapped.candidate(op);
+  for (size_t i = 0; i < in.size() && parts->second.as_planned; ++i) {
+    if (!op.inputs[i] || op.modifies(i) || in[i].addresses || candidate.in[i] < 0) continue;
+    const auto& layout = program_->layout(program_->mapped.mapping(candidate.in[i]), in[i].spec.shape);
+    if (layout != in[i].memories[0]->layout()) in[i] = laid_out(in[i], layout);
+  }
+  std::vector<Chip::MemoryPtr> memories;
+  const tiles::LoweredOp& lowered = schedule(&op, parts->second, in, out, memories);
+  const std::byte* further =
+      op.row->exchange == Exchange::replica ? reinterpret_cast<const std::byte*>(&replica) : nullptr;
+  chip_->run({&op, site, lowered, memories, further});
+}
+
+const tiles::LoweredOp& TilesStore::schedule(const Op* op, const tiles::OpParts& parts,
+                                             const std::vector<TiledTensor>& in, const std::vector<TiledTensor>& out,
+                                             std::vector<Chip::MemoryPtr>& memories) {
+  std::vector<const tiles::Layout*> layouts;
+  std::vector<uintptr_t> key{reinterpret_cast<uintptr_t>(op)};
+  const auto number = [&](const Chip::MemoryPtr& m) {
+    const auto at = std::find(memories.begin(), memories.end(), m);
+    if (at != memories.end()) return static_cast<size_t>(at - memories.begin());
+    memories.push_back(m);
+    layouts.push_back(m->layout().get());
+    return memories.size() - 1;
+  };
+  for (const std::vector<TiledTensor>* list : {&in, &out})
+    for (const TiledTensor& t : *list) {
+      key.push_back(reinterpret_cast<uintptr_t>(t.addresses.get()));
+      for (const Chip::MemoryPtr& m : t.memories) {
+        key.push_back(number(m));
+        key.push_back(reinterpret_cast<uintptr_t>(m->layout().get()));
+      }
+    }
+  const auto found = schedules_.find(key);
+  if (found != schedules_.end()) return found->second;
+  std::vector<std::unique_ptr<std::vector<uint64_t>>> renumbered;
+  const auto place = [&](const TiledTensor& t) -> tiles::TensorPlace {
+    if (t.memories.empty()) return {};
+    if (!t.addresses) return {number(t.memories[0]), nullptr};
+    renumbered.push_back(std::make_unique<std::vector<uint64_t>>(*t.addresses));
+    for (uint64_t& a : *renumbered.back())
+      a = tiles::address_of(number(t.memories[tiles::memory_of(a)]), tiles::element_of(a));
+    return {0, renumbered.back().get()};
+  };
+  std::vector<tiles::TensorPlace> operands, results;
+  for (const TiledTensor& t : in) operands.push_back(place(t));
+  for (const TiledTensor& t : out) results.push_back(place(t));
+  return schedules_.emplace(std::move(key), tiles::lower(parts, layouts, operands, results)).first->second;
+}
+
+TiledTensor TilesStore::view(const Op& op, const OpContext& site, const std::vector<TiledTensor>& in) {
+  TiledTensor result{site.out[0], {}, nullptr};
+  std::vector<uintptr_t> key{reinterpret_cast<uintptr_t>(&op)};
+  std::vector<std::vector<size_t>> numbers;
+  for (const TiledTensor& t : in) {
+    key.push_back(reinterpret_cast<uintptr_t>(t.addresses.get()));
+    numbers.emplace_back();
+    for (const Chip::MemoryPtr& m : t.memories) {
+      const auto at = std::find(result.memories.begin(), result.memories.end(), m);
+      numbers.back().push_back(static_cast<size_t>(at - result.memories.begin()));
+      if (at == result.memories.end()) result.memories.push_back(m);
+      key.push_back(numbers.back().back());
+    }
+  }
+  std::shared_ptr<const std::vector<uint64_t>>& known = views_[key];
+  if (!known) {
+    // The op moves the addresses of elements as it moves elements.
+    std::vector<TensorSpec> specs, out{site.out[0]};
+    std::vector<const TensorSpec*> slots;
+    std::vector<std::vector<uint64_t>> addresses(in.size());
+    std::vector<const std::byte*> from;
+    for (size_t i = 0; i < in.size(); ++i) {
+      specs.push_back(in[i].spec);
+      specs.back().dtype = DType::uint64;
+      for (int64_t e = 0; !in[i].memories.empty() && e < in[i].spec.size(); ++e) {
+        const uint64_t a = in[i].addresses ? (*in[i].addresses)[static_cast<size_t>(e)] : tiles::address_of(0, e);
+        addresses[i].push_back(tiles::address_of(numbers[i][tiles::memory_of(a)], tiles::element_of(a)));
+      }
+      from.push_back(reinterpret_cast<const std::byte*>(addresses[i].data()));
+    }
+    for (size_t i = 0; i < in.size(); ++i) slots.push_back(in[i].memories.empty() ? nullptr : &specs[i]);
+    out[0].dtype = DType::uint64;
+    auto moved = std::make_shared<std::vector<uint64_t>>(static_cast<size_t>(out[0].size()));
+    const OpContext moving{.row = site.row, .in = slots, .attrs = site.attrs, .out = out};
+    std::byte* to = reinterpret_cast<std::byte*>(moved->data());
+    definition_kernel(moving)(Buffers{from.data(), &to});
+    known = std::move(moved);
+  }
+  result.addresses = known;
+  return result;
+}
+
+}  // namespace pxl

@@ -1,0 +1,87 @@
+// Tensors in the memories of tiles, for the engine that carries out the tile model's schedule.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/execute/chip.hpp"
+#include "runtime/execute/op_by_op.hpp"
+#include "runtime/tiles/mapped_program.hpp"
+
+namespace pxl {
+
+/// The elements of a tensor: of one memory of the chip, in order, or of views an address each. Copies share the memory.
+struct TiledTensor {
+  TensorSpec spec = {};
+  std::vector<Chip::MemoryPtr> memories = {};
+  std::shared_ptr<const std::vector<uint64_t>> addresses = nullptr;  ///< memory (in `memories`) and element of each
+};
+
+/// What the replicas of a program share: how its ops and tensors are mapped to tiles.
+struct TiledProgram {
+  TiledProgram(const Graph& graph, const tiles::EstimateOptions& options);
+  tiles::MappedProgram mapped;
+  /// The layout of a mapping for a shape; equal ones are one object.
+  const std::shared_ptr<const tiles::Layout>& layout(const tiles::TileMapping& mapping, const Shape& shape);
+  const std::shared_ptr<const tiles::Layout>& layout_of(const Tensor& tensor);
+  tiles::OpParts parts(const Op& op, const OpContext& site) const;
+
+ private:
+  std::map<std::pair<tiles::TileMapping, Shape>, std::shared_ptr<const tiles::Layout>> layouts_;
+};
+
+class TilesStore {
+ public:
+  using Value = TiledTensor;
+
+  explicit TilesStore(const EngineTask& task);
+  TilesStore(const TilesStore& of_first_replica, const EngineTask& task);
+
+  void begin() { variables_.clear(); }
+  void end();
+  void abandon() { variables_.clear(); }
+  TiledTensor source(const Tensor& t, bool may_change);
+  TiledTensor made(const Tensor& t, const std::byte* value);
+  TiledTensor copied(const TiledTensor& from, const Tensor& as);
+  void read(const TiledTensor& value, std::byte* to) const;
+  void write(const TiledTensor& value, const std::byte* from) const;
+  bool of_variable(const TiledTensor& value) const;
+  std::vector<TiledTensor> run(const Op& op, const std::vector<TiledTensor>& in, const Watch& watch);
+
+  const Chip& chip() const { return *chip_; }
+  /// The schedules that runs have needed so far; edits are carried out, for tests of the memories' rules.
+  using Schedules = std::map<std::vector<uintptr_t>, tiles::LoweredOp>;
+  Schedules& schedules() { return schedules_; }
+
+ private:
+  Chip::MemoryPtr allocate(const std::shared_ptr<const tiles::Layout>& layout, DType dtype);
+  TiledTensor fresh(const TensorSpec& spec, const std::shared_ptr<const tiles::Layout>& layout);
+  TiledTensor laid_out(const TiledTensor& from, const std::shared_ptr<const tiles::Layout>& layout);
+  TiledTensor view(const Op& op, const OpContext& site, const std::vector<TiledTensor>& in);
+  void compute(const Op& op, const OpContext& site, std::vector<TiledTensor> in, const std::vector<TiledTensor>& out,
+               const ReplicaNumber& replica);
+  /// What carries out parts on these tensors, and the memories that it numbers.
+  const tiles::LoweredOp& schedule(const Op* op, const tiles::OpParts& parts, const std::vector<TiledTensor>& in,
+                                   const std::vector<TiledTensor>& out, std::vector<Chip::MemoryPtr>& memories);
+  std::vector<Array> seen(const std::vector<TiledTensor>& values) const;
+
+  EngineTask task_;
+  std::shared_ptr<TiledProgram> program_;
+  std::shared_ptr<Chip> chip_;
+  struct Variable {
+    TiledTensor value;
+    bool changed = false;
+  };
+  std::map<const Tensor*, Variable> variables_;  // of the run
+  std::unordered_map<const Op*, tiles::OpParts> parts_;
+  Schedules schedules_;
+  std::map<std::pair<const tiles::Layout*, const tiles::Layout*>, std::vector<tiles::SliceMove>> rearrangements_;
+  std::map<std::vector<uintptr_t>, std::shared_ptr<const std::vector<uint64_t>>> views_;
+  std::unordered_map<const Tensor*, TiledTensor> constants_;
+};
+
+using TilesEngine = OpByOpEngine<TilesStore>;
+
+}  // namespace pxl

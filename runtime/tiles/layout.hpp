@@ -1,0 +1,46 @@
+// Layouts: the elements of a tensor that each tile stores, of a tile mapping and a shape.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/tiles/machine.hpp"
+#include "runtime/tiles/region.hpp"
+#include "runtime/tiles/tile_mapping.hpp"
+
+namespace pxl::tiles {
+
+class Layout {
+ public:
+  Layout(const Machine& m, const TileMapping& mapping, const Shape& shape);
+
+  const Shape& shape() const { return shape_; }
+  int32_t tiles() const { return static_cast<int32_t>(on_.size()); }
+  /// What a tile stores.
+  const Region& on(int32_t tile) const { return on_[static_cast<size_t>(tile)]; }
+  /// Of a copy of the tensor: who stores which range, ascending.
+  struct Owner {
+    ElementRange elements;
+    int32_t tile = 0;
+  };
+  size_t copies() const { return owners_.size(); }
+  const std::vector<Owner>& owners(size_t copy) const { return owners_[copy]; }
+
+ private:
+  Shape shape_;
+  std::vector<Region> on_;                  // by tile
+  std::vector<std::vector<Owner>> owners_;  // by copy
+};
+
+/// Calls f(elements, tile) for the owners, in one copy, of the ranges of a region, ascending.
+template <class F>
+void for_owners(const Layout& layout, size_t copy, const Region& region, F&& f) {
+  const std::vector<Layout::Owner>& owners = layout.owners(copy);
+  for (const ElementRange& r : region.ranges()) {
+    auto at = std::upper_bound(owners.begin(), owners.end(), r.begin,
+                               [](int64_t e, const Layout::Owner& o) { return e < o.elements.end; });
+    for (; at != owners.end() && at->elements.begin < r.end; ++at) f(common(at->elements, r), at->tile);
+  }
+}
+
+}  // namespace pxl::tiles

@@ -1,0 +1,199 @@
+#include "runtime/tiles/lowering.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace pxl::tiles {
+
+namespace {
+
+/// Moves of one exchange; those of equal bytes from one tile become one multicast.
+class Exchange {
+ public:
+  void add(SliceMove::What what, size_t index, Region region, int32_t from, int32_t to) {
+    std::vector<int64_t> bounds;
+    for (const ElementRange& r : region.ranges()) bounds.insert(bounds.end(), {r.begin, r.end});
+    const auto [at, fresh] = known_.try_emplace({what, index, from, std::move(bounds)}, moves_.size());
+    if (fresh) moves_.push_back({what, index, std::move(region), from, {}});
+    moves_[at->second].to.push_back(to);
+  }
+  std::vector<SliceMove> take() { return std::move(moves_); }
+
+ private:
+  std::map<std::tuple<SliceMove::What, size_t, int32_t, std::vector<int64_t>>, size_t> known_;
+  std::vector<SliceMove> moves_;
+};
+
+/// What each owner holds of a region, in the copy that a tile reads.
+std::map<int32_t, Region> by_owner(const Layout& layout, const Region& region, int32_t reader) {
+  std::map<int32_t, Region> owners;
+  const size_t copy = static_cast<size_t>(reader) % layout.copies();
+  for_owners(layout, copy, region, [&](const ElementRange& r, int32_t tile) { owners[tile].add(r); });
+  return owners;
+}
+
+PlacedSlice placed(const TensorPlace& place, const Region& region, const std::vector<int64_t>& order, Shape shape) {
+  PlacedSlice slice;
+  slice.shape = std::move(shape);
+  if (!place.addresses) {
+    slice.slices.push_back({place.memory, region});
+    slice.index = order;
+    return slice;
+  }
+  std::vector<uint64_t> addresses;
+  addresses.reserve(static_cast<size_t>(region.size()));
+  region.for_each([&](int64_t e) { addresses.push_back((*place.addresses)[static_cast<size_t>(e)]); });
+  std::map<size_t, std::vector<int64_t>> elements;
+  for (const uint64_t a : addresses) elements[memory_of(a)].push_back(element_of(a));
+  std::map<size_t, std::pair<int64_t, size_t>> before;  // by memory: elements before its slice, and which slice it is
+  int64_t size = 0;
+  for (auto& [memory, of] : elements) {
+    before[memory] = {size, slice.slices.size()};
+    slice.slices.push_back({memory, Region::of(std::move(of))});
+    size += slice.slices.back().region.size();
+  }
+  const auto index = [&](uint64_t a) {
+    const auto& [first, which] = before.at(memory_of(a));
+    return first + slice.slices[which].region.index_of(element_of(a));
+  };
+  if (order.empty())
+    for (const uint64_t a : addresses) slice.index.push_back(index(a));
+  else
+    for (const int64_t e : order) slice.index.push_back(index(addresses[static_cast<size_t>(e)]));
+  return slice;
+}
+
+using Regions = std::map<std::pair<int32_t, size_t>, Region>;  // by tile and memory
+
+/// Adds the moves of what parts wrote to the tiles that store it, but for what these have written themselves.
+void deliver(const std::vector<PlacedPart>& parts, const std::vector<const Layout*>& memories, Exchange& exchange) {
+  Regions present;
+  const auto for_writes = [&](auto&& f) {
+    for (const PlacedPart& part : parts)
+      for (const PlacedSlice& write : part.writes)
+        for (const MemorySlice& slice : write.slices) f(part.tile, slice);
+  };
+  for_writes([&](int32_t tile, const MemorySlice& slice) {
+    Region& has = present[{tile, slice.memory}];
+    has = merged(has, slice.region);
+  });
+  for_writes([&](int32_t tile, const MemorySlice& slice) {
+    const Layout& layout = *memories[slice.memory];
+    for (size_t copy = 0; copy < layout.copies(); ++copy) {
+      std::map<int32_t, Region> owners;
+      for_owners(layout, copy, slice.region, [&](const ElementRange& r, int32_t owner) { owners[owner].add(r); });
+      for (auto& [owner, region] : owners) {
+        Region& has = present[{owner, slice.memory}];
+        Region lacks = difference(region, has);
+        if (lacks.empty()) continue;
+        has = merged(has, lacks);
+        exchange.add(SliceMove::What::result, slice.memory, std::move(lacks), tile, owner);
+      }
+    }
+  });
+}
+
+/// The buffers of partial results: one for each tile and slice.
+void number_partials(LoweredOp& op) {
+  std::map<std::pair<int32_t, std::vector<int64_t>>, size_t> buffers;
+  for (LoweredStep& step : op.steps)
+    for (PlacedPart& part : step.parts) {
+      const MemorySlice& slice = part.writes[0].slices[0];
+      std::vector<int64_t> bounds;
+      for (const ElementRange& r : slice.region.ranges()) bounds.insert(bounds.end(), {r.begin, r.end});
+      const auto [at, fresh] = buffers.try_emplace({part.tile, std::move(bounds)}, op.partials.size());
+      if (fresh) op.partials.push_back(slice), op.partial_tile.push_back(part.tile);
+      part.partial = at->second;
+    }
+}
+
+void combine_partials(LoweredOp& op, const Layout& layout) {
+  Exchange exchange;
+  std::map<int32_t, std::vector<std::pair<Region, std::vector<size_t>>>> pieces;  // by tile: regions with equal buffers
+  for (int32_t tile = 0; tile < layout.tiles(); ++tile)
+    if (!layout.on(tile).empty()) pieces[tile] = {{layout.on(tile), {}}};
+  for (size_t i = 0; i < op.partials.size(); ++i) {
+    for (auto& [tile, list] : pieces) {
+      Region mine = intersection(op.partials[i].region, layout.on(tile));
+      if (mine.empty()) continue;
+      std::vector<std::pair<Region, std::vector<size_t>>> next;
+      for (auto& [region, from] : list) {
+        Region both = intersection(region, mine), rest = difference(region, mine);
+        if (!both.empty()) {
+          next.emplace_back(std::move(both), from);
+          next.back().second.push_back(i);
+        }
+        if (!rest.empty()) next.emplace_back(std::move(rest), std::move(from));
+      }
+      list = std::move(next);
+      if (op.partial_tile[i] != tile)
+        exchange.add(SliceMove::What::partial, i, std::move(mine), op.partial_tile[i], tile);
+    }
+  }
+  op.collect = exchange.take();
+  for (auto& [tile, list] : pieces)
+    for (auto& [region, from] : list) op.combine.push_back({tile, std::move(region), std::move(from)});
+}
+
+}  // namespace
+
+LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const std::vector<TensorPlace>& operands,
+                const std::vector<TensorPlace>& results) {
+  LoweredOp op;
+  op.vertex = parts.vertex;
+  op.partial = parts.partial;
+  for (std::vector<Part>& step : parts.steps) {
+    LoweredStep& lowered = op.steps.emplace_back();
+    Regions needed;
+    for (Part& part : step) {
+      PlacedPart p{.tile = part.tile, .reads = {}, .writes = {}, .source = std::move(part.source)};
+      for (OperandSlice& read : part.reads) {
+        PlacedSlice slice = placed(operands[read.slot], read.region, read.order, std::move(read.shape));
+        slice.tensor = read.slot;
+        for (const MemorySlice& s : slice.slices) {
+          Region& all = needed[{part.tile, s.memory}];
+          all = merged(all, s.region);
+        }
+        p.reads.push_back(std::move(slice));
+      }
+      for (ResultSlice& write : part.writes) {
+        const TensorPlace& place = write.is_operand ? operands[write.index] : results[write.index];
+        PlacedSlice slice = placed(place, write.region, {}, std::move(write.shape));
+        slice.tensor = write.index;
+        slice.is_operand = write.is_operand;
+        p.writes.push_back(std::move(slice));
+      }
+      lowered.parts.push_back(std::move(p));
+    }
+    Exchange gather;
+    for (const auto& [where, region] : needed) {
+      const auto& [tile, memory] = where;
+      const Region lacks = difference(region, memories[memory]->on(tile));
+      for (auto& [owner, piece] : by_owner(*memories[memory], lacks, tile))
+        gather.add(SliceMove::What::operand, memory, std::move(piece), owner, tile);
+    }
+    lowered.gather = gather.take();
+    if (op.partial) continue;
+    Exchange exchange;
+    deliver(lowered.parts, memories, exchange);
+    lowered.deliver = exchange.take();
+  }
+  if (op.partial) {
+    number_partials(op);
+    combine_partials(op, *memories[results[0].memory]);
+  }
+  return op;
+}
+
+std::vector<SliceMove> rearranging_moves(const Layout& from, const Layout& to) {
+  Exchange exchange;
+  for (int32_t tile = 0; tile < to.tiles(); ++tile) {
+    const Region lacks = difference(to.on(tile), from.on(tile));
+    for (auto& [owner, piece] : by_owner(from, lacks, tile))
+      exchange.add(SliceMove::What::operand, 0, std::move(piece), owner, tile);
+  }
+  return exchange.take();
+}
+
+}  // namespace pxl::tiles

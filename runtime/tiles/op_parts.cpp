@@ -1,0 +1,190 @@
+// The dispatch of op_parts, the partition into one part, and those of elementwise ops and of ops that move elements.
+#include "runtime/tiles/op_parts.hpp"
+
+#include <algorithm>
+
+#include "runtime/op/definitions.hpp"
+#include "runtime/tiles/layout.hpp"
+#include "runtime/tiles/strategies.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+/// Elementwise on a common shape, which each operand has or is broadcast to.
+bool is_elementwise(const OpContext& s, const Op& op) {
+  if (s.row.pattern != Pattern::elementwise || s.row.exchange != Exchange::none || s.out.empty()) return false;
+  const Shape& shape = s.out[0].shape;
+  for (const TensorSpec& t : s.out)
+    if (t.shape != shape) return false;
+  for (size_t i = 0; i < s.in.size(); ++i) {
+    if (!s.in[i]) continue;
+    if (op.modifies(i) ? s.in[i]->shape != shape : !broadcastable_to(s.in[i]->shape, shape)) return false;
+  }
+  return true;
+}
+
+/// The elements of an operand that are broadcast to these elements of the result, in their order.
+std::vector<int64_t> broadcast_elements(const Region& result, const Shape& from, const Shape& to) {
+  Shape strides = strides_of(from);
+  for (size_t i = 0; i < from.size(); ++i)
+    if (from[i] == 1) strides[i] = 0;
+  strides.insert(strides.begin(), to.size() - from.size(), 0);
+  std::vector<int64_t> elements;
+  elements.reserve(static_cast<size_t>(result.size()));
+  result.for_each([&](int64_t e) {
+    int64_t at = 0;
+    for (size_t i = to.size(); i-- > 0;) at += e % to[i] * strides[i], e /= to[i];
+    elements.push_back(at);
+  });
+  return elements;
+}
+
+constexpr uint64_t from_operand = uint64_t{1} << 63;
+constexpr int slot_shift = 44;
+
+/// Where the elements of the results come from: slot and element of each, found by the definition on the numbers of the
+/// elements. Empty if an element of a result is none of an operand.
+std::vector<std::vector<uint64_t>> sources_of(const OpContext& s) {
+  std::vector<TensorSpec> in(s.in.size()), out(s.out.begin(), s.out.end());
+  std::vector<const TensorSpec*> slots;
+  std::vector<std::vector<uint64_t>> numbers(in.size()), found(out.size());
+  std::vector<const std::byte*> from;
+  std::vector<std::byte*> to;
+  for (size_t i = 0; i < in.size(); ++i) {
+    slots.push_back(s.in[i] ? &in[i] : nullptr);
+    if (s.in[i]) {
+      in[i] = {s.in[i]->shape, DType::uint64, {}};
+      for (int64_t e = 0; e < in[i].size(); ++e)
+        numbers[i].push_back(from_operand | static_cast<uint64_t>(i) << slot_shift | static_cast<uint64_t>(e));
+    }
+    from.push_back(reinterpret_cast<const std::byte*>(numbers[i].data()));
+  }
+  for (size_t o = 0; o < out.size(); ++o) {
+    out[o].dtype = DType::uint64;
+    found[o].resize(static_cast<size_t>(out[o].size()));
+    to.push_back(reinterpret_cast<std::byte*>(found[o].data()));
+  }
+  definition_kernel(OpContext{.row = s.row, .in = slots, .attrs = s.attrs, .out = out})(
+      Buffers{from.data(), to.data()});
+  for (const std::vector<uint64_t>& elements : found)
+    for (const uint64_t e : elements)
+      if (!(e & from_operand)) return {};
+  return found;
+}
+
+std::optional<OpParts> elementwise_parts(const PartsRequest& r) {
+  const OpContext& s = r.site;
+  if (!is_elementwise(s, r.op) || r.candidate.out[0] < 0 || s.out[0].size() == 0) return std::nullopt;
+  const Shape& shape = s.out[0].shape;
+  const Layout layout(r.machine, r.mappings.at(r.candidate.out[0]), shape);
+  OpParts parts;
+  parts.steps.emplace_back();
+  for (int32_t tile = 0; tile < layout.tiles(); ++tile) {
+    const Region& mine = layout.on(tile);
+    if (mine.empty()) continue;
+    Part part{.tile = tile};
+    const Shape line{mine.size()};
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      if (!s.in[i]) continue;
+      const Shape& from = s.in[i]->shape;
+      if (from == shape) {
+        part.reads.push_back({i, mine, line});
+        if (r.op.modifies(i)) part.writes.push_back({i, true, mine, line});
+        continue;
+      }
+      if (element_count(from) == 1) {
+        part.reads.push_back({i, Region::all(1), {}});
+        continue;
+      }
+      OperandSlice slice{i, {}, line};
+      slice.order = broadcast_elements(mine, from, shape);
+      slice.region = Region::of(slice.order);
+      for (int64_t& e : slice.order) e = slice.region.index_of(e);
+      part.reads.push_back(std::move(slice));
+    }
+    for (size_t o = 0; o < s.out.size(); ++o)
+      if (!(o == 0 && s.row.alias >= 0)) part.writes.push_back({o, false, mine, line});
+    parts.steps[0].push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::optional<OpParts> movement_parts(const PartsRequest& r) {
+  const OpContext& s = r.site;
+  if (s.row.pattern != Pattern::movement || s.row.exchange != Exchange::none || s.row.modifies != 0)
+    return std::nullopt;
+  for (size_t i = 0; i < s.in.size(); ++i)
+    if (s.in[i] && (s.in[i]->dtype != s.out[0].dtype || is_integer(s.in[i]->dtype) != is_integer(s.out[0].dtype)))
+      return std::nullopt;  // indices
+  for (const TensorSpec& t : s.out)
+    if (t.dtype != s.out[0].dtype) return std::nullopt;
+  const std::vector<std::vector<uint64_t>> sources = sources_of(s);
+  if (sources.empty()) return std::nullopt;
+  OpParts parts{.vertex = OpParts::Vertex::copy};
+  parts.steps.emplace_back();
+  for (size_t o = 0; o < s.out.size(); ++o) {
+    const Layout layout(r.machine, r.mappings.at(r.candidate.out[o]), s.out[o].shape);
+    for (int32_t tile = 0; tile < layout.tiles(); ++tile) {
+      const Region& mine = layout.on(tile);
+      if (mine.empty()) continue;
+      Part part{.tile = tile};
+      std::vector<std::vector<int64_t>> elements(s.in.size());
+      const auto slot_of = [](uint64_t e) { return static_cast<size_t>((e & ~from_operand) >> slot_shift); };
+      const auto element_of = [](uint64_t e) { return static_cast<int64_t>(e & ((uint64_t{1} << slot_shift) - 1)); };
+      mine.for_each([&](int64_t e) {
+        const uint64_t from = sources[o][static_cast<size_t>(e)];
+        elements[slot_of(from)].push_back(element_of(from));
+      });
+      std::vector<int64_t> before(s.in.size(), 0);  // elements of the slices before that of a slot
+      std::vector<const Region*> regions(s.in.size());
+      part.reads.reserve(s.in.size());
+      int64_t read = 0;
+      for (size_t i = 0; i < s.in.size(); ++i) {
+        if (elements[i].empty()) continue;
+        Region region = Region::of(std::move(elements[i]));
+        before[i] = read;
+        read += region.size();
+        const Shape line{region.size()};
+        part.reads.push_back({i, std::move(region), line});
+        regions[i] = &part.reads.back().region;
+      }
+      mine.for_each([&](int64_t e) {
+        const uint64_t from = sources[o][static_cast<size_t>(e)];
+        part.source.push_back(before[slot_of(from)] + regions[slot_of(from)]->index_of(element_of(from)));
+      });
+      part.writes.push_back({o, false, mine, {mine.size()}});
+      parts.steps[0].push_back(std::move(part));
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+OpParts op_parts(const PartsRequest& r) {
+  if (std::optional<OpParts> found = strategy_info(r.site.row.tiles.strategy).parts(r)) return std::move(*found);
+  return *whole_parts(r);
+}
+
+std::optional<OpParts> whole_parts(const PartsRequest& r) {
+  const OpContext& s = r.site;
+  Part part;
+  if (!r.candidate.out.empty() && r.candidate.out[0] >= 0)
+    part.tile = static_cast<int32_t>(r.mappings.at(r.candidate.out[0]).first % r.machine.tiles);
+  for (size_t i = 0; i < s.in.size() && i < r.op.inputs.size(); ++i) {
+    if (!s.in[i]) continue;
+    part.reads.push_back({i, Region::all(s.in[i]->size()), s.in[i]->shape});
+    if (r.op.modifies(i)) part.writes.push_back({i, true, Region::all(s.in[i]->size()), s.in[i]->shape});
+  }
+  for (size_t o = 0; o < s.out.size(); ++o)
+    if (!(o == 0 && s.row.alias >= 0)) part.writes.push_back({o, false, Region::all(s.out[o].size()), s.out[o].shape});
+  return OpParts{.as_planned = false, .steps = {{std::move(part)}}};
+}
+
+std::optional<OpParts> element_parts(const PartsRequest& r) {
+  std::optional<OpParts> parts = elementwise_parts(r);
+  return parts ? std::move(parts) : movement_parts(r);
+}
+
+}  // namespace pxl::tiles

@@ -1,0 +1,171 @@
+// Partitions of reductions, and of ops on rows.
+#include <algorithm>
+
+#include "runtime/ops/table.hpp"
+#include "runtime/tiles/layout.hpp"
+#include "runtime/tiles/op_parts.hpp"
+
+namespace pxl::tiles {
+
+namespace {
+
+/// Reductions that partial results are combined by.
+struct Combined {
+  std::string_view op, by;
+};
+constexpr Combined combined[] = {{"sum", "sum"}, {"max", "max"},       {"min", "min"},        {"prod", "prod"},
+                                 {"l1", "sum"},  {"sumsquare", "sum"}, {"lamb_square", "sum"}};
+
+const OpRow* combining_row(const OpRow& row) {
+  for (const Combined& c : combined)
+    if (c.op == row.name) return &get_op(c.by);
+  return nullptr;
+}
+
+/// The boxes of a range of elements: at most two for each axis.
+void add_boxes(ElementRange range, const Shape& shape, std::vector<std::vector<ElementRange>>& boxes) {
+  while (range.size() > 0) {
+    // The largest box that begins here: whole indices of the outermost axis that the range has one of.
+    int64_t inner = 1;
+    size_t axis = shape.size();
+    while (axis > 1 && range.begin % (inner * shape[axis - 1]) == 0 && range.size() >= inner * shape[axis - 1])
+      inner *= shape[--axis];
+    const size_t last = axis - 1;  // the axis along which whole indices of `inner` elements follow each other
+    const int64_t at = range.begin / inner % shape[last];
+    const int64_t count = std::min(range.size() / inner, shape[last] - at);
+    std::vector<ElementRange> box(shape.size());
+    int64_t outer = range.begin / (inner * shape[last]);
+    for (size_t i = last; i-- > 0;) box[i] = {outer % shape[i], outer % shape[i] + 1}, outer /= shape[i];
+    box[last] = {at, at + count};
+    for (size_t i = axis; i < shape.size(); ++i) box[i] = {0, shape[i]};
+    boxes.push_back(std::move(box));
+    range.begin += count * inner;
+  }
+}
+
+/// The slices of a tile as boxes: of a block mapping the block itself.
+std::vector<std::vector<ElementRange>> boxes_of(const Region& region, const Shape& shape) {
+  std::vector<ElementRange> around(shape.size(), {INT64_MAX, 0});
+  region.for_each([&](int64_t e) {
+    for (size_t i = shape.size(); i-- > 0;) {
+      around[i].begin = std::min(around[i].begin, e % shape[i]);
+      around[i].end = std::max(around[i].end, e % shape[i] + 1);
+      e /= shape[i];
+    }
+  });
+  if (Region::box(shape, around) == region) return {around};
+  std::vector<std::vector<ElementRange>> boxes;
+  for (const ElementRange& r : region.ranges()) add_boxes(r, shape, boxes);
+  return boxes;
+}
+
+Shape extents_of(const std::vector<ElementRange>& box) {
+  Shape shape;
+  for (const ElementRange& r : box) shape.push_back(r.size());
+  return shape;
+}
+
+/// The box without the axes that are reduced, as the result has them: of extent 1, or not at all.
+std::vector<ElementRange> kept_box(const std::vector<ElementRange>& box, const std::vector<bool>& along, size_t rank) {
+  std::vector<ElementRange> kept;
+  for (size_t i = 0; i < box.size(); ++i) {
+    if (!along[i])
+      kept.push_back(box[i]);
+    else if (rank == box.size())
+      kept.push_back({0, 1});
+  }
+  return kept;
+}
+
+/// Whether a shape is `x` without the axes that are reduced.
+bool is_kept(const Shape& shape, const Shape& x, const std::vector<bool>& along) {
+  Shape with_ones, without;
+  for (size_t i = 0; i < x.size(); ++i) {
+    with_ones.push_back(along[i] ? 1 : x[i]);
+    if (!along[i]) without.push_back(x[i]);
+  }
+  return shape == with_ones || shape == without;
+}
+
+}  // namespace
+
+std::optional<OpParts> reduction_parts(const PartsRequest& r) {
+  const OpContext& s = r.site;
+  if (s.row.pattern != Pattern::reduction || s.row.modifies != 0 || s.in.size() != 1 || s.out.size() != 1)
+    return std::nullopt;
+  const TensorSpec &x = s.input(0), &y = s.out[0];
+  const OpRow* combine = combining_row(s.row);
+  if (!combine || r.candidate.in[0] < 0 || x.size() == 0 || x.shape.empty()) return std::nullopt;
+  const std::vector<bool> along = axes_of_site(s, x.shape.size(), false);
+  if (!is_kept(y.shape, x.shape, along)) return std::nullopt;
+  const Layout layout(r.machine, r.mappings.at(r.candidate.in[0]), x.shape);
+  if (layout.copies() > 1) return std::nullopt;
+  OpParts parts;
+  parts.steps.emplace_back();
+  int64_t written = 0;
+  for (int32_t tile = 0; tile < layout.tiles(); ++tile) {
+    if (layout.on(tile).empty()) continue;
+    for (const std::vector<ElementRange>& box : boxes_of(layout.on(tile), x.shape)) {
+      Part part{.tile = tile};
+      part.reads.push_back({0, Region::box(x.shape, box), extents_of(box)});
+      const std::vector<ElementRange> kept = kept_box(box, along, y.shape.size());
+      part.writes.push_back({0, false, Region::box(y.shape, kept), extents_of(kept)});
+      written += part.writes[0].region.size();
+      parts.steps[0].push_back(std::move(part));
+    }
+  }
+  if (written > y.size())
+    parts.partial = PartialResults{combine, is_floating(y.dtype) && size_of(y.dtype) < 4 ? DType::float32 : y.dtype};
+  return parts;
+}
+
+std::optional<OpParts> row_parts(const PartsRequest& r) {
+  const OpContext& s = r.site;
+  if (s.row.modifies != 0 || s.row.exchange != Exchange::none || s.row.side_effect) return std::nullopt;
+  size_t main = 0;
+  for (size_t i = 0; i < s.in.size(); ++i)
+    if (s.in[i] && (!s.has(main) || s.in[i]->size() > s.in[main]->size())) main = i;
+  if (!s.has(main)) return std::nullopt;
+  const TensorSpec& x = s.input(main);
+  if (x.size() == 0 || x.shape.empty() || r.candidate.in[main] < 0) return std::nullopt;
+  const std::vector<bool> along = axes_of_site(s, x.shape.size(), true);
+  const TileMapping& mapping = r.mappings.at(r.candidate.in[main]);
+  if (mapping.flat || mapping.copies > 1) return std::nullopt;
+  // Of operands and results with the rows' shape, and with one element a row, a tile has its rows.
+  const auto by_rows = [&](const TensorSpec& t) { return t.shape == x.shape || is_kept(t.shape, x.shape, along); };
+  for (size_t i = 0; i < s.in.size(); ++i)
+    if (s.in[i] && !by_rows(*s.in[i])) return std::nullopt;
+  for (const TensorSpec& t : s.out)
+    if (!by_rows(t)) return std::nullopt;
+  OpParts parts;
+  parts.steps.emplace_back();
+  // Whole rows, on the first of the tiles that have a part of them.
+  std::vector<int32_t> at(x.shape.size(), 0);
+  std::vector<ElementRange> box(x.shape.size());
+  for (size_t axis = 1; axis > 0;) {
+    int64_t block = 0;
+    for (size_t i = 0; i < x.shape.size(); ++i) {
+      box[i] = along[i] ? ElementRange{0, x.shape[i]} : part_of(x.shape[i], mapping.parts[i], at[i]);
+      block = block * mapping.parts[i] + at[i];
+    }
+    Part part{.tile = static_cast<int32_t>((mapping.first + block * mapping.spread) % r.machine.tiles)};
+    const std::vector<ElementRange>& rows = box;
+    const auto slice_of = [&](const TensorSpec& t) {
+      return t.shape == x.shape ? rows : kept_box(rows, along, t.shape.size());
+    };
+    for (size_t i = 0; i < s.in.size(); ++i)
+      if (s.in[i])
+        part.reads.push_back({i, Region::box(s.in[i]->shape, slice_of(*s.in[i])), extents_of(slice_of(*s.in[i]))});
+    for (size_t o = 0; o < s.out.size(); ++o)
+      part.writes.push_back(
+          {o, false, Region::box(s.out[o].shape, slice_of(s.out[o])), extents_of(slice_of(s.out[o]))});
+    if (!part.writes.empty() && !part.writes[0].region.empty()) parts.steps[0].push_back(std::move(part));
+    for (axis = x.shape.size(); axis > 0; --axis) {
+      if (!along[axis - 1] && ++at[axis - 1] < mapping.parts[axis - 1]) break;
+      at[axis - 1] = 0;
+    }
+  }
+  return parts;
+}
+
+}  // namespace pxl::tiles

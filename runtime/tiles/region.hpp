@@ -1,0 +1,64 @@
+// Regions: sets of a tensor's elements, as ranges of their row-major numbers. Boxes, runs of a flat mapping and what is
+// left of either are all regions, so that who holds what is decided by intersections alone.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/tensor/shape.hpp"
+
+namespace pxl::tiles {
+
+/// Elements [begin, end).
+struct ElementRange {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return std::max<int64_t>(0, end - begin); }
+  friend bool operator==(const ElementRange&, const ElementRange&) = default;
+};
+inline ElementRange common(const ElementRange& a, const ElementRange& b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+/// Part i of a balanced division of n: the first n % parts have one more.
+inline ElementRange part_of(int64_t n, int64_t parts, int64_t i) {
+  const int64_t each = n / parts, more = n % parts, begin = i * each + std::min(i, more);
+  return {begin, begin + each + (i < more ? 1 : 0)};
+}
+
+class Region {
+ public:
+  static Region all(int64_t elements);
+  /// The box of a tensor: a range of each axis.
+  static Region box(const Shape& shape, const std::vector<ElementRange>& ranges);
+  /// Of any numbers, repeated or not.
+  static Region of(std::vector<int64_t> elements);
+
+  /// Appends a range, which does not begin before the last one ends.
+  void add(ElementRange range);
+  const std::vector<ElementRange>& ranges() const { return ranges_; }
+  int64_t size() const { return first_.empty() ? 0 : first_.back() + ranges_.back().size(); }
+  bool empty() const { return ranges_.empty(); }
+  /// Which of the region's elements, in ascending order, one is; -1 if it is not among them.
+  int64_t index_of(int64_t element) const;
+  /// Calls f(element) in ascending order.
+  template <class F>
+  void for_each(F&& f) const {
+    for (const ElementRange& r : ranges_)
+      for (int64_t e = r.begin; e < r.end; ++e) f(e);
+  }
+  friend bool operator==(const Region& a, const Region& b) { return a.ranges_ == b.ranges_; }
+
+ private:
+  std::vector<ElementRange> ranges_;  ///< ascending, apart from each other
+  std::vector<int64_t> first_;        ///< by range: elements before it
+};
+
+Region intersection(const Region& a, const Region& b);
+Region difference(const Region& a, const Region& b);
+Region merged(const Region& a, const Region& b);
+
+/// "[0:4, 16:32]", or the ranges of what is no box: "elements 0:64, 70:72 and 3 more ranges".
+std::string text(const Region& region, const Shape& shape);
+
+}  // namespace pxl::tiles
