@@ -23,3 +23,8 @@ if(NOT line_editor STREQUAL none)
   target_link_libraries(pxl_repl PRIVATE ${PXL_${line_editor}_LIBRARY})
 endif()
 message(STATUS "Line editing: ${line_editor}")
+# The tests replace one of them by another of these object files.
+foreach(driver readline libedit none)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/interpreter/repl/line_${driver}.cpp
+                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endforeach()

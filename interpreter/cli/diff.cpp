@@ -8,7 +8,7 @@
 namespace pxl::cli {
 namespace {
 
-constexpr int most_edits = 3000;  ///< maximum edit distance: memory is quadratic in it
+constexpr int max_edits = 3000;  ///< maximum edit distance: memory is quadratic in it
 constexpr size_t context = 3;
 
 using Lines = std::vector<std::string_view>;
@@ -25,7 +25,7 @@ Lines split(std::string_view text) {
 
 /// ' ' for a line of both texts, '-' of the first, '+' of the second.
 std::string edits(const Lines& a, const Lines& b) {
-  const int n = static_cast<int>(a.size()), m = static_cast<int>(b.size()), most = std::min(n + m, most_edits);
+  const int n = static_cast<int>(a.size()), m = static_cast<int>(b.size()), most = std::min(n + m, max_edits);
   std::vector<std::vector<int>> trace;
   std::vector<int> reach(2 * static_cast<size_t>(most) + 3, 0);
   auto at = [&](std::vector<int>& v, int k) -> int& { return v[static_cast<size_t>(k + most + 1)]; };

@@ -12,7 +12,7 @@ namespace pxl::jupyter {
 
 namespace {
 
-constexpr int64_t most_rows = 20, most_columns = 12;
+constexpr int64_t max_rows = 20, max_columns = 12;
 
 // Indices of a truncated axis: its beginning, a gap (-1), its end.
 std::vector<int64_t> shown_indices(int64_t size, int64_t most) {
@@ -35,8 +35,8 @@ std::string table_of(const Array& array) {
   const int64_t rows = shape.size() == 2 ? shape[0] : 1, columns = shape.back();
   const Array flat = array.reshaped({array.size()});
   std::string html = "<table>";
-  const std::vector<int64_t> across = shown_indices(columns, most_columns);
-  for (const int64_t r : shown_indices(rows, most_rows)) {
+  const std::vector<int64_t> across = shown_indices(columns, max_columns);
+  for (const int64_t r : shown_indices(rows, max_rows)) {
     html += "<tr>";
     for (const int64_t c : across) {
       const bool gap = r < 0 || c < 0;

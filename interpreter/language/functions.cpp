@@ -17,6 +17,7 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/base/text.hpp"
 
 namespace pxl {
 
@@ -91,8 +92,6 @@ Value run_function(Interpreter& in, const ast::Function& f, Activation& a) {
 }
 
 namespace {
-
-std::string counted(size_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
 /// The binding of one call's arguments.
 class ParameterBinder {

@@ -87,7 +87,7 @@ std::optional<std::string> read_text(const fs::path& path) {
   std::error_code ec;
   if (!fs::is_regular_file(path, ec)) return std::nullopt;
   std::string why;
-  std::optional<std::string> text = read_file(path, most_program_bytes, why);
+  std::optional<std::string> text = read_file(path, max_program_bytes, why);
   if (!text) throw Error("cannot read " + path.string() + ": " + why, {}, Fault::unreadable);
   return text;
 }

@@ -76,7 +76,7 @@ Value cast_to(Interpreter& in, const Value& v, DType dtype) {
 }
 
 // A bool is treated as an int of the other operand's dtype.
-Value counted(Interpreter& in, const Value& v, const Value& other) {
+Value bool_as_int(Interpreter& in, const Value& v, const Value& other) {
   if (elements(v) != Elements::bools) return v;
   const Tensor* t = as_tensor(other);
   const Array* x = other.as_array();
@@ -110,14 +110,14 @@ Value data_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
       auto as_float = [&](const Value& v, const Value& other) {
         if (elements(v) == Elements::floats) return v;
         const bool with_floats = !other.is_number() && elements(other) == Elements::floats;
-        return with_floats ? counted(in, v, other) : cast_to(in, v, DType::float32);
+        return with_floats ? bool_as_int(in, v, other) : cast_to(in, v, DType::float32);
       };
       return op_by_name(in, op_name(op, false), {as_float(a, b), as_float(b, a)});
     }
     case BinaryOp::matmul: return op_by_name(in, op_name(op, false), {a, b});
     default: break;
   }
-  return op_by_name(in, op_name(op, false), {counted(in, a, b), counted(in, b, a)});
+  return op_by_name(in, op_name(op, false), {bool_as_int(in, a, b), bool_as_int(in, b, a)});
 }
 
 Value text_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {

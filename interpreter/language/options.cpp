@@ -16,22 +16,17 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/text.hpp"
 
 namespace pxl {
 
 namespace {
 
-std::string trimmed(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t' || s.front() == '\r')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
-  return std::string(s);
-}
-
 OptionInfo info_of(const ast::OptionStmt& s) {
   OptionInfo info;
   info.name = s.name;
-  info.type = s.type ? trimmed(s.type->span.text()) : "str";
-  info.default_text = s.default_value ? trimmed(s.default_value->span.text()) : "";
+  info.type = s.type ? std::string(trimmed(s.type->span.text())) : "str";
+  info.default_text = s.default_value ? std::string(trimmed(s.default_value->span.text())) : "";
   info.doc = s.doc;
   info.required = s.default_value == nullptr;
   return info;
@@ -78,7 +73,7 @@ Value parse_option(const std::string& name, const std::string& type, const std::
   std::vector<Value> items;
   for (size_t at = 0; at <= text.size() && !text.empty();) {
     const size_t end = std::min(text.find(',', at), text.size());
-    items.push_back(parse_value(name, inner, trimmed(text.substr(at, end - at))));
+    items.push_back(parse_value(name, inner, std::string(trimmed(text.substr(at, end - at)))));
     at = end + 1;
   }
   return make_list(std::move(items));
@@ -97,7 +92,7 @@ std::vector<OptionInfo> scan_options(const ast::Tree& tree) {
 std::string script_doc(const ast::Tree& tree) {
   std::string out;
   for (int i = 1; i <= tree.source->line_count(); ++i) {
-    std::string line = trimmed(tree.source->line(i));
+    std::string line(trimmed(tree.source->line(i)));
     if (i == 1 && line.starts_with("#!")) continue;
     if (!line.starts_with("#")) break;
     line.erase(0, line.find_first_not_of('#') == std::string::npos ? line.size() : line.find_first_not_of('#'));

@@ -21,6 +21,7 @@
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/text.hpp"
 
 namespace pxl {
 
@@ -54,9 +55,8 @@ void unpack(Interpreter& in, const std::vector<ast::Expr*>& targets, const Span&
   }
   const bool starred = star < targets.size();
   if (starred ? items.size() + 1 < targets.size() : items.size() != targets.size()) {
-    Error e(fmt::format("cannot unpack {} value{} into {}{} name{}", items.size(), items.size() == 1 ? "" : "s",
-                        starred ? "at least " : "", starred ? targets.size() - 1 : targets.size(),
-                        targets.size() == 1 ? "" : "s"));
+    Error e(fmt::format("cannot unpack {} into {}{}", counted(items.size(), "value"), starred ? "at least " : "",
+                        counted(starred ? targets.size() - 1 : targets.size(), "name")));
     e.as(codes::value);
     e.locate(span, in.frames);
     throw e;

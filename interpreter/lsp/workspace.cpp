@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 std::optional<std::string> read(const fs::path& path) {
   std::string why;
-  return read_file(path.string(), most_program_bytes, why);
+  return read_file(path.string(), max_program_bytes, why);
 }
 
 fs::path path_of_import(const Document& from, const Symbol& symbol) {

@@ -17,7 +17,7 @@ namespace pxl::onnx {
 
 namespace {
 
-constexpr int64_t most_literal = 16;  ///< elements of an array that is written out in the text
+constexpr int64_t max_literal = 16;  ///< elements of an array that is written out in the text
 constexpr int deepest_graph = 50;
 
 std::string quoted(std::string_view text) {
@@ -57,7 +57,7 @@ std::string list_text(const Array& a, size_t axis, int64_t& at) {
 }
 
 bool is_writable(const Array& a) {
-  if (a.size() > most_literal || a.rank() > 2 || a.dtype() == DType::uint64) return false;
+  if (a.size() > max_literal || a.rank() > 2 || a.dtype() == DType::uint64) return false;
   for (int64_t d : a.shape())
     if (d == 0 && a.rank() > 1) return false;
   for (int64_t i = 0; is_floating(a.dtype()) && i < a.size(); ++i)

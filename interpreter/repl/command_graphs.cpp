@@ -15,14 +15,13 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/estimate.hpp"
 
 namespace pxl {
 namespace {
-
-std::string counted(size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 /// The graph of a value; programs without parameters are built.
 const Graph& graph_of(Interpreter& in, Value v, const char* where) {

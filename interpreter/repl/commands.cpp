@@ -13,16 +13,10 @@
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/base/text.hpp"
 
 namespace pxl {
 namespace {
-
-std::string counted(size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
-
-std::string_view trimmed(std::string_view s) {
-  const size_t from = s.find_first_not_of(" \t\n");
-  return from == s.npos ? std::string_view() : s.substr(from, s.find_last_not_of(" \t\n") - from + 1);
-}
 
 bool need(Repl& repl, std::string_view arguments, std::string_view what) {
   if (!arguments.empty()) return true;

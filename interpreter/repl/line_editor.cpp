@@ -16,6 +16,7 @@
 #include "interpreter/repl/line_backend.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/signals.hpp"
 #include "runtime/base/source.hpp"
 #include "runtime/base/standard_streams.hpp"
 
@@ -27,22 +28,6 @@ std::function<Completions(std::string_view, size_t)>& completer() {
   return f;
 }
 
-void on_interrupt(int) { request_interrupt(); }
-
-/// Lets an interrupt end a blocking read during its lifetime; other reads are restarted.
-struct InterruptibleReads {
-  struct sigaction old {};
-  InterruptibleReads() {
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, &old);
-  }
-  ~InterruptibleReads() { sigaction(SIGINT, &old, nullptr); }
-  InterruptibleReads(const InterruptibleReads&) = delete;
-  InterruptibleReads& operator=(const InterruptibleReads&) = delete;
-};
-
 LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
   write_out(prompt);
   flush_out();
@@ -50,7 +35,7 @@ LineEditor::Result read_plain(const std::string& prompt, std::string& line) {
   // not.
   static std::string begun;
   line = std::exchange(begun, {});
-  const InterruptibleReads guard;
+  const InterruptRequests guard(InterruptRequests::Waiting::ends);
   for (;;) {
     const int c = line_backend::next_byte(STDIN_FILENO);
     if (c == line_backend::other_signal) continue;
@@ -176,7 +161,7 @@ LineEditor::Result LineEditor::read(const std::string& prompt, std::string& line
   clear_interrupt();
   bool got = false;
   {
-    const InterruptibleReads guard;
+    const InterruptRequests guard(InterruptRequests::Waiting::ends);
     got = line_backend::read(prompt, line);
   }
   if (interrupt_requested()) {

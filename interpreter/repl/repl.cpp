@@ -11,27 +11,12 @@
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/signals.hpp"
 #include "runtime/base/standard_streams.hpp"
+#include "runtime/base/text.hpp"
 
 namespace pxl {
 namespace {
-
-void on_interrupt(int) { request_interrupt(); }
-
-/// During its lifetime Ctrl-C stops the running work and never ends the process.
-struct OwnInterrupts {
-  struct sigaction old {};
-  OwnInterrupts() {
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    sigemptyset(&action.sa_mask);
-    action.sa_flags = SA_RESTART | SA_ONSTACK;
-    sigaction(SIGINT, &action, &old);
-  }
-  ~OwnInterrupts() { sigaction(SIGINT, &old, nullptr); }
-  OwnInterrupts(const OwnInterrupts&) = delete;
-  OwnInterrupts& operator=(const OwnInterrupts&) = delete;
-};
 
 EngineOptions engine_options(bool quiet) {
   EngineOptions o;
@@ -40,11 +25,6 @@ EngineOptions engine_options(bool quiet) {
   o.quiet = quiet;
   o.terminal = isatty(STDERR_FILENO);
   return o;
-}
-
-std::string_view trimmed(std::string_view s) {
-  const size_t from = s.find_first_not_of(" \t\n\r");
-  return from == s.npos ? std::string_view() : s.substr(from, s.find_last_not_of(" \t\n\r") - from + 1);
 }
 
 constexpr std::string_view first_prompt = "pxl> ", next_prompt = "...> ";
@@ -157,7 +137,7 @@ void Repl::echo(std::string_view line) const {
 }
 
 int Repl::run() {
-  const OwnInterrupts interrupts;
+  const InterruptRequests interrupts(InterruptRequests::Waiting::restarts);
   for (const std::string& input : history_.inputs()) editor_.remember(input);
   editor_.set_completer([this](std::string_view line, size_t cursor) { return complete(line, cursor); });
   if (terminal_ && !options_.quiet)

@@ -177,8 +177,8 @@ std::string format_source(const SourceFile& source) {
   std::string text = format_once(source);
   // After filling, a list may look as if it had been written in rows. Repeat until the result is stable, so that
   // formatting is idempotent.
-  constexpr int most_passes = 4;
-  for (int pass = 1; pass < most_passes; ++pass) {
+  constexpr int max_passes = 4;
+  for (int pass = 1; pass < max_passes; ++pass) {
     std::string again = format_once(SourceFile(source.name(), text));
     if (again == text) break;
     text = std::move(again);

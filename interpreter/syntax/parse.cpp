@@ -17,8 +17,8 @@ namespace {
 
 using namespace syntax;
 
-constexpr size_t most_diagnostics = 20;
-constexpr size_t most_problems = 200;  ///< limit before sorting: noise yields thousands
+constexpr size_t max_diagnostics = 20;
+constexpr size_t max_problems = 200;  ///< limit before sorting: noise yields thousands
 
 // An error after an unclosed bracket is a consequence of it.
 bool within_unclosed(const TokenList& list, uint32_t token) {
@@ -43,9 +43,9 @@ bool follows_from(const TokenList& list, const SyntaxError& error, const std::ve
 void sort_and_limit(std::vector<Diagnostic>& all) {
   std::stable_sort(all.begin(), all.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
-  if (all.size() > most_diagnostics) {
-    all.resize(most_diagnostics);
-    all.back().notes.push_back(fmt::format("only the first {} errors are shown", most_diagnostics));
+  if (all.size() > max_diagnostics) {
+    all.resize(max_diagnostics);
+    all.back().notes.push_back(fmt::format("only the first {} errors are shown", max_diagnostics));
   }
 }
 
@@ -90,7 +90,7 @@ ParseResult parse(const SourceFile& source) {
   assign_roles(list);
   ParseTree parsed = parse_tokens(list);
   result.diagnostics = list.problems;
-  if (result.diagnostics.size() > most_problems) result.diagnostics.resize(most_problems);
+  if (result.diagnostics.size() > max_problems) result.diagnostics.resize(max_problems);
   const std::vector<Diagnostic> lexical = result.diagnostics;
   const SyntaxError* before = nullptr;
   for (const SyntaxError& error : parsed.errors) {
@@ -99,7 +99,7 @@ ParseResult parse(const SourceFile& source) {
         !follows_from(list, error, lexical, before))
       result.diagnostics.push_back(describe(list, error));
     before = &error;
-    if (result.diagnostics.size() > most_problems) break;
+    if (result.diagnostics.size() > max_problems) break;
   }
   if (result.diagnostics.empty() && parsed.errors.empty()) {
     auto tree = std::make_shared<ast::Tree>();

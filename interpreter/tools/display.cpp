@@ -12,12 +12,12 @@
 namespace pxl {
 namespace {
 
-constexpr size_t most_lines = 60;
+constexpr size_t max_lines = 60;
 
 std::string limited(std::string text) {
   size_t at = 0, lines = 0;
-  while (lines < most_lines && (at = text.find('\n', at)) != text.npos) ++at, ++lines;
-  if (lines < most_lines) return text;
+  while (lines < max_lines && (at = text.find('\n', at)) != text.npos) ++at, ++lines;
+  if (lines < max_lines) return text;
   const auto rest = std::count(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), '\n') + 1;
   text.resize(at);
   return text + fmt::format("... {} more lines; `print` shows all", rest);

@@ -245,12 +245,12 @@ int levels_of(const Graph& graph) {
 }
 
 Detail detail_for(const std::vector<const Graph*>& graphs, int depth) {
-  constexpr int most_folded = 1 << 16;
+  constexpr int max_folded = 1 << 16;
   if (depth >= 0) return {depth, 1};
   Detail detail;
   for (const Graph* g : graphs) detail.depth = std::max(detail.depth, levels_of(*g));
   while (detail.depth > 0 && !fits(graphs, detail)) --detail.depth;
-  while (detail.fold < most_folded && !fits(graphs, detail)) detail.fold *= 2;
+  while (detail.fold < max_folded && !fits(graphs, detail)) detail.fold *= 2;
   return detail;
 }
 

@@ -86,11 +86,11 @@ int64_t InputFile::read_chunks(void* to, int64_t bytes, bool heard) {
   return done;
 }
 
-std::optional<std::string> read_file(const std::string& path, int64_t most_bytes, std::string& why) {
+std::optional<std::string> read_file(const std::string& path, int64_t max_bytes, std::string& why) {
   std::optional<InputFile> file = InputFile::open(path, why);
   if (!file) return std::nullopt;
-  if (file->size() > most_bytes) {
-    why = too_long(most_bytes);
+  if (file->size() > max_bytes) {
+    why = too_long(max_bytes);
     return std::nullopt;
   }
   // To the end, whatever its size is said to be.
@@ -101,8 +101,8 @@ std::optional<std::string> read_file(const std::string& path, int64_t most_bytes
     const int64_t got = file->read(text.data() + done, static_cast<int64_t>(text.size()) - done);
     done += got;
     if (done < static_cast<int64_t>(text.size())) break;
-    if (done > most_bytes) {
-      why = too_long(most_bytes);
+    if (done > max_bytes) {
+      why = too_long(max_bytes);
       return std::nullopt;
     }
     text.resize(text.size() * 2 + 4096);
@@ -142,8 +142,8 @@ std::optional<std::string> read_program(const std::string& path, std::string& wh
     }
     if (got == 0) return text;
     text.append(chunk.data(), static_cast<size_t>(got));
-    if (static_cast<int64_t>(text.size()) > most_program_bytes) {
-      why = too_long(most_program_bytes);
+    if (static_cast<int64_t>(text.size()) > max_program_bytes) {
+      why = too_long(max_program_bytes);
       return std::nullopt;
     }
   }

@@ -41,12 +41,12 @@ class InputFile {
   int64_t size_;
 };
 
-/// The contents of a regular file; nothing, and `why`, where it cannot be read or holds more than `most_bytes`.
-std::optional<std::string> read_file(const std::string& path, int64_t most_bytes, std::string& why);
+/// The contents of a regular file; nothing, and `why`, where it cannot be read or holds more than `max_bytes`.
+std::optional<std::string> read_file(const std::string& path, int64_t max_bytes, std::string& why);
 
-constexpr int64_t most_program_bytes = int64_t{64} << 20;
+constexpr int64_t max_program_bytes = int64_t{64} << 20;
 /// A program's text from a file, a pipe or a terminal; "-" is standard input. Nothing, and `why`, where it cannot be
-/// read or is longer than most_program_bytes. Throws Interrupted, also while it waits.
+/// read or is longer than max_program_bytes. Throws Interrupted, also while it waits.
 std::optional<std::string> read_program(const std::string& path, std::string& why);
 
 }  // namespace pxl

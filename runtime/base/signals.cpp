@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include "runtime/base/interrupt.hpp"
+
 namespace pxl {
 
 void handle_interrupts(void (*handler)(int)) {
@@ -16,5 +18,14 @@ void handle_interrupts(void (*handler)(int)) {
   action.sa_flags = SA_RESTART | SA_ONSTACK;
   sigaction(SIGINT, &action, nullptr);
 }
+
+InterruptRequests::InterruptRequests(Waiting waiting) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { request_interrupt(); };
+  sigemptyset(&action.sa_mask);
+  if (waiting == Waiting::restarts) action.sa_flags = SA_RESTART | SA_ONSTACK;
+  sigaction(SIGINT, &action, &old_);
+}
+InterruptRequests::~InterruptRequests() { sigaction(SIGINT, &old_, nullptr); }
 
 }  // namespace pxl

@@ -1,10 +1,27 @@
 // Handlers of signals that leave the stack of the interrupted code alone.
 #pragma once
 
+#include <csignal>
+#include <cstdint>
+
 namespace pxl {
 
 /// Calls `handler` on an alternate stack on Ctrl-C; system calls are restarted. The alternate stack is necessary
 /// because JIT-compiled GEMM code of libraries may keep live data below the stack pointer.
 void handle_interrupts(void (*handler)(int));
+
+/// During its lifetime Ctrl-C requests an interrupt and does not end the process.
+class InterruptRequests {
+ public:
+  /// What becomes of a system call that waits when Ctrl-C comes.
+  enum class Waiting : uint8_t { restarts, ends };
+  explicit InterruptRequests(Waiting waiting);
+  ~InterruptRequests();
+  InterruptRequests(const InterruptRequests&) = delete;
+  InterruptRequests& operator=(const InterruptRequests&) = delete;
+
+ private:
+  struct sigaction old_ {};
+};
 
 }  // namespace pxl

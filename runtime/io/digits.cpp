@@ -144,7 +144,7 @@ const Glyph& choose(int digit, Draws& draws) {
   return glyphs().front();
 }
 
-constexpr size_t most_points = 32;
+constexpr size_t max_points = 32;
 
 int draw_digit(uint8_t* out, uint64_t seed, int64_t picture) {
   Draws draws(seed, picture);
@@ -169,8 +169,8 @@ int draw_digit(uint8_t* out, uint64_t seed, int64_t picture) {
   GlyphPoint last_raw{-9, -9}, last_moved{};
   int step = 0;
   for (const GlyphStroke& stroke : glyph.strokes) {
-    std::array<GlyphPoint, most_points> points;
-    size_t n = std::min(stroke.points.size(), most_points);
+    std::array<GlyphPoint, max_points> points;
+    size_t n = std::min(stroke.points.size(), max_points);
     for (size_t i = 0; i < n; ++i) {
       GlyphPoint raw = stroke.points[i];
       // Strokes that share a corner keep sharing it.

@@ -16,7 +16,7 @@ constexpr int64_t tile_elements = 48 * 1024;
 // Columns at which the GEMM reaches its full rate. Not measured.
 constexpr int64_t good_columns = 128;
 // Maximum number of partial sums of the weight gradient, which is the parallelism over tiles.
-constexpr int64_t most_parts = 8;
+constexpr int64_t max_parts = 8;
 
 /// Partition of the windows into tiles: rows of windows of one sample, or several whole samples.
 struct Tiling {
@@ -304,7 +304,7 @@ Kernel weights_gradient(const Convolution& c) {
   if (size == 0 || c.batch == 0 || output_size(c.axes) == 0)
     return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
   const Tiling t(c, depth);
-  const int64_t parts = std::min(t.tiles, most_parts);
+  const int64_t parts = std::min(t.tiles, max_parts);
   WorkspaceLayout workspace;
   const auto partial = workspace.per_call<T>(parts > 1 ? parts * size : 0);
   const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);

@@ -17,7 +17,7 @@ int32_t amax_scale(double largest, DType to) {
   int have = 0, may = 0;
   const double fraction = std::frexp(largest, &have), most = std::frexp(static_cast<double>(float8_max(to)), &may);
   const int scale = may - have - (fraction > most ? 1 : 0);
-  return std::clamp<int32_t>(scale, static_cast<int32_t>(least_log2_scale), static_cast<int32_t>(log2_scale_end) - 1);
+  return std::clamp<int32_t>(scale, static_cast<int32_t>(min_log2_scale), static_cast<int32_t>(log2_scale_end) - 1);
 }
 
 /// The largest absolute value. Propagates NaN.

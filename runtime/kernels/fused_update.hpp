@@ -20,7 +20,7 @@ enum class UpdateOpKind : uint8_t {
 #define PXL_UPDATE_STEP(NAME, ...) NAME,
 #include "runtime/kernels/update_table.inc"
   function,    ///< f(x)
-  derivative,  ///< g times the slope of f at x
+  derivative,  ///< g times the derivative of f at x
 };
 inline constexpr size_t update_step_kinds = static_cast<size_t>(UpdateOpKind::function);
 inline constexpr size_t max_constants = 4, max_step_operands = 3;  // of one step

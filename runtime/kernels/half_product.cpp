@@ -10,7 +10,7 @@ namespace pxl {
 namespace {
 
 // Maximum elements of packed B at a time: 32 MiB of float32. Not measured.
-constexpr int64_t most_packed = int64_t{1} << 23;
+constexpr int64_t max_packed = int64_t{1} << 23;
 // Register tiles per row chunk: a compromise between reuse of packed B and parallelism. Not measured.
 constexpr int64_t part_tiles = 4;
 // Minimum batch size at which every chunk packs its own B. Not measured.
@@ -93,16 +93,16 @@ Kernel many(const std::shared_ptr<Parts>& shared, double cost_ns) {
 }
 
 /// Small batches: the threads pack B together, as many columns as fit, and share it.
-Kernel few(const std::shared_ptr<Parts>& shared, int64_t most_columns, double cost_ns) {
+Kernel few(const std::shared_ptr<Parts>& shared, int64_t max_columns, double cost_ns) {
   const GemmShape& p = shared->p;
-  const int64_t widest = std::min(p.n, most_columns);
+  const int64_t widest = std::min(p.n, max_columns);
   shared->declare(widest);
   const auto packed_b = shared->workspace.per_call<float>(packed().packed_size(widest, p.k));
   const std::shared_ptr<const Parts> parts = shared;
   std::vector<Phase> phases;
   for (int64_t i = 0; i < std::ssize(parts->at_a); ++i) {
-    for (int64_t column = 0; column < p.n; column += most_columns) {
-      const int64_t columns = std::min(most_columns, p.n - column);
+    for (int64_t column = 0; column < p.n; column += max_columns) {
+      const int64_t columns = std::min(max_columns, p.n - column);
       phases.push_back({packed().strips(columns), 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                           parts->pack(b, i, column, columns, begin, end, b.workspace(packed_b));
                         }});
@@ -161,14 +161,14 @@ Kernel half_product_kernel(const GemmShape& p, const ProductOptions& o) {
   const auto matrices = std::ssize(parts->at_a);
   const int64_t tiles = (p.m + packed().mr - 1) / packed().mr;
   const int64_t strip = packed().nr;
-  const int64_t most_columns = std::max<int64_t>(1, most_packed / (p.k * strip)) * strip;
-  if (matrices >= min_batch_parallel && most_columns >= p.n) {
+  const int64_t max_columns = std::max<int64_t>(1, max_packed / (p.k * strip)) * strip;
+  if (matrices >= min_batch_parallel && max_columns >= p.n) {
     parts->per_matrix = std::max<int64_t>(1, tiles / (4 * part_tiles));
     return many(parts, cost_ns * static_cast<double>(matrices) + 1000);
   }
   parts->per_matrix = (tiles + part_tiles - 1) / part_tiles;
   if (tiles > 1) parts->per_matrix += parts->per_matrix % 2;
-  return few(parts, most_columns, cost_ns * static_cast<double>(matrices) + 1000);
+  return few(parts, max_columns, cost_ns * static_cast<double>(matrices) + 1000);
 }
 
 }  // namespace pxl

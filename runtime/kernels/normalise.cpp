@@ -80,10 +80,10 @@ class Parameter {
   PerThread<C> converted_, spread_;
 };
 
-constexpr int64_t least_elements = 1024;      // of a chunk: the grain. Not measured
+constexpr int64_t min_elements = 1024;        // of a chunk: the grain. Not measured
 constexpr double normalise_element_ns = 0.5;  // per element and pass; measured with AVX2, processor not recorded
 
-int64_t row_grain(const Groups& g) { return std::max<int64_t>(1, least_elements / std::max<int64_t>(g.row(), 1)); }
+int64_t row_grain(const Groups& g) { return std::max<int64_t>(1, min_elements / std::max<int64_t>(g.row(), 1)); }
 
 /// Where a row of a result is computed: in place, or in a buffer that store_line converts.
 template <class T>
@@ -332,7 +332,7 @@ Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
     using T = typename decltype(tag)::type;
     using C = compute_type<T>;
     const double cost_ns = normalise_element_ns * static_cast<double>(groups.rows() * groups.row());
-    const int64_t grain = std::max<int64_t>(1, least_elements / std::max<int64_t>(groups.spatial, 1));
+    const int64_t grain = std::max<int64_t>(1, min_elements / std::max<int64_t>(groups.spatial, 1));
     WorkspaceLayout workspace;
     const auto loaded = slice_buffer<T>(workspace, groups.spatial);
     const auto computed = workspace.per_thread<C>(groups.spatial);

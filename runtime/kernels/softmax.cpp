@@ -16,8 +16,8 @@ void refuse_dtype(std::string_view what, DType dtype) {
 
 namespace {
 
-constexpr int64_t least_elements = 1024;  // of a chunk: the grain. Not measured
-constexpr double nanoseconds = 1.5;       // per element; measured with AVX2, processor not recorded
+constexpr int64_t min_elements = 1024;  // of a chunk: the grain. Not measured
+constexpr double nanoseconds = 1.5;     // per element; measured with AVX2, processor not recorded
 
 /// 1-D slices along an axis: slice l begins at element start(l) and has stride `inner`.
 struct Axis {
@@ -32,7 +32,7 @@ struct Axis {
   int64_t start(int64_t line) const { return line / inner * extent * inner + line % inner; }
   int64_t grain() const {
     const int64_t lines_side_by_side = inner >= 64 ? 64 : 1;
-    return std::max(lines_side_by_side, least_elements / std::max<int64_t>(extent, 1));
+    return std::max(lines_side_by_side, min_elements / std::max<int64_t>(extent, 1));
   }
   double cost_ns() const { return nanoseconds * static_cast<double>(lines()) * static_cast<double>(extent); }
 };
@@ -50,7 +50,7 @@ struct TwoOperands {
 };
 
 // Minimum number of adjacent columns that are processed together; below it, slices are gathered. Not measured.
-constexpr int64_t least_inner = 8;
+constexpr int64_t min_inner = 8;
 
 /// Calls f(offset of the first element, columns) for slices [begin, end) as blocks of adjacent columns.
 template <class F>
@@ -78,7 +78,7 @@ void store_columns(const float* from, half* x, int64_t n, int64_t width, int64_t
 template <class T>
 PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, const Axis& axis) {
   constexpr bool narrow = !std::is_same_v<T, compute_type<T>>;
-  const bool columns = axis.inner >= least_inner;
+  const bool columns = axis.inner >= min_inner;
   const int64_t slices = columns ? (narrow ? std::min(axis.inner, column_block) : 0) : (narrow || axis.inner > 1);
   return w.per_thread<compute_type<T>>(slices * axis.extent);
 }
@@ -92,7 +92,7 @@ Kernel along(const Axis& axis, OneOperand<C> f) {
                             const int64_t n = axis.extent;
                             const T* x = b.input<T>(0);
                             T* out = b.output<T>(0);
-                            if (axis.inner >= least_inner) {
+                            if (axis.inner >= min_inner) {
                               for_columns(axis, begin, end, [&](int64_t at, int64_t width) {
                                 if constexpr (std::is_same_v<T, C>) {
                                   f.columns(x + at, out + at, n, width, axis.inner);
@@ -131,7 +131,7 @@ Kernel along_two(const Axis& axis, TwoOperands<C> f) {
                             const int64_t n = axis.extent;
                             const T *dy = b.input<T>(0), *forward = b.input<T>(1);
                             T* out = b.output<T>(0);
-                            if (axis.inner >= least_inner) {
+                            if (axis.inner >= min_inner) {
                               for_columns(axis, begin, end, [&](int64_t at, int64_t width) {
                                 if constexpr (std::is_same_v<T, C>) {
                                   f.columns(dy + at, forward + at, out + at, n, width, axis.inner);

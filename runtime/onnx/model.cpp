@@ -48,13 +48,13 @@ Error unreadable(const std::string& path, const std::string& why) {
   return Error(fmt::format("cannot read the model {}: {}", path, why), {}, Fault::unreadable);
 }
 
-constexpr int64_t most_bytes = int64_t{1} << 40;
+constexpr int64_t max_bytes = int64_t{1} << 40;
 
 std::string read_bytes(const std::string& path) {
   std::string why;
   std::error_code failed;
   if (!fs::exists(path, failed)) throw unreadable(path, "there is no such file");
-  std::optional<std::string> bytes = read_file(path, most_bytes, why);
+  std::optional<std::string> bytes = read_file(path, max_bytes, why);
   if (!bytes) throw unreadable(path, why);
   return *std::move(bytes);
 }
@@ -62,9 +62,9 @@ std::string read_bytes(const std::string& path) {
 Shape shape_of(const TensorData& t) {
   for (int64_t d : t.dims)
     if (d < 0) throw Error(fmt::format("the tensor `{}` has the extent {}", t.name, d)).as(codes::shape);
-  constexpr size_t most_axes = 32;
-  if (t.dims.size() > most_axes)
-    throw Error(fmt::format("the tensor `{}` has {} axes, more than {}", t.name, t.dims.size(), most_axes))
+  constexpr size_t max_axes = 32;
+  if (t.dims.size() > max_axes)
+    throw Error(fmt::format("the tensor `{}` has {} axes, more than {}", t.name, t.dims.size(), max_axes))
         .as(codes::shape);
   return Shape(t.dims.begin(), t.dims.end());
 }

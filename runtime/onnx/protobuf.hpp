@@ -24,7 +24,7 @@ struct Damaged {
 };
 
 /// The most messages of one file, and the deepest nesting: bounds on the memory that a damaged file can ask for.
-constexpr int64_t most_messages = 1 << 20;
+constexpr int64_t max_messages = 1 << 20;
 constexpr int deepest_message = 100;
 
 enum class WireType : uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
@@ -51,7 +51,7 @@ class WireReader {
 
 /// What one reading may still make.
 struct ReadLimits {
-  int64_t messages = most_messages;
+  int64_t messages = max_messages;
   int depth = 0;
 };
 
@@ -163,7 +163,7 @@ class FieldReader {
     return field_.text;
   }
   void count() {
-    if (--limits_.messages < 0) throw Damaged{"it has more than " + std::to_string(most_messages) + " parts"};
+    if (--limits_.messages < 0) throw Damaged{"it has more than " + std::to_string(max_messages) + " parts"};
   }
   template <class T>
   void read_part(T& part) {

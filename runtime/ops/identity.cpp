@@ -5,8 +5,11 @@
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/shape.hpp"
 #include "runtime/ops/row.hpp"
+#include "runtime/ops/stop_gradient.hpp"
 
 namespace pxl {
+
+void stop_gradient(GradContext&) {}
 
 namespace {
 
@@ -26,7 +29,7 @@ constexpr OpRow detach_row = {.name = "detach",
                               .infer = infer_same,
                               .definition = reference::identity,
                               .kernel = copy,
-                              .gradient = [](GradContext&) {},
+                              .gradient = stop_gradient,
                               .pattern = Pattern::elementwise,
                               .inplace_ok = true,
                               .view = true,

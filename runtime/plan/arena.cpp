@@ -14,7 +14,7 @@ namespace pxl {
 namespace {
 
 // Greedy by size compares each interval with all that are placed: this many take 5 ms on a processor of 2022.
-constexpr size_t most_by_size = 4096;
+constexpr size_t max_by_size = 4096;
 
 int64_t aligned(int64_t bytes) { return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment; }
 
@@ -126,7 +126,7 @@ int64_t assign_offsets(std::vector<Interval>& intervals) {
   std::iota(by_size.begin(), by_size.end(), size_t{0});
   std::stable_sort(by_size.begin(), by_size.end(),
                    [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
-  const size_t large = std::min(by_size.size(), most_by_size);
+  const size_t large = std::min(by_size.size(), max_by_size);
   const int64_t total = place_by_size(intervals, std::span(by_size).first(large));
   if (large == by_size.size()) return total;
   return place_by_time(intervals, {by_size.begin() + static_cast<std::ptrdiff_t>(large), by_size.end()}, total);

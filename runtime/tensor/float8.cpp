@@ -99,9 +99,9 @@ void refuse_float8(DType dtype) {
 }
 
 void check_log2_scale(int64_t log2_scale) {
-  if (log2_scale < least_log2_scale || log2_scale >= log2_scale_end)
+  if (log2_scale < min_log2_scale || log2_scale >= log2_scale_end)
     throw run_error(
-        fmt::format("log2_scale is {}; it must be in {}..{}", log2_scale, least_log2_scale, log2_scale_end - 1))
+        fmt::format("log2_scale is {}; it must be in {}..{}", log2_scale, min_log2_scale, log2_scale_end - 1))
         .as(codes::value);
 }
 

@@ -21,7 +21,7 @@ namespace pxl {
 enum class Float8Overflow : uint8_t { nan, saturate };
 
 /// Range of the scale's exponent: log2_scale is in [-32, 32).
-inline constexpr int64_t least_log2_scale = -32, log2_scale_end = 32;
+inline constexpr int64_t min_log2_scale = -32, log2_scale_end = 32;
 
 inline constexpr uint8_t float8_nan = 0x80;
 

@@ -152,9 +152,9 @@ Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
         put(done + 2 * k + 1, two[1]);
       }
     };
-    constexpr int64_t most_pairs = int64_t{1} << 20;  // between two looks at Ctrl-C: some 40 ms of one core
+    constexpr int64_t max_pairs = int64_t{1} << 20;  // between two looks at Ctrl-C: some 40 ms of one core
     for (; first < pairs; first = last) {
-      last = std::min(pairs, first + most_pairs);
+      last = std::min(pairs, first + max_pairs);
       charge((last - first) * 2 * draw_ns);
       if (pairs < 4096)
         fill(0, 1);

@@ -11,7 +11,7 @@
 
 namespace pxl {
 namespace {
-constexpr int64_t most_elements = int64_t{1} << 48;
+constexpr int64_t max_elements = int64_t{1} << 48;
 
 std::string short_text(const Shape& shape) {
   if (static_cast<int64_t>(shape.size()) <= max_rank) return bracket_text(shape);
@@ -29,7 +29,7 @@ int64_t element_count(const Shape& shape) {
     if (extent < 0) throw Error(fmt::format("shape {} has a negative extent", short_text(shape))).as(codes::shape);
     if (extent == 0) {
       empty = true;
-    } else if (product > most_elements / extent) {
+    } else if (product > max_elements / extent) {
       throw Error(fmt::format("shape {} is a tensor larger than memory", short_text(shape))).as(codes::memory);
     } else {
       product *= extent;

@@ -9,6 +9,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/verify.hpp"
+#include "runtime/ops/stop_gradient.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/build_state.hpp"
 #include "runtime/transform/differentiator.hpp"
@@ -74,7 +75,7 @@ std::vector<std::string> why_none(const Tensor& tensor, const TensorSet& wanted)
         goes_on = true;
         if (seen.insert(y).second) open.push_back(y);
       }
-      const bool stops = !op->outputs.empty() && (!goes_on || op->row->name == std::string_view("detach"));
+      const bool stops = !op->outputs.empty() && (!goes_on || op->row->gradient == stop_gradient);
       if (stops) notes.push_back(fmt::format("the path stops at `{}`{}", shown(*op), place(op->origin)));
     }
   }

@@ -50,20 +50,20 @@ class Sloper {
       gradients.push_back(&reader);
     }
     if (gradients.empty()) return;
-    Tensor slope = *node.out[0];
-    slope.name += "_slope";
-    slope.id += "_slope";
-    slope.consumers.clear();
-    c_.constants.push_back(std::move(slope));
+    Tensor derivative = *node.out[0];
+    derivative.name += "_derivative";
+    derivative.id += "_derivative";
+    derivative.consumers.clear();
+    c_.constants.push_back(std::move(derivative));
     const Tensor* made = &c_.constants.back();
     node.out.push_back(made);
     node.kernel = value_and_derivative_kernel(static_cast<Unary>(function), x->spec.size());
     node.in_place_candidates.push_back({1, 0});
-    node.note += " with slope";
+    node.note += " with derivative";
     for (Node* gradient : gradients) {
       gradient->in[1] = made;
       gradient->kernel = binary_kernel(Binary::mul, DType::float32, x->spec.shape, x->spec.shape, x->spec.shape);
-      gradient->note += " by slope";
+      gradient->note += " by derivative";
     }
   }
 

@@ -111,7 +111,7 @@ TEST_CASE("nesting and the number of parts are bounded") {
   CHECK(has(defect(model.bytes), "nested too deeply"));
 
   std::string nodes;
-  for (int64_t i = 0; i <= most_messages; ++i) nodes += std::string("\x0a\x00", 2);
+  for (int64_t i = 0; i <= max_messages; ++i) nodes += std::string("\x0a\x00", 2);
   WireWriter wide;
   wide.text(7, nodes);
   CHECK(has(defect(wide.bytes), "more than 1048576 parts"));

@@ -15,7 +15,7 @@ struct Layer : SmallProgram {
     g = variable({8, 24}, -0.1F);
     h = op("matmul", {x, w});
   }
-  bool with_slope() const { return plan().find("with slope") != std::string::npos; }
+  bool with_derivative() const { return plan().find("with derivative") != std::string::npos; }
 };
 
 }  // namespace
@@ -28,8 +28,8 @@ TEST_CASE("an activation computes its slope where its gradient is the last to re
     Layer layer;
     layer.give(layer.op(function.first, {layer.h}));
     layer.give(layer.op(function.second, {layer.g, layer.h}));
-    CHECK(layer.with_slope());
-    CHECK_CONTAINS(layer.plan(), "by slope");
+    CHECK(layer.with_derivative());
+    CHECK_CONTAINS(layer.plan(), "by derivative");
     CHECK(layer.plan(PlanOptions().without("save_derivatives")).find("slope") == std::string::npos);
     for (const PlanOptions& options : {PlanOptions(), PlanOptions().without("fuse_elementwise")})
       CHECK(layer.arena(options) <= layer.arena(PlanOptions(options).without("save_derivatives")));
@@ -43,7 +43,7 @@ TEST_CASE("the operand stays where others read it, or where nobody asks for the 
     layer.give(layer.op("gelu", {layer.h}));
     layer.give(layer.op("gelu_grad", {layer.g, layer.h}));
     layer.give(layer.op("exp", {layer.h}));
-    CHECK(!layer.with_slope());
+    CHECK(!layer.with_derivative());
     layer.check_same_bits("-save_derivatives");
   }
   SUBCASE("it is a result") {
@@ -51,26 +51,26 @@ TEST_CASE("the operand stays where others read it, or where nobody asks for the 
     layer.give(layer.op("gelu", {layer.h}));
     layer.give(layer.op("gelu_grad", {layer.g, layer.h}));
     layer.give(layer.h);
-    CHECK(!layer.with_slope());
+    CHECK(!layer.with_derivative());
     layer.check_same_bits("-save_derivatives");
   }
   SUBCASE("the gradient is another function's") {
     Layer layer;
     layer.give(layer.op("gelu", {layer.h}));
     layer.give(layer.op("swish_grad", {layer.g, layer.h}));
-    CHECK(!layer.with_slope());
+    CHECK(!layer.with_derivative());
     layer.check_same_bits("-save_derivatives");
   }
   SUBCASE("no gradient") {
     Layer layer;
     layer.give(layer.op("gelu", {layer.h}));
-    CHECK(!layer.with_slope());
+    CHECK(!layer.with_derivative());
   }
   SUBCASE("the gradient's gradient is the operand itself") {
     Layer layer;
     layer.give(layer.op("gelu", {layer.h}));
     layer.give(layer.op("gelu_grad", {layer.h, layer.h}));
-    CHECK(!layer.with_slope());
+    CHECK(!layer.with_derivative());
     layer.check_same_bits("-save_derivatives");
   }
 }
@@ -80,6 +80,6 @@ TEST_CASE("several gradients share one slope") {
   layer.give(layer.op("gelu", {layer.h}));
   layer.give(layer.op("gelu_grad", {layer.g, layer.h}));
   layer.give(layer.op("gelu_grad", {layer.op("negate", {layer.g}), layer.h}));
-  CHECK(layer.with_slope());
+  CHECK(layer.with_derivative());
   layer.check_same_bits("-save_derivatives");
 }
