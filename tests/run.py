@@ -16,7 +16,7 @@ from tests.language import expectations, explain, looks, stdlib
 from tests.model import page, validation
 from tests.repl import inputs
 from tests.robustness import hostile, interrupts, mutants
-from tests.runtime import bench, graphs, onnx_models, oracle, reference, tiles, training
+from tests.runtime import bench, formats, graphs, onnx_models, oracle, reference, tiles, training
 from tests.support.harness import ROOT, TESTS, Tally, parallel, print_slowest, run, stage
 from tests.unit import doctests
 
@@ -43,6 +43,8 @@ KINDS = [
     ("interrupts", lambda pxl, tally, options: interrupts.interrupt_tests(pxl, 30 if options.all or options.sanitize else 5, tally.add)),
     ("oracle", lambda pxl, tally, options: oracle.oracle_tests(pxl, TESTS / "oracle", tally.add, run)),
     ("onnx", lambda pxl, tally, options: onnx_models.onnx_tests(pxl, tally.add, tally.skip)),
+    ("formats", lambda pxl, tally, options: formats.formats_tests(
+        pxl, 30 if options.all or options.sanitize else 5, tally.add, tally.skip)),
     ("repl", lambda pxl, tally, options: inputs.repl_tests(pxl, tally, parallel)),
     ("bench", lambda pxl, tally, options: bench.bench_tests(pxl, tally.add, training.bench_data()[0])),
     ("docs", lambda pxl, tally, options: documents.docs_tests(pxl, tally)),

@@ -1,4 +1,4 @@
-// Host arrays and random draws: array, zeros, normal, load, save and their kin. Without a shape the drawing and
+// Host arrays and random draws: array, zeros, normal and their kin. Without a shape the drawing and
 // filling functions are initialisers, drawn for the spec of the variable that they begin.
 #include <fmt/format.h>
 
@@ -17,8 +17,6 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
-#include "runtime/io/npy.hpp"
-#include "runtime/io/suffix.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/print.hpp"
 #include "runtime/tensor/random.hpp"
@@ -282,19 +280,8 @@ void bind_data_builtins(Interpreter&, Scope& p) {
            host_of(in).random().reseed(static_cast<uint64_t>(ArgReader("random_seed", args, {"seed"}).integer("seed")));
            return {};
          });
-  define(p, Effect::reads_files, "load", "load(path)", "The array of a .npy file.",
-         [](Interpreter&, const Arguments& args) -> Value {
-           return load_npy(ArgReader("load", args, {"path"}).string("path"));
-         });
-  define(p, Effect::writes_files, "save", "save(path, array)",
-         "Writes an array to a .npy file; another suffix is refused.",
-         [](Interpreter& in, const Arguments& args) -> Value {
-           ArgReader a("save", args, {"path", "array"});
-           const std::string path = a.string("path");
-           require_suffix("save", path, ".npy", "arrays");
-           save_npy(path, to_array(in, a.value("array")));
-           return {};
-         });
+  bind_format_builtins(p);
+  bind_json_builtins(p);
   bind_mnist_builtin(p);
   bind_progress_builtin(p);
   bind_file_builtins(p);

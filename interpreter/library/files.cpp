@@ -1,13 +1,20 @@
-// Text files, and paths beside a script.
+// Texts and bytes of files, and paths.
+#include <glob.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "interpreter/library/builtins.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/containers.hpp"
 #include "interpreter/values/limits.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/base/atomic_file.hpp"
 #include "runtime/base/budget.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/utf8.hpp"
 
@@ -16,16 +23,6 @@ namespace pxl {
 namespace fs = std::filesystem;
 
 namespace {
-
-bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const size_t from = i;
-    const char32_t c = next_code_point(text, i);
-    // What a broken sequence is read as, unless that character itself stands there.
-    if (c == 0xFFFD && text.substr(from, 3) != "\xEF\xBF\xBD") return false;
-  }
-  return true;
-}
 
 Value read_text(Interpreter&, const Arguments& args) {
   const std::string path = ArgReader("read_text", args, {"path"}).string("path");
@@ -39,6 +36,58 @@ Value read_text(Interpreter&, const Arguments& args) {
   return text;
 }
 
+Value write_text(Interpreter&, const Arguments& args) {
+  const ArgReader a("write_text", args, {"path", "text"});
+  write_file_atomically(a.string("path"), a.string("text"));
+  return {};
+}
+
+Value read_bytes(Interpreter&, const Arguments& args) {
+  const std::string path = ArgReader("read_bytes", args, {"path"}).string("path");
+  require_effect(Effect::reads_files);
+  std::string why;
+  std::optional<InputFile> file = InputFile::open(path, why);
+  if (!file) throw Error("read_bytes: cannot read `" + path + "`: " + why, {}, Fault::unreadable);
+  Array bytes(DType::uint8, {file->size()});
+  if (file->read(bytes.mutable_raw(), bytes.bytes()) != bytes.bytes())
+    throw Error("read_bytes: cannot read `" + path + "` to its end", {}, Fault::unreadable);
+  return bytes;
+}
+
+Value write_bytes(Interpreter&, const Arguments& args) {
+  const ArgReader a("write_bytes", args, {"path", "bytes"});
+  const std::string path = a.string("path");
+  const Value value = a.value("bytes");
+  const Array* bytes = value.as_array();
+  if (!bytes || bytes->dtype() != DType::uint8)
+    throw Error("write_bytes: the bytes are an array of uint8, not " +
+                (bytes ? text(bytes->spec()) : value.type_name()))
+        .as(codes::type);
+  write_file_atomically(path, {reinterpret_cast<const char*>(bytes->raw()), static_cast<size_t>(bytes->bytes())});
+  return {};
+}
+
+Value exists(Interpreter&, const Arguments& args) {
+  std::error_code failed;
+  return fs::exists(ArgReader("exists", args, {"path"}).string("path"), failed);
+}
+
+Value list_files(Interpreter&, const Arguments& args) {
+  const std::string pattern = ArgReader("list_files", args, {"pattern"}).string("pattern");
+  glob_t found{};
+  // Sorted by bytes, whatever the locale.
+  const int problem = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &found);
+  const std::unique_ptr<glob_t, decltype(&::globfree)> owned(&found, ::globfree);
+  if (problem == GLOB_ABORTED) throw run_error("list_files: cannot read a folder of `" + pattern + "`");
+  if (problem == GLOB_NOSPACE || found.gl_pathc > max_elements) throw run_error("list_files: too many files");
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  std::sort(paths.begin(), paths.end());
+  charge(static_cast<int64_t>(paths.size()));
+  std::vector<Value> values;
+  for (std::string& path : paths) values.emplace_back(std::move(path));
+  return make_list(std::move(values));
+}
+
 Value beside(Interpreter& in, const Arguments& args) {
   const std::string name = ArgReader("beside", args, {"name"}).string("name");
   const fs::path here = position_of(in).here.file ? fs::path(position_of(in).here.file->name()) : fs::path();
@@ -49,6 +98,14 @@ Value beside(Interpreter& in, const Arguments& args) {
 
 void bind_file_builtins(Scope& p) {
   define(p, Effect::reads_files, "read_text", "read_text(path)", "The text of a UTF-8 file.", read_text);
+  define(p, Effect::writes_files, "write_text", "write_text(path, text)", "Replaces a file by a text.", write_text);
+  define(p, Effect::reads_files, "read_bytes", "read_bytes(path)", "The bytes of a file, as an array of uint8.",
+         read_bytes);
+  define(p, Effect::writes_files, "write_bytes", "write_bytes(path, bytes)", "Replaces a file by an array of uint8.",
+         write_bytes);
+  define(p, Effect::reads_files, "exists", "exists(path)", "Whether there is a file or folder.", exists);
+  define(p, Effect::reads_files, "list_files", "list_files(pattern)",
+         "The paths that match a pattern with *, ? and [abc], in order: `list_files(\"data/*.png\")`.", list_files);
   define(p, no_effects, "beside", "beside(name)",
          "The path of a file in the folder of the file that this call stands in.", beside);
 }

@@ -73,4 +73,14 @@ int code_point_width(char32_t c) {
   return among(double_width, c) ? 2 : 1;
 }
 
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t from = i;
+    const char32_t c = next_code_point(text, i);
+    // A malformed sequence is decoded as U+FFFD, which may also be in the text.
+    if (c == 0xFFFD && text.substr(from, 3) != "\xEF\xBF\xBD") return false;
+  }
+  return true;
+}
+
 }  // namespace pxl

@@ -18,4 +18,7 @@ void append_utf8(std::string& out, char32_t code_point);
 /// Terminal columns: 0 for combining marks and control characters, 2 for East Asian wide and emoji, otherwise 1.
 int code_point_width(char32_t code_point);
 
+/// Whether a text is well-formed.
+bool is_utf8(std::string_view text);
+
 }  // namespace pxl

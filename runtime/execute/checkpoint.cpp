@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -89,6 +90,7 @@ class CheckpointFile::Reader {
     std::string name;
     TensorSpec spec;
     uint64_t begin = 0, end = 0;
+    bool bfloat16 = false;  ///< two bytes an element, the upper half of a float32
   };
   const std::vector<Entry>& entries() const { return entries_; }
 
@@ -96,7 +98,10 @@ class CheckpointFile::Reader {
     const Entry& e = entries_[i];
     seek(static_cast<int64_t>(e.begin));
     Array array(e.spec.dtype, e.spec.shape);
-    read(array.mutable_raw(), array.bytes(), undisturbed);
+    if (e.bfloat16)
+      read_bfloat16(array, undisturbed);
+    else
+      read(array.mutable_raw(), array.bytes(), undisturbed);
     if (e.spec.dtype == DType::boolean) make_bools(array);
     return array;
   }
@@ -133,6 +138,17 @@ class CheckpointFile::Reader {
       refuse("it cannot be read to its end");
   }
 
+  void read_bfloat16(Array& array, bool undisturbed) {
+    auto* to = array.mutable_data<float>();
+    std::array<uint16_t, 4096> upper;
+    for (int64_t done = 0, n = 0; done < array.size(); done += n) {
+      n = std::min<int64_t>(array.size() - done, static_cast<int64_t>(upper.size()));
+      read(upper.data(), 2 * n, undisturbed);
+      for (int64_t i = 0; i < n; ++i)
+        to[done + i] = std::bit_cast<float>(static_cast<uint32_t>(upper[static_cast<size_t>(i)]) << 16);
+    }
+  }
+
   /// Validates that each byte is 0 or 1; other values are undefined behaviour as bool.
   void make_bools(Array& array) const {
     std::byte* bytes = array.mutable_raw();
@@ -156,7 +172,8 @@ class CheckpointFile::Reader {
     Entry entry;
     entry.name = name;
     if (!dtype.is_string()) fail("a dtype that is not a string");
-    const auto known = dtype_of_code(dtype.get_ref<const std::string&>());
+    entry.bfloat16 = dtype == "BF16";
+    const auto known = entry.bfloat16 ? DType::float32 : dtype_of_code(dtype.get_ref<const std::string&>());
     if (!known) fail("the unknown dtype " + dtype.get<std::string>());
     entry.spec.dtype = *known;
     if (!shape.is_array()) fail("a shape that is not a list");
@@ -171,7 +188,7 @@ class CheckpointFile::Reader {
     entry.end = offsets[1].get<uint64_t>();
     uint64_t need = 0;
     try {
-      need = static_cast<uint64_t>(element_count(entry.spec.shape)) * size_of(entry.spec.dtype);
+      need = static_cast<uint64_t>(element_count(entry.spec.shape)) * (entry.bfloat16 ? 2 : size_of(entry.spec.dtype));
     } catch (const Error& error) {
       refuse(fmt::format("`{}`: {}", name, error.first().message));
     }

@@ -8,14 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/tensor/array.hpp"
+#include "runtime/tensor/named_array.hpp"
 
 namespace pxl {
-
-struct NamedArray {
-  std::string name;
-  Array data;
-};
 
 struct NamedSpec {
   std::string name;
@@ -28,7 +23,8 @@ void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& ent
                       const std::function<Array(size_t)>& array);
 void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays);
 
-/// The arrays, in order of their data. Throws Error (Fault::unreadable) with the file and the defect.
+/// The arrays, in order of their data; bfloat16 becomes float32, which has all its values. Throws Error
+/// (Fault::unreadable) with the file and the defect.
 std::vector<NamedArray> read_checkpoint(const std::string& path);
 
 /// A checkpoint that is read one array at a time.

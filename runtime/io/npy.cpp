@@ -26,31 +26,34 @@ struct Header {
   Shape shape;
 };
 
+class FileSource final : public ByteSource {
+ public:
+  explicit FileSource(InputFile file) : file_(std::move(file)) {}
+  int64_t size() const override { return file_.size(); }
+  int64_t read(void* to, int64_t bytes) override { return file_.read(to, bytes); }
+
+ private:
+  InputFile file_;
+};
+
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path) {
-    std::string why;
-    file_ = InputFile::open(path, why);
-    if (!file_) throw unreadable(why);
-  }
+  Reader(ByteSource& source, const std::string& path) : source_(source), path_(path) {}
 
-  Error unreadable(std::string_view why) const {
-    return Error(fmt::format("cannot read {}: {}", path_, why), {}, Fault::unreadable);
-  }
   Error corrupt(std::string_view why) const {
     return Error(fmt::format("{} is not a usable .npy file: {}", path_, why), {}, Fault::unreadable);
   }
 
   void read(void* to, size_t bytes, std::string_view what) {
-    if (file_->read(to, static_cast<int64_t>(bytes)) != static_cast<int64_t>(bytes))
+    if (source_.read(to, static_cast<int64_t>(bytes)) != static_cast<int64_t>(bytes))
       throw corrupt(fmt::format("it ends within {}", what));
     at_ += static_cast<int64_t>(bytes);
   }
-  int64_t left() const { return file_->size() - at_; }
+  int64_t left() const { return source_.size() - at_; }
 
  private:
+  ByteSource& source_;
   std::string path_;
-  std::optional<InputFile> file_;
   int64_t at_ = 0;
 };
 
@@ -189,7 +192,15 @@ Array transposed(const Array& a, const Shape& shape) {
 
 Array load_npy(const std::string& path) {
   require_effect(Effect::reads_files);
-  Reader reader(path);
+  std::string why;
+  std::optional<InputFile> file = InputFile::open(path, why);
+  if (!file) throw Error(fmt::format("cannot read {}: {}", path, why), {}, Fault::unreadable);
+  FileSource source(*std::move(file));
+  return read_npy(source, path);
+}
+
+Array read_npy(ByteSource& source, const std::string& path) {
+  Reader reader(source, path);
   unsigned char start[8];
   if (reader.left() < 8) throw reader.corrupt("it is too short");
   reader.read(start, sizeof start, "the magic string");
@@ -224,7 +235,9 @@ Array load_npy(const std::string& path) {
   return header.fortran_order && header.shape.size() > 1 ? transposed(array, header.shape) : array;
 }
 
-void save_npy(const std::string& path, const Array& array) {
+void save_npy(const std::string& path, const Array& array) { write_file_atomically(path, npy_bytes(array, path)); }
+
+std::string npy_bytes(const Array& array, const std::string& path) {
   if (row(array.dtype()).npy.empty())
     throw Error(fmt::format("cannot write {}: NumPy has no {}", path, name(array.dtype())),
                 {"host_pow2scale_cast_from_fp8 makes float16 of it"})
@@ -238,7 +251,7 @@ void save_npy(const std::string& path, const Array& array) {
   bytes += {'\x01', '\0', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
   bytes += header;
   bytes.append(reinterpret_cast<const char*>(array.raw()), static_cast<size_t>(array.bytes()));
-  write_file_atomically(path, bytes);
+  return bytes;
 }
 
 }  // namespace pxl

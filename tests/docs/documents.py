@@ -7,7 +7,7 @@ import tempfile
 from tests.support.harness import ROOT, parallel, run
 
 DOCS = ["README.md", "docs/getting-started.md", "docs/from-pytorch.md", "docs/from-popxl.md", "docs/language.md", "docs/graphs.md",
-        "docs/stdlib.md", "docs/onnx.md"]
+        "docs/stdlib.md", "docs/onnx.md", "docs/formats.md"]
 
 
 def docs_programs(text):

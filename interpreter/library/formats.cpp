@@ -1,0 +1,241 @@
+// load and save: arrays, tables, images and sounds, by the suffix of the file's name.
+#include "interpreter/library/formats.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "interpreter/library/builtins.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/operations.hpp"
+#include "interpreter/values/value.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/execute/checkpoint.hpp"
+#include "runtime/io/csv.hpp"
+#include "runtime/io/format_limits.hpp"
+#include "runtime/io/image.hpp"
+#include "runtime/io/npy.hpp"
+#include "runtime/io/npz.hpp"
+#include "runtime/io/sound.hpp"
+#include "runtime/tensor/dtype.hpp"
+
+namespace pxl {
+namespace {
+
+Value dict_of(std::vector<NamedArray> arrays) {
+  auto dict = std::make_shared<DictObject>();
+  for (NamedArray& a : arrays) dict->put(a.name, std::move(a.data));
+  return dict;
+}
+
+const DictObject& dict_for(const Value& v, const std::string& path, std::string_view of) {
+  const auto* dict = v.as<DictObject>();
+  if (!dict)
+    throw Error(fmt::format("save: {} takes a dict of {} by name, not {}", path, of, v.type_name())).as(codes::type);
+  return *dict;
+}
+const std::string& name_of(const Value& key, const std::string& path) {
+  const std::string* name = key.as_string();
+  if (!name) throw Error(fmt::format("save: {}: names are strings, not {}", path, key.type_name())).as(codes::type);
+  return *name;
+}
+
+std::vector<NamedArray> arrays_of(Interpreter& in, const Value& v, const std::string& path) {
+  std::vector<NamedArray> arrays;
+  for (const auto& [key, value] : dict_for(v, path, "arrays").items)
+    arrays.push_back({name_of(key, path), to_array(in, value)});
+  return arrays;
+}
+
+CsvOptions csv_options(char separator, const ArgReader& a) {
+  CsvOptions o;
+  o.separator = separator;
+  if (a.has("header")) o.header = a.boolean_or("header", true);
+  if (a.has("dtype")) o.floats = to_dtype(a.value("dtype"), "load: dtype");
+  if (!is_floating(o.floats))
+    throw Error(fmt::format("load: dtype is that of columns with fractions, not {}", name(o.floats))).as(codes::dtype);
+  return o;
+}
+
+Value read_table(char separator, const std::string& path, const ArgReader& options) {
+  auto dict = std::make_shared<DictObject>();
+  std::vector<TableColumn> columns = read_csv(path, csv_options(separator, options));
+  for (TableColumn& c : columns) {
+    if (Array* array = std::get_if<Array>(&c.values)) {
+      dict->put(c.name, std::move(*array));
+      continue;
+    }
+    std::vector<Value> texts;
+    for (std::string& s : std::get<1>(c.values)) texts.emplace_back(std::move(s));
+    dict->put(c.name, make_list(std::move(texts)));
+  }
+  return dict;
+}
+
+void write_table(Interpreter& in, char separator, const std::string& path, const Value& value) {
+  std::vector<TableColumn> columns;
+  for (const auto& [key, v] : dict_for(value, path, "columns").items) {
+    TableColumn column{name_of(key, path), std::vector<std::string>()};
+    const auto* list = v.as<ListObject>();
+    const bool texts =
+        list && std::any_of(list->items.begin(), list->items.end(), [](const Value& x) { return x.as_string(); });
+    if (texts)
+      for (const Value& x : list->items) std::get<std::vector<std::string>>(column.values).push_back(str_of(in, x));
+    else
+      column.values = to_array(in, v);
+    columns.push_back(std::move(column));
+  }
+  write_csv(path, columns, {.separator = separator});
+}
+
+template <char separator>
+Value load_table(Interpreter&, const std::string& path, const ArgReader& options) {
+  return read_table(separator, path, options);
+}
+template <char separator>
+void save_table(Interpreter& in, const std::string& path, const Value& value, const ArgReader&) {
+  write_table(in, separator, path, value);
+}
+
+Value load_sound(Interpreter&, const std::string& path, const ArgReader&) {
+  Sound sound = read_sound(path);
+  auto dict = std::make_shared<DictObject>();
+  dict->put(std::string("samples"), std::move(sound.samples));
+  dict->put(std::string("rate"), sound.rate);
+  return dict;
+}
+
+void save_sound(Interpreter& in, const std::string& path, const Value& value, const ArgReader& options) {
+  const auto* dict = value.as<DictObject>();
+  const Value* samples = dict ? dict->find(std::string("samples")) : &value;
+  const Value* rate = dict ? dict->find(std::string("rate")) : nullptr;
+  if (!samples || (!rate && !options.has("rate")))
+    throw Error(fmt::format("save: {} takes samples and a rate", path),
+                {"save(path, samples, rate = 16000), or a dict with both as load returns it"})
+        .as(codes::value);
+  const Value given = options.has("rate") ? options.value("rate") : *rate;
+  if (!given.is_int())
+    throw Error(fmt::format("save: {}: the rate is an int, not {}", path, given.type_name())).as(codes::type);
+  write_wav(path, {to_array(in, *samples), given.as_int()});
+}
+
+constexpr FileFormat formats[] = {
+    {".npy", "one array",
+     [](Interpreter&, const std::string& path, const ArgReader&) -> Value { return load_npy(path); },
+     [](Interpreter& in, const std::string& path, const Value& v, const ArgReader&) {
+       save_npy(path, to_array(in, v));
+     },
+     "", ""},
+    {".npz", "a dict of arrays",
+     [](Interpreter&, const std::string& path, const ArgReader&) { return dict_of(load_npz(path)); },
+     [](Interpreter& in, const std::string& path, const Value& v, const ArgReader&) {
+       save_npz(path, arrays_of(in, v, path));
+     },
+     "", ""},
+    {".safetensors", "a dict of arrays",
+     [](Interpreter&, const std::string& path, const ArgReader&) { return dict_of(read_checkpoint(path)); },
+     [](Interpreter& in, const std::string& path, const Value& v, const ArgReader&) {
+       write_checkpoint(path, arrays_of(in, v, path));
+     },
+     "", ""},
+    {".csv", "a dict of columns", load_table<','>, save_table<','>, "header dtype", ""},
+    {".tsv", "a dict of columns", load_table<'\t'>, save_table<'\t'>, "header dtype", ""},
+    {".png", "an image",
+     [](Interpreter&, const std::string& path, const ArgReader&) -> Value { return read_image(path); },
+     [](Interpreter& in, const std::string& path, const Value& v, const ArgReader&) {
+       write_png(path, to_array(in, v));
+     },
+     "", ""},
+    {".jpg .jpeg", "an image",
+     [](Interpreter&, const std::string& path, const ArgReader&) -> Value { return read_image(path); }, nullptr, "",
+     ""},
+    {".wav", "a sound", load_sound, save_sound, "", "rate"},
+    {".flac .ogg", "a sound", load_sound, nullptr, "", ""},
+};
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+/// The format of a path; throws an error that lists those that the function has.
+const FileFormat& format_of(std::string_view function, const std::string& path, bool writes) {
+  std::string suffix = std::filesystem::path(path).extension().string();
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  std::vector<std::string> known;
+  for (const FileFormat& f : formats) {
+    const std::vector<std::string> suffixes = words_of(f.suffixes);
+    const bool found = !suffix.empty() && std::count(suffixes.begin(), suffixes.end(), suffix) > 0;
+    if (found && writes && !f.save)
+      throw Error(fmt::format("{}: {} files are only read", function, suffix)).as(codes::value);
+    if (found) return f;
+    if (!writes || f.save) known.insert(known.end(), suffixes.begin(), suffixes.end());
+  }
+  std::vector<std::string> notes{fmt::format("known suffixes: {}", fmt::join(known, ", "))};
+  if (const std::string meant = did_you_mean(suffix, known); !meant.empty()) notes.insert(notes.begin(), meant);
+  throw Error(suffix.empty() ? fmt::format("{}: `{}` has no suffix", function, path)
+                             : fmt::format("{}: `{}` is not a known suffix", function, suffix),
+              std::move(notes))
+      .as(codes::value);
+}
+
+void check_options(std::string_view function, const std::string& path, std::string_view taken, const ArgReader& a,
+                   std::span<const std::string_view> all) {
+  const std::vector<std::string> known = words_of(taken);
+  for (std::string_view option : all)
+    if (a.has(option) && std::count(known.begin(), known.end(), option) == 0)
+      throw Error(fmt::format("{}: `{}` does not apply to {} files", function, option,
+                              std::filesystem::path(path).extension().string()))
+          .as(codes::value);
+}
+
+Value load(Interpreter& in, const Arguments& args) {
+  const ArgReader a("load", args, {"path", "header", "dtype"});
+  const std::string path = a.string("path");
+  require_effect(Effect::reads_files);
+  std::string why;
+  if (!InputFile::open(path, why)) throw cannot_read(path, why);
+  const FileFormat& format = format_of("load", path, false);
+  constexpr std::string_view options[] = {"header", "dtype"};
+  check_options("load", path, format.load_options, a, options);
+  return format.load(in, path, a);
+}
+
+Value save(Interpreter& in, const Arguments& args) {
+  const ArgReader a("save", args, {"path", "value", "rate"});
+  const std::string path = a.string("path");
+  const FileFormat& format = format_of("save", path, true);
+  constexpr std::string_view options[] = {"rate"};
+  check_options("save", path, format.save_options, a, options);
+  format.save(in, path, a.value("value"), a);
+  return {};
+}
+
+}  // namespace
+
+std::span<const FileFormat> file_formats() { return formats; }
+
+void bind_format_builtins(Scope& p) {
+  define(
+      p, Effect::reads_files, "load", "load(path, header = none, dtype = none)",
+      "What a file holds, by its suffix: the array of .npy; a dict of arrays of .npz and .safetensors; a dict of "
+      "columns "
+      "of .csv and .tsv; uint8 [height, width, channels] of .png and .jpg; samples and rate of .wav, .flac and .ogg.",
+      load);
+  define(
+      p, Effect::writes_files, "save", "save(path, value, rate = none)",
+      "Writes a file by its suffix: an array as .npy, an image as .png, samples as .wav, a dict of arrays as .npz or "
+      ".safetensors, a dict of columns as .csv or .tsv.",
+      save);
+}
+
+}  // namespace pxl

@@ -1,0 +1,25 @@
+// Files of data by their suffix: one row a format.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/values/builtin.hpp"
+
+namespace pxl {
+
+/// A format of files. `load` and `save` get the path and the named arguments of the built-in function; null: the
+/// format is only read, or only written.
+struct FileFormat {
+  std::string_view suffixes;  ///< in lower case, separated by blanks: ".jpg .jpeg"
+  std::string_view holds;     ///< "one array", for messages
+  Value (*load)(Interpreter&, const std::string& path, const ArgReader& options);
+  void (*save)(Interpreter&, const std::string& path, const Value& value, const ArgReader& options);
+  std::string_view load_options, save_options;  ///< names of the arguments that it takes
+};
+
+std::span<const FileFormat> file_formats();
+
+}  // namespace pxl

@@ -1,0 +1,18 @@
+// NumPy's .npz files: zip archives of .npy files, by libzip.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/tensor/named_array.hpp"
+
+namespace pxl {
+
+/// The arrays in the order of the archive; a member "w.npy" is "w". Throws Error (Fault::unreadable) for a damaged
+/// archive, for members that are not .npy files, and for one that expands to more than 100 times its size and 1 GiB.
+std::vector<NamedArray> load_npz(const std::string& path);
+
+/// Members are stored without compression, as by numpy.savez. The same arrays give the same bytes.
+void save_npz(const std::string& path, const std::vector<NamedArray>& arrays);
+
+}  // namespace pxl

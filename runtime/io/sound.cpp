@@ -1,0 +1,111 @@
+#include "runtime/io/sound.hpp"
+
+#include <sndfile.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "runtime/base/atomic_file.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/io/format_limits.hpp"
+#include "runtime/io/shared_library.hpp"
+
+namespace pxl {
+namespace {
+
+struct SoundLibrary {
+  SharedLibrary library{"libsndfile.so.1", "libsndfile1"};
+  PXL_LIBRARY_FUNCTION(library, sf_open_virtual);
+  PXL_LIBRARY_FUNCTION(library, sf_readf_float);
+  PXL_LIBRARY_FUNCTION(library, sf_writef_float);
+  PXL_LIBRARY_FUNCTION(library, sf_command);
+  PXL_LIBRARY_FUNCTION(library, sf_strerror);
+  PXL_LIBRARY_FUNCTION(library, sf_close);
+};
+const SoundLibrary& sound_library() {
+  static const SoundLibrary functions;
+  return functions;
+}
+
+/// A file in memory, as libsndfile reads and writes it.
+struct MemoryFile {
+  std::string bytes;
+  sf_count_t at = 0;
+
+  static MemoryFile& of(void* user) { return *static_cast<MemoryFile*>(user); }
+  sf_count_t size() const { return static_cast<sf_count_t>(bytes.size()); }
+  sf_count_t seek(sf_count_t offset, int whence) {
+    const sf_count_t to = offset + (whence == SEEK_CUR ? at : whence == SEEK_END ? size() : 0);
+    return at = std::clamp<sf_count_t>(to, 0, max_decoded_bytes);
+  }
+  sf_count_t read(void* to, sf_count_t count) {
+    const sf_count_t n = std::clamp<sf_count_t>(size() - at, 0, count);
+    if (n > 0) std::memcpy(to, bytes.data() + at, static_cast<size_t>(n));
+    at += n;
+    return n;
+  }
+  sf_count_t write(const void* from, sf_count_t count) {
+    if (at + count > size()) bytes.resize(static_cast<size_t>(at + count));
+    std::memcpy(bytes.data() + at, from, static_cast<size_t>(count));
+    at += count;
+    return count;
+  }
+};
+SF_VIRTUAL_IO memory_io = {
+    [](void* user) { return MemoryFile::of(user).size(); },
+    [](sf_count_t offset, int whence, void* user) { return MemoryFile::of(user).seek(offset, whence); },
+    [](void* to, sf_count_t count, void* user) { return MemoryFile::of(user).read(to, count); },
+    [](const void* from, sf_count_t count, void* user) { return MemoryFile::of(user).write(from, count); },
+    [](void* user) { return MemoryFile::of(user).at; }};
+
+using OpenSound = std::unique_ptr<SNDFILE, decltype(&sf_close)>;
+
+}  // namespace
+
+Sound read_sound(const std::string& path) {
+  MemoryFile file{read_whole_file(path)};
+  SF_INFO info{};
+  const OpenSound sound(sound_library().sf_open_virtual_(&memory_io, SFM_READ, &info, &file),
+                        sound_library().sf_close_);
+  if (!sound) throw cannot_read(path, std::string("not a usable sound file: ") + sound_library().sf_strerror_(nullptr));
+  if (info.frames < 0 || info.channels < 1 ||
+      info.frames > max_decoded_bytes / static_cast<int64_t>(sizeof(float)) / info.channels)
+    throw cannot_read(path, fmt::format("{} frames of {} channels are more than {} GiB", info.frames, info.channels,
+                                        max_decoded_bytes >> 30));
+  Array samples(DType::float32, info.channels == 1 ? Shape{info.frames} : Shape{info.frames, info.channels});
+  const sf_count_t read = sound_library().sf_readf_float_(sound.get(), samples.mutable_data<float>(), info.frames);
+  if (read != info.frames) throw cannot_read(path, fmt::format("it ends after {} of {} frames", read, info.frames));
+  return {samples, info.samplerate};
+}
+
+void write_wav(const std::string& path, const Sound& sound) {
+  const Shape& shape = sound.samples.shape();
+  const int64_t channels = shape.size() == 2 ? shape[1] : 1;
+  if (sound.samples.dtype() != DType::float32 || shape.empty() || shape.size() > 2 || channels < 1 || channels > 1024)
+    throw Error(fmt::format("cannot write {}: a sound is float32 [frames] or [frames, channels], not {}", path,
+                            text(sound.samples.spec())))
+        .as(codes::shape);
+  if (sound.rate < 1 || sound.rate > 655350)  // the maximum that libsndfile takes
+    throw Error(fmt::format("cannot write {}: {} frames a second", path, sound.rate)).as(codes::value);
+  if (sound.samples.bytes() > max_decoded_bytes)
+    throw Error(fmt::format("cannot write {}: its samples are more than {} GiB", path, max_decoded_bytes >> 30))
+        .as(codes::shape);
+  SF_INFO info{};
+  info.samplerate = static_cast<int>(sound.rate);
+  info.channels = static_cast<int>(channels);
+  info.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16;
+  MemoryFile file;
+  {
+    const OpenSound out(sound_library().sf_open_virtual_(&memory_io, SFM_WRITE, &info, &file),
+                        sound_library().sf_close_);
+    if (!out) throw run_error(fmt::format("cannot write {}: {}", path, sound_library().sf_strerror_(nullptr)));
+    sound_library().sf_command_(out.get(), SFC_SET_CLIPPING, nullptr, SF_TRUE);
+    if (sound_library().sf_writef_float_(out.get(), sound.samples.data<float>(), shape[0]) != shape[0])
+      throw run_error(fmt::format("cannot write {}: {}", path, sound_library().sf_strerror_(out.get())));
+  }
+  write_file_atomically(path, file.bytes);
+}
+
+}  // namespace pxl

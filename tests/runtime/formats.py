@@ -1,0 +1,60 @@
+"""Files of data: against other programs, and damaged ones."""
+import json
+import pathlib
+import random
+import tempfile
+
+from tests.support.harness import ROOT, run
+
+PYTHON = "/usr/bin/python3"  # has Debian's packages
+SAMPLES = {"out.npz": 'print(load("f.npz"))', "in.npz": 'print(load("f.npz"))', "in.png": 'print(load("f.png"))',
+           "palette.png": 'print(load("f.png"))', "in.jpg": 'print(load("f.jpg"))', "in.wav": 'print(load("f.wav"))',
+           "in.csv": 'print(load("f.csv"))', "back.npy": 'print(load("f.npy"))', "s.safetensors": 'print(load("f.safetensors"))'}
+
+
+def damaged(data, rng):
+    """Cut short, with bytes changed, with a piece twice."""
+    kind, at = rng.randrange(3), rng.randrange(len(data))
+    if kind == 0:
+        return data[:at]
+    if kind == 1:
+        changed = bytearray(data)
+        for _ in range(rng.randrange(1, 5)):
+            changed[rng.randrange(min(len(data), 200) if rng.random() < 0.7 else len(data))] = rng.randrange(256)
+        return bytes(changed)
+    return data[:at] + data[max(0, at - rng.randrange(1, 50)):]
+
+
+def damaged_files(pxl, folder, seconds_each, add):
+    rng = random.Random(11)
+    for name, text in SAMPLES.items():
+        data, problem = (folder / name).read_bytes(), None
+        script = folder / "damaged.pxl"
+        script.write_text(text)
+        for _ in range(30 * seconds_each):
+            (folder / ("f" + pathlib.Path(name).suffix)).write_bytes(damaged(data, rng))
+            # 8 GB of address space: a small file must not become a large array.
+            code, out, err = run(["bash", "-c", f"ulimit -v 8000000; exec {pxl} damaged.pxl"], timeout=60, cwd=folder)
+            if code not in (0, 66) or (code == 66 and "f." not in err):
+                kept = pathlib.Path(tempfile.mkdtemp(prefix="pxl_damaged_")) / name
+                kept.write_bytes((folder / ("f" + pathlib.Path(name).suffix)).read_bytes())
+                problem = f"exit status {code}, expected 0 or 66 with the file's name (kept in {kept}):\n{err[-800:]}"
+                break
+        add(f"formats: damaged {name}", problem)
+
+
+def formats_tests(pxl, seconds, add, skip):
+    code, _, err = run([PYTHON, "-c", "import numpy, PIL"])
+    if code != 0:
+        skip("formats", f"no numpy or Pillow for {PYTHON} (python3-numpy, python3-pil)")
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        code, out, err = run([PYTHON, str(ROOT / "tests/runtime/formats_peers.py"), str(pxl), name], timeout=600)
+        add("formats: peers run", None if code == 0 else err[-1500:])
+        for line in out.splitlines():
+            result = json.loads(line)
+            add(f"formats: {result['name']} as other programs have them", result["problem"])
+        (folder / "s.pxl").write_text('save("s.safetensors", {"a": ones([3, 4]), "b": arange(7)})')
+        run([str(pxl), "s.pxl"], cwd=folder)
+        damaged_files(pxl, folder, max(1, seconds // 5), add)

@@ -1,0 +1,127 @@
+"""Files that NumPy, Pillow and Python's wave and csv modules write, read by pxl, and the other way round.
+
+    /usr/bin/python3 tests/runtime/formats_peers.py build/release/pxl FOLDER
+
+Writes the files of each format into FOLDER and prints a JSON line for each check: {"name", "problem"}.
+"""
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+import time
+import wave
+
+import numpy
+from PIL import Image
+
+PXL, FOLDER = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+random = numpy.random.default_rng(3)
+
+
+def pxl(text):
+    (FOLDER / "script.pxl").write_text(text)
+    begin = time.perf_counter()
+    done = subprocess.run([str(PXL), "script.pxl"], cwd=FOLDER, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise AssertionError(done.stdout[-800:] + done.stderr[-1500:])
+    return time.perf_counter() - begin
+
+
+def same(a, b):
+    assert a.dtype == b.dtype and a.shape == b.shape, f"{a.dtype}{a.shape}, expected {b.dtype}{b.shape}"
+    assert numpy.array_equal(a, b), "other values"
+
+
+def as_npy(name):
+    return f'save("back.npy", load("{name}"))'
+
+
+def npz():
+    arrays = {"w": random.normal(size=(3, 4)).astype("f4"), "i": numpy.arange(5), "deep/name": numpy.zeros((0, 2)),
+              "fortran": numpy.asfortranarray(random.normal(size=(2, 3)))}
+    for write in (numpy.savez, numpy.savez_compressed):
+        write(FOLDER / "in.npz", **arrays)
+        pxl('save("out.npz", load("in.npz"))')
+        back = numpy.load(FOLDER / "out.npz")
+        assert list(back) == list(arrays), list(back)
+        for name, a in arrays.items():
+            same(back[name], a)
+    first = (FOLDER / "out.npz").read_bytes()
+    time.sleep(2.1)  # times of members have a grain of 2 s
+    pxl('save("out.npz", load("in.npz"))')
+    assert (FOLDER / "out.npz").read_bytes() == first, "other bytes at another time"
+
+
+def images():
+    for mode, shape in (("L", (5, 7)), ("RGB", (5, 7, 3)), ("RGBA", (5, 7, 4))):
+        a = random.integers(0, 256, shape, dtype="u1")
+        Image.fromarray(a, mode).save(FOLDER / "in.png")
+        pxl(as_npy("in.png") + '\nsave("out.png", load("in.png"))')
+        same(numpy.load(FOLDER / "back.npy"), a)
+        same(numpy.asarray(Image.open(FOLDER / "out.png")), a)
+    palette = Image.fromarray(random.integers(0, 256, (9, 9, 3), dtype="u1")).convert("P")
+    palette.save(FOLDER / "palette.png")
+    pxl(as_npy("palette.png"))
+    same(numpy.load(FOLDER / "back.npy"), numpy.asarray(palette.convert("RGB")))
+    smooth = numpy.add.outer(numpy.arange(40) * 3, numpy.arange(33) * 4)[..., None] + numpy.array([0, 20, 40])
+    for a in (smooth.clip(0, 255).astype("u1"), smooth[..., 0].clip(0, 255).astype("u1")):
+        for progressive in (False, True):
+            Image.fromarray(a).save(FOLDER / "in.jpg", quality=90, progressive=progressive)
+            pxl(as_npy("in.jpg"))
+            back, peer = numpy.load(FOLDER / "back.npy"), numpy.asarray(Image.open(FOLDER / "in.jpg"))
+            assert back.shape == peer.shape and numpy.abs(back.astype(int) - peer).max() <= 2, "other pixels than Pillow's"
+
+
+def sounds():
+    for channels in (1, 2):
+        samples = random.integers(-32768, 32768, (50, channels)).astype("<i2")
+        with wave.open(str(FOLDER / "in.wav"), "wb") as w:
+            w.setnchannels(channels), w.setsampwidth(2), w.setframerate(22050)
+            w.writeframes(samples.tobytes())
+        pxl('s = load("in.wav")\nassert s["rate"] == 22050\nsave("back.npy", s["samples"])\nsave("out.wav", s)')
+        same(numpy.load(FOLDER / "back.npy"), (samples / 32768).astype("f4").squeeze())
+        with wave.open(str(FOLDER / "out.wav")) as w:
+            assert (w.getnchannels(), w.getsampwidth(), w.getframerate()) == (channels, 2, 22050)
+            heard = numpy.frombuffer(w.readframes(w.getnframes()), "<i2").reshape(-1, channels)
+        assert numpy.abs(heard.astype(int) - samples).max() <= 1, "other samples"
+
+
+def tables():
+    columns = {"n": random.integers(-9, 10**6, 1000), "x": random.normal(size=1000).astype("f4"),
+               "s": [("a,b", 'say "x"', "two\nlines", "é", " blank ")[i % 5] for i in range(1000)]}
+    with open(FOLDER / "in.csv", "w", newline="") as f:
+        w = csv.writer(f)
+        w.writerow(columns)
+        w.writerows(zip(*columns.values()))
+    pxl('t = load("in.csv")\nsave("n.npy", t["n"])\nsave("x.npy", t["x"])\nsave("out.tsv", t)')
+    same(numpy.load(FOLDER / "n.npy"), columns["n"].astype("i4"))
+    same(numpy.load(FOLDER / "x.npy"), columns["x"])
+    with open(FOLDER / "out.tsv", newline="") as f:
+        rows = list(csv.reader(f, delimiter="\t"))
+    assert rows[0] == list(columns) and [r[2] for r in rows[1:]] == columns["s"], "other texts"
+    assert numpy.array_equal(numpy.array([r[1] for r in rows[1:]], "f4"), columns["x"]), "numbers that are not exact"
+
+
+def large_table():
+    """14 MB of numbers, in less time than Python's csv module takes to split it into strings."""
+    values = random.normal(size=(140_000, 10)).round(6)
+    numpy.savetxt(FOLDER / "large.csv", values, fmt="%.6f", delimiter=",")
+    assert (FOLDER / "large.csv").stat().st_size > 12e6
+    begin = time.perf_counter()
+    with open(FOLDER / "large.csv", newline="") as f:
+        count = sum(len(row) for row in csv.reader(f))
+    split = time.perf_counter() - begin
+    took = pxl('t = load("large.csv", dtype = float64)\nsave("back.npy", t["9"])')
+    assert count == values.size
+    assert numpy.array_equal(numpy.load(FOLDER / "back.npy"), values[:, 9])
+    assert took < 2 * split, f"{took:.2f} s, and Python's csv module {split:.2f} s"
+
+
+for check in (npz, images, sounds, tables, large_table):
+    try:
+        check()
+        problem = None
+    except Exception as e:  # what went wrong is the report
+        problem = f"{type(e).__name__}: {e}"
+    print(json.dumps({"name": check.__name__, "problem": problem}), flush=True)
