@@ -53,6 +53,28 @@ def npz():
     assert (FOLDER / "out.npz").read_bytes() == first, "other bytes at another time"
 
 
+def safetensors():
+    x = random.normal(size=(3, 5)).astype("f4")
+    upper = (x.view("u4") >> 16).astype("u2")  # bfloat16, rounded towards 0
+    parts = {"bf": ("BF16", [3, 5], upper.tobytes()), "n": ("I64", [2], numpy.array([1, -2]).tobytes())}
+    header, data = {"__metadata__": {"made": "by hand"}}, b""
+    for name, (dtype, shape, content) in parts.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    (FOLDER / "in.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
+    pxl('d = load("in.safetensors")\nsave("back.npy", d["bf"])\nsave("n.npy", d["n"])\nsave("out.safetensors", d)')
+    wide = (upper.astype("u4") << 16).view("f4")
+    same(numpy.load(FOLDER / "back.npy"), wide)
+    same(numpy.load(FOLDER / "n.npy"), numpy.array([1, -2]))
+    written = (FOLDER / "out.safetensors").read_bytes()
+    begin = 8 + int.from_bytes(written[:8], "little")
+    entry = json.loads(written[8:begin])["bf"]
+    assert (entry["dtype"], entry["shape"]) == ("F32", [3, 5])
+    first, last = entry["data_offsets"]
+    same(numpy.frombuffer(written[begin + first:begin + last], "f4").reshape(3, 5), wide)
+
+
 def images():
     for mode, shape in (("L", (5, 7)), ("RGB", (5, 7, 3)), ("RGBA", (5, 7, 4))):
         a = random.integers(0, 256, shape, dtype="u1")
@@ -118,7 +140,7 @@ def large_table():
     assert took < 2 * split, f"{took:.2f} s, and Python's csv module {split:.2f} s"
 
 
-for check in (npz, images, sounds, tables, large_table):
+for check in (npz, safetensors, images, sounds, tables, large_table):
     try:
         check()
         problem = None
