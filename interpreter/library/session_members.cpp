@@ -117,9 +117,29 @@ Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
   s.session->save(path);
   return {};
 }
-Value s_restore(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("restore", args, {"path", "strict"});
-  return report_value(s.session->restore(a.string("path"), a.boolean_or("strict", true)));
+/// The variable that `map`, a dict or a function, has for an entry of a file.
+std::optional<std::string> mapped_name(Interpreter& in, const Value& map, const std::string& entry) {
+  Value name;
+  if (const auto* dict = map.as<DictObject>()) {
+    const Value* found = dict->find(Value(entry));
+    if (!found) return entry;
+    name = *found;
+  } else {
+    name = invoke(in, map, std::vector<Value>{Value(entry)});
+  }
+  if (name.is_none()) return {};
+  const std::string* text = name.as_string();
+  if (!text) type_error("restore: map gives names of variables or none, not " + with_article(name.type_name()));
+  return *text;
+}
+Value s_restore(Interpreter& in, SessionObject& s, const Arguments& args) {
+  ArgReader a("restore", args, {"path", "strict", "map", "transpose_linear"});
+  Session::RestoreOptions options;
+  options.strict = a.boolean_or("strict", true);
+  options.transpose_linear = a.boolean_or("transpose_linear", false);
+  const Value map = a.value_or("map", {});
+  if (!map.is_none()) options.variable_of = [&](const std::string& entry) { return mapped_name(in, map, entry); };
+  return report_value(s.session->restore(a.string("path"), options));
 }
 Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
   ArgReader a("report", args, {});
@@ -185,9 +205,11 @@ constexpr Member<SessionObject> session_rows[] = {
      "session.load_from_session(Session(scale()))", s_load_from_session},
     {"save", "(path)", "Writes all variables to a file, NAME.safetensors, which other frameworks read too.",
      "session.save('scale.safetensors')", s_save, Effect::writes_files},
-    {"restore", "(path, strict = true)",
+    {"restore", "(path, strict = true, map = none, transpose_linear = false)",
      "Reads variables from a file, by name, and returns which were loaded, missing, mismatched and unused. strict: an "
-     "error if any of these is missing or mismatched.",
+     "error if any of these is missing or mismatched. map: a dict from names in the file to names of variables, or a "
+     "function; none ignores an entry. transpose_linear: weights of dense layers are [out, in] in the file, as "
+     "PyTorch has them.",
      "session.save('scale.safetensors')\nsession.restore('scale.safetensors')", s_restore, Effect::reads_files},
     {"report", "()", "Memory of the plan in bytes, and cycles and memory on the tiles of the machine, as a dict.",
      "session.report()['memory']", s_report},

@@ -20,9 +20,11 @@
 #include "runtime/execute/streams.hpp"
 #include "runtime/execute/variables.hpp"
 #include "runtime/graph/agreement.hpp"
+#include "runtime/graph/linear_weights.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/op/replica_groups.hpp"
+#include "runtime/tensor/column_major.hpp"
 
 namespace pxl {
 
@@ -397,10 +399,29 @@ void Session::save(const std::string& path) const {
   write_checkpoint(path, entries, [&](size_t i) { return variables.read(variables.all()[i]); });
 }
 
-Session::LoadReport Session::restore(const std::string& path, bool strict) {
+Session::LoadReport Session::restore(const std::string& path, const RestoreOptions& options) {
   CheckpointFile file(path);
-  LoadReport report = state_->compare(file.entries());
-  if (strict && !(report.missing.empty() && report.mismatched.empty())) {
+  const auto here = state_->by_name();
+  // The entries as the session's variables have them; empty names: ignored.
+  std::vector<NamedSpec> entries = file.entries(), taken;
+  std::vector<bool> transposed(entries.size());
+  std::unordered_map<std::string, std::string> origin;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    NamedSpec& e = entries[i];
+    if (options.variable_of) e.name = options.variable_of(e.name).value_or("");
+    if (e.name.empty()) continue;
+    if (const auto [first, added] = origin.emplace(e.name, file.entries()[i].name); !added)
+      throw run_error(fmt::format("restore: `{}` and `{}` of {} are both for the variable `{}`", first->second,
+                                  file.entries()[i].name, path, e.name))
+          .as(codes::session);
+    const auto variable = here.find(e.name);
+    transposed[i] = options.transpose_linear && variable != here.end() && e.spec.shape.size() == 2 &&
+                    is_linear_weight(*variable->second);
+    if (transposed[i]) std::swap(e.spec.shape[0], e.spec.shape[1]);
+    taken.push_back(e);
+  }
+  LoadReport report = state_->compare(taken);
+  if (options.strict && !(report.missing.empty() && report.mismatched.empty())) {
     std::vector<std::string> notes;
     if (!report.missing.empty())
       notes.push_back(fmt::format("missing in the file: {}", fmt::join(report.missing, ", ")));
@@ -414,10 +435,12 @@ Session::LoadReport Session::restore(const std::string& path, bool strict) {
         .as(codes::session);
   }
   const std::unordered_set<std::string> found(report.loaded.begin(), report.loaded.end());
-  const auto here = state_->by_name();
-  file.read_all_or_none(
-      [&](size_t i) { return found.count(file.entries()[i].name) > 0; },
-      [&](size_t i, Array value) { state_->variables.write(here.at(file.entries()[i].name), value); });
+  file.read_all_or_none([&](size_t i) { return found.count(entries[i].name) > 0; },
+                        [&](size_t i, Array value) {
+                          state_->variables.write(
+                              here.at(entries[i].name),
+                              transposed[i] ? from_column_major(value, entries[i].spec.shape) : value);
+                        });
   return report;
 }
 

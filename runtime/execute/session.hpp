@@ -1,8 +1,10 @@
 // A session runs an Ir: owns the values of the variables and an engine, and feeds the streams.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,9 +102,17 @@ class Session {
   /// Checkpoint: all variables by name, in the safetensors format, written atomically. A damaged or unreadable file
   /// modifies no variable. A strict restore throws, without modifying anything, if a variable of the session is missing
   /// in the file or has another shape or dtype; otherwise restores what matches. Entries without a variable are
-  /// ignored.
+  /// ignored. Reports and errors have the names of variables.
   void save(const std::string& path) const;
-  LoadReport restore(const std::string& path, bool strict = true);
+  struct RestoreOptions {
+    bool strict = true;
+    /// The variable of an entry of the file; nullopt ignores the entry. By default they have the same name.
+    std::function<std::optional<std::string>(const std::string& entry)> variable_of = {};
+    /// Weights of dense layers (is_linear_weight) are stored as [out, in], as PyTorch has them.
+    bool transpose_linear = false;
+  };
+  LoadReport restore(const std::string& path, const RestoreOptions& options);
+  LoadReport restore(const std::string& path) { return restore(path, RestoreOptions()); }
 
   /// Times runs and kernels from now on; `profile` returns the table so far (Profile::text).
   void start_profiling();

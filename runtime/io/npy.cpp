@@ -9,10 +9,12 @@
 #include <memory>
 
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
 #include "runtime/base/input_file.hpp"
+#include "runtime/tensor/column_major.hpp"
 
 namespace pxl {
 namespace {
@@ -166,28 +168,6 @@ class HeaderParser {
   size_t at_ = 0;
 };
 
-Array transposed(const Array& a, const Shape& shape) {
-  // `a` holds the elements in column-major order.
-  Array out(a.dtype(), shape);
-  const size_t size = size_of(a.dtype());
-  std::byte* to = out.mutable_raw();
-  const std::byte* from = a.raw();
-  Shape stride(shape.size(), 1), index(shape.size(), 0);
-  for (size_t k = 1; k < shape.size(); ++k) stride[k] = stride[k - 1] * std::max<int64_t>(1, shape[k - 1]);
-  int64_t offset = 0;
-  for (int64_t i = 0; i < out.size(); ++i) {
-    charge(5);
-    std::memcpy(to + static_cast<size_t>(i) * size, from + static_cast<size_t>(offset) * size, size);
-    for (size_t k = shape.size(); k-- > 0;) {
-      offset += stride[k];
-      if (++index[k] < shape[k]) break;
-      offset -= stride[k] * shape[k];
-      index[k] = 0;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 Array load_npy(const std::string& path) {
@@ -232,7 +212,9 @@ Array read_npy(ByteSource& source, const std::string& path) {
     auto* flags = reinterpret_cast<unsigned char*>(array.mutable_raw());
     for (int64_t i = 0; i < array.size(); ++i) flags[i] = flags[i] != 0;
   }
-  return header.fortran_order && header.shape.size() > 1 ? transposed(array, header.shape) : array;
+  if (!header.fortran_order || header.shape.size() < 2) return array;
+  charge(5 * array.size());
+  return from_column_major(array, header.shape);
 }
 
 void save_npy(const std::string& path, const Array& array) { write_file_atomically(path, npy_bytes(array, path)); }

@@ -110,7 +110,7 @@ TEST_CASE("a session saves and restores by name and reports what differs") {
   CHECK(report.unused == std::vector<std::string>{"b"});
   CHECK(report.missing == std::vector<std::string>{"c"});
   CHECK_CONTAINS(error_of([&] { three.restore(file.path); }), "does not have 1 of the 2 variables");
-  report = three.restore(file.path, false);
+  report = three.restore(file.path, {.strict = false});
   CHECK(report.missing == std::vector<std::string>{"c"});
   CHECK(report.unused == std::vector<std::string>{"b"});
 
@@ -119,7 +119,7 @@ TEST_CASE("a session saves and restores by name and reports what differs") {
   CHECK_CONTAINS(error_of([&] { four.restore(file.path); }), "does not have 1 of the 2 variables");
   CHECK_CONTAINS(error_of([&] { four.load_from(one); }), "variables differ in shape or dtype");
   CHECK(identical(four.get_tensor_data(bigger.a), bigger.a->data));
-  report = four.restore(file.path, false);
+  report = four.restore(file.path, {.strict = false});
   CHECK(report.mismatched == std::vector<std::string>{"b: float32[2] here, float32[1] there"});
   CHECK(identical(four.get_tensor_data(bigger.a), floats({2}, {7, 8})));
 
