@@ -95,8 +95,8 @@ TreePtr init_factories(Interpreter& in, const TreeObject& factories, const std::
     Array data = initial_values(in, zero ? Value(int64_t{0}) : f->init, spec, groups, "param " + name);
     stamp(in, *target.ir);
     const std::string full = prefix.empty() ? name : prefix + "." + name;
-    out->insert(name,
-                tensor_value(target.ir, target.graph->add_variable(std::move(data), full, groups, spec.shard_groups)));
+    out->insert(name, tensor_value(target.ir, target.graph->add_variable(std::move(data), full, groups,
+                                                                         spec.shard_groups, placement.remote)));
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graphs.hpp"
+#include "interpreter/graphs/remote.hpp"
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
@@ -188,9 +189,23 @@ Value replica_grouping_value(const ReplicaGroups& groups) {
   return grouping_value(groups);
 }
 
+namespace {
+
+/// The options `remote` and `entry`.
+std::optional<RemoteEntry> remote_entry(Interpreter& in, const Value& buffer, const Value& entry) {
+  if (buffer.is_none() && entry.is_none()) return std::nullopt;
+  if (buffer.is_none())
+    throw Error("the option `entry` of a variable needs `remote`, a remote buffer").as(codes::arguments);
+  return RemoteEntry{to_remote_buffer(buffer, graphs_of(in).target().ir, "remote").index,
+                     entry.is_none() ? 0 : to_index(entry, "the entry of a remote buffer")};
+}
+
+}  // namespace
+
 VariablePlacement declared_placement(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a,
                                      const char* what) {
   VariablePlacement placement;
+  Value buffer, entry;
   for (const ast::Argument& option : options) {
     const bool named = option.kind == ast::Argument::named;
     const Ir& ir = *graphs_of(in).target().ir;
@@ -198,12 +213,17 @@ VariablePlacement declared_placement(Interpreter& in, const std::vector<ast::Arg
       placement.groups = to_variable_groups(evaluate(in, *option.value, a), ir);
     } else if (named && option.name == "shard_over") {
       placement.shards = to_shard_groups(evaluate(in, *option.value, a), ir);
+    } else if (named && option.name == "remote" && what == std::string_view("variable")) {
+      buffer = evaluate(in, *option.value, a);
+    } else if (named && option.name == "entry" && what == std::string_view("variable")) {
+      entry = evaluate(in, *option.value, a);
     } else {
-      std::string hint = did_you_mean(option.name, {"replica_grouping", "shard_over"});
+      std::string hint = did_you_mean(option.name, {"replica_grouping", "shard_over", "remote", "entry"});
       throw Error(std::string(what) + " has no option `" + option.name + "`" + (hint.empty() ? "" : "; " + hint))
           .as(codes::arguments);
     }
   }
+  placement.remote = remote_entry(in, buffer, entry);
   return placement;
 }
 
@@ -244,6 +264,13 @@ void bind_replica_builtins(Scope& p) {
          [](Interpreter&, Arguments args) -> Value {
            ArgReader a("replicated", args, {"n"});
            return std::make_shared<ReplicatedObject>(a.integer("n"));
+         });
+  define(p, no_effects, "replica_sharded_spec", "replica_sharded_spec(spec, shard_over)",
+         "The spec of a shard: the part that each member of a group of replicas has of a tensor.",
+         [](Interpreter& in, Arguments args) -> Value {
+           ArgReader a("replica_sharded_spec", args, {"spec", "shard_over"});
+           const TensorSpec whole = to_spec(in, a.value("spec"), "replica_sharded_spec");
+           return Value(shard_spec(whole, to_shard_groups(a.value("shard_over"), *graphs_of(in).target().ir)));
          });
 }
 

@@ -37,11 +37,12 @@ ReplicaGroups to_shard_groups(const Value& v, const Ir& ir);
 
 /// How the replicas hold a variable.
 struct VariablePlacement {
-  ReplicaGroups groups;  ///< with values of their own; empty: one value
-  ReplicaGroups shards;  ///< that share its parts; empty: each replica holds the whole
+  ReplicaGroups groups;                    ///< with values of their own; empty: one value
+  ReplicaGroups shards;                    ///< that share its parts; empty: each replica holds the whole
+  std::optional<RemoteEntry> remote = {};  ///< the entry of a remote buffer that it is
 };
-/// The options `replica_grouping` and `shard_over` of a `variable`, `constant` or `param`; `what` names the
-/// declaration.
+/// The options `replica_grouping` and `shard_over` of a `variable`, `constant` or `param`, and `remote` and `entry` of
+/// a variable; `what` names the declaration.
 VariablePlacement declared_placement(Interpreter& in, const std::vector<ast::Argument>& options, Activation& a,
                                      const char* what);
 /// The spec of what a replica holds of a variable that is declared with `spec`, which may be a shard's already. Throws

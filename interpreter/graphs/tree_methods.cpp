@@ -3,6 +3,7 @@
 #include <set>
 
 #include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/remote.hpp"
 #include "interpreter/graphs/replicas.hpp"
 #include "interpreter/graphs/trees.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -316,6 +317,9 @@ constexpr Member<TreeObject> factory_rows[] = {
      "facts.init().keys_flat()", m_init},
     {"init_zero", "(prefix = '', shard = none, replica_grouping = none)",
      "Variables for all factories, filled with zeros.", "facts.init_zero().keys_flat()", m_init_zero},
+    {"init_remote", "(buffers, entry = 0, prefix = '')",
+     "Variables for all factories that are entries of remote buffers, those with the same names in a tree.",
+     "facts.init_remote(named_variable_buffers(facts)).keys_flat()", init_remotely},
     {"init_undef", "()", "Tensors of the graph that is being built for all factories, with undefined elements.",
      "facts.init_undef().keys_flat()", m_init_undef},
 };

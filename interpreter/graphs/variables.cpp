@@ -27,7 +27,8 @@ namespace {
 Value add_variable(Interpreter& in, Array data, const std::string& name, const VariablePlacement& placement) {
   BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
-  return tensor_value(target.ir, target.graph->add_variable(std::move(data), name, placement.groups, placement.shards));
+  return tensor_value(target.ir, target.graph->add_variable(std::move(data), name, placement.groups, placement.shards,
+                                                            placement.remote));
 }
 Value add_constant(Interpreter& in, Array data, const std::string& name) {
   BuildTarget target = graphs_of(in).target();

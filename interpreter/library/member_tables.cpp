@@ -23,6 +23,7 @@ MemberTable variable_factory_members();
 MemberTable module_instance_members();
 MemberTable program_ir_members();
 MemberTable replica_grouping_members();
+MemberTable remote_buffer_members();
 MemberTable session_members();
 MemberTable run_result_members();
 
@@ -48,6 +49,7 @@ const std::vector<MemberTable>& member_tables() {
       module_instance_members(),
       program_ir_members(),
       replica_grouping_members(),
+      remote_buffer_members(),
       session_members(),
       run_result_members(),
   };

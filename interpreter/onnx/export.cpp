@@ -667,6 +667,8 @@ void Exporter::add_op(const Op& op, Frame& frame) {
     }
     case Role::loop: return add_loop(op, frame);
     case Role::branch: return add_branch(op, frame);
+    case Role::remote_load:
+    case Role::remote_store: throw NoForm{"ONNX has no remote memory"};
     case Role::composite:
     case Role::compute: break;
   }

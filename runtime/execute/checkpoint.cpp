@@ -250,6 +250,7 @@ void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& ent
   write_parts_atomically(path, [&](size_t part) -> std::optional<std::string_view> {
     if (part == 0) return begin;
     if (part > entries.size()) return std::nullopt;
+    written = Array();  // freed before the next is made
     written = array(part - 1);
     return std::string_view(reinterpret_cast<const char*>(written.raw()), static_cast<size_t>(written.bytes()));
   });

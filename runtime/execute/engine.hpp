@@ -11,6 +11,7 @@
 #include "runtime/execute/observe.hpp"
 #include "runtime/execute/profile.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/kernels/remote.hpp"
 
 namespace pxl {
 
@@ -32,6 +33,9 @@ struct StreamPort {
 /// The memory of a variable. It stays where it is while an engine lives; the engine of each replica has its own.
 using VariableMemory = std::function<std::byte*(const Tensor*)>;
 
+/// The memory of a remote buffer of the Ir, by index.
+using RemoteBuffers = std::function<RemoteMemory*(int64_t)>;
+
 /// What an engine is made for.
 struct EngineTask {
   const Ir& ir;
@@ -43,6 +47,7 @@ struct EngineTask {
   int replica = 0;  ///< which of the Ir's replicas runs
   /// The machine of engines that run on the tiles of one, and how ops are mapped to them; null: the default.
   std::shared_ptr<const tiles::EstimateOptions> machine = nullptr;
+  RemoteBuffers remote = {};
 };
 
 /// A collective at which a run stands: the operand and the result of its replica.

@@ -29,6 +29,11 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
 
   check_inplace_order(tensor);
   const Ir& ir = tensor.graph->ir();
+  if (!ir.remote_buffers().empty())
+    throw Error(
+        fmt::format("`{}`: the program has remote buffers, of which only a session has the contents", tensor.name),
+        {"store the tensor to a stream and use session.run(...)"})
+        .as(codes::session);
   check_collectives(ir);
   const int replicas = ir.replication_factor;
   std::map<std::pair<const Tensor*, int>, Array> copies;
@@ -45,6 +50,7 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
     std::copy_n(initial(variable, replica) + range.begin, range.bytes, copy.mutable_raw());
     copies.emplace(std::pair(variable, replica), std::move(copy));
   };
+  // Other variables are read where they are.
   for (const Tensor* variable : ir.variables())
     for (int r = 0; variable->spec.is_shard() && r < replicas; ++r) copy_initial(variable, r);
   Shape shape = tensor.spec.shape;

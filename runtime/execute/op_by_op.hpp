@@ -14,6 +14,7 @@
 #include "runtime/execute/graph_facts.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/graph/call_operands.hpp"
+#include "runtime/graph/remote.hpp"
 #include "runtime/op/definitions.hpp"
 
 namespace pxl {
@@ -210,6 +211,24 @@ class OpByOpEngine : public ExecutionEngine {
         port.next += port.stride;
         break;
       }
+      case Role::remote_load: {
+        const std::byte* contents = remote_memory(op).at(entry_of(op, frame));
+        if (op.row->modifies == 0) {
+          frame[op.outputs[0]] = store_.made(*op.outputs[0], contents);
+          break;
+        }
+        const Value& changed = frame.at(op.inputs[0]);
+        about_to_change(changed);
+        store_.write(changed, contents);
+        frame[op.outputs[0]] = Value(changed);
+        break;
+      }
+      case Role::remote_store: {
+        Array contents(op.inputs[0]->spec.dtype, op.inputs[0]->spec.shape);
+        store_.read(frame.at(op.inputs[0]), contents.mutable_raw());
+        remote_memory(op).store(entry_of(op, frame), contents.raw());
+        break;
+      }
       case Role::compute:
       case Role::composite: compute(op, frame); break;
     }
@@ -242,6 +261,16 @@ class OpByOpEngine : public ExecutionEngine {
     if (!store_.of_variable(value) || committed_) return;
     committed_ = true;
     polls_ = (*commit_)();
+  }
+
+  RemoteMemory& remote_memory(const Op& op) const { return *task_.remote(remote_buffer_of(op)); }
+  /// The number of the entry that the op names; throws if the buffer does not have it.
+  int64_t entry_of(const Op& op, const Frame& frame) const {
+    Array number(op.inputs[1]->spec.dtype, op.inputs[1]->spec.shape);
+    store_.read(frame.at(op.inputs[1]), number.mutable_raw());
+    const int64_t entry = number.integer(0);
+    remote_memory(op).check(entry);
+    return entry;
   }
 
   void compute(const Op& op, Frame& frame) {

@@ -1,5 +1,6 @@
 // Flattens a plan into steps, and runs them.
 #include "runtime/execute/program.hpp"
+#include "runtime/graph/remote.hpp"
 
 #include <fmt/format.h>
 
@@ -72,7 +73,8 @@ struct Program::Frame {
 
 class Program::Builder {
  public:
-  Builder(Program& program, const Memory& variable) : program_(program), variable_(variable) {}
+  Builder(Program& program, const Memory& variable, const RemoteBuffers& remote)
+      : program_(program), variable_(variable), remote_(remote) {}
 
   void add(const Frame& frame, bool main = false) {
     if (main) {
@@ -237,6 +239,8 @@ class Program::Builder {
     }
     if (instruction.op->row->exchange == Exchange::replica)
       program_.pointers_.push_back(reinterpret_cast<std::byte*>(&program_.replica_));
+    if (is_remote(*instruction.op))
+      program_.pointers_.push_back(reinterpret_cast<std::byte*>(remote_(remote_buffer_of(*instruction.op))));
     const size_t outputs = program_.pointers_.size();
     for (BufferId id : instruction.out) program_.pointers_.push_back(pointer(frame, id));
     // The kernel of a collective of several replicas runs where the operands of all of them are.
@@ -333,6 +337,7 @@ class Program::Builder {
 
   Program& program_;
   const Memory& variable_;
+  const RemoteBuffers& remote_;
   const Plan* main_ = nullptr;
   std::set<BufferId> direct_;           ///< buffers of the main plan; see direct_loads
   std::map<BufferId, size_t> port_of_;  ///< of these
@@ -358,7 +363,7 @@ Error too_large(const Plan& plan) {
 }  // namespace
 
 Program::Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs,
-                 ReplicaNumber replica, std::shared_ptr<Profile> profile)
+                 ReplicaNumber replica, std::shared_ptr<Profile> profile, const RemoteBuffers& remote)
     : replica_(replica), profile_(std::move(profile)) {
   if (plan.step_count > max_steps)
     throw Error(fmt::format("a run takes more than {} steps when the calls of graphs are written out", max_steps),
@@ -369,7 +374,7 @@ Program::Program(const Plan& plan, const Memory& variable, const std::vector<std
   } catch (const Error&) {
     throw too_large(plan);
   }
-  Builder builder(*this, variable);
+  Builder builder(*this, variable, remote);
   const std::vector<std::byte*> inputs;
   builder.add(Frame{plan, inputs, outputs, arena_.mutable_raw()}, true);
   try {

@@ -66,7 +66,8 @@ class Program {
   /// Throws if the flattened program exceeds the maximum number of steps.
   /// Profiles of one program's replicas are one.
   Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs = {},
-          ReplicaNumber replica = {}, std::shared_ptr<Profile> profile = std::make_shared<Profile>());
+          ReplicaNumber replica = {}, std::shared_ptr<Profile> profile = std::make_shared<Profile>(),
+          const RemoteBuffers& remote = {});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 

@@ -16,6 +16,7 @@
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/checkpoint.hpp"
 #include "runtime/execute/engine.hpp"
+#include "runtime/execute/remote.hpp"
 #include "runtime/execute/replicas.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/execute/variables.hpp"
@@ -92,13 +93,15 @@ struct Session::State {
         device(std::move(the_device)),
         engine_row(find_engine(engine_name.empty() ? default_engine() : engine_name)),
         variables(checked(ir, device)),
-        engines(make_engines(engine_row, ir->replication_factor,
-                             [this, &machine](int replica) {
-                               const auto memory = [this, replica](const Tensor* v) {
-                                 return variables.at(v, replica);
-                               };
-                               return EngineTask{.ir = *ir, .variable = memory, .replica = replica, .machine = machine};
-                             })),
+        remote(*ir, [this](const Tensor* v, int replica) { return variables.at(v, replica); }),
+        engines(
+            make_engines(engine_row, ir->replication_factor,
+                         [this, &machine](int replica) {
+                           const auto memory = [this, replica](const Tensor* v) { return variables.at(v, replica); };
+                           const auto buffer = [this, replica](int64_t b) { return remote.at(replica, b); };
+                           return EngineTask{
+                               .ir = *ir, .variable = memory, .replica = replica, .machine = machine, .remote = buffer};
+                         })),
         engine(engines[0].get()),
         snapshot(variables, *engine),
         clear_outputs(engine->may_skip_stores()),
@@ -136,6 +139,7 @@ struct Session::State {
   std::string device;
   const EngineRow& engine_row;
   Variables variables;
+  RemoteStorage remote;
   std::vector<std::unique_ptr<ExecutionEngine>> engines;  ///< by replica
   ExecutionEngine* engine;                                ///< of replica 0
   VariableSnapshot snapshot;
@@ -282,10 +286,16 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
       own.stride = replicas * own.sample_bytes;
     }
   }
-  if (observer || replicas > 1)
-    s.execute_undoable(running);
-  else
-    s.execute();
+  s.remote.begin_run();
+  try {
+    if (observer || replicas > 1)
+      s.execute_undoable(running);
+    else
+      s.execute();
+  } catch (...) {
+    s.remote.undo();
+    throw;
+  }
   return results;
 }
 

@@ -61,6 +61,8 @@ class Agreement {
     if (!op.called.empty()) return visit_call(op);
     if (op.row->role == Role::host_load)
       for (const Tensor* t : op.outputs) mark(t, fmt::format("the stream `{}`", op.stream->name()));
+    if (op.row->role == Role::remote_load)
+      mark(op.outputs[0], fmt::format("`{}`, from a remote buffer", op.outputs[0]->name));
     if (op.row->exchange == Exchange::replica && !op.row->side_effect)
       mark(op.outputs[0], fmt::format("`{}`, the replica's own", op.outputs[0]->name));
     if (op.row->exchange == Exchange::members) {

@@ -6,6 +6,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/graph/remote.hpp"
 #include "runtime/op/structural_rows.hpp"
 
 namespace pxl {
@@ -159,6 +160,7 @@ Op* Graph::add_control(const OpRow& row, std::vector<Graph*> called, std::vector
     if (branch) name += fmt::format("_or_{}", last_part(called[1]->outputs()[i]->name));
     add_result(op, inner->spec, name);
   }
+  keep_remote_order(*op);
   return op;
 }
 

@@ -48,6 +48,7 @@ Tensor* Graph::copy_source(const Tensor& from) {
   t->by_ref = from.by_ref;
   t->data = from.data;
   t->groups = from.groups;
+  t->remote = from.remote;
   t->origin = from.origin;
   if (t->kind == TensorKind::input) inputs_.push_back(t);
   return t;

@@ -8,6 +8,7 @@
 
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/graph/remote.hpp"
 #include "runtime/graph/sequencing.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/op/shards.hpp"
@@ -144,7 +145,12 @@ void Graph::check_open() const {
 }
 
 void Graph::check_member(std::string_view what, const Tensor* tensor) const {
-  if (contains(tensor)) return;
+  if (contains(tensor)) {
+    if (!tensor->remote) return;
+    throw Error(fmt::format("{}: `{}` is an entry of a remote buffer", what, tensor->name),
+                {"`remote_load(buffer, entry)` makes a tensor of it"})
+        .as(codes::program);
+  }
   const std::string here = is_main() ? "main graph" : fmt::format("current graph `{}`", id_);
   const std::string there =
       tensor->graph->is_main() ? std::string("the main graph") : fmt::format("`{}`", tensor->graph->id());
@@ -247,7 +253,7 @@ void check_shard_groups(const ReplicaGroups& shards, const ReplicaGroups& values
 }  // namespace
 
 Tensor* Graph::add_variable(Array initial, const std::string& name, const std::vector<int64_t>& groups,
-                            const std::vector<int64_t>& shard_groups) {
+                            const std::vector<int64_t>& shard_groups, std::optional<RemoteEntry> remote) {
   check_open();
   if (!is_main())
     throw Error(fmt::format("the variable `{}` cannot be made outside the main graph: the current graph is `{}`",
@@ -266,7 +272,10 @@ Tensor* Graph::add_variable(Array initial, const std::string& name, const std::v
   }
   if (!shard_groups.empty())
     check_shard_groups(shard_groups, groups, name.empty() ? "t" : name, ir_.replication_factor);
-  Tensor* t = new_tensor(TensorKind::variable, shard_spec(spec, shard_groups), name);
+  spec = shard_spec(spec, shard_groups);
+  if (remote) check_remote_variable(ir_, *remote, spec, name.empty() ? "t" : name);
+  Tensor* t = new_tensor(TensorKind::variable, std::move(spec), name);
+  t->remote = remote;
   t->data = std::move(initial);
   t->groups = groups;
   return t;

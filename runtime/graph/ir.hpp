@@ -33,6 +33,11 @@ inline std::string_view last_part(std::string_view name) {
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
+/// An entry of a remote buffer (Ir::remote_buffers).
+struct RemoteEntry {
+  int64_t buffer = 0, entry = 0;
+};
+
 struct Tensor {
   TensorKind kind;
   std::string id;    ///< "<graph id>/<scopes>/<name>", unique in the Ir; the main graph's id is empty
@@ -48,6 +53,8 @@ struct Tensor {
   /// Variables: groups of replicas with values of their own (replica_groups.hpp); `data` then has a row for each group.
   /// Empty: one value for all replicas.
   std::vector<int64_t> groups;
+  /// Variables: the entry of a remote buffer that they are; ops reach them by loading it.
+  std::optional<RemoteEntry> remote;
   Origin origin;
 
   /// IPU of the producing op; nullopt for variables, constants and graph inputs.
@@ -65,6 +72,12 @@ struct Stream {
   bool used = false;  ///< at least one op loads from it or stores to it
   const TensorSpec& spec() const { return handle->spec; }
   const std::string& name() const { return label; }
+};
+
+/// Entries of one spec in memory that ops load from and store to by number. Each replica has its own.
+struct RemoteBuffer {
+  TensorSpec spec;  ///< of an entry
+  int64_t entries = 1;
 };
 
 struct Op {
@@ -125,8 +138,9 @@ class Graph {
   /// Main graph only; otherwise throws "... outside the main graph".
   /// With `groups`, `initial` has a row for each of them. With `shard_groups` each replica holds a shard of the value
   /// (shards.hpp). Throws unless the groups are of the replicas of the Ir, and members of a shard group hold one value.
+  /// With `remote` it is that entry, whose spec must be its own, and which must be no other variable.
   Tensor* add_variable(Array initial, const std::string& name, const std::vector<int64_t>& groups = {},
-                       const std::vector<int64_t>& shard_groups = {});
+                       const std::vector<int64_t>& shard_groups = {}, std::optional<RemoteEntry> remote = {});
   Tensor* add_constant(Array value, const std::string& name);
   /// Adds a declared output. The tensor must belong to this graph; inputs and repeated tensors are allowed.
   void add_output(Tensor* tensor);
@@ -146,6 +160,12 @@ class Graph {
   Op* add_control(const OpRow& row, std::vector<Graph*> called, std::vector<Tensor*> inputs, Attributes attrs = {});
   Op* add_host_load(Stream& stream, const std::string& name);  ///< creates Init and HostLoad: two op ids
   Op* add_host_store(Stream& stream, Tensor* tensor);
+  /// Creates RemoteLoad: entry `entry` (one integer) of the Ir's remote buffer `buffer`. `memory`, of the buffer's
+  /// spec, is overwritten with `in_place`, and otherwise only a place for the result, as the result of Init is. Throws
+  /// if specs do not fit. In one graph the loads and stores of a buffer keep their order, calls that contain some
+  /// included.
+  Op* add_remote_load(int64_t buffer, Tensor* memory, Tensor* entry, bool in_place, const std::string& name);
+  Op* add_remote_store(int64_t buffer, Tensor* tensor, Tensor* entry);
 
   Tensor* find_tensor(std::string_view id) const;
   bool contains(const Tensor* tensor) const { return tensor && tensor->graph == this; }
@@ -237,6 +257,10 @@ class Ir {
 
   std::vector<Tensor*> variables() const;  ///< of the main graph, in order of creation
 
+  /// Index of a new remote buffer. Throws unless there is at least one entry.
+  int64_t add_remote_buffer(TensorSpec spec, int64_t entries);
+  const std::vector<RemoteBuffer>& remote_buffers() const { return remote_buffers_; }
+
   int next_op_id() { return next_op_++; }
   int next_suffix() { return next_suffix_++; }
 
@@ -267,6 +291,7 @@ class Ir {
   std::string name_;
   std::vector<std::unique_ptr<Graph>> graphs_;
   std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<RemoteBuffer> remote_buffers_;
   int next_op_ = 100;
   int next_subgraph_ = 0;
   int next_suffix_ = 0;

@@ -70,6 +70,7 @@ struct Ir::Mark {
   std::vector<GraphState> graphs;
   std::unordered_map<const Op*, std::vector<bool>> input_modified;  // call sites only
   std::vector<bool> stream_used;
+  size_t remote_buffers;
   int next_op, next_subgraph, next_suffix, replication_factor;
   std::optional<int64_t> num_host_transfers;
   bool frozen, io_tiles;
@@ -87,6 +88,7 @@ std::shared_ptr<const Ir::Mark> Ir::mark() const {
     for (const Op* site : g->call_sites_) m->input_modified.emplace(site, site->input_modified);
   }
   for (const auto& s : streams_) m->stream_used.push_back(s->used);
+  m->remote_buffers = remote_buffers_.size();
   m->next_op = next_op_;
   m->next_subgraph = next_subgraph_;
   m->next_suffix = next_suffix_;
@@ -142,6 +144,7 @@ void Ir::rollback(const Mark& m) {
   graphs_.resize(m.graphs.size());
   streams_.resize(m.stream_used.size());
   for (size_t i = 0; i < streams_.size(); ++i) streams_[i]->used = m.stream_used[i];
+  remote_buffers_.resize(m.remote_buffers);
   next_op_ = m.next_op;
   next_subgraph_ = m.next_subgraph;
   next_suffix_ = m.next_suffix;

@@ -100,13 +100,15 @@ struct OpContext {
 
 /// Structure of an op, as the planner and the engines see it; the rest is in its kernel.
 enum class Role : uint8_t {
-  compute,     ///< inputs to outputs through `kernel`
-  composite,   ///< never in a graph: `expand` replaces it by other ops
-  call,        ///< runs Op::called[0]
-  loop,        ///< runs Op::called[0] n times
-  branch,      ///< runs Op::called[0] or [1]
-  host_load,   ///< copies the stream's next sample to its output
-  host_store,  ///< copies its input to the stream
+  compute,       ///< inputs to outputs through `kernel`
+  composite,     ///< never in a graph: `expand` replaces it by other ops
+  call,          ///< runs Op::called[0]
+  loop,          ///< runs Op::called[0] n times
+  branch,        ///< runs Op::called[0] or [1]
+  host_load,     ///< copies the stream's next sample to its output
+  host_store,    ///< copies its input to the stream
+  remote_load,   ///< copies an entry of a remote buffer to its output
+  remote_store,  ///< copies its input to an entry of a remote buffer
 };
 
 /// What a kernel and a definition get besides the operands of one replica. Inference sees the op's own operands.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/elementwise.hpp"
@@ -23,6 +25,35 @@ constexpr Param init_params[] = {{"shape", ParamKind::shape},
                                  {"dtype", ParamKind::dtype, of(DType::float32)},
                                  {"name", ParamKind::string, of("init"), "not used"},
                                  {"init_type", ParamKind::string, of("zero"), "zero or undef; both give zeros"}};
+
+constexpr Param remote_load_params[] = {{"t", ParamKind::tensor, no_default, "memory for the entry"},
+                                        {"entry", ParamKind::index},
+                                        {"buffer", ParamKind::integer}};
+constexpr Param remote_store_params[] = {
+    {"t", ParamKind::tensor}, {"entry", ParamKind::index}, {"buffer", ParamKind::integer}};
+
+constexpr OpRow remote_load_row_ = {.name = "remote_load",
+                                    .schedule = "RemoteLoad",
+                                    .output = "{0}_remote_loaded",
+                                    .doc = "Copies an entry of a remote buffer.",
+                                    .params = remote_load_params,
+                                    .role = Role::remote_load,
+                                    .inplace_ok = true,
+                                    .side_effect = true,
+                                    .inplace = "remote_load_",
+                                    .tiles = tile_host};
+
+constexpr OpRow remote_load_inplace_row_() {
+  OpRow row = remote_load_row_;
+  row.name = "remote_load_";
+  row.schedule = "RemoteLoadInplace";
+  row.doc = "Overwrites a tensor with an entry of a remote buffer.";
+  row.modifies = 1;
+  row.alias = 0;
+  row.inplace_ok = false;
+  row.inplace = {};
+  return row;
+}
 
 constexpr OpRow structural_table[] = {
     {.name = "call",
@@ -61,6 +92,15 @@ constexpr OpRow structural_table[] = {
      .role = Role::host_store,
      .side_effect = true,
      .tiles = tile_host},
+    remote_load_row_,
+    remote_load_inplace_row_(),
+    {.name = "remote_store",
+     .schedule = "RemoteStore",
+     .doc = "Copies a tensor to an entry of a remote buffer.",
+     .params = remote_store_params,
+     .role = Role::remote_store,
+     .side_effect = true,
+     .tiles = tile_host},
     {.name = "init",
      .path = "ops.init",
      .schedule = "Init",
@@ -91,7 +131,7 @@ constexpr OpRow structural_table[] = {
 };
 static_assert(all_complete(structural_table));
 
-/// Each role occurs exactly once.
+/// The first row of a role.
 const OpRow& the_row(Role role) {
   for (const OpRow& row : structural_table)
     if (row.role == role) return row;
@@ -104,6 +144,12 @@ std::span<const OpRow> structural_rows() { return structural_table; }
 const OpRow& call_row() { return the_row(Role::call); }
 const OpRow& host_load_row() { return the_row(Role::host_load); }
 const OpRow& host_store_row() { return the_row(Role::host_store); }
+const OpRow& remote_load_row() { return the_row(Role::remote_load); }
+const OpRow& remote_load_inplace_row() {
+  return *std::find_if(std::begin(structural_table), std::end(structural_table),
+                       [](const OpRow& row) { return row.role == Role::remote_load && row.modifies != 0; });
+}
+const OpRow& remote_store_row() { return the_row(Role::remote_store); }
 const OpRow& init_row() { return the_row(Role::compute); }
 
 }  // namespace pxl

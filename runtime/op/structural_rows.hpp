@@ -12,5 +12,8 @@ const OpRow& call_row();
 const OpRow& init_row();
 const OpRow& host_load_row();
 const OpRow& host_store_row();
+const OpRow& remote_load_row();
+const OpRow& remote_load_inplace_row();
+const OpRow& remote_store_row();
 
 }  // namespace pxl

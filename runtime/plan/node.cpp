@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/graph/remote.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/plan/plan.hpp"
 
@@ -49,6 +50,7 @@ std::optional<StridedLayout> layout_of(const Op& op, size_t j, const StridedLayo
 }
 
 bool may_fail(const Op& op) {
+  if (is_remote(op)) return true;  // the entry may be out of range
   if (op.row->role != Role::compute) return false;
   for (const Param& p : op.row->params)
     if (p.kind == ParamKind::index) return true;
@@ -126,8 +128,8 @@ Node lower(const Op& op, std::vector<const Plan*> callees) {
   if (node.alias >= 0) return node;
   if (is_plain_copy(op))
     node.output_aliases.push_back({0, false, 0});
-  else if (op.row->inplace_ok && op.row->role == Role::compute && op.inputs[0] && !op.outputs.empty() &&
-           op.inputs[0]->spec.shape == op.outputs[0]->spec.shape &&
+  else if (op.row->inplace_ok && (op.row->role == Role::compute || is_remote(op)) && op.inputs[0] &&
+           !op.outputs.empty() && op.inputs[0]->spec.shape == op.outputs[0]->spec.shape &&
            op.inputs[0]->spec.dtype == op.outputs[0]->spec.dtype)
     node.in_place_candidates.push_back({0, 0});
   return node;

@@ -10,6 +10,7 @@
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/verification.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/kernels/remote.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/plan/passes.hpp"
 #include "runtime/plan/storage.hpp"
@@ -61,6 +62,8 @@ class Assembler {
         break;
       case Role::loop: add_loop(node, instruction); break;
       case Role::branch: add_branch(node, instruction); break;
+      case Role::remote_load: instruction.kernel = remote_load_kernel(node.op->inputs[1]->spec.dtype); break;
+      case Role::remote_store: instruction.kernel = remote_store_kernel(node.op->inputs[1]->spec.dtype); break;
       case Role::compute:
       case Role::composite:
         // A copy within one buffer does nothing.

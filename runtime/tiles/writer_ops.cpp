@@ -202,7 +202,9 @@ void Writer::write_bodies() {
         case Role::compute:
         case Role::composite:
         case Role::host_load:
-        case Role::host_store: node.kind = ProgramNode::Kind::op; break;
+        case Role::host_store:
+        case Role::remote_load:
+        case Role::remote_store: node.kind = ProgramNode::Kind::op; break;
       }
       node.repeats = repeat_count(*op);
       if (!op->called.empty()) node.graph = m_.graph_index(op->called[0]);

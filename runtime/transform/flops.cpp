@@ -37,7 +37,9 @@ int64_t of_op(const Op& op, Known& known) {
     }
     case Role::branch: return std::max(of_graph(*op.called[0], known), of_graph(*op.called[1], known));
     case Role::host_load:
-    case Role::host_store: return 0;
+    case Role::host_store:
+    case Role::remote_load:
+    case Role::remote_store: return 0;
     default: return flops_of(op);
   }
 }

@@ -1,0 +1,29 @@
+// The remote buffers of a session: one memory for each buffer and replica.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "runtime/graph/ir.hpp"
+#include "runtime/kernels/remote.hpp"
+
+namespace pxl {
+
+class RemoteStorage {
+ public:
+  /// `variable`: the memory of a variable of a replica, which entries that are variables share. Throws run_error if the
+  /// buffers need more than memory.
+  RemoteStorage(const Ir& ir, const std::function<std::byte*(const Tensor*, int replica)>& variable);
+
+  RemoteMemory* at(int replica, int64_t buffer) {
+    return &memories_.at(static_cast<size_t>(replica)).at(static_cast<size_t>(buffer));
+  }
+  void begin_run();
+  /// Takes back what the run has stored.
+  void undo();
+
+ private:
+  std::vector<std::vector<RemoteMemory>> memories_;  ///< by replica, then by buffer
+};
+
+}  // namespace pxl
