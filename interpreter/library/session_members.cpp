@@ -157,6 +157,11 @@ Value s_report(Interpreter&, SessionObject& s, const Arguments& args) {
     throw run_error("report: program " + s.ir->name() + " was added to after the session was made",
                     {"make a new session: `Session(" + s.ir->name() + ")`"})
         .as(codes::session);
+  if (const auto counts = s.session->counts(); !counts.empty()) {
+    auto of_runs = std::make_shared<DictObject>();
+    for (const auto& [name, count] : counts) of_runs->put(Value(std::string(name)), Value(count));
+    d->put(Value("runs"), Value(of_runs));
+  }
   if (s.session->device() == "ipu_model")
     d->put(Value("ipu"), estimate_value(tiles::estimate(s.ir->main(), s.estimating)));
   return d;
@@ -218,7 +223,7 @@ constexpr Member<SessionObject> session_rows[] = {
     {"outputs", "()", "A list of the streams that a run returns.", "session.outputs()", s_outputs},
     {"ir", "The program.", "session.ir", [](In, SessionRef s) -> Got { return s.program; }},
     {"device", "\"cpu\" or \"ipu_model\".", "session.device", [](In, SessionRef s) -> Got { return Value(s.device); }},
-    {"engine", "\"planned\" or \"reference\".", "session.engine",
+    {"engine", "\"planned\", \"reference\" or \"tiles\".", "session.engine",
      [](In, SessionRef s) -> Got { return Value(s.engine); }},
     {"is_attached", "Whether the session is inside its `with`.", "session.is_attached",
      [](In, SessionRef s) -> Got { return s.session ? Value(s.session->is_attached()) : unknown_value(); }},

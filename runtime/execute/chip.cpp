@@ -31,7 +31,7 @@ std::string name_of(const Op* op, bool is_operand, size_t index) {
 Bytes gathered(const Bytes& from, const std::vector<int64_t>& index, size_t width) {
   Bytes to(index.size() * width);
   for (size_t i = 0; i < index.size(); ++i)
-    std::memcpy(to.data() + i * width, from.data() + static_cast<size_t>(index[i]) * width, width);
+    if (index[i] >= 0) std::memcpy(to.data() + i * width, from.data() + static_cast<size_t>(index[i]) * width, width);
   return to;
 }
 Bytes scattered(const Bytes& from, const std::vector<int64_t>& index, size_t width) {
@@ -99,8 +99,9 @@ void Chip::exchange(const Task& task, const std::vector<SliceMove>& moves) {
   Bytes bytes;
   for (const SliceMove& move : moves) {
     const bool is_partial = move.what == SliceMove::What::partial;
-    const Memory& memory = *task.memories[is_partial ? task.lowered.partials[move.index].memory : move.index];
-    const size_t width = is_partial ? size_of(task.lowered.partial->dtype) : memory.width();
+    const Memory& memory = *task.memories[is_partial ? task.lowered.buffers[move.index].slice.memory : move.index];
+    const size_t width =
+        is_partial ? size_of(task.lowered.partial[task.lowered.buffers[move.index].result]->dtype) : memory.width();
     bytes.resize(static_cast<size_t>(move.region.size()) * width);
     const TileMemory& from = tile(move.from);
     Region missing;
@@ -140,11 +141,14 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
     }
     if (!read.index.empty()) to = gathered(to, read.index, width);
     in[read.tensor] = {read.shape, site.input(read.tensor).dtype, {}};
+    // What is combined as bits is moved as bits.
+    for (const std::optional<tiles::PartialResults>& p : task.lowered.partial)
+      if (p && p->as_bits && read.tensor == 0) in[0].dtype = p->dtype;
     has[read.tensor] = true;
   }
   for (const tiles::PlacedSlice& write : part.writes) {
     if (write.is_operand) continue;
-    const DType dtype = task.lowered.partial ? task.lowered.partial->dtype : site.out[write.tensor].dtype;
+    const DType dtype = write.partial >= 0 ? task.lowered.partial[write.tensor]->dtype : site.out[write.tensor].dtype;
     out[write.tensor] = {write.shape, dtype, {}};
     results[write.tensor].resize(static_cast<size_t>(out[write.tensor].bytes()));
   }
@@ -166,20 +170,22 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
       const auto alias = static_cast<size_t>(site.row.alias);
       out[0] = in[alias], to[0] = operands[alias].data();
     }
-    const OpContext local{.row = site.row, .in = slots, .attrs = site.attrs, .out = out};
+    const OpContext local{.row = site.row, .in = slots, .attrs = part.attrs ? *part.attrs : site.attrs, .out = out};
     definition_kernel(local)(Buffers{from.data(), to.data()});
   }
   for (const tiles::PlacedSlice& write : part.writes) {
     Bytes value = write.is_operand ? operands[write.tensor] : std::move(results[write.tensor]);
-    if (task.lowered.partial) {
-      const tiles::MemorySlice& slice = task.lowered.partials[part.partial];
-      const DType dtype = task.lowered.partial->dtype;
-      const auto [buffer, is_new] = here.partial(part.partial, slice.region, size_of(dtype));
+    if (!write.order.empty()) value = gathered(value, write.order, size_of(out[write.tensor].dtype));
+    if (write.partial >= 0) {
+      const auto number = static_cast<size_t>(write.partial);
+      const tiles::Region& region = task.lowered.buffers[number].slice.region;
+      const tiles::PartialResults& partial = *task.lowered.partial[write.tensor];
+      const auto [buffer, is_new] = here.partial(number, region, size_of(partial.dtype));
       if (is_new)
         buffer.bytes = std::move(value);
       else
-        buffer.bytes = reduced(*task.lowered.partial->combine, dtype, dtype, {buffer.bytes, std::move(value)},
-                               slice.region.size());
+        buffer.bytes =
+            reduced(*partial.combine, partial.dtype, partial.dtype, {buffer.bytes, std::move(value)}, region.size());
       continue;
     }
     const size_t width = task.memories[write.slices[0].memory]->width();
@@ -195,16 +201,17 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
 
 void Chip::combine(const Task& task) {
   exchange(task, task.lowered.collect);
-  const Memory& memory = *task.memories[task.lowered.partials[0].memory];
-  const DType from = task.lowered.partial->dtype, to = task.site.out[0].dtype;
   for (const tiles::Combination& c : task.lowered.combine) {
+    const Memory& memory = *task.memories[c.memory];
+    const tiles::PartialResults& partial = *task.lowered.partial[c.result];
+    const DType from = partial.dtype, to = partial.as_bits ? from : task.site.out[c.result].dtype;
     std::vector<Bytes> values;
     for (const size_t buffer : c.partials) {
       values.emplace_back(static_cast<size_t>(c.region.size()) * size_of(from));
       require(tile(c.tile).read_partial(buffer, c.region, values.back().data()), c.tile, memory.layout()->shape(),
-              "a partial result of " + name_of(task.op, false, 0));
+              "a partial result of " + name_of(task.op, false, c.result));
     }
-    const Bytes result = reduced(*task.lowered.partial->combine, from, to, values, c.region.size());
+    const Bytes result = reduced(*partial.combine, from, to, values, c.region.size());
     tile(c.tile).store(memory.id(), c.region, result.data());
     ++totals_.vertices;
   }
@@ -215,12 +222,13 @@ void Chip::run(const Task& task) {
   for (const tiles::LoweredStep& step : task.lowered.steps) {
     exchange(task, step.gather);
     for (const tiles::PlacedPart& part : step.parts) run_part(task, part);
-    for (TileMemory& t : tiles_) t.forget_received();
-    if (task.lowered.partial) continue;
+    if (!task.lowered.keeps_received)
+      for (TileMemory& t : tiles_) t.forget_received();
     // Everything was read: the results may overwrite it.
     for (const tiles::PlacedPart& part : step.parts)
       for (const tiles::PlacedSlice& write : part.writes)
         for (const tiles::MemorySlice& slice : write.slices) {
+          if (write.partial >= 0) continue;
           const Memory& memory = *task.memories[slice.memory];
           for (size_t copy = 0; copy < memory.layout()->copies(); ++copy)
             tiles::for_owners(*memory.layout(), copy, slice.region, [&](const tiles::ElementRange& r, int32_t owner) {
@@ -233,7 +241,8 @@ void Chip::run(const Task& task) {
     exchange(task, step.deliver);
     for (TileMemory& t : tiles_) t.forget_results();
   }
-  if (task.lowered.partial) combine(task);
+  for (TileMemory& t : tiles_) t.forget_received();
+  if (!task.lowered.buffers.empty()) combine(task);
 }
 
 void Chip::rearrange(const Memory& from, const Memory& to, const std::vector<SliceMove>& moves) {

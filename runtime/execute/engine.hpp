@@ -97,6 +97,8 @@ class ExecutionEngine {
   virtual std::string plans() const { return {}; }
   virtual int64_t constant_bytes() const { return 0; }
   virtual int64_t arena_bytes() const { return 0; }
+  /// What the engine has counted in its runs so far, by name.
+  virtual std::vector<std::pair<std::string_view, int64_t>> counts() const { return {}; }
 };
 
 struct EngineRow {

@@ -37,6 +37,7 @@ struct Watch {
 ///   std::vector<Value> run(const Op&, const std::vector<Value>& operands, const Watch&)
 ///   void end()                                          variables are where the task has them, after a complete run
 ///   void abandon()                                      frees what a run holds
+///   counts(), profile()                                 as of ExecutionEngine
 template <class Store>
 class OpByOpEngine : public ExecutionEngine {
  public:
@@ -68,6 +69,8 @@ class OpByOpEngine : public ExecutionEngine {
   std::unique_ptr<ExecutionEngine> for_replica(const EngineTask& task) const override {
     return std::make_unique<OpByOpEngine>(task, Store(store_, task));
   }
+  std::vector<std::pair<std::string_view, int64_t>> counts() const override { return store_.counts(); }
+  std::string profile() const override { return store_.profile(); }
   Store& store() { return store_; }
   const Store& store() const { return store_; }
 

@@ -157,11 +157,12 @@ Session::Session(std::shared_ptr<Ir> ir, std::string device, const std::string& 
 }
 Session::~Session() {
   const Profile* times = state_->engine->times();
-  if (profiling_asked() && times && times->on()) write_err(profile());
+  if (profiling_asked() && ((times && times->on()) || !counts().empty())) write_err(profile());
 }
 
 void Session::profile_all() { profiling_asked() = true; }
 void Session::start_profiling() { state_->engine->start_profiling(); }
+std::vector<std::pair<std::string_view, int64_t>> Session::counts() const { return state_->engine->counts(); }
 std::string Session::profile() const { return state_->engine->profile(); }
 
 Ir& Session::ir() const { return *state_->ir; }

@@ -125,6 +125,8 @@ class Session {
     int64_t variables = 0, constants = 0, arena = 0;
   };
   MemoryUse memory() const;
+  /// What the engine has counted in the runs so far, by name; empty if it counts nothing.
+  std::vector<std::pair<std::string_view, int64_t>> counts() const;
   /// Plans in text form, for debugging: the main graph's, then those of called graphs.
   std::string print_plans() const;
 

@@ -1,5 +1,7 @@
 #include "runtime/execute/tiles_store.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -134,6 +136,29 @@ bool TilesStore::of_variable(const TiledTensor& value) const {
   return std::any_of(variables_.begin(), variables_.end(), [&](const auto& v) {
     return std::find(value.memories.begin(), value.memories.end(), v.second.value.memories[0]) != value.memories.end();
   });
+}
+
+std::vector<std::pair<std::string_view, int64_t>> TilesStore::counts() const {
+  const Chip::Totals& t = chip_->totals();
+  const std::vector<int64_t> peaks = chip_->peaks();
+  return {{"exchanges", t.exchanges},   {"moves", t.moves},
+          {"sent_bytes", t.sent_bytes}, {"received_bytes", t.received_bytes},
+          {"vertices", t.vertices},     {"peak_bytes", *std::max_element(peaks.begin(), peaks.end())}};
+}
+
+std::string TilesStore::profile() const {
+  const Chip::Totals& t = chip_->totals();
+  const std::vector<int64_t> peaks = chip_->peaks();
+  const auto fullest = std::max_element(peaks.begin(), peaks.end());
+  const tiles::Machine& m = program_->mapped.machine();
+  return fmt::format(
+      "{}, carried out on {} ({} tiles)\n"
+      "  {:>16} exchanges of {} moves: {} bytes sent, {} received\n"
+      "  {:>16} vertices\n"
+      "  {:>16} bytes of tensors on tile {} at its peak; a tile has {}\n",
+      task_.ir.name(), m.name, m.tiles, tiles::grouped(t.exchanges), tiles::grouped(t.moves),
+      tiles::grouped(t.sent_bytes), tiles::grouped(t.received_bytes), tiles::grouped(t.vertices),
+      tiles::grouped(*fullest), fullest - peaks.begin(), tiles::grouped(m.memory));
 }
 
 std::vector<Array> TilesStore::seen(const std::vector<TiledTensor>& values) const {

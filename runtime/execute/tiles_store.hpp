@@ -50,6 +50,9 @@ class TilesStore {
   bool of_variable(const TiledTensor& value) const;
   std::vector<TiledTensor> run(const Op& op, const std::vector<TiledTensor>& in, const Watch& watch);
 
+  std::vector<std::pair<std::string_view, int64_t>> counts() const;
+  std::string profile() const;
+
   const Chip& chip() const { return *chip_; }
   /// The schedules that runs have needed so far; edits are carried out, for tests of the memories' rules.
   using Schedules = std::map<std::vector<uintptr_t>, tiles::LoweredOp>;

@@ -98,7 +98,7 @@ const std::vector<int32_t>& TileMappingPool::of(const TensorSpec& spec) {
 }
 
 void TileMappingPool::add(const TensorSpec& spec, int32_t mapping) {
-  constexpr size_t most = 12;
+  constexpr size_t most = 16;
   of(spec);
   std::vector<int32_t>& pool = pools_[{spec.shape, spec.dtype}];
   if (mapping >= 0 && pool.size() < most && std::find(pool.begin(), pool.end(), mapping) == pool.end())
@@ -154,6 +154,19 @@ std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t mos
   }
   // Powers of two divide most extents evenly, and rings into steps.
   for (int64_t n = 1; n <= blocks && n <= most; n *= 2) counts.push_back(n);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+std::vector<int64_t> axes_partition_counts(const Shape& axes, int64_t most) {
+  std::vector<int64_t> counts{1};
+  int64_t before = 1;  // the axes before are divided into single indices
+  for (const int64_t extent : axes) {
+    if (before > most) break;
+    for (const int64_t n : partition_counts(extent, 1, most / before)) counts.push_back(before * n);
+    before *= std::max<int64_t>(1, extent);
+  }
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   return counts;

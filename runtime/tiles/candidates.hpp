@@ -23,13 +23,23 @@ struct CandidateStep {
   Traffic traffic;
 };
 
-/// The partition of a matrix product [groups, rows, depth] x [groups, depth, columns].
+/// The partition of a matrix product [groups, rows, depth] x [groups, depth, columns]. Tile
+/// ((g rows + r) depth + d) columns + c computes part (g, r, d, c); groups and rows are divided along axes of the
+/// operands, leading axes first.
 struct ProductCut {
   int64_t groups = 1, rows = 1, depth = 1, columns = 1;  ///< numbers of parts
   int64_t shifts = 1;                                    ///< steps of the temporal partition; 1: operands are gathered
   bool shift_a = false, shift_b = false;
   int64_t serial = 1;  ///< serial parts of a tile's columns
   int64_t tiles() const { return groups * rows * depth * columns; }
+};
+
+/// The partition of a convolution. Tile (((b first + f) groups + g) depth + d) columns + c computes part (b, f, g, d,
+/// c).
+struct ConvolutionCut {
+  int64_t groups = 1, batch = 1, first = 1, depth = 1, columns = 1;  ///< first: of the leading spatial axis
+  int64_t rows() const { return batch * first; }
+  int64_t tiles() const { return groups * rows() * depth * columns; }
 };
 
 struct OpCandidate {
@@ -50,6 +60,7 @@ struct OpCandidate {
   int64_t tiles = 0;           ///< tiles that compute
   bool outputs_share = false;  ///< output 0 is stored in the memory of input 0
   std::optional<ProductCut> product = {};
+  std::optional<ConvolutionCut> convolution = {};
 
   void sync(const Machine& m);
   void compute(const Machine& m, std::string_view what, int64_t cycles, int64_t tiles, int64_t state = 16);
@@ -128,6 +139,8 @@ int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size
 /// Numbers of parts to try for an axis: those that give blocks of different extents, in steps of roughly the square
 /// root of two, and powers of two.
 std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t most);
+/// The same for several axes: numbers into which partition_axes divides them exactly.
+std::vector<int64_t> axes_partition_counts(const Shape& axes, int64_t most);
 /// Partitions the axes [first, end) of a shape, leading axes first, into at most `parts` blocks.
 void partition_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::vector<int32_t>& out);
 /// The axes named by the op's parameter `axis`. Without one: the last axis if `fallback_last`, else all.

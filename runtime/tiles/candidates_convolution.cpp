@@ -26,12 +26,6 @@ struct ConvolutionProblem {
   bool widened = false;  ///< float8 operands, widened to float16 first
 };
 
-struct ConvolutionPartition {
-  int64_t groups = 1, batch = 1, first = 1, depth = 1, columns = 1;  ///< first: of the leading spatial axis
-  int64_t rows() const { return batch * first; }
-  int64_t tiles() const { return groups * rows() * depth * columns; }
-};
-
 ConvolutionProblem convolution_problem(const CandidateRequest& r, ConvolutionKind kind) {
   const OpContext& s = r.site;
   const TensorSpec &a = s.input(0), &b = s.input(1), &y = s.out[0];
@@ -64,7 +58,7 @@ struct ConvolutionBlock {
   std::vector<int64_t> field;
 };
 
-ConvolutionBlock block_of(const ConvolutionProblem& p, const ConvolutionPartition& c) {
+ConvolutionBlock block_of(const ConvolutionProblem& p, const ConvolutionCut& c) {
   ConvolutionBlock b{div_up(p.groups, c.groups), div_up(p.batch, c.batch), div_up(p.depth, c.depth),
                      div_up(p.columns, c.columns), p.windows.to};
   if (!b.field.empty()) b.field[0] = div_up(std::max<int64_t>(1, b.field[0]), c.first);
@@ -110,7 +104,7 @@ void add_product_step(const Machine& m, const ConvolutionProblem& p, const Convo
 }
 
 /// Sets the steps and bytes of a partition.
-void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const ConvolutionPartition& c,
+void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const ConvolutionCut& c,
                            OpCandidate& candidate) {
   const ConvolutionBlock b = block_of(p, c);
   const int64_t kernel = p.windows.kernel_size(), used = c.tiles();
@@ -153,23 +147,37 @@ std::vector<int32_t> parts_of(const TensorSpec& spec, int64_t batch, int64_t cha
   return parts;
 }
 
-void set_convolution_mappings(const CandidateRequest& r, const ConvolutionProblem& p, const ConvolutionPartition& c,
+void set_convolution_mappings(const CandidateRequest& r, const ConvolutionProblem& p, const ConvolutionCut& c,
                               OpCandidate& candidate) {
   const TensorSpec &a = r.site.input(0), &b = r.site.input(1), &y = r.site.out[0];
-  const auto data = [&](const TensorSpec& t, int64_t channels, int64_t spread) {
-    return r.mapping(block_mapping(t, parts_of(t, c.batch, c.groups * channels, c.first), spread));
+  const int64_t step = c.groups * c.depth * c.columns;  // tiles from one slice of the leading spatial axis to the next
+  const auto strided = [&](const TensorSpec& t, std::vector<int32_t> parts, int64_t spread,
+                           std::initializer_list<int64_t> leading, int64_t spread_stride) {
+    std::vector<int32_t> strides(t.shape.size() + 2, 1);
+    size_t i = 0;
+    for (const int64_t stride : leading) strides[i++] = static_cast<int32_t>(stride);
+    strides.end()[-2] = static_cast<int32_t>(spread_stride);
+    return r.mapping(with_strides(block_mapping(t, std::move(parts), spread), std::move(strides)));
   };
-  const auto weight = [&](const TensorSpec& t, int64_t spread) {
-    const bool conv = p.kind == ConvolutionKind::forward;
-    return r.mapping(
-        block_mapping(t, parts_of(t, c.groups * (conv ? c.columns : c.depth), conv ? c.depth : c.columns, 1), spread));
+  // Of two partitioned kinds of channels, those of the groups follow each other in even steps only if the inner ones
+  // are the last.
+  const auto channels_stride = [&](bool columns) { return columns ? 1 : c.columns; };
+  const auto data = [&](const TensorSpec& t, bool columns) {
+    const int64_t channels = columns ? c.columns : c.depth;
+    return strided(t, parts_of(t, c.batch, c.groups * channels, c.first), columns ? c.depth : c.columns,
+                   {c.first * step, channels_stride(columns), step}, columns ? c.columns : 1);
+  };
+  const auto weight = [&](const TensorSpec& t) {
+    const bool columns = p.kind == ConvolutionKind::forward;  // axis 0: output channels of the forward convolution
+    return strided(t, parts_of(t, c.groups * (columns ? c.columns : c.depth), columns ? c.depth : c.columns, 1),
+                   c.rows(), {channels_stride(columns), channels_stride(!columns)}, step);
   };
   if (p.weights) {
-    candidate.in = {data(a, c.depth, c.columns), data(b, c.columns, c.depth)};
-    candidate.out = {weight(y, c.rows())};
+    candidate.in = {data(a, false), data(b, true)};
+    candidate.out = {weight(y)};
   } else {
-    candidate.in = {data(a, c.depth, c.columns), weight(b, c.rows())};
-    candidate.out = {data(y, c.columns, c.depth)};
+    candidate.in = {data(a, false), weight(b)};
+    candidate.out = {data(y, true)};
   }
 }
 
@@ -191,8 +199,9 @@ void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind)
       for (const int64_t h : firsts)
         for (const int64_t depth : depths) {
           if (saturating_product(g * batch, h * depth) > m.tiles) break;
+          if (g > 1 && depth > 1) break;  // split groups first
           for_largest_counts(columns, g * batch * h * depth, m, [&](int64_t n) {
-            const ConvolutionPartition partition{g, batch, h, depth, n};
+            const ConvolutionCut partition{g, batch, h, depth, n};
             OpCandidate candidate = r.start("gather all");
             add_convolution_steps(m, p, partition, candidate);
             const auto dominates = [](const OpCandidate& x, const OpCandidate& y) {
@@ -201,6 +210,7 @@ void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind)
             if (!insert_pareto(found, candidate, dominates)) return;
             const ConvolutionBlock b = block_of(p, partition);
             set_convolution_mappings(r, p, partition, found.back());
+            found.back().convolution = partition;
             found.back().text = fmt::format("{} x {} x {} x {} x {} parts: {} of {} channels in, {} out, field {}", g,
                                             batch, h, depth, n, b.batch, b.depth, b.columns, fmt::join(b.field, " x "));
           });

@@ -77,6 +77,17 @@ void enumerate_transpositions(const CandidateRequest& r) {
   }
 }
 
+/// Elements of an operand that a block of the result is computed from, of the operand's shape broadcast to the
+/// result's.
+int64_t elements_for_block(const TileMapping& l, const Shape& result, const Shape& operand) {
+  int64_t n = element_count(operand);
+  if (l.flat || operand.size() > result.size()) return n;
+  const size_t missing = result.size() - operand.size();
+  n = 1;
+  for (size_t i = 0; i < operand.size(); ++i) n *= operand[i] == 1 ? 1 : div_up(operand[i], l.parts[missing + i]);
+  return n;
+}
+
 }  // namespace
 
 void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
@@ -97,7 +108,7 @@ void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
         continue;
       }
       if (i < r.constant.size() && r.constant[i]) continue;
-      const int64_t needed = std::min({x.size(), n, l.flat ? n : x.size()}) * element_bytes(x);
+      const int64_t needed = std::min(n, elements_for_block(l, out.shape, x.shape)) * element_bytes(x);
       spread.in += needed;
       spread.out =
           std::max({spread.out, div_up(x.bytes(), std::min<int64_t>(m.tiles, std::max<int64_t>(1, x.bytes() / 128)))});
@@ -160,10 +171,11 @@ void enumerate_movement(const CandidateRequest& r) {
     OpCandidate candidate = r.start("on its tile");
     for (size_t i = 0; i < s.in.size(); ++i)
       if (s.in[i] && s.in[i]->size() > 1)
-        candidate.in[i] = r.mapping(block_mapping(*s.in[i], l.parts, l.spread, l.copies));
+        candidate.in[i] =
+            r.mapping(with_strides(block_mapping(*s.in[i], l.parts, l.spread, l.copies), l.all_strides()));
     int64_t bytes = 0;
     for (const TensorSpec& t : s.out) {
-      const TileMapping part = block_mapping(t, l.parts, l.spread, l.copies);
+      const TileMapping part = with_strides(block_mapping(t, l.parts, l.spread, l.copies), l.all_strides());
       candidate.out.push_back(r.mapping(part));
       bytes += max_elements_per_tile(part, t.shape) * element_bytes(t);
     }

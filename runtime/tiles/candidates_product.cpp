@@ -21,6 +21,7 @@ struct ProductProblem {
   int64_t operand_bytes = 4, partial_bytes = 4, out_bytes = 4;
   bool widened = false;  ///< float8 operands, widened to float16 first
   size_t a_groups = 0;   ///< leading axes of the left operand that are groups; the other axes but the last are rows
+  Shape group_axes, row_axes;
 };
 
 ProductProblem product_problem(const CandidateRequest& r) {
@@ -36,12 +37,13 @@ ProductProblem product_problem(const CandidateRequest& r) {
   const size_t lead = a.shape.size() >= 2 ? a.shape.size() - 2 : 0;
   const bool batched = b.shape.size() > 2;
   p.a_groups = batched ? lead : 0;
-  for (size_t i = 0; i + 1 < a.shape.size(); ++i) (i < p.a_groups ? p.groups : p.rows) *= a.shape[i];
+  for (size_t i = 0; i + 1 < a.shape.size(); ++i) (i < p.a_groups ? p.group_axes : p.row_axes).push_back(a.shape[i]);
   if (batched && a.shape.size() < b.shape.size()) {
     // The left operand is broadcast to each group of the right one.
-    p.groups = 1;
-    for (size_t i = 0; i + 2 < b.shape.size(); ++i) p.groups *= b.shape[i];
+    p.group_axes.assign(b.shape.begin(), b.shape.end() - 2);
   }
+  for (const int64_t extent : p.group_axes) p.groups *= extent;
+  for (const int64_t extent : p.row_axes) p.rows *= extent;
   int64_t* const extents[] = {&p.groups, &p.rows, &p.depth, &p.columns};
   for (int64_t* n : extents) *n = std::max<int64_t>(1, *n);
   // Halve extents until the cycles can be counted without overflow; no machine could hold such products.
@@ -152,6 +154,8 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     shift.fragments = fragments(shift.runs, shift.in);
     shift.total = shift.in * used;
     const int64_t cycles = compute_cycles(m, p, step, &vertex);
+    // Tiles begin at different pieces: of two rotated operands both are brought to where they meet.
+    if (c.cut.shift_a && c.cut.shift_b) candidate.exchange(m, "first pieces to where they meet", shift);
     candidate.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, state));
     for (int64_t i = 1; i < c.cut.shifts; ++i) {
       // The loop's code and vertices exist once.
@@ -183,15 +187,26 @@ std::string text_of(const ProductProblem& p, const ProductCandidate& c) {
   return s + (p.partial_bytes == 2 ? ", float16 partial sums" : ", float32 partial sums");
 }
 
-/// Part counts for the axes of an operand or the result, from those of groups, rows and the last axis.
-std::vector<int32_t> partition_tensor(const TensorSpec& spec, size_t group_axes, int64_t groups, int64_t rows,
-                                      int64_t last) {
-  std::vector<int32_t> parts(spec.shape.size(), 1);
-  const size_t end = spec.shape.empty() ? 0 : spec.shape.size() - 1;
-  partition_axes(spec.shape, 0, std::min(group_axes, end), groups, parts);
-  partition_axes(spec.shape, std::min(group_axes, end), end, rows, parts);
-  if (end < spec.shape.size()) parts[end] = static_cast<int32_t>(last);
-  return parts;
+/// A tensor with axes of groups, rows, depth and columns, in this order, or some of them: `parts` and `strides` by kind
+/// of axis, then the strides of the tiles that share a block and of copies.
+struct AxisKind {
+  size_t axes = 0;  ///< how many
+  int64_t parts = 1, stride = 1;
+};
+TileMapping product_mapping(const TensorSpec& spec, const std::vector<AxisKind>& kinds, int64_t spread,
+                            int64_t spread_stride, int64_t copies, int64_t copy_stride) {
+  std::vector<int32_t> parts(spec.shape.size(), 1), strides(spec.shape.size() + 2, 1);
+  size_t first = 0;
+  for (const AxisKind& kind : kinds) {
+    const size_t end = std::min(first + kind.axes, spec.shape.size());
+    partition_axes(spec.shape, first, end, kind.parts, parts);
+    int64_t stride = kind.stride;
+    for (size_t i = end; i-- > first; stride *= parts[i]) strides[i] = static_cast<int32_t>(stride);
+    first = end;
+  }
+  strides.end()[-2] = static_cast<int32_t>(spread_stride);
+  strides.back() = static_cast<int32_t>(copy_stride);
+  return with_strides(block_mapping(spec, std::move(parts), spread, copies), std::move(strides));
 }
 
 void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, const ProductCandidate& c,
@@ -199,17 +214,27 @@ void set_product_mappings(const CandidateRequest& r, const ProductProblem& p, co
   const TensorSpec& a = r.site.input(0);
   const TensorSpec& b = r.site.input(1);
   const TensorSpec& y = r.site.out[0];
-  const size_t b_groups = b.shape.size() > 2 ? b.shape.size() - 2 : 0;
-  const int64_t a_spread = c.cut.shifts == 1 ? c.cut.columns : c.cut.shift_a ? c.cut.shifts : 1;
-  const int64_t b_spread = c.cut.shifts == 1 ? c.cut.rows : c.cut.shift_b ? c.cut.shifts : 1;
-  candidate.in[0] = r.mapping(block_mapping(a, partition_tensor(a, p.a_groups, c.cut.groups, c.cut.rows, c.cut.depth),
-                                            a_spread, c.cut.columns / a_spread));
-  candidate.in[1] = r.mapping(block_mapping(b, partition_tensor(b, b_groups, c.cut.groups, c.cut.depth, c.cut.columns),
-                                            b_spread, c.cut.rows / b_spread));
-  candidate.out = {r.mapping(block_mapping(y,
-                                           partition_tensor(y, y.shape.size() > 2 ? std::max(p.a_groups, b_groups) : 0,
-                                                            c.cut.groups, c.cut.rows, c.cut.columns),
-                                           c.cut.depth))};
+  const ProductCut& cut = c.cut;
+  const int64_t rows_stride = cut.depth * cut.columns, groups_stride = cut.rows * rows_stride;
+  const size_t b_groups = b.shape.size() > 2 ? b.shape.size() - 2 : 0, row_axes = p.row_axes.size();
+  const AxisKind a_groups{p.a_groups, cut.groups, groups_stride}, rows{row_axes, cut.rows, rows_stride},
+      columns{b.shape.size() >= 2 ? size_t{1} : 0, cut.columns, 1};
+  // Of rotated operands each tile of a ring has one piece along the depth; the others have whole blocks.
+  const auto depth = [&](bool rotated, int64_t stride) {
+    return rotated ? AxisKind{1, cut.depth * cut.shifts, stride} : AxisKind{1, cut.depth, cut.columns};
+  };
+  const auto shares = [&](bool rotated, int64_t consumers) {
+    return rotated ? consumers / cut.shifts : cut.shifts == 1 ? 1 : consumers;
+  };
+  const int64_t a_copies = shares(cut.shift_a, cut.columns), b_copies = shares(cut.shift_b, cut.rows);
+  candidate.in[0] =
+      r.mapping(product_mapping(a, {a_groups, rows, depth(cut.shift_a, 1)}, cut.shifts == 1 ? cut.columns : 1, 1,
+                                a_copies, cut.shift_a ? cut.shifts : 1));
+  candidate.in[1] = r.mapping(product_mapping(
+      b, {{b_groups, cut.groups, groups_stride}, depth(cut.shift_b, rows_stride), columns},
+      cut.shifts == 1 ? cut.rows : 1, rows_stride, b_copies, (cut.shift_b ? cut.shifts : 1) * rows_stride));
+  candidate.out = {r.mapping(product_mapping(
+      y, {{std::max(p.a_groups, b_groups), cut.groups, groups_stride}, rows, columns}, cut.depth, cut.columns, 1, 1))};
 }
 
 }  // namespace
@@ -232,7 +257,7 @@ void enumerate_products(const CandidateRequest& r) {
     insert_pareto(best, c, dominates);
   };
   const int64_t columns_grain = product_column_grain(m, p.operand_bytes, p.partial_bytes);
-  const auto groups = partition_counts(p.groups, 1, m.tiles), rows = partition_counts(p.rows, 1, m.tiles);
+  const auto groups = axes_partition_counts(p.group_axes, m.tiles), rows = axes_partition_counts(p.row_axes, m.tiles);
   const auto depths = partition_counts(p.depth, product_depth_grain(p.operand_bytes), 64);
   const auto columns = partition_counts(p.columns, columns_grain, m.tiles);
   for (auto g = groups.rbegin(); g != groups.rend(); ++g) {
@@ -263,7 +288,9 @@ void enumerate_products(const CandidateRequest& r) {
             const int64_t shifts = *ring;
             if (!r.options.rotate || shifts > 64) break;
             if (shifts < 2) continue;
-            const bool a = cut.columns % shifts == 0, b = cut.rows % shifts == 0;
+            // The pieces of a ring lie side by side.
+            const bool a = cut.columns % shifts == 0 && (cut.depth == 1 || cut.columns == shifts),
+                       b = cut.rows % shifts == 0 && cut.depth == 1;
             if (div_up(p.depth, cut.depth) < shifts * product_depth_grain(p.operand_bytes)) break;
             const auto shifted = [&](bool of_a, bool of_b) {
               ProductCut rotated = cut;

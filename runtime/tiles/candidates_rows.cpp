@@ -154,12 +154,16 @@ void enumerate_reductions(const CandidateRequest& r) {
     } else {
       // Each tile's results are a row-major slice of the output.
       candidate.out = {r.mapping(to)};
-      if (!l.flat && y.shape.size() == x.shape.size()) candidate.out = {r.mapping(block_mapping(y, l.parts))};
+      const std::vector<int32_t> strides = l.flat ? std::vector<int32_t>{} : l.all_strides();
+      if (!l.flat && y.shape.size() == x.shape.size())
+        candidate.out = {r.mapping(with_strides(block_mapping(y, l.parts), strides))};
       if (!l.flat && y.shape.size() < x.shape.size()) {
-        std::vector<int32_t> rest;
+        std::vector<int32_t> rest, kept;
         for (size_t i = 0; i < x.shape.size(); ++i)
-          if (!along[i]) rest.push_back(l.parts[i]);
-        if (rest.size() == y.shape.size()) candidate.out = {r.mapping(block_mapping(y, rest))};
+          if (!along[i]) rest.push_back(l.parts[i]), kept.push_back(strides[i]);
+        kept.insert(kept.end(), strides.end() - 2, strides.end());
+        if (rest.size() == y.shape.size())
+          candidate.out = {r.mapping(with_strides(block_mapping(y, rest), std::move(kept)))};
       }
     }
     for (size_t i = 1; i < s.out.size(); ++i) candidate.out.push_back(r.mapping(linear_mapping(m, s.out[i])));

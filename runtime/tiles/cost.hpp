@@ -70,9 +70,9 @@ int64_t inner_cycles(const Machine& m, const VectorCost& vector, int64_t element
 
 int64_t unary_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
 int64_t binary_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
-/// One operand has a single element.
+/// One operand has a single element, which is loaded once: a vector takes one cycle less than in `binary_cycles`.
 int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);
-/// One operand has shape [columns], the other [rows, columns].
+/// One operand has shape [columns], the other [rows, columns]. A vector of the first is loaded once for all rows.
 int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& vector, int64_t rows, int64_t columns,
                                 int64_t element_bytes);
 int64_t nonlinearity_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes);

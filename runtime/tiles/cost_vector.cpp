@@ -39,7 +39,7 @@ int64_t binary_cycles(const Machine& m, const VectorCost& v, int64_t elements, i
 
 int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
   if (elements == 0) return 0;
-  return 11 + m.workers * (20 + inner_cycles(m, v, elements, element_bytes) + vector_loops(m, elements, element_bytes));
+  return 11 + m.workers * (20 + inner_cycles(m, v, elements, element_bytes) - vector_loops(m, elements, element_bytes));
 }
 
 int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& v, int64_t rows, int64_t columns,
@@ -48,7 +48,7 @@ int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& v, int64_t r
   // As in PopLibs, the faster of: whole rows per worker, or a share of the columns of each row per worker.
   const auto worker = [&](int64_t n, int64_t of) {
     const int64_t vector = m.vector_elements(element_bytes);
-    return n * ((of % vector == 0 ? 7 : 25) + rate(v, element_bytes, of) + div_up(of, vector));
+    return n * ((of % vector == 0 ? 7 : 25) + rate(v, element_bytes, of) - div_up(of, vector));
   };
   return 11 + m.workers *
                   (15 + std::min(worker(div_up(rows, m.workers), columns), worker(rows, div_up(columns, m.workers))));

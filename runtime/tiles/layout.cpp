@@ -26,10 +26,8 @@ Region share_of(const Region& region, int64_t n, int64_t i) {
 
 Layout::Layout(const Machine& m, const TileMapping& l, const Shape& shape)
     : shape_(shape), on_(static_cast<size_t>(m.tiles)), owners_(static_cast<size_t>(std::max<int32_t>(1, l.copies))) {
-  int64_t next = l.first % m.tiles;
-  const auto give = [&](size_t copy, const Region& region) {
-    const auto tile = static_cast<int32_t>(next);
-    next = (next + 1) % m.tiles;
+  const auto give = [&](size_t copy, int64_t index, const Region& region) {
+    const auto tile = static_cast<int32_t>((l.first + l.tile_of(static_cast<int64_t>(copy), index)) % m.tiles);
     if (region.empty()) return;
     for (const ElementRange& r : region.ranges()) owners_[copy].push_back({r, tile});
     Region& on = on_[static_cast<size_t>(tile)];
@@ -43,15 +41,16 @@ Layout::Layout(const Machine& m, const TileMapping& l, const Shape& shape)
         const ElementRange r = part_of(grains, used, i);
         Region run;
         run.add({std::min(elements, r.begin * l.grain), std::min(elements, r.end * l.grain)});
-        give(copy, run);
+        give(copy, i, run);
       }
     } else if (elements > 0) {
       std::vector<int32_t> at(shape.size(), 0);
       std::vector<ElementRange> ranges(shape.size());
+      int64_t index = 0;
       for (size_t axis = 1; axis > 0;) {
         for (size_t i = 0; i < shape.size(); ++i) ranges[i] = part_of(shape[i], l.parts[i], at[i]);
         const Region block = Region::box(shape, ranges);
-        for (int64_t k = 0; k < l.spread; ++k) give(copy, share_of(block, l.spread, k));
+        for (int64_t k = 0; k < l.spread; ++k) give(copy, index++, share_of(block, l.spread, k));
         for (axis = shape.size(); axis > 0 && ++at[axis - 1] == l.parts[axis - 1];) at[--axis] = 0;
       }
     }

@@ -60,19 +60,25 @@ PlacedSlice placed(const TensorPlace& place, const Region& region, const std::ve
   if (order.empty())
     for (const uint64_t a : addresses) slice.index.push_back(index(a));
   else
-    for (const int64_t e : order) slice.index.push_back(index(addresses[static_cast<size_t>(e)]));
+    for (const int64_t e : order) slice.index.push_back(e < 0 ? -1 : index(addresses[static_cast<size_t>(e)]));
   return slice;
 }
 
 using Regions = std::map<std::pair<int32_t, size_t>, Region>;  // by tile and memory
 
+bool is_partial(const LoweredOp& op, const PlacedSlice& write) {
+  return !write.is_operand && write.tensor < op.partial.size() && op.partial[write.tensor].has_value();
+}
+
 /// Adds the moves of what parts wrote to the tiles that store it, but for what these have written themselves.
-void deliver(const std::vector<PlacedPart>& parts, const std::vector<const Layout*>& memories, Exchange& exchange) {
+void deliver(const LoweredOp& op, const std::vector<PlacedPart>& parts, const std::vector<const Layout*>& memories,
+             Exchange& exchange) {
   Regions present;
   const auto for_writes = [&](auto&& f) {
     for (const PlacedPart& part : parts)
       for (const PlacedSlice& write : part.writes)
-        for (const MemorySlice& slice : write.slices) f(part.tile, slice);
+        if (!is_partial(op, write))
+          for (const MemorySlice& slice : write.slices) f(part.tile, slice);
   };
   for_writes([&](int32_t tile, const MemorySlice& slice) {
     Region& has = present[{tile, slice.memory}];
@@ -96,26 +102,28 @@ void deliver(const std::vector<PlacedPart>& parts, const std::vector<const Layou
 
 /// The buffers of partial results: one for each tile and slice.
 void number_partials(LoweredOp& op) {
-  std::map<std::pair<int32_t, std::vector<int64_t>>, size_t> buffers;
+  std::map<std::tuple<int32_t, size_t, std::vector<int64_t>>, size_t> buffers;
   for (LoweredStep& step : op.steps)
-    for (PlacedPart& part : step.parts) {
-      const MemorySlice& slice = part.writes[0].slices[0];
-      std::vector<int64_t> bounds;
-      for (const ElementRange& r : slice.region.ranges()) bounds.insert(bounds.end(), {r.begin, r.end});
-      const auto [at, fresh] = buffers.try_emplace({part.tile, std::move(bounds)}, op.partials.size());
-      if (fresh) op.partials.push_back(slice), op.partial_tile.push_back(part.tile);
-      part.partial = at->second;
-    }
+    for (PlacedPart& part : step.parts)
+      for (PlacedSlice& write : part.writes) {
+        if (!is_partial(op, write)) continue;
+        const MemorySlice& slice = write.slices[0];
+        std::vector<int64_t> bounds;
+        for (const ElementRange& r : slice.region.ranges()) bounds.insert(bounds.end(), {r.begin, r.end});
+        const auto [at, fresh] = buffers.try_emplace({part.tile, write.tensor, std::move(bounds)}, op.buffers.size());
+        if (fresh) op.buffers.push_back({write.tensor, slice, part.tile});
+        write.partial = static_cast<int64_t>(at->second);
+      }
 }
 
-void combine_partials(LoweredOp& op, const Layout& layout) {
-  Exchange exchange;
+void combine_partials(LoweredOp& op, size_t result, size_t memory, const Layout& layout, Exchange& exchange) {
   std::map<int32_t, std::vector<std::pair<Region, std::vector<size_t>>>> pieces;  // by tile: regions with equal buffers
   for (int32_t tile = 0; tile < layout.tiles(); ++tile)
     if (!layout.on(tile).empty()) pieces[tile] = {{layout.on(tile), {}}};
-  for (size_t i = 0; i < op.partials.size(); ++i) {
+  for (size_t i = 0; i < op.buffers.size(); ++i) {
+    if (op.buffers[i].result != result) continue;
     for (auto& [tile, list] : pieces) {
-      Region mine = intersection(op.partials[i].region, layout.on(tile));
+      Region mine = intersection(op.buffers[i].slice.region, layout.on(tile));
       if (mine.empty()) continue;
       std::vector<std::pair<Region, std::vector<size_t>>> next;
       for (auto& [region, from] : list) {
@@ -127,13 +135,12 @@ void combine_partials(LoweredOp& op, const Layout& layout) {
         if (!rest.empty()) next.emplace_back(std::move(rest), std::move(from));
       }
       list = std::move(next);
-      if (op.partial_tile[i] != tile)
-        exchange.add(SliceMove::What::partial, i, std::move(mine), op.partial_tile[i], tile);
+      if (op.buffers[i].tile != tile)
+        exchange.add(SliceMove::What::partial, i, std::move(mine), op.buffers[i].tile, tile);
     }
   }
-  op.collect = exchange.take();
   for (auto& [tile, list] : pieces)
-    for (auto& [region, from] : list) op.combine.push_back({tile, std::move(region), std::move(from)});
+    for (auto& [region, from] : list) op.combine.push_back({result, memory, tile, std::move(region), std::move(from)});
 }
 
 }  // namespace
@@ -142,12 +149,18 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
                 const std::vector<TensorPlace>& results) {
   LoweredOp op;
   op.vertex = parts.vertex;
+  op.keeps_received = parts.keeps_received;
+  Regions received;
   op.partial = parts.partial;
   for (std::vector<Part>& step : parts.steps) {
     LoweredStep& lowered = op.steps.emplace_back();
     Regions needed;
     for (Part& part : step) {
-      PlacedPart p{.tile = part.tile, .reads = {}, .writes = {}, .source = std::move(part.source)};
+      PlacedPart p{.tile = part.tile,
+                   .reads = {},
+                   .writes = {},
+                   .source = std::move(part.source),
+                   .attrs = std::move(part.attrs)};
       for (OperandSlice& read : part.reads) {
         PlacedSlice slice = placed(operands[read.slot], read.region, read.order, std::move(read.shape));
         slice.tensor = read.slot;
@@ -162,6 +175,7 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
         PlacedSlice slice = placed(place, write.region, {}, std::move(write.shape));
         slice.tensor = write.index;
         slice.is_operand = write.is_operand;
+        slice.order = std::move(write.order);
         p.writes.push_back(std::move(slice));
       }
       lowered.parts.push_back(std::move(p));
@@ -169,21 +183,52 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
     Exchange gather;
     for (const auto& [where, region] : needed) {
       const auto& [tile, memory] = where;
-      const Region lacks = difference(region, memories[memory]->on(tile));
+      Region lacks = difference(region, memories[memory]->on(tile));
+      if (op.keeps_received) {
+        Region& has = received[where];
+        lacks = difference(lacks, has);
+        has = merged(has, lacks);
+      }
       for (auto& [owner, piece] : by_owner(*memories[memory], lacks, tile))
         gather.add(SliceMove::What::operand, memory, std::move(piece), owner, tile);
     }
     lowered.gather = gather.take();
-    if (op.partial) continue;
     Exchange exchange;
-    deliver(lowered.parts, memories, exchange);
+    deliver(op, lowered.parts, memories, exchange);
     lowered.deliver = exchange.take();
   }
-  if (op.partial) {
-    number_partials(op);
-    combine_partials(op, *memories[results[0].memory]);
-  }
+  number_partials(op);
+  Exchange collect;
+  for (size_t i = 0; i < op.partial.size(); ++i)
+    if (op.partial[i]) combine_partials(op, i, results[i].memory, *memories[results[i].memory], collect);
+  op.collect = collect.take();
   return op;
+}
+
+Traffic traffic_of(const std::vector<SliceMove>& moves, int64_t element_bytes) {
+  struct OfTile {
+    int64_t in = 0, out = 0, ranges_in = 0, ranges_out = 0, receives = 0, sends = 0;
+  };
+  std::map<int32_t, OfTile> tiles;
+  Traffic t;
+  for (const SliceMove& move : moves) {
+    const int64_t bytes = move.region.size() * element_bytes, ranges = std::ssize(move.region.ranges());
+    OfTile& from = tiles[move.from];
+    from.out += bytes, from.ranges_out += ranges, ++from.sends;
+    for (const int32_t to : move.to) {
+      OfTile& receiver = tiles[to];
+      receiver.in += bytes, receiver.ranges_in += ranges, ++receiver.receives;
+      t.total += bytes;
+    }
+  }
+  for (const auto& [number, tile] : tiles) {
+    t.in = std::max(t.in, tile.in);
+    t.out = std::max(t.out, tile.out);
+    t.fragments = std::max({t.fragments, tile.ranges_in, tile.ranges_out});
+    t.runs = std::max(t.runs, tile.receives);
+    t.sends = std::max(t.sends, tile.sends);
+  }
+  return t;
 }
 
 std::vector<SliceMove> rearranging_moves(const Layout& from, const Layout& to) {

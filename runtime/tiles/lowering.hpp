@@ -29,21 +29,23 @@ struct MemorySlice {
   Region region;
 };
 
-/// A slice of a tensor, as slices of memories: element i is element `index[i]` of them, one after the other (empty:
-/// element i).
+/// A slice of a tensor, as slices of memories: element i is element `index[i]` of them, one after the other, or 0 if
+/// that is -1 (empty: element i).
 struct PlacedSlice {
   size_t tensor = 0;  ///< a read: the slot; a write: the result, or the slot of an operand that is modified
   bool is_operand = true;
   Shape shape;
   std::vector<MemorySlice> slices;
   std::vector<int64_t> index;
+  std::vector<int64_t> order;  ///< of a write: as in ResultSlice
+  int64_t partial = -1;        ///< of a write: the buffer that a partial result is combined into
 };
 
 struct PlacedPart {
   int32_t tile = 0;
   std::vector<PlacedSlice> reads, writes;
-  std::vector<int64_t> source;  ///< as in Part
-  size_t partial = 0;           ///< with partial results: the buffer of the tile that result 0 is combined into
+  std::vector<int64_t> source;      ///< as in Part
+  std::optional<Attributes> attrs;  ///< as in Part
 };
 
 /// Bytes that move in an exchange: a multicast.
@@ -55,8 +57,16 @@ struct SliceMove {
   std::vector<int32_t> to;
 };
 
-/// The vertex that makes elements of result 0 of partial results.
+/// A buffer on a tile for partial results of some elements.
+struct PartialBuffer {
+  size_t result = 0;
+  MemorySlice slice;
+  int32_t tile = 0;
+};
+
+/// The vertex that makes elements of a result of partial results.
 struct Combination {
+  size_t result = 0, memory = 0;
   int32_t tile = 0;
   Region region;
   std::vector<size_t> partials;  ///< buffers
@@ -70,11 +80,11 @@ struct LoweredStep {
 
 struct LoweredOp {
   OpParts::Vertex vertex = OpParts::Vertex::definition;
+  bool keeps_received = false;  ///< as in OpParts
   std::vector<LoweredStep> steps;
-  std::optional<PartialResults> partial;
-  std::vector<MemorySlice> partials;  ///< buffers of partial results: their elements of the memory of result 0
-  std::vector<int32_t> partial_tile;  ///< by buffer
-  std::vector<SliceMove> collect;     ///< partial results to the tiles that combine them
+  std::vector<std::optional<PartialResults>> partial;  ///< as in OpParts
+  std::vector<PartialBuffer> buffers;
+  std::vector<SliceMove> collect;  ///< partial results to the tiles that combine them
   std::vector<Combination> combine;
 };
 
@@ -82,6 +92,10 @@ struct LoweredOp {
 /// `results` those of its results.
 LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const std::vector<TensorPlace>& operands,
                 const std::vector<TensorPlace>& results);
+
+/// The traffic of moves as one exchange phase, counted: `runs` are the receives of the tile that has most, `sends` its
+/// sends, and `fragments` the largest number of ranges of elements that a tile receives or sends.
+Traffic traffic_of(const std::vector<SliceMove>& moves, int64_t element_bytes);
 
 /// The moves that give each tile of `to` what it stores of a tensor that lies as `from`.
 std::vector<SliceMove> rearranging_moves(const Layout& from, const Layout& to);

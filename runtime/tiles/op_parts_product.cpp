@@ -1,4 +1,4 @@
-// Partitions of matrix products. Tile ((g rows + r) depth + d) columns + c computes part (g, r, d, c).
+// Partitions of matrix products.
 #include "runtime/ops/table.hpp"
 #include "runtime/tiles/op_parts.hpp"
 
@@ -6,27 +6,53 @@ namespace pxl::tiles {
 
 namespace {
 
-/// The operands and the result as matrices of groups.
-struct Matrices {
-  int64_t groups = 1, rows = 1, depth = 1, columns = 1;
-  bool a_groups = false, b_groups = false;  ///< whether the operand has the groups, or one matrix for all
+/// The axes of the operands and of the result. Either operand may lack the groups.
+struct ProductAxes {
+  Shape groups, rows;
+  bool a_groups = false, b_groups = false, columns = false;
 };
 
-std::optional<Matrices> matrices_of(const Shape& a, const Shape& b) {
-  Matrices m;
-  m.depth = a.back();
-  if (b.size() >= 2) m.columns = b.back();
-  const auto leading = [](const Shape& s) { return Shape(s.begin(), s.end() - std::min<ptrdiff_t>(2, std::ssize(s))); };
+std::optional<ProductAxes> axes_of(const Shape& a, const Shape& b) {
+  ProductAxes axes;
+  axes.columns = b.size() >= 2;
   if (b.size() <= 2) {
-    m.rows = element_count(a) / m.depth;
-    return m;
+    axes.rows.assign(a.begin(), a.end() - 1);
+    return axes;
   }
-  if (a.size() > 2 && leading(a) != leading(b)) return std::nullopt;
-  m.groups = element_count(leading(b));
-  m.a_groups = a.size() > 2;
-  m.b_groups = true;
-  if (a.size() >= 2) m.rows = a.end()[-2];
-  return m;
+  axes.groups.assign(b.begin(), b.end() - 2);
+  axes.b_groups = true;
+  axes.a_groups = a.size() > 2;
+  if (axes.a_groups && Shape(a.begin(), a.end() - 2) != axes.groups) return std::nullopt;
+  if (a.size() >= 2) axes.rows = {a.end()[-2]};
+  return axes;
+}
+
+/// The blocks of axes that are divided into `parts`, row-major.
+std::vector<Box> blocks_of(const Shape& axes, int64_t parts) {
+  std::vector<int32_t> counts;
+  partition_axes(axes, 0, axes.size(), parts, counts);
+  std::vector<Box> blocks{{}};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    std::vector<Box> next;
+    for (const Box& outer : blocks)
+      for (int32_t k = 0; k < counts[i]; ++k) {
+        next.push_back(outer);
+        next.back().push_back(part_of(axes[i], counts[i], k));
+      }
+    blocks = std::move(next);
+  }
+  return blocks;
+}
+
+int64_t size_of_box(const Box& box) {
+  int64_t n = 1;
+  for (const ElementRange& r : box) n *= r.size();
+  return n;
+}
+
+Box joined(Box box, const Box& more) {
+  box.insert(box.end(), more.begin(), more.end());
+  return box;
 }
 
 }  // namespace
@@ -35,50 +61,58 @@ std::optional<OpParts> product_parts(const PartsRequest& r) {
   const OpContext& s = r.site;
   if (!r.candidate.product || s.out[0].size() == 0 || s.input(0).size() == 0) return std::nullopt;
   const ProductCut& cut = *r.candidate.product;
-  const std::optional<Matrices> found = matrices_of(s.input(0).shape, s.input(1).shape);
-  if (!found) return std::nullopt;
-  const Matrices& m = *found;
+  const Shape &a = s.input(0).shape, &b = s.input(1).shape;
+  const std::optional<ProductAxes> axes = axes_of(a, b);
+  if (!axes) return std::nullopt;
   OpParts parts;
   const int64_t steps = cut.serial * cut.shifts;
   parts.steps.resize(static_cast<size_t>(steps));
+  parts.keeps_received = cut.serial > 1;  // the left operand is read in each part of the columns
   if (cut.depth * cut.shifts > 1) {
     const int64_t bytes = product_partial_bytes(r.options, product_bytes(r.machine, s.input(0)));
     DType dtype = s.out[0].dtype;
     if (is_floating(dtype) && size_of(dtype) <= 4) dtype = bytes == 2 ? DType::float16 : DType::float32;
-    parts.partial = PartialResults{&get_op("sum"), dtype};
+    parts.partial = {PartialResults{&get_op("sum"), dtype}};
   }
-  const auto add = [&](int64_t step, int32_t tile, ElementRange g, ElementRange row, ElementRange d, ElementRange c) {
-    if (g.size() == 0 || row.size() == 0 || d.size() == 0 || c.size() == 0) return;
+  const auto add = [&](int64_t step, int32_t tile, const Box& group, const Box& row, ElementRange d, ElementRange c) {
+    const int64_t g = size_of_box(group), rows = size_of_box(row);
+    if (g * rows * d.size() * c.size() == 0) return;
+    const Box columns = axes->columns ? Box{c} : Box{};
     Part part{.tile = tile};
-    const ElementRange one{0, 1}, ga = m.a_groups ? g : one, gb = m.b_groups ? g : one;
     part.reads.push_back({0,
-                          Region::box({m.a_groups ? m.groups : 1, m.rows, m.depth}, {ga, row, d}),
-                          {ga.size(), row.size(), d.size()}});
-    part.reads.push_back(
-        {1, Region::box({m.b_groups ? m.groups : 1, m.depth, m.columns}, {gb, d, c}), {gb.size(), d.size(), c.size()}});
+                          Region::box(a, joined(joined(axes->a_groups ? group : Box{}, row), {d})),
+                          {axes->a_groups ? g : 1, rows, d.size()}});
+    part.reads.push_back({1,
+                          Region::box(b, joined(joined(axes->b_groups ? group : Box{}, {d}), columns)),
+                          {axes->b_groups ? g : 1, d.size(), c.size()}});
     for (size_t i = 2; i < s.in.size(); ++i)
       if (s.in[i]) part.reads.push_back({i, Region::all(s.in[i]->size()), s.in[i]->shape});
     part.writes.push_back(
-        {0, false, Region::box({m.groups, m.rows, m.columns}, {g, row, c}), {g.size(), row.size(), c.size()}});
+        {0, false, Region::box(s.out[0].shape, joined(joined(group, row), columns)), {g, rows, c.size()}});
     parts.steps[static_cast<size_t>(step)].push_back(std::move(part));
   };
+  const int64_t all_depth = a.back(), all_columns = axes->columns ? b.back() : 1;
   int64_t tile = 0;
-  for (int64_t g = 0; g < cut.groups; ++g)
-    for (int64_t row = 0; row < cut.rows; ++row)
+  for (const Box& group : blocks_of(axes->groups, cut.groups)) {
+    int64_t r_index = 0;
+    for (const Box& row : blocks_of(axes->rows, cut.rows)) {
       for (int64_t d = 0; d < cut.depth; ++d)
         for (int64_t c = 0; c < cut.columns; ++c, ++tile) {
-          const ElementRange groups = part_of(m.groups, cut.groups, g), rows = part_of(m.rows, cut.rows, row),
-                             depth = part_of(m.depth, cut.depth, d), columns = part_of(m.columns, cut.columns, c);
+          const ElementRange depth = part_of(all_depth, cut.depth, d), columns = part_of(all_columns, cut.columns, c);
           for (int64_t step = 0; step < steps; ++step) {
             // Tiles of a ring begin at different pieces, so that each piece is on one of them.
-            const int64_t piece = (step % cut.shifts + (cut.shift_a ? c : 0) + (cut.shift_b ? row : 0)) % cut.shifts;
-            ElementRange chunk = part_of(depth.size(), cut.shifts, piece),
+            const int64_t piece =
+                (step % cut.shifts + (cut.shift_a ? c : 0) + (cut.shift_b ? r_index : 0)) % cut.shifts;
+            ElementRange chunk = part_of(all_depth, cut.depth * cut.shifts, d * cut.shifts + piece),
                          serial = part_of(columns.size(), cut.serial, step / cut.shifts);
-            chunk = {depth.begin + chunk.begin, depth.begin + chunk.end};
+            if (cut.shifts == 1) chunk = depth;
             serial = {columns.begin + serial.begin, columns.begin + serial.end};
-            add(step, static_cast<int32_t>(tile % r.machine.tiles), groups, rows, chunk, serial);
+            add(step, static_cast<int32_t>(tile % r.machine.tiles), group, row, chunk, serial);
           }
         }
+      ++r_index;
+    }
+  }
   return parts;
 }
 

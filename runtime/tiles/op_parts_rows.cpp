@@ -23,7 +23,7 @@ const OpRow* combining_row(const OpRow& row) {
 }
 
 /// The boxes of a range of elements: at most two for each axis.
-void add_boxes(ElementRange range, const Shape& shape, std::vector<std::vector<ElementRange>>& boxes) {
+void add_boxes(ElementRange range, const Shape& shape, std::vector<Box>& boxes) {
   while (range.size() > 0) {
     // The largest box that begins here: whole indices of the outermost axis that the range has one of.
     int64_t inner = 1;
@@ -33,7 +33,7 @@ void add_boxes(ElementRange range, const Shape& shape, std::vector<std::vector<E
     const size_t last = axis - 1;  // the axis along which whole indices of `inner` elements follow each other
     const int64_t at = range.begin / inner % shape[last];
     const int64_t count = std::min(range.size() / inner, shape[last] - at);
-    std::vector<ElementRange> box(shape.size());
+    Box box(shape.size());
     int64_t outer = range.begin / (inner * shape[last]);
     for (size_t i = last; i-- > 0;) box[i] = {outer % shape[i], outer % shape[i] + 1}, outer /= shape[i];
     box[last] = {at, at + count};
@@ -44,8 +44,8 @@ void add_boxes(ElementRange range, const Shape& shape, std::vector<std::vector<E
 }
 
 /// The slices of a tile as boxes: of a block mapping the block itself.
-std::vector<std::vector<ElementRange>> boxes_of(const Region& region, const Shape& shape) {
-  std::vector<ElementRange> around(shape.size(), {INT64_MAX, 0});
+std::vector<Box> boxes_of(const Region& region, const Shape& shape) {
+  Box around(shape.size(), {INT64_MAX, 0});
   region.for_each([&](int64_t e) {
     for (size_t i = shape.size(); i-- > 0;) {
       around[i].begin = std::min(around[i].begin, e % shape[i]);
@@ -54,20 +54,14 @@ std::vector<std::vector<ElementRange>> boxes_of(const Region& region, const Shap
     }
   });
   if (Region::box(shape, around) == region) return {around};
-  std::vector<std::vector<ElementRange>> boxes;
+  std::vector<Box> boxes;
   for (const ElementRange& r : region.ranges()) add_boxes(r, shape, boxes);
   return boxes;
 }
 
-Shape extents_of(const std::vector<ElementRange>& box) {
-  Shape shape;
-  for (const ElementRange& r : box) shape.push_back(r.size());
-  return shape;
-}
-
 /// The box without the axes that are reduced, as the result has them: of extent 1, or not at all.
-std::vector<ElementRange> kept_box(const std::vector<ElementRange>& box, const std::vector<bool>& along, size_t rank) {
-  std::vector<ElementRange> kept;
+Box kept_box(const Box& box, const std::vector<bool>& along, size_t rank) {
+  Box kept;
   for (size_t i = 0; i < box.size(); ++i) {
     if (!along[i])
       kept.push_back(box[i]);
@@ -105,17 +99,17 @@ std::optional<OpParts> reduction_parts(const PartsRequest& r) {
   int64_t written = 0;
   for (int32_t tile = 0; tile < layout.tiles(); ++tile) {
     if (layout.on(tile).empty()) continue;
-    for (const std::vector<ElementRange>& box : boxes_of(layout.on(tile), x.shape)) {
+    for (const Box& box : boxes_of(layout.on(tile), x.shape)) {
       Part part{.tile = tile};
       part.reads.push_back({0, Region::box(x.shape, box), extents_of(box)});
-      const std::vector<ElementRange> kept = kept_box(box, along, y.shape.size());
+      const Box kept = kept_box(box, along, y.shape.size());
       part.writes.push_back({0, false, Region::box(y.shape, kept), extents_of(kept)});
       written += part.writes[0].region.size();
       parts.steps[0].push_back(std::move(part));
     }
   }
   if (written > y.size())
-    parts.partial = PartialResults{combine, is_floating(y.dtype) && size_of(y.dtype) < 4 ? DType::float32 : y.dtype};
+    parts.partial = {PartialResults{combine, is_floating(y.dtype) && size_of(y.dtype) < 4 ? DType::float32 : y.dtype}};
   return parts;
 }
 
@@ -141,15 +135,16 @@ std::optional<OpParts> row_parts(const PartsRequest& r) {
   parts.steps.emplace_back();
   // Whole rows, on the first of the tiles that have a part of them.
   std::vector<int32_t> at(x.shape.size(), 0);
-  std::vector<ElementRange> box(x.shape.size());
+  Box box(x.shape.size());
   for (size_t axis = 1; axis > 0;) {
     int64_t block = 0;
     for (size_t i = 0; i < x.shape.size(); ++i) {
       box[i] = along[i] ? ElementRange{0, x.shape[i]} : part_of(x.shape[i], mapping.parts[i], at[i]);
       block = block * mapping.parts[i] + at[i];
     }
-    Part part{.tile = static_cast<int32_t>((mapping.first + block * mapping.spread) % r.machine.tiles)};
-    const std::vector<ElementRange>& rows = box;
+    Part part{.tile =
+                  static_cast<int32_t>((mapping.first + mapping.tile_of(0, block * mapping.spread)) % r.machine.tiles)};
+    const Box& rows = box;
     const auto slice_of = [&](const TensorSpec& t) {
       return t.shape == x.shape ? rows : kept_box(rows, along, t.shape.size());
     };
@@ -167,5 +162,83 @@ std::optional<OpParts> row_parts(const PartsRequest& r) {
   }
   return parts;
 }
+
+namespace {
+
+std::optional<OpParts> normalised(const PartsRequest& r, bool gradient) {
+  const OpContext& s = r.site;
+  // Statistics are of rows, or of samples, which have a row for each group.
+  const bool samples =
+      std::any_of(s.row.params.begin(), s.row.params.end(), [](const Param& p) { return p.name == "num_groups"; });
+  const size_t main = gradient ? 1 : 0;
+  if (s.in.size() != (gradient ? 5U : 3U) || s.out.size() != 3 || s.input(main).size() == 0) return std::nullopt;
+  const Shape& x = s.input(main).shape;
+  if (r.candidate.in[main] < 0) return std::nullopt;
+  const TileMapping& mapping = r.mappings.at(r.candidate.in[main]);
+  if (mapping.flat || mapping.copies > 1) return std::nullopt;
+  const auto is_parameter = [](const Param& p) { return p.name == "weight" || p.name == "bias"; };
+  std::vector<bool> along(x.size(), samples);
+  along[0] = x.size() == 1;
+  along.back() = true;
+  OpParts parts;
+  parts.steps.emplace_back();
+  std::vector<int32_t> at(x.size(), 0);
+  const auto add = [&] {
+    int64_t block = 0;
+    Box rows(x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+      rows[i] = along[i] ? ElementRange{0, x[i]} : part_of(x[i], mapping.parts[i], at[i]);
+      block = block * mapping.parts[i] + at[i];
+    }
+    for (const ElementRange& range : rows)
+      if (range.size() == 0) return;
+    Part part{.tile =
+                  static_cast<int32_t>((mapping.first + mapping.tile_of(0, block * mapping.spread)) % r.machine.tiles)};
+    // Statistics are one axis: of rows, or of samples and groups.
+    Shape counts(x.begin(), x.end() - 1);
+    Box of_statistics(rows.begin(), rows.end() - 1);
+    if (samples) {
+      const int64_t groups = s.integer("num_groups");
+      counts = {x[0], groups};
+      of_statistics = {rows[0], {0, groups}};
+    }
+    const Region statistics = Region::box(counts, of_statistics);
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      if (is_parameter(s.row.params[i]))
+        part.reads.push_back({i, Region::all(s.input(i).size()), s.input(i).shape});
+      else if (i < (gradient ? 2U : 1U))
+        part.reads.push_back({i, Region::box(x, rows), extents_of(rows)});
+      else
+        part.reads.push_back({i, statistics, {statistics.size()}});
+    }
+    for (size_t o = 0; o < 3; ++o) {
+      if (gradient && o > 0)
+        part.writes.push_back({o, false, Region::all(s.out[o].size()), s.out[o].shape});
+      else if (o == 0)
+        part.writes.push_back({o, false, Region::box(x, rows), extents_of(rows)});
+      else
+        part.writes.push_back({o, false, statistics, {statistics.size()}});
+    }
+    parts.steps[0].push_back(std::move(part));
+  };
+  for (size_t axis = 1; axis > 0;) {
+    add();
+    for (axis = x.size(); axis > 0; --axis) {
+      if (!along[axis - 1] && ++at[axis - 1] < mapping.parts[axis - 1]) break;
+      at[axis - 1] = 0;
+    }
+  }
+  if (gradient) {
+    parts.partial.resize(3);
+    for (size_t o = 1; o < 3; ++o)
+      parts.partial[o] = PartialResults{&get_op("sum"), size_of(s.out[o].dtype) < 4 ? DType::float32 : s.out[o].dtype};
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::optional<OpParts> normalisation_parts(const PartsRequest& r) { return normalised(r, false); }
+std::optional<OpParts> normalisation_gradient_parts(const PartsRequest& r) { return normalised(r, true); }
 
 }  // namespace pxl::tiles

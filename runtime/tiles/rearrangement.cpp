@@ -17,6 +17,11 @@ class TilePlacement {
   TilePlacement(const Machine& m, const TileMapping& mapping, const Shape& shape)
       : l_(mapping), shape_(shape), tiles_(m.tiles), each_(mapping.tiles() / mapping.copies) {
     if (l_.flat) return;
+    if (!l_.strides.empty()) {
+      index_at_.assign(static_cast<size_t>(tiles_), -1);
+      for (int64_t copy = 0; copy < l_.copies; ++copy)
+        for (int64_t i = 0; i < each_; ++i) index_at_[static_cast<size_t>(tile_of(copy, i))] = i;
+    }
     // Blocks are runs if all axes before the last partitioned one are split into single indices.
     size_t last = 0;
     for (size_t i = 0; i < shape.size(); ++i)
@@ -26,9 +31,12 @@ class TilePlacement {
 
   bool runs() const { return l_.flat || runs_; }
   int64_t each() const { return each_; }  ///< tiles per copy
-  int64_t tile_of(int64_t copy, int64_t index) const { return (l_.first + copy * each_ + index) % tiles_; }
+  int64_t tile_of(int64_t copy, int64_t index) const {
+    return (l_.first + (l_.strides.empty() ? copy * each_ + index : l_.tile_of(copy, index))) % tiles_;
+  }
   /// Index of a tile's share within its copy; -1 if it has none.
   int64_t index_at(int64_t tile) const {
+    if (!index_at_.empty()) return index_at_[static_cast<size_t>(tile)];
     const int64_t offset = (tile - l_.first % tiles_ + tiles_) % tiles_;
     return offset < each_ * l_.copies ? offset % each_ : -1;
   }
@@ -91,6 +99,7 @@ class TilePlacement {
   const Shape& shape_;
   int64_t tiles_, each_;
   bool runs_ = true;
+  std::vector<int64_t> index_at_;  // by tile, where blocks have strides of their own
 };
 
 int64_t in_place(const TilePlacement& from, const TilePlacement& to, int64_t copy, int64_t index) {

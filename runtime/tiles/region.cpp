@@ -34,7 +34,13 @@ Region Region::all(int64_t elements) {
   return r;
 }
 
-Region Region::box(const Shape& shape, const std::vector<ElementRange>& ranges) {
+Shape extents_of(const Box& box) {
+  Shape shape;
+  for (const ElementRange& r : box) shape.push_back(r.size());
+  return shape;
+}
+
+Region Region::box(const Shape& shape, const Box& ranges) {
   Region region;
   if (shape.empty()) return all(1);
   for (const ElementRange& r : ranges)
@@ -129,7 +135,7 @@ Region merged(const Region& a, const Region& b) {
 std::string text(const Region& region, const Shape& shape) {
   if (region.empty()) return "nothing";
   // The box around the elements, if it has no others.
-  std::vector<ElementRange> around(shape.size(), {INT64_MAX, 0});
+  Box around(shape.size(), {INT64_MAX, 0});
   for (const ElementRange& r : region.ranges()) {
     int64_t first = r.begin, last = r.end - 1;
     bool whole = false;  // a range that crosses a row holds all of the axes behind

@@ -26,11 +26,14 @@ inline ElementRange part_of(int64_t n, int64_t parts, int64_t i) {
   return {begin, begin + each + (i < more ? 1 : 0)};
 }
 
+/// A box of a tensor: a range of each axis.
+using Box = std::vector<ElementRange>;
+Shape extents_of(const Box& box);
+
 class Region {
  public:
   static Region all(int64_t elements);
-  /// The box of a tensor: a range of each axis.
-  static Region box(const Shape& shape, const std::vector<ElementRange>& ranges);
+  static Region box(const Shape& shape, const Box& box);
   /// Of any numbers, repeated or not.
   static Region of(std::vector<int64_t> elements);
 

@@ -47,6 +47,38 @@ int64_t parts_product(const TileMapping& l) {
 
 int64_t TileMapping::tiles() const { return (flat ? int64_t{tiles_used} : parts_product(*this) * spread) * copies; }
 
+int64_t TileMapping::tile_of(int64_t copy, int64_t index) const {
+  if (strides.empty()) return copy * (tiles() / copies) + index;
+  int64_t tile = copy * strides.back() + index % spread * strides[parts.size()], block = index / spread;
+  for (size_t i = parts.size(); i-- > 0;) {
+    tile += block % parts[i] * strides[i];
+    block /= parts[i];
+  }
+  return tile;
+}
+
+std::vector<int32_t> TileMapping::all_strides() const {
+  if (!strides.empty()) return strides;
+  std::vector<int32_t> all(parts.size() + 2, 1);
+  int32_t next = spread;
+  for (size_t i = parts.size(); i-- > 0;) all[i] = next, next *= parts[i];
+  all.back() = next;
+  return all;
+}
+
+TileMapping with_strides(TileMapping l, std::vector<int32_t> strides) {
+  l.strides.clear();
+  const std::vector<int32_t> row_major = l.all_strides();
+  bool same = true;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    const int32_t count = i < l.parts.size() ? l.parts[i] : i == l.parts.size() ? l.spread : l.copies;
+    if (count == 1) strides[i] = row_major[i];  // one of a kind
+    same = same && strides[i] == row_major[i];
+  }
+  if (!same) l.strides = std::move(strides);
+  return l;
+}
+
 std::string text(const TileMapping& l) {
   std::string s;
   if (l.flat)
@@ -88,10 +120,8 @@ TileMapping single_tile(const Machine& m, const TensorSpec& spec) {
 std::vector<int64_t> elements_by_tile(const Machine& m, const TileMapping& l, const Shape& shape) {
   std::vector<int64_t> out(static_cast<size_t>(m.tiles), 0);
   const int64_t elements = element_count(shape);
-  size_t at = static_cast<size_t>(l.first % m.tiles);
-  const auto give = [&](int64_t n) {
-    out[at] += n;
-    if (++at == out.size()) at = 0;
+  const auto give = [&](int64_t copy, int64_t index, int64_t n) {
+    out[static_cast<size_t>((l.first + l.tile_of(copy, index)) % m.tiles)] += n;
   };
   for (int32_t copy = 0; copy < l.copies; ++copy) {
     if (l.flat) {
@@ -99,7 +129,7 @@ std::vector<int64_t> elements_by_tile(const Machine& m, const TileMapping& l, co
       int64_t left = elements;
       for (int64_t i = 0; i < used; ++i) {
         const int64_t n = std::min(left, share(grains, used, i) * l.grain);
-        give(n);
+        give(copy, i, n);
         left -= n;
       }
       continue;
@@ -110,7 +140,7 @@ std::vector<int64_t> elements_by_tile(const Machine& m, const TileMapping& l, co
     for (int64_t b = 0; b < blocks; ++b) {
       int64_t n = 1;
       for (size_t i = 0; i < block.size(); ++i) n *= share(shape[i], l.parts[i], block[i]);
-      for (int64_t k = 0; k < l.spread; ++k) give(share(n, l.spread, k));
+      for (int64_t k = 0; k < l.spread; ++k) give(copy, b * l.spread + k, share(n, l.spread, k));
       for (size_t i = block.size(); i-- > 0;) {
         if (++block[i] < l.parts[i]) break;
         block[i] = 0;
@@ -137,6 +167,9 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
     return true;
   }
   result.parts.assign(to.size(), 1);
+  const std::vector<int32_t> from_strides = l.all_strides();
+  std::vector<int32_t> strides(to.size() + 2, 1);
+  std::copy(from_strides.end() - 2, from_strides.end(), strides.end() - 2);
   // Groups of axes with equal products. Only the first axis of a group may be partitioned further, into equal parts.
   size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
@@ -154,6 +187,7 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
     }
     if (i - i0 == 1 && j - j0 == 1) {
       result.parts[j0] = l.parts[i0];
+      strides[j0] = from_strides[i0];
       continue;
     }
     int64_t cut = 1;
@@ -164,6 +198,16 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
       whole = whole && l.parts[k] == from[k];
     }
     if (cut > 1 && a % cut != 0) return false;
+    // The blocks of the group must follow each other in even steps.
+    int32_t step = 0;
+    for (int64_t k = static_cast<int64_t>(i), blocks = 1; k-- > static_cast<int64_t>(i0);) {
+      const auto axis = static_cast<size_t>(k);
+      if (l.parts[axis] == 1) continue;
+      if (step == 0) step = from_strides[axis];
+      if (from_strides[axis] != step * blocks) return false;
+      blocks *= l.parts[axis];
+    }
+    int64_t behind = cut;
     // Assign the parts to the leading axes of the new group.
     for (size_t k = j0; k < j && cut > 1; ++k) {
       if (to[k] <= cut) {
@@ -175,18 +219,25 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
         result.parts[k] = static_cast<int32_t>(cut);
         cut = 1;
       }
+      behind /= result.parts[k];
+      strides[k] = static_cast<int32_t>(step * behind);
     }
     if (cut > 1) return false;
   }
-  found = result;
+  found = with_strides(std::move(result), std::move(strides));
   return true;
 }
 
 TileMapping transpose_mapping(const TileMapping& l, const std::vector<int64_t>& order) {
+  if (l.flat) return l;
   TileMapping t = l;
-  if (!l.flat)
-    for (size_t i = 0; i < order.size(); ++i) t.parts[i] = l.parts[static_cast<size_t>(order[i])];
-  return t;
+  std::vector<int32_t> strides = l.all_strides();
+  const std::vector<int32_t> from = strides;
+  for (size_t i = 0; i < order.size(); ++i) {
+    t.parts[i] = l.parts[static_cast<size_t>(order[i])];
+    strides[i] = from[static_cast<size_t>(order[i])];
+  }
+  return with_strides(std::move(t), std::move(strides));
 }
 
 int64_t run_length(const TileMapping& l, const Shape& shape) {

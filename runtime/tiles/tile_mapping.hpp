@@ -23,11 +23,18 @@ struct TileMapping {
   std::vector<int32_t> parts;  ///< blocks: number of parts by axis
   int32_t spread = 1;          ///< blocks: tiles that share one block
   int32_t copies = 1;          ///< of the whole tensor
+  /// Blocks: how many tiles it is from one block to the next along each axis, then from one of the tiles that share a
+  /// block to the next, then from a copy to the next. Empty: row-major.
+  std::vector<int32_t> strides = {};
 
   friend bool operator==(const TileMapping&, const TileMapping&) = default;
   friend auto operator<=>(const TileMapping&, const TileMapping&) = default;
   /// Tiles that store anything.
   int64_t tiles() const;
+  /// The tile, counted from `first`, of share `index` of a copy: of blocks, block number times `spread` plus share.
+  int64_t tile_of(int64_t copy, int64_t index) const;
+  /// The strides of blocks, row-major ones included.
+  std::vector<int32_t> all_strides() const;
 };
 
 /// "flat on 1472 tiles, 4 at a time", "blocks 46 x 1 over 2 tiles each".
@@ -40,6 +47,8 @@ TileMapping row_mapping(const Machine& m, const TensorSpec& spec, int64_t row);
 /// Block mapping; part counts are limited to the extents.
 TileMapping block_mapping(const TensorSpec& spec, std::vector<int32_t> parts, int64_t spread = 1, int64_t copies = 1);
 TileMapping single_tile(const Machine& m, const TensorSpec& spec);
+/// A block mapping with other strides, of all axes, shares and copies.
+TileMapping with_strides(TileMapping mapping, std::vector<int32_t> strides);
 
 /// Elements stored on each tile, exactly; their sum is the size of the tensor times copies.
 std::vector<int64_t> elements_by_tile(const Machine& m, const TileMapping& mapping, const Shape& shape);

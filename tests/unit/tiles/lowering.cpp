@@ -1,0 +1,138 @@
+// Schedules: what moves agrees with what the candidates are charged for.
+#include "runtime/tiles/lowering.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "runtime/tiles/mapped_program.hpp"
+#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/support/ops.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+using namespace pxl::tiles;
+
+namespace {
+
+/// A program of one op on variables, mapped to a machine.
+struct OneOp {
+  std::shared_ptr<Ir> ir = std::make_shared<Ir>();
+  std::unique_ptr<MappedProgram> program;
+  const ::pxl::Op* op = nullptr;
+
+  OneOp(std::string_view name, const std::vector<Shape>& operands, const std::string& machine) {
+    std::vector<Tensor*> in;
+    for (const Shape& shape : operands) in.push_back(ir->main().add_variable(counting(shape), "x"));
+    Tensor* out = ::pxl::test::op(name, in);
+    op = out->producer;
+    EstimateOptions options;
+    options.machine = parse_machine(machine);
+    options.candidates.max_candidates = 1000;
+    program = std::make_unique<MappedProgram>(ir->main(), options);
+  }
+  /// The schedule of a candidate whose operands lie as it wants them.
+  LoweredOp lowered(const OpCandidate& candidate) const {
+    const OpContextStorage storage(*op);
+    OpParts parts = op_parts(
+        {program->machine(), program->options().candidates, *op, storage.site, candidate, program->mappings()});
+    REQUIRE(parts.as_planned);
+    std::vector<std::unique_ptr<Layout>> layouts;
+    std::vector<const Layout*> memories;
+    std::vector<TensorPlace> operands, results;
+    const auto place = [&](int32_t mapping, const TensorSpec& spec) -> TensorPlace {
+      layouts.push_back(std::make_unique<Layout>(program->machine(), program->mapping(mapping), spec.shape));
+      memories.push_back(layouts.back().get());
+      return {memories.size() - 1, nullptr};
+    };
+    for (size_t i = 0; i < op->inputs.size(); ++i) operands.push_back(place(candidate.in[i], op->inputs[i]->spec));
+    for (size_t i = 0; i < op->outputs.size(); ++i) results.push_back(place(candidate.out[i], op->outputs[i]->spec));
+    return lower(std::move(parts), memories, operands, results);
+  }
+};
+
+std::vector<Traffic> exchanges_of(const OpCandidate& candidate) {
+  std::vector<Traffic> found;
+  for (const CandidateStep& step : candidate.steps)
+    if (step.kind == BspPhaseKind::exchange) found.push_back(step.traffic);
+  return found;
+}
+std::vector<Traffic> exchanges_of(const LoweredOp& op) {
+  std::vector<Traffic> found;
+  for (const LoweredStep& step : op.steps)
+    for (const std::vector<SliceMove>* moves : {&step.gather, &step.deliver})
+      if (!moves->empty()) found.push_back(traffic_of(*moves, 4));
+  if (!op.collect.empty()) found.push_back(traffic_of(op.collect, 4));
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("products move what they are charged for") {
+  // Extents that all partitions divide evenly: bytes are equal, phase by phase.
+  int gathered = 0, rotated = 0, serial = 0, partial = 0;
+  for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{{{64, 128}, {128, 64}},
+                                                                 {{16, 256}, {256, 32}},
+                                                                 {{8, 32, 64}, {64, 128}},
+                                                                 {{4, 32, 64}, {4, 64, 32}},
+                                                                 {{2, 4, 32, 64}, {2, 4, 64, 32}}})
+    for (const char* machine : {"mk2,tiles=4", "mk2,tiles=16", "mk2,tiles=64"}) {
+      const OneOp product("matmul", {a, b}, machine);
+      for (const OpCandidate& c : product.program->candidates(*product.op)) {
+        const ProductCut& cut = *c.product;
+        // Blocks of unequal extents are counted as the largest; more stages of partial sums than one are not carried
+        // out.
+        const auto power = [](int64_t n) { return (n & (n - 1)) == 0; };
+        if (!power(cut.groups) || !power(cut.rows) || !power(cut.depth) || !power(cut.columns) || cut.depth >= 16)
+          continue;
+        const std::vector<Traffic> charged = exchanges_of(c), moved = exchanges_of(product.lowered(c));
+        INFO(c.text, " on ", std::string(machine));
+        if (cut.serial > 1) {
+          // The phases are others: the first part of the columns comes with the left operand, and partial sums are
+          // added after the last part.
+          const auto sum = [](const std::vector<Traffic>& all, int64_t Traffic::*count) {
+            int64_t n = 0;
+            for (const Traffic& t : all) n += t.*count;
+            return n;
+          };
+          CHECK(sum(moved, &Traffic::total) == sum(charged, &Traffic::total));
+          if (cut.depth == 1) CHECK(sum(moved, &Traffic::in) == sum(charged, &Traffic::in));
+          ++serial;
+          continue;
+        }
+        // The first pieces of two rotated operands are charged as if all of both moved.
+        const bool both = cut.shift_a && cut.shift_b;
+        REQUIRE(moved.size() == charged.size());
+        for (size_t i = both ? 1 : 0; i < moved.size(); ++i) {
+          CHECK(moved[i].in == charged[i].in);
+          // A tile fetches a piece from the tile that has it, and none if that is the tile itself.
+          CHECK((both ? moved[i].total <= charged[i].total : moved[i].total == charged[i].total));
+          CHECK(moved[i].runs <= std::max(charged[i].runs, charged[i].fragments));
+        }
+        ++(cut.shifts > 1 ? rotated : gathered);
+        partial += cut.depth > 1;
+      }
+    }
+  CHECK(gathered > 20);
+  CHECK(rotated > 5);
+  CHECK(serial > 5);
+  CHECK(partial > 5);
+}
+
+TEST_CASE("each operand of a product lies where it is used") {
+  // A tile that computes a part has a share of both operands: what moves is what it lacks of its blocks, no more.
+  for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{{{30, 100}, {100, 70}}, {{3, 50, 60}, {3, 60, 20}}}) {
+    const OneOp product("matmul", {a, b}, "mk2,tiles=24");
+    for (const OpCandidate& c : product.program->candidates(*product.op)) {
+      if (c.product->shift_a && c.product->shift_b) continue;  // the first pieces move to where they meet
+      const LoweredOp op = product.lowered(c);
+      INFO(c.text);
+      for (const PlacedPart& part : op.steps[0].parts)
+        for (const PlacedSlice& read : part.reads) {
+          const Layout layout(product.program->machine(), product.program->mapping(c.in[read.tensor]),
+                              product.op->inputs[read.tensor]->spec.shape);
+          CHECK(!intersection(layout.on(part.tile), read.slices[0].region).empty());
+        }
+    }
+  }
+}
