@@ -115,6 +115,8 @@ struct Callable {
 Callable to_callable(const Value& v, const char* where);
 /// `repeat`: a loop op; the declared outputs of an iteration are the first inputs of the next.
 Op* emit_repeat(Interpreter& in, const Callable& body, int64_t count, const Arguments& args);
+/// `scan(f, init, xs, *args, count = none, reverse = false)`: the last states, then the stacked results.
+Value make_scan(Interpreter& in, Arguments args);
 /// `conditional`: an op that runs one of two graphs by a bool tensor of one element.
 Op* emit_conditional(Interpreter& in, const Value& condition, const Callable& yes, const Arguments& yes_args,
                      const Callable& no, const Arguments& no_args);

@@ -101,6 +101,11 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
            const auto [op, body] = make_repeat(in, std::move(args), "repeat_with_info");
            return Value(std::make_shared<CallInfoObject>(body.ir, op, body.vars));
          });
+  define(
+      prelude, no_effects, "scan", "scan(f, init, xs, *inputs, count = none, reverse = false)",
+      "Runs a step along the first axis of sequences: f(*states, *slices, *inputs) returns the next states, then what "
+      "is stacked. Gives the last states and the stacked results.",
+      [](Interpreter& in, Arguments args) { return make_scan(in, std::move(args)); });
   define(prelude, no_effects, "conditional",
          "conditional(condition, then_branch, else_branch, then_inputs = none, else_inputs = none)",
          "Runs one of two graphs at run time, by a bool tensor of one element.", [](Interpreter& in, Arguments args) {

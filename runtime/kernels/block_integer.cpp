@@ -154,4 +154,11 @@ BinaryBlock integer_binary_block(Binary op, DType dtype) {
   return blocks[static_cast<size_t>(op)](dtype);
 }
 
+void add_multiple(uint32_t factor, const uint32_t* __restrict from, uint32_t* __restrict to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] += factor * from[i];
+}
+void add_multiple(uint64_t factor, const uint64_t* __restrict from, uint64_t* __restrict to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] += factor * from[i];
+}
+
 }  // namespace pxl

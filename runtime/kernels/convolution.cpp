@@ -4,7 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/gemm.hpp"
+#include "runtime/kernels/partial_sums.hpp"
 #include "runtime/kernels/through_float.hpp"
 
 namespace pxl {
@@ -329,15 +331,19 @@ Kernel weights_gradient(const Convolution& c) {
                         }
                       }
                     }});
-  if (parts > 1)
-    phases.push_back({size, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
-                        T* to = b.output<T>(0);
-                        const T* from = b.workspace(partial);
-                        for (int64_t i = begin; i < end; ++i) to[i] = from[i];
-                        for (int64_t p = 1; p < parts; ++p)
-                          for (int64_t i = begin; i < end; ++i) to[i] += from[p * size + i];
-                      }});
+  if (parts > 1) phases.push_back(partial_sums_phase(partial, parts, size));
   return Kernel::parallel(std::move(phases), convolution_ns(c)).with_workspace(workspace);
+}
+
+// float32: direct, or by im2col and GEMM, whichever takes less time.
+Kernel float_forward(const Convolution& c) {
+  return prefers_direct_outputs(c) ? direct_convolution_kernel(c) : forward<float>(c);
+}
+Kernel float_data_gradient(const Convolution& c) {
+  return prefers_direct_data_grad(c) ? direct_data_grad_kernel(c) : data_gradient<float>(c);
+}
+Kernel float_weights_gradient(const Convolution& c) {
+  return prefers_direct_weights_grad(c) ? direct_weights_grad_kernel(c) : weights_gradient<float>(c);
 }
 
 int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * input_size(c.axes); }
@@ -348,30 +354,30 @@ int64_t result_size(const Convolution& c) { return c.batch * c.groups * c.cout *
 
 Kernel convolution_kernel(DType dtype, const Convolution& c) {
   if (dtype == DType::float64) return forward<double>(c);
-  if (dtype == DType::float16) return through_float(forward<float>(c), {data_size(c), weights_size(c)}, result_size(c));
-  return forward<float>(c);
+  if (dtype == DType::float16) return through_float(float_forward(c), {data_size(c), weights_size(c)}, result_size(c));
+  return float_forward(c);
 }
 
 Kernel convolution_data_grad_kernel(DType dtype, const Convolution& c) {
   if (dtype == DType::float64) return data_gradient<double>(c);
   if (dtype == DType::float16)
-    return through_float(data_gradient<float>(c), {result_size(c), weights_size(c)}, data_size(c));
-  return data_gradient<float>(c);
+    return through_float(float_data_gradient(c), {result_size(c), weights_size(c)}, data_size(c));
+  return float_data_gradient(c);
 }
 
 Kernel convolution_float8_kernel(DType x, DType weight, const Convolution& c) {
-  return through_float(forward<float>(c), {{data_size(c), x}, {weights_size(c), weight}}, result_size(c), 2, 2);
+  return through_float(float_forward(c), {{data_size(c), x}, {weights_size(c), weight}}, result_size(c), 2, 2);
 }
 
 Kernel convolution_data_grad_float8_kernel(DType dy, DType weight, const Convolution& c) {
-  return through_float(data_gradient<float>(c), {{result_size(c), dy}, {weights_size(c), weight}}, data_size(c), 2, 2);
+  return through_float(float_data_gradient(c), {{result_size(c), dy}, {weights_size(c), weight}}, data_size(c), 2, 2);
 }
 
 Kernel convolution_weights_grad_kernel(DType dtype, const Convolution& c) {
   if (dtype == DType::float64) return weights_gradient<double>(c);
   if (dtype == DType::float16)
-    return through_float(weights_gradient<float>(c), {result_size(c), data_size(c)}, weights_size(c));
-  return weights_gradient<float>(c);
+    return through_float(float_weights_gradient(c), {result_size(c), data_size(c)}, weights_size(c));
+  return float_weights_gradient(c);
 }
 
 }  // namespace pxl

@@ -123,6 +123,17 @@ struct Elements {
   }
 };
 
+/// Calls f(type) with an unsigned type of `width` bytes, as which elements are moved.
+template <class F>
+void with_width(size_t width, F&& f) {
+  switch (width) {
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    case 4: return f(uint32_t{});
+    default: return f(uint64_t{});
+  }
+}
+
 void copy_through(const Buffers& b, size_t bytes) {
   if (bytes != 0 && b.in[0] != b.out[0]) std::memmove(b.out[0], b.in[0], bytes);
 }
@@ -357,9 +368,10 @@ Kernel scatter_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t ax
   const Elements e(t.shape, indices, axis);
   return Kernel([e, bytes = static_cast<size_t>(t.bytes()), width = size_of(t.dtype)](const Buffers& b) {
            copy_through(b, bytes);
-           e.each(b, [&](int64_t to, int64_t from) {
-             std::memcpy(b.out[0] + static_cast<size_t>(to) * width, b.in[2] + static_cast<size_t>(from) * width,
-                         width);
+           with_width(width, [&]<class T>(T) {
+             const T* x = b.input<T>(2);
+             T* y = b.output<T>(0);
+             e.each(b, [&](int64_t to, int64_t from) { y[to] = x[from]; });
            });
          })
       .with_workspace(e.index.workspace);
@@ -368,9 +380,10 @@ Kernel scatter_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t ax
 Kernel take_along_kernel(const TensorSpec& t, const TensorSpec& indices, int64_t axis) {
   const Elements e(t.shape, indices, axis);
   return Kernel([e, width = size_of(t.dtype)](const Buffers& b) {
-           e.each(b, [&](int64_t from, int64_t to) {
-             std::memcpy(b.out[0] + static_cast<size_t>(to) * width, b.in[0] + static_cast<size_t>(from) * width,
-                         width);
+           with_width(width, [&]<class T>(T) {
+             const T* x = b.input<T>(0);
+             T* y = b.output<T>(0);
+             e.each(b, [&](int64_t from, int64_t to) { y[to] = x[from]; });
            });
          })
       .with_workspace(e.index.workspace);
@@ -380,7 +393,10 @@ Kernel scatter_zero_kernel(const TensorSpec& t, const TensorSpec& indices, int64
   const Elements e(t.shape, indices, axis);
   return Kernel([e, bytes = static_cast<size_t>(t.bytes()), width = size_of(t.dtype)](const Buffers& b) {
            copy_through(b, bytes);
-           e.each(b, [&](int64_t to, int64_t) { std::memset(b.out[0] + static_cast<size_t>(to) * width, 0, width); });
+           with_width(width, [&]<class T>(T) {
+             T* y = b.output<T>(0);
+             e.each(b, [&](int64_t to, int64_t) { y[to] = 0; });
+           });
          })
       .with_workspace(e.index.workspace);
 }

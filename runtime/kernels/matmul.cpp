@@ -10,6 +10,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/elementwise.hpp"
 #include "runtime/kernels/half_product.hpp"
@@ -48,17 +49,22 @@ void gemm(const GemmShape& p, double alpha, const double* a, const double* b, do
   cblas_dgemm(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.tb ? CblasTrans : CblasNoTrans, m, n, k, alpha, a,
               p.ta ? m : k, b, p.tb ? k : n, beta, c, n);
 }
-/// Wrapping integer GEMM.
-void gemm(const GemmShape& p, int64_t alpha, const int64_t* a, const int64_t* b, int64_t beta, int64_t* c) {
-  const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
+/// Wrapping integer GEMM: rows of the result are summed while a row of b is read, or dot products if b is transposed.
+template <class T>
+requires std::is_integral_v<T>
+void gemm(const GemmShape& p, T alpha, const T* a, const T* b, T beta, T* c) {
+  using U = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  const auto u = [](const T* x) { return reinterpret_cast<const U*>(x); };
   for (int64_t i = 0; i < p.m; ++i) {
-    for (int64_t j = 0; j < p.n; ++j) {
-      uint64_t sum = 0;
-      for (int64_t l = 0; l < p.k; ++l)
-        sum += u(a[p.ta ? l * p.m + i : i * p.k + l]) * u(b[p.tb ? j * p.k + l : l * p.n + j]);
-      const uint64_t old = beta == 0 ? 0 : u(beta) * u(c[i * p.n + j]);
-      c[i * p.n + j] = static_cast<int64_t>(u(alpha) * sum + old);
+    U* row = reinterpret_cast<U*>(c) + i * p.n;
+    const auto left = [&](int64_t l) { return static_cast<U>(alpha) * u(a)[p.ta ? l * p.m + i : i * p.k + l]; };
+    for (int64_t j = 0; j < p.n; ++j) row[j] = beta == 0 ? 0 : static_cast<U>(beta) * row[j];
+    if (p.tb) {
+      for (int64_t j = 0; j < p.n; ++j)
+        for (int64_t l = 0; l < p.k; ++l) row[j] += left(l) * u(b)[j * p.k + l];
+      continue;
     }
+    for (int64_t l = 0; l < p.k; ++l) add_multiple(left(l), u(b) + l * p.n, row, p.n);
   }
 }
 
@@ -169,6 +175,9 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
   if (any([](DType d) { return d == DType::float64; }))
     return product<double>(std::move(plan), a, b, out.dtype, alpha, beta);
   if (any(is_floating)) return product<float>(std::move(plan), a, b, out.dtype, alpha, beta);
+  // The low bits of a result depend on those of the operands only.
+  if (is_integer(out.dtype) && size_of(out.dtype) <= sizeof(int32_t))
+    return product<int32_t>(std::move(plan), a, b, out.dtype, alpha, beta);
   return product<int64_t>(std::move(plan), a, b, out.dtype, alpha, beta);
 }
 

@@ -28,6 +28,23 @@ bool before(K a, K b) {
     return a < b;
 }
 
+/// Lines that are adjacent in memory and are processed together. Not measured.
+constexpr int64_t lines_at_once = 64;
+
+/// A kernel that calls f(buffers, start of the first line, its start in the result of extent k, lines) for groups of at
+/// most lines_at_once adjacent lines: element i of line c is at `i * inner + c`.
+template <class F>
+Kernel side_by_side(const AxisLines& lines, int64_t k, F f) {
+  const int64_t groups = (lines.inner + lines_at_once - 1) / lines_at_once;
+  const double cost = static_cast<double>(lines.outer * lines.extent) * static_cast<double>(lines.inner);
+  return Kernel::parallel(lines.outer * groups, 1, cost, [=](const Buffers& b, int64_t begin, int64_t end) {
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t o = u / groups, c = u % groups * lines_at_once, first = o * lines.inner;
+      f(b, first * lines.extent + c, first * k + c, std::min(lines_at_once, lines.inner - c));
+    }
+  });
+}
+
 }  // namespace
 
 Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
@@ -88,59 +105,58 @@ Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
 }
 
 Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
-  const AxisLines slices(in.shape, axis);
-  check_index_range(slices.extent);
-  if (slices.extent == 0 && slices.outer * slices.inner > 0) {
+  const AxisLines lines(in.shape, axis);
+  check_index_range(lines.extent);
+  if (lines.extent == 0 && lines.outer * lines.inner > 0) {
     throw Error(std::string(largest ? "argmax" : "argmin") + " over an axis of no elements (shape " +
                 bracket_text(in.shape) + ")")
         .as(codes::shape);
   }
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return [slices, largest](const Buffers& b) {
-      const T* x = b.input<T>(0);
-      int32_t* out = b.output<int32_t>(0);
-      slices.each(1, [&](int64_t from, int64_t to) {
-        auto best = key(x[from]);
-        int32_t index = 0;
-        for (int64_t i = 1; i < slices.extent && best == best; ++i) {
-          const auto v = key(x[from + i * slices.inner]);
-          if (v != v || (largest ? v > best : v < best)) {
-            best = v;
-            index = static_cast<int32_t>(i);
+    return side_by_side(lines, 1, [lines, largest](const Buffers& b, int64_t from, int64_t to, int64_t width) {
+      const T* x = b.input<T>(0) + from;
+      int32_t* out = b.output<int32_t>(0) + to;
+      key_of<T> best[lines_at_once];
+      for (int64_t c = 0; c < width; ++c) best[c] = key(x[c]), out[c] = 0;
+      for (int64_t i = 1; i < lines.extent; ++i)
+        for (int64_t c = 0; c < width; ++c) {
+          const auto v = key(x[i * lines.inner + c]);
+          // The first NaN is the result, whatever follows.
+          if (best[c] == best[c] && (v != v || (largest ? v > best[c] : v < best[c]))) {
+            best[c] = v;
+            out[c] = static_cast<int32_t>(i);
           }
         }
-        out[to] = index;
-      });
-    };
+    });
   });
 }
 
 Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool reverse) {
-  const AxisLines slices(in.shape, axis);
+  const AxisLines lines(in.shape, axis);
   if (in.dtype == DType::boolean)
     throw Error("cumsum is not defined for bool", {"cast to int32 first"}).as(codes::dtype);
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return [=](const Buffers& b) {
-      const T* x = b.input<T>(0);
-      T* out = b.output<T>(0);
-      // Floating dtypes accumulate in float64; integers wrap, as unsigned.
-      using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
-      slices.each(slices.extent, [&](int64_t from, int64_t) {
-        Sum sum = 0;
-        for (int64_t i = 0; i < slices.extent; ++i) {
-          const int64_t at = from + (reverse ? slices.extent - 1 - i : i) * slices.inner;
-          const Sum next = sum + static_cast<Sum>(key(x[at]));
-          const Sum value = exclusive ? sum : next;
+    // Floating dtypes accumulate in float64; integers wrap, as unsigned.
+    using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+    return side_by_side(lines, lines.extent, [=](const Buffers& b, int64_t from, int64_t, int64_t width) {
+      const T* x = b.input<T>(0) + from;
+      T* out = b.output<T>(0) + from;
+      Sum sums[lines_at_once] = {};
+      for (int64_t i = 0; i < lines.extent; ++i) {
+        const int64_t at = (reverse ? lines.extent - 1 - i : i) * lines.inner;
+        for (int64_t c = 0; c < width; ++c) {
+          const Sum next = sums[c] + static_cast<Sum>(key(x[at + c]));
+          const Sum value = exclusive ? sums[c] : next;
           if constexpr (std::is_same_v<T, half>)
-            out[at] = half(static_cast<float>(value));
+            out[at + c] = half(static_cast<float>(value));
           else
-            out[at] = static_cast<T>(value);
-          sum = next;
+            out[at + c] = static_cast<T>(value);
+          sums[c] = next;
         }
-      });
-    };
+      }
+    });
   });
 }
 

@@ -204,10 +204,17 @@ Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis) {
     bytes.push_back(row);
     total += row;
   }
+  // Rows of one element are interleaved, without a call of memcpy for each.
+  const auto row = static_cast<int64_t>(total / width);
+  const StridedCopy column(width, {static_cast<int64_t>(rows)}, {1}, {row});
   const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
     size_t at = 0;
     for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
       if (bytes[i] == 0) continue;
+      if (bytes[i] == width) {
+        column.part(b.in[i], b.out[0] + at, begin, end);
+        continue;
+      }
       for (auto r = static_cast<size_t>(begin); r < static_cast<size_t>(end); ++r)
         std::memcpy(b.out[0] + r * total + at, b.in[i] + r * bytes[i], bytes[i]);
     }

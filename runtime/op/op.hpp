@@ -142,7 +142,7 @@ using ProductFn = GemmShape (*)(const OpContext&);
 using FlopsFn = int64_t (*)(const OpContext&);
 /// Zeros to which input 0 is added along `axis` at the indices in input 1 (kernels/index.hpp: gather_shape).
 struct ScatterAdd {
-  int64_t axis = 0, batch = 0;
+  int64_t axis = 0, batch = 0;  ///< axis -1: the op adds no rows
   bool ignore_out_of_range = false;
 };
 using ScatterAddFn = ScatterAdd (*)(const OpContext&);
@@ -165,7 +165,7 @@ struct OpRow {
   FlopsFn flops = nullptr;               ///< null: one per output element
   LayoutFn layout = nullptr;             ///< for ops that only permute or slice input 0, unless `view` describes them
   ProductFn product = nullptr;           ///< for ops that are a GEMM of inputs 0 and 1
-  ScatterAddFn scatter_add = nullptr;    ///< for ops that are a ScatterAdd
+  ScatterAddFn scatter_add = nullptr;    ///< for ops that may be a ScatterAdd
   Role role = Role::compute;
   Pattern pattern = Pattern::other;
   uint32_t modifies = 0;               ///< bit i: input slot i is modified in place

@@ -74,6 +74,13 @@ Kernel dynamic_update(const OpContext& s) {
   return dynamic_update_kernel(s.input(0), s.input(1), s.input(2), wrapped(s.integers("axes"), rank_of(s.input(0))));
 }
 
+/// A window of one element along one axis is a row, and the index names it: `axes` are counted from the first.
+ScatterAdd dynamic_slice_scatter_add(const OpContext& s) {
+  const Ints axes = s.integers("axes");
+  if (axes.size() != 1 || s.input(0).shape[static_cast<size_t>(axes[0])] != 1) return {.axis = -1};
+  return {.axis = axes[0]};
+}
+
 void dynamic_update_gradient(GradContext& c) {
   OpBuilder& at = c.builder();
   const OpContext s = c.site();
@@ -148,6 +155,7 @@ constexpr OpRow dynamic_table[] = {
            for (int64_t axis : axes) sizes.push_back(c.in_spec(0).shape[static_cast<size_t>(axis)]);
            c.set(0, c.builder().one("dynamic_slice", {c.dy(), c.in(1)}, {{"axes", axes}, {"sizes", sizes}}));
          },
+     .scatter_add = dynamic_slice_scatter_add,
      .pattern = Pattern::movement,
      .tiles = tile_scatter},
     dynamic_update_row,

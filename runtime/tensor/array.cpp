@@ -17,6 +17,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/tensor/block_cache.hpp"
 #include "runtime/tensor/exact.hpp"
 #include "runtime/tensor/float8.hpp"
 
@@ -53,16 +54,22 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
   // may spend seconds compacting memory, uninterruptible by Ctrl-C.
   const bool huge = !zeroed && needed >= huge_page && needed <= (size_t{256} << 20);
   if (huge) {
-    auto* data =
-        static_cast<std::byte*>(std::aligned_alloc(huge_page, (needed + huge_page - 1) / huge_page * huge_page));
-    if (!data) refuse();
+    const size_t whole = (needed + huge_page - 1) / huge_page * huge_page;
+    std::byte* data = take_cached_block(whole);
+    if (!data) {
+      const auto allocated = [&] { return data = static_cast<std::byte*>(std::aligned_alloc(huge_page, whole)); };
+      if (!allocated()) {
+        release_cached_blocks();
+        if (!allocated()) refuse();
+      }
 #if defined(MADV_HUGEPAGE)
-    ::madvise(data, (needed + huge_page / 2) / huge_page * huge_page, MADV_HUGEPAGE);  // advisory: may fail
+      ::madvise(data, (needed + huge_page / 2) / huge_page * huge_page, MADV_HUGEPAGE);  // advisory: may fail
 #endif
+    }
     count_taken(static_cast<int64_t>(needed));
-    return {data, [needed](std::byte* p) {
+    return {data, [needed, whole](std::byte* p) {
               count_freed(static_cast<int64_t>(needed));
-              std::free(p);
+              free_or_cache_block(p, whole);
             }};
   }
   // Aligned by hand: glibc's aligned_alloc does not reuse freed small blocks as malloc does.

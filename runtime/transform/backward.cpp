@@ -25,10 +25,6 @@ void check_calls(const Op& call, const Graph& graph, std::string_view what) {
       .as(codes::gradient);
 }
 
-size_t index_of(const std::vector<Tensor*>& list, const Tensor* t) {
-  return static_cast<size_t>(std::find(list.begin(), list.end(), t) - list.begin());
-}
-
 /// Maps tensors of the called graph to the caller's at a call site: inputs, and outputs that are not inputs.
 class Parents {
  public:
@@ -66,7 +62,7 @@ std::vector<std::pair<Tensor*, Tensor*>> GradGraphInfo::fwd_parent_ins_to_grad_p
   check_calls(grad_call, *graph, "fwd_parent_ins_to_grad_parent_outs");
   std::vector<std::pair<Tensor*, Tensor*>> found;
   for (size_t i = 0; i < expected_outputs.size(); ++i) {
-    const size_t slot = index_of(forward_graph->inputs(), expected_outputs[i].fwd_tensor);
+    const size_t slot = index_in(forward_graph->inputs(), expected_outputs[i].fwd_tensor);
     if (slot == forward_graph->inputs().size()) continue;  // gradient of an activation
     Tensor* parent = fwd_call.inputs.at(slot);
     const auto same = std::find_if(found.begin(), found.end(), [&](const auto& p) { return p.first == parent; });

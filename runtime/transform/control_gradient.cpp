@@ -50,14 +50,11 @@ std::vector<Tensor*> Differentiator::call_gradient(const GradGraphInfo& info, co
                                                    const std::vector<Tensor*>& outputs,
                                                    const std::vector<Tensor*>& output_grads) {
   const Graph& callee = *info.forward_graph;
-  const auto index = [](const std::vector<Tensor*>& list, const Tensor* t) {
-    return static_cast<size_t>(std::find(list.begin(), list.end(), t) - list.begin());
-  };
   std::vector<Tensor*> given;
   for (const ExpectedConnection& c : info.expected_inputs) {
     if (c.type == ConnectionType::fwd) {
-      const size_t i = index(callee.inputs(), c.fwd_tensor);
-      given.push_back(i < callee.inputs().size() ? inputs.at(i) : outputs.at(index(callee.outputs(), c.fwd_tensor)));
+      const size_t i = index_in(callee.inputs(), c.fwd_tensor);
+      given.push_back(i < callee.inputs().size() ? inputs.at(i) : outputs.at(index_in(callee.outputs(), c.fwd_tensor)));
       continue;
     }
     std::vector<Tensor*> terms;  // several if the callee returns the tensor twice
@@ -68,7 +65,7 @@ std::vector<Tensor*> Differentiator::call_gradient(const GradGraphInfo& info, co
   const Op* call = graph_.add_call(*info.graph, given);
   std::vector<Tensor*> gradients(callee.inputs().size(), nullptr);
   for (size_t k = 0; k < info.expected_outputs.size(); ++k) {
-    const size_t i = index(callee.inputs(), info.expected_outputs[k].fwd_tensor);
+    const size_t i = index_in(callee.inputs(), info.expected_outputs[k].fwd_tensor);
     if (i < gradients.size()) gradients[i] = call->outputs.at(k);
   }
   return gradients;

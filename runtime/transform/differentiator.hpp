@@ -18,6 +18,8 @@ using GradInfos = std::map<Graph*, GradGraphInfoPtr>;
 TensorSet tensors_before(const Graph& graph, const std::vector<Tensor*>& provided);
 /// Floating tensors reachable from `required` through floating tensors, `required` included.
 TensorSet tensors_after(const Graph& graph, const std::vector<Tensor*>& required);
+/// The index of a tensor in a list; the size of the list if it is not there.
+size_t index_in(const std::vector<Tensor*>& list, const Tensor* tensor);
 /// The floating tensors without duplicates, in order of first appearance.
 std::vector<Tensor*> floating_once(const std::vector<Tensor*>& tensors);
 
@@ -52,7 +54,7 @@ class Differentiator : public GradContext {
   void gradient_of_call();
   void gradient_of_loop();
   void gradient_by_iteration(Graph& body, int64_t n, const GradGraphInfo* info);
-  void gradient_by_loops(Graph& body, int64_t n, const GradGraphInfoPtr& info);
+  void gradient_by_scan(Graph& body, int64_t n);
   void gradient_of_branch();
   GradGraphInfoPtr info_of(Graph& callee, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required);
   /// Calls the gradient graph of a callee, given its inputs and outputs at the call and the gradients of its outputs

@@ -1,19 +1,18 @@
-// Gradients of repeats: short ones are differentiated iteration by iteration, long ones by two repeats (loop_pair.hpp).
+// Gradients of repeats: very short ones are differentiated iteration by iteration, the others as scans (scan.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/transform/differentiator.hpp"
-#include "runtime/transform/loop_pair.hpp"
+#include "runtime/transform/scan.hpp"
 
 namespace pxl {
 
 namespace {
 
-/// Unrolled iterations are separate ops, which fuse and can be differentiated again. Not measured.
-constexpr int64_t max_unrolled = 64;
+/// Unrolled iterations are separate ops, which are planned together. Not measured.
+constexpr int64_t max_unrolled = 4;
 
 int64_t iterations(const Op& op) {
   for (const Attr& a : op.attrs)
@@ -27,24 +26,22 @@ void Differentiator::gradient_of_loop() {
   Graph& body = *op_->called[0];
   const int64_t n = iterations(*op_);
   check_repeatable(*op_);
-  if (n > std::numeric_limits<int32_t>::max()) {
+  if (n > max_scan_iterations) {
     Diagnostic d;
     d.message = fmt::format("`{}` has no gradient for {} iterations: at most {} can be counted", op_->row->name, n,
-                            std::numeric_limits<int32_t>::max());
+                            max_scan_iterations);
     d.span = op_->origin.span;
     d.frames = op_->origin.frames;
     throw Error(std::move(d)).as(codes::gradient);
   }
+  if (n > max_unrolled) return gradient_by_scan(body, n);
   const std::vector<Tensor*> declared{body.outputs().begin(),
                                       body.outputs().begin() + static_cast<std::ptrdiff_t>(body.declared_outputs())};
   const std::vector<Tensor*> provided = floating_once(declared);
   const std::vector<Tensor*> required = differentiable_inputs(body, provided);
   const GradGraphInfoPtr info = n > 0 && !required.empty() ? info_of(body, provided, required) : nullptr;
   if (n > 0 && (!info || info->expected_outputs.empty())) return;
-  if (n > max_unrolled)
-    gradient_by_loops(body, n, info);
-  else
-    gradient_by_iteration(body, n, info.get());
+  gradient_by_iteration(body, n, info.get());
 }
 
 void Differentiator::gradient_by_iteration(Graph& body, int64_t n, const GradGraphInfo* info) {
@@ -75,22 +72,25 @@ void Differentiator::gradient_by_iteration(Graph& body, int64_t n, const GradGra
   }
 }
 
-void Differentiator::gradient_by_loops(Graph& body, int64_t n, const GradGraphInfoPtr& info) {
-  LongLoop loop{&body, n, info, {}};
-  for (size_t i = 0; i < op_->inputs.size(); ++i) loop.wanted.push_back(wants(i));
-  const LoopPair pair = make_loop_pair(loop);
-  std::vector<Tensor*> given;
-  for (const size_t role : pair.roles) {
-    if (role < op_->inputs.size()) {
-      given.push_back(in(role).tensor());
-    } else {
-      const Tensor* carried = op_->outputs[role - op_->inputs.size()];
-      Tensor* known = gradient(op_->outputs[role - op_->inputs.size()]);
-      given.push_back(known ? known : zeros(carried->spec));
-    }
-  }
-  const Op* call = graph_.add_call(*pair.graph, std::move(given));
-  for (size_t k = 0; k < pair.slots.size(); ++k) set(pair.slots[k], builder_.of(call->outputs[k]));
+void Differentiator::gradient_by_scan(Graph& body, int64_t n) {
+  ScanForm form;
+  form.step = &body;
+  form.count = n;
+  form.carried = body.declared_outputs();
+  std::vector<bool> given, wanted;
+  for (Tensor* t : op_->outputs) given.push_back(gradient(t) != nullptr);
+  for (size_t i = 0; i < op_->inputs.size(); ++i) wanted.push_back(wants(i));
+  ScanGradient scan(form, given, wanted, called_);
+  if (!scan.any()) return;
+  // The iterations are repeated, and what their gradients need is kept; merge_loops has them run once.
+  Graph* keeping = scan.keeping_scan(&body);
+  const Op* kept = keeping ? graph_.add_call(*keeping, all_inputs(0, op_->inputs.size())) : nullptr;
+  const std::vector<Tensor*> found =
+      scan.reverse(graph_, {[&](size_t i) { return in(i).tensor(); }, [&](size_t j) { return out(j).tensor(); },
+                            [&](size_t k) { return kept->outputs.at(scan.stash_begin() + k); },
+                            [&](size_t j) { return gradient(op_->outputs[j]); }});
+  for (size_t i = 0; i < found.size(); ++i)
+    if (found[i]) set(i, builder_.of(found[i]));
 }
 
 }  // namespace pxl

@@ -21,6 +21,10 @@ std::vector<Tensor*> given_by(const Op& op) {
 
 }  // namespace
 
+size_t index_in(const std::vector<Tensor*>& list, const Tensor* tensor) {
+  return static_cast<size_t>(std::find(list.begin(), list.end(), tensor) - list.begin());
+}
+
 std::vector<Tensor*> floating_once(const std::vector<Tensor*>& tensors) {
   std::vector<Tensor*> found;
   TensorSet seen;

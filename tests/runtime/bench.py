@@ -31,6 +31,12 @@ def absent():
     return None if code == 0 and "not on this machine" in out else f"status {code}\n{out}{err}"
 
 
+def absent_wide():
+    """Without the yardsticks, bench/wide says so and succeeds."""
+    code, out, err = call(sys.executable, "bench/wide", "--yardsticks", ROOT / "nowhere")
+    return None if code == 0 and "not on this machine" in out else f"status {code}\n{out}{err}"
+
+
 def table():
     """Ratios of the table are those of its figures."""
     record = {"figures": {"NumPy": 10.0, "PyTorch": 20.0, "hand-written limit": 80.0, "pxl": 60.0}, "rounds": 3, "processor": "P",
@@ -198,6 +204,7 @@ def bench_tests(pxl, add, data=None):
     add("bench: building is linear in the layers", linear(pxl, []))
     add("bench: building is linear in the layers, outlined", linear(pxl, ["--outline"]))
     add("bench: bench/run without the other programs", absent())
+    add("bench: bench/wide without the other programs", absent_wide())
     add("bench: the table of bench/run", table())
     add("bench: single ops", ops())
     add("bench: two threads against one", team(pxl, data))

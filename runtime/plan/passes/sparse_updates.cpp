@@ -1,5 +1,5 @@
-// Merges a scatter of rows into zeros (a gather's gradient) with the additive update that alone reads it: rows that no
-// index names are neither read nor written.
+// Merges a scatter of rows into zeros (the gradient of a gather, or of a slice at an index) with the additive update
+// that alone reads it: rows that no index names are neither read nor written.
 #include "runtime/kernels/index.hpp"
 #include "runtime/op/definitions.hpp"
 #include "runtime/plan/passes.hpp"
@@ -58,6 +58,7 @@ class SparseUpdates {
     if (!is_plain(n) || !n.op->row->scatter_add || !n.modified.empty() || n.in.size() != 2) return false;
     const OpContextStorage storage(*n.op);
     const ScatterAdd scatter = n.op->row->scatter_add(storage.site);
+    if (scatter.axis < 0) return false;
     const Shape& shape = n.out[0]->spec.shape;
     int64_t row = 1;
     for (size_t d = static_cast<size_t>(scatter.axis) + 1; d < shape.size(); ++d) row *= shape[d];

@@ -1,0 +1,195 @@
+// `scan(f, init, xs, ...)`: a step repeated along the first axis of sequences.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/graphs/graph_builder.hpp"
+#include "interpreter/graphs/modules.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/containers.hpp"
+#include "interpreter/values/conversions.hpp"
+#include "interpreter/values/operations.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/transform/scan.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// A tensor or array, or a list or tuple of them.
+std::vector<Value> tensors_of(const Value& v) {
+  if (v.is_none()) return {};
+  if (auto* list = v.as<SequenceObject>()) return list->items;
+  return {v};
+}
+
+struct ScanArguments {
+  Value step;
+  std::vector<Value> init, xs, others;
+  Value count;
+  bool reversed = false;
+};
+
+ScanArguments read_arguments(Arguments args) {
+  ScanArguments found;
+  const auto given = args.positional.size();
+  if (given < 2)
+    throw Error("scan takes a step, its first state, sequences, and the step's other inputs").as(codes::arguments);
+  found.step = args.positional[0];
+  found.init = tensors_of(args.positional[1]);
+  if (given > 2) found.xs = tensors_of(args.positional[2]);
+  found.others.assign(args.positional.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(given, 3)),
+                      args.positional.end());
+  Arguments named{args.span, {}, {}, std::move(args.named)};
+  const ArgReader reader("scan", named, {"xs", "count", "reverse"});
+  if (reader.has("xs")) {
+    if (given > 2) throw Error("scan: `xs` is given twice").as(codes::arguments);
+    found.xs = tensors_of(reader.value("xs"));
+  }
+  found.count = reader.value_or("count", {});
+  found.reversed = reader.boolean_or("reverse", false);
+  return found;
+}
+
+/// Specs of the slices of an iteration; sets `count` by the sequences.
+std::vector<TensorSpec> slices_of(Interpreter& in, const std::vector<Value>& xs, std::optional<int64_t>& count) {
+  std::vector<TensorSpec> slices;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    TensorSpec spec = to_spec(in, xs[i], "scan");
+    if (spec.shape.empty())
+      throw Error(
+          fmt::format("scan: sequence {} is {}: it needs a first axis, which counts the iterations", i, text(spec)))
+          .as(codes::shape);
+    if (count && *count != spec.shape[0])
+      throw Error(fmt::format("scan: sequence {} has {} slices, where {} are expected", i, spec.shape[0], *count),
+                  {"all sequences have the same first extent, which is `count` if that is given"})
+          .as(codes::shape);
+    count = spec.shape[0];
+    spec.shape.erase(spec.shape.begin());
+    slices.push_back(std::move(spec));
+  }
+  return slices;
+}
+
+/// The graph of the step; removes arguments that a def takes as constants from `others`.
+Callable step_of(Interpreter& in, ScanArguments& given, const std::vector<TensorSpec>& slices, const Span& span) {
+  if (given.step.as<GraphObject>() || given.step.as<BoundGraphObject>() || given.step.as<GradGraphObject>())
+    return to_callable(given.step, "scan");
+  const GraphSource source = source_of(given.step);
+  Arguments args;
+  args.span = span;
+  for (const Value& v : given.init) args.positional.emplace_back(to_spec(in, v, "scan"));
+  for (const TensorSpec& s : slices) args.positional.emplace_back(s);
+  args.positional.insert(args.positional.end(), given.others.begin(), given.others.end());
+  const BuiltGraph built = build_graph(in, source, std::move(args));
+  if (const auto leaves = built.factories->leaves(); !leaves.empty())
+    throw Error("scan: " + source.what + " has params with initial values (`" + leaves.front().first + "`)",
+                {"make its graph with create_graph, and scan the graph that `bind` gives"})
+        .as(codes::program);
+  std::erase_if(given.others, [](const Value& v) {
+    auto* list = v.as<SequenceObject>();
+    const auto is_tensor = [](const Value& x) { return as_tensor(x) != nullptr; };
+    return !is_tensor(v) && !(list && std::any_of(list->items.begin(), list->items.end(), is_tensor));
+  });
+  return {graphs_of(in).target().ir, built.graph, {}, nullptr};
+}
+
+void check_step(const Graph& step, const ScanForm& form, const std::vector<TensorSpec>& slices,
+                const BoundInputs& bound) {
+  const auto& inputs = step.inputs();
+  const size_t leading = form.carried + form.sliced;
+  if (inputs.size() < leading)
+    throw Error(fmt::format("scan: {} has {} inputs, but there are {} states and {} sequences", step.id(),
+                            inputs.size(), form.carried, form.sliced))
+        .as(codes::graph_inputs);
+  if (step.declared_outputs() < form.carried)
+    throw Error(fmt::format("scan: {} returns {} tensors, but there are {} states", step.id(), step.declared_outputs(),
+                            form.carried),
+                {"a step returns the next states, then what is stacked"})
+        .as(codes::graph_inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]->by_ref)
+      throw Error(
+          fmt::format("scan: input `{}` of {} is `ref`: a step changes nothing", input_name(*inputs[i]), step.id()),
+          {"carry it as a state, or use repeat"})
+          .as(codes::graph_inputs);
+    if (i < leading && bound.count(inputs[i]))
+      throw Error(
+          fmt::format("scan: input `{}` of {} is bound, but it is a state or slice", input_name(*inputs[i]), step.id()))
+          .as(codes::graph_inputs);
+  }
+  for (size_t i = 0; i < form.carried; ++i) {
+    const Tensor* next = step.outputs()[i];
+    if (next->spec.shape != inputs[i]->spec.shape || next->spec.dtype != inputs[i]->spec.dtype)
+      throw Error(fmt::format("scan: output {} of {} is {}, but it becomes the state `{}` of the next iteration, {}", i,
+                              step.id(), text(next->spec), input_name(*inputs[i]), text(inputs[i]->spec)))
+          .as(codes::graph_inputs);
+  }
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const Tensor* input = inputs[form.carried + i];
+    if (input->spec.shape != slices[i].shape || input->spec.dtype != slices[i].dtype)
+      throw Error(fmt::format("scan: input `{}` of {} is {}, but the slices of sequence {} are {}", input_name(*input),
+                              step.id(), text(input->spec), i, text(slices[i])))
+          .as(codes::graph_inputs);
+  }
+}
+
+/// An operand that becomes a constant if it is an array.
+Value operand(Interpreter& in, const std::shared_ptr<Ir>& ir, const Value& v) {
+  if (as_tensor(v)) return v;
+  const TensorSpec spec = to_spec(in, v, "scan");
+  return tensor_value(ir, to_operand(in, v, spec, "scan"));
+}
+
+}  // namespace
+
+Value make_scan(Interpreter& in, Arguments args) {
+  const Span span = args.span;
+  ScanArguments given = read_arguments(std::move(args));
+  const std::shared_ptr<Ir> ir = graphs_of(in).target().ir;
+  std::optional<int64_t> count;
+  if (!given.count.is_none()) {
+    if (!given.count.is_int() || given.count.as_int() < 0)
+      type_error("scan: `count` is an int, at least 0, got " + with_article(given.count.type_name()));
+    count = given.count.as_int();
+  }
+  const std::vector<TensorSpec> slices = slices_of(in, given.xs, count);
+  if (!count)
+    throw Error("scan: nothing tells the number of iterations", {"give sequences, or `count`"}).as(codes::arguments);
+  if (*count > max_scan_iterations)
+    throw Error(fmt::format("scan: {} iterations, but at most {} can be counted", *count, max_scan_iterations))
+        .as(codes::value);
+  const Callable step = step_of(in, given, slices, span);
+  if (step.graph->is_main()) throw Error("the main graph can't be called").as(codes::program);
+  ScanForm form;
+  form.step = step.graph;
+  form.count = *count;
+  form.carried = given.init.size();
+  form.sliced = given.xs.size();
+  form.reversed = given.reversed;
+  check_step(*step.graph, form, slices, step.inputs);
+  form.stacked = step.graph->declared_outputs() - form.carried;
+
+  stamp(in, *ir);
+  if (step.ir != ir)
+    throw Error(
+        step.graph->id() + " belongs to program " + step.ir->name() + ", but program " + ir->name() + " is being built",
+        {"graphs are called in the program that makes them"})
+        .as(codes::other_graph);
+  Graph& scan = make_scan(form);
+  BoundInputs bound;
+  for (size_t i = 0; i < step.graph->inputs().size(); ++i)
+    if (const auto at = step.inputs.find(step.graph->inputs()[i]); at != step.inputs.end())
+      bound.emplace(scan.inputs()[i], at->second);
+  Arguments operands;
+  operands.span = span;
+  for (const auto* list : {&given.init, &given.xs})
+    for (const Value& v : *list) operands.positional.push_back(operand(in, ir, v));
+  operands.positional.insert(operands.positional.end(), given.others.begin(), given.others.end());
+  const Op* call = emit_call(in, ir, scan, bound, operands);
+  std::vector<Value> results;
+  for (size_t j = 0; j < scan.declared_outputs(); ++j) results.push_back(tensor_value(ir, call->outputs[j]));
+  return results.size() == 1 ? results[0] : make_tuple(std::move(results));
+}
+
+}  // namespace pxl

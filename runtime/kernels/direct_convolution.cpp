@@ -1,0 +1,247 @@
+#include "runtime/kernels/direct_convolution.hpp"
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "runtime/kernels/direct.hpp"
+#include "runtime/kernels/partial_sums.hpp"
+
+namespace pxl {
+
+namespace {
+
+// Floats of the padded input planes of a block: 256 KiB, so that they stay in L2. Not measured.
+constexpr int64_t block_floats = 1 << 16;
+// The most of them; above, im2col works on parts of the input channels.
+constexpr int64_t max_block_floats = 1 << 19;
+constexpr int64_t readable_after = 16;  // floats after the last plane, see DirectBlock
+// Minimum number of units of work, which may run in parallel; the output channels are partitioned for it.
+constexpr int64_t min_units = 16;
+// Maximum number of partial sums of the weight gradient.
+constexpr int64_t max_parts = 8;
+
+// The cost model, in ns of one core; measured with single convolutions of 1 to 256 channels on AMD EPYC.
+constexpr double ns_per_vector_fma = 0.36, ns_per_padded_element = 0.25, ns_per_lane_sum = 3;
+constexpr double vectors_fma_of_gemm = 0.4, ns_per_im2col_element = 0.4;
+
+/// One axis of a correlation: `out` windows, `stride` apart, of `kernel` elements, `dilation` apart, over `in`
+/// elements, `spread` apart with zeros between them, that follow `before` zeros (negative: that many are cut off).
+struct Axis {
+  int64_t in, out, kernel, stride, dilation, before, spread;
+
+  int64_t reach() const { return (kernel - 1) * dilation; }
+};
+
+Axis outputs_axis(const WindowAxis& a) { return {a.in, a.out, a.kernel, a.stride, a.dilation, a.padding_before, 1}; }
+/// The gradient with respect to the input correlates dy, spread by the stride, with the reversed weights.
+Axis inputs_axis(const WindowAxis& a) {
+  return {a.out, a.in, a.kernel, 1, a.dilation, (a.kernel - 1) * a.dilation - a.padding_before, a.stride};
+}
+
+/// Padded planes of a block of rows of windows. The elements of a row that are a stride apart are adjacent: row by row,
+/// one part of `width` floats for each remainder by the stride.
+struct Planes {
+  Axis h, w;
+  int64_t inputs = 0;  ///< channels
+  int64_t width = 0, row = 0, rows_per_block = 0, blocks = 0;
+  std::vector<int64_t> offsets;  ///< by tap
+
+  Planes(const Axis& height, const Axis& across, int64_t channels, bool reversed)
+      : h(height), w(across), inputs(channels) {
+    width = w.out + w.reach() / w.stride;
+    row = width * w.stride;
+    rows_per_block = h.out;
+    while (rows_per_block > 4 && inputs * plane(rows_per_block) > block_floats)
+      rows_per_block = std::max<int64_t>(4, (rows_per_block / 2 + 3) / 4 * 4);
+    blocks = (h.out + rows_per_block - 1) / rows_per_block;
+    for (int64_t i = 0; i < h.kernel; ++i)
+      for (int64_t j = 0; j < w.kernel; ++j) {
+        const int64_t y = (reversed ? h.kernel - 1 - i : i) * h.dilation,
+                      x = (reversed ? w.kernel - 1 - j : j) * w.dilation;
+        offsets.push_back(y * row + x % w.stride * width + x / w.stride);
+      }
+  }
+
+  int64_t plane(int64_t rows) const { return ((rows - 1) * h.stride + h.reach() + 1) * row; }
+  int64_t floats() const { return inputs * plane(rows_per_block) + readable_after; }
+  int64_t taps() const { return std::ssize(offsets); }
+
+  void fill_row(const float* from, float* to) const {
+    if (w.stride == 1 && w.spread == 1) {
+      const int64_t first = std::clamp<int64_t>(w.before, 0, width), last = std::clamp(w.before + w.in, first, width);
+      std::fill(to, to + first, 0.0F);
+      std::copy(from + (first - w.before), from + (last - w.before), to + first);
+      std::fill(to + last, to + width, 0.0F);
+      return;
+    }
+    std::fill(to, to + row, 0.0F);
+    for (int64_t j = std::max<int64_t>(0, (-w.before + w.spread - 1) / w.spread); j < w.in; ++j) {
+      const int64_t at = j * w.spread + w.before, column = at / w.stride;
+      if (column >= width) break;
+      to[at % w.stride * width + column] = from[j];
+    }
+  }
+
+  /// The planes of windows [first, first + rows) of `inputs` planes of h.in x w.in elements.
+  void fill(const float* from, int64_t first, int64_t rows, float* to) const {
+    const int64_t height = plane(rows) / row;
+    for (int64_t c = 0; c < inputs; ++c, from += h.in * w.in)
+      for (int64_t r = 0; r < height; ++r, to += row) {
+        const int64_t at = first * h.stride + r - h.before, source = at / h.spread;
+        if (at < 0 || at % h.spread != 0 || source >= h.in)
+          std::fill(to, to + row, 0.0F);
+        else
+          fill_row(from + source * w.in, to);
+      }
+    std::fill(to, to + readable_after, 0.0F);
+  }
+
+  DirectBlock block(const float* x, int64_t rows) const {
+    DirectBlock b;
+    b.x = x;
+    b.plane = plane(rows);
+    b.row_step = h.stride * row;
+    b.offsets = offsets.data();
+    b.taps = taps();
+    b.inputs = inputs;
+    b.rows = rows;
+    b.columns = w.out;
+    b.y_row = w.out;
+    b.y_plane = h.out * w.out;
+    return b;
+  }
+
+  double fill_ns() const {
+    const double rows = static_cast<double>(blocks) * static_cast<double>(plane(rows_per_block));
+    return ns_per_padded_element * static_cast<double>(inputs) * rows;
+  }
+  /// Vector multiply-adds of `outputs` output channels of one sample, with partly filled vectors.
+  double fmas(int64_t outputs) const {
+    const int64_t lanes = direct().lanes, vectors = (w.out + lanes - 1) / lanes;
+    return static_cast<double>(h.out * vectors) * static_cast<double>(taps() * inputs) * static_cast<double>(outputs);
+  }
+};
+
+Planes output_planes(const Convolution& c) { return {outputs_axis(c.axes[1]), outputs_axis(c.axes[2]), c.cin, false}; }
+Planes gradient_planes(const Convolution& c) { return {inputs_axis(c.axes[1]), inputs_axis(c.axes[2]), c.cout, true}; }
+
+bool is_supported(const Convolution& c) {
+  for (const WindowAxis& a : c.axes)
+    if (a.in_dilation != 1 || a.in <= 0 || a.out <= 0 || a.kernel <= 0) return false;
+  const WindowAxis& depth = c.axes[0];
+  return depth.in == 1 && depth.out == 1 && depth.kernel == 1 && depth.padding_before == 0 && c.batch > 0 &&
+         c.groups > 0 && c.cin > 0 && c.cout > 0 && kernel_size(c.axes) > 1;
+}
+
+/// Of one sample and group: im2col of `inputs` channels and a GEMM with that many outputs, or the reverse.
+double gemm_ns(const Convolution& c) {
+  const double windows = static_cast<double>(output_size(c.axes)),
+               depth = static_cast<double>(c.cin * kernel_size(c.axes));
+  const double fma = vectors_fma_of_gemm / static_cast<double>(direct().lanes);
+  return windows * depth * (static_cast<double>(c.cout) * fma + ns_per_im2col_element);
+}
+
+/// Register blocks of few output channels load more than they compute.
+double loads(int64_t outputs) { return outputs == 1 ? 1.5 : outputs < 4 ? 1.2 : 1; }
+
+bool prefers(const Convolution& c, const Planes& planes, int64_t outputs) {
+  return planes.floats() <= max_block_floats &&
+         planes.fill_ns() + planes.fmas(outputs) * ns_per_vector_fma * loads(outputs) < gemm_ns(c);
+}
+
+/// y = planes of x correlated with the weights, by sample, group, block of rows and part of the output channels.
+Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t w_output, int64_t w_input) {
+  const auto planes = std::make_shared<const Planes>(std::move(given));
+  const int64_t blocks = c.batch * c.groups * planes->blocks;
+  const int64_t parts = std::clamp<int64_t>((min_units + blocks - 1) / blocks, 1, (outputs + 3) / 4);
+  const int64_t per_part = ((outputs + parts - 1) / parts + 3) / 4 * 4;
+  const int64_t x_group = planes->inputs * planes->h.in * planes->w.in;
+  const int64_t y_plane = planes->h.out * planes->w.out, w_group = c.cout * c.cin * planes->taps();
+  WorkspaceLayout workspace;
+  const auto padded = workspace.per_thread<float>(planes->floats());
+  const double cost =
+      static_cast<double>(c.batch * c.groups) * (planes->fill_ns() + planes->fmas(outputs) * ns_per_vector_fma);
+  return Kernel::parallel(blocks * parts, 1, cost,
+                          [=, groups = c.groups](const Buffers& b, int64_t begin, int64_t end) {
+                            float* x = b.workspace(padded);
+                            for (int64_t u = begin; u < end; ++u) {
+                              const int64_t first_output = u % parts * per_part, block = u / parts % planes->blocks;
+                              const int64_t matrix = u / parts / planes->blocks;  // sample and group
+                              if (first_output >= outputs) continue;
+                              const int64_t first = block * planes->rows_per_block;
+                              const int64_t rows = std::min(planes->rows_per_block, planes->h.out - first);
+                              if (u == begin || u % parts == 0)
+                                planes->fill(b.input<float>(0) + matrix * x_group, first, rows, x);
+                              DirectBlock d = planes->block(x, rows);
+                              d.outputs = std::min(per_part, outputs - first_output);
+                              d.w_output = w_output;
+                              d.w_input = w_input;
+                              direct().outputs(d,
+                                               b.input<float>(1) + matrix % groups * w_group + first_output * w_output,
+                                               b.output<float>(0) + (matrix * outputs + first_output) * y_plane +
+                                                   first * planes->w.out);
+                            }
+                          })
+      .with_workspace(workspace);
+}
+
+}  // namespace
+
+bool prefers_direct_outputs(const Convolution& c) { return is_supported(c) && prefers(c, output_planes(c), c.cout); }
+bool prefers_direct_data_grad(const Convolution& c) { return is_supported(c) && prefers(c, gradient_planes(c), c.cin); }
+bool prefers_direct_weights_grad(const Convolution& c) {
+  if (!is_supported(c)) return false;
+  const Planes planes = output_planes(c);
+  const double sums = static_cast<double>(c.cin * c.cout * planes.taps() * planes.blocks) * ns_per_lane_sum;
+  return planes.floats() <= max_block_floats &&
+         planes.fill_ns() + sums + planes.fmas(c.cout) * ns_per_vector_fma * loads(1) < gemm_ns(c);
+}
+
+Kernel direct_convolution_kernel(const Convolution& c) {
+  const int64_t taps = kernel_size(c.axes);
+  return correlation(c, output_planes(c), c.cout, c.cin * taps, taps);
+}
+
+Kernel direct_data_grad_kernel(const Convolution& c) {
+  const int64_t taps = kernel_size(c.axes);
+  return correlation(c, gradient_planes(c), c.cin, taps, c.cin * taps);
+}
+
+Kernel direct_weights_grad_kernel(const Convolution& c) {
+  const auto planes = std::make_shared<const Planes>(output_planes(c));
+  const int64_t per_group = c.cout * c.cin * planes->taps(), size = c.groups * per_group;
+  const int64_t blocks = c.batch * planes->blocks;
+  const int64_t parts = c.groups >= min_units ? 1 : std::min(blocks, max_parts);
+  const int64_t x_group = c.cin * planes->h.in * planes->w.in, y_plane = planes->h.out * planes->w.out;
+  WorkspaceLayout workspace;
+  const auto partial = workspace.per_call<float>(parts > 1 ? parts * size : 0);
+  const auto padded = workspace.per_thread<float>(planes->floats());
+  std::vector<Phase> phases;
+  phases.push_back(
+      {parts * c.groups, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+         float* x = b.workspace(padded);
+         for (int64_t u = begin; u < end; ++u) {
+           const int64_t part = u / c.groups, g = u % c.groups;
+           float* sums = (parts > 1 ? b.workspace(partial) + part * size : b.output<float>(0)) + g * per_group;
+           std::fill(sums, sums + per_group, 0.0F);
+           for (int64_t i = blocks * part / parts; i < blocks * (part + 1) / parts; ++i) {
+             const int64_t matrix = i / planes->blocks * c.groups + g;
+             const int64_t first = i % planes->blocks * planes->rows_per_block;
+             const int64_t rows = std::min(planes->rows_per_block, planes->h.out - first);
+             planes->fill(b.input<float>(1) + matrix * x_group, first, rows, x);
+             DirectBlock d = planes->block(x, rows);
+             d.outputs = c.cout;
+             d.w_output = c.cin * planes->taps();
+             d.w_input = planes->taps();
+             direct().weights(d, b.input<float>(0) + matrix * c.cout * y_plane + first * planes->w.out, sums);
+           }
+         }
+       }});
+  if (parts > 1) phases.push_back(partial_sums_phase(partial, parts, size));
+  const double cost =
+      static_cast<double>(c.batch * c.groups) * (planes->fill_ns() + planes->fmas(c.cout) * ns_per_vector_fma);
+  return Kernel::parallel(std::move(phases), cost).with_workspace(workspace);
+}
+
+}  // namespace pxl

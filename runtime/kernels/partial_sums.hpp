@@ -1,0 +1,20 @@
+// Sums of partial results that phases before have stored, in the order of the parts.
+#pragma once
+
+#include "runtime/kernels/kernel.hpp"
+
+namespace pxl {
+
+/// A phase that writes to output 0 the sums of `parts` partial results of `size` elements each.
+template <class T>
+Phase partial_sums_phase(PerCall<T> partial, int64_t parts, int64_t size) {
+  return {size, 1024, [=](const Buffers& b, int64_t begin, int64_t end) {
+            T* to = b.output<T>(0);
+            const T* from = b.workspace(partial);
+            for (int64_t i = begin; i < end; ++i) to[i] = from[i];
+            for (int64_t p = 1; p < parts; ++p)
+              for (int64_t i = begin; i < end; ++i) to[i] += from[p * size + i];
+          }};
+}
+
+}  // namespace pxl

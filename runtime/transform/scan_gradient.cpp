@@ -1,0 +1,226 @@
+// The gradient of a scan: a scan in the other direction over what the iterations stored. Gradients of carried tensors
+// are carried, those of slices are stacked, those of the other inputs summed; gradients of stacked results are sliced.
+#include <algorithm>
+#include <optional>
+
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/ops/op_builder.hpp"
+#include "runtime/ops/table.hpp"
+#include "runtime/transform/differentiator.hpp"
+#include "runtime/transform/scan.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// Inner extents of an iteration's GEMM from which a sum of the GEMMs costs no more than one GEMM over all iterations.
+/// Not measured.
+constexpr int64_t min_inner_extent = 256;
+
+/// Operands of a float matrix product transpose(left) @ right, both of rank 2; null if the tensor is none.
+struct TransposedProduct {
+  Tensor *left = nullptr, *right = nullptr;
+};
+TransposedProduct transposed_product(const Tensor* t) {
+  const Op* product = t->producer;
+  if (!product || product->row != &get_op("matmul") || product->inputs[0]->spec.shape.size() != 2 ||
+      product->inputs[1]->spec.shape.size() != 2 || product->inputs[0]->spec.dtype != t->spec.dtype ||
+      product->inputs[1]->spec.dtype != t->spec.dtype)
+    return {};
+  const Op* transposed = product->inputs[0]->producer;
+  if (!transposed || transposed->row != &get_op("transpose")) return {};
+  // The only permutation of two axes that gives another matrix; for one row or column the order does not matter.
+  const Shape &from = transposed->inputs[0]->spec.shape, &to = transposed->outputs[0]->spec.shape;
+  if (from.size() != 2 || from[0] != to[1] || from[1] != to[0]) return {};
+  const auto* order =
+      std::get_if<std::vector<int64_t>>(&transposed->attrs[param_index(*transposed->row, "permutation")]);
+  if (order && *order == std::vector<int64_t>{0, 1}) return {};
+  return {transposed->inputs[0], product->inputs[1]};
+}
+
+}  // namespace
+
+/// A tensor that the reversed step is given.
+struct ScanGradient::Given {
+  enum Kind : uint8_t { carried, sliced, invariant } kind;
+  Tensor* operand;  ///< in the graph that calls the reversed scan
+  TensorSpec spec;  ///< in an iteration
+  std::string name;
+  Tensor* here = nullptr;  ///< in the reversed step
+};
+
+ScanGradient::ScanGradient(const ScanForm& form, const std::vector<bool>& given, const std::vector<bool>& wanted,
+                           const std::map<Graph*, GradGraphInfoPtr>& called)
+    : form_(form), given_(given), wanted_(wanted) {
+  Graph& step = *form.step;
+  std::vector<Tensor*> outputs;
+  for (size_t j = 0; j < given.size(); ++j)
+    if (given[j] || (j < form.carried && is_floating(step.outputs()[j]->spec.dtype)))
+      outputs.push_back(step.outputs()[j]);
+  const std::vector<Tensor*> inputs = differentiable_inputs(step, floating_once(outputs));
+  std::vector<Tensor*> provided, required;
+  for (size_t i = 0; i < form.carried; ++i) {
+    if (!is_floating(step.inputs()[i]->spec.dtype)) continue;
+    if (given[i] || index_in(inputs, step.inputs()[i]) < inputs.size()) states_.push_back(i);
+  }
+  for (const size_t i : states_) provided.push_back(step.outputs()[i]);
+  for (size_t j = form.carried; j < given.size(); ++j)
+    if (given[j]) provided.push_back(step.outputs()[j]);
+  provided = floating_once(provided);
+  for (Tensor* t : inputs) {
+    const size_t i = index_in(step.inputs(), t);
+    if (i < form.carried || wanted[i]) required.push_back(t);
+  }
+  if (provided.empty() || required.empty()) return;
+  const auto known = called.find(&step);
+  info_ = known != called.end() ? known->second : differentiate(step, provided, required, called, false);
+  for (const ExpectedConnection& c : info_->expected_inputs) {
+    if (c.type != ConnectionType::fwd) continue;
+    const size_t i = index_in(step.inputs(), c.fwd_tensor), j = index_in(step.outputs(), c.fwd_tensor);
+    const bool is_stacked = j >= form.carried && j < stash_begin();
+    if (i < form.carried || (i == step.inputs().size() && !is_stacked)) stash_.push_back(c.fwd_tensor);
+  }
+}
+
+/// Where the reversed step finds a tensor of the step.
+ScanGradient::Given ScanGradient::source(Tensor* t, const Operands& operands) const {
+  const Graph& step = *form_.step;
+  if (const size_t k = index_in(stash_, t); k < stash_.size())
+    return {Given::sliced, operands.stashed(k), t->spec, t->name};
+  const size_t i = index_in(step.inputs(), t);
+  if (i < step.inputs().size())
+    return {i < form_.carried + form_.sliced ? Given::sliced : Given::invariant, operands.input(i), t->spec, t->name};
+  return {Given::sliced, operands.output(index_in(step.outputs(), t)), t->spec, t->name};
+}
+
+std::vector<Tensor*> ScanGradient::reverse(Graph& made, const Operands& operands) {
+  Graph& step = *form_.step;
+  Graph& back = step.ir().create_graph(step.title() + "_reverse");
+  GraphOpBuilder at(back), outside(made);
+  const auto zeros = [](Graph& graph, const TensorSpec& spec) {
+    return graph.add_constant(Array::zeros(spec.dtype, spec.shape), "zeros");
+  };
+
+  // By output of the step: where its gradient is given. By forward tensor of the step's gradient graph: the same.
+  std::vector<Given> given;
+  std::vector<std::pair<size_t, size_t>> gradient_of;  // output, index in `given`
+  for (const size_t i : states_) {
+    const TensorSpec& spec = step.outputs()[i]->spec;
+    Tensor* known = operands.gradient(i);
+    gradient_of.emplace_back(i, given.size());
+    given.push_back({Given::carried, known ? known : zeros(made, spec), spec, "gradient"});
+  }
+  for (size_t j = form_.carried; j < given_.size(); ++j) {
+    if (!given_[j]) continue;
+    gradient_of.emplace_back(j, given.size());
+    given.push_back({j < stash_begin() ? Given::sliced : Given::invariant, operands.gradient(j),
+                     step.outputs()[j]->spec, "gradient"});
+  }
+  std::vector<size_t> value_of;  // by expected input
+  for (const ExpectedConnection& c : info_->expected_inputs) {
+    value_of.push_back(given.size());
+    if (c.type == ConnectionType::fwd) given.push_back(source(c.fwd_tensor, operands));
+  }
+  ScanForm form;
+  form.step = &back;
+  form.count = form_.count;
+  form.reversed = !form_.reversed;
+  form.carried = states_.size();
+  std::vector<Tensor*> inputs;
+  for (const auto kind : {Given::carried, Given::sliced, Given::invariant})
+    for (Given& g : given) {
+      if (g.kind != kind) continue;
+      g.here = back.add_input(g.spec, g.name);
+      inputs.push_back(g.operand);
+      form.sliced += kind == Given::sliced ? 1 : 0;
+    }
+
+  std::vector<Tensor*> call_inputs;
+  for (size_t k = 0; k < value_of.size(); ++k) {
+    const ExpectedConnection& c = info_->expected_inputs[k];
+    if (c.type == ConnectionType::fwd) {
+      call_inputs.push_back(given[value_of[k]].here);
+      continue;
+    }
+    Expr total;  // several terms if the step returns the tensor several times
+    for (const auto& [j, g] : gradient_of)
+      if (step.outputs()[j] == c.fwd_tensor) total = total ? total + at.of(given[g].here) : at.of(given[g].here);
+    call_inputs.push_back(total ? total.tensor() : zeros(back, c.fwd_tensor->spec));
+  }
+  // A gradient that is the same tensor's sum of GEMMs over the iterations is one GEMM of the stacked factors.
+  Graph& gradient = *info_->graph;
+  const size_t first_invariant = form_.carried + form_.sliced;
+  struct Factor {
+    Tensor* sequence = nullptr;  ///< in `made`; null: stacked result number `stacked`
+    size_t stacked = 0;
+  };
+  std::vector<Tensor*> collected;  // stacked results, tensors of the gradient graph
+  const auto factor = [&](Tensor* t) -> std::optional<Factor> {
+    if (const size_t k = index_in(gradient.inputs(), t); k < value_of.size()) {
+      if (info_->expected_inputs[k].type != ConnectionType::fwd) return std::nullopt;
+      const Given& g = given[value_of[k]];
+      return g.kind == Given::sliced ? std::optional<Factor>({g.operand, 0}) : std::nullopt;
+    }
+    if (t->kind != TensorKind::result) return std::nullopt;
+    const size_t n = index_in(collected, t);
+    if (n == collected.size()) collected.push_back(t);
+    return Factor{nullptr, n};
+  };
+  struct Product {
+    size_t input;  ///< of the scan
+    Factor left, right;
+    TensorSpec left_spec, right_spec;
+  };
+  std::vector<Product> products;
+  std::vector<std::pair<size_t, size_t>> stacked, summed;  // input of the scan, output of the gradient graph
+  std::vector<Tensor*> results(step.inputs().size(), nullptr);
+  std::vector<size_t> found(step.inputs().size(), gradient.outputs().size());
+  for (size_t k = 0; k < info_->expected_outputs.size(); ++k) {
+    const size_t i = index_in(step.inputs(), info_->expected_outputs[k].fwd_tensor);
+    found[i] = k;
+    if (i < form_.carried) continue;
+    if (i < first_invariant) {
+      stacked.emplace_back(i, k);
+      continue;
+    }
+    if (const TransposedProduct p = transposed_product(gradient.outputs()[k]);
+        p.left && p.left->spec.shape[0] < min_inner_extent)
+      if (const auto left = factor(p.left))
+        if (const auto right = factor(p.right)) {
+          products.push_back({i, *left, *right, p.left->spec, p.right->spec});
+          continue;
+        }
+    summed.emplace_back(i, k);
+  }
+  for (Tensor* t : collected) gradient.add_stashed_output(t);
+  const Op* call = back.add_call(gradient, call_inputs);
+  for (const size_t i : states_)
+    back.add_output(found[i] < gradient.outputs().size() ? call->outputs[found[i]]
+                                                         : zeros(back, step.inputs()[i]->spec));
+  for (const auto& [i, k] : stacked) back.add_output(call->outputs[k]);
+  for (Tensor* t : collected) back.add_output(call->outputs[index_in(gradient.outputs(), t)]);
+  for (const auto& [i, k] : summed) back.add_output(call->outputs[k]);
+  form.stacked = stacked.size() + collected.size();
+  const Op* reversed = made.add_call(make_scan(form), std::move(inputs));
+
+  size_t output = 0;
+  for (const size_t i : states_) {
+    Tensor* g = reversed->outputs[output++];
+    if (wanted_[i] && found[i] < gradient.outputs().size()) results[i] = g;
+  }
+  for (const auto& [i, k] : stacked) results[i] = reversed->outputs[output++];
+  const size_t first_collected = output;
+  output += collected.size();
+  for (const auto& [i, k] : summed) results[i] = reversed->outputs[output++];
+  for (const Product& p : products) {
+    const auto matrix = [&](const Factor& f, const TensorSpec& spec) {
+      Tensor* t = f.sequence ? f.sequence : reversed->outputs[first_collected + f.stacked];
+      return reshape(outside.of(t), {form.count * spec.shape[0], spec.shape[1]});
+    };
+    const Expr left = transpose(matrix(p.left, p.left_spec), {1, 0});
+    results[p.input] = outside.one("matmul", {left, matrix(p.right, p.right_spec)}).tensor();
+  }
+  return results;
+}
+
+}  // namespace pxl
