@@ -14,6 +14,7 @@ from tests.house import rules, separate
 from tests.jupyter import kernel
 from tests.language import expectations, explain, looks, stdlib
 from tests.model import page, validation
+from tests.processes import mpi
 from tests.repl import inputs
 from tests.robustness import hostile, interrupts, mutants
 from tests.runtime import bench, formats, graphs, onnx_models, oracle, reference, tiles, training
@@ -30,6 +31,7 @@ KINDS = [
     ("tiles", lambda pxl, tally, options: tiles.tiles_tests(pxl, tally)),
     ("examples", lambda pxl, tally, options: training.example_tests(pxl, tally, options.update)),
     ("cli", lambda pxl, tally, options: commands.cli_tests(pxl, tally.add, parallel)),
+    ("processes", lambda pxl, tally, options: mpi.process_tests(pxl, tally.add, tally.skip)),
     ("look", lambda pxl, tally, options: looks.look_tests(pxl, tally.add, tally.skip, parallel)),
     ("explain", lambda pxl, tally, options: explain.explain_tests(pxl, tally.add, parallel)),
     ("hostile", lambda pxl, tally, options: hostile.hostile_tests(pxl, tally.add, parallel)),

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -51,6 +52,9 @@ constexpr Flag global_flags[] = {
     {"--profile", "", "before FILE: each session prints a time profile when it ends"},
     {"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles"},
     {"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
+    {"--ranks", "N", "before FILE: run the script in N processes, which share its replicas (docs/replicas.md)"},
+    {"--hosts", "A,B,...", "with --ranks: the machines on which they run"},
+    {"--timeout", "SECONDS", "before FILE: how long a process waits for another one; 60"},
     json_flag,
     {"--version", "", "print the version and the line editor"},
     {"--help", "", "show this help; `pxl FILE --help` lists a script's options", "-h"},
@@ -161,6 +165,23 @@ std::span<const Flag> main_flags() { return global_flags; }
 std::span<const ExitRow> exit_rows() { return exits; }
 std::span<const std::pair<std::string_view, std::string_view>> environment_rows() { return environment; }
 
+namespace {
+
+/// The value of the first argument, which is left in front.
+double take_number(std::vector<std::string>& arguments, std::string_view flag, double least, double most,
+                   std::string_view what) {
+  const std::string word = arguments.size() < 2 ? std::string() : arguments[1];
+  double value = 0;
+  const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (fault != std::errc() || end != word.data() + word.size() || !(value >= least && value <= most))
+    throw Error(fmt::format("{} takes {}{}", flag, what, word.empty() ? "" : fmt::format(", not `{}`", word)), {},
+                Fault::usage);
+  arguments.erase(arguments.begin());
+  return value;
+}
+
+}  // namespace
+
 void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments) {
   while (!arguments.empty()) {
     if (arguments.front() == "--quiet")
@@ -175,7 +196,15 @@ void take_leading_flags(CommonFlags& flags, std::vector<std::string>& arguments)
       arguments.erase(arguments.begin());
     } else if (arguments.front() == "--json")
       flags.json = use_json({.json = true});
-    else
+    else if (arguments.front() == "--ranks")
+      flags.ranks = static_cast<int>(take_number(arguments, "--ranks", 1, 1 << 20, "a number of processes, from 1"));
+    else if (arguments.front() == "--timeout")
+      flags.timeout = take_number(arguments, "--timeout", 0.1, 1e9, "a number of seconds, from 0.1");
+    else if (arguments.front() == "--hosts") {
+      if (arguments.size() < 2) throw Error("--hosts takes names of machines", {"`--hosts a,b`"}, Fault::usage);
+      flags.hosts = arguments[1];
+      arguments.erase(arguments.begin());
+    } else
       return;
     arguments.erase(arguments.begin());
   }
@@ -198,26 +227,33 @@ int report(const Error& error) {
   return status_of(error.first().fault);
 }
 
-int guarded(const std::function<int()>& body) {
+Outcome outcome_of(const std::function<int()>& body) {
   try {
-    return body();
+    return {body()};
   } catch (const Error& e) {
-    return report(e);
+    return {status_of(e.first().fault), e};
   } catch (const Interrupted&) {
-    print_err("interrupted\n");
-    return exit_interrupted;
+    return {exit_interrupted, {}, true};
   } catch (const ExitRequest& e) {
-    return e.code;
+    return {e.code};
   } catch (const Unevaluated&) {
-    return report(run_error("this needs the elements of an array, which only a run computes"));
+    return {exit_failed, run_error("this needs the elements of an array, which only a run computes")};
   } catch (const OverBudget& over) {
-    return report(run_error(beyond("this", over)));
+    return {exit_failed, run_error(beyond("this", over))};
   } catch (const std::bad_alloc&) {
-    return report(run_error("out of memory"));
+    return {exit_failed, run_error("out of memory")};
   } catch (const std::exception& e) {
-    return report(Error(fmt::format("internal error: {}", e.what()), {}, Fault::internal));
+    return {exit_internal, Error(fmt::format("internal error: {}", e.what()), {}, Fault::internal)};
   }
 }
+
+int report(const Outcome& outcome) {
+  if (outcome.error) return report(*outcome.error);
+  if (outcome.interrupted) print_err("interrupted\n");
+  return outcome.status;
+}
+
+int guarded(const std::function<int()>& body) { return report(outcome_of(body)); }
 
 namespace {
 

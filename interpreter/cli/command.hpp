@@ -1,7 +1,9 @@
 // The command line: one table of commands, and what they share.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +33,9 @@ struct CommonFlags {
   std::string engine = {};  ///< engine of sessions that name none; empty: the default
   bool nancheck = false;    ///< runs stop at the first NaN or infinity
   bool json = false;        ///< standard output is JSON (json.hpp)
+  int ranks = 0;            ///< processes that run the script; 0: this one, or those of the launcher
+  std::string hosts = {};   ///< on which they run, comma separated; empty: on this one
+  double timeout = 60;      ///< seconds that a process waits for another
 };
 
 /// Removes the global flags at the beginning of the arguments.
@@ -96,8 +101,23 @@ bool use_json(const CommonFlags& flags, const Invocation& call = {});
 
 /// Prints diagnostics to standard error (in colour on a terminal, unless NO_COLOR is set) and returns the exit status.
 int report(const Error& error);
+/// How a command ended.
+struct Outcome {
+  int status = exit_ok;
+  std::optional<Error> error = {};
+  bool interrupted = false;
+};
+/// Runs `body`; it throws nothing.
+Outcome outcome_of(const std::function<int()>& body);
+/// Prints what is to be said, and returns the exit status.
+int report(const Outcome& outcome);
 /// Runs `body` and converts every exception to a message and an exit status.
 int guarded(const std::function<int()>& body);
+/// The same for what all processes of a job run: it joins the job that a launcher has started, and ends it. An error is
+/// shown once, by the first process, or by the one that has lost the others.
+int guarded_in_job(const CommonFlags& flags, const std::function<int()>& body);
+/// Replaces this process by a launcher that runs the same command as `flags.ranks` processes.
+[[noreturn]] void launch(const CommonFlags& flags, const std::vector<std::string>& arguments);
 
 /// Expands folders to the .pxl files below them, sorted, without hidden files. Throws a usage Error for a folder
 /// without programs.

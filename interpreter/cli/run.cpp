@@ -10,10 +10,13 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/host.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/session.hpp"
+#include "runtime/processes/launch.hpp"
+#include "runtime/processes/processes.hpp"
 
 namespace pxl::cli {
 
@@ -35,6 +38,15 @@ CommonFlags take_common_flags(CommonFlags flags, std::vector<std::string>& argum
 
 namespace {
 
+/// A file that each process reads; standard input is that of the first one.
+const SourceFile& read_in_job(const std::string& script) {
+  Processes& job = processes();
+  if (script != "-" || !job.several()) return read_source(script);
+  const SourceFile* own = job.rank() == 0 ? &read_source(script) : nullptr;
+  const std::string text = job.from_first(own ? own->text() : std::string_view(), "read standard input");
+  return own ? *own : add_source("<stdin>", text);
+}
+
 int run_source(const CommonFlags& common, const std::vector<std::string>& arguments) {
   if (common.profile) Session::profile_all();
   if (!common.engine.empty()) set_default_engine(common.engine);
@@ -52,8 +64,9 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
     rest.erase(rest.begin());
     script = "-e";
   } else {
-    source = &read_source(script);
+    source = &read_in_job(script);
   }
+  processes().meet("run the script " + script, Fingerprint().add(source->text()));
   const ast::TreePtr tree = parse_or_throw(*source);
   const std::vector<OptionInfo> declared = scan_options(*tree);
   for (const std::string& word : rest) {
@@ -71,6 +84,14 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   const auto owned = make_interpreter(std::move(options));
   Interpreter& interpreter = *owned;
   if (flags.nancheck) debugger_of(interpreter).check_nan(true);
+  struct Placed {
+    explicit Placed(Interpreter& in) {
+      processes().place = [&in] { return position_of(in).here; };
+    }
+    ~Placed() { processes().place = nullptr; }
+    Placed(const Placed&) = delete;
+    Placed& operator=(const Placed&) = delete;
+  } const placed(interpreter);
   evaluator_of(interpreter).run_file(tree);
   return exit_ok;
 }
@@ -81,9 +102,15 @@ int run_script(const CommonFlags& given, const std::vector<std::string>& words) 
   CommonFlags common = given;
   std::vector<std::string> arguments = words;
   take_leading_flags(common, arguments);
-  if (!common.json) return run_source(common, arguments);
+  if (common.ranks == 0 && !common.hosts.empty())
+    throw Error("--hosts: how many processes are to run on them?", {"`--ranks N --hosts a,b`"}, Fault::usage);
+  if (common.ranks > 0 && started_by_launcher())
+    throw Error("--ranks: a launcher has started this process already", {"leave `--ranks` out"}, Fault::usage);
+  if (common.ranks > 0) launch(common, arguments);
+  const auto run = [&] { return run_source(common, arguments); };
+  if (!common.json) return guarded_in_job(common, run);
   const auto start = std::chrono::steady_clock::now();
-  const int status = guarded([&] { return run_source(common, arguments); });
+  const int status = guarded_in_job(common, run);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   emit({{"event", "exit"}, {"status", status}, {"seconds", seconds.count()}});
   return status;
@@ -131,13 +158,19 @@ constexpr Flag run_flags[] = {
     {"--profile", "", "before FILE: each session prints a time profile when it ends"},
     {"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles"},
     {"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
+    {"--ranks", "N", "before FILE: run the script in N processes, which share its replicas (docs/replicas.md)"},
+    {"--hosts", "A,B,...", "with --ranks: the machines on which they run"},
+    {"--timeout", "SECONDS", "before FILE: how long a process waits for another one; 60"},
     {"--json", "", "before FILE: print one JSON object per line (docs/json.md)"},
 };
 constexpr Flag test_flags[] = {json_flag};
 
 }  // namespace
 
-const Command run_command{"run", "run [--profile] [--engine NAME] [--nancheck] [--json] FILE [--OPTION VALUE ...]",
+const Command run_command{"run",
+                          "run [--profile] [--engine NAME] [--nancheck] [--ranks N] [--hosts A,B] [--timeout SECONDS] "
+                          "[--json] FILE [--OPTION "
+                          "VALUE ...]",
                           "run a script, like `pxl FILE`", run_script, run_flags};
 const Command test_command{
     "test",    "test FILE ...", "run the `test` blocks of scripts",

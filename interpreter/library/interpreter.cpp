@@ -14,12 +14,13 @@
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/scope.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/processes/processes.hpp"
 
 namespace pxl {
 namespace {
 
-/// The seed of draws before the first `random_seed`: PXL_SEED, or one of the system's.
-uint64_t initial_seed() {
+/// PXL_SEED, or a seed of the system's.
+uint64_t drawn_seed() {
   const char* value = std::getenv("PXL_SEED");
   if (!value || !*value) return (static_cast<uint64_t>(std::random_device{}()) << 32) | std::random_device{}();
   const std::string_view text = value;
@@ -28,6 +29,13 @@ uint64_t initial_seed() {
   if (fault != std::errc() || end != text.data() + text.size())
     throw Error("PXL_SEED is `" + std::string(text) + "`, not an integer from 0 to 2^64 - 1", {}, Fault::usage);
   return seed;
+}
+
+/// The seed of draws before the first `random_seed`, of all processes of the job.
+uint64_t initial_seed() {
+  const uint64_t own = drawn_seed();
+  if (!processes().several()) return own;
+  return std::stoull(processes().from_first(std::to_string(own), "draw a seed"));
 }
 
 }  // namespace

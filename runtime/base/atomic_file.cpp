@@ -255,15 +255,12 @@ int force_to_disk(int fd) {
   return ::fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
 }
 
-}  // namespace
-
-void write_file_atomically(const std::string& path, std::string_view bytes, TemporaryFile temporary) {
-  const auto part = [bytes](size_t i) { return i == 0 ? std::optional(bytes) : std::nullopt; };
-  write_parts_atomically(path, part, temporary);
+FileGate& gate() {
+  static FileGate own;
+  return own;
 }
 
-void write_parts_atomically(const std::string& path, const Parts& part, TemporaryFile temporary) {
-  require_effect(Effect::writes_files);
+void write_parts(const std::string& path, const Parts& part, TemporaryFile temporary) {
   const Place place = resolve(path);
   // A file is opened for writing, though nothing is written to it: what may not be written may not be replaced. Without
   // waiting for the reader of a pipe.
@@ -290,11 +287,33 @@ void write_parts_atomically(const std::string& path, const Parts& part, Temporar
   check_interrupt();
   if (const int reason = file.publish(exists)) {
     // A file system without links, or a process without /proc.
-    if (file.was_unnamed()) return write_parts_atomically(path, part, TemporaryFile::named);
+    if (file.was_unnamed()) return write_parts(path, part, TemporaryFile::named);
     fail(path, reason);
   }
   // Makes the new name itself durable; a file system that cannot sync a folder loses nothing else.
   (void)!::fsync(place.folder.fd);
+}
+
+}  // namespace
+
+void set_file_gate(FileGate own) { gate() = std::move(own); }
+
+void write_file_atomically(const std::string& path, std::string_view bytes, TemporaryFile temporary) {
+  const auto part = [bytes](size_t i) { return i == 0 ? std::optional(bytes) : std::nullopt; };
+  write_parts_atomically(path, part, temporary);
+}
+
+void write_parts_atomically(const std::string& path, const Parts& part, TemporaryFile temporary) {
+  require_effect(Effect::writes_files);
+  if (!gate().written) return write_parts(path, part, temporary);
+  // All processes make the parts, once.
+  if (gate().writes) {
+    write_parts(path, part, TemporaryFile::named);
+  } else {
+    for (size_t i = 0; part(i); ++i) {
+    }
+  }
+  gate().written(path);
 }
 
 }  // namespace pxl

@@ -30,4 +30,11 @@ void write_file_atomically(const std::string& path, std::string_view bytes,
 void write_parts_atomically(const std::string& path, const std::function<std::optional<std::string_view>(size_t)>& part,
                             TemporaryFile temporary = TemporaryFile::unnamed);
 
+/// Where several processes run one script, one of them writes its files; all come to `written` after it.
+struct FileGate {
+  bool writes = true;
+  std::function<void(const std::string& path)> written = {};
+};
+void set_file_gate(FileGate gate);
+
 }  // namespace pxl

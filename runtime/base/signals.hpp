@@ -1,7 +1,8 @@
 // Handlers of signals that leave the stack of the interrupted code alone.
 #pragma once
 
-#include <csignal>
+#include <signal.h>
+
 #include <cstdint>
 
 namespace pxl {
@@ -9,6 +10,8 @@ namespace pxl {
 /// Calls `handler` on an alternate stack on Ctrl-C; system calls are restarted. The alternate stack is necessary
 /// because JIT-compiled GEMM code of libraries may keep live data below the stack pointer.
 void handle_interrupts(void (*handler)(int));
+/// The same for any signal.
+void handle_signal(int number, void (*handler)(int, siginfo_t*, void*));
 
 /// During its lifetime Ctrl-C requests an interrupt and does not end the process.
 class InterruptRequests {

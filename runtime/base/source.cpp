@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/source_registry.hpp"
 #include "runtime/base/utf8.hpp"
 
 namespace pxl {
@@ -46,21 +47,41 @@ std::string_view SourceFile::line(int number) const {
   return rest;
 }
 
-const SourceFile& add_source(std::string name, std::string text) {
-  // Leaked on purpose: static destructors may still render diagnostics.
-  static auto* mutex = new std::mutex;
-  static auto* sources = new std::vector<std::unique_ptr<SourceFile>>;
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<SourceFile>> sources;
   // Identical texts of one name share a source, because the language server reads imported files repeatedly.
-  static auto* known = new std::unordered_multimap<size_t, const SourceFile*>;
+  std::unordered_multimap<size_t, const SourceFile*> known;
+};
+
+Registry& registry() {
+  static auto* all = new Registry;  // leaked on purpose: static destructors may still render diagnostics
+  return *all;
+}
+
+}  // namespace
+
+const SourceFile& add_source(std::string name, std::string text) {
+  Registry& all = registry();
   const size_t key = std::hash<std::string>()(text) ^ std::hash<std::string>()(name);
-  std::lock_guard lock(*mutex);
-  const auto [first, last] = known->equal_range(key);
+  std::lock_guard lock(all.mutex);
+  const auto [first, last] = all.known.equal_range(key);
   for (auto it = first; it != last; ++it)
     if (it->second->name() == name && it->second->text() == text) return *it->second;
   auto source = std::make_unique<SourceFile>(std::move(name), std::move(text));
-  known->emplace(key, source.get());
-  sources->push_back(std::move(source));
-  return *sources->back();
+  all.known.emplace(key, source.get());
+  all.sources.push_back(std::move(source));
+  return *all.sources.back();
+}
+
+const SourceFile* find_source(std::string_view name) {
+  Registry& all = registry();
+  std::lock_guard lock(all.mutex);
+  const auto named = [&](const std::unique_ptr<SourceFile>& source) { return source->name() == name; };
+  const auto found = std::find_if(all.sources.rbegin(), all.sources.rend(), named);
+  return found == all.sources.rend() ? nullptr : found->get();
 }
 
 Span join(Span a, Span b) {

@@ -12,6 +12,19 @@ namespace pxl {
 namespace {
 
 std::atomic<int> first_error{0};
+std::atomic<bool> is_muted{false};
+void (*sink)(void*, bool, std::string_view) = nullptr;
+void* sink_context = nullptr;
+
+/// Whether a sink took the text; one that has no memory for it drops it.
+bool redirected(bool to_err, std::string_view text) noexcept {
+  if (!sink) return false;
+  try {
+    sink(sink_context, to_err, text);
+  } catch (...) {
+  }
+  return true;
+}
 
 bool note_out_error() noexcept {
   int none = 0;
@@ -31,7 +44,16 @@ void prepare_standard_streams() noexcept {
   signal(SIGXFSZ, SIG_IGN);
 }
 
+void mute_streams(bool muted) noexcept { is_muted.store(muted); }
+
+void redirect_streams(void (*to)(void*, bool, std::string_view), void* context) noexcept {
+  sink = to;
+  sink_context = context;
+}
+
 bool write_out(std::string_view text) noexcept {
+  if (redirected(false, text)) return true;
+  if (is_muted.load(std::memory_order_relaxed)) return true;
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return true;
   return note_out_error();
@@ -46,6 +68,8 @@ bool flush_out() noexcept {
 int out_error() noexcept { return first_error.load(); }
 
 void write_err(std::string_view text) noexcept {
+  if (redirected(true, text)) return;
+  if (is_muted.load(std::memory_order_relaxed)) return;
   flush_out();
   (void)!std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);

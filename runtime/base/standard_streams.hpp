@@ -24,6 +24,12 @@ int out_error() noexcept;
 /// Writes to standard error, after what was written to standard output before. What cannot be written is dropped.
 void write_err(std::string_view text) noexcept;
 
+/// While muted, both streams drop what is written: another process of the job writes the same.
+void mute_streams(bool muted) noexcept;
+
+/// Gives what is written to both streams to `sink` instead, until it is null.
+void redirect_streams(void (*sink)(void* context, bool to_err, std::string_view text), void* context) noexcept;
+
 template <class... T>
 bool print_out(fmt::format_string<T...> format, T&&... values) {
   return write_out(fmt::format(format, std::forward<T>(values)...));

@@ -56,7 +56,8 @@ struct CollectiveStop {
   const Kernel* kernel = nullptr;  ///< of the operands and results of all members of a group
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
-  size_t step = 0;  ///< for Engine::times
+  size_t step = 0;             ///< for Engine::times
+  bool by_definition = false;  ///< `kernel` is the op's definition
 };
 
 /// Runs one task, on the program as it is when the engine is made: ops that an open-ended Ir gets later are not part of

@@ -66,11 +66,11 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
                       &tensor, result.mutable_raw() + replica* tensor.spec.bytes(), replica};
   };
   const EngineRow& row = find_engine(default_engine());
-  std::vector<std::unique_ptr<ExecutionEngine>> engines = make_engines(row, replicas, task);
+  std::vector<std::unique_ptr<ExecutionEngine>> engines = make_engines(row, ReplicaRange::whole(replicas), task);
   if (!engines[0]->changed_variables().empty()) {
     for (const Tensor* variable : engines[0]->changed_variables())
       for (int r = 0; !variable->spec.is_shard() && r < replicas; ++r) copy_initial(variable, r);
-    engines = make_engines(row, replicas, task);
+    engines = make_engines(row, ReplicaRange::whole(replicas), task);
   }
   std::vector<ExecutionEngine*> all;
   for (const auto& engine : engines) all.push_back(observer ? &engine->observed(observer) : engine.get());
@@ -103,7 +103,7 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
       own.stride = replicas * own.sample_bytes;
     }
   }
-  run_in_turns(all, [](size_t) { return true; });
+  run_in_turns({all, ReplicaRange::whole(replicas), [](size_t) { return true; }});
   return result;
 }
 

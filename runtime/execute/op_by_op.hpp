@@ -302,7 +302,7 @@ class OpByOpEngine : public ExecutionEngine {
         out.emplace_back(op.outputs[0]->spec.dtype, op.outputs[0]->spec.shape);
       for (size_t i = 1; i < op.inputs.size(); ++i) in.emplace_back(DType::float32, Shape{0});
       std::byte* operand = in[0].mutable_raw();
-      stop = {&op, &kernel, operand, in_place ? operand : out[0].mutable_raw()};
+      stop = {&op, &kernel, operand, in_place ? operand : out[0].mutable_raw(), 0, true};
     }
     PendingExchange(const PendingExchange&) = delete;
     PendingExchange& operator=(const PendingExchange&) = delete;

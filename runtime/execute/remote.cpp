@@ -7,9 +7,11 @@
 
 namespace pxl {
 
-RemoteStorage::RemoteStorage(const Ir& ir, const std::function<std::byte*(const Tensor*, int replica)>& variable) {
+RemoteStorage::RemoteStorage(const Ir& ir, const ReplicaRange& range,
+                             const std::function<std::byte*(const Tensor*, int replica)>& variable)
+    : first_(range.first) {
   const std::vector<RemoteBuffer>& buffers = ir.remote_buffers();
-  for (int r = 0; r < ir.replication_factor && !buffers.empty(); ++r) {
+  for (int r = range.first; r < range.first + range.count && !buffers.empty(); ++r) {
     std::vector<RemoteMemory>& memories = memories_.emplace_back();
     for (const RemoteBuffer& b : buffers) try {
         memories.emplace_back(b.spec.bytes(), b.entries);

@@ -1,4 +1,4 @@
-// The remote buffers of a session: one memory for each buffer and replica.
+// The remote buffers of a session: one memory for each buffer and replica of the process.
 #pragma once
 
 #include <functional>
@@ -6,6 +6,7 @@
 
 #include "runtime/graph/ir.hpp"
 #include "runtime/kernels/remote.hpp"
+#include "runtime/processes/processes.hpp"
 
 namespace pxl {
 
@@ -13,16 +14,18 @@ class RemoteStorage {
  public:
   /// `variable`: the memory of a variable of a replica, which entries that are variables share. Throws run_error if the
   /// buffers need more than memory.
-  RemoteStorage(const Ir& ir, const std::function<std::byte*(const Tensor*, int replica)>& variable);
+  RemoteStorage(const Ir& ir, const ReplicaRange& range,
+                const std::function<std::byte*(const Tensor*, int replica)>& variable);
 
   RemoteMemory* at(int replica, int64_t buffer) {
-    return &memories_.at(static_cast<size_t>(replica)).at(static_cast<size_t>(buffer));
+    return &memories_.at(static_cast<size_t>(replica - first_)).at(static_cast<size_t>(buffer));
   }
   void begin_run();
   /// Takes back what the run has stored.
   void undo();
 
  private:
+  int first_;                                        ///< replica of this process
   std::vector<std::vector<RemoteMemory>> memories_;  ///< by replica, then by buffer
 };
 

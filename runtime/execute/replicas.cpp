@@ -2,24 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <new>
+
+#include "runtime/base/interrupt.hpp"
 #include "runtime/base/subnormals.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/op/replica_groups.hpp"
 
 namespace pxl {
 
-std::vector<std::unique_ptr<ExecutionEngine>> make_engines(const EngineRow& row, int replicas,
+std::vector<std::unique_ptr<ExecutionEngine>> make_engines(const EngineRow& row, const ReplicaRange& range,
                                                            const std::function<EngineTask(int replica)>& task) {
   std::vector<std::unique_ptr<ExecutionEngine>> engines;
-  engines.push_back(row.make(task(0)));
-  for (int r = 1; r < replicas; ++r) engines.push_back(engines[0]->for_replica(task(r)));
+  engines.push_back(row.make(task(range.first)));
+  for (int i = 1; i < range.count; ++i) engines.push_back(engines[0]->for_replica(task(range.first + i)));
   return engines;
 }
 
 namespace {
 
 /// The call chain with the replica as its outermost step.
-FramePtr within_replica(const FramePtr& frames, size_t replica, size_t replicas) {
+FramePtr within_replica(const FramePtr& frames, int replica, int replicas) {
   if (!frames) return std::make_shared<Frame>(Frame{fmt::format("replica {} of {}", replica, replicas), {}, nullptr});
   return std::make_shared<Frame>(Frame{frames->what, frames->at, within_replica(frames->outer, replica, replicas)});
 }
@@ -46,32 +49,65 @@ void run_collective(std::span<const std::span<const CollectiveStop>> stops, size
   }
 }
 
-}  // namespace
-
-void run_in_turns(std::span<ExecutionEngine* const> engines, const std::function<bool(size_t replica)>& commit,
-                  Profile* times) {
-  const size_t n = engines.size();
+/// All turns. `passed` counts the collectives that all replicas have passed.
+void take_turns(const ReplicaRun& run, int64_t& passed) {
+  const size_t n = run.engines.size();
   std::vector<std::function<bool()>> commits;
-  for (size_t r = 0; r < n; ++r) commits.emplace_back([&commit, r] { return commit(r); });
-  for (size_t r = 0; r < n; ++r) engines[r]->begin(commits[r]);
+  for (size_t i = 0; i < n; ++i) commits.emplace_back([&run, i] { return run.commit(i); });
+  for (size_t i = 0; i < n; ++i) run.engines[i]->begin(commits[i]);
   std::vector<std::span<const CollectiveStop>> stops(n);
-  while (true) {
-    for (size_t r = 0; r < n; ++r) {
+  for (;; ++passed) {
+    for (size_t i = 0; i < n; ++i) {
+      const int replica = run.range.first + static_cast<int>(i);
+      if (run.elsewhere) run.elsewhere->processes().output().turn(passed, replica);
       try {
-        stops[r] = engines[r]->advance();
+        stops[i] = run.engines[i]->advance();
       } catch (Error& error) {
-        error.first().frames = within_replica(error.first().frames, r, n);
+        error.first().frames = within_replica(error.first().frames, replica, run.range.total);
         throw;
       }
-      if (stops[r].size() != stops[0].size() || (!stops[r].empty() && stops[r][0].op != stops[0][0].op))
-        throw Error(fmt::format("replicas 0 and {} stand at different collectives", r), {}, Fault::internal);
+      if (stops[i].size() != stops[0].size() || (!stops[i].empty() && stops[i][0].op != stops[0][0].op))
+        throw Error(fmt::format("replicas {} and {} stand at different collectives", run.range.first, replica), {},
+                    Fault::internal);
     }
     if (stops[0].empty()) return;
-    for (size_t k = 0; k < stops[0].size(); ++k) {
+    const bool timed = run.times && run.times->on();
+    for (size_t k = 0; k < (run.elsewhere ? 1 : stops[0].size()); ++k) {
       const auto start = Profile::Clock::now();
-      run_collective(stops, k);
-      if (times && times->on()) times->add_kernel(stops[0][k].step, Profile::Clock::now() - start);
+      if (run.elsewhere)
+        run.elsewhere->run(stops);
+      else
+        run_collective(stops, k);
+      if (timed) run.times->add_kernel(stops[0][k].step, Profile::Clock::now() - start);
     }
+  }
+}
+
+}  // namespace
+
+void run_in_turns(const ReplicaRun& run) {
+  int64_t passed = 0;
+  if (!run.elsewhere) return take_turns(run, passed);
+  Processes& job = run.elsewhere->processes();
+  const int64_t before = job.breaks();
+  const auto told = [&] { return job.lost() || job.breaks() != before; };
+  struct Printing {
+    RunOutput& output;
+    ~Printing() { output.end(); }
+  } const printing{job.output()};
+  printing.output.begin();
+  try {
+    take_turns(run, passed);
+    run.end();
+  } catch (const Error& error) {
+    if (told()) throw;
+    throw job.break_off(error, passed);
+  } catch (const std::bad_alloc&) {
+    if (told()) throw;
+    throw job.break_off(run_error("out of memory"), passed);
+  } catch (const Interrupted&) {
+    if (!told()) job.break_off_interrupted();
+    throw;
   }
 }
 

@@ -1,4 +1,4 @@
-// Replicas in one process: their engines run in turns on this thread, each up to the next collective.
+// The replicas of one process: their engines run in turns on this thread, each up to the next collective.
 #pragma once
 
 #include <functional>
@@ -7,18 +7,29 @@
 #include <vector>
 
 #include "runtime/execute/engine.hpp"
+#include "runtime/execute/process_collectives.hpp"
 
 namespace pxl {
 
-/// The engines of all replicas of a program, by number. `task` is that of one replica.
-std::vector<std::unique_ptr<ExecutionEngine>> make_engines(const EngineRow& row, int replicas,
+/// The engines of the replicas of this process, ascending. `task` is that of one replica, by its number.
+std::vector<std::unique_ptr<ExecutionEngine>> make_engines(const EngineRow& row, const ReplicaRange& range,
                                                            const std::function<EngineTask(int replica)>& task);
 
-/// One run of all replicas. Each is advanced in turn, in ascending order, until all stand at the same collectives; the
-/// results are computed where the operands lie, and the replicas go on. A replica's Error is passed on, with the
-/// replica in its call chain. `commit(r)` is called before the first change of a variable of replica r, and says
-/// whether it honours interrupts from there on. The time of collectives counts in `times`, if it is on.
-void run_in_turns(std::span<ExecutionEngine* const> engines, const std::function<bool(size_t replica)>& commit,
-                  Profile* times = nullptr);
+/// One run of replicas.
+struct ReplicaRun {
+  std::span<ExecutionEngine* const> engines;  ///< of the replicas of this process
+  ReplicaRange range;
+  /// Called before the first change of a variable of engine i; says whether interrupts are honoured from there on.
+  std::function<bool(size_t i)> commit;
+  /// Replicas in other processes, and what ends a run of all: messages too. Null where all replicas are here.
+  ProcessCollectives* elsewhere = nullptr;
+  std::function<void()> end = {};
+  Profile* times = nullptr;  ///< the time of collectives counts there, if it is on
+};
+
+/// Each replica is advanced in turn, in ascending order, until all stand at the same collectives; the results are
+/// computed where the operands lie, and the replicas go on. A replica's Error is passed on, with the replica in its
+/// call chain. Where some are in other processes, all processes end with the same Error, or with Interrupted.
+void run_in_turns(const ReplicaRun& run);
 
 }  // namespace pxl

@@ -24,6 +24,7 @@
 #include "runtime/graph/linear_weights.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/graph/verify.hpp"
+#include "runtime/op/attr_text.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/tensor/column_major.hpp"
 
@@ -92,10 +93,10 @@ struct Session::State {
       : ir(std::move(the_ir)),
         device(std::move(the_device)),
         engine_row(find_engine(engine_name.empty() ? default_engine() : engine_name)),
-        variables(checked(ir, device)),
-        remote(*ir, [this](const Tensor* v, int replica) { return variables.at(v, replica); }),
+        variables(checked(ir, device), processes()),
+        remote(*ir, variables.range(), [this](const Tensor* v, int replica) { return variables.at(v, replica); }),
         engines(
-            make_engines(engine_row, ir->replication_factor,
+            make_engines(engine_row, variables.range(),
                          [this, &machine](int replica) {
                            const auto memory = [this, replica](const Tensor* v) { return variables.at(v, replica); };
                            const auto buffer = [this, replica](int64_t b) { return remote.at(replica, b); };
@@ -103,13 +104,24 @@ struct Session::State {
                                .ir = *ir, .variable = memory, .replica = replica, .machine = machine, .remote = buffer};
                          })),
         engine(engines[0].get()),
-        snapshot(variables, *engine),
+        snapshot(variables, *engine, variables.range().first),
         clear_outputs(engine->may_skip_stores()),
         input_count(streams(true).size()),
         last_op(latest_id(ir->main())) {
     check_transfers(*ir, *engine);
+    if (!variables.range().all()) {
+      elsewhere = std::make_unique<ProcessCollectives>(processes(), variables.range());
+      meet_as_made();
+    }
     if (!ir->open_ended) ir->frozen = true;
   }
+
+  /// Points that the processes of one session pass together; nothing where all replicas are here.
+  void meet(const std::string& what, const Fingerprint& state = {}) const {
+    if (elsewhere) elsewhere->processes().meet(what, state, variables.range().total);
+  }
+  void meet_as_made() const;
+  void meet_to_run(const StreamData& inputs);
 
   bool uses(const Stream* stream) const { return transfers(stream) > 0; }
   int64_t transfers(const Stream* stream) const {
@@ -126,7 +138,9 @@ struct Session::State {
   void check_names(const StreamData& inputs) const;
   void execute();
   /// With copies of all variables that change, so that any failure leaves them unmodified.
-  void execute_undoable(const std::vector<ExecutionEngine*>& running);
+  void execute_undoable(const std::vector<ExecutionEngine*>& running, std::map<const Stream*, Array>& results);
+  /// The samples of each process to all, where replicas are in several. Ends a run: none has failed.
+  void gather(std::map<const Stream*, Array>& results) const;
   void check_equal(std::string_view what) const {
     for (const Tensor* v : variables.all()) variables.check_equal(v, what);
   }
@@ -140,8 +154,10 @@ struct Session::State {
   const EngineRow& engine_row;
   Variables variables;
   RemoteStorage remote;
-  std::vector<std::unique_ptr<ExecutionEngine>> engines;  ///< by replica
-  ExecutionEngine* engine;                                ///< of replica 0
+  std::vector<std::unique_ptr<ExecutionEngine>> engines;  ///< by replica of this process
+  ExecutionEngine* engine;                                ///< of the first
+  std::unique_ptr<ProcessCollectives> elsewhere;          ///< where other processes have replicas
+  int64_t runs = 0;
   VariableSnapshot snapshot;
   bool clear_outputs;  ///< a store in an untaken branch leaves its sample unmodified
   size_t input_count;  ///< streams that a run loads
@@ -236,18 +252,67 @@ void Session::State::execute() {
   if (committed) tail_seconds = std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+void Session::State::meet_as_made() const {
+  Fingerprint state;
+  state.add(engine_row.name);
+  for (const auto& graph : ir->graphs()) {
+    state.add(print_schedule(*graph));
+    for (const auto& op : graph->ops())
+      for (const Attr& attr : op->attrs) state.add(attr_text(attr));
+    for (const auto& t : graph->tensors())
+      if (t->kind == TensorKind::constant)
+        state.add({reinterpret_cast<const char*>(t->data.raw()), static_cast<size_t>(t->data.spec().bytes())});
+  }
+  for (const Tensor* v : variables.all())
+    state.add({reinterpret_cast<const char*>(v->data.raw()), static_cast<size_t>(v->data.spec().bytes())});
+  meet(fmt::format("make a session of program {}", ir->name()), state);
+}
+
+void Session::State::meet_to_run(const StreamData& inputs) {
+  if (!elsewhere) return;
+  Fingerprint state;
+  for (const auto& stream : ir->streams()) {
+    const auto given = inputs.find(stream.get());
+    if (given != inputs.end()) state.add(stream->name()).add(text(given->second.spec()));
+  }
+  meet(fmt::format("start run {} of program {}", ++runs, ir->name()), state);
+}
+
+void Session::State::gather(std::map<const Stream*, Array>& results) const {
+  Processes& job = elsewhere->processes();
+  const ReplicaRange& range = variables.range();
+  std::vector<Outgoing> sends;
+  std::vector<Incoming> receives;
+  for (const auto& stream : ir->streams()) {
+    const auto found = results.find(stream.get());
+    if (found == results.end()) continue;
+    std::byte* first = found->second.mutable_raw();
+    const int64_t own = range.count * stream->spec().bytes(), all = range.total * stream->spec().bytes();
+    for (int64_t t = 0; t < transfers(stream.get()); ++t)
+      for (int p = 0; p < job.size(); ++p) {
+        std::byte* rows = first + t * all;
+        if (p == job.rank()) continue;
+        sends.push_back({p, rows + job.rank() * own, own});
+        receives.push_back({p, rows + p * own, own});
+      }
+  }
+  job.end_run(std::move(sends), std::move(receives), range.total);
+}
+
 // A replica may fail after another has changed its variables, so that copies are kept until all have ended.
-void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& running) {
-  std::vector<std::pair<size_t, VariableSnapshot>> before;
-  const auto commit = [&](size_t replica) {
-    before.emplace_back(replica, VariableSnapshot(variables, *running[replica], static_cast<int>(replica)));
-    before.back().second.take();
+void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& running,
+                                      std::map<const Stream*, Array>& results) {
+  std::vector<VariableSnapshot> before;
+  const int first = variables.range().first;
+  const auto commit = [&](size_t i) {
+    before.emplace_back(variables, *running[i], first + static_cast<int>(i));
+    before.back().take();
     return true;
   };
   try {
-    run_in_turns(running, commit, engine->times());
+    run_in_turns({running, variables.range(), commit, elsewhere.get(), [&] { gather(results); }, engine->times()});
   } catch (...) {
-    for (auto& [replica, snapshot_of] : before) snapshot_of.restore();
+    for (VariableSnapshot& snapshot_of : before) snapshot_of.restore();
     throw;
   }
   if (!before.empty()) variables.note_run();
@@ -257,7 +322,8 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
   State& s = *state_;
   std::vector<ExecutionEngine*> running;
   for (const auto& engine : s.engines) running.push_back(observer ? &engine->observed(observer) : engine.get());
-  const auto replicas = static_cast<int64_t>(running.size());
+  const ReplicaRange& range = s.variables.range();
+  const int64_t replicas = range.total;
   std::optional<Profile::Run> timed;
   if (Profile* times = s.engine->times()) timed.emplace(*times);
   s.check_names(inputs);
@@ -281,16 +347,17 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
       first = result.mutable_raw();
     }
     // A transfer has the samples of all replicas.
-    for (int64_t r = 0; r < replicas; ++r) {
-      StreamPort& own = running[static_cast<size_t>(r)]->ports()[p];
-      own.next = first + r * own.sample_bytes;
+    for (size_t i = 0; i < running.size(); ++i) {
+      StreamPort& own = running[i]->ports()[p];
+      own.next = first + (range.first + static_cast<int64_t>(i)) * own.sample_bytes;
       own.stride = replicas * own.sample_bytes;
     }
   }
+  s.meet_to_run(inputs);
   s.remote.begin_run();
   try {
     if (observer || replicas > 1)
-      s.execute_undoable(running);
+      s.execute_undoable(running, results);
     else
       s.execute();
   } catch (...) {
@@ -307,14 +374,18 @@ void Session::detach() {
 }
 bool Session::is_attached() const { return state_->attached > 0; }
 
-void Session::check_replicas() const { state_->check_equal("check_replicas"); }
-int Session::replicas() const { return state_->variables.replicas(); }
+void Session::check_replicas() const {
+  state_->meet("compare the replicas");
+  state_->check_equal("check_replicas");
+}
+int Session::replicas() const { return state_->variables.range().total; }
 
 Array Session::get_tensor_data(const Tensor* tensor, Retrieval retrieval) const {
   if (!tensor || tensor->graph == nullptr || &tensor->graph->ir() != state_->ir.get())
     throw Error(fmt::format("`{}` does not belong to the session's program", tensor ? tensor->name : "none"))
         .as(codes::other_graph);
   if (state_->variables.has(tensor)) {
+    state_->meet(fmt::format("read the variable `{}`", tensor->name));
     if (retrieval == Retrieval::all) return state_->variables.read_all(tensor);
     if (retrieval == Retrieval::one_per_group) state_->variables.check_equal(tensor, "get_tensor_data");
     return state_->variables.read(tensor);
@@ -383,6 +454,7 @@ std::unordered_map<std::string, const Tensor*> Session::State::by_name() const {
 }
 
 Session::LoadReport Session::load_from(const Session& other) {
+  other.state_->meet("copy the variables of a session");
   other.state_->check_equal("load_from_session");
   std::vector<NamedSpec> source;
   for (const Tensor* v : other.state_->variables.all()) source.push_back({v->name, v->data.spec()});
@@ -403,11 +475,15 @@ Session::LoadReport Session::load_from(const Session& other) {
 }
 
 void Session::save(const std::string& path) const {
+  state_->meet("save the variables");
   state_->check_equal("save");
   const Variables& variables = state_->variables;
   std::vector<NamedSpec> entries;
   for (const Tensor* v : variables.all()) entries.push_back({v->name, v->data.spec()});
-  write_checkpoint(path, entries, [&](size_t i) { return variables.read(variables.all()[i]); });
+  write_checkpoint(path, entries, [&](size_t i) {
+    state_->meet(fmt::format("save the variable `{}`", entries[i].name));
+    return variables.read(variables.all()[i]);
+  });
 }
 
 Session::LoadReport Session::restore(const std::string& path, const RestoreOptions& options) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/op/replica_groups.hpp"
@@ -12,23 +14,24 @@
 
 namespace pxl {
 
-Variables::Variables(const Ir& ir) : all_(ir.variables()), replicas_(ir.replication_factor) {
+Variables::Variables(const Ir& ir, Processes& processes)
+    : all_(ir.variables()), processes_(processes), range_(processes.replicas(ir.replication_factor)) {
   int64_t end = 0;
   for (const Tensor* v : all_) {
     offsets_[v] = end;
     if (v->spec.is_shard()) positions_[v] = positions_in_group(v->spec.shard_groups);
     const int64_t bytes = std::max<int64_t>(v->spec.bytes(), 1);
     end += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
-    bytes_ += v->spec.bytes() * replicas_;
+    bytes_ += v->spec.bytes() * range_.count;
   }
   replica_bytes_ = end;
   try {
-    block_ = Array(DType::uint8, {element_count({end, replicas_})});
+    block_ = Array(DType::uint8, {element_count({end, range_.count})});
   } catch (const Error&) {
     throw run_error(fmt::format("the variables of {} need {} bytes, more than memory",
-                                replicas_ == 1 ? fmt::format("program {}", ir.name())
-                                               : fmt::format("the {} replicas of program {}", replicas_, ir.name()),
-                                end * replicas_))
+                                range_.count == 1 ? fmt::format("program {}", ir.name())
+                                                  : fmt::format("{} replicas of program {}", range_.count, ir.name()),
+                                end * range_.count))
         .as(codes::memory);
   }
   for (const Tensor* v : all_) write(v, v->data);
@@ -48,9 +51,58 @@ Variables::Held Variables::held_by(const Tensor* v, int replica) const {
   return held;
 }
 
+class Variables::Everywhere {
+ public:
+  Everywhere(const Variables& all, const Tensor* v, const std::vector<int>& wanted) : all_(all), v_(v) {
+    const ReplicaRange& range = all.range_;
+    if (range.all()) return;
+    std::vector<Outgoing> sends;
+    std::vector<Incoming> receives;
+    const int64_t bytes = v->spec.bytes();
+    for (const int r : wanted) {
+      if (!range.has(r)) {
+        std::byte* to = elsewhere_.emplace(r, Array(DType::uint8, {bytes})).first->second.mutable_raw();
+        receives.push_back({all.processes_.owner(r, range.total), to, bytes});
+        continue;
+      }
+      for (int p = 0; p < all.processes_.size(); ++p)
+        if (p != all.processes_.rank()) sends.push_back({p, all.at(v, r), bytes});
+    }
+    all.processes_.exchange(sends, receives, {"in a read of a variable", {}, range.total});
+  }
+  const std::byte* at(int replica) const {
+    return all_.range_.has(replica) ? all_.at(v_, replica) : elsewhere_.at(replica).raw();
+  }
+
+ private:
+  const Variables& all_;
+  const Tensor* v_;
+  std::map<int, Array> elsewhere_;
+};
+
+namespace {
+
+std::vector<int> every_replica(const ReplicaRange& range) {
+  std::vector<int> all(static_cast<size_t>(range.total));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
+std::vector<int> Variables::first_holders(const Tensor* v) const {
+  std::vector<int> first;
+  std::set<std::pair<int64_t, int64_t>> held;
+  for (int r = 0; r < range_.total; ++r) {
+    const Held own = held_by(v, r);
+    if (held.emplace(own.group, own.position).second) first.push_back(r);
+  }
+  return first;
+}
+
 void Variables::write(const Tensor* v, const Array& value) {
   initial_ = false;
-  for (int r = 0; r < replicas_; ++r) write_replica(v, value, r);
+  for (int i = 0; i < range_.count; ++i) write_replica(v, value, range_.first + i);
 }
 
 void Variables::write_replica(const Tensor* v, const Array& value, int replica) {
@@ -62,30 +114,62 @@ void Variables::write_replica(const Tensor* v, const Array& value, int replica) 
 
 Array Variables::read(const Tensor* v) const {
   Array value(v->spec.dtype, v->data.shape());
-  for (int r = replicas_ - 1; r >= 0; --r) {
+  const std::vector<int> holders = first_holders(v);
+  const Everywhere from(*this, v, holders);
+  for (const int r : holders) {
     const Held held = held_by(v, r);
-    std::copy_n(at(v, r), held.range.bytes, value.mutable_raw() + held.host_begin);
+    std::copy_n(from.at(r), held.range.bytes, value.mutable_raw() + held.host_begin);
   }
   return value;
 }
 
 Array Variables::read_all(const Tensor* v) const {
-  if (replicas_ == 1) return read(v);
+  if (range_.total == 1) return read(v);
   Shape shape = v->spec.shape;
-  shape.insert(shape.begin(), replicas_);
+  shape.insert(shape.begin(), range_.total);
   Array value(v->spec.dtype, std::move(shape));
-  for (int r = 0; r < replicas_; ++r) std::copy_n(at(v, r), v->spec.bytes(), value.mutable_raw() + r * v->spec.bytes());
+  const Everywhere from(*this, v, every_replica(range_));
+  for (int r = 0; r < range_.total; ++r)
+    std::copy_n(from.at(r), v->spec.bytes(), value.mutable_raw() + r * v->spec.bytes());
   return value;
 }
 
 void Variables::write_all(const Tensor* v, const Array& values) {
   initial_ = false;
-  for (int r = 0; r < replicas_; ++r) std::copy_n(values.raw() + r * v->spec.bytes(), v->spec.bytes(), at(v, r));
+  const int64_t bytes = v->spec.bytes();
+  for (int i = 0; i < range_.count; ++i)
+    std::copy_n(values.raw() + (range_.first + i) * bytes, bytes, at(v, range_.first + i));
+}
+
+bool Variables::equal_everywhere(const Tensor* v) const {
+  std::vector<Fingerprint> prints(static_cast<size_t>(range_.total));
+  const auto of = [&](int process) { return reinterpret_cast<std::byte*>(prints.data() + process * range_.count); };
+  for (int r = range_.first; r < range_.first + range_.count; ++r)
+    prints[static_cast<size_t>(r)].add(
+        {reinterpret_cast<const char*>(at(v, r)), static_cast<size_t>(held_by(v, r).range.bytes)});
+  std::vector<Outgoing> sends;
+  std::vector<Incoming> receives;
+  const auto bytes = static_cast<int64_t>(sizeof(Fingerprint)) * range_.count;
+  for (int p = 0; p < processes_.size(); ++p) {
+    if (p == processes_.rank()) continue;
+    sends.push_back({p, of(processes_.rank()), bytes});
+    receives.push_back({p, of(p), bytes});
+  }
+  processes_.exchange(sends, receives, {"in a comparison of a variable", {}, range_.total});
+  std::map<std::pair<int64_t, int64_t>, Fingerprint> held;
+  for (int r = 0; r < range_.total; ++r) {
+    const Held own = held_by(v, r);
+    const Fingerprint& print = prints[static_cast<size_t>(r)];
+    if (held.try_emplace({own.group, own.position}, print).first->second != print) return false;
+  }
+  return true;
 }
 
 void Variables::check_equal(const Tensor* v, std::string_view what) const {
+  if (!range_.all() && equal_everywhere(v)) return;
+  const Everywhere from(*this, v, every_replica(range_));
   std::map<std::pair<int64_t, int64_t>, std::vector<int>> holders;  // of a group's value, or of a part of it
-  for (int r = 0; r < replicas_; ++r) {
+  for (int r = 0; r < range_.total; ++r) {
     const Held held = held_by(v, r);
     holders[{held.group, held.position}].push_back(r);
   }
@@ -94,7 +178,7 @@ void Variables::check_equal(const Tensor* v, std::string_view what) const {
     for (const int second : members) {
       const int first = members[0];
       const ShardRange range = held_by(v, first).range;
-      const std::byte *a = at(v, first), *b = at(v, second);
+      const std::byte *a = from.at(first), *b = from.at(second);
       if (std::equal(a, a + range.bytes, b)) continue;
       const auto width = static_cast<int64_t>(size_of(v->spec.dtype));
       const int64_t element = (std::mismatch(a, a + range.bytes, b).first - a) / width;

@@ -8,25 +8,27 @@
 #include "runtime/execute/engine.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/op/shards.hpp"
+#include "runtime/processes/processes.hpp"
 
 namespace pxl {
 
-/// All variables of a session, of all replicas, in one allocation. A replica's are at equal distances.
+/// All variables of a session, of the replicas of this process, in one allocation. A replica's are at equal distances.
+/// What reads or compares those of other processes is called in all of them.
 class Variables {
  public:
   /// With the initial values. Throws run_error if they need more than memory.
-  explicit Variables(const Ir& ir);
+  Variables(const Ir& ir, Processes& processes);
 
   const std::vector<Tensor*>& all() const { return all_; }
   int64_t bytes() const { return bytes_; }
-  int replicas() const { return replicas_; }
+  /// The replicas whose variables are here.
+  const ReplicaRange& range() const { return range_; }
   bool has(const Tensor* v) const { return offsets_.count(v) > 0; }
-  std::byte* at(const Tensor* v, int replica = 0) {
-    return block_.mutable_raw() + replica * replica_bytes_ + offsets_.at(v);
+  /// Of a replica of this process.
+  std::byte* at(const Tensor* v, int replica) {
+    return block_.mutable_raw() + (replica - range_.first) * replica_bytes_ + offsets_.at(v);
   }
-  const std::byte* at(const Tensor* v, int replica = 0) const {
-    return block_.raw() + replica * replica_bytes_ + offsets_.at(v);
-  }
+  const std::byte* at(const Tensor* v, int replica) const { return const_cast<Variables*>(this)->at(v, replica); }
   /// A whole value for each group.
   void write(const Tensor* v, const Array& value);
   void write_replica(const Tensor* v, const Array& value, int replica);
@@ -50,10 +52,19 @@ class Variables {
   };
   Held held_by(const Tensor* v, int replica) const;
 
+  /// The first replica that holds each value or part.
+  std::vector<int> first_holders(const Tensor* v) const;
+
+  /// The bytes of a variable by replica: those here where they are, those of other processes that `wanted` names.
+  class Everywhere;
+  /// Whether members of groups hold equal bytes, by their fingerprints.
+  bool equal_everywhere(const Tensor* v) const;
+
   std::vector<Tensor*> all_;
   std::unordered_map<const Tensor*, int64_t> offsets_;
   std::unordered_map<const Tensor*, std::vector<int64_t>> positions_;  ///< of the replicas in the groups of a shard
-  int replicas_ = 1;
+  Processes& processes_;
+  ReplicaRange range_;
   Array block_;
   int64_t replica_bytes_ = 0;
   int64_t bytes_ = 0;
@@ -63,7 +74,7 @@ class Variables {
 /// Snapshot of a replica's variables before the first update of a run, for rollback.
 class VariableSnapshot {
  public:
-  VariableSnapshot(Variables& variables, const ExecutionEngine& engine, int replica = 0)
+  VariableSnapshot(Variables& variables, const ExecutionEngine& engine, int replica)
       : variables_(variables), changed_(engine.changed_variables()), replica_(replica) {}
 
   void take();

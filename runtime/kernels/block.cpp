@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/block_table.hpp"
+#include "runtime/kernels/instruction_sets.hpp"
 
 namespace pxl {
 namespace {
@@ -16,16 +17,9 @@ struct Variant {
 
 Variant choose() {
 #if defined(__x86_64__)
-  const char* asked = std::getenv("PXL_ISA");
-  const std::string_view limit = asked ? asked : "";
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                    __builtin_cpu_supports("bmi2");  // all of these processors have F16C too
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                      __builtin_cpu_supports("avx512vl");
-  if (avx512 && limit != "avx2" && limit != "baseline") return {&blocks_avx512(), "avx512"};
-  if (avx2 && limit != "baseline") return {&blocks_avx2(), "avx2"};
+  const std::string_view set = supported_instruction_set();
+  if (set == "avx512") return {&blocks_avx512(), set};
+  if (set == "avx2") return {&blocks_avx2(), set};
 #endif
   return {&blocks_baseline(), "baseline"};
 }
@@ -57,6 +51,23 @@ BinaryBlock binary_block(Binary op, DType dtype) {
 }
 ValueAndDerivativeFn value_and_derivative_block(Unary op) { return variant().table->derivatives[static_cast<int>(op)]; }
 const BulkFunctions& bulk() { return variant().table->bulk; }
+
+std::string_view supported_instruction_set() {
+#if defined(__x86_64__)
+  const char* asked = std::getenv("PXL_ISA");
+  const std::string_view limit = asked ? asked : "";
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2");  // all of these processors have F16C too
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  if (avx512 && limit != "avx2" && limit != "baseline") return "avx512";
+  if (avx2 && limit != "baseline") return "avx2";
+#endif
+  return "baseline";
+}
+
 std::string_view instruction_set() { return variant().name; }
 
 }  // namespace pxl

@@ -79,81 +79,118 @@ void write(const CombinedAs<T>* from, T* to, int64_t n) {
     std::copy_n(from, n, to);
 }
 
+/// A reduction, or a part of one: the nodes of the tree that it reads, and what it gives.
+struct ReductionForm {
+  ReplicaReduction reduction = ReplicaReduction::add;
+  int64_t n = 0;
+  int64_t members = 0;
+  std::vector<TreeNode> nodes = {};  ///< the operands, ascending
+  ReductionResult result = {};
+  bool partial = false;  ///< gives combined values, not divided
+  int64_t results = 1;   ///< of To::all
+};
+
+std::vector<TreeNode> leaves(int64_t members) {
+  std::vector<TreeNode> all;
+  for (int64_t m = 0; m < members; ++m) all.push_back({m, m + 1});
+  return all;
+}
+
 template <class T>
 class MemberReduction {
  public:
   using C = CombinedAs<T>;
-  MemberReduction(ReplicaReduction reduction, int64_t n, int64_t members, const ReductionResult& result)
-      : reduction_(reduction), n_(n), members_(members), result_(result) {}
+  explicit MemberReduction(ReductionForm form) : form_(std::move(form)) {
+    node_at_.resize(static_cast<size_t>(form_.members), 0);
+    for (size_t i = 0; i < form_.nodes.size(); ++i) node_at_[static_cast<size_t>(form_.nodes[i].first)] = i;
+  }
 
   Kernel kernel() {
     WorkspaceLayout layout;
-    slots_ = layout.per_thread<C>(block_elements * combine_slots(members_));
-    std::vector<Phase> phases = {{n_, block_elements, [self = *this](const Buffers& b, int64_t begin, int64_t end) {
-                                    for (int64_t at = begin; at < end; at += block_elements)
-                                      self.run(b, at, std::min(block_elements, end - at));
-                                  }}};
-    if (result_.to != ReductionResult::To::all)
+    slots_ = layout.per_thread<C>(block_elements * combine_slots(form_.members));
+    std::vector<Phase> phases = {
+        {form_.n, block_elements, [self = *this](const Buffers& b, int64_t begin, int64_t end) {
+           for (int64_t at = begin; at < end; at += block_elements) self.run(b, at, std::min(block_elements, end - at));
+         }}};
+    if (form_.result.to != ReductionResult::To::all)
       phases.push_back({1, 1, [self = *this](const Buffers& b, int64_t, int64_t) { self.clear_rest(b); }});
-    const double bytes = static_cast<double>(n_ * members_) * sizeof(T);
+    const double bytes = static_cast<double>(form_.n) * static_cast<double>(form_.nodes.size()) * sizeof(T);
     return Kernel::parallel(std::move(phases), 2 * bytes * byte_ns).with_workspace(layout);
   }
 
  private:
   void run(const Buffers& b, int64_t at, int64_t count) const {
     C* slots = b.workspace(slots_);
-    const auto leaf = [&](int64_t member, size_t slot) {
+    const auto node = [&](int64_t first, int64_t last, size_t slot) {
+      const size_t i = node_at_[static_cast<size_t>(first)];
+      if (form_.nodes[i] != TreeNode{first, last}) return false;
       C* to = slots + static_cast<int64_t>(slot) * block_elements;
-      read(b.input<T>(static_cast<size_t>(member)) + at, to, count);
-      if (reduction_ == ReplicaReduction::square_add)
-        for (int64_t i = 0; i < count; ++i) to[i] = multiplied(to[i], to[i]);
+      if (last - first > 1) {
+        std::copy_n(b.input<C>(i) + at, count, to);
+        return true;
+      }
+      read(b.input<T>(i) + at, to, count);
+      if (form_.reduction == ReplicaReduction::square_add)
+        for (int64_t k = 0; k < count; ++k) to[k] = multiplied(to[k], to[k]);
+      return true;
     };
-    combine_tree(0, members_, 0, leaf, [&](size_t left, size_t right) {
-      join(reduction_, slots + static_cast<int64_t>(left) * block_elements,
+    combine_nodes(0, form_.members, 0, node, [&](size_t left, size_t right) {
+      join(form_.reduction, slots + static_cast<int64_t>(left) * block_elements,
            slots + static_cast<int64_t>(right) * block_elements, count);
     });
+    if (form_.partial) {
+      std::copy_n(slots, count, b.output<C>(0) + at);
+      return;
+    }
     if constexpr (std::is_floating_point_v<C>)
-      if (reduction_ == ReplicaReduction::mean)
-        for (int64_t i = 0; i < count; ++i) slots[i] /= static_cast<C>(members_);
+      if (form_.reduction == ReplicaReduction::mean)
+        for (int64_t i = 0; i < count; ++i) slots[i] /= static_cast<C>(form_.members);
     give(b, slots, at, count);
   }
 
   void give(const Buffers& b, const C* values, int64_t at, int64_t count) const {
-    switch (result_.to) {
+    const auto give_to = [&](int64_t member, const C* from, int64_t begin, int64_t length) {
+      if (T* to = b.output<T>(static_cast<size_t>(member))) write(from, to + begin, length);
+    };
+    switch (form_.result.to) {
       case ReductionResult::To::all:
-        for (int64_t m = 0; m < members_; ++m) write(values, b.output<T>(static_cast<size_t>(m)) + at, count);
+        for (int64_t m = 0; m < form_.results; ++m) give_to(m, values, at, count);
         return;
-      case ReductionResult::To::one: write(values, b.output<T>(static_cast<size_t>(result_.root)) + at, count); return;
+      case ReductionResult::To::one: give_to(form_.result.root, values, at, count); return;
       case ReductionResult::To::shards:
         while (count > 0) {
-          const int64_t member = at / result_.shard, within = at % result_.shard;
-          const int64_t length = std::min(count, result_.shard - within);
-          write(values, b.output<T>(static_cast<size_t>(member)) + within, length);
+          const int64_t member = at / form_.result.shard, within = at % form_.result.shard;
+          const int64_t length = std::min(count, form_.result.shard - within);
+          give_to(member, values, within, length);
           values += length, at += length, count -= length;
         }
     }
   }
 
   void clear_rest(const Buffers& b) const {
-    for (int64_t m = 0; m < members_; ++m) {
+    for (int64_t m = 0; m < form_.members; ++m) {
       T* to = b.output<T>(static_cast<size_t>(m));
-      if (result_.to == ReductionResult::To::one) {
-        if (m != result_.root) std::fill_n(to, n_, T{});
+      if (!to) continue;
+      if (form_.result.to == ReductionResult::To::one) {
+        if (m != form_.result.root) std::fill_n(to, form_.n, T{});
         continue;
       }
-      const int64_t given = std::clamp<int64_t>(n_ - m * result_.shard, 0, result_.shard);
-      std::fill(to + given, to + result_.shard, T{});
+      const int64_t given = std::clamp<int64_t>(form_.n - m * form_.result.shard, 0, form_.result.shard);
+      std::fill(to + given, to + form_.result.shard, T{});
     }
   }
 
-  ReplicaReduction reduction_;
-  int64_t n_, members_;
-  ReductionResult result_;
+  ReductionForm form_;
+  std::vector<size_t> node_at_;  ///< by first member
   PerThread<C> slots_;
 };
 
+Kernel reduction_kernel(DType dtype, ReductionForm form) {
+  return with_type(dtype, [&]<class T>(type_tag<T>) { return MemberReduction<T>(std::move(form)).kernel(); });
+}
+
 void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
+  if (bytes > 0 && to && to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 }  // namespace
@@ -168,15 +205,25 @@ ReplicaReduction replica_reduction(std::string_view name) {
 
 Kernel replica_reduction_kernel(DType dtype, ReplicaReduction reduction, int64_t n, int64_t members,
                                 const ReductionResult& result) {
-  return with_type(dtype,
-                   [&]<class T>(type_tag<T>) { return MemberReduction<T>(reduction, n, members, result).kernel(); });
+  return reduction_kernel(dtype, {reduction, n, members, leaves(members), result, false, members});
+}
+
+DType combined_dtype(DType dtype) { return dtype == DType::float16 ? DType::float32 : dtype; }
+
+Kernel replica_partial_kernel(DType dtype, ReplicaReduction reduction, int64_t n, int64_t members) {
+  return reduction_kernel(dtype, {reduction, n, members, leaves(members), {}, true});
+}
+
+Kernel replica_join_kernel(DType dtype, ReplicaReduction reduction, int64_t n, int64_t members,
+                           std::vector<TreeNode> nodes) {
+  return reduction_kernel(dtype, {reduction, n, members, std::move(nodes)});
 }
 
 Kernel replica_gather_kernel(int64_t bytes, int64_t members, int64_t total) {
   const double copied = static_cast<double>(total) * static_cast<double>(members);
   return Kernel::parallel(members, 1, copied * byte_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
     for (int64_t to = begin; to < end; ++to)
-      for (int64_t m = 0; m < members; ++m)
+      for (int64_t m = 0; b.out[to] && m < members; ++m)
         copy_bytes(b.out[to] + m * bytes, b.in[m], std::min(bytes, total - m * bytes));
   });
 }
@@ -193,7 +240,7 @@ Kernel replica_exchange_kernel(int64_t bytes, int64_t members) {
   return Kernel::parallel(members, 1, total * byte_ns,
                           [=, part = bytes / members](const Buffers& b, int64_t begin, int64_t end) {
                             for (int64_t to = begin; to < end; ++to)
-                              for (int64_t m = 0; m < members; ++m)
+                              for (int64_t m = 0; b.out[to] && m < members; ++m)
                                 copy_bytes(b.out[to] + m * part, b.in[m] + to * part, part);
                           });
 }

@@ -1,10 +1,11 @@
 // Kernels of collectives: the operands of the members of one group of replicas in, a result for each member out, both
-// in ascending order of replicas.
+// in ascending order of replicas. A result that is null is of a member elsewhere, and not written.
 #pragma once
 
 #include <string_view>
 
 #include "runtime/kernels/kernel.hpp"
+#include "runtime/kernels/replica_tree.hpp"
 #include "runtime/tensor/array.hpp"
 
 namespace pxl {
@@ -32,6 +33,16 @@ struct ReductionResult {
 /// all.
 Kernel replica_reduction_kernel(DType dtype, ReplicaReduction reduction, int64_t n, int64_t members,
                                 const ReductionResult& result);
+/// A reduction in parts, where members are in several processes. The dtype in which it combines: that of partial
+/// results.
+DType combined_dtype(DType dtype);
+/// The operands of `members` that are a node of the tree in, one element after the other combined, in combined_dtype
+/// out. Of square_add the squares are summed.
+Kernel replica_partial_kernel(DType dtype, ReplicaReduction reduction, int64_t n, int64_t members);
+/// in[i] is node i, of several members the result of replica_partial_kernel, of one the operand; all nodes are all
+/// members, ascending. out[0] is what replica_reduction_kernel gives to all, with the same bits.
+Kernel replica_join_kernel(DType dtype, ReplicaReduction reduction, int64_t n, int64_t members,
+                           std::vector<TreeNode> nodes);
 /// Each member's operand, of `bytes`, one after the other, to all; what is beyond `total` bytes is left out.
 Kernel replica_gather_kernel(int64_t bytes, int64_t members, int64_t total);
 /// The operand of member `root` to all.

@@ -5,8 +5,24 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace pxl {
+
+/// The middle of T(first, last), of two members or more.
+constexpr int64_t tree_middle(int64_t first, int64_t last) {
+  return first + static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(last - first - 1)));
+}
+
+/// As combine_tree, from nodes that are known: `node(a, b, slot)` puts T(a, b) into the slot, or returns false.
+template <class Node, class Join>
+void combine_nodes(int64_t first, int64_t last, size_t slot, const Node& node, const Join& join) {
+  if (node(first, last, slot)) return;
+  const int64_t middle = tree_middle(first, last);
+  combine_nodes(first, middle, slot, node, join);
+  combine_nodes(middle, last, slot + 1, node, join);
+  join(slot, slot + 1);
+}
 
 /// Combines the values of members first..last-1 of a group, in ascending order of replicas:
 ///
@@ -17,14 +33,30 @@ namespace pxl {
 /// `join(slot, slot + 1)` combines two into the first, the lower members left. The result is in `slot`.
 template <class Leaf, class Join>
 void combine_tree(int64_t first, int64_t last, size_t slot, const Leaf& leaf, const Join& join) {
-  if (last - first == 1) {
-    leaf(first, slot);
-    return;
-  }
-  const auto middle = first + static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(last - first - 1)));
-  combine_tree(first, middle, slot, leaf, join);
-  combine_tree(middle, last, slot + 1, leaf, join);
-  join(slot, slot + 1);
+  const auto node = [&](int64_t a, int64_t b, size_t to) {
+    if (b - a == 1) leaf(a, to);
+    return b - a == 1;
+  };
+  combine_nodes(first, last, slot, node, join);
+}
+
+/// A node of the tree of a group: members first..last-1, combined.
+struct TreeNode {
+  int64_t first = 0, last = 0;
+  bool is_leaf() const { return last - first == 1; }
+  bool operator==(const TreeNode&) const = default;
+};
+
+/// The fewest nodes of the tree of `members` that have the members first..last-1, ascending.
+inline std::vector<TreeNode> tree_nodes(int64_t members, int64_t first, int64_t last) {
+  std::vector<TreeNode> nodes;
+  const auto node = [&](int64_t a, int64_t b, size_t) {
+    const bool within = a >= first && b <= last, apart = b <= first || a >= last;
+    if (within) nodes.push_back({a, b});
+    return within || apart;
+  };
+  combine_nodes(0, members, 0, node, [](size_t, size_t) {});
+  return nodes;
 }
 
 /// The number of slots that combine_tree uses for n members.

@@ -1,4 +1,6 @@
 // Collectives: ops whose results depend on the operands of other replicas, and ops that know their replica.
+#include "runtime/ops/collective.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,10 +87,30 @@ std::vector<TensorSpec> infer_all_reduce(const OpContext& s) {
   return {s.input(0)};
 }
 
-Kernel reduction_kernel(const OpContext& s, std::string_view op, const ReductionResult& result) {
-  return replica_reduction_kernel(s.input(0).dtype, replica_reduction(op), s.input(0).size(), members_of(s), result);
+GroupReduction reduced_to_all(const OpContext& s) { return {replica_reduction(s.string("op"))}; }
+GroupReduction summed_to_all(const OpContext&) { return {}; }
+GroupReduction reduced_to_shards(const OpContext& s) {
+  return {replica_reduction(s.string("op")), {ReductionResult::To::shards, s.out[0].size()}};
 }
-Kernel all_reduce_kernel(const OpContext& s) { return reduction_kernel(s, s.string("op"), {}); }
+GroupReduction summed_to_root(const OpContext& s) {
+  return {ReplicaReduction::add, {ReductionResult::To::one, 0, s.integer("root")}};
+}
+
+template <GroupReduction (*form)(const OpContext&)>
+Kernel reduction_kernel(const OpContext& s) {
+  const GroupReduction of = form(s);
+  return replica_reduction_kernel(s.input(0).dtype, of.reduction, s.input(0).size(), members_of(s), of.result);
+}
+template <GroupReduction (*form)(const OpContext&)>
+std::optional<GroupReduction> form_of(const OpContext& s) {
+  if (s.row.kernel != reduction_kernel<form>) return std::nullopt;
+  return form(s);
+}
+
+Kernel broadcast_kernel(const OpContext& s) {
+  return replica_broadcast_kernel(s.input(0).bytes(), members_of(s), s.integer("root"));
+}
+Kernel all_to_all_kernel(const OpContext& s) { return replica_exchange_kernel(s.input(0).bytes(), members_of(s)); }
 
 /// Throws unless the reduction has a gradient.
 void check_linear(const OpContext& s) {
@@ -126,7 +148,7 @@ constexpr OpRow all_reduce_row = {
     .params = all_reduce_params,
     .infer = infer_all_reduce,
     .definition = reference::replicated_all_reduce,
-    .kernel = all_reduce_kernel,
+    .kernel = reduction_kernel<reduced_to_all>,
     .gradient = all_reduce_gradient,
     .inplace_ok = true,
     .side_effect = true,
@@ -175,7 +197,7 @@ constexpr OpRow identical_grad_inputs_row() {
     return infer_by_element(s);
   };
   row.definition = reference::replicated_sum;
-  row.kernel = [](const OpContext& s) { return reduction_kernel(s, "add", {}); };
+  row.kernel = reduction_kernel<summed_to_all>;
   row.gradient = [](GradContext& c) {
     if (c.wants(0)) c.set(0, c.dy());
   };
@@ -256,12 +278,6 @@ void flat_gather_gradient(GradContext& c) {
 TensorSpec part_of(const OpContext& s, bool shard) {
   const TensorSpec spec = shard_spec(s.input(0), replica_groups_of(s));
   return shard ? spec : TensorSpec{spec.shape, spec.dtype, {}};
-}
-
-Kernel reduce_scatter_kernel(const OpContext& s) {
-  ReductionResult result{ReductionResult::To::shards};
-  result.shard = s.out[0].size();
-  return reduction_kernel(s, s.string("op"), result);
 }
 
 void reduce_scatter_gradient(GradContext& c) {
@@ -374,7 +390,7 @@ constexpr OpRow collective_table[] = {
            return std::vector<TensorSpec>{part_of(s, s.boolean("configure_output_for_replicated_tensor_sharding"))};
          },
      .definition = reference::replicated_reduce_scatter,
-     .kernel = reduce_scatter_kernel,
+     .kernel = reduction_kernel<reduced_to_shards>,
      .gradient = reduce_scatter_gradient,
      .side_effect = true,
      .exchange = Exchange::members,
@@ -403,10 +419,7 @@ constexpr OpRow collective_table[] = {
            return infer_by_element(s);
          },
      .definition = reference::replicated_broadcast,
-     .kernel =
-         [](const OpContext& s) {
-           return replica_broadcast_kernel(s.input(0).bytes(), members_of(s), s.integer("root"));
-         },
+     .kernel = broadcast_kernel,
      .gradient =
          [](GradContext& c) {
            if (c.wants(0))
@@ -431,12 +444,7 @@ constexpr OpRow collective_table[] = {
            return infer_by_element(s);
          },
      .definition = reference::replicated_reduce,
-     .kernel =
-         [](const OpContext& s) {
-           ReductionResult result{ReductionResult::To::one};
-           result.root = s.integer("root");
-           return reduction_kernel(s, "add", result);
-         },
+     .kernel = reduction_kernel<summed_to_root>,
      .gradient =
          [](GradContext& c) {
            if (c.wants(0))
@@ -467,7 +475,7 @@ constexpr OpRow collective_table[] = {
            return infer_same(s);
          },
      .definition = reference::replicated_all_to_all,
-     .kernel = [](const OpContext& s) { return replica_exchange_kernel(s.input(0).bytes(), members_of(s)); },
+     .kernel = all_to_all_kernel,
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) c.set(0, c.builder().one("replicated_all_to_all", {c.dy()}, {{"group", groups_attr(c)}}));
@@ -499,5 +507,20 @@ static_assert(all_complete(collective_table));
 }  // namespace
 
 std::span<const OpRow> collective_rows() { return collective_table; }
+
+std::optional<GroupReduction> group_reduction(const OpContext& s) {
+  for (const auto form :
+       {form_of<reduced_to_all>, form_of<summed_to_all>, form_of<reduced_to_shards>, form_of<summed_to_root>})
+    if (const std::optional<GroupReduction> found = form(s)) return found;
+  return std::nullopt;
+}
+
+ByteRange needed_bytes(const OpContext& s, int64_t from, int64_t first, int64_t last) {
+  const int64_t bytes = s.input(0).bytes();
+  if (s.row.kernel == broadcast_kernel) return {0, from == s.integer("root") ? bytes : 0};
+  if (s.row.kernel != all_to_all_kernel) return {0, bytes};
+  const int64_t block = bytes / members_of(s);
+  return {first * block, last * block};
+}
 
 }  // namespace pxl

@@ -126,6 +126,14 @@ def team(pxl, data):
     return None if code == 0 and (row or "not on this machine" in out) else f"status {code}\n{out}{err}"
 
 
+def messages(pxl):
+    """bench/collectives prints a row for each size, or says what it lacks."""
+    code, out, err = call(sys.executable, "bench/collectives", "--only", "messages", "--ranks", "2", "--rounds", 1, "--most", 1 << 16,
+                          "--build", pxl.parent)
+    rows = re.findall(r"^\| 2 \| \d+ KiB \| [\d.]+ \| [\d.]+ \| [\d.]+ \|$", out, re.M)
+    return None if code == 0 and (len(rows) == 4 or "not on this machine" in out) else f"status {code}\n{out}{err}"
+
+
 def starting(pxl):
     """A process has done its first training step in not much more than Python takes to start with NumPy."""
     tried = []
@@ -208,5 +216,6 @@ def bench_tests(pxl, add, data=None):
     add("bench: the table of bench/run", table())
     add("bench: single ops", ops())
     add("bench: two threads against one", team(pxl, data))
+    add("bench: all-reduce beside MPI's", messages(pxl))
     add("bench: a profile", profile(pxl, ["--profile"]))
     add("bench: no profile", profile(pxl, []))

@@ -19,7 +19,7 @@ std::vector<size_t> messages(Ir& ir, const std::string& engine) {
   std::map<std::pair<const Tensor*, int>, Array> memory;
   for (const Tensor* v : ir.variables())
     for (int r = 0; r < 2; ++r) memory[{v, r}] = v->data.clone();
-  const auto engines = make_engines(find_engine(engine), 2, [&](int replica) {
+  const auto engines = make_engines(find_engine(engine), ReplicaRange::whole(2), [&](int replica) {
     return EngineTask{ir,
                       [&, replica](const Tensor* v) {
                         return memory.at({v, replica}).mutable_raw();

@@ -1,0 +1,99 @@
+// A script in several processes: starting them, and ending them together.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "interpreter/cli/command.hpp"
+#include "runtime/base/standard_streams.hpp"
+#include "runtime/processes/launch.hpp"
+#include "runtime/processes/liveness.hpp"
+#include "runtime/processes/processes.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// All processes come here. Well, or with an error that all have, which the first one shows; after an error, or without
+/// the others, no library is asked to end in an orderly way.
+int end_job(Processes& job, Outcome outcome) {
+  try {
+    if (outcome.interrupted && !job.lost()) job.check_peers({"while the script ran"});
+    if (!outcome.interrupted) job.meet_at_end(outcome.status, outcome.error ? &*outcome.error : nullptr);
+  } catch (...) {
+    outcome = outcome_of([]() -> int { throw; });
+  }
+  if (termination_requested() && !outcome.error) {
+    flush_out();
+    if (silenced()) std::this_thread::sleep_for(2s);  // another process says what happened, and ends this one
+    ::_exit(exit_interrupted);
+  }
+  if (job.lost()) mute_streams(false);
+  const int status = report(outcome);
+  flush_out();
+  if (!outcome.error && !outcome.interrupted) {
+    job.finish();
+    return status;
+  }
+  // The one that tells it ends all; if it cannot, the others do.
+  if (job.rank() != 0 && !job.lost()) std::this_thread::sleep_for(2s);
+  job.abort(status);
+  ::_exit(status);
+}
+
+}  // namespace
+
+int guarded_in_job(const CommonFlags& flags, const std::function<int()>& body) {
+  if (!started_by_launcher()) return guarded(body);
+  const Outcome joined = outcome_of([&] {
+    join_job(flags.timeout);
+    return exit_ok;
+  });
+  Processes& job = processes();
+  if (joined.error || joined.interrupted) return report(joined);
+  if (job.several()) return end_job(job, outcome_of(body));
+  const int status = guarded(body);
+  job.finish();
+  return status;
+}
+
+void launch(const CommonFlags& flags, const std::vector<std::string>& arguments) {
+  LaunchOptions options;
+  options.ranks = flags.ranks;
+  for (size_t at = 0; !flags.hosts.empty() && at <= flags.hosts.size();) {
+    const size_t end = std::min(flags.hosts.find(',', at), flags.hosts.size());
+    options.hosts.push_back(flags.hosts.substr(at, end - at));
+    if (options.hosts.back().empty())
+      throw Error(fmt::format("--hosts: `{}` has an empty name", flags.hosts), {"`--hosts a,b`"}, Fault::usage);
+    at = end + 1;
+  }
+  std::error_code ignored;
+  std::vector<std::string> program = {std::filesystem::read_symlink("/proc/self/exe", ignored).string(), "run"};
+  const auto add_if = [&](bool given, std::initializer_list<std::string> words) {
+    if (given) program.insert(program.end(), words);
+  };
+  add_if(flags.quiet, {"--quiet"});
+  add_if(flags.profile, {"--profile"});
+  add_if(!flags.engine.empty(), {"--engine", flags.engine});
+  add_if(flags.nancheck, {"--nancheck"});
+  add_if(flags.json, {"--json"});
+  program.insert(program.end(), {"--timeout", fmt::format("{}", flags.timeout)});
+  program.insert(program.end(), arguments.begin(), arguments.end());
+  const std::vector<std::string> command = launch_command(options, program);
+  if (!flags.quiet) print_err("{}\n", fmt::join(command, " "));
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  flush_out();
+  ::execv(words[0], words.data());
+  throw run_error(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
+}
+
+}  // namespace pxl::cli

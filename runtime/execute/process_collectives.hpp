@@ -1,0 +1,35 @@
+// Collectives of replicas in several processes: messages between these, and the kernels that make results of them. The
+// bits are those of one process.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+
+#include "runtime/execute/engine.hpp"
+#include "runtime/processes/processes.hpp"
+
+namespace pxl {
+
+class ProcessCollectives {
+ public:
+  ProcessCollectives(Processes& processes, const ReplicaRange& range);
+  ~ProcessCollectives();
+  ProcessCollectives(const ProcessCollectives&) = delete;
+  ProcessCollectives& operator=(const ProcessCollectives&) = delete;
+
+  Processes& processes() const { return processes_; }
+  /// One message of collectives of one row and group: `stops` are those of each replica of this process, ascending.
+  void run(std::span<const std::span<const CollectiveStop>> stops);
+
+ private:
+  class Batch;
+  Processes& processes_;
+  ReplicaRange range_;
+  /// By op and step of the first collective, and their number.
+  std::map<std::tuple<const Op*, size_t, size_t>, std::unique_ptr<Batch>> batches_;
+  Array memory_;  ///< of the messages of one batch
+};
+
+}  // namespace pxl

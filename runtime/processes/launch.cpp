@@ -1,0 +1,135 @@
+#include "runtime/processes/launch.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "runtime/base/atomic_file.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/cores.hpp"
+#include "runtime/base/standard_streams.hpp"
+#include "runtime/processes/liveness.hpp"
+#include "runtime/processes/processes.hpp"
+
+namespace pxl {
+
+namespace {
+
+/// What Open MPI, MPICH (and whatever has its PMI) and PMIx tell the processes that they start.
+constexpr std::array launcher_variables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
+
+std::string own_file() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+}
+
+std::string plug_in() { return (std::filesystem::path(own_file()).parent_path() / "pxl-mpi.so").string(); }
+
+Error no_plug_in(std::string message) {
+  return Error(std::move(message),
+               {"install libopenmpi-dev and openmpi-bin, then build pxl again: it makes pxl-mpi.so where CMake finds "
+                "MPI"},
+               Fault::failed)
+      .as(codes::replicas);
+}
+
+std::unique_ptr<Transport> open_plug_in() {
+  const std::string path = plug_in();
+  if (::access(path.c_str(), R_OK) != 0)
+    throw no_plug_in(fmt::format("a launcher has started pxl, but {} is missing", path));
+  // Global: the parts of MPI that it opens itself need its symbols.
+  void* module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!module) throw no_plug_in(fmt::format("cannot open {}: {}", path, ::dlerror()));
+  const auto open = reinterpret_cast<OpenTransport>(::dlsym(module, open_transport_name));
+  std::string why = "it is no plug-in of pxl";
+  std::unique_ptr<Transport> transport(open ? open(&why) : nullptr);
+  if (!transport) throw no_plug_in(fmt::format("cannot use {}: {}", path, why));
+  return transport;
+}
+
+/// The first program of this name in PATH; empty if there is none.
+std::string find_program(std::string_view name) {
+  const char* path = std::getenv("PATH");
+  const std::string_view all = path ? path : "";
+  for (size_t at = 0; at <= all.size();) {
+    const size_t end = std::min(all.find(':', at), all.size());
+    const std::string file = fmt::format("{}/{}", all.substr(at, end - at), name);
+    if (end > at && ::access(file.c_str(), X_OK) == 0) return file;
+    at = end + 1;
+  }
+  return {};
+}
+
+bool is_open_mpi(const std::string& mpirun) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> output(::popen((mpirun + " --version 2>&1").c_str(), "r"), ::pclose);
+  std::array<char, 256> line{};
+  if (!output || !std::fgets(line.data(), line.size(), output.get())) return false;
+  return std::string_view(line.data()).find("Open MPI") != std::string_view::npos;
+}
+
+}  // namespace
+
+bool started_by_launcher() {
+  return std::any_of(launcher_variables.begin(), launcher_variables.end(), [](const char* name) {
+    const char* value = std::getenv(name);
+    return value && *value;
+  });
+}
+
+void divide_cores(const Processes& job) {
+  const char* threads = std::getenv("PXL_THREADS");
+  if (threads && *threads) return;
+  ::setenv("PXL_THREADS", std::to_string(std::max(1, usable_cores() / job.sharing_cores())).c_str(), 1);
+}
+
+void join_job(double timeout) {
+  set_processes(std::make_unique<Processes>(open_plug_in(), timeout));
+  Processes& job = processes();
+  if (!job.several()) return;
+  handle_termination();
+  divide_cores(job);
+  // Kernels for unlike processors have unlike bits.
+  if (job.processors_differ()) {
+    const std::string common = job.common_instruction_set();
+    ::setenv("PXL_ISA", common.c_str(), 1);
+    if (job.rank() == 0) print_err("the processors of the job differ: all use the kernels for {}\n", common);
+  }
+  set_file_gate({job.rank() == 0, [&job](const std::string& path) { job.meet("write " + path, {}); }});
+  if (job.rank() != 0) mute_streams(true);
+}
+
+std::vector<std::string> launch_command(const LaunchOptions& options, const std::vector<std::string>& program) {
+  const std::string mpirun = find_program("mpirun");
+  if (mpirun.empty())
+    throw Error("--ranks: there is no mpirun", {"install openmpi-bin, or start pxl with the launcher of your cluster"},
+                Fault::failed)
+        .as(codes::replicas);
+  std::vector<std::string> words = {mpirun, "-n", std::to_string(options.ranks)};
+  const auto add = [&](std::initializer_list<const char*> more) {
+    words.insert(words.end(), more.begin(), more.end());
+  };
+  if (is_open_mpi(mpirun)) {
+    // pxl divides cores among processes itself, and may run more processes than cores.
+    add({"--quiet", "--bind-to", "none", "--oversubscribe"});
+    if (::geteuid() == 0) add({"--allow-run-as-root"});
+    const int hosts = static_cast<int>(options.hosts.size());
+    std::vector<std::string> slots;
+    for (const std::string& host : options.hosts)
+      slots.push_back(fmt::format("{}:{}", host, (options.ranks + hosts - 1) / hosts));
+    if (hosts > 0) add({"--host", fmt::format("{}", fmt::join(slots, ",")).c_str()});
+  } else if (!options.hosts.empty()) {
+    add({"-hosts", fmt::format("{}", fmt::join(options.hosts, ",")).c_str()});
+  }
+  words.insert(words.end(), program.begin(), program.end());
+  return words;
+}
+
+}  // namespace pxl

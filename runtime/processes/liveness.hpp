@@ -1,0 +1,27 @@
+// Whether other processes of this machine are there, and whether this one was told to end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace pxl {
+
+enum class ProcessState : uint8_t { running, stopped, gone };
+
+/// The state of a process of this machine, of /proc/PID/stat. One that has ended and was not waited for is gone.
+ProcessState process_state(int64_t pid);
+
+/// The cores that this process may use, as Linux lists them: "0-3,8".
+std::string allowed_cores();
+
+/// From now on SIGTERM, with which a launcher ends a job, does not end this process but interrupts its work: there is
+/// time to say what happened.
+void handle_termination();
+/// Whether SIGTERM came.
+bool termination_requested();
+/// Ends the work of another process of this machine in silence: what there is to say is said here.
+void silence(int64_t pid);
+/// Whether another process did that.
+bool silenced();
+
+}  // namespace pxl

@@ -1,0 +1,43 @@
+// What replicas print while they run in several processes: kept, and printed by process 0 in the order of one process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pxl {
+
+class RunOutput {
+ public:
+  RunOutput() = default;
+  ~RunOutput();
+  RunOutput(const RunOutput&) = delete;
+  RunOutput& operator=(const RunOutput&) = delete;
+
+  /// From now on, what this process writes to its standard streams is kept.
+  void begin();
+  /// What follows is written by a replica, after so many collectives.
+  void turn(int64_t passed, int replica);
+  /// What was kept; empty if there is nothing.
+  std::string text() const;
+  /// Ends it, and gives what was kept.
+  std::string end();
+  /// Writes what all processes have kept.
+  static void print(const std::vector<std::string>& kept);
+
+ private:
+  struct Text {
+    int64_t passed = 0;
+    int replica = 0;
+    bool to_err = false;
+    std::string text = {};
+  };
+  static void keep(void* own, bool to_err, std::string_view text);
+
+  std::vector<Text> texts_;
+  int64_t passed_ = 0;
+  int replica_ = 0;
+  bool on_ = false;
+};
+
+}  // namespace pxl

@@ -1,0 +1,316 @@
+"""Scripts in several processes, by mpirun: the bytes of output and files of one process, and how jobs end."""
+# covers: I152
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from tests.support.harness import ROOT, TESTS, run
+
+HERE = TESTS / "processes"
+LIMIT = 120  # seconds after which a job counts as one that hangs
+# Messages by the network's code instead of shared memory: as between machines, on this one.
+OVER_TCP = ["--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"]
+
+
+def missing(pxl):
+    """Why there is nothing to test."""
+    if not shutil.which("mpirun"):
+        return "there is no mpirun (packages openmpi-bin and libopenmpi-dev)"
+    if not (pxl.parent / "pxl-mpi.so").is_file():
+        return "pxl was built without MPI (package libopenmpi-dev)"
+    return None
+
+
+def mpirun(ranks, *more):
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return ["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *root, *more]
+
+
+def outcome(command, folder, files=()):
+    """Exit status, output, and the bytes of files."""
+    code, out, err = run([str(c) for c in command], timeout=LIMIT, cwd=folder)
+    return code, out, [(folder / f).read_bytes() if (folder / f).is_file() else None for f in files], err
+
+
+class Folder:
+    def __enter__(self):
+        self.own = tempfile.TemporaryDirectory(prefix="pxl-processes-")
+        return pathlib.Path(self.own.name)
+
+    def __exit__(self, *_):
+        self.own.cleanup()
+
+
+def equal_bits(pxl, script, launchers, files, arguments=()):
+    """The script by each launcher gives what it gives in one process."""
+    with Folder() as folder:
+        code, out, bytes_of, err = outcome([pxl, "run", script, *arguments], folder, files)
+        if code != 0 or None in bytes_of:
+            return f"in one process: exit {code}\n{err}"
+    for launcher in launchers:
+        with Folder() as folder:
+            got = outcome([*launcher, *([pxl, "run"] if launcher[0] == "mpirun" else []), script, *arguments], folder, files)
+        said = " ".join(str(w) for w in launcher)
+        if got[0] != 0:
+            return f"{said}: exit {got[0]}\n{got[3]}"
+        if got[1] != out:
+            return f"{said}: another output\n{out}\ninstead\n{got[1]}"
+        if got[2] != bytes_of:
+            return f"{said}: other bytes in {', '.join(f for f, a, b in zip(files, got[2], bytes_of) if a != b)}"
+    return None
+
+
+def bits(pxl):
+    launchers = [mpirun(2), mpirun(4), mpirun(1), [pxl, "--quiet", "--ranks", "2"], mpirun(2, *OVER_TCP)]
+    files = ["state.safetensors", "loss.npy"]
+    yield "train", lambda: equal_bits(pxl, HERE / "train.pxl", launchers, files)
+    yield "train, 8 replicas", lambda: equal_bits(pxl, HERE / "train.pxl", [mpirun(4), mpirun(2)], files, ["--replicas", "8"])
+    yield "train, by definitions", lambda: equal_bits_of(pxl, ["--engine", "reference"], HERE / "train.pxl", 4, files)
+    for script in sorted((TESTS / "lang/replicas").glob("*.pxl")):
+        yield script.name, lambda script=script: equal_bits_of(pxl, [], script, 2)
+
+
+def equal_bits_of(pxl, flags, script, ranks, files=()):
+    """Output, errors included, and files of a script in several processes."""
+    with Folder() as folder:
+        code, out, bytes_of, err = outcome([pxl, "run", *flags, script], folder, files)
+    with Folder() as folder:
+        got = outcome([*mpirun(ranks), pxl, "run", *flags, script], folder, files)
+    if "cannot divide equally" in got[3]:
+        return None  # a script of programs with several numbers of replicas
+    if got[0] != code or got[1] != out or got[2] != bytes_of:
+        return f"exit {code}\n{out}{err}\nbut in {ranks} processes exit {got[0]}\n{got[1]}{got[3]}"
+    if err and err not in got[3]:
+        return f"{err}\nbut in {ranks} processes\n{got[3]}"
+    return None
+
+
+# ---- how jobs end
+
+# Runs until it is stopped.
+ENDLESS = """program p with replicated(4), in_sequence() {
+  variable w: float32[1000] = 1
+  replicated_all_reduce_(w, op = "mean")
+}
+ir = p()
+session = Session(ir)
+while true {
+  session.run()
+  print("run", end = "")
+}
+"""
+
+
+def children(pid):
+    """The processes below a process."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            child = int(path.parent.name)
+            found += [child, *children(child)]
+    return found
+
+
+def rank_of(pid):
+    try:
+        environ = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return None
+    ranks = [e.partition(b"=")[2] for e in environ if e.startswith(b"OMPI_COMM_WORLD_RANK=")]
+    return int(ranks[0]) if ranks and name == "pxl" else None
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def ended_by(pxl, number, flags=(), whom=2):
+    """Exit status, standard error, and which processes are left, of an endless job after a signal to one of its processes."""
+    with Folder() as folder:
+        (folder / "endless.pxl").write_text(ENDLESS)
+        job = subprocess.Popen([*mpirun(4), str(pxl), "run", *flags, "endless.pxl"], cwd=folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            job.stdout.read(30)  # it runs
+            processes = children(job.pid)
+            target = job.pid if whom is None else next(p for p in processes if rank_of(p) == whom)
+            os.kill(target, number)
+            start = time.monotonic()
+            _, err = job.communicate(timeout=LIMIT)
+            seconds = time.monotonic() - start
+            for _ in range(100):  # those that the launcher ends take a moment
+                left = [p for p in processes if alive(p)]
+                if not left:
+                    break
+                time.sleep(0.1)
+            return job.returncode, err.decode(errors="replace"), left, seconds
+        except subprocess.TimeoutExpired:
+            return None, "it hangs", [], LIMIT
+        finally:
+            for p in [job.pid, *children(job.pid)]:
+                try:
+                    os.kill(p, signal.SIGKILL)
+                except OSError:
+                    pass
+            job.wait()
+
+
+def lost(pxl, number, flags, wanted, seconds):
+    code, err, left, took = ended_by(pxl, number, flags)
+    problems = []
+    if code in (None, 0):
+        problems.append(f"exit {code}")
+    problems += [f"`{text}` is missing in the message" for text in wanted if text not in err]
+    if err.count("error: ") != 1:
+        problems.append("the message does not stand there once")
+    if left:
+        problems.append(f"processes are left: {left}")
+    if took > seconds:
+        problems.append(f"it took {took:.1f} s")
+    return "; ".join(problems) + "\n" + err if problems else None
+
+
+def fails(pxl, text, ranks, code, wanted, unwanted=(), same_as_alone=False, launcher=None):
+    """A script ends with a status and a message, which is there once."""
+    with Folder() as folder:
+        (folder / "s.pxl").write_text(text)
+        got, out, _, err = outcome([*(launcher or [*mpirun(ranks), pxl, "run"]), "s.pxl"], folder)
+        alone = outcome([pxl, "run", "s.pxl"], folder)[3] if same_as_alone else None
+    problems = []
+    if got != code:
+        problems.append(f"exit {got}, not {code}")
+    problems += [f"`{w}` does not stand there" for w in wanted if w not in err]
+    if err.count("error: ") > (ranks if launcher else 1):
+        problems.append("several errors")
+    problems += [f"`{w}` stands there" for w in unwanted if w in err + out]
+    if alone is not None and alone not in err:
+        problems.append(f"in one process:\n{alone}")
+    return "; ".join(problems) + "\n" + err + out if problems else None
+
+
+REPLICATED = """program p with replicated(4), in_sequence() {
+  stream in i: int32[]
+  variable w: float32[4] = 1
+  add_(w, 1)
+  stream out y = replicated_all_reduce(gather(arange(4) * 1.0, reshape(host_load(i), [1])))
+}
+ir = p()
+session = Session(ir)
+rank = env("OMPI_COMM_WORLD_RANK", "0")
+"""
+
+
+def ends(pxl):
+    # The first limits are those of the documentation of replicas, with time for a busy machine.
+    yield "killed", lambda: lost(pxl, signal.SIGKILL, (), ["replica 2", "is gone", "endless.pxl:"], LIMIT)
+    yield "crashed", lambda: lost(pxl, signal.SIGSEGV, (), ["replica 2", "is gone"], LIMIT)
+    yield "stopped", lambda: lost(pxl, signal.SIGSTOP, ("--timeout", "3"), ["waited 3 s for replica 2", "is stopped"], LIMIT)
+    yield "interrupted", lambda: interrupted(pxl)
+    yield "ended early", lambda: fails(
+        pxl, REPLICATED + 'if rank == "2" { exit(0) }\nsession.run(i = [0, 1, 2, 3])\n', 4, 1,
+        ["gone apart", "is to start run 1 of program p at s.pxl:11", "process 2", "is to end with status 0"])
+    yield "ended with an error", lambda: fails(
+        pxl, REPLICATED + 'if rank == "1" { load("nowhere.npy") }\nsession.run(i = [0, 1, 2, 3])\n', 4, 66,
+        ["nowhere.npy", "in process 1 of 4"])
+    yield "another run", lambda: fails(
+        pxl, REPLICATED + 'for k in range(2 if rank == "3" else 1) { session.run(i = [0, 1, 2, 3]) }\nsession.save("x.safetensors")\n',
+        4, 1, ["gone apart", "is to save the variables", "is to start run 2 of program p"])
+    yield "another program", lambda: fails(
+        pxl, 'rank = env("OMPI_COMM_WORLD_RANK", "0")\nprogram p with replicated(2) {\n  t = cast(replica_index(), float32)\n'
+        '  stream out y = t + 1 if rank == "1" else t * 2\n}\nSession(p())\n', 2, 1,
+        ["gone apart", "is to make a session of program p", "not of the same program"])
+    yield "another attribute", lambda: fails(
+        pxl, 'rank = env("OMPI_COMM_WORLD_RANK", "0")\nprogram p with replicated(2) {\n'
+        '  stream out y = replicated_all_reduce(replica_index(), "max" if rank == "1" else "add")\n}\nSession(p())\n', 2, 1, ["gone apart"])
+    yield "other initial values", lambda: fails(
+        pxl, 'random_seed(int(env("OMPI_COMM_WORLD_RANK", "0")))\nprogram p with replicated(2) {\n  variable w: float32[2] = normal(0, 1, [2])\n'
+        '  add_(w, 1)\n}\nSession(p())\n', 2, 1, ["gone apart"])
+    yield "unlike processors", lambda: unlike_processors(pxl)
+    yield "another script", lambda: other_script(pxl)
+    yield "an error in one replica", lambda: fails(
+        pxl, REPLICATED + "session.run(i = [0, 1, 9, 3])\n", 4, 1, ["in replica 2 of 4", "s.pxl:5"], same_as_alone=True)
+    yield "the earliest error", lambda: fails(
+        pxl, REPLICATED + "session.run(i = [0, 9, 1, -8])\n", 4, 1, ["in replica 1 of 4"], ["replica 3"], same_as_alone=True)
+    yield "drift", lambda: fails(
+        pxl, "program p with replicated(4) {\n  variable w: float32[3] = 0\n  add_(w, cast(replica_index(), float32))\n}\n"
+        "ir = p()\ns = Session(ir)\ns.run()\ns.save(\"x.safetensors\")\n", 4, 1,
+        ["save: the replicas 0 and 1 hold different values of the variable `w`"], same_as_alone=True)
+    yield "replicas that do not divide", lambda: fails(
+        pxl, REPLICATED, 3, 65, ["the program has 4 replicas, which 3 processes cannot divide equally"])
+    yield "refused text", lambda: fails(pxl, "x = = 1\n", 2, 65, ["s.pxl:1:5: error"], same_as_alone=True)
+    yield "exit status", lambda: fails(pxl, "exit(3)\n", 2, 3, [], ["error"])
+    yield "a file that cannot be written", lambda: fails(
+        pxl, 'save("nowhere/x.npy", zeros([2]))\nprint("written")\n', 2, 1, ["cannot write nowhere/x.npy"], ["written\n"])
+    yield "launched twice", lambda: fails(pxl, "1\n", 2, 2, [], launcher=[*mpirun(2), pxl, "--ranks", "2"])
+    yield "no mpirun", lambda: no_mpirun(pxl)
+    yield "no plug-in", lambda: no_plug_in(pxl)
+    yield "a plain start", lambda: plain_start(pxl)
+
+
+def interrupted(pxl):
+    code, err, left, _ = ended_by(pxl, signal.SIGINT, whom=None)
+    return None if code not in (None, 0) and not left else f"exit {code}, left {left}\n{err}"
+
+
+def unlike_processors(pxl):
+    """Processes of which one has fewer instructions use those: the bits of a process that has no others."""
+    with Folder() as folder:
+        (folder / "s.pxl").write_text(REPLICATED.replace("gather(arange(4) * 1.0, reshape(host_load(i), [1]))", "exp(0.37 * cast(host_load(i), float32))")
+                                      + "print(session.run(i = [0, 1, 2, 3]).y)\n")
+        code, out, err = run([str(pxl), "run", "s.pxl"], cwd=folder, env={"PXL_ISA": "baseline"})
+        few, all_of_them = ["-x", "PXL_ISA=baseline", pxl, "run", "s.pxl"], [pxl, "run", "s.pxl"]
+        jobs = [outcome([*mpirun(1), *first, ":", "-n", "1", *second], folder) for first, second in ((few, all_of_them), (all_of_them, few))]
+    for got in jobs:
+        if code != 0 or got[0] != 0 or got[1] != out or "the kernels for baseline" not in got[3]:
+            return f"{out}{err}\nnot\n{got[1]}{got[3]}"
+    return None
+
+
+def other_script(pxl):
+    with Folder() as folder:
+        (folder / "a.pxl").write_text("print(1)\n")
+        (folder / "b.pxl").write_text("print(2)\n")
+        one = [*mpirun(1), str(pxl), "run", "a.pxl"]
+        code, out, _, err = outcome([*one, ":", "-n", "1", pxl, "run", "b.pxl"], folder)
+        return None if code == 1 and "gone apart" in err and "run the script b.pxl" in err and not out else f"exit {code}\n{err}{out}"
+
+
+def no_mpirun(pxl):
+    with Folder() as folder:
+        (folder / "s.pxl").write_text("1\n")
+        code, _, err = run([str(pxl), "run", "--ranks", "2", "s.pxl"], cwd=folder, env={"PATH": str(folder)})
+        return None if code == 1 and "install openmpi-bin" in err else f"exit {code}\n{err}"
+
+
+def no_plug_in(pxl):
+    with Folder() as folder:
+        shutil.copy(pxl, folder / "pxl")
+        (folder / "s.pxl").write_text("1\n")
+        code, _, _, err = outcome([*mpirun(2), folder / "pxl", "run", "s.pxl"], folder)
+        return None if code == 1 and "libopenmpi-dev" in err else f"exit {code}\n{err}"
+
+
+def plain_start(pxl):
+    """Without a launcher no library of MPI is loaded."""
+    code, out, err = run(["strace", "-f", "-e", "trace=openat", str(pxl), "-e", "1"])
+    return None if code == 0 and "libmpi" not in err and "pxl-mpi" not in err else err
+
+
+def process_tests(pxl, add, skip):
+    if why := missing(pxl):
+        return skip("processes", why)
+    for kind, jobs in (("bits", bits(pxl)), ("ends", ends(pxl))):
+        for name, job in jobs:
+            add(f"processes: {kind}: {name}", job())
