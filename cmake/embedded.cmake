@@ -1,5 +1,5 @@
 # Files that are embedded in the binary as string literals: the standard library, which is written in pxl, the page
-# of the IPU model, the kinds of errors, and the definitions of ops.
+# of the IPU model, that of graphs, the kinds of errors, and the definitions of ops.
 function(pxl_embed target out)
   cmake_parse_arguments(E "" "HEADER;NAMESPACE;TYPE;FUNCTION;STEM" "FILES" ${ARGN})
   add_custom_command(
@@ -19,6 +19,19 @@ pxl_embed(pxl_tiles ${PROJECT_BINARY_DIR}/tiles_page.cpp FILES ${page_files} STE
   HEADER runtime/tiles/report_json.hpp NAMESPACE pxl::tiles TYPE PageFile FUNCTION page_files)
 pxl_embed(pxl_tools ${PROJECT_BINARY_DIR}/error_pages.cpp FILES ${PROJECT_SOURCE_DIR}/docs/errors.md STEM ON
   HEADER interpreter/tools/explain.hpp NAMESPACE pxl TYPE ErrorPages FUNCTION error_pages)
+
+# The page of `pxl graph`, with the layout library of Debian's package and its licence.
+find_file(PXL_DAGRE dagre.min.js PATHS /usr/lib/python3/dist-packages/xstatic/pkg/dagre/data NO_DEFAULT_PATH)
+find_file(PXL_DAGRE_COPYRIGHT copyright PATHS /usr/share/doc/python3-xstatic-dagre NO_DEFAULT_PATH)
+if(NOT PXL_DAGRE OR NOT PXL_DAGRE_COPYRIGHT)
+  message(FATAL_ERROR "dagre.min.js or its licence was not found: install the package python3-xstatic-dagre")
+endif()
+configure_file(${PXL_DAGRE} ${PROJECT_BINARY_DIR}/graph_page/dagre.js COPYONLY)
+configure_file(${PXL_DAGRE_COPYRIGHT} ${PROJECT_BINARY_DIR}/graph_page/dagre-copyright.txt COPYONLY)
+file(GLOB graph_page_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/interpreter/tools/graph_page/*)
+pxl_embed(pxl_tools ${PROJECT_BINARY_DIR}/graph_page_files.cpp STEM OFF
+  FILES ${graph_page_files} ${PROJECT_BINARY_DIR}/graph_page/dagre.js ${PROJECT_BINARY_DIR}/graph_page/dagre-copyright.txt
+  HEADER interpreter/tools/graph_page.hpp NAMESPACE pxl TYPE GraphPageFile FUNCTION graph_page_files)
 
 # Definitions of ops as help shows them: their sources, and their names.
 file(GLOB definition_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/reference/*.cpp)

@@ -8,12 +8,12 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from tests.cli import commands
-from tests.docs import documents, methods
+from tests.docs import book, documents, first_hour, methods
 from tests.editors import files, lsp
 from tests.house import rules, separate
 from tests.jupyter import kernel
 from tests.language import expectations, explain, looks, stdlib
-from tests.model import page, validation
+from tests.model import graph_page, page, validation
 from tests.processes import mpi
 from tests.repl import inputs
 from tests.robustness import hostile, interrupts, mutants
@@ -50,10 +50,13 @@ KINDS = [
     ("repl", lambda pxl, tally, options: inputs.repl_tests(pxl, tally, parallel)),
     ("bench", lambda pxl, tally, options: bench.bench_tests(pxl, tally.add, training.bench_data()[0])),
     ("docs", lambda pxl, tally, options: documents.docs_tests(pxl, tally)),
+    ("docs", lambda pxl, tally, options: first_hour.first_hour_tests(pxl, tally.add)),
+    ("docs", lambda pxl, tally, options: book.book_tests(tally.add, tally.skip)),
     ("docs", lambda pxl, tally, options: methods.methods_tests(pxl, tally, options.update)),
     ("docs", lambda pxl, tally, options: validation.model_tests(pxl, tally.add, options.update)),
     ("stdlib", lambda pxl, tally, options: stdlib.stdlib_tests(pxl, ROOT, tally.add, parallel, run)),
     ("page", lambda pxl, tally, options: page.page_tests(pxl, tally.add, tally.skip)),
+    ("page", lambda pxl, tally, options: graph_page.graph_page_tests(pxl, tally.add, tally.skip)),
     ("curves", lambda pxl, tally, options: training.curve_tests(pxl, tally)),
     ("repeat", lambda pxl, tally, options: training.repeat_tests(pxl, tally)),
     ("editors", lambda pxl, tally, options: files.editor_tests(tally.add, tally.skip)),

@@ -146,14 +146,14 @@ int dispatch(std::vector<std::string> arguments) {
   if (first.size() > 1 && first[0] == '-' && first != "-e") {
     throw Error(fmt::format("unknown flag `{}`", first), {"`pxl --help` lists the flags"}, Fault::usage);
   }
-  // A word that is not a file but similar to a command is a mistyped command.
+  // A word that is not a file is a mistyped command.
   std::error_code ignored;
-  if (first.find_first_of("./") == first.npos && !std::filesystem::exists(first, ignored)) {
+  if (first[0] != '-' && first.find_first_of("./") == first.npos && !std::filesystem::exists(first, ignored)) {
     std::vector<std::string> names;
     for (const Command* c : table) names.emplace_back(c->name);
-    if (const auto near = nearest(first, names)) {
-      throw Error(fmt::format("there is no command or file `{}`: did you mean `{}`?", first, *near), {}, Fault::usage);
-    }
+    const auto near = nearest(first, names);
+    throw Error(fmt::format("unknown command: `{}`{}", first, near ? fmt::format("; did you mean `{}`?", *near) : ""),
+                {"`pxl help` lists the commands; a script is named by its file: `pxl net.pxl`"}, Fault::usage);
   }
   return run_script(flags, arguments);
 }

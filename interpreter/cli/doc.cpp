@@ -12,6 +12,7 @@
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/base/wrap.hpp"
 
 namespace pxl::cli {
 
@@ -77,7 +78,7 @@ int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments
   }
   const std::string text = html ? doc_html(page) : doc_text(page);
   if (path == "-")
-    write_out(text);
+    write_out(html ? text : wrap_lines(text, help_width()));
   else
     write_file_atomically(path, text);
   return exit_ok;

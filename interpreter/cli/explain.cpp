@@ -1,7 +1,5 @@
 // `pxl explain`: explains a kind of error.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -10,17 +8,11 @@
 #include "interpreter/tools/explain.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/standard_streams.hpp"
+#include "runtime/base/wrap.hpp"
 
 namespace pxl::cli {
 
 namespace {
-
-int columns() {
-  constexpr int usual = 100, least = 40;
-  winsize size{};
-  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
-  return std::clamp<int>(size.ws_col - 1, least, usual);
-}
 
 // The first sentence of a page.
 std::string_view summary(std::string_view page) {
@@ -49,7 +41,7 @@ int run_explain(const CommonFlags& common, const std::vector<std::string>& argum
     if (json)
       emit({{"event", "explanation"}, {"code", code}, {"text", *page}});
     else
-      print_out("{}{}", &code == &wanted.front() ? "" : "\n", explanation_text(code, columns()));
+      print_out("{}{}", &code == &wanted.front() ? "" : "\n", explanation_text(code, help_width()));
   }
   return exit_ok;
 }

@@ -5,6 +5,7 @@
 
 #include "interpreter/cli/command.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/base/wrap.hpp"
 
 namespace pxl::cli {
 
@@ -109,14 +110,14 @@ std::string help_text() {
   std::vector<std::pair<std::string, std::string_view>> all;
   for (const Command* c : commands()) all.emplace_back(c->name, c->doc);
   text += rows(all) + "`pxl help COMMAND` describes one.\n\nflags:\n" + flag_rows(main_flags());
-  return text;
+  return wrap_lines(text, help_width());
 }
 
 std::string help_text(const Command& command) {
   std::string text = fmt::format("usage: pxl {}\n\n{}\n", command.usage, command.doc);
   if (!command.flags.empty()) text += "\nflags:\n" + flag_rows(command.flags);
   if (!command.details.empty()) text += fmt::format("\n{}\n", command.details);
-  return text;
+  return wrap_lines(text, help_width());
 }
 
 }  // namespace pxl::cli

@@ -8,6 +8,7 @@
 
 #include "interpreter/cli/json.hpp"
 #include "interpreter/cli/program.hpp"
+#include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -51,9 +52,9 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
   const std::string path = call.value("--output", "-");
   std::string format = std::filesystem::path(path).extension().string();
   format = json ? "json" : path == "-" ? "dot" : format.empty() ? "" : format.substr(1);
-  if (format != "dot" && format != "svg" && format != "png" && format != "pdf" && format != "json")
+  if (format != "dot" && format != "svg" && format != "png" && format != "pdf" && format != "json" && format != "html")
     throw Error(fmt::format("graph: unsupported output format: `{}`", path),
-                {"supported: .dot, .svg, .png, .pdf and .json"}, Fault::usage);
+                {"supported: .html, .dot, .svg, .png, .pdf and .json"}, Fault::usage);
   int depth = -1;
   if (call.has("--depth")) {
     const std::string given = call.value("--depth");
@@ -62,6 +63,14 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
     depth = std::stoi(given);
   }
   const Programs programs = programs_of(common, call.operands.front(), call);
+  if (format == "html") {
+    if (call.has("--graph") || call.has("--depth"))
+      throw Error("graph: --graph and --depth are for pictures; a page has all graphs", {}, Fault::usage);
+    std::vector<const Ir*> drawn;
+    for (const auto& ir : programs.irs) drawn.push_back(ir.get());
+    write_file_atomically(path, graph_page(drawn));
+    return exit_ok;
+  }
   std::vector<const Graph*> graphs;
   for (const auto& ir : programs.irs)
     for (const auto& graph : ir->graphs()) {
@@ -72,11 +81,14 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
     throw Error(fmt::format("graph: unknown graph `{}`", call.value("--graph")),
                 {"`pxl schedule FILE` shows the graphs"}, Fault::usage);
   if (graphs.empty()) return exit_ok;
-  // JSON is complete, for programs.
-  const Detail everything{std::numeric_limits<int>::max(), 1};
-  const Detail detail = format == "json" && depth < 0 ? everything : detail_for(graphs, depth);
   std::vector<DrawnGraph> views;
-  for (const Graph* graph : graphs) views.push_back(view_of(*graph, detail));
+  if (format == "json") {  // complete, for programs
+    const Detail everything{std::numeric_limits<int>::max(), 1};
+    for (const Graph* graph : graphs)
+      views.push_back(view_of(*graph, depth < 0 ? everything : detail_for(graphs, depth)));
+  } else {
+    views = views_of(graphs, depth);
+  }
   std::string text;
   if (format == "json") {
     for (const auto& ir : programs.irs) text += json_of(*ir, views).dump() + "\n";
@@ -93,7 +105,7 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
 }
 
 constexpr Flag graph_flags[] = {
-    {"--output", "FILE", "write a .dot, .svg, .png, .pdf or .json; default: DOT to standard output", "-o"},
+    {"--output", "FILE", "write .html, .dot, .svg, .png, .pdf or .json; default: DOT to standard output", "-o"},
     program_flag,
     {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
     {"--depth", "N", "number of module levels drawn as frames; deeper modules are one box each", "-d"},
@@ -109,7 +121,11 @@ const Command graph_command{
     "draw the graphs of a file's programs",
     run_graph,
     graph_flags,
-    "Draws a frame for each graph, with the number of its calls, and frames for its modules. Without --depth, modules\n"
+    "A page (.html) opens in any browser, without a network: modules and calls open at a click, equal ones are drawn "
+    "once\n"
+    "with a count, an op shows its tensors and its line of the program.\n"
+    "A picture has a frame for each graph, with the number of its calls, and frames for its modules. Without --depth, "
+    "modules\n"
     "become boxes from the first level at which a graph would have more than 120 boxes; if that is not enough,\n"
     "adjacent nodes share a box: modules of a list, consecutive ops, calls of one graph. JSON contains every op "
     "unless\n"

@@ -81,7 +81,9 @@ int run_kernel(const CommonFlags&, const std::vector<std::string>& arguments) {
   const fs::path server = own_program().parent_path() / "pxl-kernel";
   if (call.has("--install")) {
     if (!fs::exists(server))
-      throw Error("this pxl was built without the Jupyter kernel", {"install xeus (Debian: xeus-dev) and build again"},
+      throw Error("this pxl was built without the Jupyter kernel",
+                  {PXL_HAS_XEUS ? "`scripts/build release pxl-kernel` builds it"
+                                : "install xeus (Debian: xeus-dev), configure anew and build again"},
                   Fault::usage);
     return install(call);
   }

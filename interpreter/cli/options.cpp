@@ -4,6 +4,7 @@
 #include "interpreter/cli/command.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/base/wrap.hpp"
 
 namespace pxl::cli {
 
@@ -92,7 +93,7 @@ std::string options_help(const std::string& script, const std::vector<OptionInfo
     right += o.required ? "(required)" : fmt::format("(default {})", o.default_text);
     text += fmt::format("  {:{}}  {}\n", left(o), width, right);
   }
-  return text;
+  return wrap_lines(text, help_width());
 }
 
 }  // namespace pxl::cli

@@ -9,6 +9,7 @@
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
+#include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
 #include "runtime/base/atomic_file.hpp"
@@ -108,10 +109,11 @@ size_t top_of(const Invocation& call) {
   return std::stoul(text);
 }
 
-// Evaluates a script without running it and models each program that it creates a session for.
+// Evaluates a script without running it and models each program that it creates a session for; `graphs` gets the page
+// of their graphs.
 std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::string& script, const ast::TreePtr& tree,
                                       const std::string& wanted, const std::vector<std::string>& script_options,
-                                      const tiles::EstimateOptions& estimating) {
+                                      const tiles::EstimateOptions& estimating, std::string* graphs = nullptr) {
   InterpreterOptions options = interpreter_options(common);
   options.options = parse_options(script, scan_options(*tree), script_options);
   options.program_name = script;
@@ -125,12 +127,15 @@ std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::stri
   if (!looked.errors.empty()) throw Error(looked.errors);
   std::vector<tiles::Report> reports;
   std::vector<std::string> made;  // names of programs
+  std::vector<const Ir*> modelled;
   for (const auto& ir : looked.sessions) {
     if (std::find(made.begin(), made.end(), ir->name()) == made.end()) made.push_back(ir->name());
     if (!wanted.empty() && ir->name() != wanted && program_line(*ir) != wanted) continue;
     reports.push_back(tiles::estimate(ir->main(), estimating));
     reports.back().source = source;
+    modelled.push_back(ir.get());
   }
+  if (graphs && !modelled.empty()) *graphs = graph_page(modelled);
   if (!common.quiet)
     for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script, what);
   if (!wanted.empty() && reports.empty())
@@ -174,8 +179,9 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   if (format == Format::html && output.empty())
     throw Error("profile: HTML requires an output file", {"pxl profile FILE -o report.html"}, Fault::usage);
 
-  const std::vector<tiles::Report> runs =
-      reports_of(common, call.operands.front(), words.tree, wanted, words.script, estimating);
+  std::string graphs;
+  const std::vector<tiles::Report> runs = reports_of(common, call.operands.front(), words.tree, wanted, words.script,
+                                                     estimating, format == Format::html ? &graphs : nullptr);
   std::vector<tiles::Report> against;
   if (call.has("--against")) {
     const std::string other = call.value("--against");
@@ -188,7 +194,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     case Format::text:
       text = against.empty() ? summaries(runs, top) : tiles::difference_text(runs, against, top);
       break;
-    case Format::html: text = tiles::page_text(runs, against); break;
+    case Format::html: text = tiles::page_text(runs, against, graphs); break;
     case Format::json: text = tiles::json_text(runs, against); break;
     case Format::trace: text = tiles::trace_text(runs); break;
   }

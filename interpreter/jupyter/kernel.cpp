@@ -39,6 +39,23 @@ std::string asked_name(std::string_view code) {
   return *asked;
 }
 
+/// Takes a first line `%%time` out of a cell; lines keep their numbers.
+bool take_time_magic(std::string& code) {
+  constexpr std::string_view magic = "%%time";
+  const size_t end = std::min(code.find('\n'), code.size());
+  const std::string_view line = std::string_view(code).substr(0, end);
+  if (!line.starts_with(magic) || line.find_first_not_of(" \t\r", magic.size()) != line.npos) return false;
+  code.erase(0, end);
+  return true;
+}
+
+/// "850 us", "12.3 ms", "1.25 s".
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.0f} us", 1e6 * seconds);
+  if (seconds < 1) return fmt::format("{:.3g} ms", 1e3 * seconds);
+  return fmt::format("{:.3g} s", seconds);
+}
+
 // xeus 2.4 swaps the name and the text in its own helper for errors.
 json error_reply(const std::string& name, const std::string& what, const json& lines) {
   return {{"status", "error"}, {"ename", name}, {"evalue", what}, {"traceback", lines}};
@@ -47,9 +64,11 @@ json error_reply(const std::string& name, const std::string& what, const json& l
 }  // namespace
 
 Kernel::Kernel()
-    : engine_(options([this](std::string_view text) { write("stdout", text); },
-                      [this](std::string_view text) { write("stderr", text); },
-                      [this](const std::string& svg, const std::string& title) { draw(svg, title); })) {
+    : engine_(
+          options([this](std::string_view text) { write("stdout", text); },
+                  // Notices and bars: pages show the stream of errors in red, and errors have messages of their own.
+                  [this](std::string_view text) { write("stdout", text); },
+                  [this](const std::string& svg, const std::string& title) { draw(svg, title); })) {
   xeus::register_interpreter(this);
 }
 
@@ -79,16 +98,20 @@ void Kernel::flush() {
   sent_ = now();
 }
 
-json Kernel::execute_request_impl(int number, const std::string& code, bool silent, bool, json user_expressions, bool) {
+json Kernel::execute_request_impl(int number, const std::string& cell, bool silent, bool, json user_expressions, bool) {
   silent_ = silent;
   cell_ = number;
   drawn_.clear();
+  std::string code = cell;
+  const bool timed = take_time_magic(code);
+  const double began = now();
   if (const std::string name = asked_name(code); !name.empty()) {
     const Inspection help = engine_.help(name);
     const json page = {{"source", "page"}, {"start", 0}, {"data", {{"text/plain", help.text}}}};
     return xeus::create_successful_reply(json::array({page}), json::object());
   }
   const Outcome outcome = engine_.submit(code);
+  if (timed) write("stdout", fmt::format("time: {}\n", time_text(now() - began)));
   flush();
   silent_ = false;
   switch (outcome.kind) {
@@ -149,24 +172,28 @@ json Kernel::inspect_request_impl(const std::string& code, int cursor, int) {
 }
 
 json Kernel::is_complete_request_impl(const std::string& code) {
-  switch (Engine::status(code)) {
+  std::string text = code;
+  if (take_time_magic(text) && text.find_first_not_of(" \n") == text.npos)
+    return xeus::create_is_complete_reply("incomplete", "");
+  switch (Engine::status(text)) {
     case Completeness::complete: return xeus::create_is_complete_reply("complete");
     case Completeness::invalid: return xeus::create_is_complete_reply("invalid");
     case Completeness::incomplete: break;
   }
   // The next line is indented by one level for each open bracket.
   int depth = 0;
-  for (const ClassifiedToken& t : Engine::highlight(code)) {
+  for (const ClassifiedToken& t : Engine::highlight(text)) {
     if (t.kind != TokenClass::bracket) continue;
-    const char c = code[t.begin];
+    const char c = text[t.begin];
     depth += c == '(' || c == '[' || c == '{' ? 1 : -1;
   }
   return xeus::create_is_complete_reply("incomplete", std::string(static_cast<size_t>(2 * std::max(depth, 0)), ' '));
 }
 
 json Kernel::kernel_info_request_impl() {
-  return xeus::create_info_reply("5.3", "pxl", PXL_VERSION, "pxl", PXL_VERSION, "text/x-pxl", ".pxl", "text", "", "",
-                                 "pxl " PXL_VERSION ": explicit tensor graphs");
+  // Notebooks know neither a mode nor a lexer of pxl: Python's are near enough for colours.
+  return xeus::create_info_reply("5.3", "pxl", PXL_VERSION, "pxl", PXL_VERSION, "text/x-pxl", ".pxl", "python",
+                                 "python", "", "pxl " PXL_VERSION ": explicit tensor graphs");
 }
 
 void Kernel::shutdown_request_impl() {}

@@ -97,6 +97,11 @@ void augmented(Interpreter& in, const ast::AssignStmt& s, Activation& a) {
 
 void assignment(Interpreter& in, const ast::AssignStmt& s, Activation& a) {
   if (s.augmented) return augmented(in, s, a);
+  if (!s.outlined && s.targets.size() == 1 && s.targets[0]->kind == ast::ExprKind::name &&
+      s.value->kind == ast::ExprKind::call) {
+    const TargetGuard guard(in, static_cast<const ast::NameExpr*>(s.targets[0])->name, s.value->span);
+    return assign(in, *s.targets[0], evaluate(in, *s.value, a), a);
+  }
   Value v = evaluate(in, *s.value, a);
   if (s.outlined) {
     std::string name;

@@ -10,6 +10,7 @@
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/sessions.hpp"
 #include "interpreter/repl/commands.hpp"
+#include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/graph_view.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
@@ -90,12 +91,14 @@ void command_dot(Repl& repl, std::string_view arguments) {
   const size_t space = arguments.rfind(' ');
   const std::string last(arguments.substr(space == arguments.npos ? 0 : space + 1));
   std::string format = std::filesystem::path(last).extension().string();
-  const bool named = format == ".dot" || format == ".gv" || format == ".svg" || format == ".png" || format == ".pdf";
+  const bool named = format == ".dot" || format == ".gv" || format == ".svg" || format == ".png" || format == ".pdf" ||
+                     format == ".html";
   if (named) arguments = space == arguments.npos ? std::string_view() : arguments.substr(0, space);
   with_graph(repl, arguments, "dot", [&](const Graph& g) {
     if (!named) return repl.print(dot_text(g));
-    write_file_atomically(last,
-                          format == ".dot" || format == ".gv" ? dot_text(g) : draw(dot_text(g), format.substr(1)));
+    write_file_atomically(last, format == ".html"                     ? graph_page({&g.ir()}, &g)
+                                : format == ".dot" || format == ".gv" ? dot_text(g)
+                                                                      : draw(dot_text(g), format.substr(1)));
     repl.print("written to " + last);
   });
 }

@@ -6,6 +6,7 @@
 #include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/theme.hpp"
+#include "runtime/base/wrap.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -79,7 +80,10 @@ void command_help(Repl& repl, std::string_view arguments) {
     }
   }
   const Inspection found = repl.engine().help(arguments);
-  if (found.found) return repl.print(repl.colour() && found.type == "op" ? colour_schedule(found.text) : found.text);
+  if (found.found) {
+    const std::string text = wrap_lines(found.text, std::clamp(LineEditor::size().first - 1, 40, 100));
+    return repl.print(repl.colour() && found.type == "op" ? colour_schedule(text) : text);
+  }
   for (const ReplCommand& c : repl_commands())
     if (c.name == arguments) return repl.print(fmt::format(":{} {}\n  {}", c.name, c.arguments, c.doc));
   std::string text = found.text;

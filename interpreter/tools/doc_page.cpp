@@ -4,10 +4,14 @@
 
 #include <algorithm>
 
+#include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/tools/member_help.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "interpreter/values/scope.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -36,8 +40,27 @@ DocPage library_page(const StdlibFile& file) {
   return page;
 }
 
+/// The functions of the language that are not ops.
+DocEntry functions() {
+  const auto in = make_interpreter({});
+  DocEntry e;
+  e.name = "functions";
+  e.kind = "functions";
+  std::vector<std::string> names = evaluator_of(*in).prelude()->visible_names();
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    const auto* f = evaluator_of(*in).prelude()->find_here(name)->as<BuiltinObject>();
+    const OpRow* row = find_op(name);
+    if (f && !f->signature.empty() && !(row && row->doc == f->doc)) e.facts.emplace_back(f->signature, f->doc);
+  }
+  return e;
+}
+
 DocPage overview() {
-  DocPage page{"pxl", "The ops by family, the modules of the standard library, and the members of values.\n", {}};
+  DocPage page{"pxl",
+               "The ops by family, the modules of the standard library, the functions of the language, and the members "
+               "of values.\n",
+               {}};
   for (const OpGroup& group : op_groups()) {
     DocEntry e;
     e.name = group.family.empty() ? "ops" : "ops." + group.family;
@@ -54,6 +77,7 @@ DocPage overview() {
       e.facts.emplace_back(declared.name, declared.doc.substr(0, declared.doc.find('\n')));
     page.entries.push_back(std::move(e));
   }
+  page.entries.push_back(functions());
   for (const MemberTable& table : member_tables()) {
     DocEntry e;
     e.name = kind_name(table);

@@ -96,6 +96,7 @@ std::string dot_text(const std::string& title, const std::vector<DrawnGraph>& vi
     const size_t calls = view.graph->call_sites().size();
     const std::string& program = several ? view.graph->ir().name() : title;
     std::string name = view.graph->is_main() ? program : several ? program + ": " + view.graph->id() : view.graph->id();
+    if (view.equal > 1) name += fmt::format(", one of {} equal graphs", view.equal);
     if (calls) name += fmt::format(", called {}", calls == 1 ? "once" : fmt::format("{} times", calls));
     place[view.graph] = {clusters, g};
     out += fmt::format(
@@ -134,10 +135,7 @@ std::string dot_text(const Graph& graph) {
     for (const auto& op : graphs[i]->ops())
       for (const Graph* called : op->called)
         if (std::find(graphs.begin(), graphs.end(), called) == graphs.end()) graphs.push_back(called);
-  const Detail detail = detail_for(graphs);
-  std::vector<DrawnGraph> views;
-  for (const Graph* g : graphs) views.push_back(view_of(*g, detail));
-  return dot_text(graph.is_main() ? graph.ir().name() : graph.id(), views);
+  return dot_text(graph.is_main() ? graph.ir().name() : graph.id(), views_of(graphs));
 }
 
 std::string draw(const std::string& text, const std::string& format) {

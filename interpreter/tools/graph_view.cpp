@@ -6,28 +6,14 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "interpreter/tools/equal_graphs.hpp"
+#include "interpreter/tools/op_scopes.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 
 namespace pxl {
 
 namespace {
-
-// The modules of an op, from the names of its tensors: "blocks/0/mlp/gelu_out" is in blocks/0/mlp. A list and its
-// element are one level.
-std::vector<std::string> scope_of(const Op& op) {
-  std::vector<std::string> parts;
-  const Tensor* named = op.outputs.empty() ? nullptr : op.outputs.front();
-  if (!named) return parts;
-  const std::string& name = named->name;
-  for (size_t at = 0, slash; (slash = name.find('/', at)) != name.npos; at = slash + 1) {
-    std::string part = name.substr(at, slash - at);
-    const bool number =
-        !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
-    number && !parts.empty() ? void(parts.back() += "." + part) : parts.push_back(std::move(part));
-  }
-  return parts;
-}
 
 // "blocks.12" is number 12 of "blocks"; -1 for names without a number.
 std::pair<std::string, int64_t> numbered(const std::string& name) {
@@ -46,6 +32,7 @@ class DrawnGraphBuilder {
   DrawnGraphBuilder(const Graph& graph, Detail detail)
       : depth_(static_cast<size_t>(std::max(detail.depth, 0))), fold_(std::max(detail.fold, 1)) {
     view_.graph = &graph;
+    scopes_ = op_scopes(graph);
   }
 
   DrawnGraph run() {
@@ -141,7 +128,7 @@ class DrawnGraphBuilder {
   }
 
   void add(const Op& op) {
-    std::vector<std::string> scope = scope_of(op);
+    std::vector<std::string> scope = scopes_.at(&op);
     const bool collapsed = scope.size() > depth_;
     int box = -1;
     if (collapsed) {
@@ -215,6 +202,7 @@ class DrawnGraphBuilder {
     int node = -1;
   };
   DrawnGraph view_;
+  std::unordered_map<const Op*, ModulePath> scopes_;
   size_t depth_;
   int fold_;
   std::vector<Members> members_;
@@ -238,9 +226,32 @@ bool fits(const std::vector<const Graph*>& graphs, Detail detail) {
 
 DrawnGraph view_of(const Graph& graph, Detail detail) { return DrawnGraphBuilder(graph, detail).run(); }
 
+std::vector<DrawnGraph> views_of(const std::vector<const Graph*>& graphs, int depth) {
+  const GraphClasses classes = classes_of(graphs);
+  std::unordered_map<size_t, size_t> drawn;  // graphs of each class among the given ones
+  std::vector<const Graph*> first;
+  for (const Graph* graph : graphs)
+    if (++drawn[classes.of.at(graph)] == 1) first.push_back(graph);
+  const Detail detail = detail_for(first, depth);
+  std::vector<DrawnGraph> views;
+  std::unordered_map<size_t, const Graph*> shown;
+  for (const Graph* graph : first) {
+    views.push_back(view_of(*graph, detail));
+    const size_t of = classes.of.at(graph);
+    views.back().equal = drawn[of];
+    shown[of] = graph;
+  }
+  for (DrawnGraph& view : views)
+    for (ViewNode& node : view.nodes)
+      if (node.called)
+        if (const auto found = shown.find(classes.of.at(node.called)); found != shown.end())
+          node.called = found->second;
+  return views;
+}
+
 int levels_of(const Graph& graph) {
   size_t most = 0;
-  for (const auto& op : graph.ops()) most = std::max(most, scope_of(*op).size());
+  for (const auto& [op, scope] : op_scopes(graph)) most = std::max(most, scope.size());
   return static_cast<int>(most);
 }
 

@@ -26,6 +26,7 @@ struct ViewEdge {
 };
 struct DrawnGraph {
   const Graph* graph = nullptr;
+  size_t equal = 1;  ///< number of graphs of this structure, which are drawn once
   std::vector<ViewNode> nodes;
   std::vector<ViewEdge> edges;
 };
@@ -45,6 +46,9 @@ DrawnGraph view_of(const Graph& graph, Detail detail);
 /// `max_total_boxes`, if grouping can reach it: first the depth is lowered, then adjacent nodes share boxes. A
 /// given depth (0 or more) is kept, without grouping.
 Detail detail_for(const std::vector<const Graph*>& graphs, int depth = -1);
+/// Views of graphs at the level of detail of detail_for; of equal graphs (equal_graphs.hpp) the first one. Calls of the
+/// others name the first one too.
+std::vector<DrawnGraph> views_of(const std::vector<const Graph*>& graphs, int depth = -1);
 /// The number of module levels in a graph.
 int levels_of(const Graph& graph);
 

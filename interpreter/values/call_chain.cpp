@@ -51,6 +51,23 @@ const char* stack_limit() {
 
 }  // namespace
 
+TargetGuard::TargetGuard(Interpreter& in, const std::string& name, const Span& call)
+    : in_(in), name_(in.target), call_(in.target_call) {
+  in.target = &name;
+  in.target_call = call;
+}
+TargetGuard::~TargetGuard() {
+  in_.target = name_;
+  in_.target_call = call_;
+}
+
+std::string target_name(Interpreter& in, const Span& call, std::string_view otherwise) {
+  const CodePosition& p = position_of(in);
+  const bool same =
+      p.target && call.file == p.target_call.file && call.begin == p.target_call.begin && call.end == p.target_call.end;
+  return same ? *p.target : std::string(otherwise);
+}
+
 DepthGuard::DepthGuard(Interpreter& in) : in_(in) {
   if (in.depth_ >= kMaxCalls || frame_address() < stack_limit()) {
     throw run_error("recursion too deep", {"a function calls itself, directly or through others, without an end"})

@@ -12,8 +12,9 @@ namespace pxl::tiles {
 /// for comparison; may be empty.
 std::string json_text(std::span<const Report> runs, std::span<const Report> against = {});
 
-/// A self-contained page that shows everything in the JSON.
-std::string page_text(std::span<const Report> runs, std::span<const Report> against = {});
+/// A self-contained page that shows everything in the JSON. `graphs` is the text of a page that a button opens; may be
+/// empty.
+std::string page_text(std::span<const Report> runs, std::span<const Report> against = {}, std::string_view graphs = {});
 
 /// Trace events in Chrome's Trace Event Format: one process per report; one lane each for ops, compute, exchange, sync
 /// and host; complete events with times in microseconds of the machine's clock. A run with more steps than the report

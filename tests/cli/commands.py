@@ -62,6 +62,8 @@ def help_tells_of_every_command(cli):
     differ("help", cli.run("--help"), cli.run("help"))
     for name in names:
         differ(name, cli.run("help", name), cli.run(name, "--help"))
+        wide = [line for line in cli.run("help", name)[1].splitlines() if len(line) > 100]
+        differ(f"{name}: lines wider than 100 columns", wide, [])
         holds(name, cli.run("help", name)[1], f"usage: pxl {name}")
     code, _, err = cli.run("help", "schedul")
     differ("unknown", code, 2)
@@ -69,6 +71,41 @@ def help_tells_of_every_command(cli):
     code, _, err = cli.run("chek")
     differ("mistyped", code, 2)
     holds("mistyped", err, "did you mean `check`?")
+
+
+@case
+def unknown_commands(cli):
+    code, _, err = cli.run("grph")
+    differ("status", code, 2)
+    holds("near", err, "unknown command: `grph`; did you mean `graph`?")
+    code, _, err = cli.run("nothing")
+    differ("status", code, 2)
+    holds("far", err, "unknown command: `nothing`\n")
+    holds("far", err, "`pxl help` lists the commands")
+    cli.write("script", "print(5)\n")
+    differ("a file without a suffix", cli.run("script"), (0, "5\n", ""))
+
+
+@case
+def a_new_project_runs(cli):
+    code, out, err = cli.run("new", "my_net")
+    differ("status", (code, err), (0, ""))
+    holds("next", out, "cd my_net")
+    for command in re.findall(r"^  (pxl .*)", out, re.M):
+        done = subprocess.run([str(cli.pxl), *command.split()[1:]], cwd=cli.folder / "my_net", capture_output=True, text=True, timeout=LIMIT)
+        differ(command, (done.returncode, done.stderr), (0, ""))
+        holds(command, done.stdout, "% right" if "train" in command else "1 passed, 0 failed")
+    folder = cli.folder / "my_net"
+    differ("files", sorted(p.name for p in folder.iterdir()), ["README.md", "net.pxl", "train.pxl", "weights.safetensors"])
+    holds("name", (folder / "README.md").read_text(), "# my_net\n")
+    differ("canonical", cli.run("fmt", "--check", "my_net")[0], 0)
+    differ("checked", cli.run("check", "my_net"), (0, "", ""))
+    # What the page says is next works.
+    for words in re.findall(r"^\| `pxl ([^`]*)`", (folder / "README.md").read_text(), re.M):
+        done = subprocess.run([str(cli.pxl), *words.split()], cwd=folder, capture_output=True, text=True, timeout=LIMIT)
+        differ(words, done.returncode, 0)
+    for bad in (("new",), ("new", "my_net"), ("new", "a", "b"), ("new", ".")):
+        differ(" ".join(bad), cli.run(*bad)[0], 2)
 
 
 @case

@@ -21,6 +21,7 @@ OLD = "x=1\n" * 100  # which `fmt` would change
 COMMANDS = {
     "graph dot": ["graph", "-o", "{}.dot", "session.pxl"],
     "graph json": ["graph", "-o", "{}.json", "session.pxl"],
+    "graph page": ["graph", "-o", "{}.html", "session.pxl"],
     "profile page": ["profile", "session.pxl", "-o", "{}.html"],
     "profile json": ["profile", "session.pxl", "-o", "{}.json"],
     "profile trace": ["profile", "session.pxl", "-o", "{}.trace.json"],

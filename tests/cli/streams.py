@@ -17,6 +17,7 @@ COMMANDS = {
             (["--nonsense"], ""), (["--version"], ""), (["--help"], ""), (["long.pxl"], "")],
     "repl": [(["repl", "--no-init"], "1 + 1\nnothing_here\n:help\n:nonsense\nprint([1][3])\n2 +\n"), (["-i", "--no-init", "faulty.pxl"], "3\n")],
     "test": [(["test", "tests.pxl"], ""), (["test", "--json", "tests.pxl"], "")],
+    "new": [(["new", "good.pxl"], ""), (["new", ".."], "")],
     "check": [(["check", "good.pxl", "refused.pxl"], ""), (["check", "--json", "refused.pxl"], "")],
     "fmt": [(["fmt", "--check", "ugly.pxl", "refused.pxl"], ""), (["fmt", "--diff", "ugly.pxl"], ""), (["fmt", "-"], "x=1\n")],
     "profile": [(["profile", "session.pxl"], ""), (["profile", "good.pxl"], "")],

@@ -13,7 +13,7 @@ LEAD = """# Members of values
 Every attribute and method of the values of the language, from the tables by which they are found; a test keeps this page up to
 date and runs the examples. An attribute is read without a call: `a.shape`. `pxl doc NAME` and `:help NAME` tell the same of one
 (`pxl doc session.run`, `pxl doc backward`) or of a kind (`pxl doc str`). Most [ops](ops.md) are methods of tensors and arrays as
-well. Functions are in [the language](language.md), modules of the library in [the standard library](stdlib.md).
+well. Functions are on [a page of their own](functions.md), modules of the library in [the standard library](stdlib.md).
 """
 
 
@@ -30,12 +30,12 @@ def kinds(pxl, folder):
 
 def entry_text(entry):
     head = entry["signature"].split(".", 1)[1]
-    text = f"\n- `{head}`: {entry['doc']}\n"
+    text = f"\n**`{head}`** {entry['doc']}\n"
     if not entry["example"]:
         return text
     lines, shown = entry["example"].split("\n"), entry["result"].split("\n") if entry["result"] else []
     body = ["pxl> " + line for line in lines] + shown
-    return text + "  ```text\n" + "".join(f"  {line}".rstrip() + "\n" for line in body) + "  ```\n"
+    return text + "\n```text\n" + "".join(line.rstrip() + "\n" for line in body) + "```\n"
 
 
 def page_text(pages):
@@ -63,8 +63,27 @@ def example_problem(pxl, entry):
     return None if code == 0 else f"exit status {code}\n{out}{err}"
 
 
+FUNCTIONS = ROOT / "docs/functions.md"
+FUNCTIONS_LEAD = """# Functions
+
+The functions of the language that are not [ops](ops.md), from their declarations; a test keeps this page up to date. `pxl doc NAME` and
+`:help NAME` tell the same. Members of values are on [a page of their own](methods.md).
+"""
+
+
+def functions_text(overview):
+    out = FUNCTIONS_LEAD
+    facts = next(e for e in overview["entries"] if e["kind"] == "functions")["facts"]
+    return out + "".join(f"\n**`{signature}`** {text}\n" for signature, text in facts.items())
+
+
 def methods_tests(pxl, tally, update=False):
     with tempfile.TemporaryDirectory() as folder:
+        functions = functions_text(documented(pxl, None, folder))
+        if update:
+            FUNCTIONS.write_text(functions)
+        tally.add("docs: docs/functions.md is what the declarations say",
+                  None if FUNCTIONS.exists() and FUNCTIONS.read_text() == functions else "write it anew: python3 tests/run.py --only docs --update")
         pages = [documented(pxl, kind, folder) for kind in kinds(pxl, folder)]
     wanted = page_text(pages)
     if update:

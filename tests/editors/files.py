@@ -1,4 +1,5 @@
 """Editor files: one list of words for all, the TextMate grammar's own tests, Vim's colours and indentation, the .vsix."""
+import ast
 import json
 import pathlib
 import re
@@ -65,8 +66,40 @@ def vim_words():
         compare("Vim, reserved", set().union(*(w for n, w in lists.items() if n != "pxlType")), reserved)
 
 
+def pygments_words():
+    reserved, later, declaring, dtypes = words_of_grammar()
+    lists = {node.targets[0].id: set(ast.literal_eval(node.value)) for node in ast.parse((ROOT / "editors/pygments/pxl.py").read_text()).body
+             if isinstance(node, ast.Assign)}
+    # These have rules of their own.
+    ruled = {"test", "build", "in", "out", "ref"}
+    return compare("Pygments, for later", lists["LATER"], later) + compare("Pygments, dtypes", lists["DTYPES"], dtypes) + \
+        compare("Pygments, declaring", lists["DECLARING"] | (ruled & declaring), declaring) + \
+        compare("Pygments, reserved", lists["RESERVED"] | lists["OPERATORS"] | lists["CONSTANTS"], reserved)
+
+
+def pygments_problem():
+    """Every program of the examples is coloured without an error token, and words are what they are."""
+    if run(["/usr/bin/python3", "-c", "import pygments"])[0] != 0:
+        return None
+    script = """
+import pathlib, sys
+sys.path.insert(0, "editors/pygments")
+import pxl
+from pygments.token import Error
+for path in sorted(pathlib.Path("examples").glob("*.pxl")) + sorted(pathlib.Path("stdlib").glob("*.pxl")):
+    for token, text in pxl.PxlLexer().get_tokens(path.read_text()):
+        if token is Error: print(f"{path}: {text!r} is an error")
+kinds = {text: str(token) for token, text in pxl.PxlLexer().get_tokens('program p { param w: float32[2] = 0.5  # a\\n x = gelu(w) }')}
+for text, wanted in (("program", "Token.Keyword.Declaration"), ("param", "Token.Keyword.Declaration"), ("float32", "Token.Keyword.Type"),
+                     ("0.5", "Token.Literal.Number.Float"), ("gelu", "Token.Name.Function")):
+    if kinds.get(text) != wanted: print(f"{text} is {kinds.get(text)}, not {wanted}")
+"""
+    code, out = run(["/usr/bin/python3", "-c", script])
+    return out if code or out.strip() else None
+
+
 def word_lists():
-    return "\n".join(p for p in textmate_words() + vim_words() if p) or None
+    return "\n".join(p for p in textmate_words() + vim_words() + pygments_words() if p) or None
 
 
 def run(command, cwd=ROOT, timeout=300):
@@ -144,6 +177,7 @@ def extension():
 
 def editor_tests(add, skip):
     add("editors: word lists agree with the grammar", word_lists())
+    add("editors: Pygments' colours", pygments_problem())
     if shutil.which("vim"):
         add("editors: Vim's colours", vim_colours())
         add("editors: Vim's indentation", vim_indents())

@@ -69,6 +69,22 @@ class Protocol(jkt.KernelTests):
         kinds = [m["msg_type"] for m in messages if "display_data" in m["msg_type"]]
         self.assertEqual(kinds, ["display_data", "update_display_data", "update_display_data"])
 
+    def test_time_of_a_cell(self):
+        reply, messages = self.results("%%time\\nprint(1)\\nx = nothing_here")
+        text = "".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream")
+        self.assertRegex(text, r"time: [\\d.]+ (us|ms|s)\\n$")
+        self.assertIn(":3:5:", "\\n".join(reply["traceback"]))
+
+    def test_notices_are_no_errors(self):
+        reply, messages = self.results("for i in progress(range(3), \\"work\\") { pass }")
+        streams = {m["content"]["name"] for m in messages if m["msg_type"] == "stream"}
+        self.assertEqual(streams, {"stdout"})
+
+    def test_colours_of_cells(self):
+        self.kc.kernel_info()
+        info = self.kc.get_shell_msg(timeout=10)["content"]["language_info"]
+        self.assertEqual((info["codemirror_mode"], info["pygments_lexer"]), ("python", "python"))
+
     def test_completion_within_a_word(self):
         self.results("numbers = [1]")
         self.kc.complete("y = numb.append(2)", 8)

@@ -1,18 +1,16 @@
 """`pxl profile` as a page, as JSON and as a trace.
 
-The page is opened in a headless Chromium (Debian's chromium, chromium-driver and python3-selenium, for /usr/bin/python3, in
-which this file then runs once more); skipped with a reason where there is none.
+The page is opened in a headless Chromium (browser.py); skipped with a reason where there is none.
 """
 import json
 import pathlib
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.model.browser import Browser, call, checks
 from tests.support.harness import ROOT
 
 DOC = ROOT / "docs/profile-json.md"
@@ -33,11 +31,6 @@ program second_product {
   stream out y = softmax(host_load(x), axis = -1)
 }
 """
-
-
-def call(*command, timeout=120):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout, cwd=ROOT)
-    return done.returncode, done.stdout, done.stderr
 
 
 def report(pxl, *arguments):
@@ -165,31 +158,9 @@ def command_problem(pxl, folder):
 
 def browse(folder):
     """In the Python that has selenium: prints one line a check, `name: problem` or `name:`."""
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.by import By
-    options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,1000"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    try:
-        def check(name, problem):
-            print(f"{name}: {(problem or '').strip()}".replace("\n", " "), flush=True)
-
-        def one(selector):
-            return driver.find_element(By.CSS_SELECTOR, selector)
-
-        def many(selector):
-            return driver.find_elements(By.CSS_SELECTOR, selector)
-
-        def load(name):
-            driver.get((pathlib.Path(folder) / name).as_uri())
-            driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
-
-        def errors():
-            return [e["message"] for e in driver.get_log("browser") if "willReadFrequently" not in e["message"]]
+    with Browser(folder) as browser:
+        driver, check, one, many, load, errors = (browser.driver, browser.check, browser.one, browser.many, browser.load, browser.errors)
 
         def cells(column):
             return driver.execute_script("""
@@ -237,6 +208,11 @@ def browse(folder):
         one("#theme").click()
         dark = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
         check("page: dark", None if back != dark and painted("#timeline canvas") > 2 else f"{back} {dark}")
+        one("#graphs").click()
+        driver.switch_to.window(driver.window_handles[-1])
+        check("page: the graphs on a page of their own", None if "pxl graph" in driver.title and len(many("#view .node")) > 5 else driver.title)
+        driver.close()
+        driver.switch_to.window(driver.window_handles[0])
         check("page: the console of layers.html", "; ".join(errors()))
 
         load("compared.html")
@@ -275,18 +251,7 @@ def browse(folder):
         check("page: a second program", None if one("#title").text == "second_product" else f"{one('#title').text} {titles}")
         check("page: the console of two.html", "; ".join(errors()))
         driver.set_window_size(500, 900)
-        wide = driver.execute_script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        check("page: fits a narrow window", None if wide <= 0 else f"{wide} pixels too wide")
-    finally:
-        driver.quit()
-
-
-def browser_missing():
-    if not shutil.which("chromium") or not shutil.which("chromedriver"):
-        return "no chromium or no chromium-driver"
-    if not pathlib.Path("/usr/bin/python3").exists() or call("/usr/bin/python3", "-c", "import selenium")[0] != 0:
-        return "no selenium for /usr/bin/python3"
-    return None
+        check("page: fits a narrow window", browser.too_wide())
 
 
 def page_tests(pxl, add, skip):
@@ -309,18 +274,8 @@ def page_tests(pxl, add, skip):
             code, out, err = call(pxl, "profile", *arguments, "-o", pathlib.Path(folder) / f"{name}.html")
             text = (pathlib.Path(folder) / f"{name}.html").read_text() if code == 0 else ""
             alone = not re.search(r"(src|href)=\"?https?:|@import|@@", text)
-            add(f"pxl profile -o {name}.html", None if code == 0 and alone and text.count("</script>") == 2 else f"status {code}\n{out}{err}")
-        missing = browser_missing()
-        if missing:
-            skip("the page in a browser", missing)
-            return
-        code, out, err = call("/usr/bin/python3", __file__, folder, timeout=110)
-        for line in out.splitlines():
-            name, _, problem = line.partition(": ")
-            check, _, why = problem.partition(": ")
-            add(f"{name}: {check.rstrip(':')}", why or None)
-        if code != 0:
-            add("the page in a browser", f"status {code}\n{err[-3000:]}")
+            add(f"pxl profile -o {name}.html", None if code == 0 and alone and text.count("</script>") == 3 else f"status {code}\n{out}{err}")
+        checks(__file__, folder, "the page in a browser", add, skip)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-"use strict";
-// Shared by all sections: the data, number formatting, DOM elements, the tooltip.
+// Shared by all sections: the data, number formatting, charts, tables.
 const DATA = JSON.parse(document.getElementById("data").textContent);
 let RUN, OTHER;  // the displayed program, and the one to compare with
 
@@ -57,39 +56,6 @@ const fmt = {
   percent: (x) => (100 * x).toFixed(x < 0.0995 ? 1 : 0) + " %",
 };
 
-// el("div", {class: "a", onclick: f}, "text", child, [children])
-function el(tag, attributes, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "style") node.style.cssText = value;
-    else node.setAttribute(name, value === true ? "" : value);
-  }
-  for (const child of children.flat(Infinity))
-    if (child !== undefined && child !== null && child !== false) node.append(child);
-  return node;
-}
-
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
-
-const tip = {
-  node: null,
-  show(event, ...content) {
-    if (!tip.node) document.body.append(tip.node = el("div", { class: "tip", role: "status" }));
-    tip.node.replaceChildren(...content.flat(Infinity).filter(Boolean));
-    tip.node.hidden = false;
-    const box = tip.node.getBoundingClientRect();
-    const x = event.clientX + 14 + box.width > innerWidth ? event.clientX - box.width - 10 : event.clientX + 14;
-    const y = Math.min(event.clientY + 14, innerHeight - box.height - 6);
-    tip.node.style.left = Math.max(4, x) + "px";
-    tip.node.style.top = Math.max(4, y) + "px";
-  },
-  hide() { if (tip.node) tip.node.hidden = true; },
-};
-const tipRow = (label, value, colour) =>
-  el("div", { class: "row" }, el("span", {}, colour && el("i", { style: `background:${colour}` }), label), el("span", {}, value));
-
 const PHASES = [["compute", "Compute"], ["exchange", "Exchange"], ["sync", "Sync"], ["host", "Host"]];
 const categoryColour = (i) => `var(--c${i % 10})`;
 
@@ -97,15 +63,6 @@ function section(id, title, hint, ...tools) {
   const node = el("section", { id },
     el("div", { class: "head" }, el("h2", {}, title), hint && el("span", { class: "hint" }, hint), el("span", { class: "tools" }, tools)));
   return node;
-}
-
-function toggle(label, on, change, title) {
-  const button = el("button", { type: "button", "aria-pressed": String(on), title, onclick() {
-    const now = button.getAttribute("aria-pressed") !== "true";
-    button.setAttribute("aria-pressed", String(now));
-    change(now);
-  } }, label);
-  return button;
 }
 
 // Radio buttons.
@@ -242,7 +199,6 @@ function table(columns, rows, { pick, picked, sort, filter = "", limit = 200 } =
   return { node, shown, columns, filter(text) { wanted = text.trim().toLowerCase(); fill(); }, set(list) { rows = list; fill(); } };
 }
 
-const search = (label, change) => el("input", { type: "search", placeholder: label, "aria-label": label, oninput() { change(this.value); } });
 
 function download(name, text) {
   const link = el("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: name });

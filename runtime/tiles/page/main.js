@@ -21,6 +21,9 @@
   programs.append(...DATA.runs.map((r, i) => el("option", { value: i }, `${i + 1}. ${r.name}`)));
   programs.addEventListener("change", () => show(+programs.value));
   show(0);
+  const graphs = document.getElementById("graph_page"), opener = document.getElementById("graphs");
+  opener.hidden = graphs.textContent.length < 3;  // an empty text in quotes
+  opener.addEventListener("click", () => window.open(URL.createObjectURL(new Blob([JSON.parse(graphs.textContent)], { type: "text/html" }))));
   document.getElementById("theme").addEventListener("click", () => {
     const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     document.documentElement.dataset.theme = dark ? "light" : "dark";

@@ -1,0 +1,27 @@
+// The page of `pxl graph -o FILE.html`: a program's graphs, folded by modules and calls, to be opened, searched and
+// moved.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/graph/ir.hpp"
+
+namespace pxl {
+
+struct GraphPageFile {
+  std::string_view name;  ///< "draw.js"
+  std::string_view text;
+};
+/// The page's own files, and the layout library with its licence, embedded in the binary.
+std::span<const GraphPageFile> graph_page_files();
+
+/// The data of the page as JSON: programs with their graphs, each class of equal graphs once, and the sources that ops
+/// come from. `<` is escaped, so that the text may be part of a script element.
+std::string graph_data(const std::vector<const Ir*>& programs, const Graph* first = nullptr);
+/// A self-contained page, which loads nothing. It begins with the main graph, or with `first`.
+std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first = nullptr);
+
+}  // namespace pxl

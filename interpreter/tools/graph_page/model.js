@@ -1,0 +1,238 @@
+// Boxes of a graph: modules are frames, equal neighbours are one box with a count, calls are boxes that open their graph.
+// A box: {key, kind, title, note, ops, children, ...}; kind is op, frame, call, group or port.
+const isScalar = (graph, op) => !op.calls && !op.stream && !op.modifies && op.out.length > 0 && op.out.every((t) => graph.tensors[t].scalar) &&
+  op.in.every((t) => t < 0 || graph.tensors[t].scalar);
+
+// Users and maker of each tensor of a graph.
+function wired(graph) {
+  if (graph.maker) return graph;
+  graph.maker = new Map();
+  graph.users = new Map();
+  for (const op of graph.ops) {
+    op.graph = graph;
+    for (const t of op.out) graph.maker.set(t, op);
+    for (const t of new Set(op.in)) if (t >= 0) graph.users.set(t, [...(graph.users.get(t) || []), op]);
+  }
+  graph.declared = new Set(graph.outputs);
+  // The memory that a transfer from the host fills is part of the transfer.
+  graph.hidden = new Set(graph.ops.filter((op) => op.name === "Init" && op.out.every((t) => (graph.users.get(t) || []).every((user) => user.stream))));
+  return graph;
+}
+
+// The text that equal sets of ops share: names, attributes, operands by position, specs. Paths count from `depth` on.
+function structure(graph, ops, depth) {
+  const number = new Map(), at = (t) => {
+    if (t < 0) return "-";
+    const fresh = !number.has(t);
+    if (fresh) number.set(t, number.size);
+    const tensor = graph.tensors[t];
+    return number.get(t) + (fresh ? `:${tensor.spec}:${tensor.value ?? ""}` : "");
+  };
+  return ops.map((op) => [op.name, op.scope.slice(depth).join("/"), (op.calls || []).join(), JSON.stringify(op.attributes || []),
+    op.in.map(at).join(), op.out.map(at).join()].join(" ")).join("\n");
+}
+
+const numbered = (name) => /^(.*)\.(\d+)$/.exec(name);
+const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+
+// "blocks.0 to 23" for names with running numbers.
+function rangeTitle(names) {
+  const parts = names.map(numbered);
+  if (parts.some((p) => !p || p[1] !== parts[0][1])) return names[0];
+  const numbers = parts.map((p) => +p[2]);
+  return `${parts[0][1]}.${Math.min(...numbers)} to ${Math.max(...numbers)}`;
+}
+
+// The boxes of the ops of a frame at a depth of the module path.
+function boxes(graph, ops, depth, key) {
+  const frames = new Map(), list = [];
+  for (const op of ops) {
+    if (graph.hidden.has(op)) continue;
+    if (op.scope.length <= depth) {
+      list.push({ key: `${key}/${op.id}`, kind: op.calls ? "call" : "op", graph, op, ops: [op] });
+      continue;
+    }
+    const name = op.scope[depth];
+    let frame = frames.get(name);
+    if (!frame) {
+      frame = { key: `${key}/${name}`, kind: "frame", graph, title: name, depth: depth + 1, ops: [] };
+      frames.set(name, frame);
+      list.push(frame);
+    }
+    frame.ops.push(op);
+  }
+  return grouped(graph, list, key);
+}
+
+// A box for boxes that belong together; opened, it shows the first of equal ones, or all of different ones.
+function group(key, graph, title, members, equal) {
+  return { key, kind: "group", graph, title, equal, members, ops: members.flatMap((m) => m.ops), count: members.length };
+}
+
+function grouped(graph, list, key) {
+  const out = [], by = new Map();
+  const put = (name, box) => {
+    if (!by.has(name)) { by.set(name, []); out.push(name); }
+    by.get(name).push(box);
+  };
+  const scalars = scalarParts(graph, list);
+  for (const box of list) {
+    const op = box.op;
+    if (box.kind === "frame") put("frame:" + (numbered(box.title)?.[1] ?? box.title) + ":" + structure(graph, box.ops, box.depth), box);
+    else if (box.kind === "call") put("call:" + op.calls.join() + ":" + op.name, box);
+    else if (scalars.has(box)) put("scalars:" + scalars.get(box), box);
+    else if (op.modifies) put("update:" + op.name, box);
+    else put("op:" + op.id, box);
+  }
+  const found = out.map((name) => {
+    const members = by.get(name), first = members[0];
+    if (members.length === 1 || (name.startsWith("update:") && members.length < 3)) return { boxes: members };
+    const id = `${key}/${name.slice(0, name.indexOf(":"))}.${first.key.slice(key.length + 1)}`;
+    if (name.startsWith("frame:")) return { boxes: [group(id, graph, rangeTitle(members.map((m) => m.title)), members, true)] };
+    if (name.startsWith("call:")) return { boxes: [group(id, graph, calledOf(first).title, members, true)] };
+    if (name.startsWith("scalars:")) return { boxes: [group(id, graph, "scalar arithmetic", members, false)] };
+    return { boxes: [group(id, graph, first.op.name, members, false)] };
+  }).flatMap((f) => f.boxes);
+  return optimisers(graph, found, key);
+}
+
+// Calls of several graphs of one title, as those of an optimiser for params of different shapes, are one box.
+function optimisers(graph, list, key) {
+  const titles = new Map();
+  for (const box of list) {
+    const first = box.kind === "group" ? box.members[0] : box;
+    if (first.kind === "call" && first.op.calls.length === 1 && !calledOf(first).outputs.length) {
+      const title = calledOf(first).title;
+      titles.set(title, [...(titles.get(title) || []), box]);
+    }
+  }
+  const out = [];
+  for (const box of list) {
+    const first = box.kind === "group" ? box.members[0] : box;
+    const same = first.kind === "call" ? titles.get(calledOf(first).title) : null;
+    if (!same || same.length < 2 || !same.includes(box)) out.push(box);
+    else if (same[0] === box) {
+      const all = group(`${key}/all.${calledOf(first).title}`, graph, calledOf(first).title, same, false);
+      all.count = all.ops.length;
+      out.push(all);
+    }
+  }
+  return out;
+}
+
+// Connected parts of two or more ops that compute scalars from scalars: box -> number of its part.
+function scalarParts(graph, list) {
+  const part = new Map(), scalar = new Map();
+  for (const box of list) if (box.kind === "op" && isScalar(graph, box.op)) scalar.set(box.op, box);
+  const root = (box) => { while (part.get(box) !== box) box = part.get(box); return box; };
+  for (const box of scalar.values()) part.set(box, box);
+  for (const [op, box] of scalar)
+    for (const t of op.in) {
+      const maker = scalar.get(graph.maker.get(t));
+      if (maker) part.set(root(maker), root(box));
+    }
+  const size = new Map();
+  for (const box of part.keys()) size.set(root(box), (size.get(root(box)) || 0) + 1);
+  const found = new Map();
+  for (const box of part.keys()) if (size.get(root(box)) > 1) found.set(box, root(box).key);
+  return found;
+}
+
+let PROGRAM;
+const calledOf = (box, which = 0) => wired(PROGRAM.graphs[box.op.calls[which]]);
+
+// What a box shows when it is open.
+function childrenOf(box) {
+  if (box.children) return box.children;
+  if (box.kind === "frame") box.children = boxes(box.graph, box.ops, box.depth, box.key);
+  else if (box.kind === "group" && box.equal) box.children = childrenOf(box.members[0]);
+  else if (box.kind === "group") box.children = box.members;
+  else if (box.kind === "call") {
+    const parts = box.op.calls.map((_, i) => calledOf(box, i));
+    box.children = parts.length === 1 ? boxes(parts[0], parts[0].ops, 0, box.key)
+      : parts.map((g, i) => ({ key: `${box.key}/${i}`, kind: "frame", graph: g, title: g.title, depth: 0, ops: g.ops, whole: true }));
+  }
+  return box.children || [];
+}
+const inner = (box) => (box.kind === "group" && box.equal ? inner(box.members[0]) : box);
+const opens = (box) => box.kind !== "op" && box.kind !== "port";
+// The graph whose ops the children of a box are.
+const graphInside = (box) => { const b = inner(box); return b.kind === "call" ? calledOf(b) : b.graph; };
+
+function titleOf(box) {
+  if (box.kind === "op") return box.op.stream ? `${box.op.name} ${box.op.stream}` : box.op.name;
+  if (box.kind === "call") return box.op.name === "Call" ? calledOf(box).title : `${box.op.name} ${calledOf(box).title}`;
+  if (box.kind === "group" && inner(box).kind === "call" && box.equal) return titleOf(inner(box));
+  return box.title;
+}
+
+function noteOf(box) {
+  if (box.kind === "op") return "";
+  if (box.kind === "port") return box.note;
+  const n = (b) => (inner(b).kind === "call" ? calledOf(inner(b)).ops.length : inner(b).ops.length);
+  if (box.kind === "group" && box.equal) return `× ${box.count}, ${plural(n(box), "op")} each`;
+  if (box.kind === "group") {
+    const calls = box.ops.some((op) => op.calls);
+    return calls ? `${plural(box.ops.length, "call")}, ${plural(box.members.length, "shape")}` : plural(box.ops.length, "op");
+  }
+  return plural(n(box), "op");
+}
+
+// Lines below the name of an op: its params, variables and constants.
+function linesOf(box) {
+  if (box.kind !== "op") return [];
+  const lines = [], seen = new Set();
+  for (const t of box.op.in) {
+    const tensor = box.graph.tensors[t];
+    if (!tensor || seen.has(t) || !["param", "variable", "constant"].includes(tensor.kind)) continue;
+    seen.add(t);
+    const name = tensor.name.split(/[./]/).pop();
+    lines.push(tensor.kind === "constant" ? `constant ${tensor.value ?? tensor.spec}` : `${name} ${tensor.spec}`);
+  }
+  return lines.length > 4 ? [...lines.slice(0, 3), `${lines.length - 3} more`] : lines;
+}
+
+// The boxes at one level with the edges between them, and ports where single ops meet the outside.
+function level(parent, list, graph) {
+  const boxOf = new Map(), edges = new Map(), ports = new Map();
+  for (const box of list) for (const op of box.ops) boxOf.set(op, box);
+  const link = (from, to, t) => {
+    if (from === to) return;
+    const id = from.key + "\n" + to.key;
+    if (!edges.has(id)) edges.set(id, { from, to, tensors: new Set() });
+    edges.get(id).tensors.add(t);
+  };
+  const wholeGraph = parent.kind === "root" || inner(parent).kind === "call" || inner(parent).whole;
+  const port = (t, out) => {
+    const id = (out ? "out" : "in") + t;
+    if (!ports.has(id)) ports.set(id, { key: `${parent.key}/${id}`, kind: "port", out, tensors: [t], graph, ops: [], title: graph.tensors[t].name.split("/").pop(), note: graph.tensors[t].spec, links: [] });
+    return ports.get(id);
+  };
+  const outside = (t) => wholeGraph ? graph.declared.has(t) : graph.declared.has(t) || (graph.users.get(t) || []).some((op) => !boxOf.has(op));
+  for (const box of list)
+    for (const op of box.ops) {
+      if (op.graph !== graph) continue;
+      for (const t of op.in) {
+        const maker = graph.maker.get(t);
+        if (t < 0 || graph.hidden.has(maker)) continue;
+        const from = maker && boxOf.get(maker);
+        if (from) link(from, box, t);
+        else if (box.kind === "op" && (maker || graph.tensors[t].kind === "input")) port(t, false).links.push(box);
+        else if (wholeGraph && graph.tensors[t].kind === "input") port(t, false).links.push(box);
+      }
+      for (const t of op.out) if (outside(t) && (box.kind === "op" || wholeGraph)) port(t, true).links.push(box);
+    }
+  const many = 8, all = [];
+  for (const out of [false, true]) {
+    let side = [...ports.values()].filter((p) => p.out === out);
+    if (side.length > many)
+      side = [{ key: `${parent.key}/${out ? "outputs" : "inputs"}`, kind: "port", out, tensors: side.flatMap((p) => p.tensors), graph, ops: [],
+        title: `${side.length} ${out ? "outputs" : "inputs"}`, note: "", links: side.flatMap((p) => p.links) }];
+    for (const p of side) {
+      all.push(p);
+      for (const box of new Set(p.links))
+        for (const t of p.tensors) if (box.ops.some((op) => (out ? op.out : op.in).includes(t))) out ? link(box, p, t) : link(p, box, t);
+    }
+  }
+  return { boxes: [...all.filter((p) => !p.out), ...list, ...all.filter((p) => p.out)], edges: [...edges.values()] };
+}

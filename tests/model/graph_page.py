@@ -1,0 +1,176 @@
+"""`pxl graph -o FILE.html`: the page of a program's graphs, opened in a headless Chromium (browser.py)."""
+import json
+import pathlib
+import re
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.model.browser import Browser, call, checks
+from tests.support.harness import ROOT
+
+SCRIPT = "net<!--<script>.pxl"  # its name and text are in the page
+NETWORK = """
+from nn import Linear
+
+module Block {
+  up = Linear(8)
+  down = Linear(4)
+  build(x) { return x + down(gelu(up(x))) }
+}
+module Net {
+  blocks = [Block() for i in range(3)]
+  head = Linear(2)
+  build(x) {
+    for block in blocks { x = block(x) }
+    return sum(head(x) ** 2.0)
+  }
+}
+module Update {
+  build(ref weight, grad) with in_sequence() {
+    param ref momentum: float32[weight.spec] = 0
+    accumulate_moving_average_(momentum, grad, f = 0.9)
+    scaled_add_(weight, momentum, b = -0.1)
+  }
+}
+program train {
+  stream in x: float32[2, 4]  # </script>
+  facts, graph = Net().create_graph(x.spec)
+  net = graph.bind(facts.init())
+  info = net.call_with_info(host_load(x))
+  grads = info.backward(1.0, net.vars)
+  for v in net.vars.tensors {
+    state, update = Update().create_graph(v, v.spec)
+    update.bind(state.init()).call(v, grads[v])
+  }
+  a = variable([1.0, 2.0], name = "a")
+  half = (sum(a) + 1.0) / 2.0
+  stream out loss = info.output * half
+}
+program other {
+  stream in x: float32[2, 4]
+  stream out y = softmax(host_load(x), axis = -1)
+}
+"""
+
+
+def data_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))
+
+
+def frames(graph):
+    """Module paths of a graph's ops that multiply matrices, by the numbers of the ops: what frames them."""
+    return sorted(".".join(op["scope"]) for op in graph["ops"] if op["name"] == "MatMul")
+
+
+def data_problem(data):
+    program = data["programs"][0]
+    graphs = {g["id"]: g for g in program["graphs"]}
+    updates = [g for g in program["graphs"] if g["title"] == "Update"]
+    # 14 params of 5 shapes: weights [4, 8], [8, 4], [4, 2] and biases [8], [4], [2].
+    if [len(updates), sum(g["members"] for g in updates)] != [6, 14]:
+        return f"equal graphs: {[(g['id'], g['members']) for g in updates]}"
+    forward, backward = frames(graphs["Net_subgraph(0)"]), frames(graphs["Net_subgraph(0)_bwd"])
+    # Each product has one for its weight's gradient and, except the first, one for its operand's: in the same module.
+    wanted = sorted(forward * 2)
+    wanted.remove("blocks.0.up")
+    if backward != wanted:
+        return f"modules of products: forward {forward}, backward {backward}"
+    if not any(source["text"] == NETWORK for source in data["sources"]):
+        return "the source is changed"
+    lines = {op["line"] for op in graphs["train"]["ops"] if op["name"] == "Call" and "file" in op}
+    return None if lines else "no call has a line"
+
+
+def browse(folder):
+    """In the Python that has selenium: prints one line a check."""
+    with Browser(folder) as browser:
+        check, one, many, run = browser.check, browser.one, browser.many, browser.run
+        labels = lambda: [n.get_attribute("aria-label") for n in many("#view .node")]
+        box = lambda start: next((n for n in many("#view .node") if n.get_attribute("aria-label").startswith(start)), None)
+
+        def press(start):
+            run("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", box(start))
+
+        browser.load("net.html")
+        shown = labels()
+        check("graph page: an optimiser is one box", None if any(l.startswith("Update 14 calls, 6 shapes") for l in shown) else str(shown))
+        check("graph page: scalar arithmetic is one box", None if any(l.startswith("scalar arithmetic") for l in shown) else str(shown))
+        check("graph page: blocks are drawn once", None if any(re.match(r"blocks\.0 to 2 × 3, \d ops each", l) for l in shown) else str(shown))
+        press("blocks.0 to 2")
+        inside = labels()
+        check("graph page: a box opens", None if len(inside) > len(shown) and any(l.startswith("up ") for l in inside) else str(inside))
+        press("up ")
+        check("graph page: an op names its params", None if "weight float32[4, 8]" in one("#view svg").text else one("#view svg").text[:400])
+        check("graph page: shapes on edges", None if "float32[2, 8]" in one("#view svg").text else one("#view svg").text[:400])
+        press("MatMul")
+        panel = one("#panel").text
+        check("graph page: an op's line of the program", None if "nn.pxl:" in panel and many("#panel pre .at") else panel[:400])
+        press("blocks.0 to 2")
+        check("graph page: a box folds", None if labels() == shown else str(labels()))
+        run("const f = document.getElementById('find'); f.value = 'gelugrad'; f.dispatchEvent(new Event('input'))")
+        check("graph page: search opens what it finds", None if any(l.startswith("GeluGrad") for l in labels()) and "1 of 3" in one("#found").text
+              else one("#found").text + str(labels()))
+        one("#unfold").click(), one("#unfold").click(), one("#unfold").click()
+        rects = run("""return [...document.querySelectorAll('#view .node')].filter((n) => n.getAttribute('aria-expanded') !== 'true').map((n) => {
+            const r = n.querySelector(':scope > rect:last-of-type'); return ['x', 'y', 'width', 'height'].map((a) => +r.getAttribute(a)); });""")
+        cross = [(a, b) for i, a in enumerate(rects) for b in rects[i + 1:]
+                 if min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0]) > 1 and min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1]) > 1]
+        check("graph page: boxes do not overlap", None if len(rects) > 30 and not cross else f"{len(rects)} boxes; {cross[:3]}")
+        text = run("return pictureText().text")
+        check("graph page: the picture stands alone", None if text.startswith("<svg") and "var(--" not in text and "GeluGrad" in text else text[:300])
+        one("#svg").click(), one("#png").click()
+        files = [pathlib.Path(folder) / f"train.{kind}" for kind in ("svg", "png")]
+        end = time.monotonic() + 20
+        while time.monotonic() < end and not all(f.exists() and f.stat().st_size for f in files):
+            time.sleep(0.1)
+        heads = [f.read_bytes()[:4] if f.exists() else None for f in files]
+        check("graph page: pictures are saved", None if heads == [b"<svg", b"\x89PNG"] else str(heads))
+        back = run("return getComputedStyle(document.body).backgroundColor")
+        one("#theme").click()
+        check("graph page: dark", None if run("return getComputedStyle(document.body).backgroundColor") != back else back)
+        before = run("return document.querySelector('#view svg > g').getAttribute('transform')")
+        run("""const v = document.getElementById('view'), e = (t, x) => new PointerEvent(t, {bubbles: true, pointerId: 7, clientX: x, clientY: 300});
+            v.dispatchEvent(e('pointerdown', 300)); v.dispatchEvent(e('pointermove', 340)); v.dispatchEvent(e('pointermove', 380)); v.dispatchEvent(e('pointerup', 380));
+            v.dispatchEvent(new WheelEvent('wheel', {deltaY: -200, clientX: 400, clientY: 300, bubbles: true, cancelable: true}));""")
+        after = run("return document.querySelector('#view svg > g').getAttribute('transform')")
+        numbers = [[float(n) for n in re.findall(r"[-\d.]+", t)] for t in (before, after)]
+        check("graph page: moved and zoomed", None if numbers[0][2] < numbers[1][2] and numbers[0][:2] != numbers[1][:2] else f"{before} {after}")
+        run("const p = document.getElementById('program'); p.value = 1; p.dispatchEvent(new Event('change'))")
+        check("graph page: a second program", None if one("#title").text == "other" and any("Softmax" in l for l in labels()) else str(labels()))
+        browser.driver.set_window_size(500, 900)
+        check("graph page: fits a narrow window", browser.too_wide())
+        check("graph page: the console of net.html", "; ".join(browser.errors()))
+
+        # 24 unrolled layers: 6,000 ops. The best of three, as others may use the machine.
+        taken = []
+        for _ in range(3):
+            browser.load("large.html")
+            taken.append(run("return performance.now()"))
+        check("graph page: 24 layers are there within two seconds", None if min(taken) < 2000 else f"after {min(taken):.0f} ms")
+        shown = labels()
+        check("graph page: 24 layers are few boxes", None if any("× 24" in l for l in shown) and any(l.startswith("Adam 386 calls") for l in shown) and len(shown) < 60
+              else f"{len(shown)}: {shown[:30]}")
+        check("graph page: the console of large.html", "; ".join(browser.errors()))
+
+
+def graph_page_tests(pxl, add, skip):
+    """`add(name, problem or None)`, `skip(name, reason)`."""
+    with tempfile.TemporaryDirectory() as folder:
+        net = pathlib.Path(folder) / SCRIPT
+        net.write_text(NETWORK)
+        for name, script in (("net", net), ("large", ROOT / "bench/layers.pxl")):
+            page = pathlib.Path(folder) / f"{name}.html"
+            code, out, err = call(pxl, "graph", script, "-o", page)
+            text = page.read_text() if code == 0 else ""
+            alone = not re.search(r"(src|href)=\"?https?:|@import|@@", text)
+            add(f"pxl graph -o {name}.html", None if code == 0 and alone and text.count("</script>") == 2 else f"status {code}\n{out}{err}")
+            if code != 0:
+                return
+        add("pxl graph: the data of the page", data_problem(data_of((pathlib.Path(folder) / "net.html").read_text())))
+        checks(__file__, folder, "the page of graphs in a browser", add, skip)
+
+
+if __name__ == "__main__":
+    browse(sys.argv[1])
