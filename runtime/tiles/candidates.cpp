@@ -98,7 +98,7 @@ const std::vector<int32_t>& TileMappingPool::of(const TensorSpec& spec) {
 }
 
 void TileMappingPool::add(const TensorSpec& spec, int32_t mapping) {
-  constexpr size_t most = 16;
+  constexpr size_t most = 12;
   of(spec);
   std::vector<int32_t>& pool = pools_[{spec.shape, spec.dtype}];
   if (mapping >= 0 && pool.size() < most && std::find(pool.begin(), pool.end(), mapping) == pool.end())

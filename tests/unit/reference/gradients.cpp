@@ -12,6 +12,7 @@
 #include "draw.hpp"
 #include "runtime/base/subnormals.hpp"
 #include "runtime/execute/session.hpp"
+#include "runtime/op/shards.hpp"
 #include "runtime/tensor/print.hpp"
 #include "runtime/transform/autodiff.hpp"
 
@@ -78,7 +79,13 @@ std::optional<GradientProgram> gradient_program(const OpRow& row, const Sample& 
   std::vector<Tensor*> variables, wanted, dy;
   for (const Array& a : p.given) variables.push_back(main.add_variable(a.clone(), "v"));
   Op* site = main.add_call(g, variables);
-  for (size_t o = 0; o < p.provided.size(); ++o) dy.push_back(main.add_variable(weights(p.provided[o]->spec, o), "dy"));
+  GraphOpBuilder in_main(main);
+  for (size_t o = 0; o < p.provided.size(); ++o) {
+    const TensorSpec& spec = p.provided[o]->spec;
+    dy.push_back(main.add_variable(weights(spec.is_shard() ? whole_spec(spec) : spec, o), "dy"));
+    // Elements of a shard of one replica are those of the whole.
+    if (spec.is_shard()) dy.back() = in_main.one("replica_sharded_slice", {in_main.of(dy.back())}).tensor();
+  }
   for (size_t i = 0; i < p.inputs.size(); ++i)
     if (std::count(p.required.begin(), p.required.end(), p.inputs[i]) != 0) wanted.push_back(variables[i]);
   const Backward made = backward(*site, dy, wanted);
