@@ -19,7 +19,7 @@ using Stops = std::span<const std::span<const CollectiveStop>>;
 constexpr int64_t slice_grain = 16;  // elements
 
 /// Whether one round of messages, of whole operands, takes less time than two of slices: it has more bytes to send and
-/// to combine, and one wait less. The limit was measured with shared memory, on one machine.
+/// to combine, and one wait less. Not measured on an idle machine.
 bool takes_one_round(int64_t bytes, int64_t processes) {
   constexpr int64_t worth_a_wait = 128 << 10;  // bytes
   return (processes - 1) * (processes - 2) * bytes / processes + bytes / 2 <= worth_a_wait;
