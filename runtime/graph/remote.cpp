@@ -40,6 +40,18 @@ void check_entry(std::string_view what, const Tensor* entry) {
         .as(codes::dtype);
 }
 
+/// The spec of the buffer's entries. Throws unless the tensor has it and the entry is a number.
+const TensorSpec& check_transfer(const Ir& ir, const OpRow& row, int64_t buffer, const Tensor& tensor,
+                                 const Tensor* entry) {
+  check_entry(row.name, entry);
+  const TensorSpec& spec = buffer_at(ir, buffer).spec;
+  if (tensor.spec != spec)
+    throw Error(fmt::format("{}: entries of the buffer are {}, but `{}` is {}", row.name, text(spec), tensor.name,
+                            text(tensor.spec)))
+        .as(codes::graph_inputs);
+  return spec;
+}
+
 }  // namespace
 
 bool is_remote(const Op& op) { return op.row->role == Role::remote_load || op.row->role == Role::remote_store; }
@@ -62,12 +74,7 @@ Op* Graph::add_remote_load(int64_t buffer, Tensor* memory, Tensor* entry, bool i
   const OpRow& row = in_place ? remote_load_inplace_row() : remote_load_row();
   check_member(row.name, memory);
   check_member(row.name, entry);
-  check_entry(row.name, entry);
-  const TensorSpec& spec = buffer_at(ir_, buffer).spec;
-  if (memory->spec != spec)
-    throw Error(fmt::format("{}: entries of the buffer are {}, but `{}` is {}", row.name, text(spec), memory->name,
-                            text(memory->spec)))
-        .as(codes::graph_inputs);
+  const TensorSpec& spec = check_transfer(ir_, row, buffer, *memory, entry);
   if (in_place && memory->kind == TensorKind::constant)
     throw Error(fmt::format("{}: the constant `{}` cannot be changed in place", row.name, memory->name))
         .as(codes::in_place);
@@ -84,12 +91,7 @@ Op* Graph::add_remote_store(int64_t buffer, Tensor* tensor, Tensor* entry) {
   const OpRow& row = remote_store_row();
   check_member(row.name, tensor);
   check_member(row.name, entry);
-  check_entry(row.name, entry);
-  const TensorSpec& spec = buffer_at(ir_, buffer).spec;
-  if (tensor->spec != spec)
-    throw Error(fmt::format("{}: entries of the buffer are {}, but `{}` is {}", row.name, text(spec), tensor->name,
-                            text(tensor->spec)))
-        .as(codes::graph_inputs);
+  check_transfer(ir_, row, buffer, *tensor, entry);
   Attributes attrs(row.params.size());
   attrs[param_index(row, "buffer")] = buffer;
   Op* op = new_op(row, {tensor, entry}, std::move(attrs));
