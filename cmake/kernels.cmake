@@ -25,15 +25,15 @@ else()
   list(APPEND block_options -fno-thread-jumps)  # it takes selections apart into several masks
 endif()
 set(kernels_dir ${PROJECT_SOURCE_DIR}/runtime/kernels)
-set_source_files_properties(${kernels_dir}/block_baseline.cpp PROPERTIES COMPILE_OPTIONS "${block_options}")
+set_source_files_properties(${kernels_dir}/block_baseline.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${block_options}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-  set_source_files_properties(${kernels_dir}/block_avx2.cpp PROPERTIES COMPILE_OPTIONS "${block_options};-march=x86-64-v3")
-  set_source_files_properties(${kernels_dir}/block_avx512.cpp PROPERTIES COMPILE_OPTIONS "${block_options};-march=x86-64-v4")
+  set_source_files_properties(${kernels_dir}/block_avx2.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${block_options};-march=x86-64-v3")
+  set_source_files_properties(${kernels_dir}/block_avx512.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${block_options};-march=x86-64-v4")
 endif()
 
 # Rounding to float8, one loop that is selections throughout.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/runtime/tensor/float8.cpp
-                            PROPERTIES COMPILE_OPTIONS "${kernel_level};-fno-trapping-math")
+                            PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${kernel_level};-fno-trapping-math")
 
 # Loops over windows, conversions, functions and reductions of integers: plain code that the compiler turns into vector
 # code at this level only, and short loops that it should not turn into calls of memcpy.
@@ -42,7 +42,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND window_options -fno-tree-loop-distribute-patterns)
 endif()
 foreach(file block_integer convert convolution pooling reduce resample)
-  set_source_files_properties(${kernels_dir}/${file}.cpp PROPERTIES COMPILE_OPTIONS "${window_options}")
+  set_source_files_properties(${kernels_dir}/${file}.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${window_options}")
 endforeach()
 
 # The same for the products. GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a mistake of ours,
@@ -52,9 +52,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND product_options -Wno-uninitialized -Wno-maybe-uninitialized)
 endif()
 foreach(products direct packed skinny)
-  set_source_files_properties(${kernels_dir}/${products}_baseline.cpp PROPERTIES COMPILE_OPTIONS "${product_options}")
+  set_source_files_properties(${kernels_dir}/${products}_baseline.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options}")
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-    set_source_files_properties(${kernels_dir}/${products}_avx2.cpp PROPERTIES COMPILE_OPTIONS "${product_options};-march=x86-64-v3")
-    set_source_files_properties(${kernels_dir}/${products}_avx512.cpp PROPERTIES COMPILE_OPTIONS "${product_options};-march=x86-64-v4")
+    set_source_files_properties(${kernels_dir}/${products}_avx2.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options};-march=x86-64-v3")
+    set_source_files_properties(${kernels_dir}/${products}_avx512.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options};-march=x86-64-v4")
   endif()
 endforeach()
