@@ -21,7 +21,7 @@ function(pxl_precompiled name)
     <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector> <fmt/format.h>)
 endfunction()
 pxl_precompiled(pxl_precompiled)
-pxl_precompiled(pxl_precompiled_interactive $<$<CONFIG:Release>:-O1>)
+pxl_precompiled(pxl_precompiled_cold $<$<CONFIG:Release>:-O1>)
 
 function(pxl_use_precompiled target)
   target_precompile_headers(${target} REUSE_FROM ${ARGN})
