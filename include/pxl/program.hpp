@@ -56,8 +56,8 @@ class PXL_API Program {
                      std::span<const Argument> named = {});
 
   /// Names of what the file declares: its programs, and all names.
-  std::vector<std::string> programs() const;
-  std::vector<std::string> names() const;
+  Result<std::vector<std::string>> programs() const;
+  Result<std::vector<std::string>> names() const;
 
   const Cancel& cancellation() const noexcept;
 

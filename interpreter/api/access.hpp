@@ -13,6 +13,7 @@
 #include "pxl/value.hpp"
 #include "runtime/base/cancel.hpp"
 #include "runtime/base/pool_turn.hpp"
+#include "runtime/base/signals.hpp"
 
 namespace pxl::api {
 
@@ -47,6 +48,7 @@ v1::Error usage_error(std::string message, std::vector<std::string> notes = {});
 template <class F, class T = std::invoke_result_t<F>>
 v1::Result<T> guarded(const v1::Cancel& cancel, F&& body) noexcept {
   try {
+    ensure_signal_stack();
     const CancelScope heard(cancel.flag());
     const PoolTurn pool;
     if constexpr (std::is_void_v<T>) {

@@ -133,23 +133,21 @@ Result<Value> Program::call(std::string_view function, std::span<const Value> ar
   });
 }
 
-std::vector<std::string> Program::names() const {
-  const auto names = api::guarded(Cancel(), [&] {
+Result<std::vector<std::string>> Program::names() const {
+  return api::guarded(Cancel(), [&] {
     const api::Turn turn(state_->turns, the_program);
     return evaluator_of(*state_->interpreter).file_scope()->names();
   });
-  return names ? *names : std::vector<std::string>();
 }
 
-std::vector<std::string> Program::programs() const {
-  const auto names = api::guarded(Cancel(), [&] {
+Result<std::vector<std::string>> Program::programs() const {
+  return api::guarded(Cancel(), [&] {
     const api::Turn turn(state_->turns, the_program);
     std::vector<std::string> out;
     for (const auto& [name, value] : evaluator_of(*state_->interpreter).file_scope()->entries())
       if (value.as<ProgramObject>() || value.as<IrObject>()) out.push_back(name.text());
     return out;
   });
-  return names ? *names : std::vector<std::string>();
 }
 
 const Cancel& Program::cancellation() const noexcept { return state_->cancel; }

@@ -1,5 +1,7 @@
 // The library's interface as its users see it, against the installed headers: prints a line for each failed check.
+#include <pthread.h>
 #include <pxl/pxl.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,7 +52,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 
 void runs() {
   pxl::Program p = program({{"step", "2"}});
-  CHECK(p.programs() == (std::vector<std::string>{"count", "scaled", "slow"}));
+  CHECK(p.programs().value() == (std::vector<std::string>{"count", "scaled", "slow"}));
   pxl::Session s = p.session("count").value();
   CHECK(s.inputs().size() == 1 && s.inputs()[0].name == "x" && s.inputs()[0].shape == pxl::Shape{3});
   CHECK(s.outputs().size() == 1 && s.variables().size() == 1 && s.variables()[0].name == "total");
@@ -186,6 +188,30 @@ void cancels() {
   CHECK(pxl::Program::from_text("while true { }", options).error().failure == pxl::Failure::cancelled);
 }
 
+const pxl::Session* signalled = nullptr;
+
+/// A handler may interrupt a run anywhere, in compiled code of matrix products too.
+void signals() {
+  pxl::Program p = program();
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) { signalled->cancellation().request(); };
+  action.sa_flags = SA_ONSTACK | SA_RESTART;
+  sigaction(SIGINT, &action, &before);
+  for (int i = 0; i < 5; ++i) {
+    pxl::Session s = p.session("slow").value();
+    signalled = &s;
+    const pthread_t caller = pthread_self();
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(40));
+      pthread_kill(caller, SIGINT);
+    });
+    CHECK(s.run().error().failure == pxl::Failure::cancelled);
+    other.join();
+  }
+  sigaction(SIGINT, &before, nullptr);
+}
+
 /// What the threads of a loop of runs compute is what one computes alone.
 void threads() {
   const char* text = R"(
@@ -286,6 +312,7 @@ int main() {
     errors();
     values();
     cancels();
+    signals();
     threads();
     forks();
     plain_c();
