@@ -13,6 +13,7 @@ from tests.editors import files, lsp
 from tests.house import rules, separate
 from tests.jupyter import kernel
 from tests.language import expectations, explain, looks, stdlib
+from tests.library import installed, python_module
 from tests.model import graph_page, page, validation
 from tests.processes import mpi
 from tests.repl import inputs
@@ -62,6 +63,8 @@ KINDS = [
     ("editors", lambda pxl, tally, options: files.editor_tests(tally.add, tally.skip)),
     ("lsp", lambda pxl, tally, options: lsp.lsp_tests(pxl, tally.add, tally.skip)),
     ("jupyter", lambda pxl, tally, options: kernel.jupyter_tests(pxl, tally.add, tally.skip)),
+    ("library", lambda pxl, tally, options: installed.library_tests(pxl.parent, tally.add, tally.skip)),
+    ("python", lambda pxl, tally, options: python_module.python_tests(pxl.parent, tally.add, tally.skip)),
     ("house", lambda pxl, tally, options: rules.house_tests(tally, list(dict(KINDS)), pxl.parent)),
 ]
 

@@ -1,6 +1,8 @@
 // Outlined modules and functions: their graphs are shared between calls that would build the same one.
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/language/activation.hpp"
@@ -238,7 +240,7 @@ std::string sharing_key(Interpreter& in, const GraphSource& source, const Argume
     matched += given.values.size();
   }
   if (matched != args.positional.size() + args.named.size()) {  // a call that binding will refuse
-    static size_t unique = 0;
+    static std::atomic<size_t> unique = 0;
     w.tag('x', std::to_string(unique++));
   }
   return std::move(w.out);

@@ -61,6 +61,8 @@ std::vector<std::string> later_stream(const Ir& ir, const SessionObject::Names& 
   return {};
 }
 
+}  // namespace
+
 const Stream* input_stream(const SessionObject& s, const std::string& name) {
   auto it = s.names->inputs.find(name);
   if (it != s.names->inputs.end()) {
@@ -80,6 +82,8 @@ const Stream* input_stream(const SessionObject& s, const std::string& name) {
                   std::move(notes))
       .as(codes::stream);
 }
+
+namespace {
 
 Array stream_data(Interpreter& in, const Value& v, const Stream& s) {
   if (const Array* a = v.as_array()) return *a;

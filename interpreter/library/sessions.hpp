@@ -73,6 +73,9 @@ struct RunResultObject final : Object {
   std::vector<std::string> later(std::string_view name) const;
 };
 
+/// The input stream that a run takes under a name. Throws run_error, with a suggestion, if there is none, or two.
+const Stream* input_stream(const SessionObject& s, const std::string& name);
+
 /// A run in a look: checks the names of the streams, and returns a result whose arrays are unknown.
 Value look_at_run(SessionObject& s, const Arguments& args);
 

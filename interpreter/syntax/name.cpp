@@ -3,6 +3,8 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "runtime/base/fork.hpp"
+
 namespace pxl {
 
 namespace {
@@ -21,7 +23,11 @@ struct Names {
 
 Name::Name(std::string_view text) {
   // Never destroyed, since static objects may hold names.
-  static Names& names = *new Names;
+  static Names& names = []() -> Names& {
+    auto* made = new Names;
+    hold_during_fork(made->mutex);
+    return *made;
+  }();
   const std::lock_guard<std::mutex> lock(names.mutex);
   auto found = names.texts.find(text);
   if (found == names.texts.end()) found = names.texts.emplace(text).first;

@@ -4,16 +4,22 @@
 #include <atomic>
 
 #include "runtime/base/budget.hpp"
+#include "runtime/base/cancel.hpp"
 
 namespace pxl {
 namespace {
 std::atomic<bool> requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler must not take a lock");
+constinit thread_local std::atomic<bool>* scope_flag = nullptr;
 }  // namespace
 
 void request_interrupt() noexcept { requested.store(true, std::memory_order_relaxed); }
 void clear_interrupt() noexcept { requested.store(false, std::memory_order_relaxed); }
-bool interrupt_requested() noexcept { return requested.load(std::memory_order_relaxed); }
+bool interrupt_requested() noexcept { return interrupt_flag().load(std::memory_order_relaxed); }
+
+std::atomic<bool>& interrupt_flag() noexcept { return scope_flag ? *scope_flag : requested; }
+CancelScope::CancelScope(std::atomic<bool>& flag) noexcept : before_(scope_flag) { scope_flag = &flag; }
+CancelScope::~CancelScope() { scope_flag = before_; }
 
 void metering::poll() {
   // A cancellable look ignores Ctrl-C, which is meant for another thread.
@@ -22,7 +28,8 @@ void metering::poll() {
     return;
   }
   // The exchange selects one of several threads to throw: one request ends one task.
-  if (interrupt_requested() && requested.exchange(false, std::memory_order_relaxed)) throw Interrupted();
+  std::atomic<bool>& flag = interrupt_flag();
+  if (flag.load(std::memory_order_relaxed) && flag.exchange(false, std::memory_order_relaxed)) throw Interrupted();
 }
 
 void check_interrupt() {

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <cstdlib>
+
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl {
@@ -20,6 +22,49 @@ void install(int number, struct sigaction action) {
 }
 
 }  // namespace
+
+namespace {
+
+/// The alternate stack of a thread.
+class SignalStack {
+ public:
+  SignalStack() noexcept {
+    stack_t before{};
+    if (sigaltstack(nullptr, &before) != 0 || (before.ss_flags & SS_DISABLE) == 0) return;
+    void* const memory = std::malloc(bytes);
+    if (!memory) return;
+    stack_t stack{};
+    stack.ss_sp = memory;
+    stack.ss_size = bytes;
+    if (sigaltstack(&stack, nullptr) == 0)
+      memory_ = memory;
+    else
+      std::free(memory);
+  }
+  ~SignalStack() {
+    if (!memory_) return;
+    stack_t now{};
+    if (sigaltstack(nullptr, &now) == 0 && now.ss_sp == memory_) {
+      stack_t none{};
+      none.ss_flags = SS_DISABLE;
+      sigaltstack(&none, nullptr);
+    }
+    std::free(memory_);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+ private:
+  static constexpr size_t bytes = size_t{1} << 16;
+  void* memory_ = nullptr;
+};
+
+}  // namespace
+
+void ensure_signal_stack() noexcept {
+  static thread_local const SignalStack stack;
+  static_cast<void>(stack);
+}
 
 void handle_interrupts(void (*handler)(int)) {
   struct sigaction action {};

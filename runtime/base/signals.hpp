@@ -13,6 +13,10 @@ void handle_interrupts(void (*handler)(int));
 /// The same for any signal.
 void handle_signal(int number, void (*handler)(int, siginfo_t*, void*));
 
+/// Gives this thread an alternate stack, until it ends, if it has none: for the reason above, wherever a handler with
+/// SA_ONSTACK may interrupt code of this project. Cheap after the first call of a thread.
+void ensure_signal_stack() noexcept;
+
 /// During its lifetime Ctrl-C requests an interrupt and does not end the process.
 class InterruptRequests {
  public:

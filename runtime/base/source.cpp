@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/fork.hpp"
 #include "runtime/base/source_registry.hpp"
 #include "runtime/base/utf8.hpp"
 
@@ -57,7 +58,12 @@ struct Registry {
 };
 
 Registry& registry() {
-  static auto* all = new Registry;  // leaked on purpose: static destructors may still render diagnostics
+  // Leaked on purpose: static destructors may still render diagnostics.
+  static Registry* all = [] {
+    auto* made = new Registry;
+    hold_during_fork(made->mutex);
+    return made;
+  }();
   return *all;
 }
 

@@ -15,11 +15,16 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <mutex>
 #include <utility>
 
 #include "runtime/base/cores.hpp"
+#include "runtime/base/fork.hpp"
+#include "runtime/base/pool_turn.hpp"
 
 namespace pxl {
+
+constinit thread_local bool runs_without_pool = false;
 
 namespace {
 
@@ -185,7 +190,7 @@ void ThreadPool::work(int thread) {
 }
 
 void ThreadPool::run(const std::function<void(int, int)>& chunk) {
-  if (size_ == 1 || (serial_ && is_still_serial())) {
+  if (size_ == 1 || runs_without_pool || (serial_ && is_still_serial())) {
     chunk(0, 1);
     return;
   }
@@ -302,14 +307,62 @@ bool ThreadPool::has_idle_cores() {
          min_idle_share * (size_ - 1);
 }
 
+namespace {
+
+int requested_threads() {
+  const char* asked = std::getenv("PXL_THREADS");
+  const long wanted = asked ? std::strtol(asked, nullptr, 10) : 0;
+  const long cores = usable_cores();
+  return static_cast<int>(std::clamp(wanted > 0 ? wanted : cores, 1l, 64l));
+}
+
+/// The process's pool. The child of a fork has none of its threads, so it gets a pool of the same size when it needs
+/// one; the old one, which cannot be destroyed without its threads, is leaked.
+struct ProcessPool {
+  std::atomic<ThreadPool*> pool{nullptr};
+  std::mutex making;
+  const int threads = requested_threads();
+
+  ProcessPool() {
+    hold_during_fork(making);
+    on_forked_child([] { instance().pool.store(nullptr, std::memory_order_relaxed); });
+  }
+  ThreadPool& make() {
+    const std::lock_guard lock(making);
+    if (!pool.load()) pool.store(new ThreadPool(threads));
+    return *pool.load();
+  }
+  static ProcessPool& instance() {
+    static ProcessPool& all = *new ProcessPool;  // never destroyed: other threads may run while the process ends
+    return all;
+  }
+};
+
+std::atomic<bool> has_owner{false};  ///< a PoolTurn has the pool
+
+}  // namespace
+
 ThreadPool& thread_pool() {
-  static ThreadPool pool([] {
-    const char* asked = std::getenv("PXL_THREADS");
-    const long wanted = asked ? std::strtol(asked, nullptr, 10) : 0;
-    const long cores = usable_cores();
-    return static_cast<int>(std::clamp(wanted > 0 ? wanted : cores, 1l, 64l));
-  }());
-  return pool;
+  ProcessPool& process = ProcessPool::instance();
+  ThreadPool* const made = process.pool.load(std::memory_order_acquire);
+  return made ? *made : process.make();
+}
+
+PoolTurn::PoolTurn() noexcept
+    : owns_(!has_owner.exchange(true, std::memory_order_acquire)),
+      was_without_(runs_without_pool),
+      generation_(fork_generation()) {
+  static const bool reset_in_child = [] {
+    on_forked_child([] { has_owner.store(false, std::memory_order_relaxed); });
+    return true;
+  }();
+  static_cast<void>(reset_in_child);
+  if (!owns_) runs_without_pool = true;
+}
+
+PoolTurn::~PoolTurn() {
+  runs_without_pool = was_without_;
+  if (owns_ && generation_ == fork_generation()) has_owner.store(false, std::memory_order_release);
 }
 
 }  // namespace pxl

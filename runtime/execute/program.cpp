@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
+#include "runtime/base/cancel.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/thread_pool.hpp"
@@ -23,10 +25,22 @@ bool worth_dividing(const Kernel& kernel) {
 
 namespace {
 
+/// The flag of the caller, and whether work was left out because of it: another thread may have heard the request
+/// since.
+struct Stop {
+  const std::atomic<bool>& requested = interrupt_flag();
+  std::atomic<bool> skipped{false};
+};
+
 // Begin and end are multiples of the phase's grain, like a thread's chunk: chunking changes no bits.
-void run_in_pieces(const Phase& phase, const Buffers& buffers, const ChunkRange& share, int64_t piece) {
-  for (int64_t at = share.begin; at < share.end && !interrupt_requested(); at += piece)
+void run_in_pieces(const Phase& phase, const Buffers& buffers, const ChunkRange& share, int64_t piece, Stop& stop) {
+  for (int64_t at = share.begin; at < share.end; at += piece) {
+    if (stop.requested.load(std::memory_order_relaxed)) {
+      stop.skipped.store(true, std::memory_order_relaxed);
+      return;
+    }
     phase.part(buffers, at, std::min(at + piece, share.end));
+  }
 }
 
 }  // namespace
@@ -45,22 +59,27 @@ void run_divided(const Kernel& kernel, const Buffers& buffers, bool interruptibl
     }
     const int64_t piece = pieces ? interrupt_chunk(kernel, phase) : phase.iterations;
     // Captures a single pointer, so that the std::function does not allocate.
+    Stop stop;
     const struct {
       const Phase& phase;
       const Buffers& buffers;
       const WorkspaceSize& workspace;
       int64_t piece;
       bool pieces;
-    } job{phase, buffers, kernel.workspace(), piece, pieces};
+      Stop& stop;
+    } job{phase, buffers, kernel.workspace(), piece, pieces, stop};
     workers.run([&job](int thread, int threads) {
       const ChunkRange share = chunk_range(job.phase.iterations, thread, threads, job.phase.grain);
       const Buffers own = job.buffers.for_thread(thread, job.workspace);
       if (job.pieces)
-        run_in_pieces(job.phase, own, share, job.piece);
+        run_in_pieces(job.phase, own, share, job.piece, job.stop);
       else if (share.begin < share.end)
         job.phase.part(own, share.begin, share.end);
     });
-    if (pieces) check_interrupt();
+    if (pieces) {
+      check_interrupt();
+      if (stop.skipped.load(std::memory_order_relaxed)) throw Interrupted();
+    }
   }
 }
 

@@ -226,6 +226,18 @@ void Session::State::check_names(const StreamData& inputs) const {
   throw Error(std::move(message), std::move(notes)).as(codes::stream);
 }
 
+namespace {
+
+void check_output(const Stream& stream, const Shape& shape, const Array& given) {
+  if (given.dtype() == stream.spec().dtype && given.shape() == shape) return;
+  throw Error(fmt::format("stream `{}`: its results are {}{}, the memory given for them {}{}", stream.name(),
+                          name(stream.spec().dtype), bracket_text(shape), name(given.dtype()),
+                          bracket_text(given.shape())))
+      .as(codes::stream);
+}
+
+}  // namespace
+
 void Session::State::execute() {
   bool committed = false, can_undo = false;
   Clock::time_point start;
@@ -318,7 +330,7 @@ void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& runni
   if (!before.empty()) variables.note_run();
 }
 
-std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserver* observer) {
+std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserver* observer, StreamData into) {
   State& s = *state_;
   std::vector<ExecutionEngine*> running;
   for (const auto& engine : s.engines) running.push_back(observer ? &engine->observed(observer) : engine.get());
@@ -341,9 +353,15 @@ std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserve
       first = const_cast<std::byte*>((fits ? given : feeds.back()).raw());  // input ports are read only
     } else {
       Array& result = results[port.stream];
-      const Shape shape = host_shape(*port.stream, port.per_run, replicas);
-      result =
-          s.clear_outputs ? Array::zeros(port.stream->spec().dtype, shape) : Array(port.stream->spec().dtype, shape);
+      if (const auto given = into.find(port.stream); given != into.end()) {
+        check_output(*port.stream, host_shape(*port.stream, port.per_run, replicas), given->second);
+        result = std::move(given->second);
+        if (s.clear_outputs) std::fill_n(result.mutable_raw(), result.bytes(), std::byte{0});
+      } else {
+        const Shape shape = host_shape(*port.stream, port.per_run, replicas);
+        result =
+            s.clear_outputs ? Array::zeros(port.stream->spec().dtype, shape) : Array(port.stream->spec().dtype, shape);
+      }
       first = result.mutable_raw();
     }
     // A transfer has the samples of all replicas.

@@ -49,7 +49,10 @@ class Session {
   ///
   /// With an observer the run executes op by op (bit-identical, much slower), and any failure leaves the variables
   /// unmodified.
-  std::map<const Stream*, Array> run(const StreamData& inputs, RunObserver* observer = nullptr);
+  ///
+  /// `into`: arrays that receive outputs, each the only owner of its elements and of the output's dtype and shape
+  /// (host_shape); their elements are undefined after a failure. The results share them.
+  std::map<const Stream*, Array> run(const StreamData& inputs, RunObserver* observer = nullptr, StreamData into = {});
   std::vector<const Stream*> expected_inputs() const;
   std::vector<const Stream*> outputs() const;
   /// Number of loads or stores of a stream in a run: the maximum over the streams, at least 1.

@@ -7,8 +7,9 @@
 #endif
 
 #pragma weak openblas_set_num_threads
-// From the OpenMP runtime that oneDNN depends on. Applies to the calling thread.
+// From the OpenMP runtime that oneDNN depends on. They apply to the calling thread.
 extern "C" void omp_set_num_threads(int) __attribute__((weak));
+extern "C" int omp_get_max_threads() __attribute__((weak));
 
 namespace pxl {
 
@@ -22,6 +23,23 @@ void use_one_blas_thread() {
   static_cast<void>(one);
 }
 
+/// One thread for OpenMP regions of this thread. Restored at the end: other users of OpenMP in the process may have
+/// this thread as their caller.
+class OneOpenMpThread {
+ public:
+  OneOpenMpThread() : before_(omp_get_max_threads ? omp_get_max_threads() : 1) {
+    if (before_ != 1) omp_set_num_threads(1);
+  }
+  ~OneOpenMpThread() {
+    if (before_ != 1) omp_set_num_threads(before_);
+  }
+  OneOpenMpThread(const OneOpenMpThread&) = delete;
+  OneOpenMpThread& operator=(const OneOpenMpThread&) = delete;
+
+ private:
+  const int before_;
+};
+
 int blas_int(int64_t x) { return static_cast<int>(x); }
 
 }  // namespace
@@ -29,12 +47,8 @@ int blas_int(int64_t x) { return static_cast<int>(x); }
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
                      int64_t ldb, float* c, int64_t ldc) {
 #if defined(PXL_ONEDNN)
-  thread_local bool const alone = [] {
-    if (omp_set_num_threads) omp_set_num_threads(1);
-    return true;
-  }();
-  if (alone &&
-      dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) == dnnl_success) {
+  const OneOpenMpThread one_thread;
+  if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) == dnnl_success) {
     return;
   }
 #endif

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "runtime/base/fork.hpp"
+
 namespace pxl {
 
 namespace {
@@ -34,7 +36,11 @@ struct Cache {
 
 // Never destroyed: arrays in static storage are freed after it would be.
 Cache& cache() {
-  static Cache& all = *new Cache;
+  static Cache& all = []() -> Cache& {
+    auto* made = new Cache;
+    hold_during_fork(made->mutex);
+    return *made;
+  }();
   return all;
 }
 

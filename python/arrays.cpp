@@ -1,0 +1,165 @@
+#include "arrays.hpp"
+
+#include <cstring>
+
+#include "dlpack.hpp"
+
+namespace pxl_python {
+namespace {
+
+/// Whether elements are stored densely in row-major order. Strides are in elements; null means that they are.
+bool is_dense(const pxl::Shape& shape, const int64_t* strides) {
+  if (!strides) return true;
+  int64_t dense = 1;
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    if (shape[axis] == 0) return true;
+    if (shape[axis] != 1 && strides[axis] != dense) return false;
+    dense *= shape[axis];
+  }
+  return true;
+}
+
+void copy_strided(const char*& to, const char* from, const pxl::Shape& shape, const int64_t* strides, size_t axis,
+                  size_t bytes) {
+  if (axis == shape.size()) {
+    std::memcpy(const_cast<char*>(to), from, bytes);
+    to += bytes;
+    return;
+  }
+  for (int64_t i = 0; i < shape[axis]; ++i)
+    copy_strided(to, from + i * strides[axis] * static_cast<int64_t>(bytes), shape, strides, axis + 1, bytes);
+}
+
+std::optional<pxl::DType> dtype_of_dlpack(const dlpack::DataType& type) {
+  if (type.lanes != 1) return {};
+  const auto sized = [&](pxl::DType one, pxl::DType two, pxl::DType four,
+                         pxl::DType eight) -> std::optional<pxl::DType> {
+    switch (type.bits) {
+      case 8: return one;
+      case 16: return two;
+      case 32: return four;
+      case 64: return eight;
+      default: return {};
+    }
+  };
+  using D = pxl::DType;
+  switch (type.code) {
+    case dlpack::signed_integer: return sized(D::int8, D::int16, D::int32, D::int64);
+    case dlpack::unsigned_integer: return sized(D::uint8, D::uint16, D::uint32, D::uint64);
+    case dlpack::floating: return type.bits == 8 ? std::nullopt : sized(D::int8, D::float16, D::float32, D::float64);
+    case dlpack::bfloat: return type.bits == 16 ? std::optional(D::bfloat16) : std::nullopt;
+    case dlpack::boolean: return type.bits == 8 ? std::optional(D::boolean) : std::nullopt;
+    default: return {};
+  }
+}
+
+struct Imported {
+  pxl::View view;
+  const int64_t* strides;
+  py::object owner;
+};
+
+/// The tensor of an object with __dlpack__, which the owner keeps.
+Imported import_dlpack(py::object object, const std::string& what) {
+  // PyTorch exports no tensor that records gradients; its elements are those of the detached one.
+  if (py::hasattr(object, "requires_grad") && py::hasattr(object, "detach") &&
+      object.attr("requires_grad").cast<bool>())
+    object = object.attr("detach")();
+  py::capsule capsule = object.attr("__dlpack__")();
+  auto* const managed = static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  if (!managed) throw py::error_already_set();
+  // From here on this is whose tensor it is.
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+  py::capsule owner(managed, [](void* p) {
+    auto* const tensor = static_cast<dlpack::ManagedTensor*>(p);
+    if (tensor->deleter) tensor->deleter(tensor);
+  });
+  const dlpack::Tensor& t = managed->tensor;
+  if (t.device.type != dlpack::cpu)
+    throw py::type_error(what + ": the tensor is on another device; move it to the CPU first, with `.cpu()`");
+  const std::optional<pxl::DType> dtype = dtype_of_dlpack(t.type);
+  if (!dtype) throw py::type_error(what + ": the elements are of a type that pxl does not have");
+  return {pxl::View(*dtype, pxl::Shape(t.shape, t.shape + t.rank), static_cast<const char*>(t.data) + t.byte_offset),
+          t.strides, std::move(owner)};
+}
+
+/// A dense array of NumPy in the machine's byte order: this one, or a copy.
+py::array dense(const py::array& given) {
+  static const py::object& numpy = *new py::object(py::module_::import("numpy"));  // it outlives Python
+  return numpy.attr("require")(given, given.dtype().attr("newbyteorder")("="), "CA");
+}
+
+std::string dtype_name(const py::dtype& dtype) { return py::str(py::object(dtype.attr("name"))); }
+
+}  // namespace
+
+std::optional<pxl::DType> dtype_from(const py::dtype& dtype) {
+  // By name: also of types that other modules add, such as bfloat16.
+  const std::string name = dtype_name(dtype);
+  for (int i = 0; i <= static_cast<int>(pxl::DType::bfloat16); ++i)
+    if (pxl::name(static_cast<pxl::DType>(i)) == name) return static_cast<pxl::DType>(i);
+  return {};
+}
+
+py::dtype dtype_of(pxl::DType dtype) {
+  if (dtype == pxl::DType::float8_143 || dtype == pxl::DType::float8_152) return py::dtype("uint8");
+  return py::dtype(std::string(pxl::name(dtype)));
+}
+
+bool is_array(const py::handle& object) {
+  return py::isinstance<py::array>(object) || py::hasattr(object, "__dlpack__");
+}
+
+Elements elements_of(const py::handle& object, const std::string& what) {
+  if (!py::isinstance<py::array>(object) && py::hasattr(object, "__dlpack__")) {
+    Imported in = import_dlpack(py::reinterpret_borrow<py::object>(object), what);
+    if (is_dense(in.view.shape, in.strides)) return {std::move(in.view), std::move(in.owner)};
+    const size_t bytes = pxl::size_of(in.view.dtype);
+    const std::vector<py::ssize_t> size = {static_cast<py::ssize_t>(pxl::count(in.view.shape)) *
+                                           static_cast<py::ssize_t>(bytes)};
+    py::array copy(py::dtype("uint8"), size);
+    const char* to = static_cast<const char*>(copy.data());
+    copy_strided(to, static_cast<const char*>(in.view.data), in.view.shape, in.strides, 0, bytes);
+    return {pxl::View(in.view.dtype, in.view.shape, copy.data()), copy};
+  }
+  py::array array = py::array::ensure(object);
+  if (!array) {
+    PyErr_Clear();
+    throw py::type_error(what + ": expected an array, got " +
+                         std::string(py::str(py::type::of(object).attr("__name__"))));
+  }
+  const std::optional<pxl::DType> dtype = dtype_from(array.dtype());
+  if (!dtype) throw py::type_error(what + ": pxl has no elements of type " + dtype_name(array.dtype()));
+  array = dense(array);
+  pxl::Shape shape(array.shape(), array.shape() + array.ndim());
+  return {pxl::View(*dtype, std::move(shape), array.data()), std::move(array)};
+}
+
+pxl::MutableView writable_elements_of(const py::handle& object, const std::string& what) {
+  if (!is_array(object)) throw py::type_error(what + ": results are written to an array or tensor");
+  const Elements elements = elements_of(object, what);
+  if (py::isinstance<py::array>(object)) {
+    const auto array = py::reinterpret_borrow<py::array>(object);
+    if (!array.writeable()) throw py::value_error(what + ": the array is read-only");
+    if (array.data() != elements.view.data) throw py::value_error(what + ": the array is not dense and row-major");
+  } else if (py::isinstance<py::array>(elements.owner)) {  // a copy
+    throw py::value_error(what + ": the tensor is not dense and row-major");
+  }
+  return {elements.view.dtype, elements.view.shape, const_cast<void*>(elements.view.data)};
+}
+
+py::array array_of(pxl::Array array) {
+  auto owned = std::make_unique<pxl::Array>(std::move(array));
+  void* const data = owned->mutable_data();
+  if (!data) {
+    PyErr_NoMemory();
+    throw py::error_already_set();
+  }
+  const py::dtype dtype = dtype_of(owned->dtype());
+  const std::vector<py::ssize_t> shape(owned->shape().begin(), owned->shape().end());
+  py::capsule owner(owned.get(), [](void* p) { delete static_cast<pxl::Array*>(p); });
+  owned.release();
+  return py::array(dtype, shape, {}, data, owner);
+}
+
+}  // namespace pxl_python

@@ -1,0 +1,96 @@
+// Calls of the library from Python: without the GIL, interruptible, with errors as exceptions.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <optional>
+#include <pxl/pxl.hpp>
+#include <string>
+#include <utility>
+
+namespace pxl_python {
+
+namespace py = pybind11;
+
+/// While it lives, Ctrl-C requests `cancel`, besides what Python does with it. In the main thread only, as Python
+/// handles signals there.
+class InterruptScope {
+ public:
+  explicit InterruptScope(const pxl::Cancel& cancel);
+  ~InterruptScope();
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+ private:
+  bool installed_ = false;
+  const pxl::Cancel* before_ = nullptr;
+};
+
+/// A call that runs without the GIL. When Python ends, such calls of daemon threads are cancelled, and their threads
+/// stop: the library's code must not run any more when the process destroys its static objects.
+class CallScope {
+ public:
+  /// Throws if Python has ended.
+  explicit CallScope(const pxl::Cancel& cancel);
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+
+ private:
+  pxl::Cancel cancel_;
+};
+/// To be called when Python ends: cancels the calls that run, and waits until they have ended.
+void end_calls();
+/// To be called in the child of a fork, which has none of its parent's threads.
+void forget_calls();
+
+/// Writes to sys.stdout or sys.stderr, from a thread without the GIL. What it raises ends the call, which then raises
+/// it.
+class Printer {
+ public:
+  explicit Printer(pxl::Cancel cancel) : cancel_(std::move(cancel)) {}
+  void write(const char* stream, std::string_view text);
+  /// Throws what a write raised since the last call. With the GIL.
+  void check();
+
+ private:
+  pxl::Cancel cancel_;
+  std::unique_ptr<py::error_already_set> raised_;
+};
+
+/// Declares pxl.Error and its subclasses in the module.
+void define_errors(py::module_& module);
+/// Throws the exception for an error.
+[[noreturn]] void raise(const pxl::Error& error, bool of_name = false);
+
+/// Runs `body`, which returns a Result, without the GIL, and throws its error as an exception. `printer` may be null.
+template <class F>
+auto call(const pxl::Cancel& cancel, Printer* printer, F&& body, bool of_name = false) {
+  auto result = [&] {
+    const InterruptScope interrupts(cancel);
+    const py::gil_scoped_release released;
+    const CallScope running(cancel);
+    return body();
+  }();
+  if (printer) printer->check();
+  // Ctrl-C: Python's own handler has seen it too, and raises KeyboardInterrupt or whatever the program has set.
+  if (PyErr_CheckSignals() != 0) {
+    cancel.clear();
+    throw py::error_already_set();
+  }
+  if (!result) raise(result.error(), of_name);
+  return std::move(result).value();
+}
+
+/// The same for a Result<void>.
+template <class F>
+void call_void(const pxl::Cancel& cancel, F&& body) {
+  call(cancel, nullptr, [&]() -> pxl::Result<bool> {
+    const pxl::Result<void> done = body();
+    if (!done) return done.error();
+    return true;
+  });
+}
+
+}  // namespace pxl_python

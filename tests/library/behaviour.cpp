@@ -1,0 +1,324 @@
+// The library's interface as its users see it, against the installed headers: prints a line for each failed check.
+#include <pthread.h>
+#include <pxl/pxl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <iostream>
+#include <pxl/pxl.hpp>
+#include <thread>
+
+namespace {
+
+int failures = 0;
+
+#define CHECK(what)                                                   \
+  do {                                                                \
+    if (!(what)) {                                                    \
+      std::cout << "line " << __LINE__ << ": " << #what << std::endl; \
+      ++failures;                                                     \
+    }                                                                 \
+  } while (false)
+
+const char* const counter = R"(
+option step: int = 1
+program count {
+  stream in x: float32[3]
+  variable total: float32[3] = 0
+  stream out now = add_(total, host_load(x) * step)
+}
+program scaled(by: float) {
+  stream in x: float32[3]
+  stream out y = host_load(x) * by
+}
+def shrink(x) { return x @ x * 0.0001 }
+program slow {
+  variable x: float32[256, 256] = 1
+  shrinking = ir.create_graph(shrink, x)
+  stream out z = repeat(shrinking, 1000000, x)
+}
+def twice(x) { return x * 2 }
+)";
+
+pxl::Program program(std::map<std::string, std::string> options = {}) {
+  return pxl::Program::from_text(counter, {.options = std::move(options)}, "counter.pxl").value();
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
+void runs() {
+  pxl::Program p = program({{"step", "2"}});
+  CHECK(p.programs().value() == (std::vector<std::string>{"count", "scaled", "slow"}));
+  pxl::Session s = p.session("count").value();
+  CHECK(s.inputs().size() == 1 && s.inputs()[0].name == "x" && s.inputs()[0].shape == pxl::Shape{3});
+  CHECK(s.outputs().size() == 1 && s.variables().size() == 1 && s.variables()[0].name == "total");
+  const std::vector<float> x = {1, 2, 3};
+  const pxl::Outputs out = s.run({{"x", x}}).value();
+  CHECK(out["now"].values<float>()[2] == 6);
+  // Into the caller's memory; other dtypes are converted where nothing is lost.
+  std::vector<float> now(3);
+  CHECK(s.run({{"x", std::vector<int32_t>{1, 2, 3}}}, {{"now", now}}).ok());
+  CHECK(now[2] == 12);
+  // bfloat16 is the upper half of float32.
+  const std::vector<uint16_t> halves = {0x3f80, 0x4000, 0x4040};
+  CHECK(s.run({{"x", pxl::View(pxl::DType::bfloat16, {3}, halves.data())}}, {{"now", now}}).ok() && now[2] == 18);
+  // Not aligned for its type.
+  std::vector<char> bytes(13);
+  std::memcpy(bytes.data() + 1, x.data(), 12);
+  CHECK(s.run({{"x", pxl::View(pxl::DType::float32, {3}, bytes.data() + 1)}}, {{"now", now}}).ok() && now[2] == 24);
+  CHECK(p.session("scaled", {.arguments = {{"by", 3.0}}}).value().run({{"x", x}}).value()["y"].values<float>()[0] == 3);
+  CHECK(p.session("scaled(by = 4.0)").value().run({{"x", x}}).value()["y"].values<float>()[0] == 4);
+  for (const pxl::EngineInfo& engine : pxl::engines()) {
+    pxl::Session on = p.session("count", {.engine = std::string(engine.name)}).value();
+    CHECK(on.engine() == engine.name && on.run({{"x", x}}).value()["now"].values<float>()[1] == 4);
+  }
+  const std::string report = s.report().value();
+  CHECK(has(report, "\"memory\"") && has(report, "\"ipu\""));
+}
+
+void variables() {
+  pxl::Program p = program();
+  pxl::Session s = p.session("count").value(), other = p.session("count").value();
+  CHECK(s.write("total", std::vector<float>{1, 2, 3}).ok());
+  pxl::Array total = s.read("total").value();
+  CHECK(total.values<float>()[1] == 2 && total.values<double>().empty());
+  static_cast<float*>(total.mutable_data())[1] = 9;
+  CHECK(s.read("total").value().values<float>()[1] == 2);
+  const std::string path = "state.safetensors";
+  CHECK(s.save(path).ok() && other.restore(path).value().loaded == std::vector<std::string>{"total"});
+  CHECK(other.read("total").value().values<float>()[2] == 3);
+  CHECK(other.write("total", std::vector<float>{0, 0, 0}).ok() && other.load_from(s).ok());
+  CHECK(other.read("total").value().values<float>()[2] == 3);
+  CHECK(!s.write("total", std::vector<float>{1, 2}).ok() && s.read("total").value().values<float>()[0] == 1);
+  CHECK(!s.save("state.txt").ok() && !s.restore("none.safetensors").ok());
+}
+
+void errors() {
+  const auto wrong = pxl::Program::from_text("a = 1\nb = a + mising\n", {}, "wrong.pxl");
+  CHECK(!wrong.ok());
+  const pxl::Error& e = wrong.error();
+  CHECK(e.failure == pxl::Failure::refused && e.first().kind == "unknown-name");
+  CHECK(e.first().place.file == "wrong.pxl" && e.first().place.line == 2 && e.first().place.column == 9);
+  CHECK(has(e.text(), "wrong.pxl:2:9: error: ") && has(e.text(), "^"));
+  CHECK(pxl::Program::load("none.pxl").error().failure == pxl::Failure::unreadable);
+  const auto option = pxl::Program::from_text(counter, {.options = {{"stepp", "1"}}});
+  CHECK(!option.ok() && option.error().failure == pxl::Failure::usage && has(option.error().text(), "step"));
+  CHECK(pxl::Program::from_text("exit(3)").error().exit_status == 3);
+  pxl::Program p = program();
+  CHECK(has(p.session("cuont").error().text(), "count"));
+  CHECK(p.session("count", {.engine = "plannd"}).error().first().message.find("plannd") != std::string::npos);
+  pxl::Session s = p.session("count").value();
+  CHECK(has(s.run().error().message(), "missing input"));
+  CHECK(has(s.run({{"y", std::vector<float>(3)}}).error().message(), "no input stream `y`"));
+  CHECK(has(s.run({{"x", std::vector<float>(4)}}).error().message(), "expected float32[3], got float32[4]"));
+  CHECK(has(s.run({{"x", pxl::View(pxl::DType::float32, {3}, nullptr)}}).error().message(), "no memory"));
+  std::vector<float> short_memory(2);
+  CHECK(has(s.run({{"x", std::vector<float>(3)}}, {{"now", short_memory}}).error().message(),
+            "its results are float32[3]"));
+  CHECK(has(s.run({{"x", std::vector<float>(3)}}, {{"noww", short_memory}}).error().message(), "no output stream"));
+  CHECK(has(s.read("totl").error().message(), "did you mean `total`?"));
+  bool thrown = false;
+  try {
+    static_cast<void>(s.read("totl").value());
+  } catch (const pxl::BadResult& bad) {
+    thrown = has(bad.what(), "totl");
+  }
+  CHECK(thrown);
+  // A callback must not call the program that prints: an error, no deadlock.
+  std::string inner;
+  pxl::Program* printing = nullptr;
+  pxl::LoadOptions options;
+  options.out = [&](std::string_view) {
+    if (printing) inner = printing->eval("1").error().message();
+  };
+  pxl::Program q = pxl::Program::from_text("def f() { print(1) }", options).value();
+  printing = &q;
+  CHECK(q.call("f").ok() && has(inner, "in use by the call"));
+}
+
+void values() {
+  pxl::Program p = program();
+  std::vector<float> memory = {1, 2, 3};
+  const pxl::Array x = pxl::Array::wrap(memory, nullptr).value();
+  CHECK(x.data() == memory.data());
+  CHECK(p.call("twice", std::vector<pxl::Value>{x}).value().as<pxl::Array>()->values<float>()[2] == 6);
+  CHECK(*p.call("twice", std::vector<pxl::Value>{int64_t{4}}).value().as<int64_t>() == 8);
+  const std::vector<pxl::Argument> names = {{"x", x}};
+  CHECK(p.eval("x[0] = 7\ny = x\ny", names).value().as<pxl::Array>()->values<float>()[0] == 7);
+  CHECK(memory[0] == 1);
+  CHECK(pxl::eval("x[0] = 7\nx.sum()", names).value().as<pxl::Array>()->item() == 12);
+  CHECK(memory[0] == 1);
+  pxl::Array shared = *p.eval("y").value().as<pxl::Array>();
+  static_cast<float*>(shared.mutable_data())[0] = 5;
+  CHECK(p.eval("y").value().as<pxl::Array>()->values<float>()[0] == 7);
+  const pxl::Value nested = pxl::eval("{\"a\": [1, 2.5, true, none, \"t\"], 2: (float32, print)}").value();
+  const pxl::Dict& dict = *nested.as<pxl::Dict>();
+  CHECK(dict.size() == 2 && *dict[0].first.as<std::string>() == "a");
+  CHECK(*(*dict[0].second.as<pxl::List>())[1].as<double>() == 2.5);
+  CHECK(*dict[1].second.as<pxl::Tuple>()->items[0].as<pxl::DType>() == pxl::DType::float32);
+  CHECK(dict[1].second.as<pxl::Tuple>()->items[1].as<pxl::Opaque>()->type == "function");
+  CHECK(pxl::eval("v = variable([1.0, 2.0], name = \"v\")\nv * 3").value().as<pxl::Array>()->values<float>()[1] == 6);
+  CHECK(!pxl::eval("a = []\nfor i in range(300) { a = [a] }\na").ok());
+}
+
+void cancels() {
+  pxl::Program p = program();
+  pxl::Session s = p.session("slow").value(), quick = p.session("count").value();
+  const auto began = std::chrono::steady_clock::now();
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    // Another session runs while this one does, and hears nothing of the request.
+    CHECK(quick.run({{"x", std::vector<float>(3)}}).ok());
+    s.cancel();
+  });
+  const auto out = s.run();
+  other.join();
+  CHECK(!out.ok() && out.error().failure == pxl::Failure::cancelled);
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(60));
+  CHECK(quick.run({{"x", std::vector<float>(3)}}).ok());
+  // A request that comes early ends the next call.
+  quick.cancel();
+  CHECK(!quick.run({{"x", std::vector<float>(3)}}).ok() && quick.run({{"x", std::vector<float>(3)}}).ok());
+  pxl::LoadOptions options;
+  options.cancel.request();
+  CHECK(pxl::Program::from_text("while true { }", options).error().failure == pxl::Failure::cancelled);
+}
+
+const pxl::Session* signalled = nullptr;
+
+/// A handler may interrupt a run anywhere, in compiled code of matrix products too.
+void signals() {
+  pxl::Program p = program();
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) { signalled->cancellation().request(); };
+  action.sa_flags = SA_ONSTACK | SA_RESTART;
+  sigaction(SIGINT, &action, &before);
+  for (int i = 0; i < 5; ++i) {
+    pxl::Session s = p.session("slow").value();
+    signalled = &s;
+    const pthread_t caller = pthread_self();
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(40));
+      pthread_kill(caller, SIGINT);
+    });
+    CHECK(s.run().error().failure == pxl::Failure::cancelled);
+    other.join();
+  }
+  sigaction(SIGINT, &before, nullptr);
+}
+
+/// What the threads of a loop of runs compute is what one computes alone.
+void threads() {
+  const char* text = R"(
+random_seed(1)
+program train {
+  w = variable(normal(0, 0.1, [128, 128]), name = "w")
+  stream in x: float32[64, 128]
+  rows = host_load(x)
+  y = rows @ w
+  scaled_add_(w, rows.T @ y, b = -0.0001)
+  stream out loss = mean(y * y)
+})";
+  std::vector<float> x(64 * 128);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) / 17;
+  const auto train = [&](pxl::Session& s) {
+    std::vector<float> loss(1);
+    for (int i = 0; i < 200; ++i) s.run({{"x", {x, {64, 128}}}}, {{"loss", {loss, {}}}}).value();
+    return s.read("w").value();
+  };
+  pxl::Program p = pxl::Program::from_text(text).value();
+  pxl::Session alone = p.session("train").value();
+  const pxl::Array first = alone.read("w").value();
+  const pxl::Array expected = train(alone);
+  std::vector<pxl::Session> sessions;
+  std::vector<pxl::Array> results(4);
+  for (int i = 0; i < 4; ++i) {
+    sessions.push_back(p.session("train").value());
+    CHECK(sessions.back().write("w", first.view()).ok());
+  }
+  std::vector<std::thread> running;
+  for (size_t i = 0; i < 4; ++i) running.emplace_back([&, i] { results[i] = train(sessions[i]); });
+  // Meanwhile the interpreter works too, and one session is used by two threads in turns.
+  for (int i = 0; i < 20; ++i) CHECK(*p.eval("1 + 1").value().as<int64_t>() == 2);
+  for (std::thread& t : running) t.join();
+  for (const pxl::Array& r : results)
+    CHECK(std::memcmp(r.data(), expected.data(), sizeof(float) * static_cast<size_t>(r.size())) == 0);
+}
+
+void forks() {
+  pxl::Program p = program();
+  pxl::Session s = p.session("count").value(), busy = p.session("slow").value();
+  const std::vector<float> x = {1, 2, 3};
+  CHECK(s.run({{"x", x}}).ok());
+  std::thread other([&] { static_cast<void>(busy.run()); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    bool good = s.run({{"x", x}}).ok() && pxl::eval("ones([300, 300]) @ ones([300, 300])").ok();
+    // What another thread was in the middle of is refused, not waited for.
+    const auto refused = busy.run();
+    good = good && !refused.ok() && has(refused.error().message(), "forked off");
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  busy.cancel();
+  other.join();
+}
+
+void plain_c() {
+  pxl_program* p = nullptr;
+  pxl_error* e = pxl_load_text("x = \n", nullptr, 0, &p);
+  CHECK(e && !p && pxl_error_line(e) >= 1 && has(pxl_error_text(e), "^") && !pxl_error_is_cancelled(e));
+  pxl_error_free(e);
+  e = pxl_load_text(nullptr, nullptr, 0, &p);
+  CHECK(e && std::string(pxl_error_kind(e)) == "usage");
+  pxl_error_free(e);
+  const pxl_option option = {"step", "5"};
+  CHECK(!pxl_load_text(counter, &option, 1, &p));
+  pxl_session* s = nullptr;
+  CHECK(!pxl_session_create(p, "count", "reference", &s) && pxl_num_inputs(s) == 1 && pxl_num_outputs(s) == 1);
+  CHECK(std::string(pxl_variable(s, 0).name) == "total" && pxl_variable(s, 0).shape[0] == 3);
+  const int64_t three = 3;
+  float x[3] = {1, 2, 3}, y[3];
+  const pxl_array in = {"x", PXL_FLOAT32, 1, &three, x}, total = {"total", PXL_FLOAT32, 1, &three, y};
+  CHECK(!pxl_run(s, &in, 1, nullptr, 0) && !pxl_read(s, &total, 1) && y[2] == 15);
+  CHECK(!pxl_write(s, &total, 1) && !pxl_save(s, "c.safetensors") && !pxl_restore(s, "c.safetensors"));
+  pxl_cancel(s);
+  e = pxl_run(s, &in, 1, nullptr, 0);
+  CHECK(e && pxl_error_is_cancelled(e));
+  pxl_error_free(e);
+  char* json = nullptr;
+  CHECK(!pxl_report(s, &json) && json[0] == '{');
+  pxl_text_free(json);
+  pxl_program_free(p);
+  CHECK(!pxl_run(s, &in, 1, nullptr, 0));
+  pxl_session_free(s);
+}
+
+}  // namespace
+
+int main() {
+  try {
+    runs();
+    variables();
+    errors();
+    values();
+    cancels();
+    signals();
+    threads();
+    forks();
+    plain_c();
+  } catch (const pxl::BadResult& bad) {
+    std::cout << bad.what() << std::endl;
+    return 1;
+  }
+  return failures == 0 ? 0 : 1;
+}
