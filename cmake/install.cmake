@@ -1,5 +1,5 @@
-# What `cmake --install` puts where, below any prefix (GNU's folders).
-# Libraries and modules add theirs where they are built.
+# What `cmake --install` puts where, below any prefix (GNU's folders). A component is what one Debian package has
+# (cmake/package.cmake); libraries and modules add theirs where they are built.
 set(share ${CMAKE_INSTALL_DATADIR})
 
 # Programs and modules that the command itself starts and opens (runtime/base/installation.hpp).

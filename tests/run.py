@@ -14,7 +14,7 @@ from tests.house import rules, separate
 from tests.jupyter import kernel
 from tests.language import expectations, explain, looks, stdlib
 from tests.model import graph_page, page, validation
-from tests.package import installed
+from tests.package import debs
 from tests.processes import mpi
 from tests.repl import inputs
 from tests.robustness import hostile, interrupts, mutants
@@ -63,7 +63,7 @@ KINDS = [
     ("editors", lambda pxl, tally, options: files.editor_tests(tally.add, tally.skip)),
     ("lsp", lambda pxl, tally, options: lsp.lsp_tests(pxl, tally.add, tally.skip)),
     ("jupyter", lambda pxl, tally, options: kernel.jupyter_tests(pxl, tally.add, tally.skip)),
-    ("package", lambda pxl, tally, options: installed.install_tests(pxl, tally)),
+    ("package", lambda pxl, tally, options: debs.package_tests(pxl, tally)),
     ("house", lambda pxl, tally, options: rules.house_tests(tally, list(dict(KINDS)), pxl.parent)),
 ]
 

@@ -79,7 +79,7 @@ int run_kernel(const CommonFlags&, const std::vector<std::string>& arguments) {
   if (call.has("--install")) {
     if (!call.has("--program") && !fs::exists(program))
       throw Error("this pxl has no Jupyter kernel",
-                  {PXL_HAS_XEUS ? "`scripts/build release pxl-kernel` builds it"
+                  {PXL_HAS_XEUS ? "install the package pxl-jupyter, or build the target pxl-kernel"
                                 : "install xeus (Debian: xeus-dev), configure anew and build again"},
                   Fault::usage);
     return install(call);

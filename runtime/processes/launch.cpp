@@ -28,7 +28,7 @@ constexpr std::array launcher_variables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "
 
 Error no_plug_in(std::string message) {
   return Error(std::move(message),
-               {"install libopenmpi-dev and openmpi-bin, then build pxl again: it makes "
+               {"install the package pxl-mpi; or libopenmpi-dev and openmpi-bin, then build pxl again: it makes "
                 "pxl-mpi.so "
                 "where CMake finds MPI"},
                Fault::failed)
