@@ -15,6 +15,7 @@ from tests.jupyter import kernel
 from tests.language import expectations, explain, looks, stdlib
 from tests.library import installed, python_module
 from tests.model import graph_page, page, validation
+from tests.package import debs
 from tests.processes import mpi
 from tests.repl import inputs
 from tests.robustness import hostile, interrupts, mutants
@@ -65,6 +66,7 @@ KINDS = [
     ("jupyter", lambda pxl, tally, options: kernel.jupyter_tests(pxl, tally.add, tally.skip)),
     ("library", lambda pxl, tally, options: installed.library_tests(pxl.parent, tally.add, tally.skip)),
     ("python", lambda pxl, tally, options: python_module.python_tests(pxl.parent, tally.add, tally.skip)),
+    ("package", lambda pxl, tally, options: debs.package_tests(pxl, tally)),
     ("house", lambda pxl, tally, options: rules.house_tests(tally, list(dict(KINDS)), pxl.parent)),
 ]
 

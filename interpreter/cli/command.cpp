@@ -14,8 +14,8 @@
 #include <system_error>
 
 #include "interpreter/cli/json.hpp"
+#include "interpreter/cli/version.hpp"
 #include "interpreter/language/check.hpp"
-#include "interpreter/repl/line_editor.hpp"
 #include "interpreter/values/exit_request.hpp"
 #include "interpreter/values/host.hpp"
 #include "runtime/base/codes.hpp"
@@ -56,7 +56,7 @@ constexpr Flag global_flags[] = {
     {"--hosts", "A,B,...", "with --ranks: the machines on which they run"},
     {"--timeout", "SECONDS", "before FILE: how long a process waits for another one; 60"},
     json_flag,
-    {"--version", "", "print the version and the line editor"},
+    {"--version", "", "print version, commit, compiler, engines, instruction sets and line editor"},
     {"--help", "", "show this help; `pxl FILE --help` lists a script's options", "-h"},
 };
 
@@ -131,7 +131,7 @@ int dispatch(std::vector<std::string> arguments) {
     return exit_ok;
   }
   if (first == "--version") {
-    print_out("pxl {} ({})\n", PXL_VERSION, LineEditor::backend());
+    print_version(flags);
     return exit_ok;
   }
   for (const Command* c : table) {

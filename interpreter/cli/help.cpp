@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpreter/cli/command.hpp"
+#include "interpreter/cli/version.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
@@ -32,8 +33,6 @@ int run_help(const CommonFlags&, const std::vector<std::string>& arguments) {
 }
 
 // ---- the manual, in man(7)'s macros
-
-constexpr std::string_view manual_date = "2026-11-21";  ///< from the version's text
 
 std::string roff(std::string_view text) {
   std::string out;
@@ -72,7 +71,7 @@ int run_man(const CommonFlags&, const std::vector<std::string>& arguments) {
       ".B pxl\n\\fB\\-e\\fR \\fICODE\\fR\n.SH DESCRIPTION\n"
       "Runs scripts that compute host values at once and build graphs of tensor ops, which sessions run.\n"
       ".SH FLAGS\n",
-      manual_date, PXL_VERSION);
+      release_date(), version());
   roff_flags(out, main_flags());
   out += ".SH COMMANDS\n";
   for (const Command* c : commands()) {

@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <thread>
 
 #include "interpreter/cli/command.hpp"
+#include "runtime/base/installation.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/processes/launch.hpp"
 #include "runtime/processes/liveness.hpp"
@@ -74,8 +74,7 @@ void launch(const CommonFlags& flags, const std::vector<std::string>& arguments)
       throw Error(fmt::format("--hosts: `{}` has an empty name", flags.hosts), {"`--hosts a,b`"}, Fault::usage);
     at = end + 1;
   }
-  std::error_code ignored;
-  std::vector<std::string> program = {std::filesystem::read_symlink("/proc/self/exe", ignored).string(), "run"};
+  std::vector<std::string> program = {own_program(), "run"};
   const auto add_if = [&](bool given, std::initializer_list<std::string> words) {
     if (given) program.insert(program.end(), words);
   };

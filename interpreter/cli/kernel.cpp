@@ -9,6 +9,7 @@
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/logo.hpp"
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/installation.hpp"
 #include "runtime/base/standard_streams.hpp"
 
 namespace pxl::cli {
@@ -20,13 +21,8 @@ namespace fs = std::filesystem;
 constexpr Flag kernel_flags[] = {{"--install", "", "install the Jupyter kernel"},
                                  {"--user", "", "for this user (the default)"},
                                  {"--prefix", "DIR", "below DIR: DIR/share/jupyter/kernels/pxl"},
+                                 {"--program", "FILE", "the command that Jupyter starts; default: this one"},
                                  {"--connection", "FILE", "run the kernel; passed by Jupyter", "-f"}};
-
-fs::path own_program() {
-  std::error_code failed;
-  fs::path path = fs::read_symlink("/proc/self/exe", failed);
-  return failed ? fs::path("pxl") : path;
-}
 
 fs::path user_folder() {
   const auto variable = [](const char* name) {
@@ -48,11 +44,12 @@ int install(const Invocation& call) {
   fs::create_directories(folder, failed);
   if (failed)
     throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), failed.message()), {}, Fault::unreadable);
-  const nlohmann::json description = {{"argv", {own_program().string(), "kernel", "-f", "{connection_file}"}},
-                                      {"display_name", "pxl"},
-                                      {"language", "pxl"},
-                                      {"interrupt_mode", "signal"},
-                                      {"metadata", {{"debugger", false}}}};
+  const nlohmann::json description = {
+      {"argv", {call.value("--program", own_program()), "kernel", "-f", "{connection_file}"}},
+      {"display_name", "pxl"},
+      {"language", "pxl"},
+      {"interrupt_mode", "signal"},
+      {"metadata", {{"debugger", false}}}};
   write_file_atomically((folder / "kernel.json").string(), description.dump(2) + "\n");
   for (const int size : {32, 64})
     write_file_atomically((folder / fmt::format("logo-{0}x{0}.png", size)).string(), logo_png(size));
@@ -66,7 +63,7 @@ int run_kernel(const CommonFlags&, const std::vector<std::string>& arguments);
 
 const Command kernel_command{
     "kernel",
-    "kernel --install [--user | --prefix DIR]",
+    "kernel --install [--user | --prefix DIR] [--program FILE]",
     "install or run the Jupyter kernel",
     run_kernel,
     kernel_flags,
@@ -78,17 +75,17 @@ int run_kernel(const CommonFlags&, const std::vector<std::string>& arguments) {
   const Invocation call = parse_flags(kernel_command, arguments);
   if (!call.operands.empty())
     throw Error(fmt::format("unexpected `{}`", call.operands.front()), {kernel_command.usage.data()}, Fault::usage);
-  const fs::path server = own_program().parent_path() / "pxl-kernel";
+  const std::string program = companion_file("pxl-kernel");
   if (call.has("--install")) {
-    if (!fs::exists(server))
-      throw Error("this pxl was built without the Jupyter kernel",
-                  {PXL_HAS_XEUS ? "`scripts/build release pxl-kernel` builds it"
+    if (!call.has("--program") && !fs::exists(program))
+      throw Error("this pxl has no Jupyter kernel",
+                  {PXL_HAS_XEUS ? "install the package pxl-jupyter, or build the target pxl-kernel"
                                 : "install xeus (Debian: xeus-dev), configure anew and build again"},
                   Fault::usage);
     return install(call);
   }
   if (!call.has("--connection")) throw Error("kernel needs --install, or -f FILE from Jupyter", {}, Fault::usage);
-  const std::string program = server.string(), file = call.value("--connection");
+  const std::string file = call.value("--connection");
   execl(program.c_str(), program.c_str(), "-f", file.c_str(), static_cast<char*>(nullptr));
   throw Error(fmt::format("cannot start {}", program), {"it is built if xeus is installed"}, Fault::unreadable);
 }

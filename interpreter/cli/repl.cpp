@@ -2,6 +2,7 @@
 #include "interpreter/repl/repl.hpp"
 
 #include "interpreter/cli/command.hpp"
+#include "interpreter/cli/version.hpp"
 
 namespace pxl::cli {
 namespace {
@@ -12,7 +13,7 @@ int start_repl(const CommonFlags& common, const std::vector<std::string>& argume
   options.init = !call.has("--no-init");
   options.quiet = common.quiet;
   options.files = call.operands;
-  options.version = PXL_VERSION;
+  options.version = version();
   return Repl(options).run();
 }
 

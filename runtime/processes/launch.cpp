@@ -9,12 +9,12 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/cores.hpp"
+#include "runtime/base/installation.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/processes/liveness.hpp"
 #include "runtime/processes/processes.hpp"
@@ -26,23 +26,17 @@ namespace {
 /// What Open MPI, MPICH (and whatever has its PMI) and PMIx tell the processes that they start.
 constexpr std::array launcher_variables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
 
-std::string own_file() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-}
-
-std::string plug_in() { return (std::filesystem::path(own_file()).parent_path() / "pxl-mpi.so").string(); }
-
 Error no_plug_in(std::string message) {
   return Error(std::move(message),
-               {"install libopenmpi-dev and openmpi-bin, then build pxl again: it makes pxl-mpi.so where CMake finds "
-                "MPI"},
+               {"install the package pxl-mpi; or libopenmpi-dev and openmpi-bin, then build pxl again: it makes "
+                "pxl-mpi.so "
+                "where CMake finds MPI"},
                Fault::failed)
       .as(codes::replicas);
 }
 
 std::unique_ptr<Transport> open_plug_in() {
-  const std::string path = plug_in();
+  const std::string path = companion_file("pxl-mpi.so");
   if (::access(path.c_str(), R_OK) != 0)
     throw no_plug_in(fmt::format("a launcher has started pxl, but {} is missing", path));
   // Global: the parts of MPI that it opens itself need its symbols.

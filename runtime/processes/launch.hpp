@@ -15,7 +15,7 @@ class Processes;
 /// unless PXL_THREADS says how many there are.
 void divide_cores(const Processes& job);
 
-/// Joins the job: opens the plug-in beside the program's file, and replaces processes(). `timeout`: seconds that a
+/// Joins the job: opens the plug-in (base/installation.hpp), and replaces processes(). `timeout`: seconds that a
 /// process waits for another. From then on process 0 alone writes to the standard streams, and writes files.
 /// Divides the cores. Throws Error where there is no plug-in.
 void join_job(double timeout);

@@ -109,6 +109,30 @@ def a_new_project_runs(cli):
 
 
 @case
+def the_version_tells_what_was_built(cli):
+    code, out, err = cli.run("--version")
+    differ("status", (code, err), (0, ""))
+    version = re.search(r"^project\(pxl VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(), re.M).group(1)
+    day = re.search(rf"^## {version} \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M).group(1)
+    first, *rest = out.splitlines()
+    differ("version", first, f"pxl {version} ({day})")
+    facts = dict(line.split(": ", 1) for line in rest)
+    differ("facts", list(facts), ["commit", "compiler", "engines", "instruction sets", "line editor"])
+    if not re.fullmatch(r"[0-9a-f]{7,40}|unknown", facts["commit"]):
+        raise AssertionError(facts["commit"])
+    if not re.fullmatch(r"(g\+\+|clang) \d+\.\d+.*", facts["compiler"]):
+        raise AssertionError(facts["compiler"])
+    engines = re.findall(r"^PXL_ENGINE\((\w+),", (ROOT / "runtime/execute/engines.inc").read_text(), re.M)
+    differ("engines", facts["engines"].split(", "), engines)
+    sets, _, used = facts["instruction sets"].partition("; on this processor ")
+    holds("instruction sets", sets.split(", "), used)
+    event = json.loads(cli.run("--json", "--version")[1])
+    differ("event", [event[k] for k in ("event", "version", "date", "commit", "engines", "instruction_set", "line_editor")],
+           ["version", version, day, facts["commit"], engines, used, facts["line editor"]])
+    holds("manual", cli.run("man")[1], f'.TH PXL 1 {day} "pxl {version}"')
+
+
+@case
 def the_manual_is_sound(cli):
     code, out, err = cli.run("man")
     differ("status", (code, err), (0, ""))

@@ -26,7 +26,7 @@ session = Session(train())
 
 def editor_of(pxl):
     """What edits lines: "readline" or "libedit"."""
-    return subprocess.run([str(pxl), "--version"], capture_output=True, text=True, timeout=20).stdout.split("(")[1].split()[0].rstrip(")\n")
+    return subprocess.run([str(pxl), "--version"], capture_output=True, text=True, timeout=20).stdout.split("line editor: ")[1].split()[0]
 
 
 class Terminal:

@@ -1,0 +1,61 @@
+#include "interpreter/cli/version.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "interpreter/cli/json.hpp"
+#include "interpreter/repl/line_editor.hpp"
+#include "runtime/base/standard_streams.hpp"
+#include "runtime/execute/engine.hpp"
+#include "runtime/kernels/instruction_sets.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+#if defined(__clang__)
+constexpr std::string_view compiler = "clang " __clang_version__;
+#else
+constexpr std::string_view compiler = "g++ " __VERSION__;
+#endif
+
+/// The instruction sets that kernels are compiled for: on other processors than x86-64 the baseline alone.
+std::vector<std::string> compiled_sets() {
+#if defined(__x86_64__)
+  return {instruction_sets.begin(), instruction_sets.end()};
+#else
+  return {std::string(instruction_sets.front())};
+#endif
+}
+
+}  // namespace
+
+std::string_view version() { return PXL_VERSION; }
+std::string_view release_date() { return PXL_RELEASE_DATE; }
+
+void print_version(const CommonFlags& flags) {
+  std::vector<std::string> engines;
+  for (const EngineRow& row : engine_table()) engines.emplace_back(row.name);
+  if (flags.json) {
+    emit({{"event", "version"},
+          {"version", version()},
+          {"commit", commit()},
+          {"date", release_date()},
+          {"compiler", compiler},
+          {"engines", engines},
+          {"instruction_sets", compiled_sets()},
+          {"instruction_set", supported_instruction_set()},
+          {"line_editor", LineEditor::backend()}});
+    return;
+  }
+  print_out("pxl {} ({})\n", version(), release_date());
+  print_out("commit: {}\ncompiler: {}\nengines: {}\n", commit(), compiler, fmt::join(engines, ", "));
+  print_out("instruction sets: {}; on this processor {}\n", fmt::join(compiled_sets(), ", "),
+            supported_instruction_set());
+  print_out("line editor: {}\n", LineEditor::backend());
+}
+
+}  // namespace pxl::cli
