@@ -55,6 +55,7 @@ Axis axis_of(const std::string& given) {
   // A millionth more, for sums of fractions.
   for (double v = first; v <= last * (1 + 1e-6) && axis.values.size() <= max_rows; v = step > 0 ? v + step : 2 * v)
     axis.values.push_back(fmt::format("{}", std::round(v * 1e9) / 1e9));
+  if (step == 0 && axis.values.back() != fmt::format("{}", last)) axis.values.push_back(fmt::format("{}", last));
   return axis;
 }
 

@@ -336,8 +336,9 @@ std::string page_text(std::span<const Report> runs, std::span<const Report> agai
   if (!sweep.rows.empty()) all["sweep"] = sweep_rows(sweep);
   const std::string data = embedded(all), other = embedded(Json(graphs));
   std::string js;
-  for (const std::string_view part : {"elements.js", "base.js", "summary.js", "compare.js", "timeline.js", "memory.js",
-                                      "liveness.js", "tree.js", "ops.js", "source.js", "sweep.js", "main.js"})
+  for (const std::string_view part :
+       {"elements.js", "base.js", "summary.js", "compare.js", "timeline.js", "memory.js", "liveness.js", "tree.js",
+        "ops.js", "graph.js", "source.js", "sweep.js", "main.js"})
     js += page_file(part);
   std::string page;
   std::string_view rest = page_file("page.html");

@@ -12,7 +12,8 @@ constexpr std::string_view second_level_step = "operands and results in the seco
 /// Cycles of a transfer at the rate of the whole level.
 int64_t transfer_cycles(const Machine& m, int64_t bytes) {
   const int64_t rate = std::max<int64_t>(1, m.dram_bytes / 100'000 * m.dram_efficiency), clock = m.clock / 1000;
-  return m.dram_latency + bytes / rate * clock + div_up(bytes % rate * clock, rate);
+  return m.dram_latency + saturating_product(bytes / rate, clock) +
+         div_up(saturating_product(bytes % rate, clock), rate);
 }
 
 /// Bytes that the level moves for a tensor of which pieces of this mapping are read: whole transfers.

@@ -12,10 +12,11 @@
     document.getElementById("subtitle").textContent = `on ${RUN.machine.name}, ${fmt.whole(RUN.machine.tiles)} tiles of ${fmt.bytes(RUN.machine.bytes_per_tile)}` +
       (RUN.source ? `; ${RUN.source}` : "") + (OTHER ? `, against ${OTHER.source || OTHER.name}` : "");
     const live = livenessSection();
-    [ops, plans] = opsSection();
+    [ops, plans] = opsSection((o) => graph && graph.show(o));
+    const graph = graphSection(i, (o) => ops.pick(o));
     source = sourceSection((list, place) => { ops.only(list, place); ops.node.scrollIntoView({ behavior: "smooth" }); });
     const sections = [summarySection(), ...(DATA.sweep ? [sweepSection()] : []), ...(OTHER ? [compareSection()] : []), timelineSection((point) => { live.set(point); live.node.scrollIntoView({ behavior: "smooth" }); }), memorySection(),
-      live.node, source.node, treeSection(), ops.node, plans, modelSection()];
+      live.node, source.node, treeSection(), ...(graph ? [graph.node] : []), ops.node, plans, modelSection()];
     main.replaceChildren(...sections);
     nav.replaceChildren(...sections.map((s) => el("a", { href: "#" + s.id }, s.querySelector("h2").textContent)));
   }
@@ -26,7 +27,7 @@
     const [, kind, what] = /^#(op|line)-(.*)$/.exec(link) || [];
     if (kind === "line") source.open(what);
     const op = kind === "op" && RUN.ops.find((o) => String(o.id) === what);
-    if (op) ops.pick(op);
+    if (op) { ops.pick(op); ops.node.scrollIntoView(); }
   }
   addEventListener("hashchange", follow);
   const programs = document.getElementById("program");
@@ -35,9 +36,6 @@
   programs.addEventListener("change", () => show(+programs.value));
   show(0);
   follow();
-  const graphs = document.getElementById("graph_page"), opener = document.getElementById("graphs");
-  opener.hidden = graphs.textContent.length < 3;  // an empty text in quotes
-  opener.addEventListener("click", () => window.open(URL.createObjectURL(new Blob([JSON.parse(graphs.textContent)], { type: "text/html" }))));
   document.getElementById("theme").addEventListener("click", () => {
     const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     document.documentElement.dataset.theme = dark ? "light" : "dark";

@@ -1,5 +1,5 @@
 // The table of ops, and the candidates of the selected op.
-function opsSection() {
+function opsSection(picked) {
   const columns = [
     { name: "name", title: "Op", text: (o) => o.label, show: (o) => el("span", { class: "mono", title: o.where }, o.label) },
     { name: "result", title: "Result", text: (o) => o.scope.split("/").pop(), show: (o) => el("span", { class: "mono cut", title: o.scope }, o.scope.split("/").pop()) },
@@ -25,20 +25,23 @@ function opsSection() {
   const plansOf = (o) => RUN.plans[o.plans];
   const first = RUN.ops.reduce((a, o) => (!a || (plansOf(o).length > 0) > (plansOf(a).length > 0) || ((plansOf(o).length > 0) === (plansOf(a).length > 0) && o.total_cycles > a.total_cycles) ? o : a), null);
   const plans = planChart();
-  const pick = (o) => { plans.show(o); history.replaceState(null, "", `#op-${o.id}`); };
+  const pick = (o) => { plans.show(o); picked(o); history.replaceState(null, "", `#op-${o.id}`); };
   const list = table(columns, RUN.ops, { sort: "cycles", pick, picked: first });
-  const node = section("ops", "Ops", `${fmt.whole(RUN.ops.length)} ops; choose one to see its plans`, search("Filter ops", (t) => list.filter(t)),
+  const filter = search("Filter ops", (t) => list.filter(t));
+  const node = section("ops", "Ops", `${fmt.whole(RUN.ops.length)} ops; choose one to see its plans`, filter,
     el("button", { type: "button", onclick: () => download("ops.csv", csvText(columns, list.shown())) }, "CSV"));
   const chosen = el("div", { class: "hint", hidden: true });
   node.append(chosen, list.node);
   if (first) plans.show(first);
   // Only these ops, until the button is pressed.
   const only = (ops, why) => {
+    filter.value = "";
+    list.filter("");
     list.set(ops);
     chosen.hidden = false;
-    chosen.replaceChildren(`${fmt.whole(ops.length)} ops of ${why} `, el("button", { type: "button", onclick() { list.set(RUN.ops); chosen.hidden = true; } }, "all ops"));
+    chosen.replaceChildren(`${fmt.whole(ops.length)} ${ops.length === 1 ? "op" : "ops"} of ${why} `, el("button", { type: "button", onclick() { list.set(RUN.ops); chosen.hidden = true; } }, "all ops"));
   };
-  return [{ node, only, pick: (o) => { only([o], o.label); plans.show(o); node.scrollIntoView(); } }, plans.node];
+  return [{ node, only, pick: (o) => { only([o], o.label); pick(o); } }, plans.node];
 }
 
 function planChart() {

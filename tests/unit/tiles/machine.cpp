@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
@@ -151,6 +152,36 @@ TEST_CASE("errors of descriptions point at the text at fault") {
   CHECK(refused_description("extends = \"mk2\"\n[exchange]\nmesh_columns = 32\n").first ==
         "machine: mesh_columns needs link_bytes");
   CHECK(refusal("mk2,dram_memory=1G") == "machine: dram_memory needs dram_bytes");
+}
+
+TEST_CASE("damaged descriptions are refused or read, never more") {
+  std::mt19937 rng(7);
+  int refused = 0, read = 0;
+  for (const MachineFile& f : machine_files())
+    for (int turn = 0; turn < 200; ++turn) {
+      std::string text(f.text);
+      for (unsigned change = rng() % 3; change < 3; ++change) {
+        const size_t at = rng() % text.size();
+        switch (rng() % 3) {
+          case 0: text[at] = static_cast<char>(rng()); break;
+          case 1: text.erase(at, rng() % 20); break;
+          default: text.insert(at, text.substr(rng() % text.size(), rng() % 20)); break;
+        }
+      }
+      try {
+        const Machine m = read_machine("damaged.machine", text);
+        for (const MachineField& field : machine_fields())
+          if (m.given[static_cast<size_t>(&field - machine_fields().data())].given) {
+            CHECK(m.*field.field <= field.max);
+          }
+        ++read;
+      } catch (const Error& e) {
+        CHECK((e.first().span.file || e.first().fault == Fault::unreadable));  // a path in `extends`
+        ++refused;
+      }
+    }
+  CHECK(refused > 100);
+  CHECK(read > 100);
 }
 
 TEST_CASE("descriptions in files") {
