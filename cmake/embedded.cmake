@@ -1,5 +1,5 @@
 # Files that are embedded in the binary as string literals: the standard library, which is written in pxl, the page
-# of the IPU model, that of graphs, the kinds of errors, and the definitions of ops.
+# of the IPU model and its machines, that of graphs, the kinds of errors, and the definitions of ops.
 function(pxl_embed target out)
   cmake_parse_arguments(E "" "HEADER;NAMESPACE;TYPE;FUNCTION;STEM" "FILES" ${ARGN})
   add_custom_command(
@@ -17,6 +17,9 @@ pxl_embed(pxl_elaborate ${PROJECT_BINARY_DIR}/stdlib.cpp FILES ${stdlib_files} S
 file(GLOB page_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/tiles/page/*)
 pxl_embed(pxl_tiles ${PROJECT_BINARY_DIR}/tiles_page.cpp FILES ${page_files} STEM OFF
   HEADER runtime/tiles/report_json.hpp NAMESPACE pxl::tiles TYPE PageFile FUNCTION page_files)
+file(GLOB machine_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/tiles/machines/*.machine)
+pxl_embed(pxl_tiles ${PROJECT_BINARY_DIR}/machine_files.cpp FILES ${machine_files} STEM ON
+  HEADER runtime/tiles/machine_file.hpp NAMESPACE pxl::tiles TYPE MachineFile FUNCTION machine_files)
 pxl_embed(pxl_tools ${PROJECT_BINARY_DIR}/error_pages.cpp FILES ${PROJECT_SOURCE_DIR}/docs/errors.md STEM ON
   HEADER interpreter/tools/explain.hpp NAMESPACE pxl TYPE ErrorPages FUNCTION error_pages)
 

@@ -1,17 +1,14 @@
 // `pxl profile`: predicts the cost of a script's programs on an IPU.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "interpreter/cli/profile_reports.hpp"
 #include "interpreter/cli/program.hpp"
+#include "interpreter/cli/sweep.hpp"
 #include "interpreter/language/options.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
-#include "interpreter/tools/debug.hpp"
-#include "interpreter/tools/graph_page.hpp"
-#include "interpreter/tools/make_interpreter.hpp"
-#include "interpreter/values/host.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/tiles/estimate.hpp"
@@ -22,7 +19,8 @@ namespace pxl::cli {
 namespace {
 
 constexpr Flag profile_flags[] = {
-    {"--machine", "NAME,KEY=VALUE,...", "mk1, mk2, bow (the default) or c600, with changed constants: mk2,tiles=736"},
+    {"--machine", "NAME,KEY=VALUE,...",
+     "a machine of the model (bow), or a description ./my.machine, with changed constants: mk2,tiles=736"},
     {"--available-memory-proportion", "P",
      "of a tile's memory for temporaries, 0 to 1: 0.6, or for some ops MatMul=0.2"},
     {"--partials", "float16|float32", "dtype of partial sums of float16 matrix products"},
@@ -31,6 +29,8 @@ constexpr Flag profile_flags[] = {
     {"--output", "FILE", "write a report: .html is a page, .trace.json trace events, .json the object of --json", "-o"},
     {"--format", "text|html|json|trace", "output format, instead of the suffix"},
     json_flag,
+    {"--lines", "", "print the program's lines with their cycles and bytes"},
+    {"--sweep", "KEY=VALUES", "a table over an option of the script or a constant of the machine: tiles=368..2944"},
     {"--top", "N", "number of the most expensive ops to print (10)"},
 };
 
@@ -56,6 +56,7 @@ struct Words {
   std::vector<std::string> ours;           ///< and the file
   ast::TreePtr tree;                       ///< text of the file, which may be standard input
   std::vector<std::string> script, other;  ///< options after FILE, and after --against's file
+  std::vector<std::string> sweeps;         ///< values of --sweep, which may be given several times
 };
 
 Words take_apart(const std::vector<std::string>& arguments) {
@@ -68,7 +69,9 @@ Words take_apart(const std::vector<std::string>& arguments) {
     const Flag* flag = script_knows ? nullptr : flag_of(*word);
     if (flag) {
       words.ours.push_back(*word);
-      if (!flag->value.empty() && name == *word && word + 1 != arguments.end()) words.ours.push_back(*++word);
+      std::string value = word->substr(std::min(word->size(), name.size() + 1));
+      if (!flag->value.empty() && name == *word && word + 1 != arguments.end()) words.ours.push_back(value = *++word);
+      if (flag->name == "--sweep") words.sweeps.push_back(value);
       if (flag->name == "--against") options = &words.other;
     } else if (options) {
       options->push_back(*word);
@@ -109,41 +112,10 @@ size_t top_of(const Invocation& call) {
   return std::stoul(text);
 }
 
-// Evaluates a script without running it and models each program that it creates a session for; `graphs` gets the page
-// of their graphs.
-std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::string& script, const ast::TreePtr& tree,
-                                      const std::string& wanted, const std::vector<std::string>& script_options,
-                                      const tiles::EstimateOptions& estimating, std::string* graphs = nullptr) {
-  InterpreterOptions options = interpreter_options(common);
-  options.options = parse_options(script, scan_options(*tree), script_options);
-  options.program_name = script;
-  options.out = options.err = [](std::string_view) {};
-  options.quiet = true;
-  std::string source = script;
-  for (const std::string& word : script_options) source += " " + word;
-  const auto owned = make_interpreter(std::move(options));
-  Interpreter& interpreter = *owned;
-  const CheckResult looked = check_file(interpreter, tree, {});
-  if (!looked.errors.empty()) throw Error(looked.errors);
-  std::vector<tiles::Report> reports;
-  std::vector<std::string> made;  // names of programs
-  std::vector<const Ir*> modelled;
-  for (const auto& ir : looked.sessions) {
-    if (std::find(made.begin(), made.end(), ir->name()) == made.end()) made.push_back(ir->name());
-    if (!wanted.empty() && ir->name() != wanted && program_line(*ir) != wanted) continue;
-    reports.push_back(tiles::estimate(ir->main(), estimating));
-    reports.back().source = source;
-    modelled.push_back(ir.get());
-  }
-  if (graphs && !modelled.empty()) *graphs = graph_page(modelled);
-  if (!common.quiet)
-    for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script, what);
-  if (!wanted.empty() && reports.empty())
-    throw Error(fmt::format("profile: {} creates no session of a program {}", script, wanted),
-                {fmt::format("its programs: {}", fmt::join(made, ", "))}, Fault::usage);
-  if (reports.empty() && !common.quiet)
-    print_err("{}: the script creates no session, so there is no program to profile\n", script);
-  return reports;
+std::string listings(const std::vector<tiles::Report>& reports) {
+  std::string text;
+  for (const tiles::Report& r : reports) text += (text.empty() ? "" : "\n") + tiles::listing_text(r);
+  return text;
 }
 
 std::string summaries(const std::vector<tiles::Report>& reports, size_t top) {
@@ -168,6 +140,16 @@ void check_proportions(const tiles::EstimateOptions& estimating, const std::vect
   }
 }
 
+/// Writes a file if there is one to write, else to standard output.
+void write_text(const std::string& output, const std::string& text) {
+  if (output.empty()) {
+    write_out(text);
+    return;
+  }
+  write_file_atomically(output, text);
+  print_out("written to {}\n", output);
+}
+
 int run_profile(const CommonFlags& common, const std::vector<std::string>& arguments) {
   const Words words = take_apart(arguments);
   const Invocation call = parse_flags(profile_command, words.ours, 1);
@@ -180,21 +162,36 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     throw Error("profile: HTML requires an output file", {"pxl profile FILE -o report.html"}, Fault::usage);
 
   std::string graphs;
-  const std::vector<tiles::Report> runs = reports_of(common, call.operands.front(), words.tree, wanted, words.script,
-                                                     estimating, format == Format::html ? &graphs : nullptr);
+  const ProfiledScript script{call.operands.front(), words.tree, words.script};
+  ProfileRequest request;
+  request.program = wanted;
+  tiles::Sweep sweep;
+  if (!words.sweeps.empty()) {
+    sweep = sweep_script(common, script, request, words.sweeps, call.value("--machine"), estimating);
+    if (format == Format::text || format == Format::json) {
+      write_text(output, format == Format::json ? tiles::sweep_json(sweep) : tiles::sweep_text(sweep));
+      return exit_ok;
+    }
+  }
+  request.answers = format != Format::trace && !call.has("--against");
+  request.graphs = format == Format::html ? &graphs : nullptr;
+  const std::vector<tiles::Report> runs = profile_script(common, script, request, estimating);
   std::vector<tiles::Report> against;
   if (call.has("--against")) {
     const std::string other = call.value("--against");
-    against = reports_of(common, other, parse_or_throw(read_source(other)), wanted, words.other, estimating);
+    request.graphs = nullptr;
+    against = profile_script(common, {other, parse_or_throw(read_source(other)), words.other}, request, estimating);
   }
   check_proportions(estimating, runs, against);
 
   std::string text;
   switch (format) {
     case Format::text:
-      text = against.empty() ? summaries(runs, top) : tiles::difference_text(runs, against, top);
+      text = call.has("--lines") ? listings(runs)
+             : against.empty()   ? summaries(runs, top)
+                                 : tiles::difference_text(runs, against, top);
       break;
-    case Format::html: text = tiles::page_text(runs, against, graphs); break;
+    case Format::html: text = tiles::page_text(runs, against, graphs, sweep); break;
     case Format::json: text = tiles::json_text(runs, against); break;
     case Format::trace: text = tiles::trace_text(runs); break;
   }
@@ -224,6 +221,9 @@ const Command profile_command{
     "Evaluates the script without running it and models each program that it creates a session for on the machine's\n"
     "tiles. Prints totals, cycles by phase, the most expensive ops and the fullest tile, or the difference\n"
     "from a second script: `pxl profile A.pxl --batch 8 --against B.pxl --batch 16`. `-o report.html` writes a page\n"
-    "with all of it, `-o run.trace.json` a trace for chrome://tracing and Perfetto."};
+    "with all of it, `-o run.trace.json` a trace for chrome://tracing and Perfetto. What does not fit is tried with\n"
+    "changes that would make it fit. `--sweep tiles=368..2944 --sweep batch=8,16` tabulates all combinations: A..B "
+    "doubles, A..B..STEP\n"
+    "adds."};
 
 }  // namespace pxl::cli

@@ -22,6 +22,7 @@ std::shared_ptr<DictObject> dict(std::initializer_list<std::pair<const char*, Va
 
 std::shared_ptr<DictObject> phases(const tiles::PhaseCycles& c) {
   return dict({{"total", Value(c.total())},
+               {"device", Value(c.device())},
                {"compute", Value(c.compute)},
                {"exchange", Value(c.exchange)},
                {"sync", Value(c.sync)},
@@ -76,6 +77,7 @@ tiles::EstimateOptions estimate_options(const ArgReader& args) {
   try {
     return read_options(args);
   } catch (const Error& e) {
+    if (e.first().fault != Fault::usage) throw;
     // Here the text is at fault, not the command line.
     throw Error(e.first().message, e.first().notes);
   }
@@ -90,6 +92,10 @@ Value estimate_value(const tiles::Report& r) {
                         {"runs", Value(o.times)},
                         {"temporary_bytes", Value(o.temp_bytes)},
                         {"plan", Value(o.candidate)}}));
+  std::vector<Value> tensors;
+  for (const tiles::TensorGroup& g : r.peak_tensors)
+    tensors.push_back(
+        dict({{"name", Value(g.name)}, {"spec", Value(g.spec)}, {"count", Value(g.count)}, {"bytes", Value(g.bytes)}}));
   std::vector<Value> shortages;
   for (const tiles::Shortage& s : r.shortages) shortages.push_back(Value(s.what));
   const auto fullest = static_cast<size_t>(r.fullest_tile);
@@ -103,7 +109,8 @@ Value estimate_value(const tiles::Report& r) {
                {"bytes", categories(r.memory)},
                {"fullest_tile", dict({{"tile", Value(r.fullest_tile)},
                                       {"bytes", Value(r.tiles[fullest].total)},
-                                      {"available", Value(r.machine.memory)},
+                                      {"available", Value(r.machine.capacity())},
+                                      {"tensors", make_list(std::move(tensors))},
                                       {"categories", categories(r.tiles[fullest].bytes)}})},
                {"ops", make_list(std::move(ops))},
                {"summary", Value(tiles::summary_text(r))}});

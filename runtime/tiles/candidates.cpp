@@ -44,7 +44,8 @@ void OpCandidate::exchange(const Machine& m, std::string_view what, const Traffi
 
 void OpCandidate::host(const Machine& m, int64_t bytes) {
   const int64_t rate = std::max<int64_t>(1, m.host_bytes / 1000), clock = m.clock / 1000;
-  const int64_t c = bytes / rate * clock + div_up(bytes % rate * clock, rate);
+  const int64_t c =
+      bytes / rate * clock + div_up(bytes % rate * clock, rate) + m.host_latency * (m.clock / 1000) / 1'000'000;
   Traffic traffic;
   traffic.total = bytes;
   steps.push_back({BspPhaseKind::host, "host link", c, c, m.tiles, traffic});
@@ -205,7 +206,7 @@ std::vector<bool> axes_of_site(const OpContext& site, size_t rank, bool fallback
 int64_t element_bytes(const TensorSpec& spec) { return static_cast<int64_t>(size_of(spec.dtype)); }
 
 int64_t product_bytes(const Machine& m, const TensorSpec& spec) {
-  const int64_t least = is_float8(spec.dtype) && m.units_f8 > 0 ? 1 : 2;
+  const int64_t least = is_float8(spec.dtype) && m.has_float8() ? 1 : 2;
   return std::clamp<int64_t>(element_bytes(spec), least, 4);
 }
 

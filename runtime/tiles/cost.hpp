@@ -40,7 +40,11 @@ int64_t mac_cycles(const Machine& m, const ProductShape& s);
 /// Cycles of OuterProduct, for a depth of one.
 int64_t outer_product_cycles(const Machine& m, const ProductShape& s);
 
-enum class ProductVertex : uint8_t { amp, mac, outer };
+/// Cycles of a unit that multiplies blocks: each takes as long as its multiplication or the load of its operands, then
+/// blocks of the result are stored.
+int64_t block_product_cycles(const Machine& m, const ProductShape& s);
+
+enum class ProductVertex : uint8_t { amp, mac, outer, blocks };
 /// The fastest vertex for a shape, and its cycles.
 struct ProductCost {
   ProductVertex vertex = ProductVertex::amp;

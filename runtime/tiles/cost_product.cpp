@@ -63,6 +63,7 @@ int64_t inner(const Machine& m, Path path, int64_t units, int64_t rows, bool zer
 }  // namespace
 
 int64_t product_column_grain(const Machine& m, int64_t operand_bytes, int64_t partial_bytes) {
+  if (m.block_rows > 0) return m.block_columns;
   return std::max<int64_t>(1, m.units(operand_bytes, partial_bytes));
 }
 
@@ -90,6 +91,7 @@ int64_t amp_cycles(const Machine& m, const ProductShape& s) {
 
 int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s) {
   const ProductShape& p = s.product;
+  if (m.block_rows > 0) return saturating_product(s.kernel, block_product_cycles(m, p));
   const int64_t units = product_column_grain(m, p.operand_bytes, p.partial_bytes);
   const int64_t depth = product_depth_grain(p.operand_bytes), w = m.workers;
   const int64_t in = div_up(p.depth, depth), out = div_up(p.columns, units);
@@ -133,7 +135,17 @@ int64_t outer_product_cycles(const Machine& m, const ProductShape& s) {
   return m.workers * (25 + s.groups * ((single ? 11 : 10) + rows * (6 + columns)));
 }
 
+int64_t block_product_cycles(const Machine& m, const ProductShape& s) {
+  const int64_t in = div_up(s.depth, m.block_depth),
+                out = saturating_product(div_up(s.rows, m.block_rows), div_up(s.columns, m.block_columns));
+  const int64_t load = div_up((m.block_rows + m.block_columns) * m.block_depth * s.operand_bytes, m.block_load_bytes);
+  const int64_t block =
+      saturating_product(in, std::max(m.block_cycles(s.operand_bytes), load) + m.block_overhead) + m.block_store;
+  return m.product_cycles + saturating_product(s.groups, saturating_product(out, block));
+}
+
 ProductCost product_cycles(const Machine& m, const ProductShape& s) {
+  if (m.block_rows > 0) return {ProductVertex::blocks, block_product_cycles(m, s)};
   ProductCost best{ProductVertex::mac, mac_cycles(m, s)};
   if (m.units(s.operand_bytes, s.partial_bytes) > 0) {
     const int64_t amp = amp_cycles(m, s);

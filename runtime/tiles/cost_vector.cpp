@@ -11,10 +11,13 @@ namespace {
 /// 32-bit words per element for 8-byte dtypes, else 1. One-byte dtypes use float16 vectors.
 int64_t words_of(int64_t element_bytes) { return element_bytes > 4 ? element_bytes / 4 : 1; }
 
-int64_t rate(const VectorCost& v, int64_t element_bytes, int64_t elements) {
+/// The op table counts cycles for vectors of 8 bytes; wider ones do as many elements more in the same cycles.
+int64_t rate(const Machine& m, const VectorCost& v, int64_t element_bytes, int64_t elements) {
+  constexpr int64_t table_vector_bytes = 8;
   const bool half = element_bytes <= 2;
-  return (half ? v.f16_cycles : v.f32_cycles) * words_of(element_bytes) *
-         div_up(elements, half ? v.f16_elements : v.f32_elements);
+  const int64_t at_once = half ? v.f16_elements : v.f32_elements;
+  const int64_t wider = std::max<int64_t>(1, m.vector_bytes / table_vector_bytes);
+  return (half ? v.f16_cycles : v.f32_cycles) * words_of(element_bytes) * div_up(elements, at_once * wider);
 }
 
 }  // namespace
@@ -24,7 +27,7 @@ int64_t vector_loops(const Machine& m, int64_t elements, int64_t element_bytes) 
 }
 
 int64_t inner_cycles(const Machine& m, const VectorCost& vector, int64_t elements, int64_t element_bytes) {
-  return rate(vector, element_bytes, div_up(elements, m.workers));
+  return rate(m, vector, element_bytes, div_up(elements, m.workers));
 }
 
 int64_t unary_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
@@ -48,7 +51,7 @@ int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& v, int64_t r
   // As in PopLibs, the faster of: whole rows per worker, or a share of the columns of each row per worker.
   const auto worker = [&](int64_t n, int64_t of) {
     const int64_t vector = m.vector_elements(element_bytes);
-    return n * ((of % vector == 0 ? 7 : 25) + rate(v, element_bytes, of) - div_up(of, vector));
+    return n * ((of % vector == 0 ? 7 : 25) + rate(m, v, element_bytes, of) - div_up(of, vector));
   };
   return 11 + m.workers *
                   (15 + std::min(worker(div_up(rows, m.workers), columns), worker(rows, div_up(columns, m.workers))));

@@ -30,13 +30,15 @@ Report report_of(const Graph& graph, const EstimateOptions& options) {
 uint64_t limit_below(uint64_t bytes) {
   uint64_t limit = std::bit_floor(bytes - 1);
   for (const Machine& m : machine_table())
-    if (const auto memory = static_cast<uint64_t>(m.memory); memory < bytes) limit = std::max(limit, memory);
+    if (m.dram_memory > 0)
+      continue;  // Its plans are others.
+    else if (const auto memory = static_cast<uint64_t>(m.memory); memory < bytes)
+      limit = std::max(limit, memory);
   return limit;
 }
 
-}  // namespace
-
-Report estimate(const Graph& graph, const EstimateOptions& options) {
+/// The plan within the memories of the tiles.
+Report estimate_in_tiles(const Graph& graph, const EstimateOptions& options) {
   Report best = report_of(graph, options);
   // Enumeration, search and fitting are heuristic, so a tighter limit may lead to a faster schedule, which fits here as
   // well. The limits do not depend on this machine's memory, so that a larger machine is never slower than a smaller
@@ -59,6 +61,19 @@ Report estimate(const Graph& graph, const EstimateOptions& options) {
     best.machine = options.machine;
   }
   return best;
+}
+
+}  // namespace
+
+Report estimate(const Graph& graph, const EstimateOptions& options) {
+  Report report = estimate_in_tiles(graph, options);
+  const Machine& m = options.machine;
+  if (m.dram_memory == 0) return report;
+  // Tensors are kept in the second memory level; tiles hold what they work on.
+  EstimateOptions spilled = options;
+  spilled.machine.spill = m.dram_memory / m.tiles;
+  Report streamed = report_of(graph, spilled);
+  return !report.fits || (streamed.fits && streamed.cycles.device() < report.cycles.device()) ? streamed : report;
 }
 
 }  // namespace pxl::tiles

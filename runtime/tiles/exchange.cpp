@@ -8,13 +8,33 @@ namespace pxl::tiles {
 
 namespace {
 constexpr int64_t words_per_send = 64, word_bytes = 4;
+
+/// Cycles of the links of a mesh, if traffic is spread evenly over them. What a tile sends crosses a third of the rows
+/// and columns on average; each further receiver of a multicast is one link from the one before.
+int64_t link_cycles(const Machine& m, const Traffic& t) {
+  if (m.mesh_columns == 0) return 0;
+  const int64_t columns = std::min(m.mesh_columns, m.tiles), rows = div_up(m.tiles, columns);
+  const int64_t links = std::max<int64_t>(1, 2 * (rows * (columns - 1) + columns * (rows - 1)));
+  const int64_t sent = std::min(t.total, saturating_product(t.out, m.tiles)), more = t.total - sent;
+  const int64_t crossed = saturating_product(sent, std::max<int64_t>(1, (rows + columns) / 3)) + more;
+  return div_up(crossed, links * m.link_bytes);
 }
+
+/// Cycles from a corner of a mesh to the opposite one.
+int64_t mesh_latency(const Machine& m) {
+  if (m.mesh_columns == 0) return 0;
+  const int64_t columns = std::min(m.mesh_columns, m.tiles);
+  return m.hop_latency * (columns + div_up(m.tiles, columns) - 2);
+}
+}  // namespace
 
 int64_t scheduled_cycles(const Machine& m, const Traffic& t) {
   if (t.empty()) return 0;
   const int64_t in = div_up(t.in, t.paired ? m.exchange_pair_bytes : m.exchange_bytes);
   const int64_t words = std::max(in, div_up(t.out, m.exchange_bytes));
-  return m.exchange_latency + std::max(div_up(words * 100, m.exchange_efficiency), m.exchange_fragment * t.fragments);
+  const int64_t busiest = std::max(words, link_cycles(m, t));
+  return m.exchange_latency + mesh_latency(m) +
+         std::max(div_up(busiest * 100, m.exchange_efficiency), m.exchange_fragment * t.fragments);
 }
 
 int64_t phase_overhead(const Machine& m) { return m.exchange_entry; }

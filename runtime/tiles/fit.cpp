@@ -21,7 +21,8 @@ Shortfall shortfall(const MappedProgram& program, const Memory& memory) {
   const Machine& m = program.machine();
   Shortfall all;
   for (const TileMemory& t : memory.tiles()) {
-    const int64_t data = std::max<int64_t>(0, t.total - m.memory), code = std::max<int64_t>(0, t.code() - m.executable);
+    const int64_t data = std::max<int64_t>(0, t.total - m.capacity()),
+                  code = std::max<int64_t>(0, t.code() - m.executable);
     all.worst = std::max(all.worst, data + code);
     all.sum += data + code;
   }

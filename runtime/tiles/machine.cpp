@@ -1,125 +1,83 @@
-// Tables of the machines and of their constants, and the parser of machine descriptions.
+// Tables of the machines and of their constants, and the parser of what-if machines.
 #include "runtime/tiles/machine.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <cstdlib>
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <vector>
 
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/tiles/machine_file.hpp"
 
 namespace pxl::tiles {
 
 namespace {
 
-/// Constants of all second-generation chips, which differ in their clocks.
-Machine second_generation(std::string_view name, std::string_view chip, int64_t clock) {
-  Machine m;
-  m.name = name;
-  m.chip = chip;
-  m.tiles = 1472;
-  m.workers = 6;
-  m.memory = 638'976;
-  m.executable = 212'992;
-  m.clock = clock;
-  m.exchange_bytes = 4;
-  m.exchange_pair_bytes = 8;
-  m.exchange_efficiency = 83;
-  m.exchange_latency = 134;
-  m.exchange_entry = 238;
-  m.exchange_fragment = 3;
-  m.sync = 126;
-  m.units_f16_f16 = 16;
-  m.units_f16_f32 = 8;
-  m.units_f32 = 16;
-  m.units_f8 = 16;
-  m.weight_bytes = 8;
-  m.vector_bytes = 8;
-  m.load_store_bytes = 24;
-  m.memcpy_bytes = 8;
-  m.host_bytes = 5'500'000'000;
-  m.runtime_bytes = 1793;
-  m.gap_percent = 5;
-  return m;
-}
+constexpr Presence may_lack = Presence::optional;
+constexpr int64_t max_memory = int64_t{1} << 30, max_cycles = 100'000'000, max_bytes = int64_t{1} << 50;
 
-Machine first_generation() {
-  Machine m = second_generation("mk1", "Colossus Mk1 GC2", 1'600'000'000);
-  m.tiles = 1216;
-  m.memory = 262'144;
-  m.executable = 131'072;
-  m.units_f16_f16 = 8;
-  m.units_f32 = 8;
-  m.units_f8 = 0;
-  return m;
-}
+// clang-format off
+constexpr MachineField fields[] = {
+    {"tile", "tiles", &Machine::tiles, "", "tiles that programs use", 1, 65'536},
+    {"tile", "workers", &Machine::workers, "", "worker contexts a tile", 1, 64},
+    {"tile", "memory", &Machine::memory, "bytes", "memory of a tile", 4096, max_memory},
+    {"tile", "executable", &Machine::executable, "bytes", "part of it that instructions run from", 1024, max_memory},
+    {"tile", "clock", &Machine::clock, "Hz", "tile clock", 1'000'000, 100'000'000'000},
+    {"tile", "launch", &Machine::launch, "cycles", "to start an op", 0, max_cycles, may_lack},
+    {"exchange", "exchange_bytes", &Machine::exchange_bytes, "bytes/cycle", "received, and at the same time sent, by a tile", 1, 1024},
+    {"exchange", "exchange_pair_bytes", &Machine::exchange_pair_bytes, "bytes/cycle", "where a pair of tiles receives the same", 1, 2048},
+    {"exchange", "exchange_efficiency", &Machine::exchange_efficiency, "percent", "of a schedule's cycles that move payload", 1, 100},
+    {"exchange", "exchange_latency", &Machine::exchange_latency, "cycles", "from sending to receiving", 0, 1'000'000},
+    {"exchange", "exchange_entry", &Machine::exchange_entry, "cycles", "of a phase beyond its scheduled transfers", 0, 1'000'000},
+    {"exchange", "exchange_fragment", &Machine::exchange_fragment, "cycles", "at least, for each contiguous piece", 0, 1000},
+    {"exchange", "sync", &Machine::sync, "cycles", "of a synchronisation of all tiles", 0, 1'000'000},
+    {"exchange", "mesh_columns", &Machine::mesh_columns, "", "tiles in a row of the mesh; 0: a flat exchange", 0, 65'536, may_lack},
+    {"exchange", "hop_latency", &Machine::hop_latency, "cycles", "from a tile of the mesh to its neighbour", 0, 1'000'000, may_lack},
+    {"exchange", "link_bytes", &Machine::link_bytes, "bytes/cycle", "on a link of the mesh, in each direction", 0, 4096, may_lack},
+    {"exchange", "overlap", &Machine::overlap, "percent", "of exchange and second level that may run while tiles compute", 0, 100, may_lack},
+    {"products", "units_f16_f16", &Machine::units_f16_f16, "", "accumulating units, half partial sums", 1, 1024, may_lack},
+    {"products", "units_f16_f32", &Machine::units_f16_f32, "", "accumulating units, half operands and float partial sums", 1, 1024, may_lack},
+    {"products", "units_f32", &Machine::units_f32, "", "accumulating units, float operands", 1, 1024, may_lack},
+    {"products", "units_f8", &Machine::units_f8, "", "accumulating units, quarter operands; 0: none", 0, 1024, may_lack},
+    {"products", "weight_bytes", &Machine::weight_bytes, "bytes/cycle", "of coefficients loaded into the units", 1, 1024, may_lack},
+    {"products", "block_rows", &Machine::block_rows, "", "rows of a block that the matrix unit multiplies at once; 0: accumulating units", 0, 1024, may_lack},
+    {"products", "block_depth", &Machine::block_depth, "", "depth of such a block", 1, 1024, may_lack},
+    {"products", "block_columns", &Machine::block_columns, "", "columns of such a block", 1, 1024, may_lack},
+    {"products", "block_f32", &Machine::block_f32, "cycles", "of a block of float operands", 1, 1'000'000, may_lack},
+    {"products", "block_f16", &Machine::block_f16, "cycles", "of a block of half operands", 1, 1'000'000, may_lack},
+    {"products", "block_f8", &Machine::block_f8, "cycles", "of a block of quarter operands; 0: none", 0, 1'000'000, may_lack},
+    {"products", "block_load_bytes", &Machine::block_load_bytes, "bytes/cycle", "of operands loaded into the unit while it multiplies the block before", 1, 4096, may_lack},
+    {"products", "block_overhead", &Machine::block_overhead, "cycles", "of a block beyond its multiplication or load", 0, 1'000'000, may_lack},
+    {"products", "block_store", &Machine::block_store, "cycles", "to store a block of the result", 0, 1'000'000, may_lack},
+    {"products", "product_cycles", &Machine::product_cycles, "cycles", "of a product on a tile beyond its blocks", 0, max_cycles, may_lack},
+    {"vectors", "vector_bytes", &Machine::vector_bytes, "bytes", "of an arithmetic vector", 4, 256},
+    {"vectors", "load_store_bytes", &Machine::load_store_bytes, "bytes/cycle", "loaded and stored by all ports of a tile", 1, 1024},
+    {"vectors", "memcpy_bytes", &Machine::memcpy_bytes, "bytes/cycle", "copied", 1, 1024},
+    {"dram", "dram_memory", &Machine::dram_memory, "bytes", "of the second memory level, whole chip; 0: none", 0, max_bytes, may_lack},
+    {"dram", "dram_bytes", &Machine::dram_bytes, "bytes/s", "read or written, whole chip", 1'000, max_bytes, may_lack},
+    {"dram", "dram_efficiency", &Machine::dram_efficiency, "percent", "of this rate that is reached", 1, 100, may_lack},
+    {"dram", "dram_transfer", &Machine::dram_transfer, "bytes", "of the smallest transfer; smaller ones take as long", 1, 1 << 20, may_lack},
+    {"dram", "dram_latency", &Machine::dram_latency, "cycles", "until the first bytes arrive", 0, 1'000'000, may_lack},
+    {"host", "host_bytes", &Machine::host_bytes, "bytes/s", "of the host link; known to a factor of two only", 1'000, max_bytes},
+    {"host", "host_latency", &Machine::host_latency, "ns", "of a transfer of any size", 0, 1'000'000'000, may_lack},
+    {"tile", "runtime_bytes", &Machine::runtime_bytes, "bytes", "of each tile kept by the runtime: state and supervisor stack", 0, max_memory},
+    {"tile", "gap_percent", &Machine::gap_percent, "percent", "of variables, lost to alignment and element constraints", 0, 100},
+};
+// clang-format on
 
-Machine bow() {
-  Machine m = second_generation("bow", "Bow IPU", 1'850'000'000);
-  m.units_f8 = 0;
-  return m;
-}
-
-const std::array<Machine, 4>& table() {
-  static const std::array<Machine, 4> machines = {first_generation(),
-                                                  second_generation("mk2", "Colossus Mk2 GC200", 1'330'000'000), bow(),
-                                                  second_generation("c600", "C600 (Mk2 with FP8)", 1'500'000'000)};
+const std::vector<Machine>& table() {
+  static const std::vector<Machine> machines = [] {
+    std::vector<Machine> all;
+    for (const MachineFile& f : machine_files()) all.push_back(read_machine(std::string(f.name) + ".machine", f.text));
+    return all;
+  }();
   return machines;
 }
-
-constexpr std::string_view arch = "Graphcore architecture headers (IPU1) and Mk2 instruction set text";
-constexpr std::string_view stack = "ipu-stack, measured on a C600";
-constexpr std::string_view libs = "PopLibs, convolution planner and vertex estimators";
-
-constexpr MachineField fields[] = {
-    {"tiles", &Machine::tiles, "", "tiles that programs use", arch, 1, 65'536},
-    {"workers", &Machine::workers, "", "worker contexts a tile", arch, 1, 64},
-    {"memory", &Machine::memory, "bytes", "memory of a tile", arch, 4096, int64_t{1} << 30},
-    {"executable", &Machine::executable, "bytes", "part of it that instructions run from", arch, 1024,
-     int64_t{1} << 30},
-    {"clock", &Machine::clock, "Hz", "tile clock; C600: 1.5 GHz as ipu-stack runs its card",
-     "Graphcore example logs (Mk2), tessellate-ipu (Bow), Jia et al. 2019 (Mk1)", 1'000'000, 100'000'000'000},
-    {"exchange_bytes", &Machine::exchange_bytes, "bytes/cycle", "received, and at the same time sent, by a tile", arch,
-     1, 1024},
-    {"exchange_pair_bytes", &Machine::exchange_pair_bytes, "bytes/cycle", "where a pair of tiles receives the same",
-     libs, 1, 2048},
-    {"exchange_efficiency", &Machine::exchange_efficiency, "percent", "of a schedule's cycles that move payload", stack,
-     1, 100},
-    {"exchange_latency", &Machine::exchange_latency, "cycles", "from sending to receiving", stack, 0, 1'000'000},
-    {"exchange_entry", &Machine::exchange_entry, "cycles", "of a phase beyond its scheduled transfers", stack, 0,
-     1'000'000},
-    {"exchange_fragment", &Machine::exchange_fragment, "cycles", "at least, for each contiguous piece", stack, 0, 1000},
-    {"sync", &Machine::sync, "cycles", "of a synchronisation of all tiles", libs, 0, 1'000'000},
-    {"units_f16_f16", &Machine::units_f16_f16, "", "accumulating units, half partial sums", libs, 1, 1024},
-    {"units_f16_f32", &Machine::units_f16_f32, "", "accumulating units, half operands and float partial sums", libs, 1,
-     1024},
-    {"units_f32", &Machine::units_f32, "", "accumulating units, float operands", libs, 1, 1024},
-    {"units_f8", &Machine::units_f8, "", "accumulating units, quarter operands; 0: none", libs, 0, 1024},
-    {"weight_bytes", &Machine::weight_bytes, "bytes/cycle", "of coefficients loaded into the units", libs, 1, 1024},
-    {"vector_bytes", &Machine::vector_bytes, "bytes", "of an arithmetic vector", arch, 4, 256},
-    {"load_store_bytes", &Machine::load_store_bytes, "bytes/cycle", "loaded and stored by all ports of a tile", arch, 1,
-     1024},
-    {"memcpy_bytes", &Machine::memcpy_bytes, "bytes/cycle", "copied", libs, 1, 1024},
-    {"host_bytes", &Machine::host_bytes, "bytes/s", "of the host link; known to a factor of two only",
-     "Graphcore examples, EfficientDet", 1'000, int64_t{1} << 50},
-    {"runtime_bytes", &Machine::runtime_bytes, "bytes", "of each tile kept by the runtime: state and supervisor stack",
-     "ipu-stack; profiler test of Graphcore's TensorFlow add-ons", 0, int64_t{1} << 30},
-    {"gap_percent", &Machine::gap_percent, "percent", "of variables, lost to alignment and element constraints",
-     "an assumption", 0, 100},
-};
-
-constexpr bool has_source(const MachineField& f) { return !f.key.empty() && !f.source.empty() && f.min <= f.max; }
-constexpr bool all_have_sources() {
-  for (const MachineField& f : fields)
-    if (!has_source(f)) return false;
-  return true;
-}
-static_assert(all_have_sources());
 
 int64_t parse_number(std::string_view key, std::string_view text) {
   struct Suffix {
@@ -181,6 +139,10 @@ std::vector<std::string_view> split(std::string_view text) {
 std::span<const MachineField> machine_fields() { return fields; }
 std::span<const Machine> machine_table() { return table(); }
 
+int64_t Machine::block_cycles(int64_t operand_bytes) const {
+  return operand_bytes == 1 ? block_f8 : operand_bytes == 2 ? block_f16 : block_f32;
+}
+
 int64_t Machine::units(int64_t operand_bytes, int64_t partial_bytes) const {
   if (operand_bytes == 1) return units_f8;
   if (operand_bytes == 2) return partial_bytes == 2 ? units_f16_f16 : units_f16_f32;
@@ -188,6 +150,10 @@ int64_t Machine::units(int64_t operand_bytes, int64_t partial_bytes) const {
 }
 
 int64_t Machine::macs(int64_t operand_bytes, int64_t partial_bytes) const {
+  if (block_rows > 0) {
+    const int64_t cycles = block_cycles(operand_bytes);
+    return cycles > 0 ? std::max<int64_t>(1, block_rows * block_depth * block_columns / cycles) : 0;
+  }
   // Elements per unit and cycle. A row of float32 operands takes eight cycles for a depth of eight.
   const int64_t elements = operand_bytes == 1 ? 8 : operand_bytes == 2 ? 4 : 1;
   return units(operand_bytes, partial_bytes) * elements;
@@ -202,12 +168,18 @@ double Machine::microseconds(int64_t cycles) const {
 }
 
 Machine parse_machine(std::string_view text) {
-  Machine machine = *find_machine(default_machine);
-  bool changed = false, first = true;
-  for (const std::string_view word : split(text)) {
+  const std::vector<std::string_view> words = split(text);
+  Machine machine;
+  bool changed = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
     const size_t equals = word.find('=');
     if (equals == word.npos) {
-      const Machine* base = first ? find_machine(word) : nullptr;
+      if (i == 0 && word.find_first_of("./") != word.npos) {
+        machine = read_machine_file(std::string(word));
+        continue;
+      }
+      const Machine* base = i == 0 ? find_machine(word) : nullptr;
       if (!base) {
         std::vector<std::string> names;
         for (const Machine& m : table()) names.push_back(m.name);
@@ -215,24 +187,26 @@ Machine parse_machine(std::string_view text) {
         throw Error(word.empty()
                         ? std::string("machine: a name or KEY=VALUE is missing")
                         : fmt::format("machine: unknown machine `{}`{}", word, hint.empty() ? "" : "; " + hint),
-                    {fmt::format("machines: {}; then constants as KEY=VALUE: \"mk2,tiles=736,clock=1.5G\"",
+                    {fmt::format("machines: {}, or a path of a description, `./my.machine`; then constants as "
+                                 "KEY=VALUE: \"mk2,tiles=736,clock=1.5G\"",
                                  fmt::join(names, ", "))},
                     Fault::usage);
       }
       machine = *base;
     } else {
+      if (i == 0) machine = *find_machine(default_machine);
       const MachineField& field = find_field(word.substr(0, equals));
       const int64_t value = parse_number(field.key, word.substr(equals + 1));
       if (value < field.min || value > field.max)
         throw Error(fmt::format("machine: {} is {}, but must be in {}..{}", field.key, value, field.min, field.max), {},
                     Fault::usage);
       machine.*field.field = value;
+      machine.given[static_cast<size_t>(&field - fields)] = {true, "changed for this report"};
       changed = true;
     }
-    first = false;
   }
-  if (machine.executable > machine.memory) machine.executable = machine.memory;
-  if (machine.runtime_bytes > machine.memory) machine.runtime_bytes = machine.memory;
+  if (const std::string lacks = complete_machine(machine); !lacks.empty())
+    throw Error("machine: " + lacks, {}, Fault::usage);
   if (changed) machine.name = std::string(text);
   return machine;
 }

@@ -9,6 +9,7 @@
 #include "runtime/base/interrupt.hpp"
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/tiles/second_level.hpp"
 #include "runtime/tiles/strategies.hpp"
 
 namespace pxl::tiles {
@@ -138,6 +139,7 @@ void MappedProgram::enumerate(int key) {
   bool empty = site.out.empty() && strategy.without_outputs == WithoutOutputs::no_step;
   for (const TensorSpec& t : site.out) empty = empty || t.size() == 0;
   if (!empty) enumerate_candidates(strategy, request);
+  if (op.row->role == Role::compute && !op.row->view) charge_second_level(request, candidate_options);
   if (candidates.empty()) {
     // No elements: no step.
     OpCandidate none = request.start("nothing");

@@ -23,9 +23,10 @@ Traffic gather(const SharedSlice& a, const SharedSlice& b, int64_t element, int6
 }
 
 std::string_view vertex_name(ProductVertex vertex) {
-  return vertex == ProductVertex::amp   ? "ConvPartial1x1Out"
-         : vertex == ProductVertex::mac ? "ConvPartialHorizontalMac"
-                                        : "OuterProduct";
+  return vertex == ProductVertex::amp     ? "ConvPartial1x1Out"
+         : vertex == ProductVertex::mac   ? "ConvPartialHorizontalMac"
+         : vertex == ProductVertex::outer ? "OuterProduct"
+                                          : "BlockProduct";
 }
 
 int64_t add_reduction_steps(const Machine& m, OpCandidate& candidate, int64_t partials, int64_t sums,

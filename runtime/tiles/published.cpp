@@ -7,6 +7,7 @@
 
 #include "runtime/tiles/cost.hpp"
 #include "runtime/tiles/exchange.hpp"
+#include "runtime/tiles/published_gemm.hpp"
 #include "runtime/tiles/published_programs.hpp"
 
 namespace pxl::tiles {
@@ -242,12 +243,13 @@ std::string validation_text(bool every_point) {
                         number(predicted), std::abs(error) < 0.05 ? 0.0 : error,
                         p.calibrated() ? fmt::format("calibrated to {} %", number(p.tolerance)) : "held out", p.source);
   }
+  text += gemm_text();
   if (!every_point) return text;
   text += "\n| N | measured TFLOP/s | measured cycles | model | error |\n|---|---|---|---|---|\n";
   for (const AmpPoint& p : points)
     text += fmt::format("| {} | {:.3f} | {:.1f} | {} | {:+.2f} % |\n", p.rows, as_double(p.gigaflops) / 1000,
                         p.measured_cycles(), p.predicted_cycles(), p.error_percent());
-  return text;
+  return text + gemm_points_text();
 }
 
 }  // namespace pxl::tiles

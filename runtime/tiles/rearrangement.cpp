@@ -129,7 +129,8 @@ int64_t all_moved(const TilePlacement& from, const TilePlacement& to, int64_t co
 Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to,
                                     const TensorSpec& spec, bool all) {
   Rearrangement r;
-  if (from == to || spec.size() == 0) return r;
+  // Of a plan that keeps tensors in the second memory level, an op reads its slices from there in any layout.
+  if (from == to || spec.size() == 0 || m.spill > 0) return r;
   const auto size = static_cast<int64_t>(size_of(spec.dtype));
   int64_t in = max_elements_per_tile(to, spec.shape), out = max_elements_per_tile(from, spec.shape);
   int64_t total = saturating_product(element_count(spec.shape), to.copies);

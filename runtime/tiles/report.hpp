@@ -83,6 +83,7 @@ struct ReportOp {
   /// Code that is specific to the op; vertex code is shared by all vertices of a kind.
   int64_t code_bytes() const { return exchange_code_bytes + control_bytes; }
   int64_t exchanged_bytes = 0;  ///< by one run, whole chip
+  int64_t waiting_cycles = 0;   ///< all runs: mean over tiles of the time spent waiting for the slowest
   std::string candidate;
   std::vector<ReportCandidate> alternatives;
   int first_step = -1, step_count = 0;  ///< in Report::steps
@@ -166,6 +167,14 @@ struct TensorOnTile {
   int64_t bytes = 0;
 };
 
+/// Tensors on a tile that differ in numbers of their names only: "gelu_out" of 24 layers.
+struct TensorGroup {
+  std::string name;  ///< without scopes; numbers are `*`
+  std::string spec;
+  int64_t count = 0;
+  int64_t bytes = 0;  ///< on the tile, all together
+};
+
 /// Why a program does not fit; one entry per kind of shortage.
 struct Shortage {
   std::string what;  ///< "tile 17 needs 876060 bytes and has 638976"
@@ -174,6 +183,28 @@ struct Shortage {
   int point = -1;                     ///< in Report::liveness; -1 for code, which is always live
   int op = -1;                        ///< the op that runs at the point; for code, the op with the most code
   std::vector<TensorOnTile> tensors;  ///< on the tile at the point, largest first
+};
+
+/// A change that was tried for a program that does not fit, and what a plan of the changed program takes.
+struct Remedy {
+  std::string what;  ///< "outlined", "float16 partial sums"
+  bool fits = false;
+  int64_t cycles = 0;  ///< a run, without the host link; meaningful where it fits
+  int64_t bytes = 0;   ///< on the fullest tile
+};
+
+// ---- source
+
+/// A line of the program. Cycles and bytes include those of the functions that the line calls.
+struct SourceLine {
+  std::string text;
+  int64_t cycles = 0;    ///< of its ops in one run of the program
+  int64_t bytes = 0;     ///< of their results and temporaries, whole chip
+  std::vector<int> ops;  ///< in Report::ops
+};
+struct SourceListing {
+  std::string name;  ///< of the file
+  std::vector<SourceLine> lines;
 };
 
 // ---- report
@@ -227,13 +258,22 @@ struct Report {
   bool liveness_complete = true;
   std::vector<ReportTensor> tensors;
 
+  int peak_op = -1;                       ///< that runs at the peak of the fullest tile
+  std::vector<TensorGroup> peak_tensors;  ///< on that tile then, most bytes first
+
   bool fits = true;
   std::vector<Shortage> shortages;
+  std::vector<Remedy> remedies;         ///< of what does not fit; empty: none were tried
+  int64_t float16_partials_cycles = 0;  ///< a run with float16 partial sums; 0: not tried
+  std::vector<SourceListing> sources;   ///< files with ops, in order of use
   SearchReport search;
 };
 
-/// Text of `pxl profile`: totals, the most expensive ops, the fullest tile, cycles by phase.
+/// Text of `pxl profile`: totals, cycles by phase, waiting, the most expensive ops, the fullest tile. What does not fit
+/// has no cycles, but remedies.
 std::string summary_text(const Report& report, size_t top = 10);
+/// The lines of the program with their cycles and bytes.
+std::string listing_text(const Report& report);
 
 /// "1,234,567"
 std::string grouped(int64_t n);

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "runtime/base/interrupt.hpp"
+#include "runtime/tiles/dump.hpp"
 
 namespace pxl::tiles {
 
@@ -18,9 +18,12 @@ double proportion(int64_t permille) { return static_cast<double>(permille) / 100
 
 Json machine_json(const Machine& m) {
   Json constants = Json::array();
-  for (const MachineField& f : machine_fields())
-    constants.push_back(
-        {{"name", f.key}, {"value", m.*f.field}, {"unit", f.unit}, {"doc", f.doc}, {"source", f.source}});
+  for (size_t i = 0; i < machine_fields().size(); ++i) {
+    const MachineField& f = machine_fields()[i];
+    if (m.given[i].given)
+      constants.push_back(
+          {{"name", f.key}, {"value", m.*f.field}, {"unit", f.unit}, {"doc", f.doc}, {"source", m.given[i].source}});
+  }
   return {{"name", m.name},      {"chip", m.chip},
           {"tiles", m.tiles},    {"bytes_per_tile", m.memory},
           {"clock_hz", m.clock}, {"constants", std::move(constants)}};
@@ -34,6 +37,7 @@ Json totals_json(const Report& r) {
   for (const TileMemory& t : r.tiles) bytes += t.total, code += t.code();
   const bool any = !r.tiles.empty();
   return {{"cycles", r.cycles.device()},
+          {"cycles_with_host", r.cycles.total()},
           {"compute_cycles", r.cycles.compute},
           {"exchange_cycles", r.cycles.exchange},
           {"sync_cycles", r.cycles.sync},
@@ -115,6 +119,7 @@ Json op_json(const Report& r, const ReportOp& o, size_t candidates) {
           {"exchange_code_bytes", o.exchange_code_bytes},
           {"control_code_bytes", o.control_bytes},
           {"exchanged_bytes", o.exchanged_bytes},
+          {"waiting_cycles", o.waiting_cycles},
           {"plan", o.candidate},
           {"plans", candidates},
           {"steps", std::move(steps)}};
@@ -178,6 +183,49 @@ Json problems_json(const Report& r) {
   return problems;
 }
 
+Json peak_json(const Report& r) {
+  Json tensors = Json::array();
+  for (const TensorGroup& g : r.peak_tensors)
+    tensors.push_back({{"name", g.name}, {"spec", g.spec}, {"count", g.count}, {"bytes", g.bytes}});
+  return {{"op", r.peak_op}, {"tensors", std::move(tensors)}};
+}
+
+Json remedies_json(const Report& r) {
+  Json all = Json::array();
+  for (const Remedy& remedy : r.remedies) {
+    Json one = {{"what", remedy.what}, {"fits", remedy.fits}, {"bytes", remedy.bytes}};
+    one["cycles"] = remedy.fits ? Json(remedy.cycles) : Json();
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+/// Lines without ops have their text only.
+Json sources_json(const Report& r) {
+  Json files = Json::array();
+  for (const SourceListing& listing : r.sources) {
+    Json lines = Json::array();
+    for (const SourceLine& line : listing.lines)
+      lines.push_back({{"text", line.text}, {"cycles", line.cycles}, {"bytes", line.bytes}, {"ops", line.ops}});
+    files.push_back({{"name", listing.name}, {"lines", std::move(lines)}});
+  }
+  return files;
+}
+
+Json sweep_rows(const Sweep& sweep) {
+  const std::vector<bool> best = pareto_rows(sweep);
+  Json rows = Json::array();
+  for (size_t i = 0; i < sweep.rows.size(); ++i) {
+    const SweepRow& row = sweep.rows[i];
+    Json one = {{"program", row.program}, {"values", row.values},           {"fits", row.fits},
+                {"bytes", row.bytes},     {"total_bytes", row.total_bytes}, {"best", static_cast<bool>(best[i])}};
+    one["cycles"] = row.fits ? Json(row.cycles) : Json();
+    one["seconds"] = row.fits ? Json(row.seconds) : Json();
+    rows.push_back(std::move(one));
+  }
+  return {{"event", "sweep"}, {"schema", "pxl-sweep/1"}, {"keys", sweep.keys}, {"rows", std::move(rows)}};
+}
+
 Json run_json(const Report& r) {
   Json categories = Json::array(), memory = Json::object();
   for (size_t c = 0; c < r.memory.size(); ++c) {
@@ -228,6 +276,10 @@ Json run_json(const Report& r) {
             {"objective", r.options.objective}}},
           {"fits", r.fits},
           {"problems", problems_json(r)},
+          {"remedies", remedies_json(r)},
+          {"float16_partials_cycles", r.float16_partials_cycles},
+          {"peak", peak_json(r)},
+          {"sources", sources_json(r)},
           {"totals", totals_json(r)},
           {"categories", std::move(categories)},
           {"memory", std::move(memory)},
@@ -246,9 +298,6 @@ Json run_json(const Report& r) {
             {"fastest_cycles", r.search.fastest_cycles}}}};
 }
 
-// Names come from programs and may be truncated within a UTF-8 sequence.
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 Json all_json(std::span<const Report> runs, std::span<const Report> against) {
   Json first = Json::array(), second = Json::array();
   for (const Report& r : runs) first.push_back(run_json(r));
@@ -263,42 +312,33 @@ std::string_view page_file(std::string_view name) {
   return {};
 }
 
-// A complete event ("X").
-Json event(std::string_view name, std::string_view category, double ts, double dur, size_t process, int lane,
-           Json args) {
-  return {{"name", name}, {"cat", category}, {"ph", "X"},   {"ts", ts},
-          {"dur", dur},   {"pid", process},  {"tid", lane}, {"args", std::move(args)}};
-}
-
-int lane_of(BspPhaseKind kind) {
-  switch (kind) {
-    case BspPhaseKind::exchange: return 2;
-    case BspPhaseKind::sync: return 3;
-    case BspPhaseKind::host: return 4;
-    case BspPhaseKind::compute:
-    case BspPhaseKind::call:
-    case BspPhaseKind::count: break;
-  }
-  return 1;
-}
-
 }  // namespace
+
+std::string dump(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 std::string json_text(std::span<const Report> runs, std::span<const Report> against) {
   return dump(all_json(runs, against)) + "\n";
 }
 
-std::string page_text(std::span<const Report> runs, std::span<const Report> against, std::string_view graphs) {
+std::string sweep_json(const Sweep& sweep) { return dump(sweep_rows(sweep)) + "\n"; }
+
+std::string page_text(std::span<const Report> runs, std::span<const Report> against, std::string_view graphs,
+                      const Sweep& sweep) {
   // A `<` in the data could end the script element or begin a comment; in JSON it occurs in strings only.
   const auto embedded = [](const Json& json) {
     std::string out;
     for (const char c : dump(json)) c == '<' ? out += "\\u003c" : out += c;
     return out;
   };
-  const std::string data = embedded(all_json(runs, against)), other = embedded(Json(graphs));
+  Json all = all_json(runs, against);
+  if (!sweep.rows.empty()) all["sweep"] = sweep_rows(sweep);
+  const std::string data = embedded(all), other = embedded(Json(graphs));
   std::string js;
-  for (const std::string_view part : {"elements.js", "base.js", "summary.js", "compare.js", "timeline.js", "memory.js",
-                                      "liveness.js", "tree.js", "ops.js", "main.js"})
+  for (const std::string_view part :
+       {"elements.js", "base.js", "summary.js", "compare.js", "timeline.js", "memory.js", "liveness.js", "tree.js",
+        "ops.js", "graph.js", "source.js", "sweep.js", "main.js"})
     js += page_file(part);
   std::string page;
   std::string_view rest = page_file("page.html");
@@ -313,58 +353,6 @@ std::string page_text(std::span<const Report> runs, std::span<const Report> agai
     rest.remove_prefix(mark.size() + 2);
   }
   return page.append(rest);
-}
-
-std::string trace_text(std::span<const Report> runs) {
-  Json events = Json::array();
-  bool complete = true;
-  for (size_t p = 0; p < runs.size(); ++p) {
-    const Report& r = runs[p];
-    const auto named = [&](std::string_view what, std::string_view name, int lane) {
-      events.push_back({{"name", what}, {"ph", "M"}, {"pid", p}, {"tid", lane}, {"args", {{"name", name}}}});
-    };
-    complete = complete && r.timeline_complete;
-    named("process_name",
-          fmt::format("{} on {}{}", r.program, r.machine.name,
-                      r.timeline_complete
-                          ? ""
-                          : fmt::format(", its first {} steps", grouped(static_cast<int64_t>(r.timeline.size())))),
-          0);
-    constexpr std::string_view lanes[] = {"op", "compute", "exchange", "sync", "host"};
-    for (int lane = 0; lane < 5; ++lane) named("thread_name", lanes[lane], lane);
-    for (size_t i = 0; i < r.timeline.size();) {
-      const ReportStep& first = r.steps[static_cast<size_t>(r.timeline[i].step)];
-      const ReportOp& op = r.ops[static_cast<size_t>(first.op)];
-      const int64_t start = r.timeline[i].start, repeats = r.timeline[i].repeats;
-      int64_t end = start;
-      for (int s = 0; s < op.step_count && i < r.timeline.size(); ++s, ++i) {
-        const ReportSpan& span = r.timeline[i];
-        const ReportStep& step = r.steps[static_cast<size_t>(span.step)];
-        end = span.start + span.cycles;
-        if (span.cycles == 0) continue;
-        Json args = {{"cycles", span.cycles}, {"repeats", span.repeats}, {"tiles", step.tiles}};
-        if (step.bytes > 0) args["bytes"] = step.bytes;
-        events.push_back(event(step.what, name(step.kind), r.machine.microseconds(span.start),
-                               r.machine.microseconds(span.cycles), p, lane_of(step.kind), std::move(args)));
-      }
-      if (end > start)
-        events.push_back(
-            event(fmt::format("{}.{}", op.name, op.id), "op", r.machine.microseconds(start),
-                  r.machine.microseconds(end - start), p, 0,
-                  {{"cycles", end - start}, {"repeats", repeats}, {"scope", op.scope}, {"plan", op.candidate}}));
-    }
-    if (!r.timeline_complete && !r.timeline.empty())
-      events.push_back({{"name", "the run goes on"},
-                        {"ph", "i"},
-                        {"s", "p"},
-                        {"ts", r.machine.microseconds(r.timeline.back().start + r.timeline.back().cycles)},
-                        {"pid", p},
-                        {"tid", 0},
-                        {"args", {{"steps_kept", r.timeline.size()}, {"cycles", r.cycles.total()}}}});
-  }
-  return dump(
-             {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}, {"otherData", {{"complete", complete}}}}) +
-         "\n";
 }
 
 }  // namespace pxl::tiles

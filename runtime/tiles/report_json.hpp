@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/tiles/report.hpp"
+#include "runtime/tiles/sweep.hpp"
 
 namespace pxl::tiles {
 
@@ -13,8 +14,9 @@ namespace pxl::tiles {
 std::string json_text(std::span<const Report> runs, std::span<const Report> against = {});
 
 /// A self-contained page that shows everything in the JSON. `graphs` is the text of a page that a button opens; may be
-/// empty.
-std::string page_text(std::span<const Report> runs, std::span<const Report> against = {}, std::string_view graphs = {});
+/// empty, and so may `sweep`, which gets a section.
+std::string page_text(std::span<const Report> runs, std::span<const Report> against = {}, std::string_view graphs = {},
+                      const Sweep& sweep = {});
 
 /// Trace events in Chrome's Trace Event Format: one process per report; one lane each for ops, compute, exchange, sync
 /// and host; complete events with times in microseconds of the machine's clock. A run with more steps than the report

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/graph/ir.hpp"
 #include "runtime/tiles/report.hpp"
 
 namespace pxl::tiles {
@@ -31,15 +32,25 @@ std::string time_text(double microseconds) {
   return fmt::format("{:.1f} us", microseconds);
 }
 
-}  // namespace
+std::string op_text(const ReportOp& o) {
+  // Without the folder of the file, so that the text is the same wherever the program lies.
+  return fmt::format("{}.{}{}{}", o.name, o.id, o.where.empty() ? "" : ", ", last_part(o.where));
+}
 
-std::string summary_text(const Report& r, size_t top) {
-  const Machine& m = r.machine;
-  std::string s = fmt::format("{} on {} ({} of {} bytes at {:.3f} GHz)\n", r.program, m.name, counted(m.tiles, "tile"),
-                              grouped(m.memory), static_cast<double>(m.clock) / 1e9);
+/// Indices of the ops with the most of something, most first; without those that have none.
+std::vector<size_t> ops_by(const Report& r, int64_t ReportOp::*most, size_t top) {
+  std::vector<size_t> order(r.ops.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return r.ops[a].*most > r.ops[b].*most; });
+  order.resize(std::min(top, order.size()));
+  std::erase_if(order, [&](size_t i) { return r.ops[i].*most == 0; });
+  return order;
+}
+
+std::string cycles_text(const Report& r) {
   const int64_t device = r.cycles.device();
-  s += fmt::format("\n  {} cycles a run, {}, {:.1f} runs a second; without the host link\n", grouped(device),
-                   time_text(r.microseconds), r.runs_per_second);
+  std::string s = fmt::format("\n  {} cycles a run, {}, {:.1f} runs a second; without the host link\n", grouped(device),
+                              time_text(r.microseconds), r.runs_per_second);
   const auto phase = [&](std::string_view what, int64_t cycles) {
     s += fmt::format("    {:10}{:>16}  {:>7}\n", what, grouped(cycles), share(cycles, device));
   };
@@ -47,10 +58,58 @@ std::string summary_text(const Report& r, size_t top) {
   phase("exchange", r.cycles.exchange);
   phase("sync", r.cycles.sync);
   if (r.host_bytes > 0)
-    s += fmt::format("    host link {:>16}  for {} bytes; known to a factor of two\n", grouped(r.cycles.host),
-                     grouped(r.host_bytes));
-  s += fmt::format("  {} floating-point operations, {} of the peak in float16; {} bytes exchanged\n", grouped(r.flops),
-                   share(r.useful_permille, 1000), grouped(r.exchanged_bytes));
+    s += fmt::format(
+        "    host link {:>16}  for {} bytes; known to a factor of two\n  {} cycles a run with the host link\n",
+        grouped(r.cycles.host), grouped(r.host_bytes), grouped(r.cycles.total()));
+  s += fmt::format("  tiles wait for the slowest one in {} of compute", share(r.waiting_cycles, r.cycles.compute));
+  const std::vector<size_t> worst = ops_by(r, &ReportOp::waiting_cycles, 3);
+  for (size_t i = 0; i < worst.size(); ++i)
+    s += fmt::format("{}{}.{} {}", i == 0 ? ", most in " : ", ", r.ops[worst[i]].name, r.ops[worst[i]].id,
+                     share(r.ops[worst[i]].waiting_cycles, r.cycles.compute));
+  return s + "\n";
+}
+
+std::string ops_text(const Report& r, size_t top) {
+  std::string s = fmt::format("\n  the most expensive of {}\n  {:>14} {:>7} {:>6}  {:24} plan\n",
+                              counted(r.ops.size(), "op"), "cycles", "share", "runs", "op");
+  for (const size_t i : ops_by(r, &ReportOp::total_cycles, top)) {
+    const ReportOp& o = r.ops[i];
+    s += fmt::format("  {:>14} {:>7} {:>6}  {:24} {}\n", grouped(o.total_cycles),
+                     share(o.total_cycles, r.cycles.total()), grouped(o.times), fmt::format("{}.{}", o.name, o.id),
+                     o.candidate);
+  }
+  return s;
+}
+
+std::string partials_text(const Report& r) {
+  if (r.float16_partials_cycles == 0) return {};
+  const int64_t more = r.cycles.device() - r.float16_partials_cycles;
+  return fmt::format(
+      "  float32 partial sums take {} of the time: {} cycles a run with float16 ones (--partials float16)\n",
+      share(std::max<int64_t>(0, more), r.cycles.device()), grouped(r.float16_partials_cycles));
+}
+
+std::string remedies_text(const Report& r) {
+  if (r.remedies.empty()) return {};
+  std::string s = "\n  what was tried\n";
+  for (const Remedy& remedy : r.remedies)
+    s += remedy.fits ? fmt::format("    fits         {:>14} cycles a run {:>14} bytes  {}\n", grouped(remedy.cycles),
+                                   grouped(remedy.bytes), remedy.what)
+                     : fmt::format("    too large    {:>14}              {:>14} bytes  {}\n", "", grouped(remedy.bytes),
+                                   remedy.what);
+  return s;
+}
+
+}  // namespace
+
+std::string summary_text(const Report& r, size_t top) {
+  const Machine& m = r.machine;
+  std::string s = fmt::format("{} on {} ({} of {} bytes at {:.3f} GHz)\n", r.program, m.name, counted(m.tiles, "tile"),
+                              grouped(m.memory), static_cast<double>(m.clock) / 1e9);
+  if (r.fits) s += cycles_text(r);
+  s += r.fits ? fmt::format("  {} floating-point operations, {} of the peak in float16; {} bytes exchanged\n",
+                            grouped(r.flops), share(r.useful_permille, 1000), grouped(r.exchanged_bytes))
+              : fmt::format("  {} floating-point operations\n", grouped(r.flops));
   s += fmt::format("  {} in {} share {} of {} looked at; {} gave way to fit\n", counted(r.ops.size(), "op"),
                    counted(r.graphs.size(), "graph"), counted(r.search.keys, "plan"), grouped(r.search.candidates),
                    counted(r.search.moves, "plan"));
@@ -59,43 +118,48 @@ std::string summary_text(const Report& r, size_t top) {
     s += fmt::format("  the run has more steps than are kept: page and trace show the first {}\n",
                      grouped(static_cast<int64_t>(r.timeline.size())));
 
-  std::vector<size_t> order(r.ops.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return r.ops[a].total_cycles > r.ops[b].total_cycles; });
-  s += fmt::format("\n  the most expensive of {}\n  {:>14} {:>7} {:>6}  {:24} plan\n", counted(r.ops.size(), "op"),
-                   "cycles", "share", "runs", "op");
-  for (size_t i = 0; i < std::min(top, order.size()); ++i) {
-    const ReportOp& o = r.ops[order[i]];
-    if (o.total_cycles == 0) break;
-    s += fmt::format("  {:>14} {:>7} {:>6}  {:24} {}\n", grouped(o.total_cycles),
-                     share(o.total_cycles, r.cycles.total()), grouped(o.times), fmt::format("{}.{}", o.name, o.id),
-                     o.candidate);
-  }
+  if (r.fits) s += ops_text(r, top);
 
   if (r.tiles.empty()) return s;
   const TileMemory& full = r.tiles[static_cast<size_t>(r.fullest_tile)];
-  s += fmt::format("\n  fullest tile {}: {} bytes, {} of its memory\n", r.fullest_tile, grouped(full.total),
-                   share(full.total, m.memory));
+  s += fmt::format("\n  fullest tile {}: {} bytes, {} of its memory{}\n", r.fullest_tile, grouped(full.total),
+                   share(full.total, m.capacity()),
+                   r.peak_op < 0 ? "" : ", while " + op_text(r.ops[static_cast<size_t>(r.peak_op)]) + " runs");
   for (size_t c = 0; c < full.bytes.size(); ++c)
     if (full.bytes[c] > 0)
       s += fmt::format("    {:14}{:>12}\n", name(static_cast<MemoryCategory>(c)), grouped(full.bytes[c]));
+  for (size_t i = 0; i < std::min<size_t>(r.fits ? 4 : 8, r.peak_tensors.size()); ++i) {
+    const TensorGroup& g = r.peak_tensors[i];
+    s += fmt::format("    {} {:>12}  {}{} {}\n", i == 0 ? "tensors there" : "             ", grouped(g.bytes), g.name,
+                     g.count > 1 ? fmt::format(" x {}", g.count) : "", g.spec);
+  }
   for (const ReportGraph& g : r.graphs)
     if (g.calls > 1)
       s += fmt::format("  {} stands once for {} calls: {} bytes of code a tile saved, {} cycles of copies\n", g.name,
                        g.calls, grouped(g.saved_bytes), grouped(g.copy_cycles));
-  if (r.fits) return s + "  the program fits\n";
+  if (r.fits) return s + partials_text(r) + "  the program fits\n";
   for (const Shortage& shortage : r.shortages) {
     s += fmt::format("\n  does not fit: {}\n", shortage.what);
-    if (shortage.op >= 0) {
-      const ReportOp& o = r.ops[static_cast<size_t>(shortage.op)];
-      const std::string op = fmt::format("{}.{}{}{}", o.name, o.id, o.where.empty() ? "" : ", ", o.where);
-      s += shortage.point >= 0 ? fmt::format("    while {} runs\n", op)
-                               : fmt::format("    {:>12}  {}, which has most of any op\n", grouped(o.code_bytes()), op);
-    }
-    for (size_t i = 0; i < std::min<size_t>(8, shortage.tensors.size()); ++i) {
-      const ReportTensor& t = r.tensors[static_cast<size_t>(shortage.tensors[i].tensor)];
-      s += fmt::format("    {:>12}  {} {}, {}\n", grouped(shortage.tensors[i].bytes), t.name, t.spec, t.mapping);
+    if (shortage.op < 0) continue;
+    const ReportOp& o = r.ops[static_cast<size_t>(shortage.op)];
+    if (shortage.point < 0)
+      s += fmt::format("    {:>12}  {}, which has most of any op\n", grouped(o.code_bytes()), op_text(o));
+  }
+  return s + remedies_text(r);
+}
+
+std::string listing_text(const Report& r) {
+  std::string s = fmt::format("{} on {}, by line; a line includes what it calls\n", r.program, r.machine.name);
+  for (const SourceListing& listing : r.sources) {
+    s += fmt::format("\n  {}\n  {:>14} {:>7} {:>14}\n", listing.name, "cycles", "share", "bytes");
+    size_t last = 0;
+    for (size_t i = 0; i < listing.lines.size(); ++i)
+      if (!listing.lines[i].ops.empty()) last = i;
+    for (size_t i = 0; i <= last; ++i) {
+      const SourceLine& line = listing.lines[i];
+      s += line.ops.empty() ? fmt::format("  {:37} {:>5}  {}\n", "", i + 1, line.text)
+                            : fmt::format("  {:>14} {:>7} {:>14} {:>5}  {}\n", grouped(line.cycles),
+                                          share(line.cycles, r.cycles.total()), grouped(line.bytes), i + 1, line.text);
     }
   }
   return s;

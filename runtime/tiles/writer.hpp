@@ -35,6 +35,7 @@ class Writer {
     expand(0, 1);
     totals();
     write_memory();
+    write_sources();
   }
 
  private:
@@ -53,9 +54,12 @@ class Writer {
   void hold(const Lifetime& l, int64_t sign);
   LivenessPoint point(const Op& op, int64_t repeats) const;
   void expand(int graph, int64_t repeats);
+  // writer_source.cpp
+  void write_sources();
   // writer_memory.cpp
   void totals();
   void write_memory();
+  void peak();
   void shortages(const std::unordered_map<const Tensor*, int>& tensors);
 
   const MappedProgram& m_;

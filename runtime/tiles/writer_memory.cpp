@@ -13,7 +13,11 @@ void Writer::totals() {
   r_.microseconds = m.microseconds(r_.cycles.device());
   r_.runs_per_second = r_.microseconds > 0 ? 1e6 / r_.microseconds : 0;
   for (const ReportStep& s : r_.steps) {
-    if (s.kind == BspPhaseKind::compute) r_.waiting_cycles += saturating_product(s.cycles - s.mean_cycles, s.times);
+    if (s.kind == BspPhaseKind::compute) {
+      const int64_t waiting = saturating_product(s.cycles - s.mean_cycles, s.times);
+      r_.waiting_cycles += waiting;
+      r_.ops[static_cast<size_t>(s.op)].waiting_cycles += waiting;
+    }
     if (s.kind == BspPhaseKind::exchange) r_.exchanged_bytes += saturating_product(s.bytes, s.times);
     if (s.kind == BspPhaseKind::host) r_.host_bytes += saturating_product(s.bytes, s.times);
   }
@@ -69,7 +73,45 @@ void Writer::write_memory() {
       out.last = point((next < points.offset.size() ? points.offset[next] : points.points) - 1);
     }
   }
+  peak();
   shortages(tensors);
+}
+
+namespace {
+/// "gelu_out" of "layers/3/gelu_out", "x_*" of "x_17".
+std::string group_name(std::string_view name) {
+  std::string out;
+  for (const char c : last_part(name)) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit)
+      out += c;
+    else if (out.empty() || out.back() != '*')
+      out += '*';
+  }
+  return out;
+}
+}  // namespace
+
+void Writer::peak() {
+  if (r_.tiles.empty()) return;
+  const int64_t point = r_.tiles[static_cast<size_t>(r_.fullest_tile)].peak;
+  const Op* op = memory_.op_at(point);
+  r_.peak_op = op ? index_of_.at(op) : -1;
+  std::map<std::pair<std::string, std::string>, size_t> groups;
+  std::vector<std::string> only;  // the whole name of the first tensor of each group
+  for (const auto& [t, bytes] : memory_.on_tile(r_.fullest_tile, point)) {
+    const auto [at, fresh] = groups.try_emplace({group_name(t->name), text(t->spec)}, r_.peak_tensors.size());
+    if (fresh) {
+      r_.peak_tensors.push_back({at->first.first, at->first.second, 0, 0});
+      only.push_back(t->name);
+    }
+    ++r_.peak_tensors[at->second].count;
+    r_.peak_tensors[at->second].bytes += bytes;
+  }
+  for (size_t i = 0; i < only.size(); ++i)
+    if (r_.peak_tensors[i].count == 1) r_.peak_tensors[i].name = only[i];
+  std::stable_sort(r_.peak_tensors.begin(), r_.peak_tensors.end(),
+                   [](const TensorGroup& a, const TensorGroup& b) { return a.bytes > b.bytes; });
 }
 
 void Writer::shortages(const std::unordered_map<const Tensor*, int>& tensors) {
@@ -85,11 +127,11 @@ void Writer::shortages(const std::unordered_map<const Tensor*, int>& tensors) {
       if (found != tensors.end()) s.tensors.push_back({found->second, bytes});
     }
   };
-  if (full.total > m.memory) {
+  if (full.total > m.capacity()) {
     Shortage s;
     s.tile = r_.fullest_tile;
     s.needed = full.total;
-    s.available = m.memory;
+    s.available = m.capacity();
     s.what = fmt::format("tile {} needs {} bytes and has {}", s.tile, grouped(s.needed), grouped(s.available));
     details(s);
     r_.shortages.push_back(std::move(s));

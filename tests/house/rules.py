@@ -130,6 +130,20 @@ def one_table_of_strategies():
     return "\n".join(problems) or None
 
 
+def machines_are_data():
+    """The tile model knows no machine by its name: machines are descriptions, and only figures that were published for one name it."""
+    names = [path.stem for path in tracked("runtime/tiles/machines/*.machine")]
+    quoted = re.compile(r'(?<!\\)"(' + "|".join(names) + r')\b')
+    problems = [] if names else ["no machines"]
+    for path in tracked("runtime/tiles/*.[ch]pp", "runtime/execute/*.[ch]pp"):
+        if path.stem.startswith("published"):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if quoted.search(line.partition("//")[0]) and "default_machine" not in line:
+                problems.append(f"{path.relative_to(ROOT)}:{number}: make it a constant of runtime/tiles/machines: {line.strip()}")
+    return "\n".join(problems) or None
+
+
 # The ops of a kernel are rows of a table (an enumeration made from an .inc file): what differs between them is a column.
 SWITCHES = re.compile(r"(?:\bcase|[!=]=)\s*(?:Unary|Binary|Reduction|ScatterReduction|Accumulate|UpdateOpKind)::(?!function\b|derivative\b)\w+"
                       r"|\b(?:Unary|Binary|Reduction|ScatterReduction|Accumulate|UpdateOpKind)::\w+\s*[!=]=|->row->name\s*[!=]=")
@@ -267,6 +281,7 @@ def house_tests(tally, kinds, build):
     tally.add("house: no layer calls a later one", calls_upward(build))
     tally.add("house: a tile strategy is one row", one_table_of_strategies())
     tally.add("house: nothing switches on an op", switches_on_ops())
+    tally.add("house: machines are data", machines_are_data())
     tally.add("house: layers are documented in order", documented_layers())
     tally.add("house: one place writes to the standard streams", standard_streams())
     tally.add("house: files are saved in one way", files_are_saved_in_one_way())

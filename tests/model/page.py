@@ -64,9 +64,11 @@ def shown(reports):
         add("The object", data)
         for run in data["runs"] + data["against"]:
             add("runs", run)
-            for name in ("machine", "options", "problems", "totals", "categories", "graphs", "ops", "points", "tensors", "search"):
+            for name in ("remedies", "peak", "sources", "machine", "options", "problems", "totals", "categories", "graphs", "ops", "points", "tensors", "search"):
                 add(name, run[name])
             add("constants", run["machine"]["constants"])
+            for source in run["sources"]:
+                add("lines", source["lines"])
             for graph in run["graphs"]:
                 add("body", graph["body"])
             for op in run["ops"]:
@@ -99,8 +101,68 @@ def sums(data):
     return None
 
 
-def json_tests(pxl, add, small, large):
+def sweep_problem(pxl, net, folder):
+    """A table, an object and a section over tiles and an option of the script."""
+    sweep = ("--sweep", "tiles=2..8", "--sweep", "n=32,64")
+    code, out, err = call(pxl, "profile", net, "--machine", "mk2", *sweep)
+    rows = [line.split() for line in out.splitlines() if "product" in line]
+    if code != 0 or len(rows) != 12 or "cycles a run" not in out or not any(line[0] == "*" for line in rows):
+        return f"status {code}\n{out}{err}"
+    code, out, err = call(pxl, "profile", net, "--machine", "mk2", *sweep, "--json")
+    data = json.loads(out)
+    firsts = [r for r in data["rows"] if r["program"] == "first_product"]
+    if [r["values"] for r in firsts] != [[t, n] for t in ("2", "4", "8") for n in ("32", "64")]:
+        return f"values {[r['values'] for r in firsts]}"
+    one = report(pxl, net, "--machine", "mk2,tiles=4", "--n", "64")["runs"][0]["totals"]
+    if (firsts[3]["cycles"], firsts[3]["bytes"]) != (one["cycles"], one["fullest_tile_bytes"]):
+        return f"{firsts[3]} and alone {one}"
+    for arguments, wanted in ((("--sweep", "tiles"), "expected KEY=VALUES"), (("--sweep", "tiles=9..2"), "the range is empty"),
+                              (("--sweep", "tiles=0..2"), "does not end"), (("--sweep", "n=1..2..0"), "does not end"),
+                              (("--sweep", "tile=1,2"), "did you mean `tiles`"), (("--sweep", "tiles=1..9e99..1"), "more than 10000"),
+                              (("--sweep", "tiles=a..b"), "expected a number")):
+        code, out, err = call(pxl, "profile", net, *arguments)
+        if code != 2 or wanted not in err:
+            return f"{arguments}: status {code}\n{err}"
+    return None
+
+
+def lines_problem(pxl, net, data):
+    """The listing's lines have the cycles of their ops."""
+    code, out, err = call(pxl, "profile", net, "--lines", "--n", "64")
+    if code != 0 or "stream out y = softmax(host_load(x), axis = -1)" not in out:
+        return f"status {code}\n{out}{err}"
+    for run in data["runs"]:
+        for source in run["sources"]:
+            for number, line in enumerate(source["lines"], 1):
+                if line["cycles"] != sum(run["ops"][o]["total_cycles"] for o in line["ops"]):
+                    return f"{source['name']}:{number}: {line}"
+        placed = {o for s in run["sources"] for line in s["lines"] for o in line["ops"]}
+        missing = [o["where"] for i, o in enumerate(run["ops"]) if o["where"] and i not in placed]
+        if missing:
+            return f"no lines for {missing[:5]}"
+    return None
+
+
+def machine_problem(pxl, net, folder):
+    """A machine by the path of its description; errors point into it."""
+    path = pathlib.Path(folder) / "mine.machine"
+    path.write_text('extends = "mk2"\nchip = "Mine"\n[sources]\nours = "a test"\n[tile]\ntiles = 12 [ours]\n')
+    machine = report(pxl, net, "--machine", path)["runs"][0]["machine"]
+    constants = {c["name"]: c for c in machine["constants"]}
+    if (machine["name"], machine["tiles"], constants["tiles"]["source"]) != ("mine", 12, "a test"):
+        return str(machine)[:300]
+    path.write_text('extends = "mk2"\n[tile]\ntils = 12\n')
+    code, out, err = call(pxl, "profile", net, "--machine", path)
+    if code != 65 or "mine.machine:3:1: error: machine: unknown constant `tils`; did you mean `tiles`?" not in err or "^~~~" not in err:
+        return f"status {code}\n{err}"
+    code, out, err = call(pxl, "profile", net, "--machine", path.with_name("none.machine"))
+    return None if code == 66 and "none.machine" in err else f"status {code}\n{err}"
+
+
+def json_tests(pxl, add, small, large, sweep):
     fields = {h: f for h, f in shown([small, large]).items()}
+    fields["sweeps"] = set(sweep)
+    fields["rows"] = set(sweep["rows"][0])
     wanted = documented()
     problems = [f"{h}: only in the page {sorted(wanted.get(h, set()) - fields.get(h, set()))}, only in the JSON "
                 f"{sorted(fields.get(h, set()) - wanted.get(h, set()))}"
@@ -179,7 +241,7 @@ def browse(folder):
                 return seen.size;""", selector)
 
         load("layers.html")
-        check("page: sections", None if len(many("main > section")) == 8 else f"{len(many('main > section'))} sections")
+        check("page: sections", None if len(many("main > section")) == 10 else f"{len(many('main > section'))} sections")
         check("page: charts are drawn", next((f"{s} is empty" for s in ("#timeline canvas", "#memory canvas", "#liveness canvas", "#plans canvas") if painted(s) < 3), None))
         canvas = one("#timeline canvas")
         driver.execute_script("document.getElementById('timeline').scrollIntoView({block: 'center'})")
@@ -208,7 +270,25 @@ def browse(folder):
         one("#theme").click()
         dark = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
         check("page: dark", None if back != dark and painted("#timeline canvas") > 2 else f"{back} {dark}")
-        one("#graphs").click()
+        frame = one("#graph iframe")
+        driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", frame)
+        time.sleep(1)
+        driver.switch_to.frame(frame)
+        check("page: the graph", None if len(many("#view .node")) > 5 else driver.title)
+        driver.execute_script("document.getElementById('find').value = 'matmul.'; document.getElementById('find').dispatchEvent(new Event('input'))")
+        found = one("#panel").text
+        driver.switch_to.default_content()
+        time.sleep(0.3)
+        linked = cells("Op")
+        check("page: the op that is chosen in the graph", None if len(linked) == 1 and linked[0] in found else f"{linked} {found[:200]}")
+        driver.execute_script("location.hash = '#op-' + RUN.ops.find((o) => o.name === 'Softmax').id")
+        time.sleep(0.3)
+        wanted = cells("Op")
+        driver.switch_to.frame(frame)
+        found = one("#panel").text
+        driver.switch_to.default_content()
+        check("page: the op that is chosen in the table", None if len(wanted) == 1 and wanted[0] in found else f"{wanted} {found[:200]}")
+        driver.execute_script("[...document.querySelectorAll('#graph button')][0].click()")
         driver.switch_to.window(driver.window_handles[-1])
         check("page: the graphs on a page of their own", None if "pxl graph" in driver.title and len(many("#view .node")) > 5 else driver.title)
         driver.close()
@@ -242,9 +322,28 @@ def browse(folder):
 
         load("crowded.html")
         check("page: what does not fit", None if "Does not fit" in one(".banner").text and "Tile 0 needs" in one(".banner").text else one("#summary").text[:300])
+        texts = [r.text for r in many("#remedies tbody tr")]
+        check("page: what was tried", None if any("chips as one" in t and t.startswith("fits") for t in texts) and "Cycles a run" not in one(".cards").text
+              else f"{texts} {one('.cards').text}")
         check("page: the console of crowded.html", "; ".join(errors()))
 
+        load("sweep.html")
+        marks = [r.text for r in many("#sweep tbody tr")]
+        check("page: a sweep", None if len(marks) == 6 and any("●" in t for t in marks) and painted("#sweep canvas") > 2 else f"{marks}")
+        check("page: the console of sweep.html", "; ".join(errors()))
+
         load("two.html")
+        driver.execute_script("[...document.querySelectorAll('#source tr.pick')].find((r) => r.textContent.includes('layer(layer(')).click()")
+        few = cells("Op")
+        check("page: the ops of a line", None if 0 < len(few) < 20 and any(n.startswith("Call.") for n in few) and "ops of" in one("#ops").text else f"{few}")
+        driver.execute_script("location.hash = '#op-' + RUN.ops.find((o) => o.name === 'Add' || o.name === 'MatMul').id")
+        time.sleep(0.3)
+        linked = cells("Op")
+        check("page: a link to an op", None if len(linked) == 1 and linked[0].endswith("." + driver.execute_script("return location.hash").split("-")[1]) else str(linked[:5]))
+        driver.execute_script("document.querySelector('#ops td a').click()")
+        time.sleep(0.3)
+        check("page: a link to its line", None if many("#source tr.on") else driver.execute_script("return location.hash"))
+        check("page: places of ops", None if any(":" in p for p in cells("Place")) else str(cells("Place")[:5]))
         titles = [o.text for o in many("#program option, #title ~ * option")]
         choose = one("select")
         driver.execute_script("arguments[0].value = 1; arguments[0].dispatchEvent(new Event('change'))", choose)
@@ -264,12 +363,17 @@ def page_tests(pxl, add, skip):
         except (RuntimeError, ValueError) as e:
             add("pxl profile --json", str(e))
             return
-        json_tests(pxl, add, small, large)
+        code, out, err = call(pxl, "profile", net, "--sweep", "n=32", "--json")
+        json_tests(pxl, add, small, large, json.loads(out))
+        add("pxl profile --sweep", sweep_problem(pxl, net, folder))
+        add("pxl profile --lines", lines_problem(pxl, net, report(pxl, net)) or lines_problem(pxl, net, large))
+        add("pxl profile --machine FILE", machine_problem(pxl, net, folder))
         add("pxl profile -o run.trace.json", trace_problem(pxl, folder, large))
         add("pxl profile: flags of its faces", command_problem(pxl, folder))
         pages = {"layers": LAYERS, "compared": [*LAYERS, "--against", *LAYERS, "--outline"],
                  "large": LARGE,
-                 "crowded": [str(net), "--machine", "mk2,tiles=4,memory=40000", "--n", "256"], "two": [str(net)]}
+                 "crowded": [str(net), "--machine", "mk2,tiles=4,memory=40000", "--n", "256"], "two": [str(net)],
+                 "sweep": [str(net), "--machine", "mk2", "--sweep", "tiles=2..8", "--sweep", "n=32,64"]}
         for name, arguments in pages.items():
             code, out, err = call(pxl, "profile", *arguments, "-o", pathlib.Path(folder) / f"{name}.html")
             text = (pathlib.Path(folder) / f"{name}.html").read_text() if code == 0 else ""

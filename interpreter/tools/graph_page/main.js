@@ -46,10 +46,12 @@
   }
 
   const find = (key) => shown.nodes.get(key)?.part.box;
+  // A page that has this one in a frame is told which op is chosen.
   function choose(box) {
     chosen = box;
     mark();
     details(box);
+    if (parent !== window && box.op) parent.postMessage({ op: box.op.id }, "*");
   }
   function press(key) {
     const box = find(key);
@@ -123,14 +125,17 @@
   function next(step) {
     if (!hits.length) return;
     hit = (hit + step + hits.length) % hits.length;
-    const [box, trail] = hits[hit];
+    if (reveal(...hits[hit])) at("found").textContent = `${hit + 1} of ${hits.length}`;
+  }
+  // Opens the boxes around one and moves it to the middle.
+  function reveal(box, trail) {
     for (const outer of trail) open.add(outer.key);
     render();
     const place = shown.nodes.get(box.key);
-    if (!place) return;
+    if (!place) return false;
     choose(box);
     move.centre(place.x + place.part.width / 2, place.y + Math.min(place.part.height, 80) / 2);
-    at("found").textContent = `${hit + 1} of ${hits.length}`;
+    return true;
   }
   at("find").addEventListener("input", function () { look(this.value); });
   at("find").addEventListener("keydown", (event) => { if (event.key === "Enter") next(event.shiftKey ? -1 : 1); });
@@ -200,4 +205,12 @@
   programs.append(...GRAPHS.programs.map((p, i) => el("option", { value: i }, `${i + 1}. ${p.name}`)));
   programs.addEventListener("change", () => show(+programs.value));
   show(0);
+  // A page that has this one in a frame names the program and the op to show.
+  addEventListener("message", ({ source, data }) => {
+    if (source !== parent || parent === window || !data) return;
+    if (GRAPHS.programs[data.program] && GRAPHS.programs[data.program] !== PROGRAM) { programs.value = data.program; show(data.program); }
+    if (chosen?.op?.id === data.op) return;
+    for (const [box, trail] of everything(root.children, [])) if (box.op?.id === data.op) { reveal(box, trail); break; }
+  });
+  if (parent !== window) parent.postMessage({ ready: true }, "*");
 })();

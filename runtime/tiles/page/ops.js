@@ -1,9 +1,10 @@
 // The table of ops, and the candidates of the selected op.
-function opsSection() {
+function opsSection(picked) {
   const columns = [
     { name: "name", title: "Op", text: (o) => o.label, show: (o) => el("span", { class: "mono", title: o.where }, o.label) },
     { name: "result", title: "Result", text: (o) => o.scope.split("/").pop(), show: (o) => el("span", { class: "mono cut", title: o.scope }, o.scope.split("/").pop()) },
     { name: "part", title: "Part", text: (o) => o.part, show: (o) => el("span", { class: "cut", title: o.part }, o.part) },
+    { name: "place", title: "Place", text: (o) => o.where, show: (o) => (o.where ? el("a", { class: "mono cut", title: o.where, href: "#line-" + encodeURIComponent(o.where) }, o.where.split("/").pop()) : "") },
     { name: "spec", title: "Type", text: (o) => o.results.join(", "), show: (o) => el("span", { class: "cut", title: o.results.join(", ") }, o.results.join(", ")) },
     { name: "runs", title: "Runs", number: true, text: (o) => fmt.whole(o.runs), sort: (o) => o.runs },
     { name: "cycles", title: "Cycles", number: true, hint: "of all runs", text: (o) => fmt.whole(o.total_cycles), sort: (o) => o.total_cycles },
@@ -18,18 +19,29 @@ function opsSection() {
   ];
   if (OTHER) {
     const before = new Map(OTHER.ops.map((o) => [o.key, o]));
-    columns.splice(6, 0, { name: "change", title: "Change", number: true, hint: `against ${OTHER.name}`, sort: (o) => (before.has(o.key) ? o.total_cycles - before.get(o.key).total_cycles : 0),
+    columns.splice(7, 0, { name: "change", title: "Change", number: true, hint: `against ${OTHER.name}`, sort: (o) => (before.has(o.key) ? o.total_cycles - before.get(o.key).total_cycles : 0),
       text: (o) => { const b = before.get(o.key), by = b && o.total_cycles - b.total_cycles; return !b ? "new" : by === 0 ? "0" : (by > 0 ? "+" : "−") + fmt.whole(Math.abs(by)); } });
   }
   const plansOf = (o) => RUN.plans[o.plans];
   const first = RUN.ops.reduce((a, o) => (!a || (plansOf(o).length > 0) > (plansOf(a).length > 0) || ((plansOf(o).length > 0) === (plansOf(a).length > 0) && o.total_cycles > a.total_cycles) ? o : a), null);
   const plans = planChart();
-  const list = table(columns, RUN.ops, { sort: "cycles", pick: plans.show, picked: first });
-  const node = section("ops", "Ops", `${fmt.whole(RUN.ops.length)} ops; choose one to see its plans`, search("Filter ops", (t) => list.filter(t)),
+  const pick = (o) => { plans.show(o); picked(o); history.replaceState(null, "", `#op-${o.id}`); };
+  const list = table(columns, RUN.ops, { sort: "cycles", pick, picked: first });
+  const filter = search("Filter ops", (t) => list.filter(t));
+  const node = section("ops", "Ops", `${fmt.whole(RUN.ops.length)} ops; choose one to see its plans`, filter,
     el("button", { type: "button", onclick: () => download("ops.csv", csvText(columns, list.shown())) }, "CSV"));
-  node.append(list.node);
+  const chosen = el("div", { class: "hint", hidden: true });
+  node.append(chosen, list.node);
   if (first) plans.show(first);
-  return [node, plans.node];
+  // Only these ops, until the button is pressed.
+  const only = (ops, why) => {
+    filter.value = "";
+    list.filter("");
+    list.set(ops);
+    chosen.hidden = false;
+    chosen.replaceChildren(`${fmt.whole(ops.length)} ${ops.length === 1 ? "op" : "ops"} of ${why} `, el("button", { type: "button", onclick() { list.set(RUN.ops); chosen.hidden = true; } }, "all ops"));
+  };
+  return [{ node, only, pick: (o) => { only([o], o.label); pick(o); } }, plans.node];
 }
 
 function planChart() {

@@ -13,22 +13,30 @@ function summarySection() {
   for (const p of RUN.problems) {
     const at = RUN.ops[p.op];
     node.append(el("div", { class: "banner", role: "alert" }, el("b", {}, "Does not fit. "), `${p.message[0].toUpperCase()}${p.message.slice(1)}.`,
-      at && el("div", {}, p.point >= 0 ? `While ${at.label} runs${at.where ? `, ${at.where}` : ""}.` : `${at.label}${at.where ? `, ${at.where},` : ""} has most of any op.`),
-      p.tensors.length > 0 && el("div", {}, "Largest there: ", p.tensors.slice(0, 6).map((x) => `${RUN.tensors[x.tensor].name} ${fmt.bytes(x.bytes)}`).join(", "), ".")));
+      at && el("div", {}, p.point >= 0 ? "While " : "", el("a", { href: `#op-${at.id}` }, at.label), p.point >= 0 ? ` runs${at.where ? `, ${at.where}` : ""}.` : `${at.where ? `, ${at.where},` : ""} has most of any op.`),
+      p.point >= 0 && el("div", {}, "Largest there: ", RUN.peak.tensors.slice(0, 6).map((x) => `${x.name}${x.count > 1 ? ` × ${fmt.whole(x.count)}` : ""} ${fmt.bytes(x.bytes)}`).join(", "), ".")));
+  }
+  if (RUN.remedies.length) {
+    const columns = [{ name: "fits", title: "", text: (r) => (r.fits ? "fits" : "too large") },
+      { name: "what", title: "What was tried", text: (r) => r.what }, { name: "cycles", title: "Cycles a run", number: true, text: (r) => (r.fits ? fmt.whole(r.cycles) : ""), sort: (r) => (r.fits ? r.cycles : Infinity) },
+      { name: "bytes", title: "Fullest tile", number: true, text: (r) => fmt.bytes(r.bytes), sort: (r) => r.bytes }];
+    node.append(el("div", { id: "remedies" }, table(columns, RUN.remedies).node));
   }
   const card = (label, value, note, change) => el("div", { class: "card" }, el("div", { class: "label" }, label), el("div", { class: "value" }, value),
     change, note && el("div", { class: "note" }, note));
   const fullest = (run) => run.totals.fullest_tile_bytes;
   node.append(el("div", { class: "cards" },
-    card("Cycles a run", fmt.whole(t.cycles), `${fmt.seconds(t.seconds)} at ${(m.clock_hz / 1e9).toFixed(2)} GHz, without the host link`, o && delta(t.cycles, o.cycles)),
-    card("Runs a second", fmt.short(t.runs_per_second), "one IPU, without the host link", o && delta(t.runs_per_second, o.runs_per_second, fmt.short, "better")),
+    RUN.fits && card("Cycles a run", fmt.whole(t.cycles), `${fmt.seconds(t.seconds)} at ${(m.clock_hz / 1e9).toFixed(2)} GHz, without the host link` + (t.host_cycles ? `; ${fmt.whole(t.cycles_with_host)} with it` : ""), o && delta(t.cycles, o.cycles)),
+    RUN.fits && card("Runs a second", fmt.short(t.runs_per_second), "one chip, without the host link", o && delta(t.runs_per_second, o.runs_per_second, fmt.short, "better")),
+    RUN.float16_partials_cycles > 0 && card("Float32 partial sums", fmt.percent(Math.max(0, 1 - RUN.float16_partials_cycles / t.cycles)), `of the time: ${fmt.whole(RUN.float16_partials_cycles)} cycles a run with float16 ones`),
     card("Fullest tile", fmt.bytes(fullest(RUN)), `tile ${t.fullest_tile} of ${fmt.whole(m.tiles)}, ${fmt.percent(fullest(RUN) / m.bytes_per_tile)} of its memory`, o && delta(fullest(RUN), fullest(OTHER), fmt.bytes)),
     card("Memory in all", fmt.bytes(t.total_bytes), `mean ${fmt.bytes(t.total_bytes / m.tiles)} a tile; ${fmt.bytes(t.parameter_bytes)} of variables`, o && delta(t.total_bytes, o.total_bytes, fmt.bytes)),
     card("Code", fmt.bytes(t.code_bytes), "vertices, exchange and control, all tiles", o && delta(t.code_bytes, o.code_bytes, fmt.bytes)),
     card("Exchanged", fmt.bytes(t.exchanged_bytes), "between tiles, each run", o && delta(t.exchanged_bytes, o.exchanged_bytes, fmt.bytes)),
-    card("Waiting", fmt.percent(t.compute_cycles ? t.waiting_cycles / t.compute_cycles : 0), `of compute, for the slowest tile; ${fmt.whole(t.tiles_used)} tiles compute`, o && delta(t.waiting_cycles, o.waiting_cycles, (n) => `${fmt.cycles(n)} cycles`)),
-    card("Useful work", fmt.percent(t.useful), `${fmt.short(t.flops).replace(/\d$/, "$& ")}FLOP, of the float16 peak`)));
-  const all = t.cycles + t.host_cycles;
+    RUN.fits && card("Waiting", fmt.percent(t.compute_cycles ? t.waiting_cycles / t.compute_cycles : 0), `of compute, for the slowest tile; ${fmt.whole(t.tiles_used)} tiles compute`, o && delta(t.waiting_cycles, o.waiting_cycles, (n) => `${fmt.cycles(n)} cycles`)),
+    RUN.fits && card("Useful work", fmt.percent(t.useful), `${fmt.short(t.flops).replace(/\d$/, "$& ")}FLOP, of the float16 peak`)));
+  if (!RUN.fits) return node;
+  const all = t.cycles_with_host;
   const split = el("div", { class: "split" }), legend = el("div", { class: "legend" });
   for (const [key, label] of PHASES) {
     const cycles = t[key + "_cycles"];

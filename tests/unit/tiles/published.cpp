@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "runtime/tiles/published_gemm.hpp"
+
 using namespace pxl::tiles;
 
 TEST_CASE("every point of the AMP measurement within 4 percent, the mean within 0.6") {
@@ -35,4 +37,18 @@ TEST_CASE("calibrated figures hold their tolerance") {
     CHECK(std::abs(p.error_percent(predicted)) <= p.tolerance);
   }
   CHECK(calibrated == 3);
+}
+
+TEST_CASE("products on Tenstorrent's cards: fitted to half of the measurements, the others within 25 percent") {
+  int64_t fitted = 0, held = 0;
+  for (const GemmPoint& p : gemm_points()) {
+    CAPTURE(p.row->machine);
+    CAPTURE(p.row->rows);
+    CAPTURE(p.row->depth);
+    CAPTURE(p.what);
+    CHECK(std::abs(p.error_percent()) <= 25);
+    ++(p.fitted ? fitted : held);
+  }
+  CHECK(fitted >= 45);
+  CHECK(held >= 45);
 }

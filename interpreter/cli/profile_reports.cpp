@@ -1,0 +1,104 @@
+#include "interpreter/cli/profile_reports.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "interpreter/cli/program.hpp"
+#include "interpreter/language/options.hpp"
+#include "interpreter/tools/debug.hpp"
+#include "interpreter/tools/graph_page.hpp"
+#include "interpreter/tools/make_interpreter.hpp"
+#include "interpreter/values/host.hpp"
+#include "runtime/base/standard_streams.hpp"
+#include "runtime/tiles/remedies.hpp"
+
+namespace pxl::cli {
+
+namespace {
+
+/// The value that an option has: given, or the default as it is written.
+std::string value_of(const ProfiledScript& script, const OptionInfo& option) {
+  const std::string flag = "--" + option.name;
+  std::string value = option.default_text;
+  for (size_t i = 0; i < script.options.size(); ++i) {
+    const std::string& word = script.options[i];
+    if (word == flag && i + 1 < script.options.size()) value = script.options[i + 1];
+    if (word.starts_with(flag + "=")) value = word.substr(flag.size() + 1);
+  }
+  return value;
+}
+
+/// Remedies that the script offers by its options: half the batch, outlining, recomputation.
+void try_script_options(const CommonFlags& common, const ProfiledScript& script,
+                        const tiles::EstimateOptions& estimating, std::vector<tiles::Report>& reports) {
+  std::vector<std::vector<std::string>> changes;
+  for (const OptionInfo& option : scan_options(*script.tree)) {
+    const std::string value = value_of(script, option);
+    int64_t batch = 0;
+    const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), batch);
+    const bool whole = failed == std::errc{} && end == value.data() + value.size();
+    if ((option.name == "batch" || option.name == "batch_size") && whole && batch > 1)
+      changes.push_back({"--" + option.name, std::to_string(batch / 2)});
+    if ((option.name == "recompute" || option.name == "outline") && value == "false")
+      changes.push_back({"--" + option.name});
+  }
+  for (const std::vector<std::string>& change : changes) {
+    ProfiledScript changed = script;
+    changed.options.insert(changed.options.end(), change.begin(), change.end());
+    ProfileRequest request;
+    request.quiet = true;
+    const std::vector<tiles::Report> others = profile_script(common, changed, request, estimating);
+    for (size_t i = 0; i < reports.size() && others.size() == reports.size(); ++i)
+      if (!reports[i].fits)
+        reports[i].remedies.insert(reports[i].remedies.begin(),
+                                   tiles::remedy_of(fmt::format("{}", fmt::join(change, " ")), others[i]));
+  }
+}
+
+}  // namespace
+
+std::vector<tiles::Report> profile_script(const CommonFlags& common, const ProfiledScript& script,
+                                          const ProfileRequest& request, const tiles::EstimateOptions& estimating) {
+  InterpreterOptions options = interpreter_options(common);
+  options.options = parse_options(script.file, scan_options(*script.tree), script.options);
+  options.program_name = script.file;
+  options.out = options.err = [](std::string_view) {};
+  options.quiet = true;
+  std::string source = script.file;
+  for (const std::string& word : script.options) source += " " + word;
+  const auto owned = make_interpreter(std::move(options));
+  Interpreter& interpreter = *owned;
+  const CheckResult looked = check_file(interpreter, script.tree, {});
+  if (!looked.errors.empty()) throw Error(looked.errors);
+  std::vector<tiles::Report> reports;
+  std::vector<std::string> made;  // names of programs
+  std::vector<const Ir*> modelled;
+  for (const auto& ir : looked.sessions) {
+    if (std::find(made.begin(), made.end(), ir->name()) == made.end()) made.push_back(ir->name());
+    if (!request.program.empty() && ir->name() != request.program && program_line(*ir) != request.program) continue;
+    reports.push_back(tiles::estimate(ir->main(), estimating));
+    reports.back().source = source;
+    modelled.push_back(ir.get());
+    if (!request.answers) continue;
+    tiles::try_remedies(reports.back(), *ir, estimating);
+    tiles::try_float16_partials(reports.back(), ir->main(), estimating);
+  }
+  const auto does_not_fit = [](const tiles::Report& r) { return !r.fits; };
+  if (request.answers && request.program.empty() && std::any_of(reports.begin(), reports.end(), does_not_fit))
+    try_script_options(common, script, estimating, reports);
+  if (request.graphs && !modelled.empty()) *request.graphs = graph_page(modelled);
+  const bool quiet = common.quiet || request.quiet;
+  if (!quiet)
+    for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script.file, what);
+  if (!request.program.empty() && reports.empty())
+    throw Error(fmt::format("profile: {} creates no session of a program {}", script.file, request.program),
+                {fmt::format("its programs: {}", fmt::join(made, ", "))}, Fault::usage);
+  if (reports.empty() && !quiet)
+    print_err("{}: the script creates no session, so there is no program to profile\n", script.file);
+  return reports;
+}
+
+}  // namespace pxl::cli

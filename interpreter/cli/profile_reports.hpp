@@ -1,0 +1,32 @@
+// What `pxl profile` models: the programs that a script creates sessions for, with the options of a command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interpreter/cli/command.hpp"
+#include "interpreter/syntax/ast.hpp"
+#include "runtime/tiles/estimate.hpp"
+
+namespace pxl::cli {
+
+/// A script, its text, and the options that it is given.
+struct ProfiledScript {
+  std::string file;
+  ast::TreePtr tree;
+  std::vector<std::string> options;
+};
+
+struct ProfileRequest {
+  std::string program;            ///< only the program of this name; empty: all
+  bool answers = false;           ///< tries remedies for what does not fit, and float16 partial sums
+  bool quiet = false;             ///< says nothing of programs that were not built
+  std::string* graphs = nullptr;  ///< gets the page of the graphs
+};
+
+/// Evaluates a script without running it and models each program that it creates a session for. Throws the errors of
+/// the script, and a usage Error where no program has the name.
+std::vector<tiles::Report> profile_script(const CommonFlags& common, const ProfiledScript& script,
+                                          const ProfileRequest& request, const tiles::EstimateOptions& estimating);
+
+}  // namespace pxl::cli
