@@ -16,6 +16,8 @@
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/tiles/estimate.hpp"
 #include "runtime/tiles/report_json.hpp"
+#include "runtime/tiles/system.hpp"
+#include "runtime/transform/ipu_part.hpp"
 
 namespace pxl::cli {
 
@@ -27,6 +29,8 @@ constexpr Flag profile_flags[] = {
      "of a tile's memory for temporaries, 0 to 1: 0.6, or for some ops MatMul=0.2"},
     {"--partials", "float16|float32", "dtype of partial sums of float16 matrix products"},
     {"--program", "NAME", "only the program of this name"},
+    {"--replicas", "N,N,...", "predict throughput and efficiency of so many replicas"},
+    {"--links", "KEY=VALUE,...", "constants of the links between IPUs: link_bytes=28.7e9,remote_bytes=2e10"},
     {"--against", "FILE", "compare with the programs of another script; its own options follow it"},
     {"--output", "FILE", "write a report: .html is a page, .trace.json trace events, .json the object of --json", "-o"},
     {"--format", "text|html|json|trace", "output format, instead of the suffix"},
@@ -86,6 +90,39 @@ Words take_apart(const std::vector<std::string>& arguments) {
   return words;
 }
 
+/// Costs of programs on several IPUs, or with replicas.
+struct Systems {
+  tiles::Links links;
+  bool all = false;  ///< of programs on one IPU too
+  std::vector<tiles::SystemCost> costs;
+};
+
+/// "16,64,256". Throws a usage Error.
+std::vector<int64_t> parse_replicas(const std::string& text) {
+  std::vector<int64_t> out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const std::string word = text.substr(at, comma - at);
+    if (word.empty() || word.size() > 7 || word.find_first_not_of("0123456789") != word.npos || std::stoll(word) < 1)
+      throw Error(fmt::format("profile: --replicas: expected numbers like 16,64,256, got `{}`", text), {},
+                  Fault::usage);
+    out.push_back(std::stoll(word));
+    at = comma + 1;
+  }
+  return out;
+}
+
+std::string predictions(const Systems& systems, const std::vector<int64_t>& replicas, bool json) {
+  std::string text;
+  for (const tiles::SystemCost& cost : systems.costs) {
+    const std::vector<int64_t> own{cost.replicas};
+    const std::vector<int64_t>& wanted = replicas.empty() ? own : replicas;
+    if (!text.empty()) text += json ? "," : "\n";
+    text += json ? tiles::prediction_json(cost, wanted) : tiles::prediction_text(cost, wanted);
+  }
+  return json ? "[" + text + "]\n" : text;
+}
+
 enum class Format { text, html, json, trace };
 
 Format format_of(const Invocation& call, bool json) {
@@ -110,10 +147,11 @@ size_t top_of(const Invocation& call) {
 }
 
 // Evaluates a script without running it and models each program that it creates a session for; `graphs` gets the page
-// of their graphs.
+// of their graphs, and `systems` the costs of programs on several IPUs, or with `all_systems` of all.
 std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::string& script, const ast::TreePtr& tree,
                                       const std::string& wanted, const std::vector<std::string>& script_options,
-                                      const tiles::EstimateOptions& estimating, std::string* graphs = nullptr) {
+                                      const tiles::EstimateOptions& estimating, std::string* graphs = nullptr,
+                                      Systems* systems = nullptr) {
   InterpreterOptions options = interpreter_options(common);
   options.options = parse_options(script, scan_options(*tree), script_options);
   options.program_name = script;
@@ -131,8 +169,17 @@ std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::stri
   for (const auto& ir : looked.sessions) {
     if (std::find(made.begin(), made.end(), ir->name()) == made.end()) made.push_back(ir->name());
     if (!wanted.empty() && ir->name() != wanted && program_line(*ir) != wanted) continue;
-    reports.push_back(tiles::estimate(ir->main(), estimating));
-    reports.back().source = source;
+    if (ipus_of(ir->main()).size() > 1 || (systems && systems->all)) {
+      tiles::SystemCost cost = tiles::system_cost(*ir, estimating, systems ? systems->links : tiles::Links());
+      for (const tiles::IpuCost& i : cost.ipus) {
+        reports.push_back(i.report);
+        reports.back().source = source;
+      }
+      if (systems) systems->costs.push_back(std::move(cost));
+    } else {
+      reports.push_back(tiles::estimate(ir->main(), estimating));
+      reports.back().source = source;
+    }
     modelled.push_back(ir.get());
   }
   if (graphs && !modelled.empty()) *graphs = graph_page(modelled);
@@ -179,9 +226,17 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   if (format == Format::html && output.empty())
     throw Error("profile: HTML requires an output file", {"pxl profile FILE -o report.html"}, Fault::usage);
 
+  Systems systems;
+  if (call.has("--links")) systems.links = tiles::parse_links(call.value("--links"));
+  std::vector<int64_t> replicas;
+  if (call.has("--replicas")) replicas = parse_replicas(call.value("--replicas"));
+  systems.all = !replicas.empty();
+  if (systems.all && ((format != Format::text && format != Format::json) || call.has("--against")))
+    throw Error("profile: --replicas writes text or JSON, of one script", {}, Fault::usage);
+
   std::string graphs;
   const std::vector<tiles::Report> runs = reports_of(common, call.operands.front(), words.tree, wanted, words.script,
-                                                     estimating, format == Format::html ? &graphs : nullptr);
+                                                     estimating, format == Format::html ? &graphs : nullptr, &systems);
   std::vector<tiles::Report> against;
   if (call.has("--against")) {
     const std::string other = call.value("--against");
@@ -192,10 +247,15 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   std::string text;
   switch (format) {
     case Format::text:
-      text = against.empty() ? summaries(runs, top) : tiles::difference_text(runs, against, top);
+      text = systems.all       ? predictions(systems, replicas, false)
+             : against.empty() ? summaries(runs, top)
+                               : tiles::difference_text(runs, against, top);
+      if (!systems.all && against.empty() && !systems.costs.empty()) text += "\n" + predictions(systems, {}, false);
       break;
     case Format::html: text = tiles::page_text(runs, against, graphs); break;
-    case Format::json: text = tiles::json_text(runs, against); break;
+    case Format::json:
+      text = systems.all ? predictions(systems, replicas, true) : tiles::json_text(runs, against);
+      break;
     case Format::trace: text = tiles::trace_text(runs); break;
   }
   if (output.empty()) {
@@ -204,7 +264,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   }
   write_file_atomically(output, text);
   if (json) {
-    write_out(format == Format::json ? text : tiles::json_text(runs, against));
+    write_out(format == Format::json || systems.all ? text : tiles::json_text(runs, against));
     return exit_ok;
   }
   if (format != Format::text)

@@ -13,6 +13,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/effects.hpp"
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl {
@@ -44,6 +45,7 @@ int open_unnamed(const std::string& folder) {
 }  // namespace
 
 std::shared_ptr<std::byte> map_unnamed_file(const std::string& folder, int64_t bytes) {
+  require_effect(Effect::writes_files);
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   const Descriptor file{open_unnamed(folder)};
   if (file.number < 0) refuse_file(folder, bytes, errno);

@@ -139,6 +139,28 @@ Array Variables::read(const Tensor* v) const {
   return value;
 }
 
+std::vector<Variables::HeldRun> Variables::held_runs(const Tensor* v) const {
+  const auto element = static_cast<int64_t>(size_of(v->spec.dtype));
+  std::map<int64_t, HeldRun> runs;  // by first element
+  for (int r = 0; r < range_.total; ++r) {
+    const Held held = held_by(v, r);
+    if (held.range.bytes == 0) continue;  // only padding
+    HeldRun& run = runs[held.host_begin / element];
+    run.begin = held.host_begin / element;
+    run.end = run.begin + held.range.bytes / element;
+    run.replicas.push_back(r);
+  }
+  std::vector<HeldRun> out;
+  for (auto& [begin, run] : runs) out.push_back(std::move(run));
+  return out;
+}
+
+Array Variables::read_run(const Tensor* v, const HeldRun& run, int replica) const {
+  Array out(v->spec.dtype, {run.end - run.begin});
+  std::copy_n(at(v, replica), out.bytes(), out.mutable_raw());
+  return out;
+}
+
 Array Variables::read_all(const Tensor* v) const {
   if (range_.total == 1) return read(v);
   Shape shape = v->spec.shape;

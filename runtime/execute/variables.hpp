@@ -25,6 +25,7 @@ class Variables {
   int64_t bytes() const { return bytes_; }
   /// The replicas whose variables are here.
   const ReplicaRange& range() const { return range_; }
+  Processes& processes() const { return processes_; }
   bool has(const Tensor* v) const { return places_.count(v) > 0; }
   /// Of a replica of this process.
   std::byte* at(const Tensor* v, int replica) {
@@ -44,6 +45,15 @@ class Variables {
   /// What each replica holds: a value, or its shard.
   Array read_all(const Tensor* v) const;
   void write_all(const Tensor* v, const Array& values);
+  /// A run of elements of the host data, in row-major order, and the replicas that hold it.
+  struct HeldRun {
+    int64_t begin = 0, end = 0;
+    std::vector<int> replicas;
+  };
+  /// The runs that make up the host data, in order: one for each group, or for each part of it.
+  std::vector<HeldRun> held_runs(const Tensor* v) const;
+  /// Copies a run from a replica of this process that holds it.
+  Array read_run(const Tensor* v, const HeldRun& run, int replica) const;
   /// Throws, beginning with `what`, if replicas that hold one value, or the same part of it, have different ones.
   void check_equal(const Tensor* v, std::string_view what) const;
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/interrupt.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/op/structural_rows.hpp"
 #include "runtime/ops/op_builder.hpp"
@@ -301,11 +302,11 @@ class PipelineBuilder {
   /// The pipeline's graph: rings and counts, ramp up, the loop, ramp down.
   void fill(Graph& body) {
     std::vector<Input> state;  // of rings and counts
+    std::unordered_set<Input, HashOfInput> seen;
     for (const PartGraph& p : made_)
       for (const Input& input : p.inputs) {
-        if (input.source == Source::same || input.source == Source::earlier) continue;
-        std::vector<Input>& list = input.source == Source::outside ? body_inputs_ : state;
-        if (std::find(list.begin(), list.end(), input) == list.end()) list.push_back(input);
+        if (input.source == Source::same || input.source == Source::earlier || !seen.insert(input).second) continue;
+        (input.source == Source::outside ? body_inputs_ : state).push_back(input);
       }
     Values values;
     for (const Input& input : body_inputs_)
@@ -357,6 +358,7 @@ class PipelineBuilder {
     Values made;
     for (const Part p : parts)
       for (size_t s = first; s <= last; ++s) {
+        check_interrupt();  // there are as many calls as stages, squared
         const PartGraph& called = part(s, p);
         if (!called.graph) continue;
         std::vector<Tensor*> given;
