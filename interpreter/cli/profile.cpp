@@ -25,6 +25,8 @@ constexpr Flag profile_flags[] = {
      "of a tile's memory for temporaries, 0 to 1: 0.6, or for some ops MatMul=0.2"},
     {"--partials", "float16|float32", "dtype of partial sums of float16 matrix products"},
     {"--program", "NAME", "only the program of this name"},
+    {"--replicas", "N,N,...", "predict throughput and efficiency of so many replicas"},
+    {"--links", "KEY=VALUE,...", "constants of the links between IPUs: link_bytes=28.7e9,remote_bytes=2e10"},
     {"--against", "FILE", "compare with the programs of another script; its own options follow it"},
     {"--output", "FILE", "write a report: .html is a page, .trace.json trace events, .json the object of --json", "-o"},
     {"--format", "text|html|json|trace", "output format, instead of the suffix"},
@@ -87,6 +89,32 @@ Words take_apart(const std::vector<std::string>& arguments) {
     }
   }
   return words;
+}
+
+/// "16,64,256". Throws a usage Error.
+std::vector<int64_t> parse_replicas(const std::string& text) {
+  std::vector<int64_t> out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const std::string word = text.substr(at, comma - at);
+    if (word.empty() || word.size() > 7 || word.find_first_not_of("0123456789") != word.npos || std::stoll(word) < 1)
+      throw Error(fmt::format("profile: --replicas: expected numbers like 16,64,256, got `{}`", text), {},
+                  Fault::usage);
+    out.push_back(std::stoll(word));
+    at = comma + 1;
+  }
+  return out;
+}
+
+std::string predictions(const Systems& systems, const std::vector<int64_t>& replicas, bool json) {
+  std::string text;
+  for (const tiles::SystemCost& cost : systems.costs) {
+    const std::vector<int64_t> own{cost.replicas};
+    const std::vector<int64_t>& wanted = replicas.empty() ? own : replicas;
+    if (!text.empty()) text += json ? "," : "\n";
+    text += json ? tiles::prediction_json(cost, wanted) : tiles::prediction_text(cost, wanted);
+  }
+  return json ? "[" + text + "]\n" : text;
 }
 
 enum class Format { text, html, json, trace };
@@ -161,12 +189,21 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   if (format == Format::html && output.empty())
     throw Error("profile: HTML requires an output file", {"pxl profile FILE -o report.html"}, Fault::usage);
 
+  Systems systems;
+  if (call.has("--links")) systems.links = tiles::parse_links(call.value("--links"));
+  std::vector<int64_t> replicas;
+  if (call.has("--replicas")) replicas = parse_replicas(call.value("--replicas"));
+  systems.all = !replicas.empty();
+  if (systems.all && ((format != Format::text && format != Format::json) || call.has("--against")))
+    throw Error("profile: --replicas writes text or JSON, of one script", {}, Fault::usage);
+
   std::string graphs;
   const ProfiledScript script{call.operands.front(), words.tree, words.script};
   ProfileRequest request;
   request.program = wanted;
   tiles::Sweep sweep;
   if (!words.sweeps.empty()) {
+    if (systems.all) throw Error("profile: --replicas and --sweep exclude each other", {}, Fault::usage);
     sweep = sweep_script(common, script, request, words.sweeps, call.value("--machine"), estimating);
     if (format == Format::text || format == Format::json) {
       write_text(output, format == Format::json ? tiles::sweep_json(sweep) : tiles::sweep_text(sweep));
@@ -174,12 +211,14 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     }
   }
   request.answers = format != Format::trace && !call.has("--against");
+  request.systems = &systems;
   request.graphs = format == Format::html ? &graphs : nullptr;
   const std::vector<tiles::Report> runs = profile_script(common, script, request, estimating);
   std::vector<tiles::Report> against;
   if (call.has("--against")) {
     const std::string other = call.value("--against");
     request.graphs = nullptr;
+    request.systems = nullptr;
     against = profile_script(common, {other, parse_or_throw(read_source(other)), words.other}, request, estimating);
   }
   check_proportions(estimating, runs, against);
@@ -187,12 +226,17 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   std::string text;
   switch (format) {
     case Format::text:
-      text = call.has("--lines") ? listings(runs)
-             : against.empty()   ? summaries(runs, top)
-                                 : tiles::difference_text(runs, against, top);
+      text = systems.all           ? predictions(systems, replicas, false)
+             : call.has("--lines") ? listings(runs)
+             : against.empty()     ? summaries(runs, top)
+                                   : tiles::difference_text(runs, against, top);
+      if (!systems.all && !call.has("--lines") && against.empty() && !systems.costs.empty())
+        text += "\n" + predictions(systems, {}, false);
       break;
     case Format::html: text = tiles::page_text(runs, against, graphs, sweep); break;
-    case Format::json: text = tiles::json_text(runs, against); break;
+    case Format::json:
+      text = systems.all ? predictions(systems, replicas, true) : tiles::json_text(runs, against);
+      break;
     case Format::trace: text = tiles::trace_text(runs); break;
   }
   if (output.empty()) {
@@ -201,7 +245,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   }
   write_file_atomically(output, text);
   if (json) {
-    write_out(format == Format::json ? text : tiles::json_text(runs, against));
+    write_out(format == Format::json || systems.all ? text : tiles::json_text(runs, against));
     return exit_ok;
   }
   if (format != Format::text)

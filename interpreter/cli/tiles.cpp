@@ -4,6 +4,7 @@
 #include "interpreter/cli/command.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/tiles/published.hpp"
+#include "runtime/tiles/published_scaling.hpp"
 
 namespace pxl::cli {
 
@@ -14,7 +15,7 @@ int run_validate_model(const CommonFlags&, const std::vector<std::string>& argum
   if (!call.operands.empty())
     throw Error(fmt::format("validate-model: unexpected argument `{}`", call.operands.front()),
                 {"usage: pxl validate-model [--points]"}, Fault::usage);
-  write_out(tiles::validation_text(call.has("--points")));
+  write_out(tiles::validation_text(call.has("--points")) + tiles::scaling_text());
   return exit_ok;
 }
 

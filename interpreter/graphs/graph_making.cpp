@@ -45,7 +45,7 @@ Value create_empty_graph(Interpreter& in, const std::shared_ptr<Ir>& ir, const A
 namespace {
 
 Value graph_input(Interpreter& in, const Arguments& args) {
-  ArgReader a("graph_input", args, {"shape", "dtype", "name", "by_ref"});
+  ArgReader a("graph_input", args, {"shape", "dtype", "name", "by_ref", "key"});
   const Value shape = a.value("shape");
   TensorSpec spec;
   if (is_tensor_like(shape)) {
@@ -56,15 +56,16 @@ Value graph_input(Interpreter& in, const Arguments& args) {
   }
   const BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
-  return tensor_value(target.ir,
-                      target.graph->add_input(spec, a.string_or("name", "t"), a.boolean_or("by_ref", false)));
+  return tensor_value(target.ir, target.graph->add_input(spec, a.string_or("name", "t"), a.boolean_or("by_ref", false),
+                                                         a.string_or("key", "")));
 }
 
 }  // namespace
 
 void bind_graph_making_builtins(Scope& p) {
-  define(p, no_effects, "graph_input", "graph_input(shape, dtype = float32, name = \"t\", by_ref = false)",
-         "A further input of the graph that is being built; `shape` may be a spec.",
+  define(p, no_effects, "graph_input", "graph_input(shape, dtype = float32, name = \"t\", by_ref = false, key = none)",
+         "A further input of the graph that is being built; `shape` may be a spec, and `key` is its dotted name for "
+         "`bind`.",
          [](Interpreter& in, Arguments args) { return graph_input(in, args); });
   define(p, no_effects, "graph_output", "graph_output(t)", "A further output of the graph that is being built.",
          [](Interpreter& in, Arguments args) -> Value {

@@ -151,5 +151,6 @@ void bind_seed_builtins(Scope& prelude);
 void bind_rewrite_builtins(Scope& prelude);
 void bind_replica_builtins(Scope& prelude);
 void bind_remote_builtins(Scope& prelude);
+void bind_pipeline_builtins(Scope& prelude);
 
 }  // namespace pxl

@@ -13,6 +13,7 @@
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/scope.hpp"
+#include "interpreter/values/subscripts.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/ops/op_builder.hpp"
@@ -36,6 +37,10 @@ constexpr Member<RemoteBufferObject> buffer_rows[] = {
     {"meta_shape", "The extents of the whole tensors whose shards the entries are; empty for others.", "b.meta_shape",
      [](In, BufferRef b) -> Got { return shape_of(b.buffer.spec.meta_shape); }},
     {"entries", "The number of entries.", "b.entries", [](In, BufferRef b) -> Got { return Value(b.buffer.entries); }},
+    {"shard_over", "The groups of replicas that share the parts of the entries; none for whole tensors.",
+     "b.shard_over", [](In, BufferRef b) -> Got { return replica_grouping_value(b.buffer.spec.shard_groups); }},
+    {"folder", "The folder of the file that holds the entries; none: they are in memory.", "b.folder",
+     [](In, BufferRef b) -> Got { return b.buffer.folder.empty() ? Value() : Value(b.buffer.folder); }},
 };
 constexpr std::span<const Member<RemoteBufferObject>> buffer_table(buffer_rows);
 
@@ -72,13 +77,19 @@ Value load(Interpreter& in, const RemoteBufferObject& buffer, const Value& at, c
       target.graph->add_remote_load(buffer.index, memory, entry, false, name + "_remote_loaded")->outputs[0]);
 }
 
+std::string folder_of(const ArgReader& a) {
+  std::string folder = a.string_or("folder", "");
+  if (a.has("folder") && folder.empty()) throw Error("remote buffer: the folder has an empty name").as(codes::value);
+  return folder;
+}
+
 Value make_buffer(Interpreter& in, const Arguments& args) {
-  ArgReader a("remote_buffer", args, {"spec", "entries"});
+  ArgReader a("remote_buffer", args, {"spec", "entries", "folder"});
   const BuildTarget target = graphs_of(in).target();
   stamp(in, *target.ir);
   const TensorSpec spec = to_spec(in, a.value("spec"), "the spec of a remote buffer");
-  return std::make_shared<RemoteBufferObject>(target.ir,
-                                              target.ir->add_remote_buffer(spec, a.integer_or("entries", 1)));
+  return std::make_shared<RemoteBufferObject>(
+      target.ir, target.ir->add_remote_buffer({spec, a.integer_or("entries", 1), folder_of(a)}));
 }
 
 /// The buffers of a tree with the names of its leaves, in alphabetical order.
@@ -131,7 +142,7 @@ Value store_graph(Interpreter& in, const Arguments& args) {
 }
 
 Value buffers_for(Interpreter& in, const Arguments& args) {
-  ArgReader a("named_variable_buffers", args, {"factories", "entries", "shard", "shard_from"});
+  ArgReader a("named_variable_buffers", args, {"factories", "entries", "shard", "shard_from", "folder"});
   const auto tree = a.value("factories").ptr<TreeObject>();
   if (!tree || tree->kind != TreeKind::factories)
     type_error("named_variable_buffers takes the factories that create_graph gave, got " +
@@ -146,8 +157,8 @@ Value buffers_for(Interpreter& in, const Arguments& args) {
     if (!f) type_error("named_variable_buffers: `" + name + "` is " + with_article(leaf.type_name()));
     const bool whole = f->spec.is_shard() || f->spec.size() < shard_from;
     const TensorSpec spec = whole ? f->spec : shard_spec(f->spec, shards);
-    out->insert(
-        name, Value(std::make_shared<RemoteBufferObject>(ir, ir->add_remote_buffer(spec, a.integer_or("entries", 1)))));
+    out->insert(name, Value(std::make_shared<RemoteBufferObject>(
+                          ir, ir->add_remote_buffer({spec, a.integer_or("entries", 1), folder_of(a)}))));
   }
   return out;
 }
@@ -184,8 +195,7 @@ const RemoteBufferObject& to_remote_buffer(const Value& v, const std::shared_ptr
   if (b->ir != ir)
     throw Error(std::string(where) + ": the remote buffer belongs to program " + b->ir->name()).as(codes::other_graph);
   const auto index = static_cast<size_t>(b->index);
-  if (index >= ir->remote_buffers().size() || ir->remote_buffers()[index].spec != b->buffer.spec ||
-      ir->remote_buffers()[index].entries != b->buffer.entries)
+  if (index >= ir->remote_buffers().size() || ir->remote_buffers()[index] != b->buffer)
     throw Error(std::string(where) + ": the input that made the remote buffer failed, and was taken back")
         .as(codes::other_graph);
   return *b;
@@ -215,9 +225,11 @@ Value init_remotely(Interpreter& in, TreeObject& factories, const Arguments& arg
 }
 
 void bind_remote_builtins(Scope& p) {
-  define(p, no_effects, "remote_buffer", "remote_buffer(spec, entries = 1)",
-         "Memory off chip for `entries` tensors of a spec, zeros at first. Each replica has its own.",
-         [](Interpreter& in, Arguments args) { return make_buffer(in, args); });
+  define(
+      p, no_effects, "remote_buffer", "remote_buffer(spec, entries = 1, folder = none)",
+      "Memory off chip for `entries` tensors of a spec, zeros at first. Each replica has its own. With a folder, the "
+      "entries are in a file there, which a session makes and which ends with it.",
+      [](Interpreter& in, Arguments args) { return make_buffer(in, args); });
   define(p, no_effects, "remote_load", "remote_load(buffer, entry, name = none)",
          "An entry of a remote buffer, as a tensor. `entry` is an int or an integer tensor.",
          [](Interpreter& in, Arguments args) -> Value {
@@ -257,9 +269,9 @@ void bind_remote_builtins(Scope& p) {
          [](Interpreter& in, Arguments args) { return store_graph(in, args); });
   define(
       p, no_effects, "named_variable_buffers",
-      "named_variable_buffers(factories, entries = 1, shard = none, shard_from = 512)",
+      "named_variable_buffers(factories, entries = 1, shard = none, shard_from = 512, folder = none)",
       "A tree of remote buffers, one for each variable factory, under the same names; with a grouping of replicas as "
-      "`shard`, of shards for variables of at least `shard_from` elements.",
+      "`shard`, of shards for variables of at least `shard_from` elements. `folder`: as for remote_buffer.",
       [](Interpreter& in, Arguments args) { return buffers_for(in, args); });
 }
 

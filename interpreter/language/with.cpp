@@ -71,7 +71,7 @@ void with_contexts(Interpreter& in, const std::vector<ast::WithItem>& items, Act
         if (!v.is_object() || !v.object()->is_context()) {
           throw Error("`with` needs a context, not " + with_article(v.type_name()),
                       {"contexts are sessions, in_sequence(), name_scope(...), ipu(...), io_tiles(), "
-                       "expect_error(...), and in the head of "
+                       "expect_error(...), pipelined_execution(...), and in the head of "
                        "a program replicated(n)"})
               .as(codes::type);
         }

@@ -130,6 +130,7 @@ void bind_graph_builtins(Interpreter&, Scope& prelude) {
   bind_context_builtins(prelude);
   bind_replica_builtins(prelude);
   bind_remote_builtins(prelude);
+  bind_pipeline_builtins(prelude);
   bind_session_builtins(prelude);
   bind_tree_builtins(prelude);
   bind_initialiser_builtins(prelude);

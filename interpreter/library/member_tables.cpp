@@ -24,6 +24,7 @@ MemberTable module_instance_members();
 MemberTable program_ir_members();
 MemberTable replica_grouping_members();
 MemberTable remote_buffer_members();
+MemberTable pipeline_members();
 MemberTable session_members();
 MemberTable run_result_members();
 
@@ -50,6 +51,7 @@ const std::vector<MemberTable>& member_tables() {
       program_ir_members(),
       replica_grouping_members(),
       remote_buffer_members(),
+      pipeline_members(),
       session_members(),
       run_result_members(),
   };

@@ -111,8 +111,12 @@ Value s_load_from_session(Interpreter&, SessionObject& s, const Arguments& args)
   return report_value(s.session->load_from(*other->session));
 }
 Value s_save(Interpreter&, SessionObject& s, const Arguments& args) {
-  ArgReader a("save", args, {"path"});
+  ArgReader a("save", args, {"path", "shards"});
   const std::string path = a.string("path");
+  if (a.boolean_or("shards", false)) {
+    s.session->save_parts(path);
+    return {};
+  }
   require_suffix("session.save", path, ".safetensors", "variables");
   s.session->save(path);
   return {};
@@ -208,10 +212,13 @@ constexpr Member<SessionObject> session_rows[] = {
     {"load_from_session", "(other)",
      "Copies the variables of another session by name, and returns which were loaded, missing, mismatched and unused.",
      "session.load_from_session(Session(scale()))", s_load_from_session},
-    {"save", "(path)", "Writes all variables to a file, NAME.safetensors, which other frameworks read too.",
+    {"save", "(path, shards = false)",
+     "Writes all variables to a file, NAME.safetensors, which other frameworks read too. shards: to a folder of such "
+     "files with an index, which the processes of a job write at the same time.",
      "session.save('scale.safetensors')", s_save, Effect::writes_files},
     {"restore", "(path, strict = true, map = none, transpose_linear = false)",
-     "Reads variables from a file, by name, and returns which were loaded, missing, mismatched and unused. strict: an "
+     "Reads variables from a file, or from a folder that `save` made, by name, and returns which were loaded, missing, "
+     "mismatched and unused. strict: an "
      "error if any of these is missing or mismatched. map: a dict from names in the file to names of variables, or a "
      "function; none ignores an entry. transpose_linear: weights of dense layers are [out, in] in the file, as "
      "PyTorch has them.",

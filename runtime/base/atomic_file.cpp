@@ -316,4 +316,9 @@ void write_parts_atomically(const std::string& path, const Parts& part, Temporar
   gate().written(path);
 }
 
+void write_own_parts_atomically(const std::string& path, const Parts& part) {
+  require_effect(Effect::writes_files);
+  write_parts(path, part, TemporaryFile::unnamed);
+}
+
 }  // namespace pxl

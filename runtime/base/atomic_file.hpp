@@ -30,6 +30,10 @@ void write_file_atomically(const std::string& path, std::string_view bytes,
 void write_parts_atomically(const std::string& path, const std::function<std::optional<std::string_view>(size_t)>& part,
                             TemporaryFile temporary = TemporaryFile::unnamed);
 
+/// The same in each of several processes that run one script, of a file of its own.
+void write_own_parts_atomically(const std::string& path,
+                                const std::function<std::optional<std::string_view>(size_t)>& part);
+
 /// Where several processes run one script, one of them writes its files; all come to `written` after it.
 struct FileGate {
   bool writes = true;

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -15,6 +16,8 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
 #include "runtime/base/input_file.hpp"
+#include "runtime/execute/checkpoint_parts.hpp"
+#include "runtime/tensor/print.hpp"
 
 namespace pxl {
 
@@ -205,23 +208,71 @@ class CheckpointFile::Reader {
 
 CheckpointFile::CheckpointFile(std::string path) {
   require_effect(Effect::reads_files);
-  reader_ = std::make_unique<Reader>(std::move(path));
-  for (const Reader::Entry& e : reader_->entries()) entries_.push_back({e.name, e.spec});
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) {
+    open_folder(path);
+    return;
+  }
+  files_.push_back(std::make_unique<Reader>(std::move(path)));
+  for (size_t i = 0; i < files_[0]->entries().size(); ++i) {
+    const Reader::Entry& e = files_[0]->entries()[i];
+    entries_.push_back({e.name, e.spec});
+    sources_.push_back({{0, i, 0}});
+  }
 }
 CheckpointFile::~CheckpointFile() = default;
 
+void CheckpointFile::open_folder(const std::string& path) {
+  CheckpointIndex index = read_index(path);
+  std::vector<std::map<std::string_view, size_t>> by_name;
+  for (const std::string& name : index.files) {
+    files_.push_back(std::make_unique<Reader>(fmt::format("{}/{}", path, name)));
+    std::map<std::string_view, size_t>& names = by_name.emplace_back();
+    for (size_t i = 0; i < files_.back()->entries().size(); ++i) names.emplace(files_.back()->entries()[i].name, i);
+  }
+  for (CheckpointIndex::Value& v : index.values) {
+    std::vector<Source>& sources = sources_.emplace_back();
+    for (const CheckpointPart& part : v.parts) {
+      const Reader& file = *files_[part.file];
+      const auto found = by_name[part.file].find(part.entry);
+      if (found == by_name[part.file].end())
+        file.refuse(fmt::format("it has no `{}`, which the index names", part.entry));
+      const TensorSpec& spec = file.entries()[found->second].spec;
+      if (spec.dtype != v.value.spec.dtype || spec.size() != part.end - part.begin)
+        file.refuse(fmt::format("`{}` is {}, and not what the index says", part.entry, text(spec)));
+      sources.push_back({part.file, found->second, part.begin});
+    }
+    entries_.push_back(std::move(v.value));
+  }
+}
+
+Array CheckpointFile::array(size_t i, bool undisturbed) {
+  const std::vector<Source>& sources = sources_[i];
+  if (sources.size() == 1) {
+    const Source& only = sources[0];
+    return files_[only.file]->array(only.entry, undisturbed).reshaped(entries_[i].spec.shape);
+  }
+  Array whole(entries_[i].spec.dtype, entries_[i].spec.shape);
+  const auto element = static_cast<int64_t>(size_of(entries_[i].spec.dtype));
+  for (const Source& s : sources) {
+    const Array part = files_[s.file]->array(s.entry, undisturbed);
+    std::copy_n(part.raw(), part.bytes(), whole.mutable_raw() + s.begin * element);
+  }
+  return whole;
+}
+
 void CheckpointFile::read(const std::function<void(size_t, Array)>& visit) {
-  for (size_t i = 0; i < entries_.size(); ++i) visit(i, reader_->array(i, false));
+  for (size_t i = 0; i < entries_.size(); ++i) visit(i, array(i, false));
 }
 
 void CheckpointFile::read_all_or_none(const std::function<bool(size_t)>& wanted,
                                       const std::function<void(size_t, Array)>& visit) {
-  reader_->check_readable();
+  for (const auto& file : files_) file->check_readable();
   bool begun = false;
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (!wanted(i)) continue;
     try {
-      visit(i, reader_->array(i, true));
+      visit(i, array(i, true));
     } catch (Error& error) {
       if (begun) error.first().notes.push_back("other variables have the values of the file already");
       throw;
@@ -230,8 +281,12 @@ void CheckpointFile::read_all_or_none(const std::function<bool(size_t)>& wanted,
   }
 }
 
-void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
-                      const std::function<Array(size_t)>& array) {
+namespace {
+
+/// Writes by `write_parts`: atomic_file.hpp.
+template <class Write>
+void write_with(const Write& write_parts, const std::string& path, const std::vector<NamedSpec>& entries,
+                const std::function<Array(size_t)>& array) {
   nlohmann::ordered_json header;
   header["__metadata__"] = {{"format", "pxl"}};
   uint64_t at = 0;
@@ -247,13 +302,25 @@ void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& ent
   for (int i = 0; i < 8; ++i) begin.push_back(static_cast<char>(static_cast<uint64_t>(text.size()) >> (8 * i) & 0xFF));
   begin += text;
   Array written;
-  write_parts_atomically(path, [&](size_t part) -> std::optional<std::string_view> {
+  write_parts(path, [&](size_t part) -> std::optional<std::string_view> {
     if (part == 0) return begin;
     if (part > entries.size()) return std::nullopt;
     written = Array();  // freed before the next is made
     written = array(part - 1);
     return std::string_view(reinterpret_cast<const char*>(written.raw()), static_cast<size_t>(written.bytes()));
   });
+}
+
+}  // namespace
+
+void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
+                      const std::function<Array(size_t)>& array) {
+  write_with([](const auto& to, const auto& part) { write_parts_atomically(to, part); }, path, entries, array);
+}
+
+void write_own_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
+                          const std::function<Array(size_t)>& array) {
+  write_with([](const auto& to, const auto& part) { write_own_parts_atomically(to, part); }, path, entries, array);
 }
 
 void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays) {

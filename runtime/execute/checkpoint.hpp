@@ -22,12 +22,15 @@ struct NamedSpec {
 void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
                       const std::function<Array(size_t)>& array);
 void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays);
+/// The same in each process of several, to files of their own.
+void write_own_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
+                          const std::function<Array(size_t)>& array);
 
 /// The arrays, in order of their data; bfloat16 becomes float32, which has all its values. Throws Error
 /// (Fault::unreadable) with the file and the defect.
 std::vector<NamedArray> read_checkpoint(const std::string& path);
 
-/// A checkpoint that is read one array at a time.
+/// A checkpoint, one file or a folder of several (checkpoint_parts.hpp), that is read one array at a time.
 class CheckpointFile {
  public:
   /// Opens the file and checks all but its data. Throws Error (Fault::unreadable) with the file and the defect.
@@ -47,8 +50,16 @@ class CheckpointFile {
 
  private:
   class Reader;
-  std::unique_ptr<Reader> reader_;
+  /// Elements from `begin` on: an entry of a file.
+  struct Source {
+    size_t file = 0, entry = 0;
+    int64_t begin = 0;
+  };
+  void open_folder(const std::string& path);
+  Array array(size_t i, bool undisturbed);
+  std::vector<std::unique_ptr<Reader>> files_;
   std::vector<NamedSpec> entries_;
+  std::vector<std::vector<Source>> sources_;  ///< by entry
 };
 
 }  // namespace pxl

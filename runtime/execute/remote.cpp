@@ -14,8 +14,9 @@ RemoteStorage::RemoteStorage(const Ir& ir, const ReplicaRange& range,
   for (int r = range.first; r < range.first + range.count && !buffers.empty(); ++r) {
     std::vector<RemoteMemory>& memories = memories_.emplace_back();
     for (const RemoteBuffer& b : buffers) try {
-        memories.emplace_back(b.spec.bytes(), b.entries);
+        memories.emplace_back(b.spec.bytes(), b.entries, b.folder);
       } catch (const Error&) {
+        if (!b.folder.empty()) throw;
         throw run_error(
             fmt::format("a remote buffer of {} entries of {} needs more than memory", b.entries, text(b.spec)))
             .as(codes::memory);

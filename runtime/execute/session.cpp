@@ -15,6 +15,7 @@
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/checkpoint.hpp"
+#include "runtime/execute/checkpoint_parts.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/remote.hpp"
 #include "runtime/execute/replicas.hpp"
@@ -502,6 +503,12 @@ void Session::save(const std::string& path) const {
     state_->meet(fmt::format("save the variable `{}`", entries[i].name));
     return variables.read(variables.all()[i]);
   });
+}
+
+void Session::save_parts(const std::string& folder) const {
+  state_->meet("save the variables in parts");
+  state_->check_equal("save");
+  pxl::save_parts(state_->variables, folder, [&](const std::string& what) { state_->meet(what); });
 }
 
 Session::LoadReport Session::restore(const std::string& path, const RestoreOptions& options) {

@@ -107,6 +107,10 @@ class Session {
   /// in the file or has another shape or dtype; otherwise restores what matches. Entries without a variable are
   /// ignored. Reports and errors have the names of variables.
   void save(const std::string& path) const;
+  /// The same as a folder of files (checkpoint_parts.hpp), which the processes of a job write at the same time, each
+  /// some of what its replicas hold. A folder is valid once its index is there; the index of an earlier checkpoint is
+  /// removed first.
+  void save_parts(const std::string& folder) const;
   struct RestoreOptions {
     bool strict = true;
     /// The variable of an entry of the file; nullopt ignores the entry. By default they have the same name.

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/mapped_file.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/plan/arena.hpp"
 #include "runtime/tensor/print.hpp"
@@ -16,26 +17,41 @@ namespace pxl {
 
 Variables::Variables(const Ir& ir, Processes& processes)
     : all_(ir.variables()), processes_(processes), range_(processes.replicas(ir.replication_factor)) {
-  int64_t end = 0;
   for (const Tensor* v : all_) {
-    offsets_[v] = end;
+    const size_t block = block_of(ir, v);
+    int64_t& end = blocks_[block].replica_bytes;
+    places_[v] = {block, end};
     if (v->spec.is_shard()) positions_[v] = positions_in_group(v->spec.shard_groups);
     const int64_t bytes = std::max<int64_t>(v->spec.bytes(), 1);
     end += (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
     bytes_ += v->spec.bytes() * range_.count;
   }
-  replica_bytes_ = end;
-  try {
-    block_ = Array(DType::uint8, {element_count({end, range_.count})});
-  } catch (const Error&) {
-    throw run_error(fmt::format("the variables of {} need {} bytes, more than memory",
-                                range_.count == 1 ? fmt::format("program {}", ir.name())
-                                                  : fmt::format("{} replicas of program {}", range_.count, ir.name()),
-                                end * range_.count))
-        .as(codes::memory);
+  for (Block& block : blocks_) {
+    const int64_t all_bytes = element_count({block.replica_bytes, range_.count});
+    if (!block.folder.empty()) {
+      block.memory = Array::wrap(DType::uint8, {all_bytes}, map_unnamed_file(block.folder, all_bytes));
+      continue;
+    }
+    try {
+      block.memory = Array(DType::uint8, {all_bytes});
+    } catch (const Error&) {
+      throw run_error(fmt::format("the variables of {} need {} bytes, more than memory",
+                                  range_.count == 1 ? fmt::format("program {}", ir.name())
+                                                    : fmt::format("{} replicas of program {}", range_.count, ir.name()),
+                                  all_bytes))
+          .as(codes::memory);
+    }
   }
   for (const Tensor* v : all_) write(v, v->data);
   initial_ = true;
+}
+
+size_t Variables::block_of(const Ir& ir, const Tensor* v) {
+  const std::string folder = v->remote ? ir.remote_buffers()[static_cast<size_t>(v->remote->buffer)].folder : "";
+  for (size_t b = 0; b < blocks_.size(); ++b)
+    if (blocks_[b].folder == folder) return b;
+  blocks_.push_back({folder});
+  return blocks_.size() - 1;
 }
 
 Variables::Held Variables::held_by(const Tensor* v, int replica) const {
@@ -121,6 +137,28 @@ Array Variables::read(const Tensor* v) const {
     std::copy_n(from.at(r), held.range.bytes, value.mutable_raw() + held.host_begin);
   }
   return value;
+}
+
+std::vector<Variables::HeldRun> Variables::held_runs(const Tensor* v) const {
+  const auto element = static_cast<int64_t>(size_of(v->spec.dtype));
+  std::map<int64_t, HeldRun> runs;  // by first element
+  for (int r = 0; r < range_.total; ++r) {
+    const Held held = held_by(v, r);
+    if (held.range.bytes == 0) continue;  // only padding
+    HeldRun& run = runs[held.host_begin / element];
+    run.begin = held.host_begin / element;
+    run.end = run.begin + held.range.bytes / element;
+    run.replicas.push_back(r);
+  }
+  std::vector<HeldRun> out;
+  for (auto& [begin, run] : runs) out.push_back(std::move(run));
+  return out;
+}
+
+Array Variables::read_run(const Tensor* v, const HeldRun& run, int replica) const {
+  Array out(v->spec.dtype, {run.end - run.begin});
+  std::copy_n(at(v, replica), out.bytes(), out.mutable_raw());
+  return out;
 }
 
 Array Variables::read_all(const Tensor* v) const {

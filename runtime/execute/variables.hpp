@@ -1,6 +1,7 @@
 // The variables of a session: their memory, values for groups of replicas, and copies from before a run.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -12,8 +13,9 @@
 
 namespace pxl {
 
-/// All variables of a session, of the replicas of this process, in one allocation. A replica's are at equal distances.
-/// What reads or compares those of other processes is called in all of them.
+/// All variables of a session, of the replicas of this process, in one allocation; those in files in one for each
+/// folder. A replica's are at equal distances. What reads or compares those of other processes is called in all of
+/// them.
 class Variables {
  public:
   /// With the initial values. Throws run_error if they need more than memory.
@@ -23,10 +25,13 @@ class Variables {
   int64_t bytes() const { return bytes_; }
   /// The replicas whose variables are here.
   const ReplicaRange& range() const { return range_; }
-  bool has(const Tensor* v) const { return offsets_.count(v) > 0; }
+  Processes& processes() const { return processes_; }
+  bool has(const Tensor* v) const { return places_.count(v) > 0; }
   /// Of a replica of this process.
   std::byte* at(const Tensor* v, int replica) {
-    return block_.mutable_raw() + (replica - range_.first) * replica_bytes_ + offsets_.at(v);
+    const Place& place = places_.at(v);
+    Block& block = blocks_[place.block];
+    return block.memory.mutable_raw() + (replica - range_.first) * block.replica_bytes + place.offset;
   }
   const std::byte* at(const Tensor* v, int replica) const { return const_cast<Variables*>(this)->at(v, replica); }
   /// A whole value for each group.
@@ -40,6 +45,15 @@ class Variables {
   /// What each replica holds: a value, or its shard.
   Array read_all(const Tensor* v) const;
   void write_all(const Tensor* v, const Array& values);
+  /// A run of elements of the host data, in row-major order, and the replicas that hold it.
+  struct HeldRun {
+    int64_t begin = 0, end = 0;
+    std::vector<int> replicas;
+  };
+  /// The runs that make up the host data, in order: one for each group, or for each part of it.
+  std::vector<HeldRun> held_runs(const Tensor* v) const;
+  /// Copies a run from a replica of this process that holds it.
+  Array read_run(const Tensor* v, const HeldRun& run, int replica) const;
   /// Throws, beginning with `what`, if replicas that hold one value, or the same part of it, have different ones.
   void check_equal(const Tensor* v, std::string_view what) const;
 
@@ -61,12 +75,22 @@ class Variables {
   bool equal_everywhere(const Tensor* v) const;
 
   std::vector<Tensor*> all_;
-  std::unordered_map<const Tensor*, int64_t> offsets_;
+  struct Place {
+    size_t block = 0;
+    int64_t offset = 0;
+  };
+  /// Memory of all replicas.
+  struct Block {
+    std::string folder;  ///< of the file; empty: main memory
+    int64_t replica_bytes = 0;
+    Array memory = {};
+  };
+  size_t block_of(const Ir& ir, const Tensor* v);
+  std::unordered_map<const Tensor*, Place> places_;
   std::unordered_map<const Tensor*, std::vector<int64_t>> positions_;  ///< of the replicas in the groups of a shard
   Processes& processes_;
   ReplicaRange range_;
-  Array block_;
-  int64_t replica_bytes_ = 0;
+  std::vector<Block> blocks_{{}};  ///< the first is main memory
   int64_t bytes_ = 0;
   bool initial_ = true;
 };

@@ -138,8 +138,6 @@ Op* Graph::add_control(const OpRow& row, std::vector<Graph*> called, std::vector
   if (row.role == Role::loop) check_loop(row, *called[0]);
   if (branch) check_branch(row, *called[0], *called[1], inputs[0]);
 
-  // Bound on recursion in transforms and engines, which follow calls.
-  constexpr int max_depth = 500;
   int depth = depth_;
   for (const Graph* g : called) depth = std::max(depth, g->depth_ + 1);
   if (depth > max_depth)

@@ -78,6 +78,8 @@ struct Stream {
 struct RemoteBuffer {
   TensorSpec spec;  ///< of an entry
   int64_t entries = 1;
+  std::string folder = {};  ///< of the file that holds the entries; empty: they are in memory
+  bool operator==(const RemoteBuffer&) const = default;
 };
 
 struct Op {
@@ -100,6 +102,9 @@ struct Op {
   /// Whether output 0 shares memory with input `slot`, in full or in part.
   bool aliases(size_t slot) const;
 };
+
+/// Makes another tensor of the op's graph the operand of a slot.
+void replace_input(Op& op, size_t slot, Tensor* by);
 
 /// Whether an op is a collective whose groups have more than one replica: it needs what others have.
 bool is_exchanged(const Op& op);
@@ -183,6 +188,12 @@ class Graph {
   Op* copy_op(const Op& from, std::vector<Tensor*> inputs, std::vector<Graph*> called, Stream* stream);
   /// Copies an input, variable or constant, with its name.
   Tensor* copy_source(const Tensor& from);
+  /// Moves ops of this graph and their results to the end of another graph of the Ir, in the order given, with new
+  /// numbers. Operands and order constraints still refer to this graph: the caller replaces them.
+  void move_ops(const std::vector<Op*>& ops, Graph& to);
+  /// Maximum nesting of calls below this graph, and its limit: a bound on recursion in transforms and engines.
+  int depth() const { return depth_; }
+  static constexpr int max_depth = 500;
 
   // Order constraints of `in_sequence`; see InSequence.
   struct Sequencing;
@@ -207,7 +218,7 @@ class Graph {
   std::vector<std::unique_ptr<Tensor>> tensors_;
   std::unordered_map<std::string, Tensor*> by_id_;
   std::vector<Op*> call_sites_;
-  int depth_ = 0;  // maximum nesting of calls below this graph
+  int depth_ = 0;
   std::unique_ptr<Sequencing> sequencing_;
 
  public:
@@ -258,7 +269,7 @@ class Ir {
   std::vector<Tensor*> variables() const;  ///< of the main graph, in order of creation
 
   /// Index of a new remote buffer. Throws unless there is at least one entry.
-  int64_t add_remote_buffer(TensorSpec spec, int64_t entries);
+  int64_t add_remote_buffer(RemoteBuffer buffer);
   const std::vector<RemoteBuffer>& remote_buffers() const { return remote_buffers_; }
 
   int next_op_id() { return next_op_++; }

@@ -99,11 +99,12 @@ Op* Graph::add_remote_store(int64_t buffer, Tensor* tensor, Tensor* entry) {
   return op;
 }
 
-int64_t Ir::add_remote_buffer(TensorSpec spec, int64_t entries) {
+int64_t Ir::add_remote_buffer(RemoteBuffer buffer) {
   main().check_open();
-  if (entries < 1) throw Error(fmt::format("a remote buffer has at least one entry, not {}", entries)).as(codes::value);
-  element_count({entries, spec.bytes()});
-  remote_buffers_.push_back({std::move(spec), entries});
+  if (buffer.entries < 1)
+    throw Error(fmt::format("a remote buffer has at least one entry, not {}", buffer.entries)).as(codes::value);
+  element_count({buffer.entries, buffer.spec.bytes()});
+  remote_buffers_.push_back(std::move(buffer));
   return static_cast<int64_t>(remote_buffers_.size()) - 1;
 }
 

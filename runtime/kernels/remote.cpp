@@ -6,11 +6,19 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/mapped_file.hpp"
 
 namespace pxl {
 
-RemoteMemory::RemoteMemory(int64_t entry_bytes, int64_t entries)
-    : entry_bytes_(entry_bytes), own_(Array::zeros(DType::uint8, {element_count({entries, entry_bytes})})) {
+RemoteMemory::RemoteMemory(int64_t entry_bytes, int64_t entries, const std::string& folder)
+    : entry_bytes_(entry_bytes) {
+  const int64_t bytes = element_count({entries, entry_bytes});
+  if (folder.empty()) {
+    own_ = Array::zeros(DType::uint8, {bytes});
+  } else {
+    own_ = Array::wrap(DType::uint8, {bytes}, map_unnamed_file(folder, bytes));
+    copies_ = Array::wrap(DType::uint8, {bytes}, map_unnamed_file(folder, bytes));
+  }
   for (int64_t i = 0; i < entries; ++i) entries_.push_back(own_.mutable_raw() + i * entry_bytes);
 }
 
@@ -24,13 +32,19 @@ void RemoteMemory::check(int64_t entry) const {
 
 void RemoteMemory::store(int64_t entry, const std::byte* from) {
   std::byte* to = entries_[static_cast<size_t>(entry)];
-  if (const auto [kept, first] = before_.try_emplace(entry); first) kept->second.assign(to, to + entry_bytes_);
+  if (const auto [kept, first] = before_.try_emplace(entry); first) {
+    if (copies_)
+      std::copy_n(to, entry_bytes_, copies_->mutable_raw() + entry * entry_bytes_);
+    else
+      kept->second.assign(to, to + entry_bytes_);
+  }
   std::copy_n(from, entry_bytes_, to);
 }
 
 void RemoteMemory::undo() {
   for (const auto& [entry, bytes] : before_)
-    std::copy(bytes.begin(), bytes.end(), entries_[static_cast<size_t>(entry)]);
+    std::copy_n(copies_ ? copies_->mutable_raw() + entry * entry_bytes_ : bytes.data(), entry_bytes_,
+                entries_[static_cast<size_t>(entry)]);
   before_.clear();
 }
 

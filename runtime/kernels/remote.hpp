@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/kernels/kernel.hpp"
@@ -14,7 +16,8 @@ namespace pxl {
 /// its first change in a run. Not thread-safe.
 class RemoteMemory {
  public:
-  RemoteMemory(int64_t entry_bytes, int64_t entries);
+  /// With a folder, the entries and their copies are in a file there.
+  RemoteMemory(int64_t entry_bytes, int64_t entries, const std::string& folder = {});
   /// Puts an entry elsewhere: to the memory of a variable.
   void place(int64_t entry, std::byte* memory) { entries_[static_cast<size_t>(entry)] = memory; }
 
@@ -30,8 +33,9 @@ class RemoteMemory {
  private:
   int64_t entry_bytes_;
   Array own_;
+  std::optional<Array> copies_;  ///< of entries in a file; others are copied to `before_`
   std::vector<std::byte*> entries_;
-  std::map<int64_t, std::vector<std::byte>> before_;  ///< entries that the run has changed
+  std::map<int64_t, std::vector<std::byte>> before_;  ///< entries that the run has changed; no bytes with `copies_`
 };
 
 /// Operands: memory that is overwritten (not read), the number of the entry, and the RemoteMemory. Result: the entry.

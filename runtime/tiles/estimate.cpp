@@ -1,11 +1,16 @@
 // Builds the report from a mapped program and its memory.
 #include "runtime/tiles/estimate.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
 
+#include "runtime/base/codes.hpp"
 #include "runtime/tiles/fit.hpp"
 #include "runtime/tiles/writer.hpp"
+#include "runtime/transform/ipu_part.hpp"
 
 namespace pxl::tiles {
 
@@ -66,6 +71,11 @@ Report estimate_in_tiles(const Graph& graph, const EstimateOptions& options) {
 }  // namespace
 
 Report estimate(const Graph& graph, const EstimateOptions& options) {
+  if (const std::vector<int> ipus = ipus_of(graph); ipus.size() > 1)
+    throw Error(fmt::format("the graph `{}` has ops on the IPUs {}: it has no cost on one of them",
+                            graph.is_main() ? graph.ir().name() : graph.id(), fmt::join(ipus, ", ")),
+                {"`pxl profile` shows the cost of each IPU of a program"})
+        .as(codes::program);
   Report report = estimate_in_tiles(graph, options);
   const Machine& m = options.machine;
   if (m.dram_memory == 0) return report;

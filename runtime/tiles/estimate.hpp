@@ -7,7 +7,8 @@
 namespace pxl::tiles {
 
 /// Models the graph and all graphs that it calls on the machine. A program that does not fit yields a report with
-/// Report::fits false and the shortages. Throws Interrupted; throws Error for internal faults only.
+/// Report::fits false and the shortages. Throws Interrupted; throws Error for a graph on several IPUs, which system.hpp
+/// divides, and for internal faults.
 Report estimate(const Graph& graph, const EstimateOptions& options);
 
 /// Parses "0.3" or "MatMul=0.2,107=0.1": the proportion of tile memory available to all ops or to some. Throws a usage

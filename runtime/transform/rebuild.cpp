@@ -30,7 +30,7 @@ Rebuild::Rebuild(const Ir& from, std::unordered_set<const Graph*> left_out)
   for (const auto& g : from.graphs())
     if (!left_out_.count(g.get()))
       result.graphs.emplace(g.get(), g->is_main() ? &to.main() : &to.create_graph_like(*g));
-  for (const RemoteBuffer& b : from.remote_buffers()) to.add_remote_buffer(b.spec, b.entries);
+  for (const RemoteBuffer& b : from.remote_buffers()) to.add_remote_buffer(b);
   for (const auto& s : from.streams()) {
     Stream& made = to.add_stream(s->spec(), s->name(), s->to_device);
     result.streams.emplace(s.get(), &made);

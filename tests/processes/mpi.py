@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 
+from tests.processes import machines
 from tests.support.harness import ROOT, TESTS, run
 
 HERE = TESTS / "processes"
@@ -69,9 +70,37 @@ def bits(pxl):
     files = ["state.safetensors", "loss.npy"]
     yield "train", lambda: equal_bits(pxl, HERE / "train.pxl", launchers, files)
     yield "train, 8 replicas", lambda: equal_bits(pxl, HERE / "train.pxl", [mpirun(4), mpirun(2)], files, ["--replicas", "8"])
+    yield "a checkpoint in parts", lambda: parts_of_checkpoint(pxl)
     yield "train, by definitions", lambda: equal_bits_of(pxl, ["--engine", "reference"], HERE / "train.pxl", 4, files)
-    for script in sorted((TESTS / "lang/replicas").glob("*.pxl")):
+    for script in sorted([*(TESTS / "lang/replicas").glob("*.pxl"), *(TESTS / "lang/pipelines").glob("*.pxl")]):
         yield script.name, lambda script=script: equal_bits_of(pxl, [], script, 2)
+
+
+PARTS = """program p(n) with replicated(n), in_sequence() {
+  group = ir.replica_grouping()
+  variable a: float32[1000] = normal(0, 1, [1000]) with shard_over = group
+  variable b: float32[70] = normal(0, 1, [70])
+  variable c: float32[71] = normal(0, 1, [71])
+  add_(a, replica_sharded_slice(constant(ones([1000])), group))
+}
+"""
+
+
+def parts_of_checkpoint(pxl):
+    """Each process writes a file; one process with other replicas restores them, and saves the bytes of a single file."""
+    with Folder() as folder:
+        (folder / "write.pxl").write_text(PARTS + 'random_seed(1)\nsession = Session(p(4))\nsession.run()\n'
+                                          'session.save("whole.safetensors")\nsession.save("parts", shards = true)\n')
+        (folder / "read.pxl").write_text(PARTS + 'session = Session(p(2))\nsession.restore("parts")\nsession.save("again.safetensors")\n')
+        written = outcome([*mpirun(2), pxl, "run", "write.pxl"], folder)
+        names = sorted(path.name for path in (folder / "parts").glob("*"))
+        if written[0] != 0 or names != ["00000-of-00002.safetensors", "00001-of-00002.safetensors", "index.json"]:
+            return f"exit {written[0]}, files {names}\n{written[3]}"
+        sizes = [(folder / "parts" / name).stat().st_size for name in names[:2]]
+        if max(sizes) > 1.5 * min(sizes):
+            return f"the processes write {sizes} bytes"
+        code, _, files, err = outcome([pxl, "run", "read.pxl"], folder, ["whole.safetensors", "again.safetensors"])
+        return None if code == 0 and files[0] is not None and files[0] == files[1] else f"exit {code}, other bytes\n{err}"
 
 
 def equal_bits_of(pxl, flags, script, ranks, files=()):
@@ -315,3 +344,4 @@ def process_tests(pxl, add, skip):
     for kind, jobs in (("bits", bits(pxl)), ("ends", ends(pxl))):
         for name, job in jobs:
             add(f"processes: {kind}: {name}", job())
+    machines.machine_tests(pxl, add, skip)

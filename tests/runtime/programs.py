@@ -35,13 +35,24 @@ def says(*texts):
     return check
 
 
+def both(*checks):
+    return lambda out: next((problem for problem in (check(out) for check in checks) if problem), None)
+
+
+def accuracy_on_test(floor):
+    def check(out):
+        right = re.search(r"Accuracy on test set: ([\d.]+)%", out)
+        return None if right and float(right.group(1)) >= floor else f"the accuracy is below {floor}"
+    return check
+
+
 def close(least, floor):
     """The weights of the replicas are those of one large batch, and they have learnt."""
     def check(out):
-        apart, right = re.search(r"weights at most ([\d.e+-]+) apart", out), re.search(r"Accuracy on test set: ([\d.]+)%", out)
+        apart = re.search(r"weights at most ([\d.e+-]+) apart", out)
         if not apart or float(apart.group(1)) > least:
             return f"the weights are not within {least}"
-        return None if right and float(right.group(1)) >= floor else f"the accuracy is below {floor}"
+        return accuracy_on_test(floor)(out)
     return check
 
 
@@ -51,6 +62,9 @@ PROGRAMS = [
     ("accumulate.pxl", ["--parts", "3", "--rows", "5", "--steps", "20"], says("weights are the same: true")),
     ("data_parallel.pxl", ["--train-size", "6400", "--test-size", "800", "--compare", "--optimiser", "sgd", "--lr", "0.1"], close(1e-6, 50)),
     ("data_parallel.pxl", ["--train-size", "6400", "--test-size", "800", "--compare"], close(1e-4, 80)),
+    ("pipeline.pxl", ["--train-size", "6000", "--test-size", "800", "--compare"], both(says("weights as by stages one after the other: true"), accuracy_on_test(80))),
+    ("remote_variables.pxl", ["--train-size", "6400", "--test-size", "800", "--compare", "--folder", "/tmp"], both(says("weights as on chip: true"), accuracy_on_test(80))),
+    ("phased.pxl", ["--train-size", "6400", "--test-size", "800", "--compare", "--io-mode", "io_overlapped"], close(1e-6, 80)),
     ("transformer.pxl", [], accuracy_of(99.0)),
     ("linear_fp8.pxl", [], accuracy_of(98.0)),
     ("mnist.pxl", ["--train-size", "16", "--test-size", "160"], counted_over(160)),  # two batches of each

@@ -17,6 +17,9 @@ EXAMPLES = {
     "mnist_adam": ["--train-size", "80", "--test-size", "160"],
     "mnist_guide": ["--train-size", "400", "--test-size", "160"],
     "outlining_cost": [],
+    "phased": ["--train-size", "128", "--test-size", "80"],
+    "pipeline": ["--train-size", "120", "--test-size", "80"],
+    "remote_variables": ["--train-size", "128", "--test-size", "80"],
     "transformer": ["--steps", "3", "--batch", "8"],
 }
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:[eE][-+]?\d+)?")

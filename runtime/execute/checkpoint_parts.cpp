@@ -1,0 +1,165 @@
+#include "runtime/execute/checkpoint_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "runtime/base/atomic_file.hpp"
+#include "runtime/base/codes.hpp"
+#include "runtime/base/diagnostic.hpp"
+#include "runtime/base/effects.hpp"
+#include "runtime/base/input_file.hpp"
+#include "runtime/tensor/dtype.hpp"
+
+namespace pxl {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int64_t max_index_bytes = 100'000'000;  // as of a header
+
+[[noreturn]] void refuse_index(const std::string& path, const std::string& reason) {
+  throw Error(fmt::format("cannot read the checkpoint {}: {}", path, reason), {}, Fault::unreadable);
+}
+
+int64_t count_in(const std::string& path, const ordered_json& value, std::string_view what) {
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > uint64_t{1} << 48)
+    refuse_index(path, fmt::format("{} is no size", what));
+  return value.get<int64_t>();
+}
+
+const ordered_json& member(const std::string& path, const ordered_json& object, const char* key) {
+  if (!object.is_object() || !object.contains(key)) refuse_index(path, fmt::format("it has no `{}`", key));
+  return object[key];
+}
+
+CheckpointIndex::Value parse_value(const std::string& path, const std::string& name, const ordered_json& from,
+                                   size_t files) {
+  CheckpointIndex::Value out;
+  out.value.name = name;
+  const ordered_json& dtype = member(path, from, "dtype");
+  const std::optional<DType> known = dtype.is_string() ? dtype_from_name(dtype.get<std::string>()) : std::nullopt;
+  if (!known) refuse_index(path, fmt::format("`{}` has an unknown dtype", name));
+  out.value.spec.dtype = *known;
+  const ordered_json& shape = member(path, from, "meta_shape");
+  if (!shape.is_array()) refuse_index(path, fmt::format("`{}` has a shape that is not a list", name));
+  for (const ordered_json& extent : shape)
+    out.value.spec.shape.push_back(count_in(path, extent, fmt::format("an extent of `{}`", name)));
+  int64_t size = 0, at = 0;
+  try {
+    size = element_count(out.value.spec.shape);
+  } catch (const Error& error) {
+    refuse_index(path, fmt::format("`{}`: {}", name, error.first().message));
+  }
+  for (const ordered_json& given : member(path, from, "parts")) {
+    CheckpointPart part;
+    part.file = static_cast<size_t>(count_in(path, member(path, given, "file"), "the file of a part"));
+    const ordered_json& entry = member(path, given, "entry");
+    if (!entry.is_string()) refuse_index(path, fmt::format("a part of `{}` has no entry", name));
+    part.entry = entry.get<std::string>();
+    part.begin = count_in(path, member(path, given, "begin"), "the begin of a part");
+    part.end = count_in(path, member(path, given, "end"), "the end of a part");
+    if (part.file >= files) refuse_index(path, fmt::format("there is no file {} of `{}`", part.file, name));
+    if (part.begin != at || part.end < part.begin)
+      refuse_index(path, fmt::format("the parts of `{}` do not follow each other", name));
+    at = part.end;
+    out.parts.push_back(std::move(part));
+  }
+  if (at != size) refuse_index(path, fmt::format("the parts of `{}` have {} of its {} elements", name, at, size));
+  return out;
+}
+
+}  // namespace
+
+std::string checkpoint_part_name(size_t file, size_t files) {
+  return fmt::format("{:05}-of-{:05}.safetensors", file, files);
+}
+
+std::string index_text(const CheckpointIndex& index) {
+  ordered_json values = ordered_json::object();
+  for (const CheckpointIndex::Value& v : index.values) {
+    ordered_json parts = ordered_json::array();
+    for (const CheckpointPart& p : v.parts)
+      parts.push_back({{"file", p.file}, {"entry", p.entry}, {"begin", p.begin}, {"end", p.end}});
+    values[v.value.name] = {
+        {"dtype", name(v.value.spec.dtype)}, {"meta_shape", v.value.spec.shape}, {"parts", std::move(parts)}};
+  }
+  const ordered_json all{{"format", "pxl"}, {"files", index.files}, {"values", std::move(values)}};
+  // As in files of tensors, a name that is not UTF-8 must not lose the state of a training run.
+  return all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+void save_parts(const Variables& variables, const std::string& folder,
+                const std::function<void(const std::string& what)>& meet) {
+  require_effect(Effect::writes_files);
+  const Processes& processes = variables.processes();
+  const bool alone = variables.range().all();  // also where each process has all replicas
+  const size_t count = alone ? 1 : static_cast<size_t>(processes.size());
+  const size_t own = alone ? 0 : static_cast<size_t>(processes.rank());
+  CheckpointIndex index;
+  for (size_t file = 0; file < count; ++file) index.files.push_back(checkpoint_part_name(file, count));
+  struct Run {
+    const Tensor* variable;
+    Variables::HeldRun run;
+    int replica;
+  };
+  std::vector<NamedSpec> entries;
+  std::vector<Run> runs;  // of this process
+  size_t turn = 0;
+  for (const Tensor* v : variables.all()) {
+    CheckpointIndex::Value& value = index.values.emplace_back();
+    value.value = {v->name, v->data.spec()};
+    for (Variables::HeldRun& run : variables.held_runs(v)) {
+      std::map<size_t, int> holders;  // the first replica of each process
+      for (const int r : run.replicas)
+        holders.emplace(alone ? 0 : static_cast<size_t>(processes.owner(r, variables.range().total)), r);
+      const auto [file, replica] = *std::next(holders.begin(), static_cast<ptrdiff_t>(turn++ % holders.size()));
+      const std::string entry = fmt::format("{}[{}:{}]", v->name, run.begin, run.end);
+      value.parts.push_back({file, entry, run.begin, run.end});
+      if (file != own) continue;
+      entries.push_back({entry, {{run.end - run.begin}, v->spec.dtype, {}}});
+      runs.push_back({v, std::move(run), replica});
+    }
+  }
+  const std::string index_path = fmt::format("{}/{}", folder, checkpoint_index_name);
+  if (processes.rank() == 0) {
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (!failed) std::filesystem::remove(index_path, failed);
+    if (failed) throw run_error(fmt::format("cannot write {}: {}", folder, failed.message())).as(codes::write);
+  }
+  meet("write the files of a checkpoint");
+  const auto array = [&](size_t i) { return variables.read_run(runs[i].variable, runs[i].run, runs[i].replica); };
+  const std::string path = fmt::format("{}/{}", folder, index.files[own]);
+  if (alone)
+    write_checkpoint(path, entries, array);
+  else
+    write_own_checkpoint(path, entries, array);
+  meet("write the index of a checkpoint");
+  write_file_atomically(index_path, index_text(index));
+}
+
+CheckpointIndex read_index(const std::string& folder) {
+  const std::string path = fmt::format("{}/{}", folder, checkpoint_index_name);
+  std::string why;
+  const std::optional<std::string> text = read_file(path, max_index_bytes, why);
+  if (!text) refuse_index(folder, fmt::format("it is not a regular file, and as a folder it has no index: {}", why));
+  const ordered_json root = ordered_json::parse(*text, nullptr, false);
+  CheckpointIndex index;
+  for (const ordered_json& file : member(path, root, "files")) {
+    if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
+      refuse_index(path, "a file has no name");
+    index.files.push_back(file.get<std::string>());
+  }
+  const ordered_json& values = member(path, root, "values");
+  if (!values.is_object()) refuse_index(path, "its values are not an object");
+  for (const auto& [name, value] : values.items())
+    index.values.push_back(parse_value(path, name, value, index.files.size()));
+  return index;
+}
+
+}  // namespace pxl

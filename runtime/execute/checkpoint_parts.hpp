@@ -1,0 +1,45 @@
+// Checkpoints in several files, which the processes of a job write at the same time: a folder of safetensors files,
+// whose entries are runs of elements of the variables' values, and an index that makes the folder valid.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/execute/checkpoint.hpp"
+#include "runtime/execute/variables.hpp"
+
+namespace pxl {
+
+/// Elements [begin, end) of a value, in row-major order: one entry of one file.
+struct CheckpointPart {
+  size_t file = 0;  ///< in CheckpointIndex::files
+  std::string entry;
+  int64_t begin = 0, end = 0;
+};
+
+struct CheckpointIndex {
+  struct Value {
+    NamedSpec value;
+    std::vector<CheckpointPart> parts;  ///< ascending, without gaps
+  };
+  std::vector<std::string> files;  ///< names in the folder
+  std::vector<Value> values;
+};
+
+inline constexpr std::string_view checkpoint_index_name = "index.json";
+/// "00003-of-00008.safetensors"
+std::string checkpoint_part_name(size_t file, size_t files);
+
+/// The text of the index file.
+std::string index_text(const CheckpointIndex& index);
+/// Writes the variables of the replicas of all processes to a folder. Of the processes that hold a run of elements, one
+/// writes it: they take turns over the runs. `meet` is a point that all processes pass together.
+void save_parts(const Variables& variables, const std::string& folder,
+                const std::function<void(const std::string& what)>& meet);
+/// Reads the index of a folder. Throws Error (Fault::unreadable) with the file and the defect: also where parts do not
+/// make up their values.
+CheckpointIndex read_index(const std::string& folder);
+
+}  // namespace pxl
