@@ -14,6 +14,7 @@
 #include "interpreter/values/host.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/tiles/remedies.hpp"
+#include "runtime/transform/ipu_part.hpp"
 
 namespace pxl::cli {
 
@@ -79,9 +80,19 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Profi
   for (const auto& ir : looked.sessions) {
     if (std::find(made.begin(), made.end(), ir->name()) == made.end()) made.push_back(ir->name());
     if (!request.program.empty() && ir->name() != request.program && program_line(*ir) != request.program) continue;
+    modelled.push_back(ir.get());
+    if (ipus_of(ir->main()).size() > 1 || (request.systems && request.systems->all)) {
+      tiles::SystemCost cost =
+          tiles::system_cost(*ir, estimating, request.systems ? request.systems->links : tiles::Links());
+      for (const tiles::IpuCost& i : cost.ipus) {
+        reports.push_back(i.report);
+        reports.back().source = source;
+      }
+      if (request.systems) request.systems->costs.push_back(std::move(cost));
+      continue;
+    }
     reports.push_back(tiles::estimate(ir->main(), estimating));
     reports.back().source = source;
-    modelled.push_back(ir.get());
     if (!request.answers) continue;
     tiles::try_remedies(reports.back(), *ir, estimating);
     tiles::try_float16_partials(reports.back(), ir->main(), estimating);

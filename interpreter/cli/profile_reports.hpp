@@ -7,6 +7,7 @@
 #include "interpreter/cli/command.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "runtime/tiles/estimate.hpp"
+#include "runtime/tiles/system.hpp"
 
 namespace pxl::cli {
 
@@ -17,11 +18,19 @@ struct ProfiledScript {
   std::vector<std::string> options;
 };
 
+/// Costs of programs on several IPUs, or with replicas.
+struct Systems {
+  tiles::Links links;
+  bool all = false;  ///< of programs on one IPU too
+  std::vector<tiles::SystemCost> costs;
+};
+
 struct ProfileRequest {
   std::string program;            ///< only the program of this name; empty: all
   bool answers = false;           ///< tries remedies for what does not fit, and float16 partial sums
   bool quiet = false;             ///< says nothing of programs that were not built
   std::string* graphs = nullptr;  ///< gets the page of the graphs
+  Systems* systems = nullptr;     ///< gets the costs of programs on several IPUs
 };
 
 /// Evaluates a script without running it and models each program that it creates a session for. Throws the errors of
