@@ -18,7 +18,7 @@ set_target_properties(libpxl PROPERTIES OUTPUT_NAME pxl EXPORT_NAME pxl
   LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
 target_link_libraries(libpxl PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,pxl_api>)
 # nodelete: its threads would go on in memory that dlclose has unmapped.
-target_link_options(libpxl PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map -Wl,--no-undefined
+target_link_options(libpxl PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map $<$<NOT:$<BOOL:${PXL_SANITIZE}>>:-Wl,--no-undefined>
   -Wl,-z,nodelete)
 target_include_directories(libpxl INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -83,8 +83,13 @@ Imported import_dlpack(py::object object, const std::string& what) {
           t.strides, std::move(owner)};
 }
 
+bool is_native(const py::dtype& dtype) { return dtype.byteorder() == '=' || dtype.byteorder() == '|'; }
+
 /// A dense array of NumPy in the machine's byte order: this one, or a copy.
 py::array dense(const py::array& given) {
+  constexpr int aligned = 0x0100;  // NPY_ARRAY_ALIGNED
+  constexpr int wanted = py::array::c_style | aligned;
+  if ((given.flags() & wanted) == wanted && is_native(given.dtype())) return given;
   static const py::object& numpy = *new py::object(py::module_::import("numpy"));  // it outlives Python
   return numpy.attr("require")(given, given.dtype().attr("newbyteorder")("="), "CA");
 }
@@ -94,16 +99,46 @@ std::string dtype_name(const py::dtype& dtype) { return py::str(py::object(dtype
 }  // namespace
 
 std::optional<pxl::DType> dtype_from(const py::dtype& dtype) {
-  // By name: also of types that other modules add, such as bfloat16.
-  const std::string name = dtype_name(dtype);
-  for (int i = 0; i <= static_cast<int>(pxl::DType::bfloat16); ++i)
-    if (pxl::name(static_cast<pxl::DType>(i)) == name) return static_cast<pxl::DType>(i);
-  return {};
+  const auto of_size = [&](pxl::DType one, pxl::DType two, pxl::DType four, pxl::DType eight) {
+    const auto bytes = dtype.itemsize();
+    return bytes == 1   ? std::optional(one)
+           : bytes == 2 ? two
+           : bytes == 4 ? four
+           : bytes == 8 ? std::optional(eight)
+                        : std::nullopt;
+  };
+  using D = pxl::DType;
+  switch (dtype.kind()) {
+    case 'b': return D::boolean;
+    case 'i': return of_size(D::int8, D::int16, D::int32, D::int64);
+    case 'u': return of_size(D::uint8, D::uint16, D::uint32, D::uint64);
+    case 'f':
+      // Other modules add floats of the same sizes.
+      switch (dtype.char_()) {
+        case 'e': return D::float16;
+        case 'f': return D::float32;
+        case 'd': return D::float64;
+        default: break;
+      }
+      break;
+    default: break;
+  }
+  // A type that another module adds.
+  return dtype_name(dtype) == "bfloat16" ? std::optional(D::bfloat16) : std::nullopt;
 }
 
 py::dtype dtype_of(pxl::DType dtype) {
-  if (dtype == pxl::DType::float8_143 || dtype == pxl::DType::float8_152) return py::dtype("uint8");
-  return py::dtype(std::string(pxl::name(dtype)));
+  // Made once, since NumPy takes longer for a dtype by name than a small run takes; they outlive Python.
+  static const std::vector<py::dtype>& all = *[] {
+    auto* made = new std::vector<py::dtype>;
+    for (int i = 0; i <= static_cast<int>(pxl::DType::bfloat16); ++i) {
+      const auto d = static_cast<pxl::DType>(i);
+      const bool bytes = d == pxl::DType::float8_143 || d == pxl::DType::float8_152;
+      made->push_back(py::dtype(bytes ? "uint8" : d == pxl::DType::bfloat16 ? "uint16" : std::string(pxl::name(d))));
+    }
+    return made;
+  }();
+  return all[static_cast<size_t>(dtype)];
 }
 
 bool is_array(const py::handle& object) {

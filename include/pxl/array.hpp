@@ -66,6 +66,22 @@ template <> constexpr DType dtype_of<float>() { return DType::float32; }
 template <> constexpr DType dtype_of<double>() { return DType::float64; }
 // clang-format on
 
+/// Arrays with several axes that other libraries own, such as xt::xarray and xt::xtensor: dense and row-major, which is
+/// checked where the type says so.
+template <class A>
+concept ShapedArray = requires(A& a) {
+  a.data();
+  a.shape().begin();
+  a.shape().end();
+  typename std::remove_cvref_t<A>::value_type;
+};
+template <class A>
+Shape shape_of(const A& array) {
+  if constexpr (requires { A::static_layout; })
+    static_assert(static_cast<int>(A::static_layout) == 1, "the array's layout has to be row-major");
+  return Shape(array.shape().begin(), array.shape().end());
+}
+
 /// The caller's memory, to be read: dense, row-major. It has to live, unmodified, until the call that it is given to
 /// returns. Read in place where the dtype is that of its destination and the memory is aligned for it; copied
 /// otherwise.
@@ -84,6 +100,8 @@ struct View {
   View(const std::vector<T>& values) : View(std::span<const T>(values)) {}
   template <class T>
   View(const std::vector<T>& values, Shape s) : View(std::span<const T>(values), std::move(s)) {}
+  template <ShapedArray A>
+  View(const A& array) : View(dtype_of<typename A::value_type>(), shape_of(array), array.data()) {}
 };
 
 /// The caller's memory, to be written: dense, row-major, with the dtype and the shape of what is written to it.
@@ -102,6 +120,8 @@ struct MutableView {
   MutableView(std::vector<T>& values) : MutableView(std::span<T>(values)) {}
   template <class T>
   MutableView(std::vector<T>& values, Shape s) : MutableView(std::span<T>(values), std::move(s)) {}
+  template <ShapedArray A>
+  MutableView(A& array) : MutableView(dtype_of<typename A::value_type>(), shape_of(array), array.data()) {}
 };
 
 /// An array: dense, row-major, aligned to 64 bytes if the library made it. A copy shares the elements. Thread-safe as

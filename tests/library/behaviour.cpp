@@ -11,6 +11,10 @@
 #include <iostream>
 #include <pxl/pxl.hpp>
 #include <thread>
+#if __has_include(<xtensor/xtensor.hpp>)
+#include <xtensor/xarray.hpp>
+#include <xtensor/xtensor.hpp>
+#endif
 
 namespace {
 
@@ -79,6 +83,19 @@ void runs() {
   const std::string report = s.report().value();
   CHECK(has(report, "\"memory\"") && has(report, "\"ipu\""));
 }
+
+#if __has_include(<xtensor/xtensor.hpp>)
+void arrays_of_xtensor() {
+  pxl::Program p = program();
+  pxl::Session s = p.session("count").value();
+  xt::xtensor<float, 1> x = {1, 2, 3}, now = {0, 0, 0};
+  CHECK(s.run({{"x", x}}, {{"now", now}}).ok() && now(2) == 3);
+  xt::xarray<double> matrix = {{1, 2}, {3, 4}};
+  CHECK(pxl::View(matrix).shape == (pxl::Shape{2, 2}) && pxl::View(matrix).data == matrix.data());
+}
+#else
+void arrays_of_xtensor() {}
+#endif
 
 void variables() {
   pxl::Program p = program();
@@ -308,6 +325,7 @@ void plain_c() {
 int main() {
   try {
     runs();
+    arrays_of_xtensor();
     variables();
     errors();
     values();

@@ -264,6 +264,13 @@ program train {
 
 
 @check
+def example():
+    folder = ROOT / "examples/library"
+    done = subprocess.run([sys.executable, folder / "train.py", folder / "model.pxl", "trained.safetensors"], capture_output=True, text=True)
+    assert done.returncode == 0 and "step 300: loss 0.0" in done.stdout and "sums: [ 0.3 -0.2  0.6]" in done.stdout, done
+
+
+@check
 def threads():
     m = program()
     one = [m.Session("count") for _ in range(4)]
