@@ -22,7 +22,8 @@ namespace pxl::cli {
 namespace {
 
 constexpr Flag profile_flags[] = {
-    {"--machine", "NAME,KEY=VALUE,...", "mk1, mk2, bow (the default) or c600, with changed constants: mk2,tiles=736"},
+    {"--machine", "NAME,KEY=VALUE,...", "mk1, mk2, bow (the default) or c600, with changed constants: mk2,tiles=736",
+     "", machine_words},
     {"--available-memory-proportion", "P",
      "of a tile's memory for temporaries, 0 to 1: 0.6, or for some ops MatMul=0.2"},
     {"--partials", "float16|float32", "dtype of partial sums of float16 matrix products"},
@@ -109,11 +110,11 @@ size_t top_of(const Invocation& call) {
   return std::stoul(text);
 }
 
-// Evaluates a script without running it and models each program that it creates a session for; `graphs` gets the page
-// of their graphs.
+// Evaluates a script without running it and models each program that it creates a session for; `extras` gets what
+// the page shows besides.
 std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::string& script, const ast::TreePtr& tree,
                                       const std::string& wanted, const std::vector<std::string>& script_options,
-                                      const tiles::EstimateOptions& estimating, std::string* graphs = nullptr) {
+                                      const tiles::EstimateOptions& estimating, tiles::PageExtras* extras = nullptr) {
   InterpreterOptions options = interpreter_options(common);
   options.options = parse_options(script, scan_options(*tree), script_options);
   options.program_name = script;
@@ -135,7 +136,10 @@ std::vector<tiles::Report> reports_of(const CommonFlags& common, const std::stri
     reports.back().source = source;
     modelled.push_back(ir.get());
   }
-  if (graphs && !modelled.empty()) *graphs = graph_page(modelled);
+  if (extras && !modelled.empty()) {
+    extras->graphs = graph_page(modelled, nullptr, reports);
+    extras->sources = source_texts(modelled);
+  }
   if (!common.quiet)
     for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script, what);
   if (!wanted.empty() && reports.empty())
@@ -179,9 +183,9 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   if (format == Format::html && output.empty())
     throw Error("profile: HTML requires an output file", {"pxl profile FILE -o report.html"}, Fault::usage);
 
-  std::string graphs;
+  tiles::PageExtras extras;
   const std::vector<tiles::Report> runs = reports_of(common, call.operands.front(), words.tree, wanted, words.script,
-                                                     estimating, format == Format::html ? &graphs : nullptr);
+                                                     estimating, format == Format::html ? &extras : nullptr);
   std::vector<tiles::Report> against;
   if (call.has("--against")) {
     const std::string other = call.value("--against");
@@ -194,7 +198,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
     case Format::text:
       text = against.empty() ? summaries(runs, top) : tiles::difference_text(runs, against, top);
       break;
-    case Format::html: text = tiles::page_text(runs, against, graphs); break;
+    case Format::html: text = tiles::page_text(runs, against, extras); break;
     case Format::json: text = tiles::json_text(runs, against); break;
     case Format::trace: text = tiles::trace_text(runs); break;
   }

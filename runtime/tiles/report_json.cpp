@@ -288,14 +288,15 @@ std::string json_text(std::span<const Report> runs, std::span<const Report> agai
   return dump(all_json(runs, against)) + "\n";
 }
 
-std::string page_text(std::span<const Report> runs, std::span<const Report> against, std::string_view graphs) {
+std::string page_text(std::span<const Report> runs, std::span<const Report> against, const PageExtras& extras) {
   // A `<` in the data could end the script element or begin a comment; in JSON it occurs in strings only.
   const auto embedded = [](const Json& json) {
     std::string out;
     for (const char c : dump(json)) c == '<' ? out += "\\u003c" : out += c;
     return out;
   };
-  const std::string data = embedded(all_json(runs, against)), other = embedded(Json(graphs));
+  const std::string data = embedded(all_json(runs, against)), other = embedded(Json(extras.graphs)),
+                    sources = embedded(Json(extras.sources));
   std::string js;
   for (const std::string_view part : {"elements.js", "base.js", "summary.js", "compare.js", "timeline.js", "memory.js",
                                       "liveness.js", "tree.js", "ops.js", "main.js"})
@@ -306,10 +307,11 @@ std::string page_text(std::span<const Report> runs, std::span<const Report> agai
     page += rest.substr(0, at);
     rest.remove_prefix(at + 2);
     const std::string_view mark = rest.substr(0, rest.find("@@"));
-    page += mark == "css"      ? page_file("page.css")
-            : mark == "data"   ? std::string_view(data)
-            : mark == "graphs" ? std::string_view(other)
-                               : std::string_view(js);
+    page += mark == "css"       ? page_file("page.css")
+            : mark == "data"    ? std::string_view(data)
+            : mark == "graphs"  ? std::string_view(other)
+            : mark == "sources" ? std::string_view(sources)
+                                : std::string_view(js);
     rest.remove_prefix(mark.size() + 2);
   }
   return page.append(rest);
