@@ -16,6 +16,8 @@
 #include "interpreter/cli/json.hpp"
 #include "interpreter/cli/version.hpp"
 #include "interpreter/language/check.hpp"
+#include "interpreter/repl/line_editor.hpp"
+#include "interpreter/tools/pager.hpp"
 #include "interpreter/values/exit_request.hpp"
 #include "interpreter/values/host.hpp"
 #include "runtime/base/codes.hpp"
@@ -24,6 +26,7 @@
 #include "runtime/base/signals.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
+#include "runtime/base/wrap.hpp"
 
 namespace pxl::cli {
 
@@ -50,7 +53,7 @@ constexpr Flag global_flags[] = {
     {"-i", "FILE ...", "run the files, then start the REPL (same as `pxl repl FILE ...`)"},
     {"--quiet", "", "no progress, no notices"},
     {"--profile", "", "before FILE: each session prints a time profile when it ends"},
-    {"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles"},
+    {"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles", "", engine_words},
     {"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
     {"--ranks", "N", "before FILE: run the script in N processes, which share its replicas (docs/replicas.md)"},
     {"--hosts", "A,B,...", "with --ranks: the machines on which they run"},
@@ -72,6 +75,8 @@ constexpr ExitRow exits[] = {
 
 constexpr std::pair<std::string_view, std::string_view> environment[] = {
     {"NO_COLOR", "No colours in messages."},
+    {"NO_PAGER", "No pager for long texts."},
+    {"PAGER", "The pager of long texts on a terminal; by default less."},
     {"PXL_DATA", "The folder of MNIST; `built-in` selects generated digits."},
     {"PXL_ENGINE", "The default engine of sessions: `planned`, `reference` or `tiles`."},
     {"PXL_MACHINE", "The machine of sessions and estimates that name none, as `pxl profile --machine` takes it."},
@@ -127,7 +132,7 @@ int dispatch(std::vector<std::string> arguments) {
     return repl_command.run(flags, arguments);
   }
   if (first == "--help" || first == "-h") {
-    write_out(help_text());
+    write_paged(help_text());
     return exit_ok;
   }
   if (first == "--version") {
@@ -138,7 +143,7 @@ int dispatch(std::vector<std::string> arguments) {
     if (first != c->name) continue;
     const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
     if (asks_for_help(*c, rest)) {
-      write_out(help_text(*c));
+      write_paged(help_text(*c));
       return exit_ok;
     }
     return c->run(flags, rest);
@@ -219,7 +224,7 @@ int report(const Error& error) {
   if (json_output)
     for (const Diagnostic& d : error.all()) emit(diagnostic_event(d));
   const bool colour = colours();
-  for (const Diagnostic& d : error.all()) write_err(render(d, colour));
+  for (const Diagnostic& d : error.all()) write_err(render(d, colour, message_width()));
   if (error.first().fault != Fault::usage && error.first().fault != Fault::internal) last_kind = code_of(error.first());
   if (error.first().fault == Fault::internal) {
     print_err("  this is a fault of pxl, not of the program: please report it with the text that caused it\n");
@@ -268,7 +273,8 @@ int run_and_report(const std::vector<std::string>& arguments) {
   }
   // Print the hint once, for users who do not know what the brackets mean.
   if (!last_kind.empty() && isatty(STDERR_FILENO))
-    print_err("{}pxl explain {} tells more{}\n", colours() ? "\x1b[2m" : "", last_kind, colours() ? "\x1b[0m" : "");
+    print_err("{}{}{}\n", colours() ? "\x1b[2m" : "",
+              wrapped_message(fmt::format("pxl explain {} tells more", last_kind)), colours() ? "\x1b[0m" : "");
   return status;
 }
 
@@ -301,7 +307,7 @@ InterpreterOptions interpreter_options(const CommonFlags& flags) {
     else if (!write_out(text))
       throw unwritable(out_error());
   };
-  options.err = [](std::string_view text) { write_err(text); };
+  options.err = [](std::string_view text) { write_err(wrapped_message(text)); };
   options.quiet = flags.quiet;
   options.terminal = isatty(STDERR_FILENO);
   return options;

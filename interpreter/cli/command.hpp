@@ -47,6 +47,8 @@ struct Flag {
   std::string_view value = {};  ///< "FILE", "N", or "a|b|c" for a fixed choice; empty: the flag has no value
   std::string_view doc = {};
   std::string_view letter = {};  ///< "-o"
+  /// Values that completion offers, of those that are accepted; separated by spaces.
+  std::string (*words)() = nullptr;
 };
 
 /// One command. A command is a file that defines its row, and a line of commands.inc.
@@ -94,6 +96,11 @@ std::string help_text(const Command& command);
 int run_command_line(const std::vector<std::string>& arguments);
 
 int run_script(const CommonFlags& flags, const std::vector<std::string>& arguments);
+
+/// The engines of sessions, for `Flag::words`.
+std::string engine_words();
+/// The machines of the tile model.
+std::string machine_words();
 
 constexpr Flag json_flag{"--json", "", "one JSON object a line on standard output (docs/json.md)"};
 /// Whether --json is given before or after the command's name; diagnostics are then written as JSON as well.

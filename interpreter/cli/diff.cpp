@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "interpreter/tools/theme.hpp"
+
 namespace pxl::cli {
 namespace {
 
@@ -91,6 +93,21 @@ std::string unified_diff(std::string_view before, std::string_view after, const 
       x += script[k] != '+', y += script[k] != '-';
     }
     i = end;
+  }
+  return out;
+}
+
+std::string coloured_diff(std::string_view diff) {
+  std::string out;
+  bool in_head = true;  // lines of a hunk may begin with `--` as well
+  while (!diff.empty()) {
+    const size_t end = std::min(diff.find('\n'), diff.size());
+    const std::string_view line = diff.substr(0, end);
+    if (line.starts_with("@@")) in_head = false;
+    const char mark = line.empty() ? ' ' : line[0];
+    out += styled(line, in_head ? "1" : mark == '@' ? "36" : mark == '-' ? "31" : mark == '+' ? "32" : "");
+    if (end < diff.size()) out += '\n';
+    diff.remove_prefix(std::min(end + 1, diff.size()));
   }
   return out;
 }

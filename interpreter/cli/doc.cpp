@@ -3,12 +3,11 @@
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/json.hpp"
-#include "interpreter/language/evaluator.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/doc_page.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
-#include "interpreter/tools/member_help.hpp"
+#include "interpreter/tools/pager.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
@@ -23,18 +22,9 @@ DocPage page_of(const std::string& name) {
     const SourceFile& source = read_source(name);
     return doc_page_of(*parse_or_throw(source), source.name());
   }
-  std::optional<DocPage> page = doc_page(name);
   const auto owned = make_interpreter({});
-  Interpreter& in = *owned;
-  // Keywords and built-ins have a text but no page; a kind of values may have a built-in of its name: `str(x)`.
-  const Value* builtin = evaluator_of(in).prelude()->find_here(name);
-  if (!page || (builtin && find_member_table(name)))
-    if (const Inspection found = help(in, name); found.found) {
-      if (!page) page.emplace(DocPage{name, "", {}});
-      page->entries.insert(page->entries.begin(), {name, found.type, found.signature, found.doc, {}, {}, {}, {}});
-    }
-  if (page) return *page;
-  const std::string hint = did_you_mean(name, help_names(in));
+  if (std::optional<DocPage> page = help_page(*owned, name)) return *std::move(page);
+  const std::string hint = did_you_mean(name, help_names(*owned));
   throw Error(
       fmt::format("doc: no documentation for `{}`{}", name, hint.empty() ? "" : "; " + hint),
       {"an op, a member such as str.split, a module of the library, a declaration in one such as nn.Linear, or a file "
@@ -78,7 +68,7 @@ int run_doc(const CommonFlags& common, const std::vector<std::string>& arguments
   }
   const std::string text = html ? doc_html(page) : doc_text(page);
   if (path == "-")
-    write_out(html ? text : wrap_lines(text, help_width()));
+    html ? void(write_out(text)) : write_paged(wrap_lines(text, help_width()));
   else
     write_file_atomically(path, text);
   return exit_ok;

@@ -6,6 +6,7 @@
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/json.hpp"
 #include "interpreter/tools/explain.hpp"
+#include "interpreter/tools/pager.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/wrap.hpp"
@@ -24,14 +25,17 @@ int run_explain(const CommonFlags& common, const std::vector<std::string>& argum
   const Invocation call = parse_flags(explain_command, arguments);
   const bool json = use_json(common, call);
   if (call.operands.empty() && !json) {
+    std::string list;
     for (std::string_view code : codes::all) {
       std::string line(summary(explanation(code).value_or("")));
       std::replace(line.begin(), line.end(), '\n', ' ');
-      print_out("{:<15} {}\n", code, line);
+      list += fmt::format("{:<15}  {}\n", code, line);
     }
+    write_paged(wrap_lines(list, help_width()));
     return exit_ok;
   }
   std::vector<std::string> wanted = call.operands;
+  std::string pages;
   if (wanted.empty()) wanted.assign(codes::all.begin(), codes::all.end());
   for (const std::string& code : wanted) {
     const auto page = explanation(code);
@@ -41,8 +45,9 @@ int run_explain(const CommonFlags& common, const std::vector<std::string>& argum
     if (json)
       emit({{"event", "explanation"}, {"code", code}, {"text", *page}});
     else
-      print_out("{}{}", &code == &wanted.front() ? "" : "\n", explanation_text(code, help_width()));
+      pages += (pages.empty() ? "" : "\n") + explanation_text(code, help_width());
   }
+  write_paged(pages);
   return exit_ok;
 }
 

@@ -1,11 +1,13 @@
 // `pxl fmt`: formats files.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "interpreter/cli/command.hpp"
 #include "interpreter/cli/diff.hpp"
 #include "interpreter/syntax/format.hpp"
+#include "interpreter/tools/theme.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -20,7 +22,9 @@ int format_one(const std::string& path, const Invocation& call, bool& changed) {
   const bool differs = text != source.text();
   changed |= differs;
   if (call.has("--diff")) {
-    if (differs) write_out(unified_diff(source.text(), text, path, path + " (formatted)"));
+    if (!differs) return exit_ok;
+    const std::string diff = unified_diff(source.text(), text, path, path + " (formatted)");
+    write_out(wants_colour(STDOUT_FILENO) ? coloured_diff(diff) : diff);
   } else if (call.has("--check")) {
     if (differs) print_out("{}\n", path);
   } else if (path == "-") {

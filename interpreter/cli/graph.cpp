@@ -13,6 +13,7 @@
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/tiles/estimate.hpp"
 
 namespace pxl::cli {
 
@@ -68,9 +69,16 @@ int run_graph(const CommonFlags& common, const std::vector<std::string>& argumen
       throw Error("graph: --graph and --depth are for pictures; a page has all graphs", {}, Fault::usage);
     std::vector<const Ir*> drawn;
     for (const auto& ir : programs.irs) drawn.push_back(ir.get());
-    write_file_atomically(path, graph_page(drawn));
+    std::vector<tiles::Report> reports;
+    if (call.has("--machine")) {
+      tiles::EstimateOptions options;
+      options.machine = tiles::parse_machine(call.value("--machine"));
+      for (const Ir* ir : drawn) reports.push_back(tiles::estimate(ir->main(), options));
+    }
+    write_file_atomically(path, graph_page(drawn, nullptr, reports));
     return exit_ok;
   }
+  if (call.has("--machine")) throw Error("graph: --machine is for pages: -o net.html", {}, Fault::usage);
   std::vector<const Graph*> graphs;
   for (const auto& ir : programs.irs)
     for (const auto& graph : ir->graphs()) {
@@ -108,6 +116,8 @@ constexpr Flag graph_flags[] = {
     {"--output", "FILE", "write .html, .dot, .svg, .png, .pdf or .json; default: DOT to standard output", "-o"},
     program_flag,
     {"--graph", "NAME", "only this graph; the main graph is `main`", "-g"},
+    {"--machine", "NAME,KEY=VALUE,...", "page: show each op's plan on this machine, as `pxl profile` models it", "",
+     machine_words},
     {"--depth", "N", "number of module levels drawn as frames; deeper modules are one box each", "-d"},
     set_flag,
     json_flag,

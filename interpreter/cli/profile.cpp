@@ -20,7 +20,8 @@ namespace {
 
 constexpr Flag profile_flags[] = {
     {"--machine", "NAME,KEY=VALUE,...",
-     "a machine of the model (bow), or a description ./my.machine, with changed constants: mk2,tiles=736"},
+     "a machine of the model (bow), or a description ./my.machine, with changed constants: mk2,tiles=736", "",
+     machine_words},
     {"--available-memory-proportion", "P",
      "of a tile's memory for temporaries, 0 to 1: 0.6, or for some ops MatMul=0.2"},
     {"--partials", "float16|float32", "dtype of partial sums of float16 matrix products"},
@@ -197,11 +198,11 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   if (systems.all && ((format != Format::text && format != Format::json) || call.has("--against")))
     throw Error("profile: --replicas writes text or JSON, of one script", {}, Fault::usage);
 
-  std::string graphs;
+  tiles::PageExtras extras;
   const ProfiledScript script{call.operands.front(), words.tree, words.script};
   ProfileRequest request;
   request.program = wanted;
-  tiles::Sweep sweep;
+  tiles::Sweep& sweep = extras.sweep;
   if (!words.sweeps.empty()) {
     if (systems.all) throw Error("profile: --replicas and --sweep exclude each other", {}, Fault::usage);
     sweep = sweep_script(common, script, request, words.sweeps, call.value("--machine"), estimating);
@@ -212,12 +213,12 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
   }
   request.answers = format != Format::trace && !call.has("--against");
   request.systems = &systems;
-  request.graphs = format == Format::html ? &graphs : nullptr;
+  request.page = format == Format::html ? &extras : nullptr;
   const std::vector<tiles::Report> runs = profile_script(common, script, request, estimating);
   std::vector<tiles::Report> against;
   if (call.has("--against")) {
     const std::string other = call.value("--against");
-    request.graphs = nullptr;
+    request.page = nullptr;
     request.systems = nullptr;
     against = profile_script(common, {other, parse_or_throw(read_source(other)), words.other}, request, estimating);
   }
@@ -233,7 +234,7 @@ int run_profile(const CommonFlags& common, const std::vector<std::string>& argum
       if (!systems.all && !call.has("--lines") && against.empty() && !systems.costs.empty())
         text += "\n" + predictions(systems, {}, false);
       break;
-    case Format::html: text = tiles::page_text(runs, against, graphs, sweep); break;
+    case Format::html: text = tiles::page_text(runs, against, extras); break;
     case Format::json:
       text = systems.all ? predictions(systems, replicas, true) : tiles::json_text(runs, against);
       break;

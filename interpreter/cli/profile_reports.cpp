@@ -100,7 +100,13 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Profi
   const auto does_not_fit = [](const tiles::Report& r) { return !r.fits; };
   if (request.answers && request.program.empty() && std::any_of(reports.begin(), reports.end(), does_not_fit))
     try_script_options(common, script, estimating, reports);
-  if (request.graphs && !modelled.empty()) *request.graphs = graph_page(modelled);
+  if (request.page && !modelled.empty()) {
+    // Plans of ops are those of one IPU.
+    const bool planned = reports.size() == modelled.size();
+    request.page->graphs = graph_page(
+        modelled, nullptr, planned ? std::span<const tiles::Report>(reports) : std::span<const tiles::Report>());
+    request.page->sources = source_texts(modelled);
+  }
   const bool quiet = common.quiet || request.quiet;
   if (!quiet)
     for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script.file, what);

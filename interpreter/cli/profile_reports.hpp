@@ -7,6 +7,7 @@
 #include "interpreter/cli/command.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "runtime/tiles/estimate.hpp"
+#include "runtime/tiles/report_json.hpp"
 #include "runtime/tiles/system.hpp"
 
 namespace pxl::cli {
@@ -26,11 +27,11 @@ struct Systems {
 };
 
 struct ProfileRequest {
-  std::string program;            ///< only the program of this name; empty: all
-  bool answers = false;           ///< tries remedies for what does not fit, and float16 partial sums
-  bool quiet = false;             ///< says nothing of programs that were not built
-  std::string* graphs = nullptr;  ///< gets the page of the graphs
-  Systems* systems = nullptr;     ///< gets the costs of programs on several IPUs
+  std::string program;                ///< only the program of this name; empty: all
+  bool answers = false;               ///< tries remedies for what does not fit, and float16 partial sums
+  bool quiet = false;                 ///< says nothing of programs that were not built
+  tiles::PageExtras* page = nullptr;  ///< gets the page of the graphs and the texts of the programs
+  Systems* systems = nullptr;         ///< gets the costs of programs on several IPUs
 };
 
 /// Evaluates a script without running it and models each program that it creates a session for. Throws the errors of

@@ -1,4 +1,4 @@
-// `pxl FILE`, `pxl run`, `pxl -e` and `pxl test`.
+// `pxl FILE`, `pxl run` and `pxl -e`.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
+#include "interpreter/tools/pager.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/host.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -71,7 +72,7 @@ int run_source(const CommonFlags& common, const std::vector<std::string>& argume
   const std::vector<OptionInfo> declared = scan_options(*tree);
   for (const std::string& word : rest) {
     if (word == "--help" || word == "-h") {
-      write_out(options_help(script, declared, script_doc(*tree)));
+      write_paged(options_help(script, declared, script_doc(*tree)));
       return exit_ok;
     }
   }
@@ -118,52 +119,15 @@ int run_script(const CommonFlags& given, const std::vector<std::string>& words) 
 
 namespace {
 
-int run_tests(const CommonFlags& common, const std::vector<std::string>& arguments) {
-  const Invocation call = parse_flags(test_command, arguments, 1);
-  const std::vector<std::string> files = program_files(test_command, call.operands);
-  CommonFlags flags = common;
-  flags.json = use_json(common, call);
-  const auto say = [&](const std::string& line) { flags.json ? write_err(line) : void(write_out(line)); };
-  int passed = 0, failed = 0;
-  for (const std::string& path : files) {
-    const int status = guarded([&] {
-      const ast::TreePtr tree = parse_or_throw(read_source(path));
-      InterpreterOptions options = interpreter_options(flags);
-      options.run_tests = true;
-      options.program_name = path;
-      const auto owned = make_interpreter(std::move(options));
-      Interpreter& interpreter = *owned;
-      evaluator_of(interpreter).run_file(tree);
-      for (const TestOutcome& t : evaluator_of(interpreter).tests) {
-        say(fmt::format("{} {}: {}\n", t.passed ? "ok    " : "FAILED", path, t.title));
-        if (!t.passed) report(Error(t.failure));
-        if (flags.json) emit({{"event", "test"}, {"file", path}, {"title", t.title}, {"passed", t.passed}});
-        ++(t.passed ? passed : failed);
-      }
-      if (evaluator_of(interpreter).tests.empty()) say(fmt::format("       {}: no test blocks\n", path));
-      return exit_ok;
-    });
-    if (status == exit_interrupted) return status;
-    if (status != exit_ok) {
-      say(fmt::format("FAILED {}: ended early\n", path));
-      ++failed;
-    }
-  }
-  say(fmt::format("{} passed, {} failed\n", passed, failed));
-  if (flags.json) emit({{"event", "summary"}, {"passed", passed}, {"failed", failed}});
-  return failed == 0 ? exit_ok : exit_failed;
-}
-
 constexpr Flag run_flags[] = {
     {"--profile", "", "before FILE: each session prints a time profile when it ends"},
-    {"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles"},
+    {"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles", "", engine_words},
     {"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
     {"--ranks", "N", "before FILE: run the script in N processes, which share its replicas (docs/replicas.md)"},
     {"--hosts", "A,B,...", "with --ranks: the machines on which they run"},
     {"--timeout", "SECONDS", "before FILE: how long a process waits for another one; 60"},
     {"--json", "", "before FILE: print one JSON object per line (docs/json.md)"},
 };
-constexpr Flag test_flags[] = {json_flag};
 
 }  // namespace
 
@@ -172,8 +136,5 @@ const Command run_command{"run",
                           "[--json] FILE [--OPTION "
                           "VALUE ...]",
                           "run a script, like `pxl FILE`", run_script, run_flags};
-const Command test_command{
-    "test",    "test FILE ...", "run the `test` blocks of scripts",
-    run_tests, test_flags,      "A folder means all .pxl files below it. Exits with 1 if a test failed."};
 
 }  // namespace pxl::cli

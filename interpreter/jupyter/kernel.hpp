@@ -1,15 +1,17 @@
-// The Jupyter kernel: answers the protocol's requests with the engine.
+// The Jupyter kernel: answers the protocol's requests with the engine, and cells of commands (`:schedule`) as their
+// console.
 #pragma once
 
-#include <set>
+#include <map>
+#include <optional>
 #include <string>
 #include <xeus/xinterpreter.hpp>
 
-#include "interpreter/tools/engine.hpp"
+#include "interpreter/commands/console.hpp"
 
 namespace pxl::jupyter {
 
-class Kernel final : public xeus::xinterpreter {
+class Kernel final : public xeus::xinterpreter, private Console {
  public:
   Kernel();
 
@@ -23,16 +25,32 @@ class Kernel final : public xeus::xinterpreter {
   nlohmann::json kernel_info_request_impl() override;
   void shutdown_request_impl() override;
 
-  void write(const char* stream, std::string_view text);
+  // ---- of Console
+  Engine& engine() override { return engine_; }
+  void print(std::string_view text) override;
+  void print_error(std::string_view text) override;
+  void report(const Outcome& outcome) override;
+  bool show_graph(const Graph& graph) override;
+  int columns() const override { return 100; }
+  std::vector<std::string> history() override { return {engine_.inputs().begin(), engine_.inputs().end()}; }
+
+  void write(std::string_view text);
   void draw(const std::string& svg, const std::string& title);
+  void finish_charts();
   void flush();
+  nlohmann::json help_data(const std::string& name, const std::string& text);
+  nlohmann::json run_commands(const std::string& code);
+  nlohmann::json failure_reply(const Outcome& outcome);
+  nlohmann::json failure_reply(const std::string& name, const std::string& what, const std::vector<std::string>& lines);
 
   Engine engine_;
-  std::string stream_, pending_;  ///< output that is sent together: one message per line would flood the page
+  std::string pending_;  ///< output that is sent together: one message per line would flood the page
   double sent_ = 0;
   bool silent_ = false;
   int cell_ = 0;
-  std::set<std::string> drawn_;  ///< titles of the charts that the running cell has shown
+  std::map<std::string, std::string> charts_;  ///< the last SVG of each title that the running cell has drawn
+  std::optional<Outcome> failed_;              ///< an input that a command ran
+  std::string command_error_;
 };
 
 }  // namespace pxl::jupyter

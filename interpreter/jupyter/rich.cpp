@@ -4,6 +4,8 @@
 
 #include "interpreter/graphs/gradients.hpp"
 #include "interpreter/graphs/graphs.hpp"
+#include "interpreter/jupyter/raster.hpp"
+#include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/markup.hpp"
 #include "runtime/tensor/print.hpp"
@@ -53,17 +55,45 @@ std::string table_of(const Array& array) {
 
 }  // namespace
 
-nlohmann::json rich(Engine&, const Value& value, const std::string& shown) {
-  nlohmann::json bundle = {{"text/plain", shown}};
-  if (const Array* array = value.as_array()) {
-    if (std::string html = table_of(*array); !html.empty()) bundle["text/html"] = html;
+nlohmann::json vector_forms(const std::string& svg, const std::string& shown) {
+  // The same in HTML: nbconvert 6 removes all elements of an SVG.
+  return {{"text/plain", shown},
+          {"image/svg+xml", svg},
+          {"text/html", fmt::format("<img alt=\"{}\" src=\"data:image/svg+xml;base64,{}\">",
+                                    escape_markup(shown.substr(1, shown.size() - 2)), base64(svg))}};
+}
+
+Bundle picture_bundle(const std::string& svg, const std::string& shown) {
+  Bundle bundle{vector_forms(svg, shown)};
+  if (const std::optional<Raster> raster = png_of_svg(svg)) {
+    bundle.data["image/png"] = base64(raster->png);
+    bundle.metadata["image/png"] = {{"width", raster->width}, {"height", raster->height}};
   }
-  if ((value.as<GraphObject>() || value.as<GradGraphObject>()) && can_draw()) {
-    try {
-      bundle["image/svg+xml"] = draw(dot_text(*to_graph(value, "display")->graph), "svg");
-    } catch (const Error&) {
-      // The text form shows the schedule.
-    }
+  return bundle;
+}
+
+Bundle graph_bundle(const Graph& graph, const std::string& shown) {
+  Bundle bundle{{{"text/plain", shown}}};
+  try {
+    if (can_draw()) bundle = picture_bundle(draw(dot_text(graph), "svg"), shown);
+  } catch (const Error&) {
+    // The page needs no Graphviz.
+  }
+  // A page of its own, so that neither its names nor its styles meet those of the notebook.
+  bundle.data["text/html"] = fmt::format(
+      "<iframe srcdoc=\"{}\" sandbox=\"allow-scripts allow-downloads\" title=\"graph\" "
+      "style=\"display:block;box-sizing:border-box;width:100%;height:32em;border:1px solid "
+      "#8884;border-radius:6px\"></iframe>",
+      escape_markup(graph_page({&graph.ir()}, &graph)));
+  return bundle;
+}
+
+Bundle rich(Engine&, const Value& value, const std::string& shown) {
+  if (value.as<GraphObject>() || value.as<GradGraphObject>())
+    return graph_bundle(*to_graph(value, "display")->graph, shown);
+  Bundle bundle{{{"text/plain", shown}}};
+  if (const Array* array = value.as_array()) {
+    if (std::string html = table_of(*array); !html.empty()) bundle.data["text/html"] = html;
   }
   return bundle;
 }

@@ -53,7 +53,6 @@ class Evaluator {
   /// Empties all scopes: functions hold the scopes that hold them.
   void release_scopes();
 
-  std::vector<TestOutcome> tests;            ///< in the order in which they ran
   std::vector<OptionInfo> declared_options;  ///< in order of declaration, for --help and for checking the command line
 
  private:

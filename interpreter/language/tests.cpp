@@ -7,9 +7,11 @@
 #include "interpreter/language/evaluate.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/language/look.hpp"
+#include "interpreter/language/test_slice.hpp"
 #include "interpreter/language/tests.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/values/call_chain.hpp"
+#include "interpreter/values/exit_request.hpp"
 #include "interpreter/values/host.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/scope.hpp"
@@ -17,6 +19,7 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/interrupt.hpp"
 
 namespace pxl {
 
@@ -40,22 +43,49 @@ const std::string* expected_error(const Value& v) {
   return o ? &o->text : nullptr;
 }
 
+namespace {
+
 // Names that a test binds are local to it; after a failure the next test runs.
-void run_test(Interpreter& in, const ast::TestStmt& s, Activation& a) {
-  if (!host_of(in).options().run_tests) return;
+TestOutcome run_test(Interpreter& in, const ast::TestStmt& s, const ScopePtr& file) {
   Activation inner;
-  inner.scope = std::make_shared<Scope>(a.scope);
+  inner.scope = std::make_shared<Scope>(file);
   inner.scope->own = &s.own;
   inner.kind = Activation::Kind::test;
   TestOutcome outcome{s.title, true, {}};
-  try {
-    execute(in, *s.body, inner);
-  } catch (Error& e) {
+  auto failed = [&](Error e) {
     e.locate(s.span, position_of(in).frames);
     outcome.passed = false;
     outcome.failure = e.first();
+  };
+  try {
+    execute(in, *s.body, inner);
+  } catch (const Error& e) {
+    failed(e);
+  } catch (const ExitRequest& e) {
+    failed(run_error(fmt::format("the test called exit({})", e.code)));
   }
-  evaluator_of(in).tests.push_back(std::move(outcome));
+  return outcome;
+}
+
+}  // namespace
+
+void run_tests(Interpreter& in, const ast::TreePtr& tree, const std::function<void(const std::string& title)>& began,
+               const std::function<void(const TestOutcome&)>& ended) {
+  Evaluator& evaluator = evaluator_of(in);
+  evaluator.begin_file(tree);
+  Activation a;
+  a.scope = evaluator.file_scope();
+  a.kind = Activation::Kind::file;
+  for (const ast::Stmt* s : test_slice(*tree, *evaluator.prelude())) {
+    check_interrupt();
+    if (s->kind != ast::StmtKind::test) {
+      execute(in, *s, a);
+      continue;
+    }
+    const auto& test = static_cast<const ast::TestStmt&>(*s);
+    began(test.title);
+    ended(run_test(in, test, a.scope));
+  }
 }
 
 namespace {

@@ -1,13 +1,19 @@
 // `test` blocks, `assert`, and the context of `expect_error`.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "interpreter/language/activation.hpp"
+#include "interpreter/language/evaluator.hpp"
 
 namespace pxl {
 
-void run_test(Interpreter& in, const ast::TestStmt& s, Activation& a);
+/// Runs the tests of a file in their order, and of its other statements those that a test depends on (test_slice.hpp);
+/// tests of imported files do not run. `began` is called before each test, `ended` after it. Throws what the other
+/// statements throw, and Interrupted.
+void run_tests(Interpreter& in, const ast::TreePtr& tree, const std::function<void(const std::string& title)>& began,
+               const std::function<void(const TestOutcome&)>& ended);
 void run_assert(Interpreter& in, const ast::AssertStmt& s, Activation& a);
 /// `with expect_error("text") { }`.
 Value expect_error_context(std::string text);

@@ -43,7 +43,6 @@ UndoJournal::UndoJournal(Interpreter& in)
       imported_(evaluator_of(in).imported_),
       implicit_ir_(graphs_of(in).implicit_ir_),
       targets_(graphs_of(in).targets_.size()),
-      tests_(evaluator_of(in).tests.size()),
       options_(evaluator_of(in).declared_options.size()),
       random_(host_of(in).random()) {
   if (graphs_of(in).world_) {
@@ -78,7 +77,6 @@ void UndoJournal::take_back() {
   evaluator_of(in_).file_scope_ = file_scope_;
   file_scope_->restore(names_);
   evaluator_of(in_).imported_ = imported_;
-  evaluator_of(in_).tests.resize(std::min(tests_, evaluator_of(in_).tests.size()));
   evaluator_of(in_).declared_options.resize(std::min(options_, evaluator_of(in_).declared_options.size()));
   host_of(in_).random() = random_;
   graphs_of(in_).targets_.resize(std::min(targets_, graphs_of(in_).targets_.size()));

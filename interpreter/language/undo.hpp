@@ -43,7 +43,7 @@ class UndoJournal {
   std::map<std::string, ScopePtr> imported_;
   std::vector<SavedIr> irs_;
   std::shared_ptr<Ir> implicit_ir_;
-  size_t targets_, tests_, options_;
+  size_t targets_, options_;
   Random random_;
   struct SavedObject {
     ObjectPtr object;

@@ -148,7 +148,7 @@ Value mnist(Interpreter& in, const Arguments& args) {
   o->train = std::make_shared<DigitSetObject>(limited(data.train, train));
   o->test = std::make_shared<DigitSetObject>(limited(data.test, test));
   host_of(in).notice(data.built_in ? "mnist: drawing the built-in digits (MNIST was not found, or PXL_DATA says so)\n"
-                                   : fmt::format("mnist: read from {}\n", data.source));
+                                   : "mnist: read from files; the data set's `source` names their folder\n");
   return o;
 }
 

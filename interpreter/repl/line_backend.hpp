@@ -2,6 +2,7 @@
 // line_none.cpp (cmake/line_editor.cmake), which share completion and the display of candidates.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,12 @@ namespace pxl::line_backend {
 std::string name();
 /// Call once, before all others.
 void set_up();
-/// Reads one line; returns false at the end of the input. `prompt` may contain escape sequences. An interrupt ends the
-/// line.
-bool read(const std::string& prompt, std::string& line);
+/// Reads one line, which begins with `typed` as if the user had typed it; returns false at the end of the input.
+/// `prompt` may contain escape sequences. An interrupt ends the line.
+bool read(const std::string& prompt, const std::string& typed, std::string& line);
+/// Shows lines as `paint` colours them while they are typed: it adds escape sequences and nothing else. False if the
+/// library draws lines by itself only.
+bool set_painter(std::function<std::string(std::string_view)> paint);
 void remember(const std::string& input);
 void forget_all();
 
@@ -35,6 +39,13 @@ struct Tab {
   Completions found;  ///< for list
 };
 Tab tab(const std::string& line, size_t cursor);
+/// Ctrl-D, which ends the input on an empty line.
+constexpr int end_of_transmission = 4;
+/// Whether a line has nothing but spaces.
+inline bool is_blank(std::string_view line) { return line.find_first_not_of(' ') == line.npos; }
+/// Number of spaces before the cursor that a closing bracket typed there takes back: one level of indentation if
+/// nothing else is before it.
+size_t outdent(std::string_view line, size_t cursor);
 /// Prints the candidates below the line in columns, with details if there are few.
 void list(const Completions& found);
 

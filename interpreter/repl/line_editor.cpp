@@ -118,6 +118,10 @@ Tab tab(const std::string& line, size_t cursor) {
   return step;
 }
 
+size_t outdent(std::string_view line, size_t cursor) {
+  return is_blank(line.substr(0, cursor)) ? std::min<size_t>(cursor, 2) : 0;
+}
+
 void list(const Completions& found) {
   const int width = LineEditor::size().first;
   write_out("\n");
@@ -156,19 +160,23 @@ LineEditor::LineEditor(bool plain) : edits_(!plain && !line_backend::name().empt
   line_backend::set_up();
 }
 
-LineEditor::Result LineEditor::read(const std::string& prompt, std::string& line) {
+LineEditor::Result LineEditor::read(const std::string& prompt, std::string& line, const std::string& typed) {
   if (!edits_) return read_plain(prompt, line);
   clear_interrupt();
   bool got = false;
   {
     const InterruptRequests guard(InterruptRequests::Waiting::ends);
-    got = line_backend::read(prompt, line);
+    got = line_backend::read(prompt, typed, line);
   }
   if (interrupt_requested()) {
     clear_interrupt();
     return Result::interrupted;
   }
   return got ? Result::line : Result::end;
+}
+
+bool LineEditor::set_painter(std::function<std::string(std::string_view)> paint) {
+  return edits_ && line_backend::set_painter(std::move(paint));
 }
 
 void LineEditor::set_completer(std::function<Completions(std::string_view, size_t)> f) { completer() = std::move(f); }

@@ -19,8 +19,12 @@ class LineEditor {
 
   enum class Result : uint8_t { line, end, interrupted };
   /// Reads one line without the newline (pasted text may contain several lines). `prompt` may contain escape
-  /// sequences. An interrupt discards the line on a terminal; for other inputs no byte is lost.
-  Result read(const std::string& prompt, std::string& line);
+  /// sequences; an edited line begins with `typed`. An interrupt discards the line on a terminal; for other inputs no
+  /// byte is lost.
+  Result read(const std::string& prompt, std::string& line, const std::string& typed = {});
+  /// Colours lines while they are typed: `paint` adds escape sequences to a line and changes nothing else. False if the
+  /// library cannot.
+  bool set_painter(std::function<std::string(std::string_view)> paint);
 
   /// Called with the line and the cursor's byte offset for completion.
   void set_completer(std::function<Completions(std::string_view line, size_t cursor)> completer);

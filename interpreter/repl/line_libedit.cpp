@@ -57,6 +57,10 @@ int get_key(EditLine*, wchar_t* c) {
   const int first = read_byte();
   // An interrupt ends the line.
   if (first < 0) return *c = L'\n', first == interrupted ? 1 : 0;
+  // Ctrl-D ends the input on a line that has its indentation only as well.
+  if (const LineInfoW* line = el_wline(editor); first == end_of_transmission && line->cursor == line->lastchar)
+    if (const std::string text = narrow(line->buffer, line->lastchar); is_blank(text))
+      el_deletestr(editor, static_cast<int>(text.size()));
   std::string bytes(1, static_cast<char>(first));
   const size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
   for (int next = 0; bytes.size() < length && (next = read_byte()) >= 0;) bytes += static_cast<char>(next);
@@ -97,16 +101,28 @@ unsigned char complete_key(EditLine* e, int) {
   return CC_ERROR;
 }
 
+unsigned char close_key(EditLine* e, int key) {
+  const LineInfoW* info = el_wline(e);
+  const std::string before = narrow(info->buffer, info->cursor);
+  if (const size_t spaces = outdent(before, before.size()); spaces > 0) el_deletestr(e, static_cast<int>(spaces));
+  const wchar_t typed[] = {static_cast<wchar_t>(key), 0};
+  return el_winsertstr(e, typed) == 0 ? CC_REFRESH : CC_ERROR;
+}
+
 constexpr char escape_mark = '\001';
 
 // Key bindings of readline that libedit lacks or defines differently.
 constexpr const char* keys[][2] = {
-    {"\\t", "pxl-complete"},           {"\\e[200~", "pxl-paste"},     {"^R", "em-inc-search-prev"},
-    {"^S", "em-inc-search-next"},      {"^W", "ed-delete-prev-word"}, {"^U", "vi-kill-line-prev"},
-    {"\\e[1~", "ed-move-to-beg"},      {"\\e[4~", "ed-move-to-end"},  {"\\e[7~", "ed-move-to-beg"},
-    {"\\e[8~", "ed-move-to-end"},      {"\\e[H", "ed-move-to-beg"},   {"\\e[F", "ed-move-to-end"},
-    {"\\e[3~", "ed-delete-next-char"}, {"\\e[1;5C", "em-next-word"},  {"\\e[1;5D", "ed-prev-word"},
-    {"\\e[5C", "em-next-word"},        {"\\e[5D", "ed-prev-word"},
+    {"\\t", "pxl-complete"},      {"\\e[200~", "pxl-paste"},
+    {"^R", "em-inc-search-prev"}, {"}", "pxl-close"},
+    {"]", "pxl-close"},           {")", "pxl-close"},
+    {"^S", "em-inc-search-next"}, {"^W", "ed-delete-prev-word"},
+    {"^U", "vi-kill-line-prev"},  {"\\e[1~", "ed-move-to-beg"},
+    {"\\e[4~", "ed-move-to-end"}, {"\\e[7~", "ed-move-to-beg"},
+    {"\\e[8~", "ed-move-to-end"}, {"\\e[H", "ed-move-to-beg"},
+    {"\\e[F", "ed-move-to-end"},  {"\\e[3~", "ed-delete-next-char"},
+    {"\\e[1;5C", "em-next-word"}, {"\\e[1;5D", "ed-prev-word"},
+    {"\\e[5C", "em-next-word"},   {"\\e[5D", "ed-prev-word"},
 };
 
 }  // namespace
@@ -128,12 +144,16 @@ void set_up() {
   el_set(editor, EL_PROMPT_ESC, prompt, escape_mark);
   el_set(editor, EL_GETCFN, &get_key);
   el_set(editor, EL_ADDFN, "pxl-complete", "Completes, or lists what may stand here", &complete_key);
+  el_set(editor, EL_ADDFN, "pxl-close", "Inserts a closing bracket, one level further left", &close_key);
   el_set(editor, EL_ADDFN, "pxl-paste", "Inserts a pasted text", &paste_key);
   for (const auto& [key, function] : keys) el_set(editor, EL_BIND, key, function, nullptr);
   el_source(editor, nullptr);
 }
 
-bool read(const std::string& prompt, std::string& line) {
+// libedit has no hook on drawing: its refresh writes the characters that differ, without attributes.
+bool set_painter(std::function<std::string(std::string_view)>) { return false; }
+
+bool read(const std::string& prompt, const std::string& typed, std::string& line) {
   shown_prompt = marked(prompt, escape_mark, escape_mark);
   struct sigaction action {
   }, old{};
@@ -143,6 +163,7 @@ bool read(const std::string& prompt, std::string& line) {
   write_out("\x1b[?2004h");
   // Disable echo before the prompt is printed, so that keys typed early are not echoed by the terminal.
   el_set(editor, EL_PREP_TERM, 1);
+  if (!typed.empty()) el_push(editor, typed.c_str());
   int n = 0;
   const wchar_t* got = el_wgets(editor, &n);
   write_out("\x1b[?2004l\r");

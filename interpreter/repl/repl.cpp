@@ -6,14 +6,16 @@
 
 #include <filesystem>
 
+#include "interpreter/commands/commands.hpp"
 #include "interpreter/graphs/graphs.hpp"
-#include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/help.hpp"
+#include "interpreter/tools/pager.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/signals.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/base/wrap.hpp"
 
 namespace pxl {
 namespace {
@@ -21,7 +23,7 @@ namespace {
 EngineOptions engine_options(bool quiet) {
   EngineOptions o;
   o.out = [](std::string_view text) { write_out(text); };
-  o.err = [](std::string_view text) { write_err(text); };
+  o.err = [](std::string_view text) { write_err(wrapped_message(text)); };
   o.quiet = quiet;
   o.terminal = isatty(STDERR_FILENO);
   return o;
@@ -29,15 +31,27 @@ EngineOptions engine_options(bool quiet) {
 
 constexpr std::string_view first_prompt = "pxl> ", next_prompt = "...> ";
 
+/// Bytes of the prompt at the beginning of a copied line: "[3] pxl> ", "pxl> ". 0 without one.
+size_t prompt_length(std::string_view line, bool first) {
+  size_t at = 0;
+  if (line.starts_with('[')) {
+    at = std::min(line.find_first_not_of("0123456789", 1), line.size());
+    if (at == 1 || !line.substr(at).starts_with("] ")) return 0;
+    at += 2;
+  }
+  const std::string_view rest = line.substr(at);
+  if (rest.starts_with(first_prompt) || (!first && rest.starts_with(next_prompt))) return at + first_prompt.size();
+  return 0;
+}
+
 /// Extracts the inputs after the prompts of a copied transcript.
 std::string without_prompts(const std::string& text) {
-  if (!text.starts_with(first_prompt)) return text;
+  if (prompt_length(text, true) == 0) return text;
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = std::string_view(text).substr(at, end - at);
-    if (line.starts_with(first_prompt) || line.starts_with(next_prompt))
-      out += std::string(line.substr(first_prompt.size())) + "\n";
+    if (const size_t length = prompt_length(line, false)) out += std::string(line.substr(length)) + "\n";
     at = end + 1;
   }
   return out;
@@ -59,9 +73,13 @@ void Repl::print(std::string_view text) {
   flush_out();
 }
 void Repl::print_schedule(std::string_view text) { print(colour_ ? colour_schedule(text) : std::string(text)); }
+void Repl::print_long(std::string_view text) {
+  write_paged(text.ends_with('\n') ? std::string(text) : std::string(text) + "\n");
+  flush_out();
+}
 void Repl::print_error(std::string_view text) {
   flush_out();
-  print_err("{}{}\n", colour_ ? styled("error: ", "1;31") : "error: ", text);
+  print_err("{}", wrapped_message(fmt::format("{}{}\n", colour_ ? styled("error: ", "1;31") : "error: ", text)));
 }
 
 std::string Repl::prompt(std::string_view text) const {
@@ -70,7 +88,7 @@ std::string Repl::prompt(std::string_view text) const {
 
 void Repl::report(const Outcome& o) {
   flush_out();
-  for (const Diagnostic& d : o.diagnostics) write_err(render(d, colour_));
+  for (const Diagnostic& d : o.diagnostics) write_err(render(d, colour_, message_width()));
   if (!o.diagnostics.empty()) last_error = code_of(o.diagnostics.front());
   // The exit status of a script on standard input is 1 if an input failed, though the others ran.
   if (!terminal_ && (o.kind == Outcome::Kind::failed || o.kind == Outcome::Kind::interrupted)) status_ = 1;
@@ -89,10 +107,13 @@ void Repl::report(const Outcome& o) {
     print(o.shown);
 }
 
-void Repl::load(const std::string& path) {
-  const Outcome o = engine_.load(path);
-  report(o);
-  if (o.ok()) loaded.push_back(path);
+Console::Read Repl::read(std::string_view p, std::string& line) {
+  switch (editor_.read(prompt(p), line)) {
+    case LineEditor::Result::line: return Read::line;
+    case LineEditor::Result::end: return Read::end;
+    case LineEditor::Result::interrupted: return Read::interrupted;
+  }
+  return Read::end;
 }
 
 void Repl::handle(const std::string& given) {
@@ -105,7 +126,7 @@ void Repl::handle(const std::string& given) {
     run_command(*this, asked ? "help " + *asked : std::string(line.substr(1)));
   } catch (const Error& e) {
     flush_out();
-    for (const Diagnostic& d : e.all()) write_err(render(d, colour_));
+    for (const Diagnostic& d : e.all()) write_err(render(d, colour_, message_width()));
   } catch (const Interrupted&) {
     print_error("interrupted");
   } catch (const std::exception& e) {
@@ -126,13 +147,18 @@ Completions Repl::complete(std::string_view line, size_t cursor) {
   return found;
 }
 
+// The number is that by which errors name the input: "[3]:1:5".
+std::string Repl::input_prompt() const {
+  return fmt::format("[{}] {}", engine_.next_number(), pending_.empty() ? first_prompt : next_prompt);
+}
+
 // Reprints the line that was just entered, coloured, in place.
-void Repl::echo(std::string_view line) const {
+void Repl::echo(std::string_view shown_prompt, std::string_view line) const {
   const auto [columns, rows] = LineEditor::size();
   if (!colour_ || line.empty() || line.find('\n') != line.npos || line[0] == ':') return;
-  const int used = (static_cast<int>(first_prompt.size()) + display_width(line)) / columns + 1;
+  const int used = (display_width(shown_prompt) + display_width(line)) / columns + 1;
   if (used >= rows) return;
-  print_out("\x1b[{}A\r{}{}\x1b[K\n", used, prompt(pending_.empty() ? first_prompt : next_prompt), colour_source(line));
+  print_out("\x1b[{}A\r{}{}\x1b[K\n", used, prompt(shown_prompt), colour_source(line));
   flush_out();
 }
 
@@ -140,6 +166,9 @@ int Repl::run() {
   const InterruptRequests interrupts(InterruptRequests::Waiting::restarts);
   for (const std::string& input : history_.inputs()) editor_.remember(input);
   editor_.set_completer([this](std::string_view line, size_t cursor) { return complete(line, cursor); });
+  const bool paints = colour_ && editor_.set_painter([](std::string_view line) {
+    return line.starts_with(':') ? std::string(line) : colour_source(line);
+  });
   if (terminal_ && !options_.quiet)
     print(fmt::format("pxl {}  :help for help, :tour for a tour, Ctrl-D to exit", options_.version));
   std::error_code ignored;
@@ -150,8 +179,10 @@ int Repl::run() {
   loaded = options_.files;
   while (!done) {
     std::string line;
-    const std::string_view p = pending_.empty() ? first_prompt : next_prompt;
-    const LineEditor::Result got = editor_.read(terminal_ ? prompt(p) : std::string(), line);
+    const std::string p = input_prompt();
+    const LineEditor::Result got =
+        editor_.read(terminal_ ? prompt(p) : std::string(), line,
+                     terminal_ && !pending_.empty() ? Engine::indentation(pending_) : std::string());
     if (got == LineEditor::Result::interrupted) {
       if (terminal_) print("^C");
       clear_interrupt();
@@ -174,7 +205,7 @@ int Repl::run() {
       pending_.clear();
       continue;
     }
-    if (terminal_ && editor_.edits()) echo(line);
+    if (terminal_ && editor_.edits() && !paints) echo(p, line);
     const std::string_view bare = trimmed(line);
     const bool alone = pending_.empty() && !bare.empty() && (bare.front() == ':' || question(bare));
     std::string text = pending_ + line;

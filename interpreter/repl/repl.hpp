@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "interpreter/commands/console.hpp"
 #include "interpreter/repl/history.hpp"
 #include "interpreter/repl/line_editor.hpp"
 #include "interpreter/tools/engine.hpp"
@@ -18,36 +19,33 @@ struct ReplOptions {
   std::string version;             ///< for the banner
 };
 
-class Repl {
+class Repl final : public Console {
  public:
   explicit Repl(const ReplOptions& options);
   /// Runs until the user exits; returns the exit status.
   int run();
 
   // ---- for commands
-  Engine& engine() { return engine_; }
-  History& history() { return history_; }
-  LineEditor& editor() { return editor_; }
-  bool colour() const { return colour_; }
-  void print(std::string_view text);
-  void print_schedule(std::string_view text);
-  /// Prints an error of a command on standard error, in one line.
-  void print_error(std::string_view text);
-  /// Prints the outcome of an input.
-  void report(const Outcome& outcome);
-  void load(const std::string& path);
-  std::vector<std::string> loaded;  ///< files, in order, for :reload
-  bool done = false;
-  std::string last_error;  ///< its kind, for :explain
-
-  /// Handles one text: a command, a help request or an input.
-  void handle(const std::string& text);
-  /// The prompt for continuation lines.
-  std::string prompt(std::string_view text) const;
+  Engine& engine() override { return engine_; }
+  void print(std::string_view text) override;
+  void print_schedule(std::string_view text) override;
+  void print_long(std::string_view text) override;
+  void print_error(std::string_view text) override;
+  void report(const Outcome& outcome) override;
+  bool colour() const override { return colour_; }
+  int columns() const override { return LineEditor::size().first; }
+  std::vector<std::string> history() override { return history_.inputs(); }
+  bool interactive() const override { return true; }
+  Read read(std::string_view prompt, std::string& line) override;
 
  private:
+  /// Handles one text: a command, a help request or an input.
+  void handle(const std::string& text);
+  /// A prompt in its colour.
+  std::string prompt(std::string_view text) const;
   Completions complete(std::string_view line, size_t cursor);
-  void echo(std::string_view line) const;
+  std::string input_prompt() const;
+  void echo(std::string_view shown_prompt, std::string_view line) const;
 
   ReplOptions options_;
   bool terminal_;

@@ -132,6 +132,12 @@ std::string entry_html(const DocEntry& e) {
 
 }  // namespace
 
+std::string doc_html_entries(const DocPage& page) {
+  std::string out;
+  for (const DocEntry& e : page.entries) out += entry_html(e);
+  return out;
+}
+
 std::string doc_html(const DocPage& page) {
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -143,8 +149,7 @@ std::string doc_html(const DocPage& page) {
     for (const DocEntry& e : page.entries) out += fmt::format("<a href=\"#{0}\">{0}</a>\n", escape_markup(e.name));
     out += "</nav>\n";
   }
-  for (const DocEntry& e : page.entries) out += entry_html(e);
-  return out + "</main>\n</body>\n</html>\n";
+  return out + doc_html_entries(page) + "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace pxl

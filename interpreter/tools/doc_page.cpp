@@ -8,6 +8,7 @@
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/parse.hpp"
+#include "interpreter/tools/function_examples.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/tools/member_help.hpp"
 #include "interpreter/values/builtin.hpp"
@@ -42,17 +43,11 @@ DocPage library_page(const StdlibFile& file) {
 
 /// The functions of the language that are not ops.
 DocEntry functions() {
-  const auto in = make_interpreter({});
   DocEntry e;
   e.name = "functions";
   e.kind = "functions";
-  std::vector<std::string> names = evaluator_of(*in).prelude()->visible_names();
-  std::sort(names.begin(), names.end());
-  for (const std::string& name : names) {
-    const auto* f = evaluator_of(*in).prelude()->find_here(name)->as<BuiltinObject>();
-    const OpRow* row = find_op(name);
-    if (f && !f->signature.empty() && !(row && row->doc == f->doc)) e.facts.emplace_back(f->signature, f->doc);
-  }
+  const auto in = make_interpreter({});
+  for (const BuiltinObject* f : language_functions(*in)) e.facts.emplace_back(f->signature, f->doc);
   return e;
 }
 
@@ -104,6 +99,7 @@ std::string indented(std::string_view text, std::string_view by) {
 
 std::optional<DocPage> doc_page(std::string_view name) {
   if (name.empty()) return overview();
+  if (name == "functions") return functions_page();
   for (const StdlibFile& file : stdlib_files())
     if (file.module == name) return library_page(file);
   const std::string_view bare = name.starts_with("ops.") ? name.substr(name.rfind('.') + 1) : name;
@@ -128,6 +124,21 @@ std::optional<DocPage> doc_page(std::string_view name) {
     return page;
   }
   return std::nullopt;
+}
+
+std::optional<DocPage> help_page(Interpreter& in, const std::string& name) {
+  std::optional<DocPage> page = doc_page(name);
+  // A kind of values may have a built-in of its name: `str(x)`.
+  const Value* builtin = evaluator_of(in).prelude()->find_here(name);
+  if (page && !(builtin && find_member_table(name))) return page;
+  const auto* function = builtin ? builtin->as<BuiltinObject>() : nullptr;
+  const Inspection found = function ? Inspection{} : help(in, name);
+  if (!function && !found.found) return page;
+  if (!page) page.emplace(DocPage{name, "", {}});
+  page->entries.insert(
+      page->entries.begin(),
+      function ? function_entry(*function) : DocEntry{name, found.type, found.signature, found.doc, {}, {}, {}, {}});
+  return page;
 }
 
 DocPage doc_page_of(const ast::Tree& tree, const std::string& name) {

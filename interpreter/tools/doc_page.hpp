@@ -33,11 +33,16 @@ DocEntry op_entry(const OpRow& row);
 /// library ("nn"), a declaration in one ("nn.Linear", "Linear"), a family of ops ("ops.var_updates"), or "" for an
 /// overview; nullopt for other names.
 std::optional<DocPage> doc_page(std::string_view name);
+/// The same for every name that help knows but a name of the session: built-in functions and keywords have an entry
+/// too.
+std::optional<DocPage> help_page(Interpreter& in, const std::string& name);
 /// The top-level declarations of a file, with their `##` comments, after the file's first comment.
 DocPage doc_page_of(const ast::Tree& tree, const std::string& name);
 
 std::string doc_text(const DocPage& page);
 /// A self-contained file, for light and dark screens.
 std::string doc_html(const DocPage& page);
+/// Its entries without a style, for pages that have one.
+std::string doc_html_entries(const DocPage& page);
 
 }  // namespace pxl

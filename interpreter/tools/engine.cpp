@@ -78,6 +78,23 @@ Completeness Engine::status(std::string_view given) {
   }
 }
 
+std::string Engine::indentation(std::string_view text) {
+  int depth = 0;
+  const std::vector<ClassifiedToken> tokens = highlight(text);
+  for (const ClassifiedToken& t : tokens) {
+    if (t.kind != TokenClass::bracket) continue;
+    const char c = text[t.begin];
+    depth += c == '(' || c == '[' || c == '{' ? 1 : -1;
+  }
+  // A string that is open goes on to the end of the text.
+  const auto opens_string = [&](const ClassifiedToken& t) {
+    const size_t quote = text.find_first_of("\"'", t.begin);
+    return (t.kind == TokenClass::string || t.kind == TokenClass::unknown) && quote < t.end;
+  };
+  if (!tokens.empty() && tokens.back().end >= text.size() && opens_string(tokens.back())) return {};
+  return std::string(static_cast<size_t>(2 * std::max(depth, 0)), ' ');
+}
+
 Completions Engine::complete(std::string_view text, size_t cursor) {
   return unless_interrupted<Completions>([&] { return pxl::complete(*in_, text, cursor); });
 }
@@ -97,8 +114,8 @@ void Engine::set_last(Value v) {
     evaluator_of(*in_).prelude()->bind("_", last_);
 }
 
-// Runs `body`, converts exceptions to an outcome, and rolls back if necessary.
-Outcome Engine::guarded(UndoJournal& record, const std::function<void(Outcome&)>& body) {
+// Runs `body` and converts exceptions to an outcome; `keeps` says what an interrupt leaves in effect.
+Outcome Engine::guarded(const std::function<bool()>& keeps, const std::function<void(Outcome&)>& body) {
   Outcome o;
   clear_interrupt();
   const auto start = std::chrono::steady_clock::now();
@@ -114,7 +131,7 @@ Outcome Engine::guarded(UndoJournal& record, const std::function<void(Outcome&)>
   } catch (const Interrupted&) {
     o = Outcome();
     o.kind = Outcome::Kind::interrupted;
-    o.kept = !record.graphs_changed();
+    o.kept = keeps();
   } catch (const ExitRequest& e) {
     o = Outcome();
     o.kind = Outcome::Kind::exited;
@@ -131,14 +148,19 @@ Outcome Engine::guarded(UndoJournal& record, const std::function<void(Outcome&)>
 // Parses and evaluates the text within guarded(): an interrupt may come at any time. Failures to parse are outcomes.
 Outcome Engine::guarded_input(UndoJournal& record, const SourceFile& source, ParseResult& parsed,
                               const std::function<void(Outcome&)>& evaluate) {
-  Outcome o = guarded(record, [&](Outcome& out) {
-    parsed = parse(source);
-    if (parsed.tree) return evaluate(out);
-    out.kind = Outcome::Kind::failed;
-    out.diagnostics = std::move(parsed.diagnostics);
-  });
+  Outcome o = guarded([&] { return !record.graphs_changed(); },
+                      [&](Outcome& out) {
+                        parsed = parse(source);
+                        if (parsed.tree) return evaluate(out);
+                        out.kind = Outcome::Kind::failed;
+                        out.diagnostics = std::move(parsed.diagnostics);
+                      });
   if (!parsed.tree) o.kept = false;
   return o;
+}
+
+Outcome Engine::guard(const std::function<void()>& body) {
+  return guarded([] { return false; }, [&](Outcome&) { body(); });
 }
 
 Outcome Engine::run(const SourceFile& source, std::string_view kept_text, bool hidden) {

@@ -73,6 +73,10 @@ class Engine {
   static constexpr size_t undo_depth = 8;
   /// Starts a new session. Input numbers continue.
   void reset();
+  /// Runs what may throw outside of inputs: a command. The outcome says what it threw; nothing is rolled back.
+  Outcome guard(const std::function<void()>& body);
+  /// Sets the number of the next input.
+  void number_next(int number) { number_ = number - 1; }
   /// Texts of the inputs in effect, in order (without a trailing `;`): running them reproduces the session.
   const std::deque<std::string>& inputs() const { return inputs_; }
 
@@ -80,6 +84,8 @@ class Engine {
   /// Whether the parser finds the text complete, incomplete or invalid. An empty line completes an input that ends
   /// with an operator.
   static Completeness status(std::string_view text);
+  /// Spaces at the beginning of the line after an incomplete text: two for each open bracket, none in a string.
+  static std::string indentation(std::string_view text);
   /// Completions at `cursor`: names, members, arguments, streams, modules.
   Completions complete(std::string_view text, size_t cursor);
   /// The name at or directly before `cursor`, or the enclosing call's function: type, signature, documentation, value.
@@ -109,7 +115,7 @@ class Engine {
     bool counted = false;  ///< it has an entry in inputs_
   };
   Outcome run(const SourceFile& source, std::string_view kept_text, bool hidden);
-  Outcome guarded(UndoJournal& record, const std::function<void(Outcome&)>& body);
+  Outcome guarded(const std::function<bool()>& keeps, const std::function<void(Outcome&)>& body);
   Outcome guarded_input(UndoJournal& record, const SourceFile& source, ParseResult& parsed,
                         const std::function<void(Outcome&)>& evaluate);
   void set_last(Value v);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "interpreter/tools/equal_graphs.hpp"
 #include "interpreter/tools/op_scopes.hpp"
@@ -43,7 +44,23 @@ std::string_view kind_of(const Tensor& t) {
   return "result";
 }
 
-Json json_of(const Graph& graph, const GraphClass& of, const GraphClasses& classes, Sources& sources) {
+/// The ops of a report by their ids.
+using Plans = std::unordered_map<int, const tiles::ReportOp*>;
+
+Json plan_json(const tiles::ReportOp& o) {
+  return {{"text", o.candidate},
+          {"cycles", o.cycles.total()},
+          {"compute", o.cycles.compute},
+          {"exchange", o.cycles.exchange},
+          {"sync", o.cycles.sync},
+          {"host", o.cycles.host},
+          {"runs", o.times},
+          {"tiles", o.tiles},
+          {"bytes", o.temp_bytes}};
+}
+
+Json json_of(const Graph& graph, const GraphClass& of, const GraphClasses& classes, Sources& sources,
+             const Plans& plans) {
   std::unordered_map<const Tensor*, size_t> number;
   Json tensors = Json::array();
   const auto tensor = [&](const Tensor* t) -> Json {
@@ -86,6 +103,7 @@ Json json_of(const Graph& graph, const GraphClass& of, const GraphClasses& class
       one["file"] = sources.number(at.file);
       one["line"] = at.file->position(at.begin).line;
     }
+    if (const auto plan = plans.find(op->id); plan != plans.end()) one["plan"] = plan_json(*plan->second);
     ops.push_back(std::move(one));
   }
   for (const Tensor* t : graph.outputs()) outputs.push_back(tensor(t));
@@ -113,18 +131,33 @@ std::string_view shared_file(std::string_view name) {
 
 }  // namespace
 
-std::string graph_data(const std::vector<const Ir*>& programs, const Graph* first) {
+std::map<std::string, std::string> source_texts(const std::vector<const Ir*>& programs) {
+  std::map<std::string, std::string> texts;
+  for (const Ir* ir : programs)
+    for (const auto& graph : ir->graphs())
+      for (const Op* op : schedule_order(*graph))
+        if (const Span at = op->origin.span; at) texts.try_emplace(at.file->name(), at.file->text());
+  return texts;
+}
+
+std::string graph_data(const std::vector<const Ir*>& programs, const Graph* first,
+                       std::span<const tiles::Report> reports) {
   Sources sources;
   Json list = Json::array();
-  for (const Ir* ir : programs) {
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const Ir* ir = programs[i];
+    Plans plans;
+    if (i < reports.size())
+      for (const tiles::ReportOp& o : reports[i].ops) plans.emplace(o.id, &o);
     std::vector<const Graph*> graphs;
     for (const auto& g : ir->graphs()) graphs.push_back(g.get());
     const GraphClasses classes = classes_of(graphs);
     Json drawn = Json::array();
-    for (const GraphClass& c : classes.classes) drawn.push_back(json_of(*c.graph, c, classes, sources));
+    for (const GraphClass& c : classes.classes) drawn.push_back(json_of(*c.graph, c, classes, sources, plans));
     const Graph* start = first && &first->ir() == ir ? first : &ir->main();
     list.push_back({{"name", start->is_main() ? ir->name() : start->id()},
                     {"main", classes.of.at(start)},
+                    {"machine", i < reports.size() ? reports[i].machine.name : ""},
                     {"graphs", std::move(drawn)}});
   }
   const Json all{{"programs", std::move(list)}, {"sources", sources.take()}};
@@ -134,8 +167,9 @@ std::string graph_data(const std::vector<const Ir*>& programs, const Graph* firs
   return out;
 }
 
-std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first) {
-  const std::string data = graph_data(programs, first);
+std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first,
+                       std::span<const tiles::Report> reports) {
+  const std::string data = graph_data(programs, first, reports);
   std::string js;
   // The licence of the layout library requires its text in each copy.
   js += fmt::format("/*!\n{}*/\n{}\n", own_file("dagre-copyright.txt"), own_file("dagre.js"));

@@ -2,12 +2,14 @@
 // moved.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/graph/ir.hpp"
+#include "runtime/tiles/report.hpp"
 
 namespace pxl {
 
@@ -19,9 +21,14 @@ struct GraphPageFile {
 std::span<const GraphPageFile> graph_page_files();
 
 /// The data of the page as JSON: programs with their graphs, each class of equal graphs once, and the sources that ops
-/// come from. `<` is escaped, so that the text may be part of a script element.
-std::string graph_data(const std::vector<const Ir*>& programs, const Graph* first = nullptr);
+/// come from. `<` is escaped, so that the text may be part of a script element. `reports`, one per program or none,
+/// give each op its plan on tiles.
+std::string graph_data(const std::vector<const Ir*>& programs, const Graph* first = nullptr,
+                       std::span<const tiles::Report> reports = {});
 /// A self-contained page, which loads nothing. It begins with the main graph, or with `first`.
-std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first = nullptr);
+std::string graph_page(const std::vector<const Ir*>& programs, const Graph* first = nullptr,
+                       std::span<const tiles::Report> reports = {});
+/// The texts that ops of the programs come from, by name.
+std::map<std::string, std::string> source_texts(const std::vector<const Ir*>& programs);
 
 }  // namespace pxl

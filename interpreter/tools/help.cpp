@@ -12,6 +12,7 @@
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/definition.hpp"
 #include "interpreter/tools/doc_page.hpp"
+#include "interpreter/tools/function_examples.hpp"
 #include "interpreter/tools/member_help.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/operations.hpp"
@@ -69,7 +70,7 @@ std::string gradient_graph(const OpRow& row) {
   const std::string text = fmt::format(
       "def {0}_example({1}) {{ return {2} }}\ngraph = ir.create_graph({0}_example{3})\nautodiff(graph).graph", row.name,
       names, e.body, specs);
-  return example_result(text, true).value_or("");
+  return example_result(text, ExampleForm::str).value_or("");
 }
 
 // The text up to the first empty line, and of that the first sentence.
@@ -146,6 +147,12 @@ std::string example_text(std::string_view example, std::string_view result) {
   return out + indented_by(result, "            ");
 }
 
+/// Help on a function of the language.
+std::string function_text(const BuiltinObject& f) {
+  const DocEntry e = function_entry(f);
+  return documented(e.signature, e.doc) + (e.example.empty() ? "" : example_text(e.example, e.result));
+}
+
 /// Help on members of one name.
 Inspection members_help(const std::string& name, const std::vector<FoundMember>& members) {
   std::string text;
@@ -183,7 +190,7 @@ DocEntry op_entry(const OpRow& row) {
   if (!row.inplace.empty()) forms += fmt::format("{}in place: {}", forms.empty() ? "" : "; ", row.inplace);
   if (row.modifies) forms += fmt::format("{}changes its first operand in place", forms.empty() ? "" : "; ");
   if (!forms.empty()) e.facts.emplace_back("forms", forms);
-  if (!row.example.empty()) e.result = example_result(std::string(row.example), false).value_or("");
+  if (!row.example.empty()) e.result = example_result(std::string(row.example), ExampleForm::repr).value_or("");
   // The gradient of a composite op is that of its ops.
   if (!row.example.empty() && !row.modifies) e.gradient = gradient_graph(row);
   if (e.gradient.empty() && !row.gradient && row.role == Role::compute) e.facts.emplace_back("gradient", "none");
@@ -298,7 +305,7 @@ Inspection help(Interpreter& in, std::string_view asked) {
     // If the language has a function of that name, it forwards tensors and arrays to the op.
     if (const Value* builtin = evaluator_of(in).prelude()->find_here(std::string(bare)))
       if (auto* f = builtin->as<BuiltinObject>(); f && f->doc != row->doc)
-        i.text = documented(f->signature, f->doc) + "\non tensors and arrays, the op\n" + i.text;
+        i.text = function_text(*f) + "\non tensors and arrays, the op\n" + i.text;
     i.text += members_note(bare);
     return i;
   }
@@ -307,6 +314,8 @@ Inspection help(Interpreter& in, std::string_view asked) {
   const MemberTable* table = find_member_table(asked);
   if (whole) {
     Inspection i = inspect_value(in, name, *value);
+    if (auto* f = value->as<BuiltinObject>(); f && !f->row && f->kind == BuiltinObject::Kind::function)
+      i.text = function_text(*f);
     i.text += table ? indented_by(member_list(*table), "  ") : members_note(name);
     return i;
   }

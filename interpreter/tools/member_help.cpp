@@ -8,6 +8,7 @@
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/debug.hpp"
+#include "interpreter/tools/display.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/unevaluated.hpp"
@@ -27,11 +28,21 @@ std::string folded(std::string_view kind) {
 
 }  // namespace
 
-std::optional<std::string> example_result(const std::string& text, bool as_str) {
+std::optional<std::string> example_result(const std::string& text, ExampleForm form) {
   try {
-    const auto scratch = make_interpreter({});
+    std::string printed;
+    InterpreterOptions options;
+    options.out = [&](std::string_view part) { printed += part; };
+    const auto scratch = make_interpreter(std::move(options));
     const Value v = evaluator_of(*scratch).run_more(parse_or_throw(add_source("[example]", text)));
-    return as_str ? str_of(*scratch, v) : repr_of(*scratch, v);
+    switch (form) {
+      case ExampleForm::repr: return repr_of(*scratch, v);
+      case ExampleForm::str: return str_of(*scratch, v);
+      case ExampleForm::at_prompt: break;
+    }
+    std::string shown = printed + display(*scratch, v);
+    while (shown.ends_with('\n')) shown.pop_back();
+    return shown;
   } catch (const Error&) {
     return std::nullopt;
   } catch (const Unevaluated&) {
@@ -77,7 +88,7 @@ DocEntry member_entry(const MemberTable& table, const MemberInfo& row) {
   e.example = row.example;
   e.setup = table.setup;
   if (!row.example.empty() && !row.uses_files)
-    e.result = example_result(fmt::format("{}\n{}", table.setup, row.example), false).value_or("");
+    e.result = example_result(fmt::format("{}\n{}", table.setup, row.example), ExampleForm::repr).value_or("");
   return e;
 }
 

@@ -35,8 +35,13 @@ std::vector<std::string> member_help_names();
 /// Names of all members, by kind: "members of str: split, ...".
 std::string member_list(const MemberTable& table);
 
-/// Runs a text in a separate interpreter, and shows the value of its last line; nullopt if it fails, or if the caller
-/// may not run it (base/effects.hpp).
-std::optional<std::string> example_result(const std::string& text, bool as_str);
+enum class ExampleForm : uint8_t {
+  repr,       ///< of the last line's value
+  str,        ///< of the last line's value
+  at_prompt,  ///< what is printed, and the value as the REPL displays it
+};
+/// Runs a text in a separate interpreter, and shows what it gives; nullopt if it fails, or if the caller may not run it
+/// (base/effects.hpp).
+std::optional<std::string> example_result(const std::string& text, ExampleForm form);
 
 }  // namespace pxl

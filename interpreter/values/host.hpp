@@ -20,7 +20,6 @@ struct InterpreterOptions {
   std::function<void(const std::string& svg, const std::string& title)> picture;
   bool quiet = false;
   bool terminal = false;                       ///< err is a terminal: progress bars may redraw
-  bool run_tests = false;                      ///< `test` blocks run
   std::map<std::string, std::string> options;  ///< values of the script's `option`s, from the command line
   std::string program_name;                    ///< for messages on options
 };

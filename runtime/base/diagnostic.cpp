@@ -8,12 +8,13 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/utf8.hpp"
+#include "runtime/base/wrap.hpp"
 
 namespace pxl {
 namespace {
 
 constexpr int excerpt_columns = 110;    ///< a longer line is cut around the span
-constexpr int columns_before = 40;      ///< how much of a cut line is kept before the span
+constexpr int gutter_columns = 16;      ///< of a cut line: the line's number, and dots at both ends
 constexpr size_t frames_shown = 24;     ///< a longer call chain loses its middle
 constexpr size_t message_shown = 2000;  ///< bytes of a message: a name in it may be as long as the user likes
 
@@ -46,7 +47,7 @@ std::vector<Cell> cells_of(std::string_view line) {
   return cells;
 }
 
-void append_excerpt(std::string& out, Span span, const Colours& colour) {
+void append_excerpt(std::string& out, Span span, const Colours& colour, int width) {
   Position at = span.file->position(span.begin);
   std::string_view line = span.file->line(at.line);
   std::vector<Cell> cells = cells_of(line);
@@ -63,13 +64,16 @@ void append_excerpt(std::string& out, Span span, const Colours& colour) {
   size_t first = 0, end = cells.size();
   int total = 0;
   for (const Cell& c : cells) total += c.width;
-  if (total > excerpt_columns) {
-    int room = columns_before;
+  // A line that fits with its number stays whole.
+  const int whole = width == 0 ? excerpt_columns : width - gutter_columns / 2;
+  const int limit = total <= whole ? whole : width == 0 ? excerpt_columns : std::max(width - gutter_columns, 4);
+  if (total > whole) {
+    int room = limit * 4 / 11;  // of a cut line, this much is kept before the span
     for (first = std::min(first_marked, cells.size()); first > 0 && room > 0; --first) room -= cells[first - 1].width;
     // A short tail leaves room for more text before the span.
     int shown = 0;
-    for (end = first; end < cells.size() && shown < excerpt_columns; ++end) shown += cells[end].width;
-    for (; end == cells.size() && first > 0 && shown < excerpt_columns; --first) shown += cells[first - 1].width;
+    for (end = first; end < cells.size() && shown < limit; ++end) shown += cells[end].width;
+    for (; end == cells.size() && first > 0 && shown < limit; --first) shown += cells[first - 1].width;
   }
 
   std::string text, marks;
@@ -97,10 +101,11 @@ void append_excerpt(std::string& out, Span span, const Colours& colour) {
                      colour.off);
 }
 
-void append_indented(std::string& out, std::string_view note) {
+void append_indented(std::string& out, std::string_view note, int width) {
   for (;;) {
     size_t newline = note.find('\n');
-    out += fmt::format("  {}\n", note.substr(0, newline));
+    const std::string line = fmt::format("  {}", note.substr(0, newline));
+    out += (width == 0 ? line : wrap_lines(line, width)) + "\n";
     if (newline == note.npos) return;
     note.remove_prefix(newline + 1);
   }
@@ -113,7 +118,7 @@ std::string clipped(const std::string& message) {
   return message.substr(0, end) + " ...";
 }
 
-void append_frames(std::string& out, const Frame* innermost) {
+void append_frames(std::string& out, const Frame* innermost, int width) {
   std::vector<const Frame*> chain;
   for (const Frame* f = innermost; f; f = f->outer.get()) chain.push_back(f);
   for (size_t i = 0; i < chain.size(); ++i) {
@@ -122,8 +127,9 @@ void append_frames(std::string& out, const Frame* innermost) {
       out += fmt::format("  ... {} more call{} ...\n", hidden, hidden == 1 ? "" : "s");
       i += hidden;
     }
-    out += chain[i]->at ? fmt::format("  in {} at {}\n", chain[i]->what, place(chain[i]->at))
-                        : fmt::format("  in {}\n", chain[i]->what);
+    const std::string line = chain[i]->at ? fmt::format("  in {} at {}", chain[i]->what, place(chain[i]->at))
+                                          : fmt::format("  in {}", chain[i]->what);
+    out += (width == 0 ? line : wrap_lines(line, width)) + "\n";
   }
 }
 
@@ -156,19 +162,23 @@ Error run_error(std::string message, std::vector<std::string> notes) {
   return Error(std::move(message), std::move(notes), Fault::failed);
 }
 
-std::string render(const Diagnostic& d, bool with_colour) {
+std::string render(const Diagnostic& d, bool with_colour) { return render(d, with_colour, 0); }
+
+std::string render(const Diagnostic& d, bool with_colour, int width) {
   const Colours& colour = with_colour ? ansi : plain;
   bool error = d.severity == Severity::error;
-  std::string out;
-  if (d.span) out += fmt::format("{}{}:{} ", colour.bold, place(d.span), colour.off);
-  out += fmt::format("{}{}:{} {}{}{}\n", error ? colour.error : colour.warning, error ? "error" : "warning", colour.off,
-                     colour.bold, clipped(d.message), colour.off);
+  std::string head;
+  if (d.span) head += fmt::format("{}{}:{} ", colour.bold, place(d.span), colour.off);
+  head += fmt::format("{}{}:{} {}{}{}", error ? colour.error : colour.warning, error ? "error" : "warning", colour.off,
+                      colour.bold, clipped(d.message), colour.off);
   // The kind, which `pxl explain` tells of; what is wrong with a command line has none.
   if (d.fault != Fault::usage && d.fault != Fault::internal)
-    out.insert(out.size() - 1, fmt::format(" {}[{}]{}", colour.faint, code_of(d), colour.off));
-  if (d.span) append_excerpt(out, d.span, colour);
-  for (const std::string& note : d.notes) append_indented(out, clipped(note));
-  append_frames(out, d.frames.get());
+    head += fmt::format(" {}[{}]{}", colour.faint, code_of(d), colour.off);
+  constexpr size_t hang = 4;
+  std::string out = (width == 0 ? head : wrap_words(head, width, 0, hang)) + "\n";
+  if (d.span) append_excerpt(out, d.span, colour, width);
+  for (const std::string& note : d.notes) append_indented(out, clipped(note), width);
+  append_frames(out, d.frames.get(), width);
   return out;
 }
 

@@ -10,4 +10,7 @@ namespace pxl {
 /// these formats exclude, become spaces.
 std::string escape_markup(std::string_view text);
 
+/// Bytes in base64 (RFC 4648), for `data:` URIs and MIME bundles.
+std::string base64(std::string_view bytes);
+
 }  // namespace pxl

@@ -22,21 +22,38 @@ size_t text_start(std::string_view line, size_t indent, int width) {
 
 void wrap_line(std::string& out, std::string_view line, int width) {
   const size_t indent = std::min(line.find_first_not_of(' '), line.size());
-  if (indent >= program_indent || display_width(line) <= width) {
+  if (indent >= program_indent || visible_width(line) <= width) {
     out += line;
     return;
   }
-  size_t start = text_start(line, indent, width);
-  const std::string hang(start, ' ');
+  const size_t start = text_start(line, indent, width);
   out += line.substr(0, start);
-  int column = static_cast<int>(start);
-  for (bool first = true; start < line.size(); first = false) {
+  out += wrap_words(line.substr(start), width, static_cast<int>(start), start);
+}
+
+}  // namespace
+
+int visible_width(std::string_view text) {
+  int width = 0;
+  while (!text.empty()) {
+    const size_t escape = std::min(text.find('\x1b'), text.size());
+    width += display_width(text.substr(0, escape));
+    const size_t end = text.find('m', escape);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+  return width;
+}
+
+std::string wrap_words(std::string_view line, int width, int column, size_t hang) {
+  std::string out;
+  bool first = true;
+  for (size_t start = 0; start <= line.size(); first = false) {
     const size_t end = std::min(line.find(' ', start), line.size());
     const std::string_view word = line.substr(start, end - start);
-    const int wide = display_width(word);
+    const int wide = visible_width(word);
     if (!first && column + 1 + wide > width) {
-      out += "\n" + hang;
-      column = static_cast<int>(hang.size());
+      out += "\n" + std::string(hang, ' ');
+      column = static_cast<int>(hang);
     } else if (!first) {
       out += ' ';
       ++column;
@@ -45,9 +62,8 @@ void wrap_line(std::string& out, std::string_view line, int width) {
     column += wide;
     start = end + 1;
   }
+  return out;
 }
-
-}  // namespace
 
 std::string wrap_lines(std::string_view text, int width) {
   std::string out;
@@ -61,11 +77,28 @@ std::string wrap_lines(std::string_view text, int width) {
   return out;
 }
 
+std::pair<int, int> terminal_size(int file_descriptor) {
+  winsize size{};
+  if (!isatty(file_descriptor) || ioctl(file_descriptor, TIOCGWINSZ, &size) != 0) return {0, 0};
+  return {size.ws_col, size.ws_row};
+}
+
 int help_width() {
   constexpr int narrowest = 40, widest = 100;
-  winsize size{};
-  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return widest;
-  return std::clamp(static_cast<int>(size.ws_col), narrowest, widest);
+  const int columns = terminal_size(STDOUT_FILENO).first;
+  return columns == 0 ? widest : std::clamp(columns, narrowest, widest);
+}
+
+int message_width() {
+  constexpr int narrowest = 20;
+  const int columns = terminal_size(STDERR_FILENO).first;
+  return columns == 0 ? 0 : std::max(columns, narrowest);
+}
+
+std::string wrapped_message(std::string_view text) {
+  const int width = message_width();
+  if (width == 0 || text.find('\r') != text.npos || text.find('\b') != text.npos) return std::string(text);
+  return wrap_lines(text, width);
 }
 
 }  // namespace pxl

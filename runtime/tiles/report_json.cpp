@@ -324,8 +324,7 @@ std::string json_text(std::span<const Report> runs, std::span<const Report> agai
 
 std::string sweep_json(const Sweep& sweep) { return dump(sweep_rows(sweep)) + "\n"; }
 
-std::string page_text(std::span<const Report> runs, std::span<const Report> against, std::string_view graphs,
-                      const Sweep& sweep) {
+std::string page_text(std::span<const Report> runs, std::span<const Report> against, const PageExtras& extras) {
   // A `<` in the data could end the script element or begin a comment; in JSON it occurs in strings only.
   const auto embedded = [](const Json& json) {
     std::string out;
@@ -333,8 +332,9 @@ std::string page_text(std::span<const Report> runs, std::span<const Report> agai
     return out;
   };
   Json all = all_json(runs, against);
-  if (!sweep.rows.empty()) all["sweep"] = sweep_rows(sweep);
-  const std::string data = embedded(all), other = embedded(Json(graphs));
+  if (!extras.sweep.rows.empty()) all["sweep"] = sweep_rows(extras.sweep);
+  const std::string data = embedded(all), other = embedded(Json(extras.graphs)),
+                    sources = embedded(Json(extras.sources));
   std::string js;
   for (const std::string_view part :
        {"elements.js", "base.js", "summary.js", "compare.js", "timeline.js", "memory.js", "liveness.js", "tree.js",
@@ -346,10 +346,11 @@ std::string page_text(std::span<const Report> runs, std::span<const Report> agai
     page += rest.substr(0, at);
     rest.remove_prefix(at + 2);
     const std::string_view mark = rest.substr(0, rest.find("@@"));
-    page += mark == "css"      ? page_file("page.css")
-            : mark == "data"   ? std::string_view(data)
-            : mark == "graphs" ? std::string_view(other)
-                               : std::string_view(js);
+    page += mark == "css"       ? page_file("page.css")
+            : mark == "data"    ? std::string_view(data)
+            : mark == "graphs"  ? std::string_view(other)
+            : mark == "sources" ? std::string_view(sources)
+                                : std::string_view(js);
     rest.remove_prefix(mark.size() + 2);
   }
   return page.append(rest);

@@ -1,6 +1,7 @@
 // Serialised reports: a JSON object, an HTML page, trace events for chrome://tracing and Perfetto.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 
@@ -13,10 +14,15 @@ namespace pxl::tiles {
 /// for comparison; may be empty.
 std::string json_text(std::span<const Report> runs, std::span<const Report> against = {});
 
-/// A self-contained page that shows everything in the JSON. `graphs` is the text of a page that a button opens; may be
-/// empty, and so may `sweep`, which gets a section.
-std::string page_text(std::span<const Report> runs, std::span<const Report> against = {}, std::string_view graphs = {},
-                      const Sweep& sweep = {});
+/// What a page has besides the reports.
+struct PageExtras {
+  std::string graphs;                          ///< a page of the graphs; may be empty
+  std::map<std::string, std::string> sources;  ///< texts of the programs, by the names in ReportOp::where
+  Sweep sweep;                                 ///< gets a section, unless it is empty
+};
+/// A self-contained page that shows everything in the JSON.
+std::string page_text(std::span<const Report> runs, std::span<const Report> against = {},
+                      const PageExtras& extras = {});
 
 /// Trace events in Chrome's Trace Event Format: one process per report; one lane each for ops, compute, exchange, sync
 /// and host; complete events with times in microseconds of the machine's clock. A run with more steps than the report

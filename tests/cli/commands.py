@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from tests.cli import graph, profile_systems, saves, source, streams, threads  # noqa: F401, their cases register themselves
+from tests.cli import completions, graph, profile_systems, saves, source, streams, terminal, test_blocks, threads  # noqa: F401, their cases register themselves
 from tests.cli.case import CASES, LIMIT, Cli, case, differ, holds
 from tests.support.harness import ROOT
 
@@ -49,7 +49,7 @@ def every_event_is_documented(cli):
     differ("events", sorted(events), sorted(re.findall(r"^\| `(\w+)` \|", text, re.M)))
 
 
-# ---- help, manual, completion -----------------------------------------------------------------------------------
+# ---- help, manual -----------------------------------------------------------------------------------
 
 def command_names(cli):
     lines = cli.run("help")[1].split("commands:")[1].split("flags:")[0].splitlines()
@@ -141,35 +141,6 @@ def the_manual_is_sound(cli):
     if shutil.which("mandoc"):
         done = subprocess.run(["mandoc", "-Tlint", "-Wwarning"], input=out, capture_output=True, text=True)
         differ("mandoc", (done.returncode, done.stdout), (0, ""))
-
-
-@case
-def completion_works_in_the_shells(cli):
-    cli.write("net.pxl", ""), cli.write("notes.txt", "")
-    for shell, script in (
-            ("bash", 'source ./pxl.bash; try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pxl; echo "${COMPREPLY[@]}"; }\n'
-                     'try pxl sch; try pxl fmt --ch; try pxl check n; try pxl completions z; try pxl help ma; try pxl doc str.sp'),
-            ("fish", "source ./pxl.fish; for l in 'pxl sch' 'pxl fmt --ch' 'pxl check n' 'pxl completions z' 'pxl help ma' 'pxl doc str.sp'\n"
-                     "complete -C $l | string replace -r '\\t.*' '' | string join ' '\nend")):
-        cli.write(f"pxl.{shell}", cli.run("completions", shell)[1])
-        if not shutil.which(shell):
-            continue
-        done = subprocess.run([shell, "-c", script], cwd=cli.folder, capture_output=True, text=True, timeout=LIMIT,
-                              env=dict(os.environ, HOME=str(cli.folder),
-                                       PATH=f"{pathlib.Path(cli.pxl).parent}:{os.environ['PATH']}"))
-        differ(f"{shell}: standard error", done.stderr, "")
-        lines = done.stdout.splitlines()
-        differ(f"{shell}: command", lines[0], "schedule")
-        differ(f"{shell}: flag", lines[1], "--check")
-        holds(f"{shell}: file", lines[2], "net.pxl")
-        differ(f"{shell}: word", lines[3:5], ["zsh", "man"])
-        differ(f"{shell}: name", lines[5].split(), ["str.split", "str.splitlines"])
-    cli.write("_pxl", cli.run("completions", "zsh")[1])
-    if shutil.which("zsh"):
-        done = subprocess.run(["zsh", "-f", "-c", "autoload -U compinit; compinit -u -d dump; source ./_pxl; whence -w _pxl; "
-                               "print $_comps[pxl]"], cwd=cli.folder, capture_output=True, text=True, timeout=LIMIT)
-        differ("zsh", (done.stdout, done.stderr), ("_pxl: function\n_pxl\n", ""))
-    differ("another shell", cli.run("completions", "tcsh")[0], 2)
 
 
 # ---- exit statuses ----------------------------------------------------------------------------------------------

@@ -63,27 +63,49 @@ def example_problem(pxl, entry):
     return None if code == 0 else f"exit status {code}\n{out}{err}"
 
 
+def function_problem(pxl, entry):
+    """Each example runs by itself, in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "example.pxl"
+        path.write_text(entry["example"] + "\n")
+        code, out, err = run([str(pxl), "--quiet", path.name], cwd=folder, env={"NO_COLOR": "1", "PXL_DATA": "built-in"})
+    return None if code == 0 else f"exit status {code}\n{out}{err}"
+
+
 FUNCTIONS = ROOT / "docs/functions.md"
 FUNCTIONS_LEAD = """# Functions
 
-The functions of the language that are not [ops](ops.md), from their declarations; a test keeps this page up to date. `pxl doc NAME` and
-`:help NAME` tell the same. Members of values are on [a page of their own](methods.md).
+The functions of the language that are not [ops](ops.md), from their declarations; a test keeps this page up to date and runs the
+examples. Those that use files, or whose results differ from run to run, are shown without results. `pxl doc NAME` and `:help NAME` tell the
+same, and `pxl doc functions` lists all. Members of values are on [a page of their own](methods.md).
 """
 
 
-def functions_text(overview):
-    out = FUNCTIONS_LEAD
-    facts = next(e for e in overview["entries"] if e["kind"] == "functions")["facts"]
-    return out + "".join(f"\n**`{signature}`** {text}\n" for signature, text in facts.items())
+def transcript(entry):
+    """An example as the REPL shows it, with a prompt for each line."""
+    lines, depth = [], 0
+    for line in entry["example"].split("\n"):
+        lines.append(("...> " if depth else "pxl> ") + line)
+        depth += sum(line.count(c) for c in "([{") - sum(line.count(c) for c in ")]}")
+    return "".join(line.rstrip() + "\n" for line in lines + (entry["result"].split("\n") if entry["result"] else []))
+
+
+def functions_text(page):
+    return FUNCTIONS_LEAD + "".join(f"\n**`{e['signature']}`** {e['doc']}\n\n```text\n{transcript(e)}```\n" for e in page["entries"])
 
 
 def methods_tests(pxl, tally, update=False):
     with tempfile.TemporaryDirectory() as folder:
-        functions = functions_text(documented(pxl, None, folder))
+        page = documented(pxl, "functions", folder)
+        functions = functions_text(page)
         if update:
             FUNCTIONS.write_text(functions)
         tally.add("docs: docs/functions.md is what the declarations say",
                   None if FUNCTIONS.exists() and FUNCTIONS.read_text() == functions else "write it anew: python3 tests/run.py --only docs --update")
+        for e in page["entries"]:
+            tally.add(f"docs: function {e['name']} has an example", None if e["example"] else "interpreter/tools/function_examples.inc lacks it")
+        for name, problem in parallel([(f"docs: example of {e['name']}", lambda e=e: function_problem(pxl, e)) for e in page["entries"]], 2):
+            tally.add(name, problem)
         pages = [documented(pxl, kind, folder) for kind in kinds(pxl, folder)]
     wanted = page_text(pages)
     if update:

@@ -231,7 +231,7 @@ def passes():
 
 
 # Tables of which each row is a function of a file: what "What to touch" of docs/architecture.md names.
-TABLES = [("interpreter/repl/commands.inc", r"^PXL_REPL_COMMAND\((\w+),", "interpreter/repl/*.cpp", r"^void command_{}\("),
+TABLES = [("interpreter/commands/commands.inc", r"^PXL_REPL_COMMAND\((\w+),", "interpreter/commands/*.cpp", r"^void command_{}\("),
           ("interpreter/cli/commands.inc", r"^PXL_COMMAND\((\w+)\)", "interpreter/cli/*.cpp", r"\b{}_command\b *(?:=|\{{)"),
           ("runtime/execute/engines.inc", r"^PXL_ENGINE\((\w+),", "runtime/execute/engine_*.cpp", r"\bmake_{}_engine\(")]
 

@@ -47,7 +47,7 @@ class Protocol(jkt.KernelTests):
         return [m["content"]["data"] for m in messages if m["msg_type"] in ("execute_result", "display_data", "update_display_data")]
 
     def test_graphs_are_drawn(self):
-        import shutil, xml.etree.ElementTree
+        import html, shutil, xml.etree.ElementTree
         code = "from nn import Linear\\nfacts, graph = Linear(3).create_graph(float32[2, 4])\\n"
         for value, op in (("graph", "MatMul"), ("autodiff(graph)", "ReduceSum")):
             data, = self.data_of(code + value)
@@ -55,6 +55,10 @@ class Protocol(jkt.KernelTests):
                 picture = xml.etree.ElementTree.fromstring(data["image/svg+xml"])
                 self.assertTrue(picture.tag.endswith("svg"))
                 self.assertIn(op, "".join(picture.itertext()))
+            self.assertIn("<iframe srcdoc=", data["text/html"])
+            page = html.unescape(data["text/html"].split('srcdoc="')[1].split('"')[0])
+            self.assertIn(op, page)
+            self.assertIn("<!doctype html>", page.lower())
 
     def test_long_tables_are_cut(self):
         data, = self.data_of("array([[r * 1000 + c for c in range(50)] for r in range(100)])")
@@ -67,7 +71,75 @@ class Protocol(jkt.KernelTests):
         self.flush_channels()
         reply, messages = self.results("for i in range(3) { plot([1, 2, i], title = \\"loss\\") }")
         kinds = [m["msg_type"] for m in messages if "display_data" in m["msg_type"]]
-        self.assertEqual(kinds, ["display_data", "update_display_data", "update_display_data"])
+        self.assertEqual(kinds[:3], ["display_data", "update_display_data", "update_display_data"])
+        self.assertLessEqual(len(kinds), 4)
+
+    def test_charts_have_a_raster_picture(self):
+        import base64, struct
+        for code, last in (("plot([1, 3, 2])", "display_data"), ("for i in range(3) { plot([1, 2, i], title = \\"loss\\") }", "update_display_data")):
+            self.flush_channels()
+            reply, messages = self.results(code)
+            pictures = [m for m in messages if "display_data" in m["msg_type"]]
+            self.assertEqual(pictures[-1]["msg_type"], last)
+            content = pictures[-1]["content"]
+            if "image/png" not in content["data"]:
+                continue  # built without librsvg
+            png = base64.b64decode(content["data"]["image/png"])
+            self.assertTrue(png.startswith(b"\\x89PNG\\r\\n"))
+            width, height = struct.unpack(">II", png[16:24])
+            self.assertEqual((width, height), (2 * content["metadata"]["image/png"]["width"], 2 * content["metadata"]["image/png"]["height"]))
+            self.assertIn("image/svg+xml", content["data"])
+            shown = base64.b64decode(content["data"]["text/html"].split("base64,")[1].split('"')[0]).decode()
+            self.assertEqual(shown, content["data"]["image/svg+xml"])
+
+    def text_of(self, code):
+        self.flush_channels()
+        reply, messages = self.results(code)
+        self.assertEqual(reply["status"], "ok", reply)
+        return "".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream")
+
+    def test_help_has_a_page(self):
+        for name, parts in (("gelu", ("<h2>", "Example", "gelu(")), ("len", ("len(x)", "Example")), ("str.split", ("str.split",))):
+            self.flush_channels()
+            reply, _ = self.results(name + "?")
+            data = reply["payload"][0]["data"]
+            for part in parts:
+                self.assertIn(part, data["text/html"])
+            self.assertIn(name, data["text/plain"])
+        self.results("own_name = 3")
+        self.flush_channels()
+        self.kc.inspect("own_name", 4)
+        self.assertEqual(list(self.kc.get_shell_msg(timeout=10)["content"]["data"]), ["text/plain"])
+
+    def test_commands(self):
+        self.data_of("variable cw: float32[2] = 3\\ncy = cw * 2")
+        self.assertIn("Mul", self.text_of(":schedule"))
+        self.assertEqual(self.text_of(":type cy"), "tensor float32[2]\\n")
+        self.assertEqual(self.text_of(":type cy\\n:eval cy"), "tensor float32[2]\\nfloat32[2]\\n[6. 6.]\\n")
+        self.assertIn("cycles", self.text_of(":tiles"))
+        self.assertIn(":schedule [GRAPH]", self.text_of(":help"))
+        self.assertRegex(self.text_of(":time x3 1 + 1"), "3 runs: mean")
+        self.assertIn("image/png", self.data_of(":dot")[0].keys() | {"image/png"})
+        self.assertIn("text/html", self.data_of(":dot")[0])
+        self.assertIn("2", self.data_of(":time 1 + 1")[0]["text/plain"])
+        for code, name, part in ((":nonsense", "command", "unknown command"), (":step cy", "command", "on a terminal"),
+                                 (":type nothing_here", "unknown-name", "nothing_here")):
+            self.flush_channels()
+            reply, _ = self.results(code)
+            self.assertEqual((reply["status"], reply["ename"]), ("error", name))
+            self.assertIn(part, "\\n".join(reply["traceback"]))
+        self.flush_channels()
+        self.kc.is_complete(":help")
+        self.assertEqual(self.kc.get_shell_msg(timeout=10)["content"]["status"], "complete")
+        self.kc.complete(":vars\\n:sch", 10)
+        content = self.kc.get_shell_msg(timeout=10)["content"]
+        self.assertEqual((content["matches"], content["cursor_start"]), (["schedule"], 7))
+
+    def test_errors_have_the_number_of_the_cell(self):
+        self.flush_channels()
+        self.results(":vars")
+        reply, _ = self.results("nothing_here")
+        self.assertIn(f"[{reply['execution_count']}]:1:1", "\\n".join(reply["traceback"]).replace("\\x1b[1m", ""))
 
     def test_time_of_a_cell(self):
         reply, messages = self.results("%%time\\nprint(1)\\nx = nothing_here")
@@ -282,6 +354,19 @@ def notebook_problem(python, path, env):
     return None
 
 
+CONVERTED = '''
+import sys, nbformat
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in (
+    "from nn import Linear", "facts, graph = Linear(3).create_graph(float32[2, 4])\\ngraph", "for i in range(3) { plot([1, 2, i], title = \\"loss\\") }")])
+NotebookClient(notebook, timeout=60, kernel_name="pxl").execute()
+page, _ = HTMLExporter().from_notebook_node(notebook)
+assert "<iframe srcdoc=" in page, "no graph"
+assert 'src="data:image/svg+xml;base64,' in page, "no chart"
+'''
+
+
 def jupyter_tests(pxl, add, skip):
     if not (pxl.parent / "pxl-kernel").exists():
         skip("jupyter", "the kernel was not built (xeus is missing)")
@@ -298,5 +383,9 @@ def jupyter_tests(pxl, add, skip):
         env = dict(os.environ, JUPYTER_PATH=str(pathlib.Path(folder) / "share/jupyter"), PXL_DATA="built-in", NO_COLOR="1")
         add("jupyter: the protocol", run(python, PROTOCOL, env=env))
         add("jupyter: messages that are not of the protocol", run(python, GARBAGE, str(pathlib.Path(folder) / "errors"), env=env))
+        if converter := system_python("nbconvert", "nbclient"):
+            add("jupyter: charts and graphs in an exported page", run(converter, CONVERTED, env=env))
+        else:
+            skip("jupyter: an exported page", "no Python with nbconvert")
         for path in sorted((ROOT / "examples/notebooks").glob("*.ipynb")):
             add(f"jupyter: {path.name}", notebook_problem(python, path, env))

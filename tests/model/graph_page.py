@@ -107,6 +107,7 @@ def browse(folder):
         press("MatMul")
         panel = one("#panel").text
         check("graph page: an op's line of the program", None if "nn.pxl:" in panel and many("#panel pre .at") else panel[:400])
+        check("graph page: no plan without a machine", panel if "Plan on" in panel else None)
         press("blocks.0 to 2")
         check("graph page: a box folds", None if labels() == shown else str(labels()))
         run("const f = document.getElementById('find'); f.value = 'gelugrad'; f.dispatchEvent(new Event('input'))")
@@ -143,6 +144,13 @@ def browse(folder):
         check("graph page: fits a narrow window", browser.too_wide())
         check("graph page: the console of net.html", "; ".join(browser.errors()))
 
+        browser.driver.set_window_size(1280, 1000)
+        browser.load("plans.html")
+        run("const f = document.getElementById('find'); f.value = 'matmul'; f.dispatchEvent(new Event('input'))")
+        panel = one("#panel").text
+        check("graph page: an op's plan on tiles", None if re.search(r"Plan on mk2\nplan .*parts of.*\ncycles [\d,]+.*\ncompute [\d,]+", panel) else panel[:500])
+        check("graph page: the console of plans.html", "; ".join(browser.errors()))
+
         # 24 unrolled layers: 6,000 ops. The best of three, as others may use the machine.
         taken = []
         for _ in range(3):
@@ -160,9 +168,9 @@ def graph_page_tests(pxl, add, skip):
     with tempfile.TemporaryDirectory() as folder:
         net = pathlib.Path(folder) / SCRIPT
         net.write_text(NETWORK)
-        for name, script in (("net", net), ("large", ROOT / "bench/layers.pxl")):
+        for name, script, *flags in (("net", net), ("plans", net, "--machine", "mk2"), ("large", ROOT / "bench/layers.pxl")):
             page = pathlib.Path(folder) / f"{name}.html"
-            code, out, err = call(pxl, "graph", script, "-o", page)
+            code, out, err = call(pxl, "graph", *flags, script, "-o", page)
             text = page.read_text() if code == 0 else ""
             alone = not re.search(r"(src|href)=\"?https?:|@import|@@", text)
             add(f"pxl graph -o {name}.html", None if code == 0 and alone and text.count("</script>") == 2 else f"status {code}\n{out}{err}")

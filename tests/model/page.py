@@ -266,6 +266,14 @@ def browse(folder):
         check("page: plans of the chosen op", None if names[1] in one("#plans .hint").text and len(plans) > 1 and "●" in one("#plans").text
               else one("#plans").text[:300])
         check("page: the program's tree", None if len(many("#program [role=treeitem]")) > 10 else one("#program").text[:300])
+        leaf = one("#program [role=treeitem] button.link")
+        driver.execute_script("arguments[0].click()", leaf)
+        marked = many("#plans .source .at")
+        check("page: an op of the tree leads to its plans and its line", None if leaf.text.split()[0] in one("#plans .hint").text and len(marked) == 1
+              and re.match(r"\d+", marked[0].text) else one("#plans").text[:300])
+        driver.execute_script("document.querySelector('#liveness p.hint button').click()")
+        check("page: what is live leads to its plan", None if one("#liveness p.hint button").text.removeprefix("Plan of ") in one("#plans .hint").text
+              else one("#plans .hint").text)
         back = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
         one("#theme").click()
         dark = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
@@ -291,6 +299,9 @@ def browse(folder):
         driver.execute_script("[...document.querySelectorAll('#graph button')][0].click()")
         driver.switch_to.window(driver.window_handles[-1])
         check("page: the graphs on a page of their own", None if "pxl graph" in driver.title and len(many("#view .node")) > 5 else driver.title)
+        driver.execute_script("""const f = document.getElementById('find'); f.value = 'matmul.'; f.dispatchEvent(new Event('input'))""")
+        panel = one("#panel").text
+        check("page: the graphs have plans", None if "Plan on bow" in panel and "cycles" in panel else panel[:300])
         driver.close()
         driver.switch_to.window(driver.window_handles[0])
         check("page: the console of layers.html", "; ".join(errors()))
@@ -378,7 +389,7 @@ def page_tests(pxl, add, skip):
             code, out, err = call(pxl, "profile", *arguments, "-o", pathlib.Path(folder) / f"{name}.html")
             text = (pathlib.Path(folder) / f"{name}.html").read_text() if code == 0 else ""
             alone = not re.search(r"(src|href)=\"?https?:|@import|@@", text)
-            add(f"pxl profile -o {name}.html", None if code == 0 and alone and text.count("</script>") == 3 else f"status {code}\n{out}{err}")
+            add(f"pxl profile -o {name}.html", None if code == 0 and alone and text.count("</script>") == 4 else f"status {code}\n{out}{err}")
         checks(__file__, folder, "the page in a browser", add, skip)
 
 

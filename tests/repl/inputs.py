@@ -34,6 +34,42 @@ def values(pxl, home):
     assert t.leave() == 0
 
 
+def prompts_have_numbers(pxl, home):
+    """A prompt has the number by which errors name its input; commands have none."""
+    t = Terminal(pxl, home)
+    for number in (2, 3):
+        t.send("1\r")
+        t.child.expect(rf"\[{number}\] pxl> ")
+    t.send(":vars\r")
+    t.child.expect(r"\[3\] pxl> ")
+    t.send("f(\r")
+    t.child.expect(r"\[3\] \.\.\.> ")
+    t.send("nothing_here)\r")
+    t.child.expect(r"\[3\]:1:1: error.*\[4\] pxl> ")
+    # A copied transcript, with and without numbers.
+    t.child.send("\x1b[200~[7] pxl> a = 20\n[8] pxl> def g(x) {\n[8] ...>   return x + a\n[8] ...> }\npxl> g(22)\x1b[201~\r")
+    t.wait("42\r\n")
+    t.wait(PROMPT)
+    same(t.enter("[1]"), "[1]")
+    assert t.leave() == 0
+
+
+def long_texts_are_paged(pxl, home):
+    t = Terminal(pxl, home, env={"PAGER": "echo paged; cat"})
+    contains(t.enter(":help"), "paged", ":schedule [GRAPH]")
+    lacks(t.enter(":help len"), "paged")
+    assert t.leave() == 0
+
+
+def messages_are_wrapped(pxl, home):
+    t = Terminal(pxl, home, columns=40)
+    shown = t.enter("an_unknown_name_of_some_length + another_name")
+    assert all(len(line) <= 40 for line in shown.splitlines()[1:]), shown
+    shown = t.enter(":nancheck perhaps this is neither of the two words")
+    assert all(len(line) <= 40 for line in shown.splitlines()), shown
+    assert t.leave() == 0
+
+
 def start_up_is_quick(pxl, home):
     times = []
     for _ in range(5):
@@ -54,7 +90,7 @@ def start_up_is_quick(pxl, home):
 
 def top_level_program(pxl, home):
     """A session takes the program `main` as it is; more may be added, and belongs to the next session."""
-    t = Terminal(pxl, home)
+    t = Terminal(pxl, home, columns=200)
     t.enter("variable W: float32[2] = [1, 2]")
     t.enter("stream out y = W * 2")
     t.enter("s = Session(main)")
@@ -178,7 +214,7 @@ def help_and_questions(pxl, home):
 
 def commands_asked_wrongly(pxl, home):
     """What a command says to arguments that are missing, wrong or too many."""
-    t = Terminal(pxl, home)
+    t = Terminal(pxl, home, columns=200)
     contains(t.enter(":"), "name is missing", ":undo")
     contains(t.enter(":quit now"), ":quit: unexpected argument `now`")
     contains(t.enter(":eval"), "there is no last value")
@@ -361,7 +397,7 @@ def not_a_terminal(pxl, home):
     assert done.returncode == 0
 
 
-CASES = [values, outer_names, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
+CASES = [values, outer_names, prompts_have_numbers, long_texts_are_paged, messages_are_wrapped, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
 
 
 # Those whose answers an engine computes.

@@ -3,7 +3,7 @@ they differ, docs/repl.md says so."""
 import re
 import time
 
-from tests.repl.terminal import MORE, PROGRAM, PROMPT, Terminal, contains, editor_of, lacks, pexpect, same
+from tests.repl.terminal import MORE, PROGRAM, PROMPT, Screen, Terminal, contains, editor_of, lacks, pexpect, same
 
 
 def several_lines(pxl, home):
@@ -176,16 +176,79 @@ def history_across_starts(pxl, home):
     t.leave()
 
 
+def indentation(pxl, home):
+    """Lines within brackets begin indented; a closing bracket takes one level back."""
+    t = Terminal(pxl, home)
+    for line in ("def f(x) {", "y = [", "x,", "2", "]", "if x > 1 {"):
+        t.enter(line, MORE)
+    t.enter("return y", MORE)
+    t.enter("}", MORE)
+    t.enter("return none", MORE)
+    same(t.enter("}"), "")
+    contains(t.enter(":history def f"), "def f(x) {\n  y = [\n    x,\n    2\n  ]\n  if x > 1 {\n    return y\n  }\n  return none\n}")
+    # A bracket within a line is one; a string keeps its text; an operator indents nothing.
+    t.enter("g = [", MORE)
+    t.enter("(3 + 4)", MORE)
+    t.enter("]")
+    contains(t.enter(":history g ="), "g = [\n  (3 + 4)\n]")
+    t.enter('s = ["""a', MORE)
+    t.enter('b""",', MORE)
+    t.enter("]")
+    same(t.enter("s"), "['a\\nb']")
+    # A line of indentation only is empty to Ctrl-D.
+    t.enter("if true {", MORE)
+    t.child.sendeof()
+    t.wait(PROMPT)
+    same(t.enter("6"), "6")
+    assert t.leave() == 0
+
+
+KEYS = ["x = 1 if true else none", "\x01y\x05 + 2", "\x1b[D" * 5 + "0", "\x17\x17", "\x15" + "xs = [" + "12, " * 40, "\x01" + "\x06" * 8 + "3.5, \"a(\", ",
+        "\x05" + "\x7f" * 30, "\x1b[D" * 70 + "none, ", "\x05]", "\x15print('\u03b1\u65e5')", "\x1b[D" * 4 + "x", "\x15"]
+
+
+def typed_lines_look_alike(pxl, home):
+    """Colours while typing change no character and no place of the cursor."""
+    if editor_of(pxl) != "readline":
+        return
+    screens = []
+    for colour in ("1", None):
+        t = Terminal(pxl, home, env={"NO_COLOR": colour}, prompt="pxl>")
+        screen, seen, fed = Screen(80).feed(t.child.before + "pxl>"), [], 0
+        for keys in KEYS:
+            t.send(keys)
+            t.child.expect([pexpect.TIMEOUT], timeout=0.4)
+            screen.feed(t.child.before[fed:])  # all that has come since the prompt
+            fed = len(t.child.before)
+            seen.append((screen.text(), screen.row, screen.column))
+        screens.append(seen)
+        t.send("\x05\x15")
+        t.leave()
+    for keys, plain, coloured in zip(KEYS, *screens):
+        assert plain == coloured, f"after {keys!r}\n{plain}\n{coloured}"
+
+
 def colours(pxl, home):
     t = Terminal(pxl, home, env={"NO_COLOR": None}, prompt=r"pxl>\x1b\[0m ")
-    t.send("x = 1 if true else none\r")
-    t.child.expect(t.prompt)  # the echo's
-    t.child.expect(t.prompt)
+    painted = editor_of(pxl) == "readline"  # libedit's lines are coloured when they are entered, with their prompt
+
+    def enter(line):
+        t.send(line + "\r")
+        if not painted:
+            t.child.expect(t.prompt)
+        t.child.expect(t.prompt)
+
+    if painted:
+        t.send("x = 1 if true")
+        t.child.expect(re.escape("\x1b[36m1\x1b[0m \x1b[35mif\x1b[0m \x1b[36mtrue\x1b[0m"))
+        # Over several rows the cursor is put back to where it was.
+        t.send("\x15xs = [" + "1, " * 60 + "2]")
+        t.child.expect(re.escape("\x1b7\x1b[2A\r\x1b[9Cxs"))
+        t.send("\x15")
+    enter("x = 1 if true else none")
     contains(t.child.before, "\x1b[35mif\x1b[0m", "\x1b[36m1\x1b[0m")
     for line in ("variable w: float32[2] = 0", "y = w + 1"):
-        t.send(line + "\r")
-        t.child.expect(t.prompt)
-        t.child.expect(t.prompt)
+        enter(line)
     t.send(":schedule\r")
     t.child.expect(t.prompt)
     contains(t.child.before, "\x1b[33mAdd\x1b[0m.100", "\x1b[36m%1\x1b[0m")
@@ -214,4 +277,4 @@ def narrow_terminals(pxl, home):
         assert t.child.exitstatus == 0, t.child.exitstatus
 
 
-KEY_CASES = [several_lines, pasting, interrupts, editing, resizing, completion, history_across_starts, colours, narrow_terminals]
+KEY_CASES = [several_lines, pasting, interrupts, editing, resizing, completion, history_across_starts, indentation, typed_lines_look_alike, colours, narrow_terminals]

@@ -75,11 +75,20 @@
   // ---- what is chosen
 
   function rows(list) { return el("table", {}, el("tbody", {}, list.map(([name, text]) => el("tr", {}, el("td", { class: "hint" }, name), el("td", {}, text))))); }
-  function excerpt(op) {
+  function sourceOf(op) {
     const file = GRAPHS.sources[op.file];
-    if (!file) return [];
-    const lines = file.text.split("\n"), from = Math.max(0, op.line - 5), to = Math.min(lines.length, op.line + 4);
-    return [el("h3", {}, `${file.name}:${op.line}`), el("pre", {}, lines.slice(from, to).map((line, i) => el("span", { class: from + i + 1 === op.line && "at" }, el("i", {}, String(from + i + 1)), line)))];
+    return file ? excerpt(file.name, file.text, op.line) : [];
+  }
+  // How the tile model runs an op; in pages with estimates.
+  function planOf(op) {
+    const plan = op.plan;
+    if (!plan) return [];
+    const number = (n) => n.toLocaleString("en-US"), phases = ["compute", "exchange", "sync", "host"].filter((phase) => plan[phase]);
+    return [el("h3", {}, `Plan on ${PROGRAM.machine}`), rows([
+      ["plan", plan.text || "none to choose"],
+      ["cycles", number(plan.cycles) + (plan.runs === 1 ? "" : `, ${number(plan.runs)} runs`)],
+      ...phases.map((phase) => [phase, number(plan[phase])]),
+      ["tiles", number(plan.tiles)], ["temporary", `${number(plan.bytes)} bytes on a tile`]])];
   }
   function tensorRows(graph, list) { return list.filter((t) => t >= 0).slice(0, 40).map((t) => [graph.tensors[t].name, graph.tensors[t].spec]); }
   function details(box) {
@@ -90,12 +99,12 @@
       if (op.in.some((t) => t >= 0)) parts.push(el("h3", {}, "Inputs"), rows(tensorRows(b.graph, op.in)));
       if (op.out.length) parts.push(el("h3", {}, "Outputs"), rows(tensorRows(b.graph, op.out)));
       if (op.attributes) parts.push(el("h3", {}, "Attributes"), rows(op.attributes));
-      parts.push(...excerpt(op));
+      parts.push(...planOf(op), ...sourceOf(op));
     } else if (box.ops.length) {
       const names = new Map();
       const list = b.kind === "call" ? calledOf(b).ops : b.ops;
       for (const o of list) names.set(o.name, (names.get(o.name) || 0) + 1);
-      parts.push(el("h3", {}, "Ops"), rows([...names].sort((x, y) => y[1] - x[1]).map(([name, n]) => [name, String(n)])), ...excerpt(list[0] || {}));
+      parts.push(el("h3", {}, "Ops"), rows([...names].sort((x, y) => y[1] - x[1]).map(([name, n]) => [name, String(n)])), ...sourceOf(list[0] || {}));
     }
     panel.replaceChildren(...parts);
   }

@@ -1,6 +1,13 @@
 // Shared by all sections: the data, number formatting, charts, tables.
 const DATA = JSON.parse(document.getElementById("data").textContent);
 let RUN, OTHER;  // the displayed program, and the one to compare with
+const SOURCES = JSON.parse(document.getElementById("sources").textContent);  // texts by the names that `where` has
+let openOp = () => {};  // selects an op in the table of ops and shows its plans
+// The line of the program that an op comes from.
+function sourceOf(o) {
+  const [, name, line] = /^(.*):(\d+):\d+$/.exec(o.where) || [];
+  return SOURCES[name] === undefined ? [] : excerpt(name, SOURCES[name], +line);
+}
 
 // Values that several sections derive from a run: op names and their parts, cycles and start of the schedule's points.
 function prepared(run) {
@@ -196,7 +203,7 @@ function table(columns, rows, { pick, picked, sort, filter = "", limit = 200 } =
   }
   heads();
   fill();
-  return { node, shown, columns, filter(text) { wanted = text.trim().toLowerCase(); fill(); }, set(list) { rows = list; fill(); } };
+  return { node, shown, columns, filter(text) { wanted = text.trim().toLowerCase(); fill(); }, choose(row) { chosen = row; fill(); pick(row); }, set(list) { rows = list; fill(); } };
 }
 
 

@@ -42,4 +42,11 @@ function toggle(label, on, change, title) {
   return button;
 }
 
+// The lines of a source around one of them, which is marked.
+function excerpt(name, text, line) {
+  const lines = text.split("\n"), from = Math.max(0, line - 5), to = Math.min(lines.length, line + 4);
+  return [el("h3", {}, `${name}:${line}`), el("pre", { class: "source" },
+    lines.slice(from, to).map((shown, i) => el("span", { class: from + i + 1 === line && "at" }, el("i", {}, String(from + i + 1)), shown)))];
+}
+
 const search = (label, change) => el("input", { type: "search", placeholder: label, "aria-label": label, oninput() { change(this.value); } });

@@ -74,7 +74,8 @@ function livenessSection() {
     cursor = point;
     const o = op(cursor);
     caption.textContent = `While ${o.label}${o.scope ? ` (${o.scope})` : ""} runs, op ${fmt.whole(cursor)} of ${fmt.whole(n)}: ${fmt.bytes(points.fullest_bytes[cursor])} on tile ${points.fullest_tile[cursor]}, the fullest; ` +
-      `${fmt.bytes(points.live_bytes[cursor] + RUN.totals.always_live_bytes)} on all.`;
+      `${fmt.bytes(points.live_bytes[cursor] + RUN.totals.always_live_bytes)} on all. `;
+    caption.append(el("button", { class: "link", type: "button", onclick() { openOp(o); } }, `Plan of ${o.label}`));
     list.set(live());
     picture.redraw();
   }

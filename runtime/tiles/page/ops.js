@@ -33,6 +33,7 @@ function opsSection(picked) {
   const chosen = el("div", { class: "hint", hidden: true });
   node.append(chosen, list.node);
   if (first) plans.show(first);
+  openOp = (o) => { list.choose(o); plans.node.scrollIntoView({ behavior: "smooth" }); };
   // Only these ops, until the button is pressed.
   const only = (ops, why) => {
     filter.value = "";
@@ -93,8 +94,8 @@ function planChart() {
   const list = table(columns, [], {}), title = el("span", { class: "hint" });
   const node = section("plans", "Plans", null);
   node.querySelector(".head").append(title);
-  const body = el("div", { class: "two plans" }, picture.node, list.node);
-  node.append(body);
+  const body = el("div", { class: "two plans" }, picture.node, list.node), source = el("div");
+  node.append(body, source);
   return { node, show(next) {
     op = next;
     all = RUN.plans[op.plans];
@@ -102,6 +103,7 @@ function planChart() {
     title.textContent = `${op.label}${op.scope ? `, ${op.scope}` : ""}: ${op.operands.join(", ")} → ${op.results.join(", ")}; ` +
       (all.length ? `${all.length} ${all.length === 1 ? "plan" : "plans"} that no other beats` : "no plans to choose from");
     body.hidden = !all.length;
+    source.replaceChildren(...sourceOf(op));
     list.set(all.slice().sort((a, b) => a.cycles - b.cycles));
     picture.redraw();
   } };

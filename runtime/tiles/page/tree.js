@@ -32,7 +32,7 @@ function opPart(n, times) {
   return {
     name: called.length ? `${o.label} ${called.map((g) => g.name).join(" or ")}` : `${o.label} ${last}`, title: `${o.scope}${o.where && ", " + o.where}`, times: times * (called.length ? n.repeats : 1),
     cycles: times * cyclesOf(n), code: called.length ? called.reduce((a, g) => a + g.code_bytes, 0) : codeOf(n), copies: called.length ? o.steps.reduce((a, s) => a + s.bytes, 0) * times : 0,
-    once: called.some((g) => g.calls > 1), count: called.length,
+    once: called.some((g) => g.calls > 1), count: called.length, op: o,
     parts: () => n.graphs.flatMap((g) => graphParts(g, times * n.repeats)),
   };
 }
@@ -48,7 +48,8 @@ function treeSection() {
     const twist = el("button", { class: "twist", type: "button", "aria-label": "Open or close", onclick() { shown = !shown; twist.textContent = shown ? "▾" : "▸"; refresh(); } },
       part.count ? (open ? "▾" : "▸") : "");
     const line = el("div", { class: "node", role: "treeitem", "aria-level": depth + 1 },
-      el("span", { style: `padding-left:${depth * 16}px`, title: part.title || part.name }, part.count ? twist : el("span", { style: "display:inline-block;width:18px" }), part.name),
+      el("span", { style: `padding-left:${depth * 16}px`, title: part.title || part.name }, part.count ? twist : el("span", { style: "display:inline-block;width:18px" }),
+        part.op ? el("button", { class: "link", type: "button", onclick() { openOp(part.op); } }, part.name) : part.name),
       el("span", { class: "n" }, part.times > 1 ? `× ${fmt.whole(part.times)}` : ""), el("span", { class: "n" }, fmt.cycles(part.cycles)),
       el("span", { class: "n" }, part.code ? fmt.bytes(part.code) + (part.once ? " once" : "") : ""), el("span", { class: "n" }, part.copies ? fmt.bytes(part.copies) : ""),
       el("div", { class: "bar", title: fmt.percent(part.cycles / total) }, el("div", { style: `width:${100 * part.cycles / total}%` })));

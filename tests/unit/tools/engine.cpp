@@ -187,3 +187,26 @@ TEST_CASE_FIXTURE(Fixture, "errors show the input's number") {
   REQUIRE(o.diagnostics.size() == 1);
   CHECK(render(o.diagnostics[0]).starts_with("[2]:1:"));
 }
+
+TEST_CASE("the line after an incomplete text is indented by its open brackets") {
+  CHECK(Engine::indentation("def f(x) {\n").size() == 2);
+  CHECK(Engine::indentation("def f(x) {\n  y = [1,\n").size() == 4);
+  CHECK(Engine::indentation("f(1)\n").empty());
+  CHECK(Engine::indentation("x +\n").empty());
+  CHECK(Engine::indentation("}}\n").empty());
+  // A string that is open would keep the spaces.
+  CHECK(Engine::indentation("s = [\"\"\"a\n").empty());
+  CHECK(Engine::indentation("s = [\"\"\"a\"\"\",\n").size() == 2);
+  CHECK(Engine::indentation("s = [\"(\", '{',\n").size() == 2);
+}
+
+TEST_CASE("what a command throws is an outcome") {
+  Engine engine({});
+  CHECK(engine.guard([] {}).ok());
+  const Outcome failed = engine.guard([] { throw Error("no"); });
+  CHECK(failed.kind == Outcome::Kind::failed);
+  CHECK(failed.diagnostics.front().message == "no");
+  engine.number_next(7);
+  CHECK(engine.submit("1").number == 7);
+  CHECK(engine.next_number() == 8);
+}

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <set>
 
+#include "interpreter/commands/commands.hpp"
 #include "interpreter/graphs/graphs.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/graphs/programs.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/sessions.hpp"
-#include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/graph_view.hpp"
 #include "interpreter/values/operations.hpp"
@@ -32,41 +32,43 @@ const Graph& graph_of(Interpreter& in, Value v, const char* where) {
   return *to_graph(v, where)->graph;
 }
 
-void with_graph(Repl& repl, std::string_view text, const char* where, const std::function<void(const Graph&)>& use) {
+void with_graph(Console& console, std::string_view text, const char* where,
+                const std::function<void(const Graph&)>& use) {
   if (text.empty()) {
-    const std::shared_ptr<Ir> ir = repl.engine().ir();
+    const std::shared_ptr<Ir> ir = console.engine().ir();
     if (!ir || ir->main().ops().empty())
-      return repl.print_error(
+      return console.print_error(
           fmt::format("the top level has no graph: it has no ops; `:{} NAME` takes another "
                       "(`:graphs` lists them)",
                       where));
     return use(ir->main());
   }
-  repl.report(repl.engine().aside(text, [&](const Value& v) { use(graph_of(repl.engine().interpreter(), v, where)); }));
+  console.report(
+      console.engine().aside(text, [&](const Value& v) { use(graph_of(console.engine().interpreter(), v, where)); }));
 }
 
 }  // namespace
 
-void command_schedule(Repl& repl, std::string_view arguments) {
-  with_graph(repl, arguments, "schedule", [&](const Graph& g) { repl.print_schedule(print_schedule(g)); });
+void command_schedule(Console& console, std::string_view arguments) {
+  with_graph(console, arguments, "schedule", [&](const Graph& g) { console.print_schedule(print_schedule(g)); });
 }
 
-void command_graphs(Repl& repl, std::string_view) {
+void command_graphs(Console& console, std::string_view) {
   std::vector<std::pair<std::string, const Ir*>> irs;
   std::set<const Ir*> seen;
-  const std::shared_ptr<Ir> top = repl.engine().ir();
+  const std::shared_ptr<Ir> top = console.engine().ir();
   if (top && seen.insert(top.get()).second) irs.emplace_back("top level", top.get());
-  for (const auto& [name, value] : repl.engine().names()) {
+  for (const auto& [name, value] : console.engine().names()) {
     const Ir* ir = nullptr;
     if (auto* o = value.as<IrObject>()) ir = o->ir.get();
     if (auto* s = value.as<SessionObject>()) ir = s->ir.get();
     if (ir && seen.insert(ir).second) irs.emplace_back(name, ir);
   }
-  if (irs.empty()) return repl.print("no graphs yet");
+  if (irs.empty()) return console.print("no graphs yet");
   for (const auto& [name, ir] : irs) {
-    repl.print(fmt::format("{} ({})", name, ir->name()));
+    console.print(fmt::format("{} ({})", name, ir->name()));
     for (const auto& g : ir->graphs())
-      repl.print(fmt::format(
+      console.print(fmt::format(
           "  {:<28} {}, {}, {}, {}", g->is_main() ? "main" : g->id(), counted(g->inputs().size(), "input"),
           counted(g->outputs().size(), "output"), counted(g->ops().size(), "op"),
           g->is_main() ? counted(ir->variables().size(), "variable")
@@ -74,19 +76,19 @@ void command_graphs(Repl& repl, std::string_view) {
   }
 }
 
-void command_grad(Repl& repl, std::string_view arguments) {
-  if (arguments.empty()) return repl.print_error(":grad: a graph is required");
+void command_grad(Console& console, std::string_view arguments) {
+  if (arguments.empty()) return console.print_error(":grad: a graph is required");
   std::string shown;
-  const Outcome o = repl.engine().aside(arguments, [&](const Value& v) {
-    Interpreter& in = repl.engine().interpreter();
+  const Outcome o = console.engine().aside(arguments, [&](const Value& v) {
+    Interpreter& in = console.engine().interpreter();
     const Value gradient = invoke(in, *evaluator_of(in).prelude()->find_here("autodiff"), std::vector<Value>{v});
     shown = str_of(in, member_of(in, gradient, "graph", {}));
   });
-  repl.report(o);
-  if (o.ok()) repl.print_schedule(shown);
+  console.report(o);
+  if (o.ok()) console.print_schedule(shown);
 }
 
-void command_dot(Repl& repl, std::string_view arguments) {
+void command_dot(Console& console, std::string_view arguments) {
   // `net.dot` is a file name; `graph` and `blocks[0].graph` are not.
   const size_t space = arguments.rfind(' ');
   const std::string last(arguments.substr(space == arguments.npos ? 0 : space + 1));
@@ -94,38 +96,38 @@ void command_dot(Repl& repl, std::string_view arguments) {
   const bool named = format == ".dot" || format == ".gv" || format == ".svg" || format == ".png" || format == ".pdf" ||
                      format == ".html";
   if (named) arguments = space == arguments.npos ? std::string_view() : arguments.substr(0, space);
-  with_graph(repl, arguments, "dot", [&](const Graph& g) {
-    if (!named) return repl.print(dot_text(g));
+  with_graph(console, arguments, "dot", [&](const Graph& g) {
+    if (!named) return console.show_graph(g) ? void() : console.print(dot_text(g));
     write_file_atomically(last, format == ".html"                     ? graph_page({&g.ir()}, &g)
                                 : format == ".dot" || format == ".gv" ? dot_text(g)
                                                                       : draw(dot_text(g), format.substr(1)));
-    repl.print("written to " + last);
+    console.print("written to " + last);
   });
 }
 
-void command_tiles(Repl& repl, std::string_view arguments) {
-  with_graph(repl, arguments, "tiles",
-             [&](const Graph& g) { repl.print(tiles::summary_text(tiles::estimate(g, tiles::EstimateOptions()))); });
+void command_tiles(Console& console, std::string_view arguments) {
+  with_graph(console, arguments, "tiles",
+             [&](const Graph& g) { console.print(tiles::summary_text(tiles::estimate(g, tiles::EstimateOptions()))); });
 }
 
-void command_memory(Repl& repl, std::string_view arguments) {
+void command_memory(Console& console, std::string_view arguments) {
   auto line = [&](const std::string& name, const Session& s) {
     const Session::MemoryUse use = s.memory();
-    repl.print(fmt::format("{}: variables {} bytes, constants {}, arena {}, total {}", name, use.variables,
-                           use.constants, use.arena, use.variables + use.constants + use.arena));
+    console.print(fmt::format("{}: variables {} bytes, constants {}, arena {}, total {}", name, use.variables,
+                              use.constants, use.arena, use.variables + use.constants + use.arena));
   };
   if (arguments.empty()) {
     bool any = false;
-    for (const auto& [name, value] : repl.engine().names())
+    for (const auto& [name, value] : console.engine().names())
       if (auto* s = value.as<SessionObject>()) {
         line(name, *s->session);
         any = true;
       }
     if (any) return;
-    if (!repl.engine().ir()) return repl.print_error("there is no session and no graph");
+    if (!console.engine().ir()) return console.print_error("there is no session and no graph");
     arguments = "Session(ir)";
   }
-  repl.report(repl.engine().aside(arguments, [&](const Value& v) {
+  console.report(console.engine().aside(arguments, [&](const Value& v) {
     auto* s = v.as<SessionObject>();
     if (!s)
       throw Error(":memory: expected a session, got " + with_article(v.type_name()),

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "interpreter/commands/commands.hpp"
 #include "interpreter/language/evaluator.hpp"
-#include "interpreter/repl/commands.hpp"
 #include "interpreter/tools/help.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/wrap.hpp"
@@ -30,8 +30,8 @@ std::string filled(const std::vector<std::string>& words, int width, std::string
   return out;
 }
 
-void overview(Repl& repl) {
-  const int width = std::max(40, LineEditor::size().first - 1);
+void overview(Console& console) {
+  const int width = std::max(40, console.columns() - 1);
   std::string text =
       "An input is a statement or an expression; the value of the last one is `_`, a `;` at its end hides it.\n\n";
   size_t left = 0;
@@ -49,7 +49,7 @@ void overview(Repl& repl) {
     for (const OpRow* row : group.rows) names.emplace_back(row->name);
     text += fmt::format("\n{}\n{}\n", group.family.empty() ? "ops" : "ops." + group.family, filled(names, width, "  "));
   }
-  Interpreter& in = repl.engine().interpreter();
+  Interpreter& in = console.engine().interpreter();
   std::vector<std::string> functions;
   for (const std::string& name : evaluator_of(in).prelude()->visible_names()) {
     const OpRow* row = find_op(name);
@@ -65,30 +65,30 @@ void overview(Repl& repl) {
   words.erase(std::unique(words.begin(), words.end()), words.end());
   text += fmt::format("\nkeywords\n{}\n", filled(words, width, "  "));
   text += fmt::format("\nlibrary\n{}\n", filled(library_modules(), width, "  "));
-  repl.print(text);
+  console.print_long(text);
 }
 
 }  // namespace
 
-void command_help(Repl& repl, std::string_view arguments) {
-  if (arguments.empty()) return overview(repl);
+void command_help(Console& console, std::string_view arguments) {
+  if (arguments.empty()) return overview(console);
   if (arguments.front() == ':') {
     for (const ReplCommand& c : repl_commands()) {
       if (!c.name.starts_with(arguments.substr(1))) continue;
-      repl.print(fmt::format(":{} {}\n  {}", c.name, c.arguments, c.doc));
+      console.print(fmt::format(":{} {}\n  {}", c.name, c.arguments, c.doc));
       return;
     }
   }
-  const Inspection found = repl.engine().help(arguments);
+  const Inspection found = console.engine().help(arguments);
   if (found.found) {
-    const std::string text = wrap_lines(found.text, std::clamp(LineEditor::size().first - 1, 40, 100));
-    return repl.print(repl.colour() && found.type == "op" ? colour_schedule(text) : text);
+    const std::string text = wrap_lines(found.text, std::clamp(console.columns() - 1, 40, 100));
+    return console.print_long(console.colour() && found.type == "op" ? colour_schedule(text) : text);
   }
   for (const ReplCommand& c : repl_commands())
-    if (c.name == arguments) return repl.print(fmt::format(":{} {}\n  {}", c.name, c.arguments, c.doc));
+    if (c.name == arguments) return console.print(fmt::format(":{} {}\n  {}", c.name, c.arguments, c.doc));
   std::string text = found.text;
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  repl.print_error(text);
+  console.print_error(text);
 }
 
 }  // namespace pxl

@@ -2,7 +2,7 @@
 // instead.
 #include <fmt/format.h>
 
-#include "interpreter/repl/commands.hpp"
+#include "interpreter/commands/commands.hpp"
 #include "interpreter/tools/theme.hpp"
 #include "runtime/base/interrupt.hpp"
 #include "runtime/base/standard_streams.hpp"
@@ -42,37 +42,37 @@ constexpr Stop stops[] = {
 
 }  // namespace
 
-void command_tour(Repl& repl, std::string_view) {
+void command_tour(Console& console, std::string_view) {
   EngineOptions options;
   options.out = [&](std::string_view text) { write_out(text); };
   Engine engine(std::move(options));
-  repl.print(
+  console.print(
       fmt::format("{} steps, in a separate session. Enter runs the input shown; other input is run instead; q exits.",
                   std::size(stops)));
   size_t number = 0;
   for (const Stop& stop : stops) {
     const std::string input(stop.input);
-    repl.print(fmt::format("\n{}/{}  {}\n", ++number, std::size(stops), stop.about));
-    std::string shown = repl.colour() ? colour_source(input) : input;
+    console.print(fmt::format("\n{}/{}  {}\n", ++number, std::size(stops), stop.about));
+    std::string shown = console.colour() ? colour_source(input) : input;
     for (size_t at = 0; (at = shown.find('\n', at)) != shown.npos; at += 5) shown.replace(at, 1, "\n    ");
-    repl.print("    " + shown);
+    console.print("    " + shown);
     while (true) {
       std::string line;
-      const LineEditor::Result got = repl.editor().read(repl.prompt("tour> "), line);
-      if (got == LineEditor::Result::interrupted) {
+      const Console::Read got = console.read("tour> ", line);
+      if (got == Console::Read::interrupted) {
         clear_interrupt();
-        repl.print("^C");
+        console.print("^C");
         continue;
       }
-      if (got == LineEditor::Result::end || line == "q" || line == ":quit" || line == ":q")
-        return repl.print("tour ended");
+      if (got == Console::Read::end || line == "q" || line == ":quit" || line == ":q")
+        return console.print("tour ended");
       const bool own = line.find_first_not_of(" \t") != line.npos;
-      repl.report(engine.submit(own ? line : input));
-      if (repl.done) return;
+      console.report(engine.submit(own ? line : input));
+      if (console.done) return;
       if (!own) break;
     }
   }
-  repl.print("\nEnd of the tour. `:help` lists the ops and commands; docs/language.md has the rest.");
+  console.print("\nEnd of the tour. `:help` lists the ops and commands; docs/language.md has the rest.");
 }
 
 }  // namespace pxl

@@ -1,0 +1,255 @@
+#include "interpreter/language/test_slice.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "interpreter/syntax/names_bound.hpp"
+#include "interpreter/values/builtin.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+template <class T>
+const T& statement_of(const ast::Stmt& s) {
+  return static_cast<const T&>(s);
+}
+
+bool overlap(const Names& a, const Names& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& name) { return b.count(name) > 0; });
+}
+
+// ---- names that code reads of its surroundings, also in the bodies of functions, modules, programs and tests
+
+void read_by(const ast::Stmt& s, Names& out);
+void read_by(const ast::Function& f, Names& out);
+
+// Recursive only for comprehensions and lambdas, whose depth the parser limits.
+void read_by(const ast::Expr* e, Names& out) {
+  std::vector<const ast::Expr*> todo{e};
+  while (!todo.empty()) {
+    const ast::Expr* at = todo.back();
+    todo.pop_back();
+    if (!at) continue;
+    if (at->kind == ast::ExprKind::name) out.insert(static_cast<const ast::NameExpr&>(*at).name);
+    if (at->kind == ast::ExprKind::lambda) read_by(*static_cast<const ast::LambdaExpr&>(*at).function, out);
+    if (at->kind != ast::ExprKind::comprehension && at->kind != ast::ExprKind::dict_comprehension) {
+      children(*at, todo);
+      continue;
+    }
+    std::vector<const ast::Expr*> parts;
+    children(*at, parts);
+    Names inner;
+    for (const ast::Expr* part : parts) read_by(part, inner);
+    std::vector<std::string> targets;
+    for (const ast::Clause& c : static_cast<const ast::ComprehensionExpr&>(*at).clauses)
+      for (const ast::Expr* t : c.targets) bound_by(*t, targets);
+    for (const std::string& name : targets) inner.erase(name);
+    out.merge(inner);
+  }
+}
+
+void without(Names& names, const std::vector<Name>& locals) {
+  for (const Name& name : locals) names.erase(name.text());
+}
+
+void read_by(const ast::Function& f, Names& out) {
+  Names inner;
+  for (const ast::Parameter& p : f.parameters) read_by(p.annotation, inner);
+  for (const ast::WithItem& w : f.contexts) read_by(w.context, inner);
+  read_by(f.result, inner);
+  if (f.body)
+    for (const ast::Stmt* s : f.body->statements) read_by(*s, inner);
+  without(inner, f.own.locals);
+  for (const ast::Parameter& p : f.parameters) {
+    inner.erase(p.name);
+    read_by(p.default_value, out);
+  }
+  out.merge(inner);
+}
+
+void read_by(const ast::ModuleStmt& m, Names& out) {
+  Names inner;
+  for (const ast::Parameter& p : m.parameters) read_by(p.annotation, inner);
+  for (const ast::Stmt* s : m.fields) read_by(*s, inner);
+  for (const ast::Function* f : m.methods) read_by(*f, inner);
+  if (m.build) read_by(*m.build, inner);
+  for (const ast::Parameter& p : m.parameters) {
+    inner.erase(p.name);
+    read_by(p.default_value, out);
+  }
+  out.merge(inner);
+}
+
+void read_by(const ast::Stmt& s, Names& out) {
+  own_expressions(s, [&](const ast::Expr* e) { read_by(e, out); });
+  Names in_blocks;
+  for (const ast::Block* b : own_blocks(s))
+    for (const ast::Stmt* inner : b->statements) read_by(*inner, in_blocks);
+  // What the head of a loop or a `with` binds, its block reads of it.
+  std::vector<std::string> heads;
+  if (s.kind == ast::StmtKind::for_)
+    for (const ast::Expr* t : statement_of<ast::ForStmt>(s).targets) bound_by(*t, heads);
+  if (s.kind == ast::StmtKind::with)
+    for (const ast::WithItem& w : statement_of<ast::WithStmt>(s).items) heads.push_back(w.as);
+  for (const std::string& name : heads) in_blocks.erase(name);
+  out.merge(in_blocks);
+  if (s.kind == ast::StmtKind::def) read_by(*statement_of<ast::DefStmt>(s).function, out);
+  if (s.kind == ast::StmtKind::program) read_by(*statement_of<ast::ProgramStmt>(s).function, out);
+  if (s.kind == ast::StmtKind::module) read_by(statement_of<ast::ModuleStmt>(s), out);
+  if (s.kind == ast::StmtKind::option) read_by(statement_of<ast::OptionStmt>(s).type, out);
+  if (s.kind == ast::StmtKind::test) {
+    Names inner;
+    for (const ast::Stmt* t : statement_of<ast::TestStmt>(s).body->statements) read_by(*t, inner);
+    without(inner, statement_of<ast::TestStmt>(s).own.locals);
+    out.merge(inner);
+  }
+}
+
+// ---- the slice
+
+bool is_definition(ast::StmtKind kind) {
+  using enum ast::StmtKind;
+  return kind == def || kind == program || kind == module || kind == import || kind == from_import || kind == option;
+}
+
+class Slicer {
+ public:
+  Slicer(const ast::Tree& tree, const Scope& prelude) : tree_(tree), prelude_(prelude) {
+    for (const ast::Stmt* s : tree.body->statements)
+      for (const std::string& name : names_of(*s).bound) {
+        bound_.insert(name);
+        if (is_definition(s->kind)) definitions_[name].push_back(s);
+      }
+  }
+
+  std::vector<const ast::Stmt*> slice() {
+    const std::vector<ast::Stmt*>& all = tree_.body->statements;
+    Names needed;
+    std::vector<bool> taken(all.size(), false);
+    for (size_t i = 0; i < all.size(); ++i)
+      if ((taken[i] = all[i]->kind == ast::StmtKind::test)) read_by(*all[i], needed);
+    if (std::none_of(taken.begin(), taken.end(), [](bool one) { return one; })) return {};
+    for (bool more = true; more;) {
+      more = false;
+      for (size_t i = 0; i < all.size(); ++i) {
+        if (taken[i] || !(refers_to_implicit_program(needed) || affects(*all[i], needed))) continue;
+        taken[i] = more = true;
+        read_by(*all[i], needed);
+      }
+    }
+    std::vector<const ast::Stmt*> out;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (taken[i]) out.push_back(all[i]);
+    return out;
+  }
+
+ private:
+  bool refers_to_implicit_program(const Names& needed) const {
+    return (needed.count("ir") && !bound_.count("ir")) || (needed.count("main") && !bound_.count("main"));
+  }
+
+  bool affects(const ast::Stmt& s, const Names& needed) const {
+    for (const std::string& name : names_of(s).bound)
+      if (needed.count(name)) return true;
+    if (is_definition(s.kind)) return false;
+    Names changed;
+    bool seeds = false;
+    changed_by(s, changed, seeds);
+    return seeds || overlap(changed, needed);
+  }
+
+  // Names whose values a statement may change. What a definition binds is not changed by calls.
+  void changed_by(const ast::Stmt& s, Names& out, bool& seeds) const {
+    if (s.kind == ast::StmtKind::assign)
+      for (const ast::Expr* t : statement_of<ast::AssignStmt>(s).targets) add_root(t, out);
+    own_expressions(s, [&](const ast::Expr* e) { changed_by(e, out, seeds); });
+    for (const ast::Block* b : own_blocks(s))
+      for (const ast::Stmt* inner : b->statements) changed_by(*inner, out, seeds);
+  }
+
+  void changed_by(const ast::Expr* e, Names& out, bool& seeds) const {
+    std::vector<const ast::Expr*> todo{e};
+    while (!todo.empty()) {
+      const ast::Expr* at = todo.back();
+      todo.pop_back();
+      if (!at) continue;
+      if (at->kind == ast::ExprKind::name) add_reach(static_cast<const ast::NameExpr&>(*at).name, out);
+      if (at->kind == ast::ExprKind::lambda) todo.push_back(static_cast<const ast::LambdaExpr&>(*at).function->result);
+      if (at->kind == ast::ExprKind::call) changed_by_call(static_cast<const ast::CallExpr&>(*at), out, seeds);
+      children(*at, todo);
+    }
+  }
+
+  void changed_by_call(const ast::CallExpr& call, Names& out, bool& seeds) const {
+    const bool named = call.callee->kind == ast::ExprKind::name;
+    const std::string name = named ? static_cast<const ast::NameExpr&>(*call.callee).name : std::string();
+    if (!named) add_root(call.callee, out);
+    seeds |= name == "random_seed" && !bound_.count(name);
+    if (changes_nothing(name)) return;
+    Names given;
+    for (const ast::Argument& a : call.arguments) read_by(a.value, given);
+    for (const std::string& one : given)
+      if (!definitions_.count(one)) out.insert(one);
+  }
+
+  // The name at the beginning of `a.b[0].c`.
+  void add_root(const ast::Expr* e, Names& out) const {
+    for (; e->kind != ast::ExprKind::name;) {
+      switch (e->kind) {
+        case ast::ExprKind::member: e = static_cast<const ast::MemberExpr&>(*e).base; break;
+        case ast::ExprKind::index: e = static_cast<const ast::IndexExpr&>(*e).base; break;
+        case ast::ExprKind::call: e = static_cast<const ast::CallExpr&>(*e).callee; break;
+        default: return;
+      }
+    }
+    const std::string& name = static_cast<const ast::NameExpr&>(*e).name;
+    if (!definitions_.count(name)) out.insert(name);
+  }
+
+  // What a function of the file may change when it is called: variables that it or what it uses reads.
+  void add_reach(const std::string& name, Names& out) const {
+    Names seen{name};
+    std::vector<std::string> todo{name};
+    while (!todo.empty()) {
+      const auto found = definitions_.find(todo.back());
+      todo.pop_back();
+      if (found == definitions_.end()) continue;
+      Names read;
+      for (const ast::Stmt* s : found->second) read_by(*s, read);
+      for (const std::string& one : read) {
+        if (!seen.insert(one).second) continue;
+        if (definitions_.count(one))
+          todo.push_back(one);
+        else if (bound_.count(one))
+          out.insert(one);
+      }
+    }
+  }
+
+  // Built-in functions leave their arguments as they are, apart from ops that work in place.
+  bool changes_nothing(const std::string& name) const {
+    if (name.empty() || bound_.count(name) || name.ends_with('_')) return false;
+    const OpRow* row = find_op(name);
+    if (row && row->modifies) return false;
+    const Value* builtin = prelude_.find_here(name);
+    return row || (builtin && builtin->as<BuiltinObject>());
+  }
+
+  const ast::Tree& tree_;
+  const Scope& prelude_;
+  Names bound_;                                                       ///< at the top level
+  std::map<std::string, std::vector<const ast::Stmt*>> definitions_;  ///< by name
+};
+
+}  // namespace
+
+std::vector<const ast::Stmt*> test_slice(const ast::Tree& tree, const Scope& prelude) {
+  return Slicer(tree, prelude).slice();
+}
+
+}  // namespace pxl

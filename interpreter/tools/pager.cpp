@@ -1,0 +1,103 @@
+#include "interpreter/tools/pager.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+#include "runtime/base/effects.hpp"
+#include "runtime/base/standard_streams.hpp"
+#include "runtime/base/wrap.hpp"
+
+namespace pxl {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// The command of a shell; empty for none.
+std::string pager_command() {
+  const char* chosen = std::getenv("PAGER");
+  if (!variable("NO_PAGER").empty() || variable("TERM") == "dumb") return {};
+  const std::string command = chosen ? chosen : "less";
+  return command == "cat" ? std::string() : command;
+}
+
+/// Rows that a text needs on a terminal.
+int rows_of(std::string_view text, int columns) {
+  int rows = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    rows += 1 + std::max(0, visible_width(text.substr(0, end)) - 1) / columns;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return rows;
+}
+
+/// Ignores a signal during its lifetime.
+class IgnoredSignal {
+ public:
+  explicit IgnoredSignal(int number) : number_(number) {
+    struct sigaction action {};
+    action.sa_handler = SIG_IGN;
+    sigaction(number_, &action, &old_);
+  }
+  ~IgnoredSignal() { sigaction(number_, &old_, nullptr); }
+  IgnoredSignal(const IgnoredSignal&) = delete;
+  IgnoredSignal& operator=(const IgnoredSignal&) = delete;
+
+ private:
+  int number_;
+  struct sigaction old_ {};
+};
+
+void run_pager(const std::string& command, int input) {
+  ::dup2(input, STDIN_FILENO);
+  for (const int number : {SIGINT, SIGQUIT, SIGPIPE}) ::signal(number, SIG_DFL);
+  ::setenv("LESS", "FRX", 0);
+  ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+  ::_exit(127);
+}
+
+/// False if nothing was shown: the pager could not be started.
+bool paged(const std::string& command, std::string_view text) {
+  flush_out();
+  int ends[2];
+  if (::pipe(ends) != 0) return false;
+  const IgnoredSignal interrupt(SIGINT), quit(SIGQUIT), pipe(SIGPIPE);
+  const pid_t process = ::fork();
+  if (process == 0) {
+    ::close(ends[1]);
+    run_pager(command, ends[0]);
+  }
+  ::close(ends[0]);
+  // A pager that ends early closes the pipe.
+  while (process > 0 && !text.empty()) {
+    const ssize_t written = ::write(ends[1], text.data(), text.size());
+    if (written < 0 && errno != EINTR) break;
+    if (written > 0) text.remove_prefix(static_cast<size_t>(written));
+  }
+  ::close(ends[1]);
+  int status = 0;
+  while (process > 0 && ::waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
+  constexpr int cannot_start = 126;  // and 127: the shell's exit statuses for this
+  return process > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) >= cannot_start);
+}
+
+}  // namespace
+
+void write_paged(std::string_view text) {
+  const auto [columns, rows] = terminal_size(STDOUT_FILENO);
+  const std::string command = pager_command();
+  const bool pages = columns > 0 && isatty(STDIN_FILENO) && !command.empty() && rows_of(text, columns) >= rows &&
+                     permits(Effect::starts_processes);
+  if (!pages || !paged(command, text)) write_out(text);
+}
+
+}  // namespace pxl
