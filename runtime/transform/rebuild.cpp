@@ -45,7 +45,7 @@ Rewritten Rebuild::finish() {
 
 std::vector<const Graph*> Rebuild::order() const {
   std::vector<const Graph*> done;
-  std::unordered_set<const Graph*> seen = left_out_;
+  std::unordered_set<const Graph*> seen;  // those left out too: what they call precedes their callers
   struct Open {
     const Graph* graph;
     std::vector<Graph*> callees;
@@ -55,7 +55,7 @@ std::vector<const Graph*> Rebuild::order() const {
     std::vector<Open> open{{root.get(), root->called_graphs()}};
     while (!open.empty()) {
       if (open.back().callees.empty()) {
-        done.push_back(open.back().graph);
+        if (!left_out_.count(open.back().graph)) done.push_back(open.back().graph);
         open.pop_back();
         continue;
       }
