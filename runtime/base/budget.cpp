@@ -1,13 +1,10 @@
-// The meter: polls, budgets, and the heap that counts for them.
+// The meter: polls and budgets. The heap that counts for them is in heap/operator_new.cpp.
 #include "runtime/base/budget.hpp"
 
-#include <malloc.h>
 #include <time.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
-#include <new>
 
 #include "runtime/base/interrupt.hpp"
 
@@ -21,9 +18,6 @@ namespace {
 // x86-64 (perf: about 40 ns for malloc and free of a small block).
 constexpr int64_t allocation_ns = 40;
 constexpr int64_t bytes_per_ns = 4;
-// Blocks from this size on are refused where they are asked for; what small ones take is noticed at the next charge,
-// where an exception harms nothing.
-constexpr size_t refused_bytes = size_t{1} << 20;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int64_t clock_scale = 20;
@@ -103,43 +97,3 @@ BudgetScope::BudgetScope(Budget* budget) : before_(metering::meter) { metering::
 BudgetScope::~BudgetScope() { metering::meter = before_; }
 
 }  // namespace pxl
-
-// The heap. Not inlined: the compiler takes malloc and free of inlined ones for a mismatch. With a budget it costs a
-// look at the block's size, without one a comparison. NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  if (pxl::Budget* budget = pxl::current_budget(); budget && size >= pxl::refused_bytes) {
-    if (!budget->affords(static_cast<int64_t>(std::min<std::size_t>(size, PTRDIFF_MAX / 4))))
-      throw pxl::OverBudget{pxl::OverBudget::Resource::memory};
-  }
-  for (;;) {
-    if (void* block = std::malloc(size == 0 ? 1 : size)) {
-      if (pxl::current_budget()) pxl::count_taken(static_cast<int64_t>(malloc_usable_size(block)));
-      return block;
-    }
-    const std::new_handler handler = std::get_new_handler();
-    if (!handler) throw std::bad_alloc();
-    handler();
-  }
-}
-// All forms, so that none of another library's is paired with one of these.
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  try {
-    return operator new(size);
-  } catch (...) {
-    return nullptr;
-  }
-}
-[[gnu::noinline]] void* operator new[](std::size_t size) { return operator new(size); }
-[[gnu::noinline]] void* operator new[](std::size_t size, const std::nothrow_t& none) noexcept {
-  return operator new(size, none);
-}
-[[gnu::noinline]] void operator delete(void* block) noexcept {
-  if (pxl::current_budget() && block) pxl::count_freed(static_cast<int64_t>(malloc_usable_size(block)));
-  std::free(block);
-}
-[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { operator delete(block); }
-[[gnu::noinline]] void operator delete(void* block, const std::nothrow_t&) noexcept { operator delete(block); }
-[[gnu::noinline]] void operator delete[](void* block) noexcept { operator delete(block); }
-[[gnu::noinline]] void operator delete[](void* block, std::size_t) noexcept { operator delete(block); }
-[[gnu::noinline]] void operator delete[](void* block, const std::nothrow_t&) noexcept { operator delete(block); }
-// NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -22,6 +22,12 @@ def exported(library):
     return f"{len(others)} symbols that are no part of the interface, such as {others[:5]}" if others else None
 
 
+def heap(library):
+    """Memory that the library returns is freed by the caller's operator delete: it takes it from the same operator new."""
+    code, out, err = run(["nm", "-D", "--undefined-only", str(library)])
+    return None if " _Znwm@" in out else "no use of the process's operator new"
+
+
 def soname(library):
     code, out, err = run(["readelf", "-d", str(library)])
     return None if "Library soname: [libpxl.so.1]" in out else out + err
@@ -92,6 +98,7 @@ def library_tests(build, add, skip):
             add("library: installed", "no libpxl.so")
             return
         add("library: exports", exported(library))
+        add("library: heap", heap(library))
         add("library: soname", soname(library))
         add("library: headers", headers(prefix))
         cmake_examples(prefix, folder, add)
