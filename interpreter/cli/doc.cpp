@@ -89,7 +89,8 @@ const Command doc_command{
     "print the documentation of an op, a module or a file",
     run_doc,
     doc_flags,
-    "NAME is an op (gelu), a family of ops (ops.var_updates), a built-in (range), a kind of values (session), a "
+    "NAME is an op (gelu), a family of ops (ops.var_updates), a built-in (range; `functions`: all), a kind of values "
+    "(session), a "
     "member\n"
     "(session.run, str.split), a module of the library (nn), a declaration in one (nn.Linear), or a file FILE.pxl,\n"
     "whose page has its declarations with their `##` texts. Without a NAME: ops and modules. --names lists all names.",

@@ -54,6 +54,13 @@ std::vector<std::string> choices(std::string_view value) {
   return out;
 }
 
+// Lines that end a sentence stay lines. The others are joined, since the text is filled to the terminal's width.
+std::string joined_lines(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) out += text[i] == '\n' && i > 0 && text[i - 1] != '.' ? ' ' : text[i];
+  return out;
+}
+
 }  // namespace
 
 std::string Invocation::value(std::string_view flag, std::string otherwise) const {
@@ -116,7 +123,7 @@ std::string help_text() {
 std::string help_text(const Command& command) {
   std::string text = fmt::format("usage: pxl {}\n\n{}\n", command.usage, command.doc);
   if (!command.flags.empty()) text += "\nflags:\n" + flag_rows(command.flags);
-  if (!command.details.empty()) text += fmt::format("\n{}\n", command.details);
+  if (!command.details.empty()) text += fmt::format("\n{}\n", joined_lines(command.details));
   return wrap_lines(text, help_width());
 }
 

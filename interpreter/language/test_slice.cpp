@@ -1,6 +1,5 @@
 #include "interpreter/language/test_slice.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -17,10 +16,6 @@ using Names = std::set<std::string, std::less<>>;
 template <class T>
 const T& statement_of(const ast::Stmt& s) {
   return static_cast<const T&>(s);
-}
-
-bool overlap(const Names& a, const Names& b) {
-  return std::any_of(a.begin(), a.end(), [&](const std::string& name) { return b.count(name) > 0; });
 }
 
 // ---- names that code reads of its surroundings, also in the bodies of functions, modules, programs and tests
@@ -129,18 +124,40 @@ class Slicer {
 
   std::vector<const ast::Stmt*> slice() {
     const std::vector<ast::Stmt*>& all = tree_.body->statements;
-    Names needed;
     std::vector<bool> taken(all.size(), false);
+    Names needed;
+    std::vector<std::string> todo;  // needed names whose statements are not taken yet
+    const auto take = [&](size_t i) {
+      if (taken[i]) return;
+      taken[i] = true;
+      Names read;
+      read_by(*all[i], read);
+      for (const std::string& name : read)
+        if (needed.insert(name).second) todo.push_back(name);
+    };
+    std::map<std::string, std::vector<size_t>> affecting;  // statements by the names that they bind or may change
+    std::vector<size_t> seeding;
+    bool any = false;
+    for (size_t i = 0; i < all.size(); ++i) {
+      any |= all[i]->kind == ast::StmtKind::test;
+      Names affected;
+      for (const std::string& name : names_of(*all[i]).bound) affected.insert(name);
+      bool seeds = false;
+      if (!is_definition(all[i]->kind)) changed_by(*all[i], affected, seeds);
+      for (const std::string& name : affected) affecting[name].push_back(i);
+      if (seeds) seeding.push_back(i);
+    }
+    if (!any) return {};
     for (size_t i = 0; i < all.size(); ++i)
-      if ((taken[i] = all[i]->kind == ast::StmtKind::test)) read_by(*all[i], needed);
-    if (std::none_of(taken.begin(), taken.end(), [](bool one) { return one; })) return {};
-    for (bool more = true; more;) {
-      more = false;
-      for (size_t i = 0; i < all.size(); ++i) {
-        if (taken[i] || !(refers_to_implicit_program(needed) || affects(*all[i], needed))) continue;
-        taken[i] = more = true;
-        read_by(*all[i], needed);
-      }
+      if (all[i]->kind == ast::StmtKind::test) take(i);
+    for (const size_t i : seeding) take(i);
+    while (!todo.empty()) {
+      const std::string name = todo.back();
+      todo.pop_back();
+      const bool implicit_program = (name == "ir" || name == "main") && !bound_.count(name);
+      for (size_t i = 0; implicit_program && i < all.size(); ++i) take(i);
+      if (const auto found = affecting.find(name); found != affecting.end())
+        for (const size_t i : found->second) take(i);
     }
     std::vector<const ast::Stmt*> out;
     for (size_t i = 0; i < all.size(); ++i)
@@ -149,22 +166,8 @@ class Slicer {
   }
 
  private:
-  bool refers_to_implicit_program(const Names& needed) const {
-    return (needed.count("ir") && !bound_.count("ir")) || (needed.count("main") && !bound_.count("main"));
-  }
-
-  bool affects(const ast::Stmt& s, const Names& needed) const {
-    for (const std::string& name : names_of(s).bound)
-      if (needed.count(name)) return true;
-    if (is_definition(s.kind)) return false;
-    Names changed;
-    bool seeds = false;
-    changed_by(s, changed, seeds);
-    return seeds || overlap(changed, needed);
-  }
-
   // Names whose values a statement may change. What a definition binds is not changed by calls.
-  void changed_by(const ast::Stmt& s, Names& out, bool& seeds) const {
+  void changed_by(const ast::Stmt& s, Names& out, bool& seeds) {
     if (s.kind == ast::StmtKind::assign)
       for (const ast::Expr* t : statement_of<ast::AssignStmt>(s).targets) add_root(t, out);
     own_expressions(s, [&](const ast::Expr* e) { changed_by(e, out, seeds); });
@@ -172,7 +175,7 @@ class Slicer {
       for (const ast::Stmt* inner : b->statements) changed_by(*inner, out, seeds);
   }
 
-  void changed_by(const ast::Expr* e, Names& out, bool& seeds) const {
+  void changed_by(const ast::Expr* e, Names& out, bool& seeds) {
     std::vector<const ast::Expr*> todo{e};
     while (!todo.empty()) {
       const ast::Expr* at = todo.back();
@@ -185,7 +188,7 @@ class Slicer {
     }
   }
 
-  void changed_by_call(const ast::CallExpr& call, Names& out, bool& seeds) const {
+  void changed_by_call(const ast::CallExpr& call, Names& out, bool& seeds) {
     const bool named = call.callee->kind == ast::ExprKind::name;
     const std::string name = named ? static_cast<const ast::NameExpr&>(*call.callee).name : std::string();
     if (!named) add_root(call.callee, out);
@@ -212,23 +215,27 @@ class Slicer {
   }
 
   // What a function of the file may change when it is called: variables that it or what it uses reads.
-  void add_reach(const std::string& name, Names& out) const {
-    Names seen{name};
-    std::vector<std::string> todo{name};
-    while (!todo.empty()) {
-      const auto found = definitions_.find(todo.back());
-      todo.pop_back();
-      if (found == definitions_.end()) continue;
-      Names read;
-      for (const ast::Stmt* s : found->second) read_by(*s, read);
-      for (const std::string& one : read) {
-        if (!seen.insert(one).second) continue;
-        if (definitions_.count(one))
-          todo.push_back(one);
-        else if (bound_.count(one))
-          out.insert(one);
+  void add_reach(const std::string& name, Names& out) {
+    if (!definitions_.count(name)) return;
+    const auto [known, fresh] = reach_.try_emplace(name);
+    if (fresh) {
+      Names seen{name};
+      std::vector<std::string> todo{name};
+      while (!todo.empty()) {
+        const std::vector<const ast::Stmt*>& definitions = definitions_.at(todo.back());
+        todo.pop_back();
+        Names read;
+        for (const ast::Stmt* s : definitions) read_by(*s, read);
+        for (const std::string& one : read) {
+          if (!bound_.count(one) || !seen.insert(one).second) continue;
+          if (definitions_.count(one))
+            todo.push_back(one);
+          else
+            known->second.insert(one);
+        }
       }
     }
+    out.insert(known->second.begin(), known->second.end());
   }
 
   // Built-in functions leave their arguments as they are, apart from ops that work in place.
@@ -244,6 +251,7 @@ class Slicer {
   const Scope& prelude_;
   Names bound_;                                                       ///< at the top level
   std::map<std::string, std::vector<const ast::Stmt*>> definitions_;  ///< by name
+  std::map<std::string, Names> reach_;                                ///< what calls of a function may change
 };
 
 }  // namespace

@@ -151,6 +151,17 @@ def browse(folder):
         check("graph page: an op's plan on tiles", None if re.search(r"Plan on mk2\nplan .*parts of.*\ncycles [\d,]+.*\ncompute [\d,]+", panel) else panel[:500])
         check("graph page: the console of plans.html", "; ".join(browser.errors()))
 
+        (pathlib.Path(folder) / "framed.html").write_text('<iframe src="net.html" style="display:none;width:900px;height:500px"></iframe>')
+        browser.load("framed.html")
+        time.sleep(0.5)
+        run("document.querySelector('iframe').style.display = 'block'")
+        browser.driver.switch_to.frame(one("iframe"))
+        end, scale = time.monotonic() + 10, 0.0
+        while time.monotonic() < end and scale < 0.2:
+            scale = float((re.findall(r"scale\(([\d.]+)", run("return document.querySelector('#view svg > g')?.getAttribute('transform') || ''")) or [0])[0])
+        browser.driver.switch_to.default_content()
+        check("graph page: a frame that is hidden at first", None if scale >= 0.2 else f"scale {scale}")
+
         # 24 unrolled layers: 6,000 ops. The best of three, as others may use the machine.
         taken = []
         for _ in range(3):

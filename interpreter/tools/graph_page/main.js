@@ -74,7 +74,7 @@
 
   // ---- what is chosen
 
-  function rows(list) { return el("table", {}, el("tbody", {}, list.map(([name, text]) => el("tr", {}, el("td", { class: "hint" }, name), el("td", {}, text))))); }
+  function rows(list, kind) { return el("table", { class: kind }, el("tbody", {}, list.map(([name, text]) => el("tr", {}, el("td", { class: "hint" }, name), el("td", {}, text))))); }
   function sourceOf(op) {
     const file = GRAPHS.sources[op.file];
     return file ? excerpt(file.name, file.text, op.line) : [];
@@ -88,9 +88,9 @@
       ["plan", plan.text || "none to choose"],
       ["cycles", number(plan.cycles) + (plan.runs === 1 ? "" : `, ${number(plan.runs)} runs`)],
       ...phases.map((phase) => [phase, number(plan[phase])]),
-      ["tiles", number(plan.tiles)], ["temporary", `${number(plan.bytes)} bytes on a tile`]])];
+      ["tiles", number(plan.tiles)], ["temporary", `${number(plan.bytes)} bytes on a tile`]], "plan")];
   }
-  function tensorRows(graph, list) { return list.filter((t) => t >= 0).slice(0, 40).map((t) => [graph.tensors[t].name, graph.tensors[t].spec]); }
+  function tensorRows(graph, list) { return list.filter((t) => t >= 0).slice(0, 40).map((t) => [graph.tensors[t].name, graph.tensors[t].spec.replaceAll(", ", ",\u00a0")]); }
   function details(box) {
     const b = inner(box), op = b.op, parts = [el("h2", {}, titleOf(box)), el("div", { class: "hint" }, noteOf(box))];
     if (box.kind === "port") parts.push(rows(tensorRows(box.graph, box.tensors)));
@@ -208,7 +208,11 @@
     panel.replaceChildren(el("div", { class: "hint" }, "Click a box to open it, and an op for its tensors and its line of the program. Drag to move, wheel to zoom, / to search."));
     render();
     move.fit(shown.width, shown.height);
+    unseen = !view.clientWidth;
   }
+  // A frame that is hidden at first, as a notebook's may be, has no size to fit.
+  let unseen = false;
+  new ResizeObserver(() => { if (unseen && view.clientWidth) { unseen = false; move.fit(shown.width, shown.height); } }).observe(view);
   const programs = at("program");
   programs.hidden = GRAPHS.programs.length < 2;
   programs.append(...GRAPHS.programs.map((p, i) => el("option", { value: i }, `${i + 1}. ${p.name}`)));
