@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/gradients.hpp"
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/values/builtin.hpp"
