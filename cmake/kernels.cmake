@@ -35,15 +35,21 @@ endif()
 set_source_files_properties(${PROJECT_SOURCE_DIR}/runtime/tensor/float8.cpp
                             PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${kernel_level};-fno-trapping-math")
 
-# Loops over windows, conversions, functions and reductions of integers: plain code that the compiler turns into vector
+# Loops over windows and indices, conversions, copies, selections, reductions of integers: plain code that the compiler turns into vector
 # code at this level only, and short loops that it should not turn into calls of memcpy.
 set(window_options -O3 -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND window_options -fno-tree-loop-distribute-patterns)
 endif()
-foreach(file block_integer convert convolution pooling reduce resample)
+foreach(file convert convolution elementwise index order pooling quantise reduce resample scatter strided)
   set_source_files_properties(${kernels_dir}/${file}.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${window_options}")
 endforeach()
+
+# The same for integers, also with the products, minima and maxima of AVX2.
+set_source_files_properties(${kernels_dir}/block_integer_baseline.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${window_options}")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  set_source_files_properties(${kernels_dir}/block_integer_avx2.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${window_options};-march=x86-64-v3")
+endif()
 
 # The same for the products. GCC 12 takes the undefined upper lanes of its own AVX-512 intrinsics for a mistake of ours,
 # hence the two warnings that are off.

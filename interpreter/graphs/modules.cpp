@@ -220,6 +220,12 @@ constexpr Member<ModuleInstance> instance_rows[] = {
        const BuiltGraph built = m.cached ? shared_graph(in, source, args) : build_graph(in, source, args);
        return make_tuple({Value(built.factories->copy()), graph_value(graphs_of(in).target().ir, built.graph)});
      }},
+    {"fields", "A dict of its fields, then of its configuration, by name.", "layer.fields",
+     [](Interpreter&, InstanceRef m) -> std::optional<Value> {
+       auto fields = std::make_shared<DictObject>();
+       for (const std::string& name : m.field_names()) fields->put(Value(name), *m.scope->find_here(name));
+       return Value(fields);
+     }},
     {"build", "(...)", "Adds its ops to the graph that is being built: `layer(x)`, by its long name.", "",
      [](Interpreter& in, InstanceRef m, const Arguments& args) { return m.call(in, args); }},
 };

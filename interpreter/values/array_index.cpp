@@ -3,8 +3,10 @@
 // unless they are adjacent.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "interpreter/values/array_copies.hpp"
 #include "interpreter/values/arrays.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
@@ -13,7 +15,6 @@
 #include "interpreter/values/value.hpp"
 #include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
-#include "runtime/tensor/gather.hpp"
 #include "runtime/tensor/print.hpp"
 
 namespace pxl {
@@ -31,8 +32,11 @@ struct Axis {
 
 struct Plan {
   Shape shape;
-  std::vector<int64_t> offsets;  ///< in elements, for every element of the result
+  std::vector<int64_t> offsets;  ///< in elements, for every run of the result, unless it is a window
   int64_t run = 1;               ///< adjacent elements from each offset on
+  bool window = false;           ///< a strided window: no index arrays
+  int64_t base = 0;              ///< of a window: its first element, its extents but for the run, and their strides
+  Shape extents, strides;
 };
 
 [[noreturn]] void bad_key(const Value& v) {
@@ -167,7 +171,8 @@ std::vector<Axis> read_key(Interpreter& in, const Array& a, const Value& key) {
   return axes;
 }
 
-Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
+/// `windows`: whether what has no index arrays may be a window, without offsets.
+Plan plan_for(Interpreter& in, const Array& a, const Value& key, bool windows) {
   const std::vector<Axis> axes = read_key(in, a, key);
   // One block of loop dimensions per axis; all index arrays share one block, in their position if they are adjacent,
   // otherwise first.
@@ -237,6 +242,15 @@ Plan plan_for(Interpreter& in, const Array& a, const Value& key) {
     plan.run *= dims.back().count;
     dims.pop_back();
   }
+  plan.window = windows && count == 0 && !dims.empty();
+  if (plan.window) {
+    plan.base = base;
+    for (const Dim& d : dims) {
+      plan.extents.push_back(d.count);
+      plan.strides.push_back(d.stride);
+    }
+    return plan;
+  }
   if (element_count(plan.shape) / std::max<int64_t>(plan.run, 1) > (int64_t{1} << 31)) {
     throw run_error(fmt::format("the selection of shape {} is too large", bracket_text(plan.shape))).as(codes::memory);
   }
@@ -295,19 +309,6 @@ class Rows {
   int64_t extent_, row_;
 };
 
-/// Copies runs of `bytes`; long copies in chunks, with a check for Ctrl-C between them.
-void gather_charged(const Array& a, std::span<const int64_t> offsets, std::span<const int64_t> expected, size_t bytes,
-                    std::byte* to) {
-  constexpr size_t chunk_bytes = size_t{16} << 20;
-  const size_t width = size_of(a.dtype()), chunk = std::max<size_t>(1, chunk_bytes / std::max<size_t>(1, bytes));
-  for (size_t at = 0; at < offsets.size(); at += chunk) {
-    const auto part = offsets.subspan(at, std::min(chunk, offsets.size() - at));
-    charge(static_cast<int64_t>(part.size() * bytes / 4));
-    gather(a.raw(), width, part, at + chunk < offsets.size() ? std::span<const int64_t>() : expected, bytes,
-           to + at * bytes);
-  }
-}
-
 /// The last slice of positions that was used. A loop over shuffled positions selects rows by consecutive slices, so the
 /// rows of the next slice are prefetched.
 class LastSlice {
@@ -343,6 +344,9 @@ std::optional<Value> simple_get(const Array& a, const Value& key) {
     return rows;
   }
   const Array* index = key.as_array();
+  if (index && index->dtype() == DType::boolean && index->shape() == a.shape() && a.has_elements() &&
+      index->has_elements())
+    return select_elements(a, *index);
   if (!index || index->rank() != 1 || !is_integer(index->dtype()) || a.size() == 0) return std::nullopt;
   Shape shape = a.shape();
   shape[0] = index->size();
@@ -361,7 +365,7 @@ std::optional<Value> simple_get(const Array& a, const Value& key) {
 
 Value array_get(Interpreter& in, const Array& a, const Value& key) {
   if (std::optional<Value> simple = simple_get(a, key)) return *std::move(simple);
-  const Plan plan = plan_for(in, a, key);
+  const Plan plan = plan_for(in, a, key, true);
   if (!a.has_elements()) return Array::unevaluated(a.dtype(), plan.shape);
   if (plan.offsets.size() == 1 && a.rank() > 0 && plan.offsets[0] % plan.run == 0 && a.size() % plan.run == 0) {
     // One dense run: share the buffer.
@@ -370,7 +374,10 @@ Value array_get(Interpreter& in, const Array& a, const Value& key) {
   }
   Array out(a.dtype(), plan.shape);
   if (!out.has_elements()) return out;
-  gather_charged(a, plan.offsets, {}, static_cast<size_t>(plan.run) * size_of(a.dtype()), out.mutable_raw());
+  if (plan.window)
+    copy_window(a, plan.base, plan.extents, plan.strides, plan.run, out.mutable_raw());
+  else
+    gather_charged(a, plan.offsets, {}, static_cast<size_t>(plan.run) * size_of(a.dtype()), out.mutable_raw());
   return out;
 }
 
@@ -378,7 +385,7 @@ void array_set(Interpreter& in, Array& a, const Value& key, const Value& value) 
   if (mentions_tensor(value))
     throw Error("a tensor cannot be stored in an array: its values exist only when a session runs")
         .as(codes::no_value_yet);
-  const Plan plan = plan_for(in, a, key);
+  const Plan plan = plan_for(in, a, key, false);
   const Array given = to_array(in, value, a.dtype(), "an element of the array");
   if (!broadcastable_to(given.shape(), plan.shape)) {
     throw run_error(fmt::format("cannot assign an array of shape {} to elements of shape {}",

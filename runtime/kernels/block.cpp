@@ -43,13 +43,19 @@ int column(DType dtype) {
 
 UnaryBlock unary_block(Unary op, DType dtype) {
   const int c = column(dtype);
-  return c < 0 ? integer_unary_block(op, dtype) : variant().table->unary[static_cast<int>(op)][c];
+  return c < 0 ? integer_blocks().unary(op, dtype) : variant().table->unary[static_cast<int>(op)][c];
 }
 BinaryBlock binary_block(Binary op, DType dtype) {
   const int c = column(dtype);
-  return c < 0 ? integer_binary_block(op, dtype) : variant().table->binary[static_cast<int>(op)][c];
+  return c < 0 ? integer_blocks().binary(op, dtype) : variant().table->binary[static_cast<int>(op)][c];
 }
 ValueAndDerivativeFn value_and_derivative_block(Unary op) { return variant().table->derivatives[static_cast<int>(op)]; }
+const IntegerBlocks& integer_blocks() {
+#if defined(__x86_64__)
+  if (variant().table != &blocks_baseline()) return integer_blocks_avx2();
+#endif
+  return integer_blocks_baseline();
+}
 const BulkFunctions& bulk() { return variant().table->bulk; }
 
 std::string_view supported_instruction_set() {

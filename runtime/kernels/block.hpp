@@ -54,6 +54,8 @@ struct RowFunctions {
   /// dweight[i] += g[i] * (x[i] - mean) * inverse, dbias[i] += g[i].
   void (*normalise_columns)(const T* g, const T* x, double mean, double inverse, double* dweight, double* dbias,
                             int64_t n);
+  /// out[i] = x[i] between low and high; NaN where one of the three is.
+  void (*clip)(const T* x, T low, T high, T* out, int64_t n);
   /// acc[i] = max(acc[i], x[i]) and min, which propagate NaN; acc[i] += |x[i]|.
   void (*max_to)(double* acc, const T* x, int64_t n);
   void (*min_to)(double* acc, const T* x, int64_t n);
@@ -95,6 +97,7 @@ struct BulkFunctions {
   void (*float_to_half)(const float* in, uint16_t* out, int64_t n);
   void (*int8_to_float)(const int8_t* in, float* out, int64_t n);
   void (*uint8_to_float)(const uint8_t* in, float* out, int64_t n);
+  void (*float_to_int32)(const float* in, int32_t* out, int64_t n);       ///< towards 0, saturating; NaN gives 0
   void (*float8_143_to_float)(const uint8_t* in, float* out, int64_t n);  ///< tensor/float8.hpp
   void (*float8_152_to_float)(const uint8_t* in, float* out, int64_t n);
   double (*sum32)(const float* x, int64_t n);

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/narrow.hpp"
 
 namespace pxl {
 namespace {
@@ -55,6 +56,8 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
     return bulk().int8_to_float(reinterpret_cast<const int8_t*>(in), reinterpret_cast<float*>(out), n);
   if (from == DType::uint8 && to == DType::float32)
     return bulk().uint8_to_float(reinterpret_cast<const uint8_t*>(in), reinterpret_cast<float*>(out), n);
+  if (from == DType::float32 && to == DType::int32)
+    return bulk().float_to_int32(reinterpret_cast<const float*>(in), reinterpret_cast<int32_t*>(out), n);
   if (!from_half && !to_half) return convert_plain(from, in, to, out, n);
   if (from_half && to == DType::float32)
     return bulk().half_to_float(reinterpret_cast<const uint16_t*>(in), reinterpret_cast<float*>(out), n);
@@ -89,10 +92,14 @@ void write_number(DType dtype, std::byte* data, int64_t i, double value) {
 }
 
 Kernel cast_kernel(DType from, DType to, int64_t n) {
-  return Kernel::elementwise(n, 0.3 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
-    convert(from, b.in[0] + begin * static_cast<int64_t>(size_of(from)), to,
-            b.out[0] + begin * static_cast<int64_t>(size_of(to)), end - begin);
-  });
+  Kernel kernel =
+      Kernel::elementwise(n, 0.3 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
+        convert(from, b.in[0] + begin * static_cast<int64_t>(size_of(from)), to,
+                b.out[0] + begin * static_cast<int64_t>(size_of(to)), end - begin);
+      });
+  if (const auto format = narrow_format(from); format && to == DType::float32)
+    kernel.set_narrow_source({.format = *format});
+  return kernel;
 }
 
 }  // namespace pxl

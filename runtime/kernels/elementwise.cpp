@@ -9,6 +9,7 @@
 #include "runtime/kernels/block.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/fused_update.hpp"
+#include "runtime/kernels/narrow.hpp"
 #include "runtime/kernels/value_and_derivative.hpp"
 
 namespace pxl {
@@ -96,13 +97,37 @@ void run_binary(const LoopNest& nest, const BinaryBlock& fns, const std::byte* a
   });
 }
 
+/// Blocks, or single elements, without branches. `out` may alias a block.
+template <bool block_a, bool block_b, class T>
+void select_steps(const bool* c, const T* a, const T* b, T* out, int64_t n) {
+  const T only_a = *a, only_b = *b;
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+  for (int64_t i = 0; i < n; ++i) {
+    const T x = block_a ? a[i] : only_a, y = block_b ? b[i] : only_b;
+    out[i] = c[i] ? x : y;
+  }
+}
 template <class T>
 void select_run(const bool* c, int64_t sc, const T* a, int64_t sa, const T* b, int64_t sb, T* out, int64_t n) {
-  if (sc == 1 && sa == 1 && sb == 1) {
-    for (int64_t i = 0; i < n; ++i) out[i] = c[i] ? a[i] : b[i];
-  } else {
-    for (int64_t i = 0; i < n; ++i) out[i] = c[i * sc] ? a[i * sa] : b[i * sb];
-  }
+  if (sc == 1 && sa == 1 && sb == 1) return select_steps<true, true>(c, a, b, out, n);
+  if (sc == 1 && sa == 1 && sb == 0) return select_steps<true, false>(c, a, b, out, n);
+  if (sc == 1 && sa == 0 && sb == 1) return select_steps<false, true>(c, a, b, out, n);
+  for (int64_t i = 0; i < n; ++i) out[i] = c[i * sc] ? a[i * sa] : b[i * sb];
+}
+
+/// Selections of both bounds in one pass.
+template <class T>
+Kernel clip_of(const Element& lowest, const Element& highest, int64_t n, double cost_ns) {
+  T low, high;
+  std::memcpy(&low, lowest.bytes, sizeof low);
+  std::memcpy(&high, highest.bytes, sizeof high);
+  return Kernel::elementwise(n, cost_ns, [=](const Buffers& b, int64_t begin, int64_t end) {
+    row_functions<T>().clip(b.input<T>(0) + begin, low, high, b.output<T>(0) + begin, end - begin);
+  });
 }
 
 template <class T>
@@ -114,17 +139,20 @@ Kernel where_of(LoopNest nest) {
                                  select_run(b.input<bool>(0) + begin * sc, sc, b.input<T>(1) + begin * sa, sa,
                                             b.input<T>(2) + begin * sb, sb, b.output<T>(0) + begin, end - begin);
                                });
-  return [nest = std::move(nest)](const Buffers& buffers) {
-    const bool* c = buffers.input<bool>(0);
-    const T* a = buffers.input<T>(1);
-    const T* b = buffers.input<T>(2);
-    T* out = buffers.output<T>(0);
-    for_each_run<3>(nest, [&](const auto& at, int64_t n) {
-      select_run(c + at[0], nest.inner_stride(0), a + at[1], nest.inner_stride(1), b + at[2], nest.inner_stride(2), out,
-                 n);
-      out += n;
-    });
-  };
+  // The outermost loop is divided; results are dense, in the order of the loops.
+  const int64_t outermost = nest.extents[0], each = outermost == 0 ? 0 : nest.size() / outermost;
+  return Kernel::parallel(outermost, 1, 0.3 * static_cast<double>(nest.size()),
+                          [nest = std::move(nest), each](const Buffers& buffers, int64_t begin, int64_t end) {
+                            const bool* c = buffers.input<bool>(0);
+                            const T* a = buffers.input<T>(1);
+                            const T* b = buffers.input<T>(2);
+                            T* out = buffers.output<T>(0) + begin * each;
+                            for_each_run<3>(nest, begin, end, [&](const auto& at, int64_t n) {
+                              select_run(c + at[0], nest.inner_stride(0), a + at[1], nest.inner_stride(1), b + at[2],
+                                         nest.inner_stride(2), out, n);
+                              out += n;
+                            });
+                          });
 }
 
 }  // namespace
@@ -183,6 +211,36 @@ Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const 
   return [nest = std::move(nest), fns, width, out_width](const Buffers& x) {
     run_binary(nest, fns, x.in[0], x.in[1], x.out[0], width, out_width);
   };
+}
+
+namespace {
+
+/// The operand that the other one scales, if one is as large as the result, and the scales are one for all elements, or
+/// repeat by rows or columns.
+std::optional<NarrowSource> scaled_operand(const LoopNest& nest) {
+  const size_t loops = nest.extents.size();
+  if (loops > 2) return std::nullopt;
+  for (size_t k : {size_t{0}, size_t{1}}) {
+    const size_t other = 1 - k;
+    const bool whole = nest.inner_stride(k) == 1 && (loops == 1 || nest.strides[k][0] == nest.inner());
+    if (!whole || (loops == 1 && nest.inner_stride(other) != 0)) continue;
+    return NarrowSource{.slot = k,
+                        .scales = static_cast<int>(other),
+                        .inner = nest.inner(),
+                        .outer_step = loops == 1 ? 0 : nest.strides[other][0],
+                        .inner_step = nest.inner_stride(other)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Kernel multiply_kernel(DType in, const Shape& a, const Shape& b, const Shape& out) {
+  Kernel kernel = binary_kernel(Binary::mul, in, a, b, out);
+  if (in != DType::float32 || !kernel.is_fusion_consumer()) return kernel;
+  if (const std::optional<NarrowSource> source = scaled_operand(broadcast_loop_nest({a, b}, out)))
+    kernel.set_narrow_source(*source);
+  return kernel;
 }
 
 Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_first, int64_t n) {
@@ -255,9 +313,11 @@ Kernel clip_kernel(DType dtype, double low, double high, int64_t n) {
   const BinaryFn at_least = need_binary(Binary::maximum, dtype).vs, at_most = need_binary(Binary::minimum, dtype).vs;
   const Element lowest(dtype, low), highest(dtype, high);
   if (n == 0) return [](const Buffers&) {};
+  const double cost_ns = 0.2 * static_cast<double>(n);
+  if (dtype == DType::float32) return clip_of<float>(lowest, highest, n, cost_ns);
+  if (dtype == DType::float64) return clip_of<double>(lowest, highest, n, cost_ns);
   return Kernel::elementwise(
-      n, 0.2 * static_cast<double>(n),
-      [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b, int64_t begin, int64_t end) {
+      n, cost_ns, [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i += block_size) {
           const int64_t m = std::min(block_size, end - i);
           at_least(b.in[0] + i * width, lowest.bytes, b.out[0] + i * width, m);
@@ -271,22 +331,26 @@ Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n) {
   const Element lowest(dtype, low), highest(dtype, high);
   const BinaryFn at_least = need_binary(Binary::greater_equal, dtype).vs;
   const BinaryFn at_most = need_binary(Binary::less_equal, dtype).vs;
-  return [=, width = static_cast<int64_t>(size_of(dtype))](const Buffers& b) {
-    bool from_low[block_size], to_high[block_size];
-    for (int64_t i = 0; i < n; i += block_size) {
-      const int64_t m = std::min(block_size, n - i);
-      const std::byte* x = b.in[1] + i * width;
-      at_least(x, lowest.bytes, from_low, m);
-      at_most(x, highest.bytes, to_high, m);
-      for (int64_t j = 0; j < m; ++j) {
-        std::byte* to = b.out[0] + (i + j) * width;
-        if (from_low[j] && to_high[j])
-          std::memmove(to, b.in[0] + (i + j) * width, static_cast<size_t>(width));
-        else
-          std::memset(to, 0, static_cast<size_t>(width));
+  const auto select = [&]<class T>(T) {
+    return Kernel::elementwise(n, 0.4 * static_cast<double>(n), [=](const Buffers& b, int64_t begin, int64_t end) {
+      bool from_low[block_size], to_high[block_size];
+      for (int64_t i = begin; i < end; i += block_size) {
+        const int64_t m = std::min(block_size, end - i);
+        const T *dy = b.input<T>(0) + i, *x = b.input<T>(1) + i;
+        at_least(x, lowest.bytes, from_low, m);
+        at_most(x, highest.bytes, to_high, m);
+        for (int64_t j = 0; j < m; ++j) from_low[j] &= to_high[j];
+        const T zero = 0;
+        select_steps<true, false>(from_low, dy, &zero, b.output<T>(0) + i, m);
       }
-    }
+    });
   };
+  if (n == 0) return [](const Buffers&) {};
+  switch (size_of(dtype)) {
+    case 2: return select(uint16_t{});
+    case 4: return select(uint32_t{});
+    default: return select(uint64_t{});
+  }
 }
 
 Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64_t n) {
@@ -307,17 +371,19 @@ Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64
 
 Kernel fill_kernel(DType dtype, double value, int64_t n) {
   const Element element(dtype, value);
-  return [element, n, width = size_of(dtype)](const Buffers& b) {
-    std::byte* out = b.out[0];
-    const size_t bytes = static_cast<size_t>(n) * width;
-    if (bytes == 0) return;
-    std::memcpy(out, element.bytes, width);
-    for (size_t done = width; done < bytes;) {  // doubling
-      const size_t more = std::min(done, bytes - done);
-      std::memcpy(out + done, out, more);
-      done += more;
-    }
-  };
+  const auto width = static_cast<int64_t>(size_of(dtype));
+  return Kernel::parallel(n, 64, 0.1 * static_cast<double>(n * width),
+                          [element, width](const Buffers& b, int64_t begin, int64_t end) {
+                            if (begin >= end) return;
+                            std::byte* out = b.out[0] + begin * width;
+                            const int64_t bytes = (end - begin) * width;
+                            std::memcpy(out, element.bytes, static_cast<size_t>(width));
+                            for (int64_t done = width; done < bytes;) {  // doubling, up to a block that stays in L1
+                              const int64_t more = std::min({done, bytes - done, int64_t{4096}});
+                              std::memcpy(out + done, out, static_cast<size_t>(more));
+                              done += more;
+                            }
+                          });
 }
 
 }  // namespace pxl

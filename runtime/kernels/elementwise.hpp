@@ -43,6 +43,8 @@ DType result_dtype(Binary op, DType in);
 Kernel unary_kernel(Unary op, DType in, int64_t n);
 /// in: a, b of one dtype; `out` is a shape that both broadcast to (the broadcast of the two, or larger).
 Kernel binary_kernel(Binary op, DType in, const Shape& a, const Shape& b, const Shape& out);
+/// binary_kernel of the product, which states what it scales (narrow.hpp).
+Kernel multiply_kernel(DType in, const Shape& a, const Shape& b, const Shape& out);
 /// op(x, scalar), or op(scalar, x) with scalar_first; the scalar is cast to the dtype once.
 Kernel binary_scalar_kernel(Binary op, DType in, double scalar, bool scalar_first, int64_t n);
 /// Left fold of op over one or more inputs, each broadcast to `out`: op(op(x0, x1), x2)... Not for ops with a bool

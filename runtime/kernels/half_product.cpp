@@ -14,7 +14,7 @@ constexpr int64_t max_packed = int64_t{1} << 23;
 // Register tiles per row chunk: a compromise between reuse of packed B and parallelism. Not measured.
 constexpr int64_t part_tiles = 4;
 // Minimum batch size at which every chunk packs its own B. Not measured.
-constexpr int64_t min_batch_parallel = 8;
+constexpr int64_t min_batch_of_own_columns = 8;
 
 /// State that the chunks of a product share.
 struct Parts {
@@ -116,7 +116,7 @@ Kernel few(const std::shared_ptr<Parts>& shared, int64_t max_columns, double cos
 }
 
 /// Few rows: the float32 kernel reads B once, in order, and widens it block by block.
-Kernel skinny(const GemmShape& p, const ProductOptions& o) {
+Kernel half_skinny(const GemmShape& p, const ProductOptions& o) {
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto left = workspace.per_call<float>(p.m * p.k);
   const auto rounded = workspace.per_thread<uint16_t>(o.out >= 0 ? 0 : epilogue_block);
@@ -124,10 +124,12 @@ Kernel skinny(const GemmShape& p, const ProductOptions& o) {
   wide.epilogue_workspace = workspace.size();
   wide.left = left;
   wide.right = o.right;
-  if (!wide.right.compute)
+  if (!wide.right.compute) {
+    wide.right.narrow = NarrowSource{.format = NarrowFormat::float16, .slot = o.b};
     wide.right.compute = [slot = o.b](const Buffers& b, float* to, int64_t begin, int64_t end, std::byte*) {
       bulk().half_to_float(b.input<uint16_t>(slot) + begin, to, end - begin);
     };
+  }
   wide.out = -1;
   wide.epilogue = [=](const Buffers& b, std::byte* values, int64_t begin, int64_t end) {
     uint16_t* to = o.out >= 0 ? b.output<uint16_t>(static_cast<size_t>(o.out)) + begin : b.workspace(rounded);
@@ -147,7 +149,7 @@ Kernel skinny(const GemmShape& p, const ProductOptions& o) {
 }  // namespace
 
 Kernel half_product_kernel(const GemmShape& p, const ProductOptions& o) {
-  if (is_skinny_product(p) && o.add_to < 0) return skinny(p, o);
+  if (is_skinny_product(p) && o.add_to < 0) return half_skinny(p, o);
   const auto parts = std::make_shared<Parts>(Parts{p, o, 1, {}, {}, {}, {}, {}, {}});
   const LoopNest nest = make_loop_nest(p.batch, {p.a_strides, p.b_strides});
   for_each_run<2>(nest, [&](const auto& at, int64_t count) {
@@ -162,7 +164,7 @@ Kernel half_product_kernel(const GemmShape& p, const ProductOptions& o) {
   const int64_t tiles = (p.m + packed().mr - 1) / packed().mr;
   const int64_t strip = packed().nr;
   const int64_t max_columns = std::max<int64_t>(1, max_packed / (p.k * strip)) * strip;
-  if (matrices >= min_batch_parallel && max_columns >= p.n) {
+  if (matrices >= min_batch_of_own_columns && max_columns >= p.n) {
     parts->per_matrix = std::max<int64_t>(1, tiles / (4 * part_tiles));
     return many(parts, cost_ns * static_cast<double>(matrices) + 1000);
   }

@@ -65,7 +65,8 @@ struct Phase {
   std::function<void(const Buffers&, int64_t begin, int64_t end)> part;
 };
 
-struct UpdateOp;  // fused_update.hpp
+struct UpdateOp;      // fused_update.hpp
+struct NarrowSource;  // narrow.hpp
 
 /// Running a kernel allocates nothing in proportion to its operands, unless its header says so, and throws nothing but
 /// Error for bad data (an index out of range). Deterministic: the same bits for the same inputs.
@@ -121,6 +122,9 @@ class Kernel {
   /// States what an elementwise kernel computes, so that it can become part of a fused update.
   Kernel& set_update_op(UpdateOp op);
   const UpdateOp* update_op() const { return update_op_.get(); }
+  /// States that an elementwise kernel only widens weights, or multiplies them by scales.
+  Kernel& set_narrow_source(const NarrowSource& source);
+  const NarrowSource* narrow_source() const { return narrow_source_.get(); }
 
   /// Declares the workspace of a run. A kernel that runs another one within itself on the buffers that it was given
   /// begins its layout after the other's.
@@ -164,6 +168,7 @@ class Kernel {
   Elements elements_ = Elements::none;
   std::optional<float> alpha_;
   std::shared_ptr<const UpdateOp> update_op_;
+  std::shared_ptr<const NarrowSource> narrow_source_;
   WorkspaceSize workspace_;
 };
 

@@ -64,7 +64,12 @@ void gemm(const GemmShape& p, T alpha, const T* a, const T* b, T beta, T* c) {
         for (int64_t l = 0; l < p.k; ++l) row[j] += left(l) * u(b)[j * p.k + l];
       continue;
     }
-    for (int64_t l = 0; l < p.k; ++l) add_multiple(left(l), u(b) + l * p.n, row, p.n);
+    for (int64_t l = 0; l < p.k; ++l) {
+      if constexpr (sizeof(U) == 4)
+        integer_blocks().add_multiple32(left(l), u(b) + l * p.n, row, p.n);
+      else
+        integer_blocks().add_multiple64(left(l), u(b) + l * p.n, row, p.n);
+    }
   }
 }
 
@@ -197,6 +202,7 @@ Kernel matmul_float8_kernel(const TensorSpec& a, const TensorSpec& b, const Tens
                                 const Buffers& buffers, float* to, int64_t begin, int64_t end, std::byte*) {
       widen(buffers.input<uint8_t>(1) + begin, to, end - begin);
     };
+    options.right.narrow = NarrowSource{.format = *narrow_format(b.dtype), .slot = 1};
     return through_float(product_kernel(plan, options), {{a.size(), a.dtype}}, out.size(), 3, 2);
   }
   Kernel product = matmul_kernel(x, false, y, false, z);

@@ -335,18 +335,19 @@ Kernel batch_norm_kernel(const TensorSpec& x, DType parameter, double eps) {
     const int64_t grain = std::max<int64_t>(1, min_elements / std::max<int64_t>(groups.spatial, 1));
     WorkspaceLayout workspace;
     const auto loaded = slice_buffer<T>(workspace, groups.spatial);
-    const auto computed = workspace.per_thread<C>(groups.spatial);
+    const auto computed = slice_buffer<T>(workspace, groups.spatial);
     const auto part = [=](const Buffers& b, int64_t begin, int64_t end) {
       const int64_t channels = groups.channels, n = groups.spatial;
-      C *from = b.workspace(loaded), *to = b.workspace(computed);
+      C* from = b.workspace(loaded);
       for (int64_t r = begin; r < end; ++r) {
+        C* to = result_line<T>(b.output<T>(0) + r * n, b.workspace(computed));
         const int64_t c = r % channels;
         const double inverse = 1.0 / std::sqrt(read_number(parameter, b.in[4], c) + eps);
         const C projection = static_cast<C>(inverse * read_number(parameter, b.in[1], c));
         const C mean = static_cast<C>(read_number(parameter, b.in[3], c)),
                 bias = static_cast<C>(read_number(parameter, b.in[2], c));
         const C* line = load_line(b.input<T>(0) + r * n, 1, n, from);
-        for (int64_t i = 0; i < n; ++i) to[i] = (line[i] - mean) * projection + bias;
+        row_functions<C>().normalise_channel(line, mean, projection, C(1), bias, to, n);
         store_line<T>(to, b.output<T>(0) + r * n, 1, n);
       }
     };

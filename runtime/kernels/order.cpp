@@ -1,11 +1,15 @@
 // Medians, arg-reductions, cumulative sums, histograms.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <type_traits>
 
 #include "runtime/kernels/axis_lines.hpp"
+#include "runtime/kernels/block.hpp"
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/partial_sums.hpp"
 #include "runtime/kernels/reduce.hpp"
 
 namespace pxl {
@@ -104,6 +108,38 @@ Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
   });
 }
 
+namespace {
+
+/// The first position of the extreme of each contiguous line: the extreme in vector code, then the blocks in which it
+/// occurs. Where an element is NaN, the extreme is, and the position is that of the first.
+template <class T>
+Kernel arg_of_lines(bool largest, const AxisLines& lines) {
+  const auto extreme = [largest](const T* x, int64_t n) -> T {
+    if constexpr (std::is_same_v<T, float>)
+      return largest ? bulk().max32(x, n) : bulk().min32(x, n);
+    else
+      return largest ? bulk().max64(x, n) : bulk().min64(x, n);
+  };
+  const double cost = 0.3 * static_cast<double>(lines.outer) * static_cast<double>(lines.extent);
+  return Kernel::parallel(lines.outer, 1, cost, [=](const Buffers& b, int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* x = b.input<T>(0) + o * lines.extent;
+      const T best = extreme(x, lines.extent);
+      const auto is_best = [best](T v) { return best == best ? v == best : v != v; };
+      int64_t i = 0;
+      for (; i + lines_at_once <= lines.extent; i += lines_at_once) {
+        bool any = false;
+        for (int64_t j = 0; j < lines_at_once; ++j) any |= is_best(x[i + j]);
+        if (any) break;
+      }
+      while (!is_best(x[i])) ++i;
+      b.output<int32_t>(0)[o] = static_cast<int32_t>(i);
+    }
+  });
+}
+
+}  // namespace
+
 Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
   const AxisLines lines(in.shape, axis);
   check_index_range(lines.extent);
@@ -114,6 +150,8 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
   }
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
+    if constexpr (std::is_floating_point_v<T>)
+      if (lines.inner == 1) return arg_of_lines<T>(largest, lines);
     return side_by_side(lines, 1, [lines, largest](const Buffers& b, int64_t from, int64_t to, int64_t width) {
       const T* x = b.input<T>(0) + from;
       int32_t* out = b.output<int32_t>(0) + to;
@@ -132,6 +170,40 @@ Kernel arg_kernel(bool largest, const TensorSpec& in, int64_t axis) {
   });
 }
 
+namespace {
+
+/// Running sums of `together` contiguous lines, whose additions do not wait for each other.
+template <int64_t together, class Sum, class T>
+void running_sums(const T* x, T* out, int64_t n, bool exclusive, bool reverse) {
+  const int64_t first = reverse ? n - 1 : 0, step = reverse ? -1 : 1;
+  Sum sums[together] = {};
+  for (int64_t i = 0, at = first; i < n; ++i, at += step)
+    for (int64_t l = 0; l < together; ++l) {
+      const Sum next = sums[l] + static_cast<Sum>(key(x[l * n + at]));
+      const Sum value = exclusive ? sums[l] : next;
+      sums[l] = next;
+      if constexpr (std::is_same_v<T, half>)
+        out[l * n + at] = half(static_cast<float>(value));
+      else
+        out[l * n + at] = static_cast<T>(value);
+    }
+}
+
+template <class Sum, class T>
+Kernel cumsum_of_lines(const AxisLines& lines, bool exclusive, bool reverse) {
+  constexpr int64_t together = 4;
+  const double cost = static_cast<double>(lines.outer) * static_cast<double>(lines.extent);
+  return Kernel::parallel(lines.outer, together, cost, [=](const Buffers& b, int64_t begin, int64_t end) {
+    const int64_t n = lines.extent;
+    int64_t o = begin;
+    for (; o + together <= end; o += together)
+      running_sums<together, Sum>(b.input<T>(0) + o * n, b.output<T>(0) + o * n, n, exclusive, reverse);
+    for (; o < end; ++o) running_sums<1, Sum>(b.input<T>(0) + o * n, b.output<T>(0) + o * n, n, exclusive, reverse);
+  });
+}
+
+}  // namespace
+
 Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool reverse) {
   const AxisLines lines(in.shape, axis);
   if (in.dtype == DType::boolean)
@@ -140,6 +212,7 @@ Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool re
     using T = typename decltype(tag)::type;
     // Floating dtypes accumulate in float64; integers wrap, as unsigned.
     using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+    if (lines.inner == 1) return cumsum_of_lines<Sum, T>(lines, exclusive, reverse);
     return side_by_side(lines, lines.extent, [=](const Buffers& b, int64_t from, int64_t, int64_t width) {
       const T* x = b.input<T>(0) + from;
       T* out = b.output<T>(0) + from;
@@ -160,22 +233,68 @@ Kernel cumsum_kernel(const TensorSpec& in, int64_t axis, bool exclusive, bool re
   });
 }
 
+namespace {
+
+/// How many of increasing levels are at most a value. Cells of equal width name a level from which on to look: the
+/// lowest of the cell before, so that rounding does not pass one.
+class Levels {
+ public:
+  explicit Levels(const std::vector<double>& levels) : levels_(levels) {
+    if (levels.empty()) return;
+    const double width = (levels.back() - levels.front()) / cells;
+    if (width > 0 && std::isfinite(1 / width) && std::isfinite(levels.front())) per_width_ = 1 / width;
+    for (int64_t c = 0, at = 0; c < cells; ++c) {
+      const double begin = levels.front() + static_cast<double>(c - 1) * width;
+      while (per_width_ > 0 && at + 1 < std::ssize(levels) && levels[static_cast<size_t>(at + 1)] <= begin) ++at;
+      start_[static_cast<size_t>(c)] = static_cast<int32_t>(at);
+    }
+  }
+  int64_t below(double v) const {
+    const auto n = std::ssize(levels_);
+    if (v != v) return n;
+    if (n == 0 || v < levels_.front()) return 0;
+    if (v >= levels_.back()) return n;
+    const auto cell = per_width_ > 0 ? static_cast<int64_t>((v - levels_.front()) * per_width_) : 0;
+    int64_t at = start_[static_cast<size_t>(std::clamp<int64_t>(cell, 0, cells - 1))];
+    while (levels_[static_cast<size_t>(at)] <= v) ++at;
+    return at;
+  }
+
+ private:
+  static constexpr int64_t cells = 1024;
+  std::vector<double> levels_;
+  double per_width_ = 0;
+  std::array<int32_t, cells> start_{};
+};
+
+}  // namespace
+
 Kernel histogram_kernel(const TensorSpec& in, const std::vector<double>& levels, bool absolute) {
   for (size_t i = 1; i < levels.size(); ++i) {
     if (!(levels[i - 1] < levels[i]))
       throw Error("the levels of a histogram must increase",
                   {"level " + std::to_string(i) + " is not above the one before"});
   }
+  // Counts of parts, whose number depends on the size only, and their sums.
+  constexpr int64_t least = 1 << 14, most = 16;
+  const int64_t n = in.size(), parts = std::clamp<int64_t>(n / least, 1, most), bins = std::ssize(levels) + 1;
+  WorkspaceLayout workspace;
+  const auto counts = workspace.per_call<uint32_t>(parts * bins);
   return with_type(in.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return [levels, absolute, n = in.size()](const Buffers& b) {
-      uint32_t* out = b.output<uint32_t>(0);
-      std::fill(out, out + levels.size() + 1, 0u);
-      for (int64_t i = 0; i < n; ++i) {
-        const double v = static_cast<double>(key(b.input<T>(0)[i]));
-        ++out[std::upper_bound(levels.begin(), levels.end(), absolute ? std::fabs(v) : v) - levels.begin()];
-      }
-    };
+    const Phase count{
+        parts, 1, [=, places = std::make_shared<const Levels>(levels)](const Buffers& b, int64_t begin, int64_t end) {
+          for (int64_t p = begin; p < end; ++p) {
+            uint32_t* to = b.workspace(counts) + p * bins;
+            std::fill(to, to + bins, 0u);
+            for (int64_t i = n * p / parts; i < n * (p + 1) / parts; ++i) {
+              const double v = static_cast<double>(key(b.input<T>(0)[i]));
+              ++to[places->below(absolute ? std::fabs(v) : v)];
+            }
+          }
+        }};
+    return Kernel::parallel({count, partial_sums_phase(counts, parts, bins)}, 3 * static_cast<double>(n))
+        .with_workspace(workspace);
   });
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/kernels/fused_update.hpp"
 #include "runtime/kernels/kernel.hpp"
 #include "runtime/kernels/matmul.hpp"
+#include "runtime/kernels/narrow.hpp"
 
 namespace pxl {
 
@@ -39,6 +40,8 @@ struct UpdateEpilogue {
 struct RightOperand {
   std::function<void(const Buffers&, float* to, int64_t begin, int64_t end, std::byte* memory)> compute;
   size_t per_thread = 0;
+  /// The same elements, where they lie, for products of few rows; it fits the columns.
+  std::optional<NarrowSource> narrow;
 };
 
 struct ProductOptions {

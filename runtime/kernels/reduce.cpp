@@ -68,7 +68,14 @@ double sum_exp(const T* x, double shift, int64_t n) {
 
 template <class T>
 void add_exp(double* acc, const T* x, int64_t n, const double* shifts) {
-  for (int64_t i = 0; i < n; ++i) acc[i] += std::exp(static_cast<double>(x[i]) - shifts[i]);
+  T buffer[block_size];
+  const UnaryBlock exp = unary_block(Unary::exp, dtype_of<T>());
+  for (int64_t i = 0; i < n; i += block_size) {
+    const int64_t m = std::min(block_size, n - i);
+    for (int64_t j = 0; j < m; ++j) buffer[j] = static_cast<T>(static_cast<double>(x[i + j]) - shifts[i + j]);
+    exp(buffer, buffer, m);
+    for (int64_t j = 0; j < m; ++j) acc[i + j] += static_cast<double>(buffer[j]);
+  }
 }
 
 template <class W>

@@ -60,6 +60,20 @@ Kernel copying(StridedCopy copy, size_t from = 0) {
       [copy, from](const Buffers& b, int64_t begin, int64_t end) { copy.part(b.in[0] + from, b.out[0], begin, end); });
 }
 
+/// A result of shape `out` whose elements in the window are in[0], and the others `value`.
+Kernel filled(const TensorSpec& in, const Window& w, double value, const Shape& out) {
+  const size_t width = size_of(in.dtype);
+  const Kernel fill =
+      fill_kernel(is_float8(in.dtype) && value == 0 ? DType::uint8 : in.dtype, value, element_count(out));
+  const StridedCopy copy(width, in.shape, strides_of(in.shape), w.strides);
+  std::vector<Phase> phases = fill.phases();
+  phases.push_back({copy.iterations(), copy.grain(),
+                    [copy, base = static_cast<size_t>(w.base) * width](const Buffers& b, int64_t begin, int64_t end) {
+                      copy.part(b.in[0], b.out[0] + base, begin, end);
+                    }});
+  return Kernel::parallel(std::move(phases), fill.cost_ns() + copy.cost_ns());
+}
+
 /// Cost of copying rows of `bytes` bytes at 10 GB/s. Not measured.
 double copy_cost_ns(size_t rows, size_t bytes) { return 0.1 * static_cast<double>(rows) * static_cast<double>(bytes); }
 
@@ -141,14 +155,7 @@ Kernel slice_kernel(const TensorSpec& in, const std::vector<int64_t>& starts, co
 Kernel slice_grad_kernel(const TensorSpec& dy, const std::vector<int64_t>& starts, const std::vector<int64_t>& steps,
                          const Shape& out) {
   const Window w = window("slice", out, starts, steps, dy.shape);
-  const size_t width = size_of(dy.dtype);
-  return
-      [copy = StridedCopy(width, dy.shape, strides_of(dy.shape), w.strides), base = static_cast<size_t>(w.base) * width,
-       bytes = static_cast<size_t>(element_count(out)) * width](const Buffers& b) {
-        if (bytes == 0) return;
-        std::memset(b.out[0], 0, bytes);
-        copy(b.in[0], b.out[0] + base);
-      };
+  return filled(dy, w, 0.0, out);
 }
 
 Kernel write_back_kernel(DType dtype, const StridedLayout& from, const StridedLayout& to) {
@@ -172,13 +179,7 @@ Kernel pad_kernel(const TensorSpec& in, const std::vector<int64_t>& before, cons
   }
   const bool empty = in.size() == 0;
   const Window w = empty ? Window{0, strides_of(out)} : window("pad", out, before, ones(out.size()), in.shape);
-  const size_t width = size_of(in.dtype);
-  return [fill = fill_kernel(in.dtype, value, element_count(out)),
-          copy = StridedCopy(width, in.shape, strides_of(in.shape), w.strides),
-          base = static_cast<size_t>(w.base) * width](const Buffers& b) {
-    fill(b);
-    copy(b.in[0], b.out[0] + base);
-  };
+  return filled(in, w, value, out);
 }
 
 Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis) {
@@ -216,7 +217,7 @@ Kernel concat_kernel(const std::vector<TensorSpec>& in, int64_t axis) {
         continue;
       }
       for (auto r = static_cast<size_t>(begin); r < static_cast<size_t>(end); ++r)
-        std::memcpy(b.out[0] + r * total + at, b.in[i] + r * bytes[i], bytes[i]);
+        copy_bytes(b.out[0] + r * total + at, b.in[i] + r * bytes[i], bytes[i]);
     }
   };
   return Kernel::parallel(static_cast<int64_t>(rows), 1, copy_cost_ns(rows, total), part);
@@ -248,7 +249,7 @@ Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int
     for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
       if (bytes[i] == 0) continue;
       for (auto r = static_cast<size_t>(begin); r < static_cast<size_t>(end); ++r)
-        std::memcpy(b.out[i] + r * bytes[i], b.in[0] + r * total + at, bytes[i]);
+        copy_bytes(b.out[i] + r * bytes[i], b.in[0] + r * total + at, bytes[i]);
     }
   };
   return Kernel::parallel(static_cast<int64_t>(rows), 1, copy_cost_ns(rows, total), part);
@@ -275,14 +276,15 @@ Kernel roll_kernel(const TensorSpec& in, int64_t shift, int64_t axis) {
   const int64_t n = in.shape[a];
   if (in.size() == 0) return [](const Buffers&) {};
   const size_t head = static_cast<size_t>(((shift % n) + n) % n) * (row / static_cast<size_t>(n));
-  return [=](const Buffers& b) {
-    for (size_t r = 0; r < rows; ++r) {
-      const std::byte* x = b.in[0] + r * row;
-      std::byte* y = b.out[0] + r * row;
-      std::memcpy(y, x + row - head, head);
-      std::memcpy(y + head, x, row - head);
-    }
-  };
+  return Kernel::parallel(static_cast<int64_t>(rows), 1, copy_cost_ns(rows, row),
+                          [=](const Buffers& b, int64_t begin, int64_t end) {
+                            for (auto r = static_cast<size_t>(begin); r < static_cast<size_t>(end); ++r) {
+                              const std::byte* x = b.in[0] + r * row;
+                              std::byte* y = b.out[0] + r * row;
+                              copy_bytes(y, x + row - head, head);
+                              copy_bytes(y + head, x, row - head);
+                            }
+                          });
 }
 
 void check_dynamic_start(int64_t start, int64_t axis, int64_t last) {

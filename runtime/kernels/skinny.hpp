@@ -7,9 +7,11 @@
 // n in lanes, then over the lanes in a fixed tree. The bits do not depend on the partition among threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "runtime/kernels/fused_update.hpp"
+#include "runtime/kernels/narrow.hpp"
 
 namespace pxl {
 
@@ -76,8 +78,24 @@ struct SkinnyJoin {
   float* to = nullptr;
 };
 
+/// As SkinnyForward, for few rows: rows of w are read from their beginning to their end, several at a time, and the
+/// sums are in the L1 cache. Bits are those of `forward` with the weights, times their scales, in float32.
+struct SkinnyStream {
+  const float* x = nullptr;
+  int64_t ldx = 0;
+  NarrowFormat format = NarrowFormat::float32;
+  const std::byte* w = nullptr;  ///< at column 0 of row 0
+  int64_t ldw = 0;               ///< elements; of int4 bytes
+  NarrowScales scales;
+  int64_t m = 0, n = 0, k0 = 0, k1 = 0;  ///< m <= max_streamed_rows; k0 is even for int4
+  float* out = nullptr;
+};
+/// Maximum m of `stream`: more rows read the weights from the L2 cache faster than they sum. Not measured.
+inline constexpr int64_t max_streamed_rows = 4;
+
 struct SkinnyFunctions {
   void (*forward)(const SkinnyForward&);
+  void (*stream)(const SkinnyStream&);
   void (*backward)(const SkinnyBackward&);
   void (*join)(const SkinnyJoin&);
 };

@@ -3,34 +3,104 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace pxl {
 namespace {
 
+template <int64_t step, class T>
+void copy_every(const T* in, T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = in[i * step];
+}
+
 template <class T>
 void copy_run(const T* in, int64_t si, T* out, int64_t so, int64_t n) {
-  if (si == 1 && so == 1) {
-    std::memcpy(out, in, static_cast<size_t>(n) * sizeof(T));
-  } else if (so == 1 && si == 0) {
-    std::fill(out, out + n, *in);
-  } else if (so == 1) {
-    for (int64_t i = 0; i < n; ++i) out[i] = in[i * si];
-  } else {
+  if (so != 1) {
     for (int64_t i = 0; i < n; ++i) out[i * so] = in[i * si];
+    return;
+  }
+  switch (si) {
+    case 0: std::fill(out, out + n, *in); return;
+    case 1:
+      copy_bytes(reinterpret_cast<std::byte*>(out), reinterpret_cast<const std::byte*>(in),
+                 static_cast<size_t>(n) * sizeof(T));
+      return;
+    // Constant steps become vector code.
+    case -1: copy_every<-1>(in, out, n); return;
+    case 2: copy_every<2>(in, out, n); return;
+    case 3: copy_every<3>(in, out, n); return;
+    case 4: copy_every<4>(in, out, n); return;
+    default:
+      for (int64_t i = 0; i < n; ++i) out[i] = in[i * si];
   }
 }
 
-/// out[j * so + i] = in[i * si + j] for i < n, j < m, in tiles that stay in L1.
+template <class T>
+struct Words {
+  typedef T type __attribute__((vector_size(16)));
+  static constexpr int count = 16 / static_cast<int>(sizeof(T));
+};
+
+/// Lanes of a and b in turn, from the lower or the upper half of each.
+template <class V, int half, size_t... lane>
+V interleaved_lanes(V a, V b, std::index_sequence<lane...>) {
+  constexpr int count = sizeof...(lane);
+  return __builtin_shufflevector(a, b, ((lane % 2) * count + lane / 2 + half * count / 2)...);
+}
+
+/// Transposes as many vectors as a vector has lanes: each round interleaves the first half with the second.
+template <class T>
+void transpose_words(typename Words<T>::type* rows) {
+  using V = typename Words<T>::type;
+  constexpr int n = Words<T>::count;
+  const auto lanes = std::make_index_sequence<static_cast<size_t>(n)>();
+  for (int round = 1; round < n; round *= 2) {
+    V next[n];
+    for (int i = 0; i < n / 2; ++i) {
+      next[2 * i] = interleaved_lanes<V, 0>(rows[i], rows[i + n / 2], lanes);
+      next[2 * i + 1] = interleaved_lanes<V, 1>(rows[i], rows[i + n / 2], lanes);
+    }
+    std::copy_n(next, n, rows);
+  }
+}
+
+/// Rows and columns of a transposed tile: a cache line, or two.
+template <class T>
+constexpr int64_t tile_extent = 64 / sizeof(T) * (sizeof(T) == 8 ? 2 : 1);
+
+/// A transposed tile. Each cache line of both sides is accessed once: rows that are a power of two apart compete for
+/// the same few lines of L1, and would be loaded again for each element.
+template <class T>
+void copy_tile(const T* in, int64_t si, T* out, int64_t so) {
+  using V = typename Words<T>::type;
+  constexpr int64_t tile = tile_extent<T>, n = Words<T>::count;
+  constexpr size_t row = static_cast<size_t>(tile) * sizeof(T);
+  alignas(64) T given[tile * tile], turned[tile * tile];
+  for (int64_t i = 0; i < tile; ++i) std::memcpy(given + i * tile, in + i * si, row);
+  for (int64_t i = 0; i < tile; i += n)
+    for (int64_t j = 0; j < tile; j += n) {
+      V block[n];
+      for (int64_t r = 0; r < n; ++r) std::memcpy(&block[r], given + (i + r) * tile + j, sizeof(V));
+      transpose_words<T>(block);
+      for (int64_t r = 0; r < n; ++r) std::memcpy(turned + (j + r) * tile + i, &block[r], sizeof(V));
+    }
+  for (int64_t j = 0; j < tile; ++j) std::memcpy(out + j * so, turned + j * tile, row);
+}
+
+/// out[j * so + i] = in[i * si + j] for i < n, j < m.
 template <class T>
 void copy_block(const T* in, int64_t si, T* out, int64_t so, int64_t n, int64_t m) {
-  constexpr int64_t tile = 32;
-  for (int64_t i0 = 0; i0 < n; i0 += tile) {
-    const int64_t i1 = std::min(n, i0 + tile);
-    for (int64_t j0 = 0; j0 < m; j0 += tile) {
-      const int64_t j1 = std::min(m, j0 + tile);
-      for (int64_t j = j0; j < j1; ++j) {
-        for (int64_t i = i0; i < i1; ++i) out[j * so + i] = in[i * si + j];
+  constexpr int64_t tile = tile_extent<T>;
+  for (int64_t j0 = 0; j0 < m; j0 += tile) {
+    const int64_t j1 = std::min(m, j0 + tile);
+    for (int64_t i0 = 0; i0 < n; i0 += tile) {
+      const int64_t i1 = std::min(n, i0 + tile);
+      if (i1 - i0 == tile && j1 - j0 == tile) {
+        copy_tile(in + i0 * si + j0, si, out + j0 * so + i0, so);
+        continue;
       }
+      for (int64_t j = j0; j < j1; ++j)
+        for (int64_t i = i0; i < i1; ++i) out[j * so + i] = in[i * si + j];
     }
   }
 }
@@ -59,6 +129,13 @@ void copy_part(const LoopNest& nest, int64_t begin, int64_t end, bool blocked, i
 }
 
 }  // namespace
+
+void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
+  constexpr size_t page = 4096, line = 64, piece = 1024;
+  const size_t ahead = (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from)) % page;
+  const size_t most = ahead > 0 && ahead < line ? piece : bytes;
+  for (size_t at = 0; at < bytes; at += most) std::memcpy(to + at, from + at, std::min(most, bytes - at));
+}
 
 StridedCopy::StridedCopy(size_t width, const Shape& extents, const Shape& in_strides, const Shape& out_strides)
     : nest_(make_loop_nest(extents, {in_strides, out_strides})), width_(width) {

@@ -130,6 +130,7 @@ void histogram(ReferenceContext&);
 // product.cpp
 void matmul(ReferenceContext&);
 void matmul_pow2scaled(ReferenceContext&);
+void dequantise(ReferenceContext&);
 void pow2scale_cast_to_fp8(ReferenceContext&);
 void pow2scale_cast_from_fp8(ReferenceContext&);
 void fp8_amax_scale(ReferenceContext&);

@@ -1,10 +1,11 @@
-// Composite ops of popxl.addons.
+// Ops of popxl.addons, most of them composite, and quantised weights.
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/kernels/quantise.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -26,6 +27,12 @@ constexpr Param quantised_params[] = {
     {"scale", ParamKind::tensor, no_default, "one per group: t's shape, with the number of groups along the axis"},
     {"bias", ParamKind::tensor, no_default, "the same shape"},
     {"axis", ParamKind::integer, of(-1), "along which values are packed and grouped"}};
+constexpr Param dequantise_params[] = {
+    {"t", ParamKind::tensor, no_default,
+     "int8 [k, n]; or with 4 bits uint8 [k / 2, n], whose row i has rows 2 i (low bits) and 2 i + 1, each plus 8"},
+    {"scale", ParamKind::tensor, no_default, "float16 or float32 [ceil(k / group_size), n]"},
+    {"bits", ParamKind::integer, of(8), "8 or 4"},
+    {"group_size", ParamKind::integer, of(64), "rows of a column that share a scale; even with 4 bits"}};
 constexpr Param layout_params[] = {{"t", ParamKind::tensor}, {"bs", ParamKind::integer, of(1), "not used"}};
 
 void check_rotary_dim(std::string_view op, int64_t dim, int64_t most) {
@@ -116,7 +123,44 @@ std::vector<Expr> expand_decompress(OpBuilder& at, const OpArgs& args) {
   return {reshape(reshape(unpacked, split) * reshape(scale, one) + reshape(bias, one), whole)};
 }
 
+std::vector<TensorSpec> infer_dequantise(const OpContext& s) {
+  const TensorSpec &t = s.input(0), &scale = s.input(1);
+  const int64_t bits = s.integer("bits"), group = s.integer("group_size");
+  if (bits != 8 && bits != 4) refuse(s, fmt::format("bits must be 8 or 4, got {}", bits));
+  if (group < 1 || (bits == 4 && group % 2 != 0))
+    refuse(s, fmt::format("group_size must be positive{}, got {}", bits == 4 ? " and even" : "", group));
+  const DType stored = bits == 8 ? DType::int8 : DType::uint8;
+  if (t.dtype != stored || t.shape.size() != 2)
+    refuse(s, fmt::format("weights of {} bits must be {}[rows, columns], not {}", bits, name(stored), text(t)));
+  Shape out = t.shape;
+  if (bits == 4 && __builtin_mul_overflow(out[0], int64_t{2}, &out[0]))
+    refuse(s, "the result is larger than memory", codes::memory);
+  const Shape groups{out[0] / group + (out[0] % group != 0 ? 1 : 0), out[1]};
+  if ((scale.dtype != DType::float16 && scale.dtype != DType::float32) || scale.shape != groups)
+    refuse(s, fmt::format("scale must be float16 or float32 {}, not {}", bracket_text(groups), text(scale)),
+           codes::shape);
+  prefixed(s, [&] { return element_count(out); });
+  return {{out, scale.dtype, {}}};
+}
+
 constexpr OpRow addon_table[] = {
+    {.name = "dequantise",
+     .path = "ops.dequantise",
+     .schedule = "Dequantise",
+     .output = "dequantise_out",
+     .doc = "Weights of 8 or 4 bits as floats: each column has a scale for each group of rows. A matrix product of at "
+            "most 4 rows reads them as they are stored.",
+     .formula = "t[i, j] scale[i / group_size, j]",
+     .example = "dequantise(cast(array([[1, 2], [-3, 4]]), int8), array([[0.5, 2.0]]), 8, 2)",
+     .params = dequantise_params,
+     .infer = infer_dequantise,
+     .definition = reference::dequantise,
+     .kernel =
+         [](const OpContext& s) {
+           return dequantise_kernel(s.input(0), s.input(1), s.integer("bits") == 4, s.integer("group_size"));
+         },
+     .pattern = Pattern::other,
+     .tiles = tile_cast},
     {.name = "rotary_pos_embed",
      .path = "addons.ops.rotary_pos_embed",
      .doc = "Rotary position embedding of GPT-J: rotates pairs of neighbouring features by the angles of their "

@@ -154,7 +154,10 @@ constexpr OpRow arithmetic_table[] = {
      .infer = infer_broadcast,
      .definition = reference::mul,
      .tolerance = &tolerance::bits,
-     .kernel = pairwise<Binary::mul>,
+     .kernel =
+         [](const OpContext& s) {
+           return multiply_kernel(s.input(0).dtype, s.input(0).shape, s.input(1).shape, s.out[0].shape);
+         },
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) give(c, 0, c.dy() * c.in(1));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "runtime/base/codes.hpp"
@@ -172,8 +173,11 @@ std::vector<Expr> expand_triangle(OpBuilder& at, const OpArgs& args) {
   const int64_t diagonal = std::clamp(std::get<int64_t>(*args.attr(1)), -rows - 1, columns + 1);
   Array keep(DType::boolean, {rows, columns});
   bool* to = keep.mutable_data<bool>();
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) *to++ = upper ? j - i >= diagonal : j - i <= diagonal;
+  for (int64_t i = 0; columns > 0 && i < rows; ++i, to += columns) {
+    const int64_t left = std::clamp<int64_t>(upper ? i + diagonal : i + diagonal + 1, 0, columns);
+    std::memset(to, !upper, static_cast<size_t>(left));
+    std::memset(to + left, upper, static_cast<size_t>(columns - left));
+  }
   return at.emit("select", {at.constant(std::move(keep), "mask"), t, at.scalar(0.0, t.dtype())});
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/narrow.hpp"
 #include "runtime/plan/register_program.hpp"
 #include "runtime/transform/flops.hpp"
 
@@ -94,7 +95,25 @@ class Joiner {
                              });
     Kernel kernel = Kernel::parallel(std::move(phases), work).with_workspace(WorkspaceLayout(program->workspace()));
     if (elementwise) kernel.mark_elementwise();
+    if (const std::optional<NarrowSource> source = scaled_weights()) kernel.set_narrow_source(*source);
     return kernel;
+  }
+
+  /// The weights, if the program only widens some and multiplies them by scales.
+  std::optional<NarrowSource> scaled_weights() const {
+    if (program_->steps.size() != 2) return std::nullopt;
+    const RegisterProgram::Step &first = program_->steps[0], &second = program_->steps[1];
+    const NarrowSource *widened = first.kernel.narrow_source(), *scaled = second.kernel.narrow_source();
+    if (!widened || !scaled || widened->scales >= 0 || scaled->scales < 0 || first.out[0] != second.in[scaled->slot])
+      return std::nullopt;
+    const Register &weights = program_->at(first.in[widened->slot]),
+                   &scales = program_->at(second.in[static_cast<size_t>(scaled->scales)]);
+    if (weights.kind != Register::Kind::operand || scales.kind != Register::Kind::operand) return std::nullopt;
+    NarrowSource source = *scaled;
+    source.format = widened->format;
+    source.slot = static_cast<size_t>(weights.index);
+    source.scales = scales.index;
+    return source;
   }
 
   Kernel after_product(const GemmShape& plan, bool half, double work) {

@@ -49,6 +49,26 @@ Error usage(std::string message, const std::string& name, std::vector<std::strin
 
 }  // namespace
 
+PassContext::PassContext(std::vector<Node>& ns, const Aliases& as, const std::vector<const Tensor*>& results, Keep live,
+                         std::deque<Tensor>& made)
+    : nodes(ns),
+      aliases(as),
+      outputs(results),
+      keep(live),
+      constants(made),
+      producer(&memory_),
+      consumers(&memory_),
+      is_output(&memory_) {
+  for (const Tensor* t : outputs) is_output[t] = true;
+  producer.reserve(nodes.size());
+  consumers.reserve(nodes.size());
+  for (size_t p = 0; p < nodes.size(); ++p) {
+    for (const Tensor* t : nodes[p].out) producer[t] = static_cast<int>(p);
+    for (const Tensor* t : nodes[p].in)
+      if (t) consumers[t].push_back(static_cast<int>(p));
+  }
+}
+
 std::span<const PlanPass> plan_passes() { return table; }
 
 size_t pass_index(std::string_view name) {
@@ -105,13 +125,7 @@ void run_passes(std::vector<Node>& nodes, const std::vector<const Tensor*>& outp
       std::optional<PassVerifier> verifier;
       if (verification_enabled()) verifier.emplace(nodes);
       const Aliases aliases(nodes);
-      PassContext context{nodes, aliases, outputs, keep, constants, {}, {}, {}};
-      for (const Tensor* t : outputs) context.is_output[t] = true;
-      for (size_t p = 0; p < nodes.size(); ++p) {
-        for (const Tensor* t : nodes[p].out) context.producer[t] = static_cast<int>(p);
-        for (const Tensor* t : nodes[p].in)
-          if (t) context.consumers[t].push_back(static_cast<int>(p));
-      }
+      PassContext context(nodes, aliases, outputs, keep, constants);
       pass.apply(context);
       std::erase_if(nodes, [](const Node& node) { return !node.op; });
       if (verifier) verifier->check(nodes, outputs, keep, pass.name);

@@ -71,6 +71,20 @@ void matmul_pow2scaled(ReferenceContext& c) {
   c.out(0, real_product(c.real(0), c.real(1), c.out_shape()) * scale_of(c, 2));
 }
 
+void dequantise(ReferenceContext& c) {
+  const Wholes t = c.whole(0);
+  const Reals scale = c.real(1);
+  const int64_t rows = c.out_shape()[0], n = c.out_shape()[1], group = c.site().integer("group_size");
+  const bool packed = c.site().integer("bits") == 4;
+  Reals out = xt::zeros<double>(extents(c.out_shape()));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t q = packed ? (t(i / 2, j) >> (4 * (i % 2)) & 15) - 8 : t(i, j);
+      out(i, j) = static_cast<double>(q) * scale(i / group, j);
+    }
+  c.out(0, out);
+}
+
 void pow2scale_cast_to_fp8(ReferenceContext& c) {
   const double most = static_cast<double>(float8_max(c.out_dtype()));
   Reals x = c.real(0) * scale_of(c, 1);

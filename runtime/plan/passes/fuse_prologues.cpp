@@ -66,6 +66,11 @@ class Prologues {
       operands.thread_workspace = memory;
       part(operands, begin, end);
     };
+    if (const NarrowSource* source = made.kernel.narrow_source(); source && source->fits(call.plan.n)) {
+      call.options.right.narrow = *source;
+      call.options.right.narrow->slot += first;
+      if (source->scales >= 0) call.options.right.narrow->scales += static_cast<int>(first);
+    }
     const Kernel product = product_kernel(call.plan, call.options);
     std::vector<Phase> phases(n.kernel.phases().begin(), n.kernel.phases().end() - static_cast<std::ptrdiff_t>(own));
     phases.insert(phases.end(), product.phases().begin(), product.phases().end());

@@ -120,6 +120,10 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        [&] {
          return Sample{{f8({2, 2, 3}), f8({3, 4}, 1), scale()}};
        }},
+      {"dequantise",
+       [&] {
+         return Sample{{numbers(DType::int8, {3, 4}, 0), x({2, 4}, 1)}, {{"group_size", 2}}};
+       }},
       {"conv_pow2scaled",
        [&] {
          return Sample{{f8({2, 2, 5}), f8({3, 2, 2}, 1), scale()}};

@@ -453,6 +453,14 @@ const std::map<std::string_view, Draw::Family>& Draw::families() {
         s.attrs["output_type"] = is_floating(d.dtype) ? d.floating() : d.one_of<DType>({DType::int64, DType::int16});
       return s;
     };
+    m["dequantise"] = [](Draw& d) {
+      const bool packed = d.coin();
+      const int64_t rows = d.extent(), n = d.extent(), k = packed ? 2 * rows : rows;
+      const int64_t group = packed ? d.one_of<int64_t>({2, 4, 64}) : d.one_of<int64_t>({1, 3, 64});
+      return Sample{
+          {d.values(packed ? DType::uint8 : DType::int8, {rows, n}), d.values(d.dtype, {(k + group - 1) / group, n})},
+          {{"bits", packed ? 4 : 8}, {"group_size", group}}};
+    };
     m["matmul_pow2scaled"] = [](Draw& d) { return product(d, true); };
     m["pow2scale_cast_to_fp8"] = [](Draw& d) {
       return Sample{{d.values(d.shape()), array<int32_t>({}, {static_cast<int32_t>(d.between(-12, 12))})},

@@ -1,0 +1,142 @@
+// Products with weights that are widened in registers: the bits of those with widened copies.
+#include "runtime/kernels/narrow.hpp"
+
+#include "runtime/kernels/block.hpp"
+#include "runtime/kernels/product.hpp"
+#include "runtime/kernels/quantise.hpp"
+#include "support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+namespace {
+
+struct NarrowCase {
+  int64_t m, n, k;
+};
+const std::vector<NarrowCase> narrow_cases = {{1, 65, 16},   {1, 130, 300},  {2, 64, 37},   {3, 200, 2100},
+                                              {4, 129, 256}, {4, 2100, 270}, {1, 1100, 50}, {5, 100, 64}};
+
+/// Every code in turn, in rows of which none is like another.
+Array codes(DType dtype, int64_t k, int64_t n) {
+  Array w(dtype, {k, n});
+  const auto width = static_cast<int64_t>(size_of(dtype));
+  uint32_t state = 12345;
+  for (int64_t i = 0; i < k * n * width; ++i) {
+    state = state * 1664525u + 1013904223u;
+    w.mutable_raw()[i] = static_cast<std::byte>(state >> 24);
+  }
+  return w;
+}
+
+/// The product with `compute` only, and with the weights where they lie: the same bits, whole and in pieces.
+void check_same(const NarrowCase& c, const Array& x, const std::vector<Array>& right, RightOperand operand,
+                const NarrowSource& source) {
+  CAPTURE(c.m);
+  CAPTURE(c.n);
+  CAPTURE(c.k);
+  const GemmShape plan = gemm_shape({c.m, c.k}, false, {c.k, c.n}, false);
+  std::vector<Array> in{x};
+  in.insert(in.end(), right.begin(), right.end());
+  ProductOptions options;
+  options.right = std::move(operand);
+  const TensorSpec out = spec(DType::float32, {c.m, c.n});
+  const Array expected = run(product_kernel(plan, options), in, out);
+  options.right.narrow = source;
+  const Kernel narrow = product_kernel(plan, options);
+  CHECK(identical(run(narrow, in, out), expected));
+  std::vector<const std::byte*> inputs;
+  for (const Array& a : in) inputs.push_back(a.raw());
+  for (int pieces : {2, 3, 7}) {
+    Array divided(DType::float32, out.shape);
+    std::byte* outputs[] = {divided.mutable_raw()};
+    run_in_pieces(narrow, {inputs.data(), outputs}, pieces);
+    CHECK(identical(divided, expected));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("formats") {
+  for (const NarrowCase& c : narrow_cases) {
+    const Array x = ramp(DType::float32, {c.m, c.k}, 3);
+    const auto check = [&](DType dtype, const Array& w, auto widen) {
+      CAPTURE(name(dtype));
+      RightOperand operand;
+      operand.compute = [widen](const Buffers& b, float* to, int64_t begin, int64_t end, std::byte*) {
+        widen(b, to, begin, end - begin);
+      };
+      check_same(c, x, {w}, operand, {.format = *narrow_format(dtype), .slot = 1});
+    };
+    const auto bytes = [&](DType dtype, auto f) {
+      check(dtype, codes(dtype, c.k, c.n),
+            [f](const Buffers& b, float* to, int64_t at, int64_t n) { f(b.input<uint8_t>(1) + at, to, n); });
+    };
+    check(DType::float32, ramp(DType::float32, {c.k, c.n}, 5),
+          [](const Buffers& b, float* to, int64_t at, int64_t n) { std::copy_n(b.input<float>(1) + at, n, to); });
+    check(DType::float16, ramp(DType::float16, {c.k, c.n}, 5), [](const Buffers& b, float* to, int64_t at, int64_t n) {
+      bulk().half_to_float(b.input<uint16_t>(1) + at, to, n);
+    });
+    bytes(DType::uint8, bulk().uint8_to_float);
+    check(DType::int8, codes(DType::int8, c.k, c.n), [](const Buffers& b, float* to, int64_t at, int64_t n) {
+      bulk().int8_to_float(b.input<int8_t>(1) + at, to, n);
+    });
+    // The code of NaN, of which sums have no more than one, would make every sum NaN: the last column has one.
+    for (DType dtype : {DType::float8_143, DType::float8_152}) {
+      Array w = codes(dtype, c.k, c.n);
+      std::replace(w.mutable_raw(), w.mutable_raw() + w.bytes(), std::byte{0x80}, std::byte{0x81});
+      w.mutable_raw()[c.n - 1] = std::byte{0x80};
+      check(dtype, w, [dtype](const Buffers& b, float* to, int64_t at, int64_t n) {
+        (dtype == DType::float8_143 ? bulk().float8_143_to_float : bulk().float8_152_to_float)(b.input<uint8_t>(1) + at,
+                                                                                               to, n);
+      });
+    }
+  }
+}
+
+TEST_CASE("scales of groups, of columns, of rows and of all") {
+  for (const NarrowCase& given : narrow_cases)
+    for (bool packed : {false, true}) {
+      NarrowCase c = given;
+      if (packed) c.k += c.k % 2;
+      const Array x = ramp(DType::float32, {c.m, c.k}, 3);
+      const Array w = packed ? codes(DType::uint8, c.k / 2, c.n) : codes(DType::int8, c.k, c.n);
+      for (int64_t group : {int64_t{2}, int64_t{6}, int64_t{64}, int64_t{5000}}) {
+        CAPTURE(group);
+        const Array scales = ramp(DType::float32, {(c.k + group - 1) / group, c.n}, 7);
+        const Kernel wide = dequantise_kernel(w.spec(), scales.spec(), packed, group);
+        REQUIRE(wide.narrow_source());
+        NarrowSource source = *wide.narrow_source();
+        source.slot += 1;
+        source.scales += 1;
+        RightOperand operand;
+        operand.compute = [part = wide.phases()[0].part](const Buffers& b, float* to, int64_t begin, int64_t end,
+                                                         std::byte*) {
+          std::byte* out = reinterpret_cast<std::byte*>(to - begin);
+          part(b.with(b.in + 1, &out), begin, end);
+        };
+        check_same(c, x, {w, scales}, operand, source);
+      }
+      if (packed) continue;
+      const Array whole =
+          run(cast_kernel(DType::int8, DType::float32, w.size()), {w}, spec(DType::float32, {c.k, c.n}));
+      for (const Shape& shape : {Shape{}, Shape{1, c.n}, Shape{c.k, 1}}) {
+        const Array scales = ramp(DType::float32, shape, 7);
+        const Kernel scaled = multiply_kernel(DType::float32, {c.k, c.n}, shape, {c.k, c.n});
+        REQUIRE(scaled.narrow_source());
+        NarrowSource source = *scaled.narrow_source();
+        CHECK(source.fits(c.n));
+        source.format = NarrowFormat::int8;
+        source.slot = 1;
+        source.scales = 2;
+        RightOperand operand;
+        operand.compute = [part = scaled.phases()[0].part, &whole](const Buffers& b, float* to, int64_t begin,
+                                                                   int64_t end, std::byte*) {
+          const std::byte* in[] = {whole.raw(), b.in[2]};
+          std::byte* out = reinterpret_cast<std::byte*>(to - begin);
+          part(b.with(in, &out), begin, end);
+        };
+        check_same(c, x, {w, scales}, operand, source);
+      }
+    }
+}
