@@ -6,6 +6,7 @@ import tempfile
 import time
 
 from tests.language import expectations
+from tests.repl.display import DISPLAY_CASES
 from tests.repl.keys import KEY_CASES
 from tests.repl.terminal import MORE, PROGRAM, PROMPT, Terminal, contains, lacks, pexpect, same
 
@@ -31,42 +32,6 @@ def values(pxl, home):
     contains(t.enter("Linear(3)"), "the library has it: `from nn import Linear`")
     contains(t.enter("x +", MORE), "")
     same(t.enter("4"), "7")
-    assert t.leave() == 0
-
-
-def prompts_have_numbers(pxl, home):
-    """A prompt has the number by which errors name its input; commands have none."""
-    t = Terminal(pxl, home)
-    for number in (2, 3):
-        t.send("1\r")
-        t.child.expect(rf"\[{number}\] pxl> ")
-    t.send(":vars\r")
-    t.child.expect(r"\[3\] pxl> ")
-    t.send("f(\r")
-    t.child.expect(r"\[3\] \.\.\.> ")
-    t.send("nothing_here)\r")
-    t.child.expect(r"\[3\]:1:1: error.*\[4\] pxl> ")
-    # A copied transcript, with and without numbers.
-    t.child.send("\x1b[200~[7] pxl> a = 20\n[8] pxl> def g(x) {\n[8] ...>   return x + a\n[8] ...> }\npxl> g(22)\x1b[201~\r")
-    t.wait("42\r\n")
-    t.wait(PROMPT)
-    same(t.enter("[1]"), "[1]")
-    assert t.leave() == 0
-
-
-def long_texts_are_paged(pxl, home):
-    t = Terminal(pxl, home, env={"PAGER": "echo paged; cat"})
-    contains(t.enter(":help"), "paged", ":schedule [GRAPH]")
-    lacks(t.enter(":help len"), "paged")
-    assert t.leave() == 0
-
-
-def messages_are_wrapped(pxl, home):
-    t = Terminal(pxl, home, columns=40)
-    shown = t.enter("an_unknown_name_of_some_length + another_name")
-    assert all(len(line) <= 40 for line in shown.splitlines()[1:]), shown
-    shown = t.enter(":nancheck perhaps this is neither of the two words")
-    assert all(len(line) <= 40 for line in shown.splitlines()), shown
     assert t.leave() == 0
 
 
@@ -397,7 +362,7 @@ def not_a_terminal(pxl, home):
     assert done.returncode == 0
 
 
-CASES = [values, outer_names, prompts_have_numbers, long_texts_are_paged, messages_are_wrapped, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
+CASES = [values, outer_names, start_up_is_quick, top_level_program, eval_runs_what_is_needed, failed_input, help_and_questions, commands_asked_wrongly, explanations, graphs, files, start_up_file, tour, debugging, not_a_terminal]
 
 
 # Those whose answers an engine computes.
@@ -420,7 +385,7 @@ def repl_tests(pxl, tally, parallel, engine=None):
     if engine:
         jobs = [(f"repl, {engine}: {case.__name__}", lambda case=case: one(pxl, case)) for case in RUNNING]
     else:
-        jobs = [(f"repl: {case.__name__}", lambda case=case: one(pxl, case)) for case in CASES + KEY_CASES]
+        jobs = [(f"repl: {case.__name__}", lambda case=case: one(pxl, case)) for case in CASES + DISPLAY_CASES + KEY_CASES]
     if not engine and (libedit := pxl.parent / "pxl-libedit").exists():
         jobs += [(f"repl with libedit: {case.__name__}", lambda case=case: one(libedit, case)) for case in KEY_CASES]
     for name, problem in parallel(jobs, 2):
