@@ -103,7 +103,9 @@ void try_remedies(Report& report, const Ir& ir, const EstimateOptions& options) 
     more.machine.tiles *= chips;
     more.machine.dram_memory *= chips;
     more.machine.dram_bytes *= chips;
+    const int64_t before = report.remedies.empty() ? INT64_MAX : report.remedies.back().bytes;
     if (attempt(fmt::format("{} chips as one, with links as fast as the exchange", chips), ir, more)) break;
+    if (chips > 2 && report.remedies.back().bytes >= before) break;  // what is left is on every tile
   }
 }
 

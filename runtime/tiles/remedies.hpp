@@ -8,7 +8,8 @@ namespace pxl::tiles {
 
 /// Plans changes of a program that does not fit, and adds what each takes to `report.remedies`: outlining, float16
 /// partial sums, float16 for float32, smaller proportions for temporaries, these together, and then several chips as
-/// one, by powers of two until the program fits. `report` is the program's with these options. Throws Interrupted.
+/// one, by powers of two until the program fits or a tile takes no less. `report` is the program's with these options.
+/// Throws Interrupted.
 void try_remedies(Report& report, const Ir& ir, const EstimateOptions& options);
 
 /// Sets `report.float16_partials_cycles` if the program fits and has products of float16 operands with float32 partial
