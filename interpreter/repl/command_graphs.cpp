@@ -20,6 +20,7 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/estimate.hpp"
+#include "runtime/tiles/move_counts.hpp"
 
 namespace pxl {
 namespace {
@@ -104,8 +105,11 @@ void command_dot(Repl& repl, std::string_view arguments) {
 }
 
 void command_tiles(Repl& repl, std::string_view arguments) {
-  with_graph(repl, arguments, "tiles",
-             [&](const Graph& g) { repl.print(tiles::summary_text(tiles::estimate(g, tiles::EstimateOptions()))); });
+  with_graph(repl, arguments, "tiles", [&](const Graph& g) {
+    const tiles::Schedule schedule = tiles::plan(g, tiles::EstimateOptions());
+    repl.print(tiles::summary_text(schedule.report) +
+               "  carried out once: " + tiles::text(tiles::count_moves(*schedule.program)));
+  });
 }
 
 void command_memory(Repl& repl, std::string_view arguments) {

@@ -195,6 +195,14 @@ struct SearchReport {
   int64_t fastest_cycles = 0;           ///< of the schedule before fitting
 };
 
+/// The fastest schedule of a program if products use plans of these families only.
+struct FamilyReport {
+  std::string plans;       ///< "gather", "shift"
+  int64_t cycles = 0;      ///< of a run, without the host link
+  int64_t tile_bytes = 0;  ///< on the tile with the highest memory use
+  bool fits = false;
+};
+
 struct Report {
   std::string program;  ///< name
   std::string source;   ///< script and options; may be empty
@@ -230,6 +238,7 @@ struct Report {
   bool fits = true;
   std::vector<Shortage> shortages;
   SearchReport search;
+  std::vector<FamilyReport> families;  ///< if EstimateOptions::compare_families
 };
 
 /// Text of `pxl profile`: totals, the most expensive ops, the fullest tile, cycles by phase.

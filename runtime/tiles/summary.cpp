@@ -31,6 +31,15 @@ std::string time_text(double microseconds) {
   return fmt::format("{:.1f} us", microseconds);
 }
 
+std::string families_text(const Report& r) {
+  if (r.families.empty()) return {};
+  std::string s = fmt::format("\n  {:18}{:>14} {:>14}\n", "plans of products", "cycles", "fullest tile");
+  for (const FamilyReport& f : r.families)
+    s += fmt::format("  {:18}{:>14} {:>14}{}\n", f.plans, grouped(f.cycles), grouped(f.tile_bytes),
+                     f.fits ? "" : "  does not fit");
+  return s;
+}
+
 }  // namespace
 
 std::string summary_text(const Report& r, size_t top) {
@@ -73,6 +82,7 @@ std::string summary_text(const Report& r, size_t top) {
                      o.candidate);
   }
 
+  s += families_text(r);
   if (r.tiles.empty()) return s;
   const TileMemory& full = r.tiles[static_cast<size_t>(r.fullest_tile)];
   s += fmt::format("\n  fullest tile {}: {} bytes, {} of its memory\n", r.fullest_tile, grouped(full.total),

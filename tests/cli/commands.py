@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from tests.cli import graph, saves, source, streams, threads  # noqa: F401, their cases register themselves
+from tests.cli import graph, planning, saves, source, streams, threads  # noqa: F401, their cases register themselves
 from tests.cli.case import CASES, LIMIT, Cli, case, differ, holds
 from tests.support.harness import ROOT
 
