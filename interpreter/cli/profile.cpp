@@ -25,6 +25,7 @@ constexpr Flag profile_flags[] = {
     {"--available-memory-proportion", "P",
      "of a tile's memory for temporaries, 0 to 1: 0.6, or for some ops MatMul=0.2"},
     {"--partials", "float16|float32", "dtype of partial sums of float16 matrix products"},
+    {"--plans", "gather,shift", "families of plans of matrix products; compares both if both are named"},
     {"--program", "NAME", "only the program of this name"},
     {"--replicas", "N,N,...", "predict throughput and efficiency of so many replicas"},
     {"--links", "KEY=VALUE,...", "constants of the links between IPUs: link_bytes=28.7e9,remote_bytes=2e10"},
@@ -43,6 +44,7 @@ tiles::EstimateOptions options_of(const Invocation& call) {
   if (call.has("--available-memory-proportion"))
     tiles::parse_memory_proportions(call.value("--available-memory-proportion"), options);
   if (call.has("--partials")) tiles::parse_partials(call.value("--partials"), options);
+  if (call.has("--plans")) tiles::parse_plans(call.value("--plans"), options);
   return options;
 }
 

@@ -20,6 +20,7 @@
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 #include "runtime/tiles/estimate.hpp"
+#include "runtime/tiles/move_counts.hpp"
 
 namespace pxl {
 namespace {
@@ -106,8 +107,11 @@ void command_dot(Console& console, std::string_view arguments) {
 }
 
 void command_tiles(Console& console, std::string_view arguments) {
-  with_graph(console, arguments, "tiles",
-             [&](const Graph& g) { console.print(tiles::summary_text(tiles::estimate(g, tiles::EstimateOptions()))); });
+  with_graph(console, arguments, "tiles", [&](const Graph& g) {
+    const tiles::Schedule schedule = tiles::plan(g, tiles::EstimateOptions());
+    console.print(tiles::summary_text(schedule.report) +
+                  "  carried out once: " + tiles::text(tiles::count_moves(*schedule.program)));
+  });
 }
 
 void command_memory(Console& console, std::string_view arguments) {

@@ -139,7 +139,14 @@ void Chip::run_part(const Task& task, const tiles::PlacedPart& part) {
       require(here.read(memory.id(), slice.region, to.data() + at), part.tile, memory.layout()->shape(),
               name_of(task.op, true, read.tensor));
     }
-    if (!read.index.empty()) to = gathered(to, read.index, width);
+    if (!read.index.empty()) {
+      to = gathered(to, read.index, width);
+      if (read.ones) {
+        const Array one = Array::full(site.input(read.tensor).dtype, {}, 1);
+        for (size_t i = 0; i < read.index.size(); ++i)
+          if (read.index[i] < 0) std::memcpy(to.data() + i * width, one.raw(), width);
+      }
+    }
     in[read.tensor] = {read.shape, site.input(read.tensor).dtype, {}};
     // What is combined as bits is moved as bits.
     for (const std::optional<tiles::PartialResults>& p : task.lowered.partial)

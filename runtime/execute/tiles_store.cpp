@@ -6,13 +6,11 @@
 #include <cstring>
 
 #include "runtime/ops/table.hpp"
-#include "runtime/tiles/fit.hpp"
 
 namespace pxl {
 
-TiledProgram::TiledProgram(const Graph& graph, const tiles::EstimateOptions& options) : mapped(graph, options) {
-  tiles::fit(mapped);
-}
+TiledProgram::TiledProgram(const Graph& graph, const tiles::EstimateOptions& options)
+    : planned(tiles::plan(graph, options)), mapped(*planned.program) {}
 
 const std::shared_ptr<const tiles::Layout>& TiledProgram::layout(const tiles::TileMapping& mapping,
                                                                  const Shape& shape) {

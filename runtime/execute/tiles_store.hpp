@@ -8,7 +8,7 @@
 
 #include "runtime/execute/chip.hpp"
 #include "runtime/execute/op_by_op.hpp"
-#include "runtime/tiles/mapped_program.hpp"
+#include "runtime/tiles/estimate.hpp"
 
 namespace pxl {
 
@@ -22,7 +22,8 @@ struct TiledTensor {
 /// What the replicas of a program share: how its ops and tensors are mapped to tiles.
 struct TiledProgram {
   TiledProgram(const Graph& graph, const tiles::EstimateOptions& options);
-  tiles::MappedProgram mapped;
+  const tiles::Schedule planned;
+  const tiles::MappedProgram& mapped;
   /// The layout of a mapping for a shape; equal ones are one object.
   const std::shared_ptr<const tiles::Layout>& layout(const tiles::TileMapping& mapping, const Shape& shape);
   const std::shared_ptr<const tiles::Layout>& layout_of(const Tensor& tensor);
@@ -54,6 +55,8 @@ class TilesStore {
   std::string profile() const;
 
   const Chip& chip() const { return *chip_; }
+  /// What was planned.
+  const tiles::Report& report() const { return program_->planned.report; }
   /// The schedules that runs have needed so far; edits are carried out, for tests of the memories' rules.
   using Schedules = std::map<std::vector<uintptr_t>, tiles::LoweredOp>;
   Schedules& schedules() { return schedules_; }

@@ -16,7 +16,7 @@ bool dominates(const OpCandidate& a, const OpCandidate& b) {
 }  // namespace
 
 void OpCandidate::sync(const Machine& m) {
-  steps.push_back({BspPhaseKind::sync, "sync", m.sync, m.sync, m.tiles, {}});
+  if (records_steps) steps.push_back({BspPhaseKind::sync, "sync", m.sync, m.sync, m.tiles, {}});
   ++control_steps;
   cycles += m.sync;
 }
@@ -24,7 +24,7 @@ void OpCandidate::sync(const Machine& m) {
 void OpCandidate::compute(const Machine& m, std::string_view what, int64_t c, int64_t used, int64_t state) {
   if (c <= 0) return;
   used = std::clamp<int64_t>(used, 1, m.tiles);
-  steps.push_back({BspPhaseKind::compute, what, c, c * used / m.tiles, used, {}});
+  if (records_steps) steps.push_back({BspPhaseKind::compute, what, c, c * used / m.tiles, used, {}});
   cycles += c;
   state_bytes += state;
   ++control_steps;
@@ -35,7 +35,7 @@ void OpCandidate::exchange(const Machine& m, std::string_view what, const Traffi
   if (traffic.empty()) return;
   sync(m);
   const int64_t c = exchange_cycles(m, traffic);
-  steps.push_back({BspPhaseKind::exchange, what, c, c, m.tiles, traffic});
+  if (records_steps) steps.push_back({BspPhaseKind::exchange, what, c, c, m.tiles, traffic});
   cycles += c;
   code_bytes += exchange_code_bytes(traffic);
   ++control_steps;
@@ -53,6 +53,16 @@ void OpCandidate::host(const Machine& m, int64_t bytes) {
   cycles += c;
 }
 
+void OpCandidate::repeat(const OpCandidate& once, int64_t times) {
+  for (int64_t i = 0; i < times; ++i) steps.insert(steps.end(), once.steps.begin(), once.steps.end());
+  cycles += saturating_product(times, once.cycles);
+  code_bytes += once.code_bytes;
+  state_bytes += once.state_bytes;
+  phases += once.phases;
+  control_steps += once.control_steps + 1;
+  tiles = std::max(tiles, once.tiles);
+}
+
 int64_t OpCandidate::sum_partials(const Machine& m, std::string_view what, int64_t partials, int64_t elements,
                                   int64_t partial_bytes, int64_t out_bytes, int64_t used) {
   const int stages = partials < 16 ? 1 : partials < 125 ? 2 : 3;
@@ -66,6 +76,7 @@ int64_t OpCandidate::sum_partials(const Machine& m, std::string_view what, int64
     Traffic t;
     t.in = t.out = saturating_product((here - 1) * mine, partial_bytes);
     t.runs = t.sends = here - 1;
+    t.jumps = 1;  // partial sums of all tiles lie one after the other
     t.fragments = std::max(t.runs, div_up(t.in, 256));
     t.total = saturating_product(t.in, used);
     exchange(m, what, t);
@@ -160,17 +171,39 @@ std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t mos
   return counts;
 }
 
-std::vector<int64_t> axes_partition_counts(const Shape& axes, int64_t most) {
+std::vector<int64_t> all_partition_counts(int64_t extent, int64_t most) {
+  std::vector<int64_t> counts;
+  for (int64_t n = std::min(extent, most); n > 0; --n) {
+    n = div_up(extent, div_up(extent, n));  // the smallest number with blocks of this extent
+    counts.push_back(n);
+  }
+  std::reverse(counts.begin(), counts.end());
+  return counts;
+}
+
+namespace {
+
+template <class Counts>
+std::vector<int64_t> counts_of_axes(const Shape& axes, int64_t most, Counts&& counts_of) {
   std::vector<int64_t> counts{1};
   int64_t before = 1;  // the axes before are divided into single indices
   for (const int64_t extent : axes) {
     if (before > most) break;
-    for (const int64_t n : partition_counts(extent, 1, most / before)) counts.push_back(before * n);
+    for (const int64_t n : counts_of(extent, most / before)) counts.push_back(before * n);
     before *= std::max<int64_t>(1, extent);
   }
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   return counts;
+}
+
+}  // namespace
+
+std::vector<int64_t> axes_partition_counts(const Shape& axes, int64_t most) {
+  return counts_of_axes(axes, most, [](int64_t extent, int64_t n) { return partition_counts(extent, 1, n); });
+}
+std::vector<int64_t> all_axes_partition_counts(const Shape& axes, int64_t most) {
+  return counts_of_axes(axes, most, [](int64_t extent, int64_t n) { return all_partition_counts(extent, n); });
 }
 
 void partition_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::vector<int32_t>& out) {

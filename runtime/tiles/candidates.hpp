@@ -3,6 +3,7 @@
 // memory are kept.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,8 +31,17 @@ struct ProductCut {
   int64_t groups = 1, rows = 1, depth = 1, columns = 1;  ///< numbers of parts
   int64_t shifts = 1;                                    ///< steps of the temporal partition; 1: operands are gathered
   bool shift_a = false, shift_b = false;
-  int64_t serial = 1;  ///< serial parts of a tile's columns
+  int64_t serial = 1;                   ///< serial parts of a tile's columns
+  bool hold_a = false, hold_b = false;  ///< each tile stores the whole block that it uses, in copies
   int64_t tiles() const { return groups * rows * depth * columns; }
+  /// Whether operands are stored in copies, as in T10.
+  bool in_copies() const { return shifts > 1 || hold_a || hold_b; }
+  std::string_view variant() const {
+    return shifts > 1         ? "compute shift"
+           : hold_a || hold_b ? "operand in copies"
+           : serial > 1       ? "gather in serial parts"
+                              : "gather all";
+  }
 };
 
 /// The partition of a convolution. Tile (((b first + f) groups + g) depth + d) columns + c computes part (b, f, g, d,
@@ -59,6 +69,7 @@ struct OpCandidate {
   int64_t control_steps = 0;   ///< steps in the control code; those of a loop count once
   int64_t tiles = 0;           ///< tiles that compute
   bool outputs_share = false;  ///< output 0 is stored in the memory of input 0
+  bool records_steps = true;   ///< false: `steps` stays empty, for candidates of which only the sums are read
   std::optional<ProductCut> product = {};
   std::optional<ConvolutionCut> convolution = {};
 
@@ -67,6 +78,8 @@ struct OpCandidate {
   /// Adds a synchronisation and an exchange phase; no-op if the traffic is empty.
   void exchange(const Machine& m, std::string_view what, const Traffic& traffic);
   void host(const Machine& m, int64_t bytes);
+  /// Adds `times` iterations of a loop. Its code and vertices exist once.
+  void repeat(const OpCandidate& once, int64_t times);
   /// Adds the reduction of `elements` partial sums, of which each of `partials` tiles holds one set; `used` tiles take
   /// part. Each tile then holds an equal share of the results. As in PopLibs there are one, two (from 16 partials) or
   /// three (from 125) stages. Returns the largest number of bytes that arrive in one stage.
@@ -78,11 +91,20 @@ struct OpCandidate {
 /// middle is used.
 constexpr int64_t control_bytes_per_step = 12;
 
+class ProductMemo;
+/// What enumerate_products has found, by shape, for searches on machines that differ in their memory only.
+std::shared_ptr<ProductMemo> make_product_memo();
+
 struct CandidateOptions {
   int64_t available_memory_permille = 600;  ///< bound on an op's temporary memory, in thousandths of a tile's memory
   int64_t half_partial_bytes = 4;           ///< bytes of a partial sum of float16 operands: 4 or 2
-  bool rotate = true;                       ///< products may rotate slices of operands between tiles (compute-shift)
-  size_t max_candidates = 10;               ///< kept per op
+  /// Variables and operands of products may be stored in copies, and products rotate slices of operands between tiles
+  /// (compute-shift).
+  bool copies = true;
+  /// Products may gather operands that are stored once; without it only as far as no other plan exists.
+  bool gather = true;
+  size_t max_candidates = 10;                  ///< kept per op
+  std::shared_ptr<ProductMemo> products = {};  ///< may be null
 };
 
 /// Tile mappings offered for tensors of a spec, in order of preference.
@@ -105,6 +127,7 @@ struct CandidateRequest {
   TileMappingPool& pool;
   const OpContext& site;
   std::vector<bool> constant;            ///< by slot: a one-element constant, which needs no exchange
+  std::vector<bool> stored;              ///< by slot: no op computes the operand, so it may lie in copies beforehand
   std::vector<OpCandidate>& candidates;  ///< output
 
   int32_t mapping(const TileMapping& l) const { return pool.table.id(l); }
@@ -141,6 +164,10 @@ int64_t keep_best(std::vector<OpCandidate>& candidates, int64_t temp_bound, size
 std::vector<int64_t> partition_counts(int64_t extent, int64_t grain, int64_t most);
 /// The same for several axes: numbers into which partition_axes divides them exactly.
 std::vector<int64_t> axes_partition_counts(const Shape& axes, int64_t most);
+/// All numbers of parts, up to `most`, that give blocks of different extents, ascending.
+std::vector<int64_t> all_partition_counts(int64_t extent, int64_t most);
+/// The same for several axes, as axes_partition_counts.
+std::vector<int64_t> all_axes_partition_counts(const Shape& axes, int64_t most);
 /// Partitions the axes [first, end) of a shape, leading axes first, into at most `parts` blocks.
 void partition_axes(const Shape& shape, size_t first, size_t end, int64_t parts, std::vector<int32_t>& out);
 /// The axes named by the op's parameter `axis`. Without one: the last axis if `fallback_last`, else all.

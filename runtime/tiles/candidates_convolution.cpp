@@ -13,6 +13,9 @@ namespace pxl::tiles {
 
 namespace {
 
+/// Channels that the units read together, which lie side by side in a line of the field.
+constexpr int64_t line_channels = 16;
+
 enum class ConvolutionKind : uint8_t { forward, data_gradient, weight_gradient };
 
 /// The three convolutions as sums over `depth` channels and kernel elements (weight gradient: over windows) for
@@ -128,11 +131,20 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
                       p.operand_bytes / data_consumers;
   if (p.widened)
     candidate.compute(m, "Cast", cast_cycles(m, (own + other / other_consumers) / p.operand_bytes, 1, 2), used);
-  const int64_t line =
-      std::max<int64_t>(4, std::max<int64_t>(1, b.field.empty() ? 1 : b.field.back()) * p.operand_bytes);
-  const int64_t lacks = std::max<int64_t>(0, data - own);
-  const SharedSlice rims{lacks, own, div_up(lacks, line), line}, weights = equal_shares(other, other_consumers);
-  candidate.exchange(m, "operands to where they are used", gather(rims, weights, p.operand_bytes, used));
+  // Each of the tiles that read a block has an equal share of it, and receives the shares of the others. The rim comes
+  // from the neighbours in lines of a group of channels.
+  const int64_t block = own * data_consumers, rim = std::max<int64_t>(0, data - block);
+  const SharedSlice shares = equal_shares(std::min(data, block), data_consumers),
+                    weights = equal_shares(other, other_consumers);
+  const int64_t line = std::max<int64_t>(
+      4, std::max<int64_t>(1, b.field.empty() ? 1 : b.field.back()) * std::min(reads, line_channels) * p.operand_bytes);
+  const int64_t lines = div_up(rim, line);
+  const SharedSlice rims{rim, std::min(rim, own), lines, line, lines};
+  Traffic operands = gather(shares, weights, p.operand_bytes, used);
+  operands.add(gather(rims, {}, p.operand_bytes, used));
+  // Tiles of a pair compute neighbouring columns.
+  if (c.columns % 2 == 0) operands.paired_in = p.weights ? weights.in : shares.in + rim;
+  candidate.exchange(m, "operands to where they are used", operands);
   candidate.temp_bytes = data + (weights.in ? other : 0);
   add_product_step(m, p, b, used, candidate);
   candidate.resident_bytes = own + div_up(other, other_consumers);
@@ -157,20 +169,23 @@ void set_convolution_mappings(const CandidateRequest& r, const ConvolutionProble
     size_t i = 0;
     for (const int64_t stride : leading) strides[i++] = static_cast<int32_t>(stride);
     strides.end()[-2] = static_cast<int32_t>(spread_stride);
-    return r.mapping(with_strides(block_mapping(t, std::move(parts), spread), std::move(strides)));
+    return with_strides(block_mapping(t, std::move(parts), spread), std::move(strides));
   };
   // Of two partitioned kinds of channels, those of the groups follow each other in even steps only if the inner ones
   // are the last.
   const auto channels_stride = [&](bool columns) { return columns ? 1 : c.columns; };
   const auto data = [&](const TensorSpec& t, bool columns) {
     const int64_t channels = columns ? c.columns : c.depth;
-    return strided(t, parts_of(t, c.batch, c.groups * channels, c.first), columns ? c.depth : c.columns,
-                   {c.first * step, channels_stride(columns), step}, columns ? c.columns : 1);
+    return r.mapping(with_channel_groups(
+        strided(t, parts_of(t, c.batch, c.groups * channels, c.first), columns ? c.depth : c.columns,
+                {c.first * step, channels_stride(columns), step}, columns ? c.columns : 1),
+        t.shape));
   };
   const auto weight = [&](const TensorSpec& t) {
     const bool columns = p.kind == ConvolutionKind::forward;  // axis 0: output channels of the forward convolution
-    return strided(t, parts_of(t, c.groups * (columns ? c.columns : c.depth), columns ? c.depth : c.columns, 1),
-                   c.rows(), {channels_stride(columns), channels_stride(!columns)}, step);
+    return r.mapping(strided(t,
+                             parts_of(t, c.groups * (columns ? c.columns : c.depth), columns ? c.depth : c.columns, 1),
+                             c.rows(), {channels_stride(columns), channels_stride(!columns)}, step));
   };
   if (p.weights) {
     candidate.in = {data(a, false), data(b, true)};

@@ -24,6 +24,12 @@ std::vector<int64_t> permutation_of(const OpContext& s) {
   return order;
 }
 
+/// Copies `bytes` on a tile, in runs that are contiguous on both sides.
+int64_t local_copy_cycles(const Machine& m, int64_t bytes, int64_t run_bytes) {
+  const int64_t atom = atom_bytes(run_bytes);
+  return atom == 8 ? memcpy_cycles(m, bytes) : reorder_cycles(m, bytes, atom);
+}
+
 bool is_transposition(const OpContext& s) {
   return std::any_of(s.row.params.begin(), s.row.params.end(), [](const Param& p) { return p.name == "permutation"; });
 }
@@ -63,12 +69,11 @@ void enumerate_transpositions(const CandidateRequest& r) {
       candidate.temp_bytes = most * bytes;
       candidate.out = {r.mapping(to)};
     } else {
-      // PopLibs: five cycles for each group of four elements in each dimension, by bytes put in order.
-      const bool last_stays = !order.empty() && order.back() == static_cast<int64_t>(order.size()) - 1;
-      candidate.compute(
-          m, "Transpose",
-          last_stays ? memcpy_cycles(m, most * bytes) : 20 + div_up(most * bytes * 5, std::min<int64_t>(8, bytes) * 4),
-          l.tiles());
+      // The last axes that stay are contiguous in a tile's block.
+      int64_t together = 1;
+      for (size_t i = order.size(); i-- > 0 && order[i] == static_cast<int64_t>(i);)
+        together *= div_up(x.shape[i], l.parts[i]);
+      candidate.compute(m, "Transpose", local_copy_cycles(m, most * bytes, together * bytes), l.tiles());
       candidate.out = {r.mapping(transpose_mapping(l, order))};
     }
     candidate.resident_bytes = 2 * most * bytes;
@@ -86,6 +91,31 @@ int64_t elements_for_block(const TileMapping& l, const Shape& result, const Shap
   n = 1;
   for (size_t i = 0; i < operand.size(); ++i) n *= operand[i] == 1 ? 1 : div_up(operand[i], l.parts[missing + i]);
   return n;
+}
+
+/// A part of a tensor with the axes of the whole, partitioned as the whole.
+TileMapping partitioned_as(const TensorSpec& part, const TileMapping& l) {
+  TileMapping mapping = with_strides(block_mapping(part, l.parts, l.spread, l.copies), l.all_strides());
+  mapping.channel_group = l.channel_group;
+  return mapping;
+}
+
+/// Elements of a tile's block that stay contiguous where parts are joined, or sliced off, along the last axis in which
+/// they differ from the whole.
+int64_t contiguous_elements(const OpContext& s, const TensorSpec& whole, const TileMapping& l) {
+  int64_t least = INT64_MAX;
+  const auto limit = [&](const TensorSpec& part) {
+    int64_t n = 1;
+    for (size_t i = part.shape.size(); i-- > 0;) {
+      n *= div_up(part.shape[i], l.parts[i]);
+      if (part.shape[i] != whole.shape[i]) break;
+    }
+    least = std::min(least, std::max<int64_t>(1, n));
+  };
+  for (const TensorSpec* t : s.in)
+    if (t && t->size() > 1) limit(*t);
+  for (const TensorSpec& t : s.out) limit(t);
+  return least;
 }
 
 }  // namespace
@@ -170,16 +200,15 @@ void enumerate_movement(const CandidateRequest& r) {
     if (!all) continue;
     OpCandidate candidate = r.start("on its tile");
     for (size_t i = 0; i < s.in.size(); ++i)
-      if (s.in[i] && s.in[i]->size() > 1)
-        candidate.in[i] =
-            r.mapping(with_strides(block_mapping(*s.in[i], l.parts, l.spread, l.copies), l.all_strides()));
+      if (s.in[i] && s.in[i]->size() > 1) candidate.in[i] = r.mapping(partitioned_as(*s.in[i], l));
     int64_t bytes = 0;
     for (const TensorSpec& t : s.out) {
-      const TileMapping part = with_strides(block_mapping(t, l.parts, l.spread, l.copies), l.all_strides());
+      const TileMapping part = partitioned_as(t, l);
       candidate.out.push_back(r.mapping(part));
       bytes += max_elements_per_tile(part, t.shape) * element_bytes(t);
     }
-    candidate.compute(m, "Memcpy", memcpy_cycles(m, bytes), l.tiles(), 12);
+    candidate.compute(m, "Memcpy", local_copy_cycles(m, bytes, contiguous_elements(s, large, l) * element_bytes(large)),
+                      l.tiles(), 12);
     candidate.resident_bytes = 2 * bytes;
     candidate.text = text(l);
     r.candidates.push_back(std::move(candidate));
@@ -223,7 +252,7 @@ void enumerate_host(const CandidateRequest& r) {
   candidate.out.assign(r.site.out.size(), mapping);
   const int64_t bytes = r.max_elements(mapping, t) * element_bytes(t);
   candidate.host(m, t.bytes());
-  candidate.exchange(m, "between host buffers and tiles", {bytes, bytes, div_up(bytes, 256), t.bytes(), false, 1, 1});
+  candidate.exchange(m, "between host buffers and tiles", {bytes, bytes, div_up(bytes, 256), t.bytes(), 0, 1, 1});
   candidate.resident_bytes = bytes;
   candidate.temp_bytes = bytes;
   candidate.text = text(r.pool.table.at(mapping));

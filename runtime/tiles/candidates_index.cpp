@@ -73,15 +73,14 @@ void enumerate_gathers(const CandidateRequest& r) {
     candidate.in[0] = r.mapping(l);
     const int64_t tiles = l.tiles(), part = div_up(v.length, along), found = div_up(v.indices, entries);
     const int64_t index_bytes = v.indices * 4;
-    candidate.exchange(
-        m, "indices to all tiles",
-        {index_bytes, div_up(index_bytes, m.tiles), div_up(index_bytes, 256), index_bytes * tiles, false});
+    candidate.exchange(m, "indices to all tiles",
+                       {index_bytes, div_up(index_bytes, m.tiles), div_up(index_bytes, 256), index_bytes * tiles, 0});
     candidate.compute(m, "MultiSlice", gather_cycles(m, v.indices, found, part, size), tiles, 24);
     const TileMapping to = linear_mapping(m, y);
     const int64_t mine = max_elements_per_tile(to, y.shape) * element_bytes(y);
     // Each slice comes from one of the tiles that hold its entry; all of them send what they found.
     candidate.exchange(m, "slices to their places",
-                       {mine, found * part * size, std::max<int64_t>(1, div_up(mine, part * size)), y.bytes(), false});
+                       {mine, found * part * size, std::max<int64_t>(1, div_up(mine, part * size)), y.bytes(), 0});
     candidate.temp_bytes = index_bytes + v.indices * part * size;
     candidate.resident_bytes = max_elements_per_tile(l, table.shape) * size + mine;
     for (const TensorSpec& t : s.out) candidate.out.push_back(r.mapping(linear_mapping(m, t)));
@@ -116,7 +115,7 @@ void enumerate_scatters(const CandidateRequest& r) {
     const int64_t index_bytes = v.indices * 4, slice_bytes = v.indices * part * size;
     candidate.exchange(m, "indices and slices to all tiles",
                        {index_bytes + slice_bytes, div_up(index_bytes + slice_bytes, m.tiles) + 4,
-                        div_up(index_bytes + slice_bytes, 256), (index_bytes + slice_bytes) * tiles, false});
+                        div_up(index_bytes + slice_bytes, 256), (index_bytes + slice_bytes) * tiles, 0});
     if (!overwrites)
       candidate.compute(m, "Fill", fill_cycles(m, n, size), tiles);
     else if (s.row.alias < 0)

@@ -25,17 +25,38 @@ void enumerate_pooling(const CandidateRequest& r) {
     read = saturating_product(read, w.from[i]), given = saturating_product(given, w.to[i]);
   w.transposed = given > read;
   if (axes == 0) return enumerate_as_binary(r);
-  const int64_t planes = saturating_product(y.shape[0], y.shape[1]), size = element_bytes(y), kernel = w.kernel_size();
-  for (const int64_t spatial_parts : partition_counts(w.to[0], 1, 64)) {
-    const int64_t batch = std::min(y.shape[0], std::max<int64_t>(1, m.tiles / spatial_parts));
-    const int64_t channels = std::min(y.shape[1], std::max<int64_t>(1, m.tiles / spatial_parts / batch));
-    if (batch * channels * spatial_parts > m.tiles) break;
-    if (spatial_parts > 1 && batch * channels < planes) break;  // split planes first
+  const int64_t size = element_bytes(y), kernel = w.kernel_size();
+  // Channels stay together in groups; then, as the producer of the operand divides it.
+  struct Partition {
+    int64_t batch, channels, first;
+    bool operator==(const Partition&) const = default;
+  };
+  std::vector<Partition> partitions;
+  const auto offer = [&](const Partition& p) {
+    if (p.batch * p.channels * p.first <= m.tiles &&
+        std::find(partitions.begin(), partitions.end(), p) == partitions.end())
+      partitions.push_back(p);
+  };
+  const int64_t groups = div_up(y.shape[1], with_channel_groups(block_mapping(y, {1, 1, 1}), y.shape).channel_group);
+  for (const int64_t first : partition_counts(w.to[0], 1, m.tiles)) {
+    const int64_t batch = std::min(y.shape[0], std::max<int64_t>(1, m.tiles / first));
+    const int64_t channels = m.tiles / first / batch;
+    offer({batch, std::clamp<int64_t>(channels, 1, groups), first});
+    if (first == 1) offer({batch, std::clamp<int64_t>(channels, 1, y.shape[1]), first});
+  }
+  for (const int32_t id : std::vector<int32_t>(r.pool.of(s.input(0)))) {
+    const TileMapping& l = r.pool.table.at(id);
+    if (l.flat || l.copies > 1) continue;
+    int64_t inner = 1;
+    for (size_t i = 3; i < l.parts.size(); ++i) inner *= l.parts[i];
+    if (inner == 1) offer({l.parts[0], l.parts[1], std::min<int64_t>(l.parts[2], w.to[0])});
+  }
+  for (const auto& [batch, channels, spatial_parts] : partitions) {
     std::vector<int32_t> parts(y.shape.size(), 1);
     parts[0] = static_cast<int32_t>(batch);
     parts[1] = static_cast<int32_t>(channels);
     parts[2] = static_cast<int32_t>(spatial_parts);
-    const TileMapping to = block_mapping(y, parts);
+    const TileMapping to = with_channel_groups(block_mapping(y, parts), y.shape);
     OpCandidate candidate = r.start("by windows");
     std::vector<int64_t> block = w.to;
     block[0] = div_up(block[0], spatial_parts);
@@ -48,12 +69,12 @@ void enumerate_pooling(const CandidateRequest& r) {
     int64_t operands = 0;
     for (size_t i = 0; i < s.in.size(); ++i) {
       if (!s.in[i]) continue;
-      candidate.in[i] = r.mapping(block_mapping(*s.in[i], parts));
+      candidate.in[i] = r.mapping(with_channel_groups(block_mapping(*s.in[i], parts), s.in[i]->shape));
       candidate.resident_bytes +=
           max_elements_per_tile(r.pool.table.at(candidate.in[i]), s.in[i]->shape) * element_bytes(*s.in[i]);
       if (++operands > 1 || spatial_parts == 1) continue;
       rims.in = rims.out = std::max<int64_t>(0, all - own) * size;
-      rims.fragments = div_up(rims.in, std::max<int64_t>(4, w.from.back() * size));
+      rims.fragments = div_up(rims.in, std::max<int64_t>(4, w.from.back() * channels_together(to, y.shape) * size));
       rims.total = saturating_product(rims.in, to.tiles());
     }
     candidate.exchange(m, "rims of windows", rims);

@@ -91,6 +91,8 @@ int64_t slice_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
 int64_t memcpy_cycles(const Machine& m, int64_t bytes);
 /// On-tile change of order ("Rearrange"), in contiguous atoms of `atom_bytes`.
 int64_t reorder_cycles(const Machine& m, int64_t bytes, int64_t atom_bytes);
+/// Bytes that a copy moves at once where contiguous runs are this long: a power of two up to 8 that divides the run.
+int64_t atom_bytes(int64_t run_bytes);
 
 // ---- reductions, rows, indices
 

@@ -20,6 +20,12 @@ int64_t rate(const Machine& m, const VectorCost& v, int64_t element_bytes, int64
   return (half ? v.f16_cycles : v.f32_cycles) * words_of(element_bytes) * div_up(elements, at_once * wider);
 }
 
+/// Workers that have a vector of their own. With fewer vectors than workers, a tile takes the time of these: an
+/// assumption, PopLibs' estimators charge all workers.
+int64_t busy_workers(const Machine& m, int64_t elements, int64_t element_bytes) {
+  return std::clamp<int64_t>(div_up(elements, m.vector_elements(element_bytes)), 1, m.workers);
+}
+
 }  // namespace
 
 int64_t vector_loops(const Machine& m, int64_t elements, int64_t element_bytes) {
@@ -32,17 +38,19 @@ int64_t inner_cycles(const Machine& m, const VectorCost& vector, int64_t element
 
 int64_t unary_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
   if (elements == 0) return 0;
-  return 20 + m.workers * (17 + inner_cycles(m, v, elements, element_bytes));
+  return 20 + busy_workers(m, elements, element_bytes) * (17 + inner_cycles(m, v, elements, element_bytes));
 }
 
 int64_t binary_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
   if (elements == 0) return 0;
-  return 11 + m.workers * ((element_bytes > 2 ? 29 : 26) + inner_cycles(m, v, elements, element_bytes));
+  return 11 + busy_workers(m, elements, element_bytes) *
+                  ((element_bytes > 2 ? 29 : 26) + inner_cycles(m, v, elements, element_bytes));
 }
 
 int64_t broadcast_scalar_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
   if (elements == 0) return 0;
-  return 11 + m.workers * (20 + inner_cycles(m, v, elements, element_bytes) - vector_loops(m, elements, element_bytes));
+  return 11 + busy_workers(m, elements, element_bytes) *
+                  (20 + inner_cycles(m, v, elements, element_bytes) - vector_loops(m, elements, element_bytes));
 }
 
 int64_t broadcast_vector_cycles(const Machine& m, const VectorCost& v, int64_t rows, int64_t columns,
@@ -61,34 +69,36 @@ int64_t nonlinearity_cycles(const Machine& m, const VectorCost& v, int64_t eleme
   if (elements == 0) return 0;
   const int64_t loops = vector_loops(m, elements, element_bytes);
   const int64_t c = (element_bytes <= 2 ? v.f16_cycles : v.f32_cycles) * words_of(element_bytes);
-  return 9 + m.workers * (20 + 2 + c + (loops - 1) * c + 1 + c);
+  return 9 + busy_workers(m, elements, element_bytes) * (20 + 2 + c + (loops - 1) * c + 1 + c);
 }
 
 int64_t nonlinearity_grad_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
   if (elements == 0) return 0;
   const int64_t c = (element_bytes <= 2 ? v.f16_cycles : v.f32_cycles) * words_of(element_bytes);
-  return 9 + m.workers * (24 + vector_loops(m, elements, element_bytes) * c + 1);
+  return 9 + busy_workers(m, elements, element_bytes) * (24 + vector_loops(m, elements, element_bytes) * c + 1);
 }
 
 int64_t update_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes, bool mixed) {
   if (elements == 0) return 0;
   const int64_t extra = mixed ? 2 * vector_loops(m, elements, element_bytes) : 0;
-  return 57 + m.workers * (21 + inner_cycles(m, v, elements, element_bytes) + extra);
+  return 57 + busy_workers(m, elements, element_bytes) * (21 + inner_cycles(m, v, elements, element_bytes) + extra);
 }
 
 int64_t cast_cycles(const Machine& m, int64_t elements, int64_t from_bytes, int64_t to_bytes) {
   if (elements == 0) return 0;
-  return m.workers * (std::max(vector_loops(m, elements, from_bytes), vector_loops(m, elements, to_bytes)) + 26);
+  return busy_workers(m, elements, std::max(from_bytes, to_bytes)) *
+         (std::max(vector_loops(m, elements, from_bytes), vector_loops(m, elements, to_bytes)) + 26);
 }
 
 int64_t fill_cycles(const Machine& m, int64_t elements, int64_t element_bytes) {
   if (elements == 0) return 0;
-  return m.workers * ((element_bytes > 2 ? 23 : 26) + vector_loops(m, elements, element_bytes));
+  return busy_workers(m, elements, element_bytes) *
+         ((element_bytes > 2 ? 23 : 26) + vector_loops(m, elements, element_bytes));
 }
 
 int64_t random_cycles(const Machine& m, const VectorCost& v, int64_t elements, int64_t element_bytes) {
   if (elements == 0) return 0;
-  return 20 + m.workers * (31 + inner_cycles(m, v, elements, element_bytes));
+  return 20 + busy_workers(m, elements, element_bytes) * (31 + inner_cycles(m, v, elements, element_bytes));
 }
 
 int64_t slice_cycles(const Machine& m, int64_t elements, int64_t element_bytes) {
@@ -106,6 +116,8 @@ int64_t reorder_cycles(const Machine&, int64_t bytes, int64_t atom_bytes) {
   const int64_t rate = atom_bytes >= 8 ? 440 : atom_bytes >= 4 ? 3125 : 5148;
   return 587 + bytes / 1000 * rate + div_up(bytes % 1000 * rate, 1000);
 }
+
+int64_t atom_bytes(int64_t run_bytes) { return std::clamp<int64_t>(run_bytes & -run_bytes, 1, 8); }
 
 int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous) {
   if (outputs == 0 || length == 0) return 0;

@@ -16,10 +16,12 @@ namespace pxl::tiles {
 
 namespace {
 
-Report report_of(const Graph& graph, const EstimateOptions& options) {
-  MappedProgram program(graph, options);
-  const std::unique_ptr<Memory> memory = fit(program);
-  Report report;
+Schedule scheduled(const Graph& graph, const EstimateOptions& options) {
+  Schedule s;
+  s.program = std::make_unique<MappedProgram>(graph, options);
+  s.memory = fit(*s.program);
+  const MappedProgram& program = *s.program;
+  Report& report = s.report;
   report.program = graph.is_main() ? graph.ir().name() : graph.id();
   report.machine = options.machine;
   report.options.available_memory_permille = options.candidates.available_memory_permille;
@@ -27,8 +29,8 @@ Report report_of(const Graph& graph, const EstimateOptions& options) {
   report.options.objective = "fewest cycles that fit";
   report.search = program.search;
   report.graphs.resize(program.graphs().size());
-  Writer(program, *memory, report).write();
-  return report;
+  Writer(program, *s.memory, report).write();
+  return s;
 }
 
 /// The next lower power of two or memory size of a built-in machine's tile, whichever is larger.
@@ -42,48 +44,91 @@ uint64_t limit_below(uint64_t bytes) {
   return limit;
 }
 
-/// The plan within the memories of the tiles.
-Report estimate_in_tiles(const Graph& graph, const EstimateOptions& options) {
-  Report best = report_of(graph, options);
-  // Enumeration, search and fitting are heuristic, so a tighter limit may lead to a faster schedule, which fits here as
-  // well. The limits do not depend on this machine's memory, so that a larger machine is never slower than a smaller
-  // one.
+/// The largest number of bytes on a tile at which a decision may have depended on the limit.
+int64_t bytes_needed(const Report& r) {
+  return std::max(r.search.bytes_without_rejection, r.tiles[static_cast<size_t>(r.fullest_tile)].total);
+}
+
+/// Enumeration, search and fitting are heuristic, so a tighter limit may lead to a faster schedule, which fits here as
+/// well. The limits do not depend on this machine's memory, so that a larger machine is never slower than a smaller
+/// one.
+Schedule with_tighter_limits(const Graph& graph, const EstimateOptions& options) {
+  Schedule best = scheduled(graph, options);
   EstimateOptions tighter = options;
   auto limit = static_cast<uint64_t>(options.machine.memory);
-  int64_t needed =
-      std::max(best.search.bytes_without_rejection, best.tiles[static_cast<size_t>(best.fullest_tile)].total);
-  bool fits = best.fits;
+  int64_t needed = bytes_needed(best.report);
+  bool fits = best.report.fits;
   while (fits && needed > 0) {
     // The largest memory limit below `needed` that changes any decision.
     limit = limit_below(std::min(limit, static_cast<uint64_t>(needed)));
     tighter.machine.memory = static_cast<int64_t>(limit);
     tighter.machine.executable = std::min(options.machine.executable, tighter.machine.memory);
-    Report other = report_of(graph, tighter);
-    fits = other.fits;
-    needed = std::max(other.search.bytes_without_rejection, other.tiles[static_cast<size_t>(other.fullest_tile)].total);
-    if (!fits || other.cycles.device() >= best.cycles.device()) continue;
+    Schedule other = scheduled(graph, tighter);
+    fits = other.report.fits;
+    needed = bytes_needed(other.report);
+    if (!fits || other.report.cycles.device() >= best.report.cycles.device()) continue;
     best = std::move(other);
-    best.machine = options.machine;
+    best.report.machine = options.machine;
+  }
+  return best;
+}
+
+/// Schedules that do not fit are slower than all that do.
+bool is_faster(const Report& a, const Report& b) {
+  const auto key = [](const Report& r) { return std::pair(!r.fits, r.fits ? r.cycles.device() : 0); };
+  return key(a) < key(b);
+}
+
+Schedule fastest(const Graph& graph, const EstimateOptions& options) {
+  Schedule best = with_tighter_limits(graph, options);
+  const auto take_faster = [&](Schedule other) {
+    if (is_faster(other.report, best.report)) best = std::move(other);
+  };
+  if (options.candidates.copies && options.candidates.gather) {
+    // For the same reason fewer families of candidates may lead to a faster schedule.
+    EstimateOptions fewer = options;
+    fewer.candidates.copies = false;
+    take_faster(with_tighter_limits(graph, fewer));
+  }
+  if (options.machine.dram_memory > 0) {
+    // Tensors are kept in the second memory level; tiles hold what they work on.
+    EstimateOptions spilled = options;
+    spilled.machine.spill = options.machine.dram_memory / options.machine.tiles;
+    take_faster(scheduled(graph, spilled));
   }
   return best;
 }
 
 }  // namespace
 
-Report estimate(const Graph& graph, const EstimateOptions& options) {
+Schedule plan(const Graph& graph, const EstimateOptions& options) {
   if (const std::vector<int> ipus = ipus_of(graph); ipus.size() > 1)
     throw Error(fmt::format("the graph `{}` has ops on the IPUs {}: it has no cost on one of them",
                             graph.is_main() ? graph.ir().name() : graph.id(), fmt::join(ipus, ", ")),
                 {"`pxl profile` shows the cost of each IPU of a program"})
         .as(codes::program);
-  Report report = estimate_in_tiles(graph, options);
-  const Machine& m = options.machine;
-  if (m.dram_memory == 0) return report;
-  // Tensors are kept in the second memory level; tiles hold what they work on.
-  EstimateOptions spilled = options;
-  spilled.machine.spill = m.dram_memory / m.tiles;
-  Report streamed = report_of(graph, spilled);
-  return !report.fits || (streamed.fits && streamed.cycles.device() < report.cycles.device()) ? streamed : report;
+  EstimateOptions all = options;
+  if (!all.candidates.products) all.candidates.products = make_product_memo();
+  Schedule best = fastest(graph, all);
+  if (!options.compare_families) return best;
+  std::vector<FamilyReport> families;
+  const auto add = [&](std::string plans, const Report& r) {
+    families.push_back(
+        {std::move(plans), r.cycles.device(), r.tiles[static_cast<size_t>(r.fullest_tile)].total, r.fits});
+  };
+  for (const bool gather : {true, false}) {
+    EstimateOptions one = all;
+    one.candidates.gather = gather;
+    one.candidates.copies = !gather;
+    Schedule alone = fastest(graph, one);
+    add(gather ? "gather" : "shift", alone.report);
+    if (is_faster(alone.report, best.report)) best = std::move(alone);
+  }
+  add("gather,shift", best.report);
+  best.report.families = std::move(families);
+  return best;
 }
+
+Report estimate(const Graph& graph, const EstimateOptions& options) { return plan(graph, options).report; }
 
 }  // namespace pxl::tiles

@@ -13,12 +13,15 @@ struct Traffic {
   int64_t in = 0, out = 0;  ///< maximum over tiles of bytes received and of bytes sent
   int64_t fragments = 0;    ///< slices contiguous on both sides that this tile receives or sends
   int64_t total = 0;        ///< bytes received by all tiles
-  bool paired = false;      ///< both tiles of each pair receive the same data: half the cycles for `in`
+  int64_t paired_in = 0;    ///< of `in`, bytes that both tiles of a pair receive, in half the cycles
   int64_t runs = 0;         ///< receive instructions, of any length; 0: as many as fragments
   int64_t sends =
       0;  ///< send instructions, of any length and number of receivers; 0: as runs, of at least 64 words each
+  int64_t jumps = -1;  ///< receives whose address does not continue the previous one; -1: all but the first
 
   bool empty() const { return in == 0 && out == 0; }
+  /// Adds what the same tile receives and sends besides in the same phase.
+  void add(const Traffic& other);
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 

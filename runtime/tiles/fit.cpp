@@ -51,7 +51,7 @@ class Fitting {
     now_ = shortfall(m_, *memory_);
     if (now_.worst == 0) return std::move(memory_);
     const std::vector<int> fastest = choice();
-    if (!fits_at(max_multiplier_log2)) {
+    if (!fits_at(int64_t{1} << max_multiplier_log2)) {
       minimise_shortfall(fastest);
     } else {
       take(fastest);
@@ -59,11 +59,11 @@ class Fitting {
       // Neither method dominates the other.
       single_moves();
       const bool moved = now_.worst == 0;
-      if (moved) restore_fastest(fastest);
+      if (moved) improve();
       const std::vector<int> by_moves = choice();
       std::unique_ptr<Memory> memory = std::move(memory_);
       tried_.clear();
-      fit_with_multiplier(fastest);
+      fit_with_multiplier();
       if (moved && m_.problem().cost(by_moves) <= m_.problem().cost(choice())) {
         take(by_moves);
         memory_ = std::move(memory);
@@ -77,6 +77,8 @@ class Fitting {
   static constexpr int max_multiplier_log2 = 28;  // log2 of thousandths of a cycle per byte
   static constexpr int max_rounds = 24;
   static constexpr size_t max_moves_at_once = 64;
+  static constexpr int64_t max_pairs = int64_t{1} << 18;             // of choices of the two nodes of an edge
+  static constexpr int64_t max_improvement_work = int64_t{1} << 24;  // ops times tiles, of all tries; not measured
 
   std::vector<int> choice() const {
     std::vector<int> all;
@@ -117,25 +119,39 @@ class Fitting {
     }
   }
 
-  /// Takes the solution for a multiplier (log2), and returns whether the program fits.
-  bool fits_at(int multiplier) {
+  /// Takes the solution for a multiplier, and returns whether the program fits.
+  bool fits_at(int64_t multiplier) {
     check_interrupt();
-    take(solve(m_.with_memory_multiplier(int64_t{1} << multiplier)).choice);
+    take(solve(m_.with_memory_multiplier(multiplier)).choice);
     memory_ = std::make_unique<Memory>(m_);
     return shortfall(m_, *memory_).worst == 0;
   }
 
-  /// Takes the choices at the smallest multiplier (a power of two) at which the program fits; it must fit at the
-  /// largest.
-  void fit_with_multiplier(const std::vector<int>& fastest) {
+  /// Takes the fastest choices of the smallest multipliers at which the program fits; it must fit at the largest.
+  void fit_with_multiplier() {
     int low = 3, high = max_multiplier_log2;
     while (high - low > 1) {
       const int middle = (low + high) / 2;
-      (fits_at(middle) ? high : low) = middle;
+      (fits_at(int64_t{1} << middle) ? high : low) = middle;
     }
     now_ = {};
-    if (!fits_at(high)) throw Error("the program does not fit at the largest multiplier", {}, Fault::internal);
-    restore_fastest(fastest);
+    if (!fits_at(int64_t{1} << high))
+      throw Error("the program does not fit at the largest multiplier", {}, Fault::internal);
+    // Between a power of two that fits and one that does not.
+    std::vector<int> best = choice();
+    int64_t above = int64_t{1} << high, below = int64_t{1} << low;
+    for (int step = 0; step < 4; ++step) {
+      const int64_t middle = (above + below) / 2;
+      if (!fits_at(middle)) {
+        below = middle;
+        continue;
+      }
+      above = middle;
+      if (m_.problem().cost(choice()) < m_.problem().cost(best)) best = choice();
+    }
+    take(best);
+    memory_ = std::make_unique<Memory>(m_);
+    improve();
   }
 
   /// If the program does not fit at the largest multiplier: the choices with the smallest shortfall of several
@@ -143,7 +159,7 @@ class Fitting {
   void minimise_shortfall(const std::vector<int>& fastest) {
     std::vector<int> best = fastest;
     for (int multiplier = max_multiplier_log2; multiplier > 0; multiplier -= 8) {
-      fits_at(multiplier);
+      fits_at(int64_t{1} << multiplier);
       const Shortfall then = shortfall(m_, *memory_);
       if (then < now_) now_ = then, best = choice();
       if (now_.worst == 0) break;
@@ -151,28 +167,74 @@ class Fitting {
     take(best);
     memory_ = std::make_unique<Memory>(m_);
     single_moves();
-    if (now_.worst == 0) restore_fastest(fastest);
+    if (now_.worst == 0) improve();
   }
 
-  /// Restores choices of the fastest schedule while the program still fits, largest gain first.
-  void restore_fastest(const std::vector<int>& fastest) {
-    for (int tries = 0; tries < 8; ++tries) {
-      Move gain{-1, 0, 0, 0};
-      for (int node = 0; node < static_cast<int>(fastest.size()); ++node) {
-        const int there = fastest[static_cast<size_t>(node)];
-        if (there == chosen(node) || tried_.count({node, there})) continue;
-        const int64_t cycles = m_.cost_of(node, chosen(node)) - m_.cost_of(node, there);
-        if (cycles > gain.lost) gain = {node, there, 0, cycles};
+  /// Other choices of one node, or of the two nodes of an edge, which together take fewer cycles.
+  struct Gain {
+    int64_t cycles = 0;
+    std::vector<std::pair<int, int>> choices;  ///< node and choice
+  };
+  std::vector<Gain> gains() const {
+    const PbqpProblem& problem = m_.problem();
+    const std::vector<int> now = choice();
+    std::vector<Gain> found;
+    for (int node = 0; node < static_cast<int>(now.size()); ++node) {
+      const int64_t cycles = m_.cost_of(node, chosen(node));
+      for (int other = 0; other < static_cast<int>(choices_of(node)); ++other)
+        if (const int64_t gain = cycles - m_.cost_of(node, other); gain > 0) found.push_back({gain, {{node, other}}});
+    }
+    const auto pairs = [&](const PbqpProblem::Edge& e) {
+      return static_cast<int64_t>(choices_of(e.a) * choices_of(e.b));
+    };
+    int64_t all = 0;
+    for (const PbqpProblem::Edge& e : problem.edges) all += pairs(e);
+    if (all <= max_pairs)
+      for (const PbqpProblem::Edge& e : problem.edges) {
+        if (e.a == e.b) continue;
+        for (int i = 0; i < static_cast<int>(choices_of(e.a)); ++i) {
+          if (i == chosen(e.a)) continue;
+          const int64_t first = m_.cost_of(e.a, chosen(e.a)) - m_.cost_of(e.a, i);
+          const int before = chosen(e.a);
+          m_.set_choice(e.a, i);
+          const int64_t cycles = m_.cost_of(e.b, chosen(e.b));
+          for (int j = 0; j < static_cast<int>(choices_of(e.b)); ++j)
+            if (const int64_t gain = first + cycles - m_.cost_of(e.b, j); j != chosen(e.b) && gain > 0)
+              found.push_back({gain, {{e.a, i}, {e.b, j}}});
+          m_.set_choice(e.a, before);
+        }
       }
-      if (gain.node < 0) return;
-      const int before = chosen(gain.node);
-      m_.set_choice(gain.node, gain.choice);
-      auto memory = std::make_unique<Memory>(m_);
-      if (shortfall(m_, *memory).worst == 0) {
-        memory_ = std::move(memory);
-      } else {
-        m_.set_choice(gain.node, before);
-        tried_.insert({gain.node, gain.choice});
+    std::stable_sort(found.begin(), found.end(), [](const Gain& a, const Gain& b) { return a.cycles > b.cycles; });
+    return found;
+  }
+
+  /// Local search: takes choices with fewer cycles, largest gain first, while the program still fits. Each try adds up
+  /// the memory, so that large programs have few.
+  void improve() {
+    int64_t ops = 1;
+    for (const GraphInstance& instance : m_.graphs()) ops += std::ssize(instance.order);
+    int64_t tries = std::clamp<int64_t>(max_improvement_work / (ops * m_.machine().tiles), 8, 256);
+    std::set<std::vector<std::pair<int, int>>> failed;
+    for (bool improved = true; improved && tries > 0;) {
+      improved = false;
+      for (const Gain& gain : gains()) {
+        if (tries == 0 || improved) break;
+        if (failed.count(gain.choices)) continue;
+        --tries;
+        check_interrupt();
+        std::vector<int> before;
+        for (const auto& [node, other] : gain.choices) {
+          before.push_back(chosen(node));
+          m_.set_choice(node, other);
+        }
+        auto memory = std::make_unique<Memory>(m_);
+        if (shortfall(m_, *memory).worst == 0) {
+          memory_ = std::move(memory);
+          improved = true;
+          continue;
+        }
+        for (size_t i = 0; i < before.size(); ++i) m_.set_choice(gain.choices[i].first, before[i]);
+        failed.insert(gain.choices);
       }
     }
   }

@@ -164,6 +164,7 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
       for (OperandSlice& read : part.reads) {
         PlacedSlice slice = placed(operands[read.slot], read.region, read.order, std::move(read.shape));
         slice.tensor = read.slot;
+        slice.ones = read.ones;
         for (const MemorySlice& s : slice.slices) {
           Region& all = needed[{part.tile, s.memory}];
           all = merged(all, s.region);
@@ -207,7 +208,7 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
 
 Traffic traffic_of(const std::vector<SliceMove>& moves, int64_t element_bytes) {
   struct OfTile {
-    int64_t in = 0, out = 0, ranges_in = 0, ranges_out = 0, receives = 0, sends = 0;
+    int64_t in = 0, paired = 0, out = 0, ranges_in = 0, ranges_out = 0, receives = 0, sends = 0;
   };
   std::map<int32_t, OfTile> tiles;
   Traffic t;
@@ -218,11 +219,12 @@ Traffic traffic_of(const std::vector<SliceMove>& moves, int64_t element_bytes) {
     for (const int32_t to : move.to) {
       OfTile& receiver = tiles[to];
       receiver.in += bytes, receiver.ranges_in += ranges, ++receiver.receives;
+      if (std::find(move.to.begin(), move.to.end(), to ^ 1) != move.to.end()) receiver.paired += bytes;
       t.total += bytes;
     }
   }
   for (const auto& [number, tile] : tiles) {
-    t.in = std::max(t.in, tile.in);
+    if (tile.in > t.in || (tile.in == t.in && tile.paired < t.paired_in)) t.in = tile.in, t.paired_in = tile.paired;
     t.out = std::max(t.out, tile.out);
     t.fragments = std::max({t.fragments, tile.ranges_in, tile.ranges_out});
     t.runs = std::max(t.runs, tile.receives);

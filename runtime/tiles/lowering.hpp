@@ -29,14 +29,15 @@ struct MemorySlice {
   Region region;
 };
 
-/// A slice of a tensor, as slices of memories: element i is element `index[i]` of them, one after the other, or 0 if
-/// that is -1 (empty: element i).
+/// A slice of a tensor, as slices of memories: element i is element `index[i]` of them, one after the other, or a
+/// constant if that is -1 (empty: element i).
 struct PlacedSlice {
   size_t tensor = 0;  ///< a read: the slot; a write: the result, or the slot of an operand that is modified
   bool is_operand = true;
   Shape shape;
   std::vector<MemorySlice> slices;
   std::vector<int64_t> index;
+  bool ones = false;           ///< of a read: as in OperandSlice
   std::vector<int64_t> order;  ///< of a write: as in ResultSlice
   int64_t partial = -1;        ///< of a write: the buffer that a partial result is combined into
 };
@@ -93,8 +94,9 @@ struct LoweredOp {
 LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const std::vector<TensorPlace>& operands,
                 const std::vector<TensorPlace>& results);
 
-/// The traffic of moves as one exchange phase, counted: `runs` are the receives of the tile that has most, `sends` its
-/// sends, and `fragments` the largest number of ranges of elements that a tile receives or sends.
+/// The traffic of moves as one exchange phase, counted: `paired_in` of what the tile with the largest `in` receives,
+/// `runs` are the receives of the tile that has most, `sends` its sends, and `fragments` the largest number of ranges
+/// of elements that a tile receives or sends.
 Traffic traffic_of(const std::vector<SliceMove>& moves, int64_t element_bytes);
 
 /// The moves that give each tile of `to` what it stores of a tensor that lies as `from`.

@@ -109,8 +109,9 @@ void MappedProgram::make_keys() {
       key.clear();
       put(key, op->row);
       put(key, available_memory_permille_of(*op));
+      const bool is_product = op->row->pattern == Pattern::product;
       for (const Tensor* t : op->inputs) {
-        put(key, static_cast<uint8_t>(!t ? 0 : known_scalar(t) ? 2 : 1));
+        put(key, static_cast<uint8_t>(!t ? 0 : known_scalar(t) ? 2 : is_product && !source_of(t).op ? 3 : 1));
         if (t) put(key, t->spec);
       }
       for (const Tensor* t : op->outputs) put(key, t->spec);
@@ -131,11 +132,15 @@ void MappedProgram::enumerate(int key) {
   OpContextStorage site(op);
   site.site.out = site.out;
   std::vector<bool> constant;
-  for (const Tensor* t : op.inputs) constant.push_back(known_scalar(t));
+  std::vector<bool> stored;
+  for (const Tensor* t : op.inputs) {
+    constant.push_back(known_scalar(t));
+    stored.push_back(t && !source_of(t).op);
+  }
   CandidateOptions candidate_options = options_.candidates;
   candidate_options.available_memory_permille = available_memory_permille_of(op);
-  const CandidateRequest request{options_.machine, candidate_options,   pool_,
-                                 site.site,        std::move(constant), candidates};
+  const CandidateRequest request{options_.machine,    candidate_options, pool_,     site.site,
+                                 std::move(constant), std::move(stored), candidates};
   bool empty = site.out.empty() && strategy.without_outputs == WithoutOutputs::no_step;
   for (const TensorSpec& t : site.out) empty = empty || t.size() == 0;
   if (!empty) enumerate_candidates(strategy, request);

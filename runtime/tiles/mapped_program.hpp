@@ -18,6 +18,7 @@ struct EstimateOptions {
   CandidateOptions candidates;
   /// available memory of single ops, in thousandths: by schedule name ("MatMul") or op id ("107").
   std::vector<std::pair<std::string, int64_t>> op_memory;
+  bool compare_families = false;  ///< also plans with each family of products alone: Report::families
 };
 
 /// A graph of the program; one instance, regardless of the number of calls.
@@ -66,6 +67,9 @@ class MappedProgram {
   const TileMappingTable& mappings() const { return pool_.table; }
   /// The rearrangement of a tensor into a mapping; empty if `mapping` is -1.
   const Rearrangement& rearrangement_to(const Tensor* tensor, int32_t mapping) const;
+  /// The rearrangement that brings an operand which the op has modified in another mapping back to its own; empty for
+  /// results of other ops, whose memory the op may take over.
+  const Rearrangement& write_back(const Op& op, size_t slot) const;
   /// Bytes on each tile; cached.
   const TileBytes& bytes_by_tile(int32_t mapping, const TensorSpec& spec) const;
 
@@ -109,6 +113,7 @@ class MappedProgram {
   void choose();
   void enumerate(int key);
   int64_t available_memory_permille_of(const Op& op) const;
+  const Rearrangement& rearrangement_between(int32_t from, int32_t to, const TensorSpec& spec) const;
 
   EstimateOptions options_;
   mutable TileMappingPool pool_;

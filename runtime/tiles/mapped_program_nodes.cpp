@@ -3,6 +3,7 @@
 
 #include "runtime/graph/call_operands.hpp"
 #include "runtime/tiles/mapped_program.hpp"
+#include "runtime/tiles/product_search.hpp"
 
 namespace pxl::tiles {
 
@@ -42,9 +43,9 @@ void MappedProgram::make_nodes() {
       const auto [at, fresh] = classes.emplace(h, static_cast<int>(nodes_.size()));
       if (fresh) {
         Node node;
-        // Variables are stored once; consumers make copies.
         for (const int32_t id : pool_.of(t->spec))
-          if (t->kind != TensorKind::variable || mapping(id).copies == 1) node.mappings.push_back(id);
+          if (options_.candidates.copies || t->kind != TensorKind::variable || mapping(id).copies == 1)
+            node.mappings.push_back(id);
         nodes_.push_back(std::move(node));
       }
       node_of_tensor_[t] = at->second;
@@ -90,26 +91,34 @@ void MappedProgram::make_problem() {
     int from, output, to, slot;
     auto operator<=>(const Wire&) const = default;
   };
-  std::map<Wire, std::pair<int64_t, const TensorSpec*>> wires;
-  const auto wire = [&](const Tensor* t, int to, int slot, int64_t count) {
+  struct Flow {
+    int64_t count = 0, back = 0;  ///< transfers to the reader, and of what it has modified back
+    const TensorSpec* spec = nullptr;
+  };
+  std::map<Wire, Flow> wires;
+  const auto wire = [&](const Tensor* t, int to, int slot, int64_t count, bool modified) {
     const Source s = source_of(t);
     const int from = s.op ? node_of_op_.at(s.op) : node_of_tensor_.at(s.tensor);
-    auto& [sum, spec] = wires[{from, s.output, to, slot}];
-    sum = std::min(max_count, sum + count);
-    spec = &t->spec;
+    Flow& flow = wires[{from, s.output, to, slot}];
+    flow.count = std::min(max_count, flow.count + count);
+    if (modified && !s.op) flow.back = std::min(max_count, flow.back + count);
+    flow.spec = &t->spec;
   };
   for (const GraphInstance& instance : graphs_)
     for (const Op* op : instance.order) {
       if (op->called.empty()) {
         for (size_t i = 0; i < op->inputs.size(); ++i)
-          if (op->inputs[i]) wire(op->inputs[i], node_of_op_.at(op), static_cast<int>(i), instance.runs);
+          if (op->inputs[i])
+            wire(op->inputs[i], node_of_op_.at(op), static_cast<int>(i), instance.runs, op->modifies(i));
         continue;
       }
       for (size_t which = 0; which < op->called.size(); ++which) {
         const auto& inputs = op->called[which]->inputs();
-        for (size_t i = 0; i < inputs.size(); ++i)
-          if (const Tensor* given = op->inputs[callee_operand_begin(*op, which) + i])
-            wire(given, node_of_tensor_.at(inputs[i]), 0, instance.runs);
+        for (size_t i = 0; i < inputs.size(); ++i) {
+          const size_t operand = callee_operand_begin(*op, which) + i;
+          if (const Tensor* given = op->inputs[operand])
+            wire(given, node_of_tensor_.at(inputs[i]), 0, instance.runs, op->modifies(operand));
+        }
       }
     }
   const auto out_mapping = [&](const Node& n, size_t choice, int output) {
@@ -122,8 +131,16 @@ void MappedProgram::make_problem() {
   };
   // Both directions of a by-reference argument and all readers of a tensor count separately.
   std::map<std::tuple<int32_t, int32_t, const TensorSpec*>, int64_t> known;
+  ProductMemo* const memo = options_.candidates.products.get();
   for (const auto& [w, flow] : wires) {
-    const auto& [count, spec] = flow;
+    const TensorSpec* spec = flow.spec;
+    const auto cycles = [&](int32_t from, int32_t to) {
+      const auto [at, fresh] = known.try_emplace({from, to, spec}, 0);
+      if (fresh)
+        at->second = memo ? memo->rearrangement(options_.machine, mapping(from), mapping(to), *spec)
+                          : rearrangement_cycles(options_.machine, mapping(from), mapping(to), *spec);
+      return at->second;
+    };
     const Node& a = nodes_[static_cast<size_t>(w.from)];
     const Node& b = nodes_[static_cast<size_t>(w.to)];
     PbqpProblem::Edge edge{w.from, w.to, {}};
@@ -134,9 +151,8 @@ void MappedProgram::make_problem() {
         const int32_t from = out_mapping(a, i, w.output), to = in_mapping(b, j, w.slot);
         int64_t cost = 0;
         if (to >= 0 && from != to) {
-          const auto [at, fresh] = known.try_emplace({from, to, spec}, 0);
-          if (fresh) at->second = rearrangement_cycles(options_.machine, mapping(from), mapping(to), *spec);
-          cost = saturating_product(count, at->second);
+          cost = saturating_product(flow.count, cycles(from, to));
+          if (flow.back > 0) cost += saturating_product(flow.back, cycles(to, from));
         }
         any = any || cost > 0;
         edge.cost.push_back(cost);
@@ -227,9 +243,20 @@ const Rearrangement& MappedProgram::rearrangement_to(const Tensor* tensor, int32
   static const Rearrangement none;
   if (to < 0) return none;
   const int32_t from = mapping_of(tensor);
-  if (from == to) return none;
-  const auto [at, fresh] = rearrangements_.try_emplace({from, to, tensor->spec.shape, tensor->spec.dtype});
-  if (fresh) at->second = rearrangement(options_.machine, mapping(from), mapping(to), tensor->spec);
+  return from == to ? none : rearrangement_between(from, to, tensor->spec);
+}
+
+const Rearrangement& MappedProgram::write_back(const Op& op, size_t slot) const {
+  static const Rearrangement none;
+  const Tensor* tensor = op.inputs[slot];
+  if (!tensor || !op.called.empty() || !op.modifies(slot) || source_of(tensor).op) return none;
+  const int32_t from = candidate(op).in[slot], to = mapping_of(tensor);
+  return from < 0 || from == to ? none : rearrangement_between(from, to, tensor->spec);
+}
+
+const Rearrangement& MappedProgram::rearrangement_between(int32_t from, int32_t to, const TensorSpec& spec) const {
+  const auto [at, fresh] = rearrangements_.try_emplace({from, to, spec.shape, spec.dtype});
+  if (fresh) at->second = rearrangement(options_.machine, mapping(from), mapping(to), spec);
   return at->second;
 }
 

@@ -198,13 +198,18 @@ void Memory::add_up() {
       state.add(place, candidate.state_bytes);
       for (size_t i = 0; i < op->inputs.size(); ++i) {
         if (!op->inputs[i]) continue;
-        const Rearrangement& r = m_.rearrangement_to(op->inputs[i], candidate.in[i]);
-        if (r.cycles == 0) continue;
-        const TileMapping& to = m_.mapping(candidate.in[i]);
-        exchange.add({to.first % machine.tiles, std::min(machine.tiles, to.tiles())},
-                     exchange_code_bytes(r.traffic) - phase_code_bytes);
-        ++phases;
-        steps += r.copy_cycles > 0 ? 3 : 2;
+        const auto rearranged = [&](const Rearrangement& r, int32_t mapping) {
+          if (r.cycles == 0) return;
+          if (r.copy_cycles > 0) ++steps;
+          if (r.traffic.empty()) return;
+          const TileMapping& to = m_.mapping(mapping);
+          exchange.add({to.first % machine.tiles, std::min(machine.tiles, to.tiles())},
+                       exchange_code_bytes(r.traffic) - phase_code_bytes);
+          ++phases;
+          steps += 2;
+        };
+        rearranged(m_.rearrangement_to(op->inputs[i], candidate.in[i]), candidate.in[i]);
+        rearranged(m_.write_back(*op, i), m_.mapping_of(op->inputs[i]));
       }
     }
   }

@@ -13,12 +13,13 @@
 namespace pxl::tiles {
 
 /// A slice of an operand as a vertex sees it: a tensor of `shape`, row-major, of which element i is element `order[i]`
-/// of the region in ascending order, or 0 if that is -1 (empty: element i).
+/// of the region in ascending order, or a constant if that is -1 (empty: element i).
 struct OperandSlice {
   size_t slot = 0;
   Region region;
   Shape shape;
   std::vector<int64_t> order = {};
+  bool ones = false;  ///< the constant is 1, not 0
 };
 
 /// A slice of a result, or of an operand that the op modifies: element i of the region, in ascending order, is element
@@ -90,6 +91,8 @@ std::optional<OpParts> product_parts(const PartsRequest& r);
 std::optional<OpParts> convolution_parts(const PartsRequest& r);
 std::optional<OpParts> data_gradient_parts(const PartsRequest& r);
 std::optional<OpParts> weight_gradient_parts(const PartsRequest& r);
+std::optional<OpParts> own_element_parts(const PartsRequest& r);
+std::optional<OpParts> loss_parts(const PartsRequest& r);
 std::optional<OpParts> whole_parts(const PartsRequest& r);
 
 }  // namespace pxl::tiles

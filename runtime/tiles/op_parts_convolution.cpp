@@ -88,6 +88,21 @@ Attributes attributes_of(const OpContext& s, const ResolvedConvolution& r, int64
   return attrs;
 }
 
+/// Sets the extents of a part of a transposed convolution by padding and output_padding: `more` elements after the
+/// windows along the leading spatial axis, along the others as the whole convolution has.
+void set_extents(const OpContext& s, const ResolvedConvolution& r, int64_t more, Attributes& attrs) {
+  auto& padding = std::get<std::vector<int64_t>>(attrs[param_index(s.row, "padding")]);
+  std::vector<int64_t> behind{more};
+  for (size_t i = 1; i < r.axes.size(); ++i) {
+    const WindowAxis& a = r.axes[i];
+    const int64_t reach = (a.out - 1) * a.stride + a.dilation * (a.kernel - 1) + 1 - a.padding_before;
+    padding[r.axes.size() + i] = std::max<int64_t>(0, reach - a.in);
+    behind.push_back(std::max<int64_t>(0, a.in - reach));
+  }
+  attrs[param_index(s.row, "output_padding")] = behind;
+  attrs[param_index(s.row, "output_shape")] = std::vector<int64_t>();
+}
+
 /// The windows whose elements lie in a range of the data, and how far the first begins before it: at least 0.
 ElementRange windows_over(const WindowAxis& a, const ElementRange& rows, int64_t& before) {
   const int64_t span = a.dilation * (a.kernel - 1);
@@ -165,20 +180,28 @@ std::optional<OpParts> data_gradient_parts(const PartsRequest& r) {
   const OpContext& s = r.site;
   const bool has_shape =
       std::any_of(s.row.params.begin(), s.row.params.end(), [](const Param& p) { return p.name == "shape"; });
-  if (!r.candidate.convolution || s.out[0].size() == 0 || !has_shape) return std::nullopt;  // transposed convolutions
-  const ResolvedConvolution c = resolve_data_grad(s);
-  return convolution(r, c, Kind::data_gradient, [&](const Slice& slice, Part& part) {
+  if (!r.candidate.convolution || s.out[0].size() == 0) return std::nullopt;
+  const ResolvedConvolution c = has_shape ? resolve_data_grad(s) : resolve_transpose(s);
+  bool expressible = true;
+  std::optional<OpParts> parts = convolution(r, c, Kind::data_gradient, [&](const Slice& slice, Part& part) {
     const WindowAxis& a = c.axes[0];
     int64_t before = 0;
     const ElementRange windows = windows_over(a, slice.first, before);
     const int64_t span = a.dilation * (a.kernel - 1) + 1;
-    const int64_t after = std::max<int64_t>(0, (windows.size() - 1) * a.stride + span - before - slice.first.size());
+    const int64_t reach = (windows.size() - 1) * a.stride + span - before;
+    const int64_t after = std::max<int64_t>(0, reach - slice.first.size());
     part.reads.push_back(data_slice(0, s.input(0).shape, c.c.groups, slice, slice.depth, windows));
     auto [region, shape] = weight_box(s.input(1).shape, c.c.groups, slice, slice.depth, slice.columns);
     part.reads.push_back({1, std::move(region), std::move(shape)});
     part.writes.push_back(result_slice(s.out[0].shape, c.c.groups, slice, slice.columns));
     part.attrs = attributes_of(s, c, slice.groups.size(), before, after, slice.first.size());
+    if (has_shape) return;
+    const int64_t more = std::max<int64_t>(0, slice.first.size() - reach);
+    expressible = expressible && more < std::max(a.stride, a.dilation);
+    set_extents(s, c, more, *part.attrs);
   });
+  if (!expressible) return std::nullopt;
+  return parts;
 }
 
 std::optional<OpParts> weight_gradient_parts(const PartsRequest& r) {

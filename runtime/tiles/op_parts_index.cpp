@@ -88,7 +88,7 @@ std::optional<OpParts> gather_parts(const PartsRequest& r) {
 
 std::optional<OpParts> scatter_parts(const PartsRequest& r) {
   const OpContext& s = r.site;
-  if (s.row.name != "gather_grad" || s.integer("batch") != 0 || s.input(0).size() == 0) return std::nullopt;
+  if (s.row.name != "gather_grad" || s.integer("batch") != 0 || s.input(0).size() == 0) return own_element_parts(r);
   const Shape &table = s.out[0].shape, &indices = s.input(1).shape;
   const auto axis = static_cast<size_t>(s.integer("axis"));
   OpParts parts;
@@ -106,7 +106,7 @@ std::optional<OpParts> scatter_parts(const PartsRequest& r) {
     (*part.attrs)[param_index(s.row, "shape")] = std::vector<int64_t>(local);
     parts.steps[0].push_back(std::move(part));
   });
-  if (!found) return std::nullopt;
+  if (!found) return own_element_parts(r);
   return parts;
 }
 

@@ -50,6 +50,25 @@ void parse_memory_proportions(std::string_view given, EstimateOptions& options) 
   }
 }
 
+void parse_plans(std::string_view given, EstimateOptions& options) {
+  std::string rest(given);
+  options.candidates.gather = options.candidates.copies = false;
+  while (true) {
+    const size_t comma = rest.find(',');
+    const std::string word = rest.substr(0, comma);
+    if (word == "gather")
+      options.candidates.gather = true;
+    else if (word == "shift")
+      options.candidates.copies = true;
+    else
+      throw Error(fmt::format("plans: expected gather or shift, got `{}`", word),
+                  {"--plans gather,shift compares both families"}, Fault::usage);
+    if (comma == rest.npos) break;
+    rest.erase(0, comma + 1);
+  }
+  options.compare_families = options.candidates.gather && options.candidates.copies;
+}
+
 void parse_partials(std::string_view given, EstimateOptions& options) {
   if (given == "float16" || given == "half")
     options.candidates.half_partial_bytes = 2;

@@ -8,6 +8,7 @@ SharedSlice equal_shares(int64_t bytes, int64_t consumer_tiles) {
 
 Traffic gather(const SharedSlice& a, const SharedSlice& b, int64_t element, int64_t used) {
   Traffic t;
+  t.jumps = 0;
   for (const SharedSlice* part : {&a, &b}) {
     if (part->in <= 0) continue;
     t.in += part->in;
@@ -15,6 +16,7 @@ Traffic gather(const SharedSlice& a, const SharedSlice& b, int64_t element, int6
     t.runs += part->runs;
     t.fragments += std::max(part->runs, div_up(part->in, std::min<int64_t>(256, part->piece)));
     ++t.sends;
+    t.jumps += part->jumps;
   }
   if (t.in == 0) return {};
   t.out = std::max(t.out, element);

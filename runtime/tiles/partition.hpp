@@ -13,6 +13,7 @@ struct SharedSlice {
   int64_t own = 0;      ///< bytes that it already holds, and sends to the others
   int64_t runs = 0;     ///< receives: contiguous fragments, of any length
   int64_t piece = 256;  ///< bytes of the longest fragment contiguous on both sides
+  int64_t jumps = 2;    ///< receives that do not continue the previous one: the first, and the one after its own share
 };
 /// A slice of `bytes`, of which each of its `consumer_tiles` stores an equal share.
 SharedSlice equal_shares(int64_t bytes, int64_t consumer_tiles);

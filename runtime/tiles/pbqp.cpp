@@ -1,7 +1,9 @@
 #include "runtime/tiles/pbqp.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 namespace pxl::tiles {
 
@@ -10,6 +12,132 @@ namespace {
 int64_t edge_cost(const PbqpProblem& p, const PbqpProblem::Edge& e, int a, int b) {
   return e.cost[static_cast<size_t>(a) * p.nodes[static_cast<size_t>(e.b)].size() + static_cast<size_t>(b)];
 }
+
+/// Reductions of nodes (Scholz and Eckstein, "Register allocation for irregular architectures", LCTES 2002): a node
+/// with one or two neighbours is eliminated exactly, into the costs of the neighbour or of an edge between the two. If
+/// all nodes have more, the choice of the one with most neighbours is fixed by its cost and the least of each edge.
+class PbqpReduction {
+ public:
+  explicit PbqpReduction(const PbqpProblem& problem) : cost_(problem.nodes), edges_(problem.nodes.size()) {
+    for (const PbqpProblem::Edge& e : problem.edges) {
+      if (e.a == e.b) {
+        for (size_t i = 0; i < size(e.a); ++i) cost_[static_cast<size_t>(e.a)][i] += e.cost[i * size(e.a) + i];
+        continue;
+      }
+      add_edge(e.a, e.b, e.cost);
+    }
+    for (int n = 0; n < static_cast<int>(cost_.size()); ++n) by_degree_.insert({degree(n), n});
+  }
+
+  std::vector<int> run() {
+    std::vector<Eliminated> order;
+    while (!by_degree_.empty()) {
+      const bool exact = by_degree_.begin()->first <= 2;
+      const int node = exact ? by_degree_.begin()->second : by_degree_.rbegin()->second;
+      Eliminated gone{node, cost_[static_cast<size_t>(node)], {}};
+      for (const auto& [other, cost] : edges_[static_cast<size_t>(node)]) gone.edges.emplace_back(other, cost);
+      if (!exact) fix(gone);
+      remove(node);
+      if (gone.edges.size() == 1) eliminate_leaf(gone);
+      if (gone.edges.size() == 2) eliminate_between(gone);
+      order.push_back(std::move(gone));
+    }
+    std::vector<int> choice(cost_.size(), 0);
+    for (size_t k = order.size(); k-- > 0;) {
+      const Eliminated& gone = order[k];
+      std::vector<int64_t> cost = gone.cost;
+      for (const auto& [other, edge] : gone.edges)
+        for (size_t i = 0; i < cost.size(); ++i)
+          cost[i] += edge[i * size(other) + static_cast<size_t>(choice[static_cast<size_t>(other)])];
+      choice[static_cast<size_t>(gone.node)] =
+          static_cast<int>(std::min_element(cost.begin(), cost.end()) - cost.begin());
+    }
+    return choice;
+  }
+
+ private:
+  using Matrix = std::vector<int64_t>;  // by choice of the node, then of the neighbour
+  struct Eliminated {
+    int node = 0;
+    std::vector<int64_t> cost;
+    std::vector<std::pair<int, Matrix>> edges;  // to nodes that are eliminated later
+  };
+
+  size_t size(int node) const { return cost_[static_cast<size_t>(node)].size(); }
+  size_t degree(int node) const { return edges_[static_cast<size_t>(node)].size(); }
+
+  void add_edge(int a, int b, const Matrix& cost) {
+    Matrix &forth = edges_[static_cast<size_t>(a)][b], &back = edges_[static_cast<size_t>(b)][a];
+    forth.resize(cost.size());
+    back.resize(cost.size());
+    for (size_t i = 0; i < size(a); ++i)
+      for (size_t j = 0; j < size(b); ++j) {
+        forth[i * size(b) + j] += cost[i * size(b) + j];
+        back[j * size(a) + i] += cost[i * size(b) + j];
+      }
+  }
+
+  void remove(int node) {
+    by_degree_.erase({degree(node), node});
+    for (const auto& [other, cost] : edges_[static_cast<size_t>(node)]) {
+      by_degree_.erase({degree(other), other});
+      edges_[static_cast<size_t>(other)].erase(node);
+      by_degree_.insert({degree(other), other});
+    }
+    edges_[static_cast<size_t>(node)].clear();
+  }
+
+  void eliminate_leaf(const Eliminated& gone) {
+    const auto& [other, edge] = gone.edges[0];
+    for (size_t j = 0; j < size(other); ++j) {
+      int64_t least = INT64_MAX;
+      for (size_t i = 0; i < gone.cost.size(); ++i) least = std::min(least, gone.cost[i] + edge[i * size(other) + j]);
+      cost_[static_cast<size_t>(other)][j] += least;
+    }
+  }
+
+  void eliminate_between(const Eliminated& gone) {
+    const auto& [a, to_a] = gone.edges[0];
+    const auto& [b, to_b] = gone.edges[1];
+    Matrix cost(size(a) * size(b));
+    for (size_t j = 0; j < size(a); ++j)
+      for (size_t k = 0; k < size(b); ++k) {
+        int64_t least = INT64_MAX;
+        for (size_t i = 0; i < gone.cost.size(); ++i)
+          least = std::min(least, gone.cost[i] + to_a[i * size(a) + j] + to_b[i * size(b) + k]);
+        cost[j * size(b) + k] = least;
+      }
+    by_degree_.erase({degree(a), a});
+    by_degree_.erase({degree(b), b});
+    add_edge(a, b, cost);
+    by_degree_.insert({degree(a), a});
+    by_degree_.insert({degree(b), b});
+  }
+
+  /// Leaves one choice of a node, whose edges become costs of the neighbours.
+  void fix(Eliminated& gone) {
+    size_t best = 0;
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < gone.cost.size(); ++i) {
+      int64_t cost = gone.cost[i];
+      for (const auto& [other, edge] : gone.edges) {
+        int64_t next = INT64_MAX;
+        for (size_t j = 0; j < size(other); ++j)
+          next = std::min(next, edge[i * size(other) + j] + cost_[static_cast<size_t>(other)][j]);
+        cost += next;
+      }
+      if (cost < least) least = cost, best = i;
+    }
+    for (size_t i = 0; i < gone.cost.size(); ++i) gone.cost[i] = i == best ? 0 : int64_t{1} << 60;
+    for (const auto& [other, edge] : gone.edges)
+      for (size_t j = 0; j < size(other); ++j) cost_[static_cast<size_t>(other)][j] += edge[best * size(other) + j];
+    gone.edges.clear();
+  }
+
+  std::vector<std::vector<int64_t>> cost_;
+  std::vector<std::map<int, Matrix>> edges_;  // by node, then neighbour
+  std::set<std::pair<size_t, int>> by_degree_;
+};
 
 class PbqpSolver {
  public:
@@ -31,6 +159,7 @@ class PbqpSolver {
     std::vector<int> next = s.choice;
     optimise_forest(next, false);
     take(s, next);
+    take(s, PbqpReduction(p_).run());
     constexpr int max_rounds = 12;
     for (int round = 0; round < max_rounds; ++round) {
       ++s.rounds;

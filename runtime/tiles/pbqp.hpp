@@ -25,9 +25,9 @@ struct PbqpSolution {
   int64_t rounds = 0;
 };
 
-/// Exact if the edges form a forest (dynamic programming). Otherwise a heuristic: dynamic programming along a maximum
-/// spanning forest with the other edges fixed, alternating with local search over single nodes and pairs of neighbours.
-/// Deterministic.
+/// Exact if the edges form a series-parallel graph (elimination of nodes with up to two neighbours). Otherwise a
+/// heuristic: elimination, then dynamic programming along a maximum spanning forest with the other edges fixed,
+/// alternating with local search over single nodes and pairs of neighbours. Deterministic.
 PbqpSolution solve(const PbqpProblem& problem);
 /// Tries all combinations; for tests, up to a few million.
 PbqpSolution solve_exhaustively(const PbqpProblem& problem);

@@ -67,11 +67,13 @@ double bias(int64_t elements) {
 }
 double phase(int64_t scheduled) { return as_double(scheduled + phase_overhead(machine("c600"))); }
 
+constexpr auto identity = ReferenceMeasurement::Of::identity, planned = ReferenceMeasurement::Of::planned;
+
 constexpr ReferenceMeasurement table[] = {
     {"qk_f16", "QK^T of 16 heads, 729 x 72 x 729, float16: product on a tile", "c600", "cycles", 8488, 8488, 3, stack,
-     [] { return as_double(amp_cycles(machine("c600"), qk(2))); }},
+     [] { return largest_vertex_cycles(published_product("qk")); }, planned},
     {"qk_f8", "the same in float8", "c600", "cycles", 5502, 5502, 4, stack,
-     [] { return as_double(amp_cycles(machine("c600"), qk(1))); }},
+     [] { return largest_vertex_cycles(published_product("qk_f8")); }, planned},
     {"phase", "an exchange phase beyond its scheduled transfers", "c600", "cycles", 238, 238, 25, stack,
      [] { return phase(0); }},
 
@@ -80,7 +82,7 @@ constexpr ReferenceMeasurement table[] = {
     {"phase_floor", "planning constant of a phase: synchronisation, entry, exit", "c600", "cycles", 600, 600, 0, stack,
      [] {
        const Machine& m = machine("c600");
-       return as_double(m.sync + exchange_cycles(m, {4, 4, 1, 4, false}));
+       return as_double(m.sync + exchange_cycles(m, {4, 4, 1, 4, 0}));
      }},
     {"gelu_1408", "gelu of 1,408 halves on a tile, hand-written kernel", "c600", "cycles", 7260, 7260, 0, stack,
      [] { return gelu(1408); }},
@@ -93,24 +95,24 @@ constexpr ReferenceMeasurement table[] = {
     {"amp_state", "vertex state of a tile, a dense layer (model: one tile of QK^T)", "mk2", "bytes", 124, 124, 0,
      addons, [] { return as_double(amp_state_bytes(machine("mk2"), qk(2))); }},
     {"clock_tut6", "time of 6,681,766 cycles", "mk2", "us", 5023.9, 5023.9, 0, tut6,
-     [] { return machine("mk2").microseconds(6681766); }},
-    {"f16_mk1", "peak rate, float16", "mk1", "TFLOP/s", 124.5, 124.5, 0, jia, [] { return teraflops("mk1", 2, 2); }},
-    {"f32_mk1", "peak rate, float32", "mk1", "TFLOP/s", 31.1, 31.1, 0, jia, [] { return teraflops("mk1", 4, 4); }},
-    {"f16_mk2", "peak rate, float16", "mk2", "TFLOP/s", 250, 250, 0, vendor, [] { return teraflops("mk2", 2, 2); }},
-    {"f16_bow", "peak rate, float16", "bow", "TFLOP/s", 350, 350, 0, vendor, [] { return teraflops("bow", 2, 2); }},
+     [] { return machine("mk2").microseconds(6681766); }, identity},
+    {"f16_mk1", "peak rate, float16", "mk1", "TFLOP/s", 124.5, 124.5, 0, jia, [] { return teraflops("mk1", 2, 2); }, identity},
+    {"f32_mk1", "peak rate, float32", "mk1", "TFLOP/s", 31.1, 31.1, 0, jia, [] { return teraflops("mk1", 4, 4); }, identity},
+    {"f16_mk2", "peak rate, float16", "mk2", "TFLOP/s", 250, 250, 0, vendor, [] { return teraflops("mk2", 2, 2); }, identity},
+    {"f16_bow", "peak rate, float16", "bow", "TFLOP/s", 350, 350, 0, vendor, [] { return teraflops("bow", 2, 2); }, identity},
     {"f16_c600", "peak rate, float16", "c600", "TFLOP/s", 280, 280, 0, byte_perf,
-     [] { return teraflops("c600", 2, 2); }},
-    {"f8_c600", "peak rate, float8", "c600", "TFLOP/s", 560, 560, 0, byte_perf, [] { return teraflops("c600", 1, 2); }},
+     [] { return teraflops("c600", 2, 2); }, identity},
+    {"f8_c600", "peak rate, float8", "c600", "TFLOP/s", 560, 560, 0, byte_perf, [] { return teraflops("c600", 1, 2); }, identity},
     {"sram_mk1", "memory rate, all tiles", "mk1", "TB/s", 45, 45, 0, jia,
-     [] { return per_second("mk1", machine("mk1").load_store_bytes) / 1e12; }},
+     [] { return per_second("mk1", machine("mk1").load_store_bytes) / 1e12; }, identity},
     {"sram_mk2", "memory rate, all tiles", "mk2", "TB/s", 47.5, 47.5, 0, vendor,
-     [] { return per_second("mk2", machine("mk2").load_store_bytes) / 1e12; }},
+     [] { return per_second("mk2", machine("mk2").load_store_bytes) / 1e12; }, identity},
     {"exchange_mk2", "exchange rate, all tiles", "mk2", "TB/s", 8, 8, 0, vendor,
-     [] { return per_second("mk2", machine("mk2").exchange_bytes) / 1e12; }},
+     [] { return per_second("mk2", machine("mk2").exchange_bytes) / 1e12; }, identity},
     {"memory_mk1", "memory of the chip", "mk1", "MiB", 304, 304, 0, jia,
-     [] { return as_double(machine("mk1").memory_of_chip()) / 1048576; }},
+     [] { return as_double(machine("mk1").memory_of_chip()) / 1048576; }, identity},
     {"memory_mk2", "memory of the chip", "mk2", "MiB", 897, 897, 0, vendor,
-     [] { return as_double(machine("mk2").memory_of_chip()) / 1048576; }},
+     [] { return as_double(machine("mk2").memory_of_chip()) / 1048576; }, identity},
     {"phase_2", "exchange phase of 33,542 scheduled cycles", "c600", "cycles", 33780, 33780, 0, stack,
      [] { return phase(33542); }},
     {"phase_3", "exchange phase of 37,377 scheduled cycles", "c600", "cycles", 37614, 37614, 0, stack,
@@ -119,67 +121,67 @@ constexpr ReferenceMeasurement table[] = {
      [] {
        const Machine& m = machine("c600");
        return as_double(div_up(int64_t{16} * 729 * 72 * 729, m.tiles * m.macs(1, 2)));
-     }},
+     }, identity},
     {"bias_gelu_1408", "bias and gelu of 1,408 halves on a tile, fused by hand", "c600", "cycles", 5760, 5760, 0, stack,
      [] { return gelu(1408) + bias(1408); }},
     {"bias_gelu_2208", "the same of 2,208 halves", "c600", "cycles", 8730, 8730, 0, stack,
      [] { return gelu(2208) + bias(2208); }},
     {"core_mk2", "exchange rate of a tile", "mk2", "GB/s", 5.5, 5.5, 0, "T10",
-     [] { return per_second("mk2", machine("mk2").exchange_bytes) / as_double(machine("mk2").tiles) / 1e9; }},
+     [] { return per_second("mk2", machine("mk2").exchange_bytes) / as_double(machine("mk2").tiles) / 1e9; }, identity},
     {"copy_mk1", "memory rate reached in assembly, loads and stores of 8 bytes", "mk1", "TB/s", 30.7, 30.7, 0, jia,
-     [] { return per_second("mk1", 2 * machine("mk1").memcpy_bytes) / 1e12; }},
+     [] { return per_second("mk1", 2 * machine("mk1").memcpy_bytes) / 1e12; }, identity},
     {"host_mk2", "8.8 MB from the chip to the host", "mk2", "us", 3100, 3100, 0, "Graphcore examples, EfficientDet",
      [] { return 8.8e6 / as_double(machine("mk2").host_bytes) * 1e6; }},
     {"code_qkv", "exchange code of 729 x 1152 x 3456, largest phase of a tile", "c600", "bytes", 164, 324, 0, stack,
-     [] { return largest_exchange_code(published_product("qkv")); }},
+     [] { return largest_exchange_code(published_product("qkv")); }, planned},
     {"code_qk", "the same of 16 x (729 x 72 x 729)", "c600", "bytes", 0, 248, 0, stack,
-     [] { return largest_exchange_code(published_product("qk")); }},
+     [] { return largest_exchange_code(published_product("qk")); }, planned},
     {"code_pv", "the same of 16 x (729 x 729 x 72)", "c600", "bytes", 0, 2212, 0, stack,
-     [] { return largest_exchange_code(published_product("pv")); }},
+     [] { return largest_exchange_code(published_product("pv")); }, planned},
     {"dense_vertex", "dense layer of 16.1 MiB: vertex code of a tile", "mk2", "bytes", 2422, 2422, 0, addons,
-     [] { return mean_bytes(published_dense_layer(), MemoryCategory::vertex_code); }},
+     [] { return mean_bytes(published_dense_layer(), MemoryCategory::vertex_code); }, planned},
     {"dense_exchange", "the same: exchange code", "mk2", "bytes", 250, 250, 0, addons,
-     [] { return mean_bytes(published_dense_layer(), MemoryCategory::exchange_code); }},
+     [] { return mean_bytes(published_dense_layer(), MemoryCategory::exchange_code); }, planned},
     {"dense_state", "the same: vertex state", "mk2", "bytes", 124, 124, 0, addons,
-     [] { return mean_bytes(published_dense_layer(), MemoryCategory::vertex_state); }},
+     [] { return mean_bytes(published_dense_layer(), MemoryCategory::vertex_state); }, planned},
     {"dense_control", "the same: control code", "mk2", "bytes", 70, 70, 0, addons,
-     [] { return mean_bytes(published_dense_layer(), MemoryCategory::control_code); }},
+     [] { return mean_bytes(published_dense_layer(), MemoryCategory::control_code); }, planned},
     {"dense_total", "the same: everything", "mk2", "bytes", 23365, 23365, 0, addons,
-     [] { return mean_bytes(published_dense_layer()); }},
+     [] { return mean_bytes(published_dense_layer()); }, planned},
     {"calls_total", "two calls of sigmoid(x w + b), 64 x 64, eight tiles: fullest tile", "mk2", "bytes", 25647, 25647,
-     0, outlining, [] { return max_tile_bytes(published_two_calls()); }},
+     0, outlining, [] { return max_tile_bytes(published_two_calls()); }, planned},
     {"shared_total", "two products with one weight, 1024 x 1024, eight tiles: fullest tile", "mk2", "bytes", 1651014,
-     1651014, 0, outlining, [] { return max_tile_bytes(published_shared_weight()); }},
+     1651014, 0, outlining, [] { return max_tile_bytes(published_shared_weight()); }, planned},
     {"twenty_total", "twenty dense layers of 1,400 x 1,400: fullest tile", "mk2", "bytes", 162410, 162410, 0, outlining,
-     [] { return max_tile_bytes(published_twenty_layers()); }},
+     [] { return max_tile_bytes(published_twenty_layers()); }, planned},
     {"vit_code", "ViT of 27 layers, outlined: exchange code, mean", "c600", "bytes", 15603, 15603, 0, stack,
-     [] { return mean_bytes(published_vit(), MemoryCategory::exchange_code); }},
+     [] { return mean_bytes(published_vit(), MemoryCategory::exchange_code); }, planned},
     {"vit_code_most", "the same: exchange code, largest", "c600", "bytes", 37092, 37092, 0, stack,
      [] {
        int64_t most = 0;
        for (const TileMemory& t : published_vit().tiles)
          most = std::max(most, t.bytes[static_cast<size_t>(MemoryCategory::exchange_code)]);
        return as_double(most);
-     }},
+     }, planned},
     {"vit_total", "the same: everything, mean", "c600", "bytes", 550544, 550544, 0, stack,
-     [] { return mean_bytes(published_vit()); }},
+     [] { return mean_bytes(published_vit()); }, planned},
     {"vit_most", "the same: fullest tile", "c600", "bytes", 596494, 596494, 0, stack,
-     [] { return max_tile_bytes(published_vit()); }},
+     [] { return max_tile_bytes(published_vit()); }, planned},
     {"gpt_1024", "training of nanoGPT, 1,024 tokens, does not fit: fullest tile", "mk2", "bytes", 876060, 876060, 0,
-     flash, [] { return max_tile_bytes(published_nanogpt(1024)); }},
+     flash, [] { return max_tile_bytes(published_nanogpt(1024)); }, planned},
     {"gpt_256", "the same with 256 tokens fits: fullest tile", "mk2", "bytes", 0, 638976, 0, flash,
-     [] { return max_tile_bytes(published_nanogpt(256)); }},
+     [] { return max_tile_bytes(published_nanogpt(256)); }, planned},
     {"copy_share", "BERT layer without rotated operands: share of exchange", "mk2", "%", 50, 74, 0, "T10",
      [] {
        const PhaseCycles& c = published_bert_layer(false).cycles;
        return 100 * as_double(c.exchange + c.sync) / as_double(c.device());
-     }},
+     }, planned},
     {"rotate_gain", "gain by rotated operands, mean over models (model: BERT layer)", "mk2", "times", 1.69, 1.69, 0,
      "T10",
      [] {
        return as_double(published_bert_layer(false).cycles.device()) /
               as_double(published_bert_layer(true).cycles.device());
-     }},
+     }, planned},
 };
 
 std::string number(double v) {
@@ -224,26 +226,51 @@ AmpErrors amp_errors() {
   return e;
 }
 
-std::string validation_text(bool every_point) {
-  std::string text = "| figure | machine | published | model | error | | source |\n|---|---|---|---|---|---|---|\n";
-  const AmpErrors amp = amp_errors();
-  text += fmt::format(
-      "| [N, 16] x [16, 16] in float16 on every tile, {} values of N: mean | bow | | | {:.2f} % | calibrated to 0.6 % "
-      "| {} "
-      "|\n",
-      std::size(points), amp.mean, tessellate);
-  text += fmt::format("| the same: largest, at N = {} | bow | | | {:.2f} % | calibrated to 4 % | {} |\n", amp.rows,
-                      amp.largest, tessellate);
+namespace {
+
+constexpr std::string_view heading =
+    "| figure | machine | published | model | error | | source |\n|---|---|---|---|---|---|---|\n";
+
+std::string row_text(const ReferenceMeasurement& p) {
+  const double predicted = p.predict(), error = p.error_percent(predicted);
+  const std::string figure = p.figure == p.max_figure ? number(p.figure)
+                             : p.figure == 0          ? "at most " + number(p.max_figure)
+                                                      : number(p.figure) + " to " + number(p.max_figure);
+  return fmt::format("| {} | {} | {} {} | {} | {:+.1f} % | {} | {} |\n", p.what, p.machine, figure, p.unit,
+                     number(predicted), std::abs(error) < 0.05 ? 0.0 : error,
+                     p.calibrated() ? fmt::format("calibrated to {} %", number(p.tolerance)) : "seen", p.source);
+}
+
+/// The rows of one kind, and the mean and the largest of their errors.
+std::string rows_text(ReferenceMeasurement::Of kind, std::string_view title, std::string_view first_rows = {}) {
+  std::string text = fmt::format("{}{}", heading, first_rows);
+  double sum = 0, largest = 0;
+  int count = 0;
   for (const ReferenceMeasurement& p : table) {
-    const double predicted = p.predict(), error = p.error_percent(predicted);
-    const std::string figure = p.figure == p.max_figure ? number(p.figure)
-                               : p.figure == 0          ? "at most " + number(p.max_figure)
-                                                        : number(p.figure) + " to " + number(p.max_figure);
-    text += fmt::format("| {} | {} | {} {} | {} | {:+.1f} % | {} | {} |\n", p.what, p.machine, figure, p.unit,
-                        number(predicted), std::abs(error) < 0.05 ? 0.0 : error,
-                        p.calibrated() ? fmt::format("calibrated to {} %", number(p.tolerance)) : "held out", p.source);
+    if (p.of != kind) continue;
+    text += row_text(p);
+    const double error = std::abs(p.error_percent(p.predict()));
+    sum += error;
+    largest = std::max(largest, error);
+    ++count;
   }
-  text += gemm_text();
+  return fmt::format("{}: {} rows, errors {:.1f} % in the mean, {:.1f} % at most\n\n{}\n", title, count, sum / count,
+                     largest, text);
+}
+
+}  // namespace
+
+std::string validation_text(bool every_point) {
+  const AmpErrors amp = amp_errors();
+  const std::string points_rows = fmt::format(
+      "| [N, 16] x [16, 16] in float16 on every tile, {} values of N: mean | bow | | | {:.2f} % | calibrated to 0.6 % "
+      "| {} |\n"
+      "| the same: largest, at N = {} | bow | | | {:.2f} % | calibrated to 4 % | {} |\n",
+      std::size(points), amp.mean, tessellate, amp.rows, amp.largest, tessellate);
+  std::string text = rows_text(planned, "Planned programs");
+  text += rows_text(ReferenceMeasurement::Of::formula, "Formulas", points_rows);
+  text += rows_text(identity, "Identities of data sheets: constants of the machines, multiplied");
+  text += fmt::format("Products on other machines\n\n{}{}", heading, gemm_text());
   if (!every_point) return text;
   text += "\n| N | measured TFLOP/s | measured cycles | model | error |\n|---|---|---|---|---|\n";
   for (const AmpPoint& p : points)

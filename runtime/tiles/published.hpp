@@ -1,5 +1,5 @@
 // Published measurements of IPUs and the model's predictions, with their sources. The model's constants were fitted to
-// the entries marked as calibrated only.
+// the entries marked as calibrated only; the others were seen while the model was built.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,15 @@ struct ReferenceMeasurement {
   std::string_view machine;  ///< the machine that the prediction uses
   std::string_view unit;
   double figure, max_figure;  ///< a range if the source gives one, else equal
-  double tolerance;           ///< percent: maximum error of a calibrated entry; 0: held out
+  double tolerance;           ///< percent: maximum error of a calibrated entry; 0: not fitted to
   std::string_view source;
   double (*predict)();
+  /// What a prediction shows.
+  enum class Of : uint8_t {
+    formula,   ///< of a vertex, an exchange, a size
+    planned,   ///< what the planner chooses for a program
+    identity,  ///< the constants of a machine, multiplied
+  } of = Of::formula;
   bool calibrated() const { return tolerance > 0; }
   /// Error of a prediction in percent: positive above the figure (or its range), negative below.
   double error_percent(double predicted) const;
@@ -39,7 +45,8 @@ struct AmpErrors {
 };
 AmpErrors amp_errors();
 
-/// The table as Markdown: figure, prediction and error of each entry; with `points`, also of each of amp_points.
+/// Tables as Markdown: figure, prediction and error of formulas, of planned programs, and of identities; with `points`,
+/// also of each of amp_points.
 std::string validation_text(bool points);
 
 }  // namespace pxl::tiles

@@ -31,10 +31,10 @@ Tensor* variable(Ir& ir, Shape shape, DType dtype) {
   return ir.main().add_variable(Array(dtype, std::move(shape)), "w");
 }
 
-Report report(const Ir& ir, std::string_view machine, bool rotate = true, bool half_partials = false) {
+Report report(const Ir& ir, std::string_view machine, bool copies = false, bool half_partials = false) {
   EstimateOptions options;
   options.machine = parse_machine(machine);
-  options.candidates.rotate = rotate;
+  options.candidates.copies = copies;
   if (half_partials) options.candidates.half_partial_bytes = 2;
   return estimate(ir.main(), options);
 }
@@ -91,16 +91,16 @@ Report vit() {
     for (const Shape& shape : layer_weights(s)) given.push_back(variable(ir, shape, DType::int8));
     x = ir.main().add_call(layer, given)->outputs[0];
   }
-  return report(ir, "c600", true, true);
+  return report(ir, "c600", false, true);
 }
 
-Report bert_layer(bool rotate) {
+Report bert_layer(bool copies) {
   const LayerSizes s{8, 128, 1024, 16, 4096};
   Ir ir;
   std::vector<Tensor*> weights;
   for (const Shape& shape : layer_weights(s)) weights.push_back(variable(ir, shape, DType::float16));
   transformer_layer(s, variable(ir, {s.batch * s.tokens, s.width}, DType::float16), weights);
-  return report(ir, "mk2", rotate);
+  return report(ir, "mk2", copies);
 }
 
 Report nanogpt(int64_t tokens) {
@@ -142,8 +142,11 @@ Report product(std::string_view which) {
   };
   if (which == "qkv") of({729, 1152}, {1152, 3456});
   if (which == "qk") of({16, 729, 72}, {16, 72, 729});
+  if (which == "qk_f8")
+    op("matmul_pow2scaled", {variable(ir, {16, 729, 72}, DType::float8_143),
+                             variable(ir, {16, 72, 729}, DType::float8_143), variable(ir, {}, DType::int32)});
   if (which == "pv") of({16, 729, 729}, {16, 729, 72});
-  return report(ir, "c600", true, true);
+  return report(ir, "c600", false, true);
 }
 
 }  // namespace
@@ -185,6 +188,7 @@ const Report& published_shared_weight() {
     EstimateOptions options;
     options.machine = parse_machine("mk2,tiles=8,memory=4Mi");
     options.candidates.available_memory_permille = 91;
+    options.candidates.copies = false;
     return estimate(ir.main(), options);
   }();
   return r;
@@ -200,9 +204,9 @@ const Report& published_vit() {
   return r;
 }
 
-const Report& published_bert_layer(bool rotate) {
+const Report& published_bert_layer(bool copies) {
   static const Report both = bert_layer(true), gather = bert_layer(false);
-  return rotate ? both : gather;
+  return copies ? both : gather;
 }
 
 const Report& published_nanogpt(int64_t tokens) {
@@ -229,6 +233,13 @@ double mean_bytes(const Report& r) {
 
 double max_tile_bytes(const Report& r) {
   return static_cast<double>(r.tiles[static_cast<size_t>(r.fullest_tile)].total);
+}
+
+double largest_vertex_cycles(const Report& r) {
+  int64_t most = 0;
+  for (const ReportStep& s : r.steps)
+    if (s.kind == BspPhaseKind::compute) most = std::max(most, s.cycles);
+  return static_cast<double>(most);
 }
 
 double largest_exchange_code(const Report& r) {

@@ -19,12 +19,13 @@ const Report& published_twenty_layers();
 /// A ViT of 27 layers (729 tokens, width 1152, 16 heads, 4304 inner), its layer outlined; products in float16, weights
 /// held in one byte an element.
 const Report& published_vit();
-/// One layer of BERT-large (1024 wide, 16 heads), eight sequences of 128, float16; with or without rotated operands.
-const Report& published_bert_layer(bool rotate);
+/// One layer of BERT-large (1024 wide, 16 heads), eight sequences of 128, float16; with or without operands that are
+/// stored in copies and rotated. All other programs are planned without, as the vendor's compiler has no such plans.
+const Report& published_bert_layer(bool copies);
 /// Training of nanoGPT (6 layers, 6 heads, 384 wide, 65 characters; 10.7 million parameters) in float32, in batches of
 /// two: the softmax of each layer then takes the published 50.33 MB at 1,024 tokens. Without calls.
 const Report& published_nanogpt(int64_t tokens);
-/// One product in float16 on a C600.
+/// One product on a C600: "qkv", "qk", "pv" in float16, "qk_f8" in float8.
 const Report& published_product(std::string_view which);
 
 /// Mean over the tiles of a category's bytes.
@@ -32,6 +33,8 @@ double mean_bytes(const Report& r, MemoryCategory category);
 /// Mean over the tiles of all bytes, and the bytes of the fullest tile.
 double mean_bytes(const Report& r);
 double max_tile_bytes(const Report& r);
+/// Cycles of the longest vertex of a program.
+double largest_vertex_cycles(const Report& r);
 /// Code of the largest exchange phase that is not a rearrangement, on the most loaded tile.
 double largest_exchange_code(const Report& r);
 

@@ -132,20 +132,29 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   // Of a plan that keeps tensors in the second memory level, an op reads its slices from there in any layout.
   if (from == to || spec.size() == 0 || m.spill > 0) return r;
   const auto size = static_cast<int64_t>(size_of(spec.dtype));
+  const int64_t groups[] = {channels_together(from, spec.shape), channels_together(to, spec.shape)};
+  const bool same_order = groups[0] == groups[1];
   int64_t in = max_elements_per_tile(to, spec.shape), out = max_elements_per_tile(from, spec.shape);
   int64_t total = saturating_product(element_count(spec.shape), to.copies);
   // Mappings onto more tiles than the machine has are not comparable by tile.
   if (from.tiles() <= m.tiles && to.tiles() <= m.tiles) {
     const TilePlacement a(m, from, spec.shape), b(m, to, spec.shape);
     in = max_moved(a, b, to.copies, in);
-    if (in == 0) return r;
+    if (in == 0) {
+      if (same_order) return r;
+      r.temp_bytes = max_elements_per_tile(to, spec.shape) * size;
+      r.cycles = r.copy_cycles = reorder_cycles(m, r.temp_bytes, atom_bytes(size));
+      return r;
+    }
     // Any copy may be the source of a multicast.
     if (from.copies == 1 && to.copies == 1) out = std::max<int64_t>(1, max_moved(b, a, 1, out));
     if (all) total = all_moved(a, b, to.copies);
   }
   in *= size;
   out *= size;
-  const int64_t run = std::max<int64_t>(1, std::min(run_length(from, spec.shape), run_length(to, spec.shape)));
+  const int64_t run = same_order
+                          ? std::max<int64_t>(1, std::min(run_length(from, spec.shape), run_length(to, spec.shape)))
+                          : std::min(groups[0], groups[1]);
   r.traffic.in = in;
   r.traffic.out = out;  // copies are one send
   r.traffic.total = saturating_product(total, size);
@@ -155,7 +164,7 @@ Rearrangement compute_rearrangement(const Machine& m, const TileMapping& from, c
   r.temp_bytes = in;
   // Slices arrive in the order of their sources. If a fragment is shorter than a run of the destination, the tile puts
   // them in order.
-  if (run < run_length(to, spec.shape)) r.copy_cycles = reorder_cycles(m, in, std::min<int64_t>(run * size, 8));
+  if (run < run_length(to, spec.shape)) r.copy_cycles = reorder_cycles(m, in, atom_bytes(run * size));
   r.cycles = m.sync + exchange_cycles(m, r.traffic) + r.copy_cycles;
   return r;
 }

@@ -226,6 +226,14 @@ struct SearchReport {
   int64_t fastest_cycles = 0;           ///< of the schedule before fitting
 };
 
+/// The fastest schedule of a program if products use plans of these families only.
+struct FamilyReport {
+  std::string plans;       ///< "gather", "shift"
+  int64_t cycles = 0;      ///< of a run, without the host link
+  int64_t tile_bytes = 0;  ///< on the tile with the highest memory use
+  bool fits = false;
+};
+
 struct Report {
   std::string program;  ///< name
   std::string source;   ///< script and options; may be empty
@@ -267,6 +275,7 @@ struct Report {
   int64_t float16_partials_cycles = 0;  ///< a run with float16 partial sums; 0: not tried
   std::vector<SourceListing> sources;   ///< files with ops, in order of use
   SearchReport search;
+  std::vector<FamilyReport> families;  ///< if EstimateOptions::compare_families
 };
 
 /// Text of `pxl profile`: totals, cycles by phase, waiting, the most expensive ops, the fullest tile. What does not fit

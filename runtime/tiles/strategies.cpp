@@ -89,9 +89,9 @@ constexpr ElementwiseStrategy elementwise(std::string_view vertex, VertexCyclesF
 
 constexpr TileStrategyInfo strategy_rows[] = {
     {S::view, "view", CustomStrategy{enumerate_views}, M::propagated, vector_rate, no_step, element_parts},
-    {S::fill, "fill", elementwise("Fill", fill_vertex_cycles), M::neighbours, vector_rate, no_step, whole_parts},
+    {S::fill, "fill", elementwise("Fill", fill_vertex_cycles), M::neighbours, vector_rate, no_step, own_element_parts},
     {S::random, "random", elementwise("Random", random_vertex_cycles), M::neighbours, vector_rate, no_step,
-     whole_parts},
+     own_element_parts},
     {S::unary, "unary", elementwise("UnaryOp", unary_vertex_cycles), M::neighbours, vector_rate, no_step,
      element_parts},
     {S::binary, "binary", ElementwiseStrategy{binary_vertex}, M::neighbours, vector_rate, no_step, element_parts},
@@ -140,10 +140,10 @@ constexpr TileStrategyInfo strategy_rows[] = {
     {S::scatter, "scatter", CustomStrategy{enumerate_scatters}, M::own, vector_rate, no_step, scatter_parts},
     {S::loss, "loss",
      RowStrategy{.vertex = {"Loss", loss_vertex_cycles}, .reductions = 1, .passes = loss_passes, .sums_rows = true},
-     M::own, vector_rate, no_step, whole_parts},
+     M::own, vector_rate, no_step, loss_parts},
     {S::loss_grad, "loss gradient",
      RowStrategy{.vertex = {"LossGrad", no_cycles}, .reductions = 0, .passes = loss_grad_passes}, M::own, vector_rate,
-     no_step, whole_parts},
+     no_step, loss_parts},
     {S::host, "host", CustomStrategy{enumerate_host}, M::neighbours, vector_rate, runs, whole_parts},
     {S::control, "control", CallStrategy{}, M::neighbours, vector_rate, no_step, whole_parts},
 };

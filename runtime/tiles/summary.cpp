@@ -37,6 +37,15 @@ std::string op_text(const ReportOp& o) {
   return fmt::format("{}.{}{}{}", o.name, o.id, o.where.empty() ? "" : ", ", last_part(o.where));
 }
 
+std::string families_text(const Report& r) {
+  if (r.families.empty()) return {};
+  std::string s = fmt::format("\n  {:18}{:>14} {:>14}\n", "plans of products", "cycles", "fullest tile");
+  for (const FamilyReport& f : r.families)
+    s += fmt::format("  {:18}{:>14} {:>14}{}\n", f.plans, grouped(f.cycles), grouped(f.tile_bytes),
+                     f.fits ? "" : "  does not fit");
+  return s;
+}
+
 /// Indices of the ops with the most of something, most first; without those that have none.
 std::vector<size_t> ops_by(const Report& r, int64_t ReportOp::*most, size_t top) {
   std::vector<size_t> order(r.ops.size());
@@ -120,6 +129,7 @@ std::string summary_text(const Report& r, size_t top) {
 
   if (r.fits) s += ops_text(r, top);
 
+  s += families_text(r);
   if (r.tiles.empty()) return s;
   const TileMemory& full = r.tiles[static_cast<size_t>(r.fullest_tile)];
   s += fmt::format("\n  fullest tile {}: {} bytes, {} of its memory{}\n", r.fullest_tile, grouped(full.total),

@@ -87,6 +87,7 @@ std::string text(const TileMapping& l) {
   else
     s = fmt::format("blocks {}{}", fmt::join(l.parts, " x "),
                     l.spread > 1 ? fmt::format(" over {} tiles each", l.spread) : "");
+  if (l.channel_group > 1) s += fmt::format(", {} channels together", l.channel_group);
   return l.copies > 1 ? fmt::format("{}, {} copies", s, l.copies) : s;
 }
 
@@ -115,6 +116,19 @@ TileMapping single_tile(const Machine& m, const TensorSpec& spec) {
   l.grain = static_cast<int32_t>(std::min<int64_t>(std::max<int64_t>(1, spec.size()), INT32_MAX));
   l.first = static_cast<int32_t>(home_tile(m, spec));
   return l;
+}
+
+TileMapping with_channel_groups(TileMapping l, const Shape& shape) {
+  constexpr int64_t most = 16;
+  int64_t field = 1;
+  for (size_t i = 2; i < shape.size(); ++i) field *= shape[i];
+  if (!l.flat && shape.size() > 2 && field > 1)
+    l.channel_group = static_cast<int32_t>(std::clamp<int64_t>(shape[1], 1, most));
+  return l;
+}
+
+int64_t channels_together(const TileMapping& l, const Shape& shape) {
+  return l.channel_group == 1 ? 1 : std::min<int64_t>(l.channel_group, div_up(shape[1], l.parts[1]));
 }
 
 std::vector<int64_t> elements_by_tile(const Machine& m, const TileMapping& l, const Shape& shape) {
@@ -166,6 +180,7 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
     found = result;
     return true;
   }
+  if (l.channel_group > 1 && from != to) return false;
   result.parts.assign(to.size(), 1);
   const std::vector<int32_t> from_strides = l.all_strides();
   std::vector<int32_t> strides(to.size() + 2, 1);
@@ -231,6 +246,7 @@ bool reshape_mapping(const TileMapping& l, const Shape& from, const Shape& to, T
 TileMapping transpose_mapping(const TileMapping& l, const std::vector<int64_t>& order) {
   if (l.flat) return l;
   TileMapping t = l;
+  t.channel_group = 1;
   std::vector<int32_t> strides = l.all_strides();
   const std::vector<int32_t> from = strides;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -243,10 +259,14 @@ TileMapping transpose_mapping(const TileMapping& l, const std::vector<int64_t>& 
 int64_t run_length(const TileMapping& l, const Shape& shape) {
   if (l.flat) return max_elements_per_tile(l, shape);
   int64_t n = 1;
-  for (size_t i = shape.size(); i-- > 0;) {
+  const bool grouped = l.channel_group > 1;
+  if (grouped) n = channels_together(l, shape);
+  bool whole = true;  // the axes so far
+  for (size_t i = shape.size(); i-- > (grouped ? 2 : 0) && whole;) {
     n *= div_up(shape[i], l.parts[i]);
-    if (l.parts[i] > 1) break;
+    whole = l.parts[i] == 1;
   }
+  if (grouped && whole) n *= div_up(div_up(shape[1], l.parts[1]), channels_together(l, shape));
   return std::max<int64_t>(1, std::min(n, max_elements_per_tile(l, shape)));
 }
 

@@ -23,6 +23,9 @@ struct TileMapping {
   std::vector<int32_t> parts;  ///< blocks: number of parts by axis
   int32_t spread = 1;          ///< blocks: tiles that share one block
   int32_t copies = 1;          ///< of the whole tensor
+  /// Blocks of [batch, channels, spatial axes...]: so many channels are stored together, after the spatial axes, as the
+  /// units read them; 1: row-major. Which tile stores an element does not depend on it.
+  int32_t channel_group = 1;
   /// Blocks: how many tiles it is from one block to the next along each axis, then from one of the tiles that share a
   /// block to the next, then from a copy to the next. Empty: row-major.
   std::vector<int32_t> strides = {};
@@ -55,6 +58,11 @@ std::vector<int64_t> elements_by_tile(const Machine& m, const TileMapping& mappi
 /// Maximum number of elements on one tile.
 int64_t max_elements_per_tile(const TileMapping& mapping, const Shape& shape);
 
+/// A block mapping of [batch, channels, spatial axes...] with groups of up to 16 channels stored together.
+TileMapping with_channel_groups(TileMapping mapping, const Shape& shape);
+/// Channels that lie side by side on a tile, at most the channels of its block.
+int64_t channels_together(const TileMapping& mapping, const Shape& shape);
+
 /// The mapping of a row-major tensor of shape `from`, mapped by `mapping`, seen as shape `to`, with all bytes in place.
 /// Returns false if no mapping expresses it.
 bool reshape_mapping(const TileMapping& mapping, const Shape& from, const Shape& to, TileMapping& result);
@@ -64,8 +72,8 @@ TileMapping transpose_mapping(const TileMapping& mapping, const std::vector<int6
 /// Contiguous elements in a tile's share of the tensor.
 int64_t run_length(const TileMapping& mapping, const Shape& shape);
 
-/// Cost of changing a tensor's mapping; zero if all elements are in place. Elements already on their tile stay. If a
-/// share is neither a row-major run nor a box, all of it is treated as moved.
+/// Cost of changing a tensor's mapping; zero if all elements are in place and in the same order on their tiles.
+/// Elements already on their tile stay. If a share is neither a row-major run nor a box, all of it is treated as moved.
 struct Rearrangement {
   Traffic traffic;
   int64_t copy_cycles = 0;  ///< on-tile change of order after the exchange

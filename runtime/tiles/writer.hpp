@@ -43,6 +43,7 @@ class Writer {
   int64_t peak_rate(const Op& op) const;
   void step(ReportOp& op, BspPhaseKind kind, std::string_view what, int64_t cycles, int64_t mean, int64_t tiles,
             const Traffic& t);
+  void rearrangement_steps(ReportOp& op, const std::string& what, const Rearrangement& change, int32_t to);
   void rearrangement_steps(ReportOp& op, const Tensor* t, int32_t to);
   void call_copies(ReportOp& out, const Op& op);
   void write_ops(const GraphInstance& instance);

@@ -61,14 +61,18 @@ void Writer::step(ReportOp& op, BspPhaseKind kind, std::string_view what, int64_
 }
 
 void Writer::rearrangement_steps(ReportOp& op, const Tensor* t, int32_t to) {
-  const Rearrangement& c = m_.rearrangement_to(t, to);
+  rearrangement_steps(op, fmt::format("{} to another layout", t->name), m_.rearrangement_to(t, to), to);
+}
+
+void Writer::rearrangement_steps(ReportOp& op, const std::string& what, const Rearrangement& c, int32_t to) {
   if (c.cycles == 0) return;
   const Machine& m = m_.machine();
   op.rearrangement_cycles += c.cycles;
-  step(op, BspPhaseKind::sync, "sync", m.sync, m.sync, m.tiles, {});
-  const int64_t exchange = exchange_cycles(m, c.traffic);
-  step(op, BspPhaseKind::exchange, fmt::format("{} to another layout", t->name), exchange, exchange, m.tiles,
-       c.traffic);
+  if (!c.traffic.empty()) {
+    step(op, BspPhaseKind::sync, "sync", m.sync, m.sync, m.tiles, {});
+    const int64_t exchange = exchange_cycles(m, c.traffic);
+    step(op, BspPhaseKind::exchange, what, exchange, exchange, m.tiles, c.traffic);
+  }
   if (c.copy_cycles > 0) {
     const int64_t used = std::min(m.tiles, m_.mapping(to).tiles());
     step(op, BspPhaseKind::compute, "Rearrange", c.copy_cycles, c.copy_cycles * used / m.tiles, used, {});
@@ -127,6 +131,12 @@ void Writer::write_ops(const GraphInstance& instance) {
       for (const CandidateStep& s : candidate.steps)
         step(out, s.kind, s.what, s.cycles, s.mean_cycles, s.tiles, s.traffic);
       planned = out.exchange_code_bytes - planned;
+      const int before_writing = out.step_count;
+      for (size_t i = 0; i < op->inputs.size(); ++i)
+        if (op->inputs[i])
+          rearrangement_steps(out, fmt::format("{} back to its layout", op->inputs[i]->name), m_.write_back(*op, i),
+                              m_.mapping_of(op->inputs[i]));
+      out.control_bytes += control_bytes_per_step * (out.step_count - before_writing);
       const OpContextStorage site(*op);
       OpContext full = site.site;
       full.out = site.out;

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from tests.cli import completions, graph, profile_systems, saves, source, streams, terminal, test_blocks, threads  # noqa: F401, their cases register themselves
+from tests.cli import completions, graph, planning, profile_systems, saves, source, streams, terminal, test_blocks, threads  # noqa: F401, their cases register themselves
 from tests.cli.case import CASES, LIMIT, Cli, case, differ, holds
 from tests.support.harness import ROOT
 

@@ -241,6 +241,7 @@ def graphs(pxl, home):
     assert (home / "net.dot").read_text().startswith("digraph")
     contains(t.enter(":memory"), "session: variables 8 bytes")
     contains(t.enter(":tiles session"), "cycles")
+    contains(t.enter(":tiles session"), "bytes sent")
     contains(t.enter(":schedule nothing"), "unknown name")
     contains(t.enter(":schedule 3"), "error")
     contains(t.enter(":vars"), "session", "session of train on ipu_model", "graph Linear_subgraph(0)")

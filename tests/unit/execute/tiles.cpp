@@ -2,51 +2,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <functional>
-#include <random>
 
-#include "runtime/execute/tiles_store.hpp"
-#include "tests/unit/support/arrays.hpp"
+#include "tests/unit/execute/tiled_net.hpp"
 #include "tests/unit/support/errors.hpp"
-#include "tests/unit/support/ops.hpp"
 
 using namespace pxl;
 using namespace pxl::test;
 
 namespace {
-
-Array drawn(const Shape& shape, unsigned seed) {
-  std::mt19937 rng(seed);
-  Array a(DType::float32, shape);
-  for (int64_t i = 0; i < a.size(); ++i)
-    a.mutable_data<float>()[i] = static_cast<float>(static_cast<int>(rng() % 65) - 32) / 16;
-  return a;
-}
-
-/// A program whose output is the last tensor that `build` makes.
-struct Net {
-  std::shared_ptr<Ir> ir = std::make_shared<Ir>();
-  Stream* out = nullptr;
-  explicit Net(const std::function<Tensor*(Graph&)>& build) { out = &store(*ir, build(ir->main())); }
-
-  EngineTask task(int64_t tiles) {
-    auto options = std::make_shared<tiles::EstimateOptions>();
-    options->machine = tiles::parse_machine("mk2,tiles=" + std::to_string(tiles));
-    EngineTask t{.ir = *ir, .variable = {}};
-    t.variable = [this](const Tensor* v) { return values.try_emplace(v, v->data.clone()).first->second.mutable_raw(); };
-    t.machine = options;
-    return t;
-  }
-  Array run(ExecutionEngine& engine) {
-    Array result(out->spec().dtype, out->spec().shape);
-    engine.ports()[0].next = result.mutable_raw();
-    const std::function<bool()> commit = [] { return true; };
-    engine.begin(commit);
-    engine.advance();
-    return result;
-  }
-  std::map<const Tensor*, Array> values;
-};
 
 /// A layer whose weights do not lie where they are used, with partial sums, a change of order and a reduction.
 Tensor* layer(Graph& g) {
@@ -121,4 +84,39 @@ TEST_CASE("memories are freed, and peaks are counted") {
   CHECK(sum < 8 * variables);
   net.run(engine);
   CHECK(engine.store().chip().peaks() == peaks);
+}
+
+TEST_CASE("peaks of tiles are near the report's") {
+  const auto wide = [](Graph& g) {
+    Ops op(g);
+    Tensor* x = g.add_variable(drawn({32, 96}, 1), "x");
+    for (unsigned i = 0; i < 3; ++i) {
+      Tensor* w = g.add_variable(drawn({96, 96}, 2 + i), "w");
+      x = op("gelu", {op("add", {op("matmul", {x, w}), g.add_variable(drawn({96}, 9 + i), "b")})});
+    }
+    return op("softmax", {x}, {{"axis", int64_t{-1}}});
+  };
+  for (const std::function<Tensor*(Graph&)>& build : {std::function<Tensor*(Graph&)>(layer), {wide}})
+    for (const int64_t tiles : {4, 16}) {
+      CAPTURE(tiles);
+      Net net(build);
+      TilesEngine engine(net.task(tiles));
+      net.run(engine);
+      const std::vector<int64_t> peaks = engine.store().chip().peaks();
+      const std::vector<tiles::TileMemory>& planned = engine.store().report().tiles;
+      REQUIRE(planned.size() == peaks.size());
+      int64_t measured = 0, reported = 0;
+      for (size_t t = 0; t < peaks.size(); ++t) {
+        CAPTURE(t);
+        int64_t data = 0;
+        for (const auto c : {tiles::MemoryCategory::weights, tiles::MemoryCategory::constants,
+                             tiles::MemoryCategory::activations, tiles::MemoryCategory::temporaries})
+          data += planned[t].bytes[static_cast<size_t>(c)];
+        CHECK(peaks[t] <= 2 * data + 256);
+        measured += peaks[t];
+        reported += data;
+      }
+      CHECK(measured * 4 >= reported * 3);
+      CHECK(measured * 2 <= reported * 3);
+    }
 }

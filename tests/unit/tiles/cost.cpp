@@ -91,14 +91,15 @@ TEST_CASE("float32 partial sums never beat half the rate") {
 
 TEST_CASE("an exchange by hand") {
   // 400 bytes received: 100 words at 83 percent efficiency, latency of the first word, phase overhead.
-  CHECK(exchange_cycles(mk2, {400, 100, 2, 400, false}) == 134 + 121 + 238);
-  CHECK(exchange_cycles(mk2, {400, 100, 2, 400, true}) == 134 + 61 + 238);
-  CHECK(exchange_cycles(mk2, {400, 100, 200, 400, false}) == 134 + 600 + 238);
-  CHECK(exchange_code_bytes({256, 0, 1, 256, false}) == 8 + 8);
-  CHECK(exchange_code_bytes({256, 256, 2, 256, false}) == 8 + 16 + 4 + 8);
+  CHECK(exchange_cycles(mk2, {400, 100, 2, 400, 0}) == 134 + 121 + 238);
+  CHECK(exchange_cycles(mk2, {400, 100, 2, 400, 400}) == 134 + 61 + 238);
+  CHECK(exchange_cycles(mk2, {400, 100, 2, 400, 200}) == 134 + 91 + 238);
+  CHECK(exchange_cycles(mk2, {400, 100, 200, 400, 0}) == 134 + 600 + 238);
+  CHECK(exchange_code_bytes({256, 0, 1, 256, 0}) == 8 + 8);
+  CHECK(exchange_code_bytes({256, 256, 2, 256, 0}) == 8 + 16 + 4 + 8);
   // One long multicast and four receives; then four short sends.
-  CHECK(exchange_code_bytes({4096, 1024, 16, 4096, false, 4, 1}) == 12 + 32 + 12 + 8);
-  CHECK(exchange_code_bytes({64, 64, 4, 64, false, 4, 4}) == 32 + 32 + 12 + 8);
+  CHECK(exchange_code_bytes({4096, 1024, 16, 4096, 0, 4, 1}) == 12 + 32 + 12 + 8);
+  CHECK(exchange_code_bytes({64, 64, 4, 64, 0, 4, 4}) == 32 + 32 + 12 + 8);
 }
 
 TEST_CASE("tile mappings store each element once per copy") {
@@ -134,4 +135,49 @@ TEST_CASE("views keep the mapping if all bytes stay in place") {
   CHECK(seen.parts == std::vector<int32_t>{8, 4, 1, 1});
   CHECK_FALSE(reshape_mapping(block_mapping(s, {1, 1, 4, 1}), s.shape, {8, 128 * 4 * 64}, seen));
   CHECK(transpose_mapping(block_mapping(s, {8, 4, 2, 1}), {0, 2, 1, 3}).parts == std::vector<int32_t>{8, 2, 4, 1});
+}
+
+TEST_CASE("few elements do not take the time of six workers") {
+  // A scalar, two scalars in one vector, and as many vectors as workers.
+  CHECK(unary_cycles(mk2, tile_trigonometric.vector, 1, 4) == 20 + 17 + 2300);
+  CHECK(binary_cycles(mk2, tile_add.vector, 2, 4) == 11 + 29 + 3);
+  CHECK(binary_cycles(mk2, tile_add.vector, 12, 4) == 11 + 6 * (29 + 3));
+  CHECK(binary_cycles(mk2, tile_add.vector, 13, 4) == 11 + 6 * (29 + 6));
+}
+
+TEST_CASE("copies on a tile move atoms that divide the contiguous runs") {
+  for (const auto& [run, atom] :
+       std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {2, 2}, {4, 4}, {6, 2}, {8, 8}, {12, 4}, {24, 8}, {4096, 8}})
+    CHECK(atom_bytes(run) == atom);
+  // Rows of three float16 elements, from one tile to blocks of three rows: runs of 6 bytes.
+  const TensorSpec s{{96, 12}, DType::float16, {}};
+  const Rearrangement r = rearrangement(mk2, block_mapping(s, {1, 4}), block_mapping(s, {32, 1}), s);
+  CHECK(r.copy_cycles == reorder_cycles(mk2, r.traffic.in, 2));
+}
+
+TEST_CASE("images store channels together") {
+  const TensorSpec s{{4, 64, 28, 28}, DType::float16, {}};
+  const TileMapping plain = block_mapping(s, {4, 2, 7, 1}), together = with_channel_groups(plain, s.shape);
+  CHECK(together.channel_group == 16);
+  CHECK(run_length(plain, s.shape) == 4 * 28);
+  CHECK(run_length(together, s.shape) == 4 * 28 * 16);
+  CHECK(run_length(with_channel_groups(block_mapping(s, {4, 32, 7, 1}), s.shape), s.shape) == 4 * 28 * 2);
+  CHECK(run_length(with_channel_groups(block_mapping(s, {4, 2, 1, 1}), s.shape), s.shape) == 28 * 28 * 32);
+  // Another order on the same tile takes a copy, and no exchange.
+  const Rearrangement order = rearrangement(mk2, together, plain, s);
+  CHECK(order.traffic.empty());
+  CHECK(order.cycles == reorder_cycles(mk2, 32 * 4 * 28 * 2, 2));
+  CHECK(order.cycles == rearrangement_cycles(mk2, together, plain, s));
+  CHECK(rearrangement(mk2, together, together, s).cycles == 0);
+  // Lines of 16 channels take a sixteenth of the receives.
+  const TileMapping other = block_mapping(s, {4, 2, 14, 1});
+  CHECK(rearrangement(mk2, plain, other, s).traffic.runs ==
+        16 * rearrangement(mk2, together, with_channel_groups(other, s.shape), s).traffic.runs);
+  TileMapping seen;
+  CHECK_FALSE(reshape_mapping(together, s.shape, {4, 64 * 28 * 28}, seen));
+  CHECK(reshape_mapping(together, s.shape, s.shape, seen));
+  CHECK(seen == together);
+  CHECK(with_channel_groups(block_mapping({{4, 64, 1, 1}, DType::float16, {}}, {4, 2, 1, 1}), {4, 64, 1, 1})
+            .channel_group == 1);
+  CHECK(with_channel_groups(plain, {4, 3, 28, 28}).channel_group == 3);
 }

@@ -105,6 +105,9 @@ TEST_CASE("products move what they are charged for") {
         REQUIRE(moved.size() == charged.size());
         for (size_t i = both ? 1 : 0; i < moved.size(); ++i) {
           CHECK(moved[i].in == charged[i].in);
+          // A tile of a pair receives by itself only what the other tile stores.
+          const int64_t others = std::max<int64_t>(1, cut.columns - 1);
+          CHECK(moved[i].paired_in >= charged[i].paired_in - charged[i].paired_in / others);
           // A tile fetches a piece from the tile that has it, and none if that is the tile itself.
           CHECK((both ? moved[i].total <= charged[i].total : moved[i].total == charged[i].total));
           CHECK(moved[i].runs <= std::max(charged[i].runs, charged[i].fragments));

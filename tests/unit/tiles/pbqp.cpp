@@ -44,6 +44,29 @@ TEST_CASE("exact on trees") {
   }
 }
 
+TEST_CASE("exact on rings, and on edges that are nodes in series and in parallel") {
+  std::mt19937 rng(9);
+  for (int i = 0; i < 200; ++i) {
+    PbqpProblem p = random_problem(rng, 4 + i % 4, 4, 0);
+    p.edges.clear();
+    const auto join = [&](int a, int b) {
+      PbqpProblem::Edge e{a, b, {}};
+      for (size_t k = 0; k < p.nodes[static_cast<size_t>(a)].size() * p.nodes[static_cast<size_t>(b)].size(); ++k)
+        e.cost.push_back(static_cast<int64_t>(rng() % 1500));
+      p.edges.push_back(std::move(e));
+    };
+    const int nodes = static_cast<int>(p.nodes.size());
+    if (i % 2) {
+      for (int n = 0; n < nodes; ++n) join(n, (n + 1) % nodes);
+    } else {
+      for (int n = 2; n < nodes; ++n) join(0, n), join(n, 1);
+    }
+    join(0, 1);
+    join(nodes - 1, nodes - 1);
+    CHECK(solve(p).cost == solve_exhaustively(p).cost);
+  }
+}
+
 TEST_CASE("near the optimum if the edges form cycles") {
   std::mt19937 rng(2);
   int exact = 0;

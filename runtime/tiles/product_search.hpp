@@ -1,0 +1,60 @@
+// Search over the partitions of one matrix product, by the candidates' own cycles and memory.
+#pragma once
+
+#include <array>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "runtime/tiles/candidates.hpp"
+
+namespace pxl::tiles {
+
+/// A product as the partition sees it: [groups, rows, depth] x [groups, depth, columns].
+struct ProductProblem {
+  int64_t groups = 1, rows = 1, depth = 1, columns = 1;
+  int64_t operand_bytes = 4, partial_bytes = 4, out_bytes = 4;
+  bool widened = false;  ///< float8 operands, widened to float16 first
+  size_t a_groups = 0;   ///< leading axes of the left operand that are groups; the other axes but the last are rows
+  Shape group_axes = {}, row_axes = {};
+};
+
+/// Extents of the largest part.
+struct ProductBlock {
+  int64_t groups, rows, depth, columns;
+};
+inline ProductBlock block_of(const ProductProblem& p, const ProductCut& c) {
+  return {div_up(p.groups, c.groups), div_up(p.rows, c.rows), div_up(p.depth, c.depth), div_up(p.columns, c.columns)};
+}
+
+/// The fastest vertex for a block, and its cycles; the operands may be swapped.
+ProductCost compute_cost(const Machine& m, const ProductProblem& p, const ProductBlock& b);
+/// Sets the candidate's steps and bytes; mappings and text stay empty.
+void add_product_steps(const Machine& m, const ProductProblem& p, const ProductCut& cut, OpCandidate& candidate);
+
+/// The cuts to choose from. Of each variant (ProductCut::variant) the fastest cut of all, then of widely spaced cuts
+/// the `most` fastest Pareto-optimal ones and those that take a fifth less memory than all faster ones. Sorted by
+/// cycles.
+std::vector<ProductCut> search_products(const Machine& m, size_t most, const ProductProblem& p);
+
+/// Results of search_products by problem, and of rearrangement_cycles.
+class ProductMemo {
+ public:
+  /// Empty if the problem is new.
+  std::vector<ProductCut>& of(const ProductProblem& p) {
+    return found_[{p.group_axes,
+                   p.row_axes,
+                   {p.groups, p.rows, p.depth, p.columns, p.operand_bytes, p.partial_bytes, p.out_bytes, p.widened}}];
+  }
+  int64_t rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec) {
+    const auto [at, fresh] = rearrangements_.try_emplace({spec.shape, spec.dtype, from, to}, 0);
+    if (fresh) at->second = rearrangement_cycles(m, from, to, spec);
+    return at->second;
+  }
+
+ private:
+  std::map<std::tuple<Shape, DType, TileMapping, TileMapping>, int64_t> rearrangements_;
+  std::map<std::tuple<Shape, Shape, std::array<int64_t, 8>>, std::vector<ProductCut>> found_;
+};
+
+}  // namespace pxl::tiles
