@@ -202,7 +202,7 @@ def a_model_is_imported_by_its_file(cli):
     cli.write("wrong.pxl", 'from "models/net.onnx" import Model\nModel().create_graph(float32[2, 5])\n')
     code, out, err = cli.run("check", "wrong.pxl")
     differ("check", code, 65)
-    holds("check", err, "wrong.pxl:2:1: error: ")
+    holds("check", err, "wrong.pxl:2:22: error: ")
 
 
 @case
