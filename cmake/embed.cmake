@@ -1,8 +1,12 @@
 # Writes OUT: FUNCTION, which gives a table of (file name, text) of FILES; TYPE and FUNCTION are declared in HEADER. With
-# STEM the names are without suffixes.
+# STEM the names are without suffixes; with MODULES they are those of modules: paths from that folder, with dots.
 set(body "// Generated.\n#include \"${HEADER}\"\nnamespace ${NAMESPACE} {\nstd::span<const ${TYPE}> ${FUNCTION}() {\n  static constexpr ${TYPE} files[] = {\n")
 foreach(file ${FILES})
-  if(STEM)
+  if(MODULES)
+    file(RELATIVE_PATH name ${MODULES} ${file})
+    string(REGEX REPLACE "\\.pxl$" "" name ${name})
+    string(REPLACE "/" "." name ${name})
+  elseif(STEM)
     get_filename_component(name ${file} NAME_WE)
   else()
     get_filename_component(name ${file} NAME)

@@ -1,18 +1,18 @@
 # Files that are embedded in the binary as string literals: the standard library, which is written in pxl, the page
 # of the IPU model and its machines, that of graphs, the kinds of errors, and the definitions of ops.
 function(pxl_embed target out)
-  cmake_parse_arguments(E "" "HEADER;NAMESPACE;TYPE;FUNCTION;STEM" "FILES" ${ARGN})
+  cmake_parse_arguments(E "" "HEADER;NAMESPACE;TYPE;FUNCTION;STEM;MODULES" "FILES" ${ARGN})
   add_custom_command(
     OUTPUT ${out}
     COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DHEADER=${E_HEADER} -DNAMESPACE=${E_NAMESPACE} -DTYPE=${E_TYPE}
-            -DFUNCTION=${E_FUNCTION} -DSTEM=${E_STEM} "-DFILES=${E_FILES}" -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+            -DFUNCTION=${E_FUNCTION} -DSTEM=${E_STEM} -DMODULES=${E_MODULES} "-DFILES=${E_FILES}" -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${E_FILES} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding ${out}" VERBATIM)
   target_sources(${target} PRIVATE ${out})
 endfunction()
 
-file(GLOB stdlib_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stdlib/*.pxl)
-pxl_embed(pxl_elaborate ${PROJECT_BINARY_DIR}/stdlib.cpp FILES ${stdlib_files} STEM ON
+file(GLOB_RECURSE stdlib_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stdlib/*.pxl)
+pxl_embed(pxl_elaborate ${PROJECT_BINARY_DIR}/stdlib.cpp FILES ${stdlib_files} MODULES ${PROJECT_SOURCE_DIR}/stdlib
   HEADER interpreter/language/stdlib.hpp NAMESPACE pxl TYPE StdlibFile FUNCTION stdlib_files)
 file(GLOB page_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/tiles/page/*)
 pxl_embed(pxl_tiles ${PROJECT_BINARY_DIR}/tiles_page.cpp FILES ${page_files} STEM OFF

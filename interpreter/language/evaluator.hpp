@@ -44,6 +44,9 @@ class Evaluator {
   void keep(const ast::TreePtr& tree) { trees_.push_back(tree); }
   /// A module of the standard library, or a file next to the importing one; loaded once.
   ScopePtr import_module(const std::vector<std::string>& path, const Span& at);
+  /// A file of another format, by a path from the folder of the importing file; read once. Throws Error for suffixes
+  /// that `importers` lacks.
+  ScopePtr import_file(const std::string& file, const Span& at);
   size_t running_imports() const { return importing_.size(); }
 
   const ScopePtr& file_scope() const { return file_scope_; }
@@ -53,6 +56,8 @@ class Evaluator {
   /// Empties all scopes: functions hold the scopes that hold them.
   void release_scopes();
 
+  /// What reads a file of a suffix (".onnx") and gives the names that it defines.
+  std::map<std::string, ScopePtr (*)(Interpreter&, const std::string& path), std::less<>> importers;
   std::vector<OptionInfo> declared_options;  ///< in order of declaration, for --help and for checking the command line
 
  private:

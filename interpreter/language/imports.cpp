@@ -16,6 +16,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/library_sources.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl {
@@ -92,6 +93,13 @@ std::optional<std::string> read_text(const fs::path& path) {
   return text;
 }
 
+/// The folder of the file that imports; the current one where the text is no file's.
+fs::path folder_of_importer(const Span& at) {
+  const std::string importer = at.file ? at.file->name() : "";
+  const bool real = !importer.empty() && importer[0] != '<' && importer[0] != '[';
+  return real ? fs::path(importer).parent_path() : fs::path();
+}
+
 ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
   std::string dotted;
   fs::path relative;
@@ -102,10 +110,8 @@ ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
   relative += ".pxl";
   const std::string importer = at.file ? at.file->name() : "";
   // A file in the importing file's directory hides a standard module of the same name, as in Python.
-  const bool real = !importer.empty() && importer[0] != '<' && importer[0] != '[';
-  const fs::path folder = real ? fs::path(importer).parent_path() : fs::path();
-  const fs::path candidate = folder / relative;
-  const bool standard_importer = importer.starts_with("<std>/");
+  const fs::path candidate = folder_of_importer(at) / relative;
+  const bool standard_importer = is_library(importer);
   const auto beside = [&]() -> std::optional<ModuleText> {
     std::optional<std::string> text = read_text(candidate);
     if (!text) return std::nullopt;
@@ -115,12 +121,12 @@ ModuleText find_module(const std::vector<std::string>& path, const Span& at) {
   };
   // A file that imports its own name imports the standard module that it hides.
   std::error_code ec;
-  const bool itself = real && fs::equivalent(candidate, importer, ec);
+  const bool itself = fs::equivalent(candidate, importer, ec);
   if (!standard_importer && !itself)
     if (std::optional<ModuleText> found = beside()) return *std::move(found);
   std::vector<std::string> names, notes;
   for (const StdlibFile& f : stdlib_files()) {
-    if (f.module == dotted) return {"<std>/" + dotted, "<std>/" + dotted + ".pxl", std::string(f.text)};
+    if (f.module == dotted) return {library_source(dotted), library_source(dotted), std::string(f.text)};
     names.emplace_back(f.module);
   }
   if (itself)
@@ -180,6 +186,30 @@ ScopePtr Evaluator::import_module(const std::vector<std::string>& path, const Sp
     remember(scope);
     imported_[found.key] = scope;
     return scope;
+  } catch (Error& e) {
+    e.locate(at, position_of(in_).frames);
+    throw;
+  }
+}
+
+ScopePtr Evaluator::import_file(const std::string& file, const Span& at) {
+  try {
+    const fs::path path = folder_of_importer(at) / file;
+    const auto importer = importers.find(path.extension().string());
+    if (importer == importers.end()) {
+      std::string known;
+      for (const auto& [suffix, read] : importers) known += (known.empty() ? "" : ", ") + suffix;
+      throw Error("cannot import `" + file + "`: files that can be imported end in " + known,
+                  {"a program is imported by its name: `from layers import Block` reads layers.pxl"})
+          .as(codes::import);
+    }
+    std::error_code ec;
+    const fs::path canonical = fs::weakly_canonical(path, ec);
+    const std::string key = ec ? path.string() : canonical.string();
+    if (auto it = imported_.find(key); it != imported_.end()) return it->second;
+    const CallFrame frame(in_, "import " + path.string(), at);
+    const DepthGuard guard(in_);
+    return imported_[key] = importer->second(in_, path.string());
   } catch (Error& e) {
     e.locate(at, position_of(in_).frames);
     throw;

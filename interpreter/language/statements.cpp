@@ -213,8 +213,10 @@ void import_statement(Interpreter& in, const ast::ImportStmt& s, Activation& a) 
 }
 
 void from_statement(Interpreter& in, const ast::FromImportStmt& s, Activation& a) {
-  const ScopePtr scope = evaluator_of(in).import_module(s.path, s.span);
-  std::string full;
+  Evaluator& evaluator = evaluator_of(in);
+  const ScopePtr scope =
+      s.file.empty() ? evaluator.import_module(s.path, s.span) : evaluator.import_file(s.file, s.span);
+  std::string full = s.file;
   for (const std::string& part : s.path) full += (full.empty() ? "" : ".") + part;
   const Value module = std::make_shared<NamespaceObject>(full, scope);
   for (const auto& item : s.items) {

@@ -10,7 +10,7 @@
 namespace pxl {
 
 struct StdlibFile {
-  std::string_view module;  ///< "nn"
+  std::string_view module;  ///< "nn", "onnx.shapes"
   std::string_view text;
 };
 std::span<const StdlibFile> stdlib_files();

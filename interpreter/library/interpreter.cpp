@@ -8,6 +8,7 @@
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluator.hpp"
 #include "interpreter/library/builtins.hpp"
+#include "interpreter/library/onnx.hpp"
 #include "interpreter/library/run_watch.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/host.hpp"
@@ -49,6 +50,7 @@ Interpreter::Interpreter(InterpreterOptions options)
   bind_op_builtins(*this, prelude);
   bind_data_builtins(*this, prelude);
   bind_graph_builtins(*this, prelude);
+  add_onnx_importer(*evaluator_);
 }
 
 Interpreter::~Interpreter() {

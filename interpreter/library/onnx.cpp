@@ -28,7 +28,10 @@
 
 namespace pxl {
 
-Value evaluate_import(Interpreter& in, const onnx::Imported& imported, const std::string& shown) {
+namespace {
+
+/// The names that the text of an imported model defines: `Model`, and `weights`.
+ScopePtr scope_of_import(Interpreter& in, const onnx::Imported& imported, const std::string& shown) {
   const ast::TreePtr tree = parse_or_throw(add_source(shown, imported.text));
   evaluator_of(in).keep(tree);
   auto scope = std::make_shared<Scope>(evaluator_of(in).prelude());
@@ -40,18 +43,34 @@ Value evaluate_import(Interpreter& in, const onnx::Imported& imported, const std
   a.kind = Activation::Kind::file;
   execute(in, *tree->body, a);
   evaluator_of(in).remember(scope);
-  return *scope->find_here("Model");
+  return scope;
 }
+
+onnx::Imported import_file(const std::string& path) {
+  // A look reads what is imported.
+  const EffectScope reading(Effect::reads_files);
+  const std::string title = std::filesystem::path(path).filename().string();
+  return onnx::import_model(onnx::read_model(path), {.title = title, .weights_path = {}});
+}
+
+ScopePtr scope_of_file(Interpreter& in, const std::string& path) {
+  return scope_of_import(in, import_file(path), "[" + path + "]");
+}
+
+}  // namespace
+
+Value evaluate_import(Interpreter& in, const onnx::Imported& imported, const std::string& shown) {
+  return *scope_of_import(in, imported, shown)->find_here("Model");
+}
+
+void add_onnx_importer(Evaluator& evaluator) { evaluator.importers[".onnx"] = scope_of_file; }
 
 namespace {
 
 Value load_onnx(Interpreter& in, const Arguments& args) {
   const std::string path = ArgReader("load_onnx", args, {"path"}).string("path");
   require_effect(Effect::reads_files);
-  const onnx::Model model = onnx::read_model(path);
-  const onnx::Imported imported =
-      onnx::import_model(model, {.title = std::filesystem::path(path).filename().string(), .weights_path = {}});
-  return evaluate_import(in, imported, "[" + path + "]");
+  return *scope_of_file(in, path)->find_here("Model");
 }
 
 /// The value of each tensor that `weights` knows: a session has those of its program's variables, a dict or a named

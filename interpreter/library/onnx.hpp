@@ -9,4 +9,8 @@ namespace pxl {
 /// Evaluates the text of an imported model; returns its module.
 Value evaluate_import(Interpreter& in, const onnx::Imported& imported, const std::string& shown);
 
+class Evaluator;
+/// Teaches `from "model.onnx" import Model`.
+void add_onnx_importer(Evaluator& evaluator);
+
 }  // namespace pxl

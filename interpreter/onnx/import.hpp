@@ -26,15 +26,16 @@ struct ImportRow {
   ///   {,stride=X}    ", stride = ..." where X, an input or an attribute as above, is there; nothing elsewhere
   std::string_view text = "*";
   /// Conditions, separated by commas: "1" input 1 is there, "!1" it is not, "a=1" the attribute a is there and 1,
-  /// "a~1" it is 1 or not there, "outputs=2" the node has two outputs.
+  /// "a~1" it is 1 or not there, "outputs=2" the node has two outputs; of loops "steady" and "plain"
+  /// (import_loops.hpp).
   std::string_view when = {};
   std::string_view host = {};  ///< inputs that must be known while the graph is built, besides those of `text`
   bool several = false;        ///< the expression is a tuple or a list of the node's outputs
   std::string_view domain = {};
 };
 std::span<const ImportRow> import_rows();
-/// The first row that fits a node; null if there is none.
-const ImportRow* find_row(const Node& node, int64_t opset);
+/// The first row that fits a node; null if there is none. Without `judging_loops` no row of a steady loop fits.
+const ImportRow* find_row(const Node& node, int64_t opset, bool judging_loops = true);
 
 struct ImportOptions {
   std::string title;         ///< first line of the text: what it was imported from

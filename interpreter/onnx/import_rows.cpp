@@ -92,7 +92,7 @@ constexpr ImportRow rows[] = {
     {.op = "Concat", .text = "*"},
     {.op = "Constant"},  // of an attribute that is known; see constant_node
     {.op = "ConstantOfShape", .host = "0"},
-    {.op = "DepthToSpace"},
+    {.op = "DepthToSpace", .text = "depth_to_space({0}, {blocksize}{,mode=mode})"},
     {.op = "Expand", .host = "1"},
     {.op = "EyeLike"},
     {.op = "Flatten"},
@@ -105,7 +105,7 @@ constexpr ImportRow rows[] = {
     {.op = "Size"},
     {.op = "Slice", .until = 9, .text = "onnx.slice({0}, {starts}, {ends}{,axes=axes})"},
     {.op = "Slice", .since = 10, .text = "onnx.slice({0}, {1:ints}, {2:ints}{,axes=3:ints}{,steps=4:ints})"},
-    {.op = "SpaceToDepth"},
+    {.op = "SpaceToDepth", .text = "space_to_depth({0}, {blocksize})"},
     {.op = "Split", .until = 12, .text = "onnx.split({0}{,sizes=split}{,axis=axis}, outputs = {outputs})", .several = true},
     {.op = "Split", .since = 13, .text = "onnx.split({0}{,sizes=1:ints}{,axis=axis}, outputs = {outputs})", .several = true},
     {.op = "Squeeze", .until = 12, .text = "onnx.squeeze({0}{,axes=axes})"},
@@ -206,8 +206,11 @@ constexpr ImportRow rows[] = {
 
     // ---- control
     {.op = "If", .text = "*if_onnx", .several = true},
+    {.op = "Loop", .text = "*loop_repeat", .when = "0,steady,plain", .host = "0,1", .several = true},
+    {.op = "Loop", .text = "*loop_scan", .when = "0,steady", .host = "0,1", .several = true},
     {.op = "Loop", .host = "0,1", .several = true},
-    {.op = "Scan", .since = 9, .several = true},
+    {.op = "Scan", .since = 9, .when = "steady", .several = true},
+    {.op = "Scan", .since = 9, .text = "*scan_unrolled", .several = true},
     {.op = "Scan", .until = 8, .text = "*scan_batched", .several = true},
     {.op = "ConcatFromSequence"},
     {.op = "Optional", .when = "0"},

@@ -209,6 +209,7 @@ struct ImportStmt : Stmt { std::vector<std::string> path; std::string as; explic
 struct FromImportStmt : Stmt {
   struct Item { std::string name, as; Span span; };
   std::vector<std::string> path;
+  std::string file;  ///< of `from "model.onnx" import`, instead of a path
   std::vector<Item> items;
   explicit FromImportStmt(Span s) : Stmt(StmtKind::from_import, s) {}
 };

@@ -174,7 +174,10 @@ Stmt* AstBuilder::nonlocal_statement(const Node* node) {
 
 Stmt* AstBuilder::from_statement(const Node* node) {
   auto* s = tree_.make<FromImportStmt>(span(node));
-  s->path = path(node->rule(ids::RulePath));
+  if (const Node* file = node->token(ids::STRING))
+    s->file = string_value(list_.text(file->first), span(file), problems);
+  else
+    s->path = path(node->rule(ids::RulePath));
   for (const Node* n = node->rule(ids::RuleImportItems)->child; n; n = n->next) {
     if (!n->is_rule(ids::RuleImportItem)) continue;
     FromImportStmt::Item item;

@@ -235,7 +235,7 @@ class Collector {
     for (const auto& item : s.items) {
       const std::string& name = item.as.empty() ? item.name : item.as;
       const int i = declare(scope, SymbolKind::import, name, find_word(item.span, name), s.span);
-      symbols_[i].import_path = s.path;
+      symbols_[i].import_path = s.file.empty() ? s.path : std::vector{"\"" + s.file + "\""};
       symbols_[i].imported = item.name;
     }
   }

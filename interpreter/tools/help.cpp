@@ -17,6 +17,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/base/library_sources.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/ops/table.hpp"
 
@@ -241,7 +242,7 @@ std::vector<LibraryEntry> declarations_of(const ast::Tree& tree) {
 std::vector<LibraryEntry> library_entries(std::string_view module) {
   const StdlibFile* file = library_file(module);
   if (!file) return {};
-  const SourceFile source("<std>/" + std::string(module) + ".pxl", std::string(file->text));
+  const SourceFile source(library_source(module), std::string(file->text));
   const ParseResult parsed = parse(source);
   return parsed.tree ? declarations_of(*parsed.tree) : std::vector<LibraryEntry>{};
 }

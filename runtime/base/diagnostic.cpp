@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/library_sources.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/base/wrap.hpp"
 
@@ -133,6 +134,25 @@ void append_frames(std::string& out, const Frame* innermost, int width) {
   }
 }
 
+bool in_library(const Span& at) { return at.file && is_library(at.file->name()); }
+
+/// The text of the standard library is not the user's: what fails there is shown at the call that led there. The
+/// library's own functions become the innermost frames, each with the place inside it.
+void leave_library(Diagnostic& d) {
+  if (!in_library(d.span)) return;
+  std::vector<const Frame*> inner;
+  const Frame* call = d.frames.get();
+  for (; call && (!call->at || in_library(call->at)); call = call->outer.get()) inner.push_back(call);
+  if (!call) return;
+  const auto within = [](const Frame& f, Span at, FramePtr outer) {
+    return std::make_shared<const Frame>(Frame{"the library's " + f.what, at, std::move(outer)});
+  };
+  FramePtr chain = within(*call, inner.empty() ? d.span : inner.back()->at, call->outer);
+  for (size_t i = inner.size(); i-- > 0;) chain = within(*inner[i], i == 0 ? d.span : inner[i - 1]->at, chain);
+  d.span = call->at;
+  d.frames = chain;
+}
+
 }  // namespace
 
 std::string_view code_of(const Diagnostic& d) {
@@ -156,6 +176,7 @@ Error&& Error::as(std::string_view code) && { return std::move(as(code)); }
 void Error::locate(Span span, const FramePtr& frames) {
   if (!first().span) first().span = span;
   if (!first().frames) first().frames = frames;
+  leave_library(first());
 }
 
 Error run_error(std::string message, std::vector<std::string> notes) {

@@ -179,6 +179,10 @@ void interpolate_grad(ReferenceContext&);
 void roi_align(ReferenceContext&);
 void roi_align_grad(ReferenceContext&);
 
+// blocks.cpp
+void depth_to_space(ReferenceContext&);
+void space_to_depth(ReferenceContext&);
+
 // normalise.cpp
 void softmax(ReferenceContext&);
 void softmax_grad(ReferenceContext&);

@@ -16,17 +16,17 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-constexpr Param memory_param{"available_memory_proportion", ParamKind::number, none_default, "not used"};
+constexpr Param proportion_param{"available_memory_proportion", ParamKind::number, none_default, "not used"};
 constexpr Param gather_params[] = {
     {"t", ParamKind::tensor},
     {"indices", ParamKind::index},
     {"axis", ParamKind::integer, of(0)},
-    memory_param,
+    proportion_param,
     {"zero_OOR", ParamKind::boolean, of(false), "an index out of range yields 0 instead of an error"}};
 constexpr Param grouped_params[] = {{"t", ParamKind::tensor},
                                     {"indices", ParamKind::index},
                                     {"axis", ParamKind::integer, of(0), "counted after the group axis"},
-                                    memory_param,
+                                    proportion_param,
                                     {"zero_OOR", ParamKind::boolean, of(false)},
                                     {"group_size", ParamKind::integer, of(1), "extent of the leading axis of both"}};
 constexpr Param gather_grad_params[] = {{"g", ParamKind::tensor},         {"indices", ParamKind::index},

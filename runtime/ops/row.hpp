@@ -122,6 +122,7 @@ std::span<const OpRow> dynamic_rows();
 std::span<const OpRow> convolution_rows();
 std::span<const OpRow> pooling_rows();
 std::span<const OpRow> resample_rows();
+std::span<const OpRow> block_rows();
 std::span<const OpRow> placement_rows();
 std::span<const OpRow> addon_rows();
 std::span<const OpRow> collective_rows();

@@ -20,12 +20,12 @@ struct Table {
 
   Table() {
     for (auto family :
-         {elementwise_rows(), activation_rows(),  identity_rows(),  activation_grad_rows(), arithmetic_rows(),
-          logical_rows(),     reduce_rows(),      order_rows(),     matmul_rows(),          float8_rows(),
-          shape_rows(),       slice_rows(),       join_rows(),      index_rows(),           scatter_rows(),
-          dynamic_rows(),     convolution_rows(), pooling_rows(),   resample_rows(),        normalise_rows(),
-          batch_norm_rows(),  loss_rows(),        random_rows(),    update_rows(),          addon_rows(),
-          placement_rows(),   collective_rows(),  structural_rows()})
+         {elementwise_rows(), activation_rows(),  identity_rows(),   activation_grad_rows(), arithmetic_rows(),
+          logical_rows(),     reduce_rows(),      order_rows(),      matmul_rows(),          float8_rows(),
+          shape_rows(),       slice_rows(),       join_rows(),       index_rows(),           scatter_rows(),
+          dynamic_rows(),     convolution_rows(), pooling_rows(),    resample_rows(),        block_rows(),
+          normalise_rows(),   batch_norm_rows(),  loss_rows(),       random_rows(),          update_rows(),
+          addon_rows(),       placement_rows(),   collective_rows(), structural_rows()})
       for (const OpRow& row : family) {
         rows.push_back(&row);
         if (!by_name.emplace(row.name, &row).second)

@@ -183,3 +183,36 @@ def check_as_objects(cli):
     differ("summary", events[1], {"event": "checked", "file": "a.pxl", "errors": 1, "programs": ["p"], "unchecked": []})
     differ("fault", events[2]["fault"], "unreadable")
     holds("text for people", err, "a.pxl:1:5: error: unknown name `undefined_one`")
+
+
+# ---- models as imports --------------------------------------------------------------------------------------------
+
+@case
+def a_model_is_imported_by_its_file(cli):
+    cli.write("make.pxl", "from nn import Linear\nmodule Net {\n  fc = Linear(4)\n  build(x: float32[2, 3]) { return relu(fc(x)) }\n}\n"
+                          "facts, graph = Net().create_graph(float32[2, 3])\nexport_onnx(graph.bind(facts.init_zero()), \"models/net.onnx\")\n")
+    (cli.folder / "models").mkdir()
+    differ("export", cli.run("make.pxl"), (0, "", ""))
+    use = 'from "models/net.onnx" import Model as Net\nprint([op.type for op in Net().create_graph(float32[2, 3])[1].ops])\n'
+    cli.write("use.pxl", use), cli.write("deep/use.pxl", use.replace("models/", "../models/"))
+    differ("imported", cli.run("use.pxl"), (0, "['MatMul', 'Add', 'Relu']\n", ""))
+    differ("by a path from the file's folder", cli.run("deep/use.pxl"), (0, "['MatMul', 'Add', 'Relu']\n", ""))
+    differ("canonical", cli.run("fmt", "--check", "use.pxl"), (0, "", ""))
+    # A check reads what is imported.
+    cli.write("wrong.pxl", 'from "models/net.onnx" import Model\nModel().create_graph(float32[2, 5])\n')
+    code, out, err = cli.run("check", "wrong.pxl")
+    differ("check", code, 65)
+    holds("check", err, "wrong.pxl:2:22: error: ")
+
+
+@case
+def a_model_that_cannot_be_imported_is_an_error_of_the_users_line(cli):
+    cli.write("here.txt", "")
+    for line, place, status, words in (
+            ('from "nothing.onnx" import Model', "a.pxl:2:1", 66, "cannot read the model nothing.onnx: there is no such file"),
+            ('m = onnx.load("nothing.onnx")', "a.pxl:2:5", 66, "cannot read the model nothing.onnx: there is no such file"),
+            ('from "here.txt" import Model', "a.pxl:2:1", 65, "cannot import `here.txt`: files that can be imported end in .onnx")):
+        cli.write("a.pxl", f"import onnx\n{line}\n")
+        code, out, err = cli.run("a.pxl")
+        differ(line, (code, err.splitlines()[0].split(" [")[0]), (status, f"{place}: error: {words}"))
+        holds(line, err, f"    2 | {line}\n")

@@ -1,4 +1,4 @@
-"""The table of ops in docs/onnx.md, from interpreter/onnx/import_rows.cpp and export.cpp.
+"""The table of ops in docs/onnx.md, from interpreter/onnx/import_rows.cpp and export_*.cpp.
 
     python3 tests/docs/onnx_ops.py            # writes the page
 """
@@ -40,7 +40,8 @@ def section():
             text = f"onnx.{text[1:] or snake(op)}(...)"
         shown = text.replace("|", "\\|")
         lines.append(f"| {op} | {since}-{until} | `{shown}` |")
-    forms = sorted(set(re.findall(r'^    \{"(\w+)",', (ROOT / "interpreter/onnx/export.cpp").read_text(), re.M)))
+    tables = [p.read_text() for p in sorted((ROOT / "interpreter/onnx").glob("export_*.cpp"))]
+    forms = sorted(set(re.findall(r'^    \{"(\w+)",', "".join(tables), re.M)))
     return (MARK + "\nHow each op of ONNX is written, by opsets; the first row that fits counts. `{0}` is the first input, `{*}` all inputs, "
             "`{axis}` an\nattribute, `{axis|0}` one with its default, `{,stride=strides}` an argument where the attribute is there, "
             "`{1:ints}` an input that must\nbe known while the graph is built.\n\n| ONNX | opsets | in pxl |\n|---|---|---|\n"

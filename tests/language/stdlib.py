@@ -1,4 +1,4 @@
-"""The standard library's examples: the indented lines of the `##` comments in stdlib/*.pxl.
+"""The standard library's examples: the indented lines of the `##` comments in stdlib/**/*.pxl.
 
 Each public declaration of the library (a module, a def, a name of the file) has a doc comment with an example, lines indented
 by four spaces, that runs with the names of its file and `run_module` imported. What it prints is in the comments that end
@@ -51,14 +51,15 @@ def example_test(pxl, run, module, names, example):
 
 def stdlib_tests(pxl, root, tally_add, parallel, run):
     jobs = []
-    for path in sorted((root / "stdlib").glob("*.pxl")):
+    for path in sorted((root / "stdlib").rglob("*.pxl")):
+        module = ".".join(path.relative_to(root / "stdlib").with_suffix("").parts)
         found = list(declarations(path.read_text()))
         names = [name for name, _, _ in found]
         for name, line, example in found:
             # Functions that stand for ops of ONNX are tested by the standard's tests (tests/runtime/onnx_models.py).
-            if path.stem == "onnx" and not example:
+            if module.startswith("onnx") and not example:
                 continue
-            jobs.append((f"stdlib/{path.name}:{line}: {name}",
-                         lambda m=path.stem, e=example, n=names: example_test(pxl, run, m, n, e)))
+            jobs.append((f"{path.relative_to(root)}:{line}: {name}",
+                         lambda m=module, e=example, n=names: example_test(pxl, run, m, n, e)))
     for name, problem in parallel(jobs, 2):
         tally_add(name, problem)

@@ -11,7 +11,7 @@ from tests.support.harness import ROOT, run
 EXPECTED = ["bin/pxl", "share/man/man1/pxl.1", "share/bash-completion/completions/pxl", "share/zsh/site-functions/_pxl",
             "share/fish/vendor_completions.d/pxl.fish", "share/vim/vimfiles/syntax/pxl.vim", "share/vim/vimfiles/ftdetect/pxl.vim",
             "share/mime/packages/pxl.xml", "share/doc/pxl/examples/mnist.pxl", "share/doc/pxl/CHANGELOG.md",
-            *(f"share/pxl/stdlib/{p.name}" for p in (ROOT / "stdlib").glob("*.pxl"))]
+            *(f"share/pxl/{p.relative_to(ROOT)}" for p in (ROOT / "stdlib").rglob("*.pxl"))]
 
 
 def files_below(folder):

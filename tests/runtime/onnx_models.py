@@ -88,6 +88,34 @@ def round_trips(pxl, add):
             add(f"onnx: {name} out and in again", None if last == "RESULT true true true" else done.stdout[-1000:] + done.stderr[-3000:])
 
 
+LOOP = """
+def step(x, w) { return tanh(x * w) }
+module Net {
+  build(x: float32[3], w: float32[3]) { return repeat(ir.create_graph(step, x, w), 5, x, w) + 1 }
+}
+facts, graph = Net().create_graph(float32[3], float32[3])
+export_onnx(graph, "net.onnx")
+from "net.onnx" import Model
+again = Model().create_graph(float32[3], float32[3])[1]
+from testing import run_module
+x, w = normal(0, 1, [3]), normal(0, 1, [3])
+print([op.type for op in graph.ops] == [op.type for op in again.ops], [op.type for op in again.ops],
+      float(max(abs(run_module(Net(), x, w) - run_module(Model(), x, w)))) == 0)
+"""
+
+
+def loops(pxl, add):
+    """A repeat is a Loop outside, and a repeat again."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "loop.pxl"
+        path.write_text(LOOP)
+        done = subprocess.run([str(pxl), str(path)], capture_output=True, text=True, timeout=120, cwd=folder)
+        add("onnx: a repeat out and in again", None if done.stdout == "true ['Loop', 'Add'] true\n" else done.stdout + done.stderr)
+        done = subprocess.run([str(pxl), "import", "net.onnx", "-o", "net.pxl"], capture_output=True, text=True, timeout=120, cwd=folder)
+        written = path.with_name("net.pxl")
+        add("onnx: a repeat as a program", None if written.is_file() and "onnx.loop_repeat(" in written.read_text() else done.stdout + done.stderr)
+
+
 def nets(pxl, add, skip):
     python = python_with("torch, torchvision, onnx")
     if not python:
@@ -107,4 +135,5 @@ def onnx_tests(pxl, add, skip):
     add("onnx: the ops of docs/onnx.md", onnx_ops.page_problem())
     backend(pxl, add, skip)
     round_trips(pxl, add)
+    loops(pxl, add)
     nets(pxl, add, skip)

@@ -120,3 +120,30 @@ TEST_CASE("locating an error fills only what is missing") {
   CHECK(error.first().frames == frame);
   CHECK(run_error("x").first().fault == Fault::failed);
 }
+
+TEST_CASE("an error in the library is shown at the call that led there") {
+  const SourceFile& library = add_source("<std>/nn.pxl", "outer inner bad\n");
+  const SourceFile& user = add_source("mine.pxl", "main()\nfc(x)\n");
+  const auto frame = [](std::string what, Span at, FramePtr outer) {
+    return std::make_shared<const Frame>(Frame{std::move(what), at, std::move(outer)});
+  };
+  const FramePtr chain =
+      frame("helper", find(library, "inner"),
+            frame("Linear.build", find(user, "fc(x)"), frame("main", find(user, "main()"), nullptr)));
+  Error e("it is bad");
+  e.locate(find(library, "bad"), chain);
+  CHECK(render(e.first()) ==
+        "mine.pxl:2:1: error: it is bad [value]\n"
+        "    2 | fc(x)\n"
+        "      | ^~~~~\n"
+        "  in the library's helper at <std>/nn.pxl:1:13\n"
+        "  in the library's Linear.build at <std>/nn.pxl:1:7\n"
+        "  in main at mine.pxl:1:1\n");
+  // Located once: what passes it on changes nothing.
+  e.locate(find(user, "main()"), nullptr);
+  CHECK(e.first().span.begin == find(user, "fc(x)").begin);
+  // No call outside the library leads to it.
+  Error alone("it is bad");
+  alone.locate(find(library, "bad"), nullptr);
+  CHECK(alone.first().span.file == &library);
+}

@@ -338,6 +338,14 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        [&] {
          return Sample{{x({2, 3, 4, 2})}};
        }},
+      {"depth_to_space",
+       [&] {
+         return Sample{{x({1, 8, 2, 1})}, {{"blocksize", int64_t{2}}}};
+       }},
+      {"space_to_depth",
+       [&] {
+         return Sample{{x({1, 2, 2, 4})}, {{"blocksize", int64_t{2}}, {"mode", std::string("CRD")}}};
+       }},
       {"interpolate",
        [&] {
          return Sample{{x({1, 2, 3, 4})},

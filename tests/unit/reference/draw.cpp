@@ -181,6 +181,12 @@ Sample average_gradient(Draw& d) {
   return {{d.values(y.value_or(x))}, w.attrs};
 }
 
+Sample blocks(Draw& d, bool to_space) {
+  const int64_t b = 1 + d.below(3), n = d.below(3), c = 1 + d.below(3), h = d.below(4), w = 1 + d.below(4);
+  const Shape s = to_space ? Shape{n, c * b * b, h, w} : Shape{n, c, h * b, w * b};
+  return {{d.values(s)}, {{"blocksize", b}, {"mode", d.one_of<std::string>({"DCR", "CRD"})}}};
+}
+
 std::map<std::string, Attr> interpolation(Draw& d, size_t rank) {
   std::vector<double> scales;
   for (size_t i = 0; i < rank; ++i) scales.push_back(d.one_of<double>({1, 1, 2, 1.5, 0.6, 3}));
@@ -521,6 +527,8 @@ const std::map<std::string_view, Draw::Family>& Draw::families() {
       return Sample{{d.values(s)}, interpolation(d, s.size())};
     };
     m["interpolate_grad"] = interpolation_gradient;
+    m["depth_to_space"] = [](Draw& d) { return blocks(d, true); };
+    m["space_to_depth"] = [](Draw& d) { return blocks(d, false); };
     m["roi_align"] = [](Draw& d) { return regions(d, false); };
     m["roi_align_grad"] = [](Draw& d) { return regions(d, true); };
     m["group_normalization"] = [](Draw& d) { return normalised(d, true, false); };

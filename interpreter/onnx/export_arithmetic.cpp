@@ -1,0 +1,192 @@
+// Forms of arithmetic, reductions, products and normalisations.
+#include <cmath>
+#include <numbers>
+
+#include "interpreter/onnx/exporter.hpp"
+
+namespace pxl::onnx {
+
+namespace {
+
+/// Attributes for numbers, named alike in both.
+template <class... N>
+std::vector<Attribute> numbers(const ExportSite& s, N... names) {
+  return {attribute(names, s.c.number(names))...};
+}
+
+Texts reduced(const ExportSite& s, const char* op) {
+  std::vector<Attribute> a{attribute("keepdims", int64_t{s.c.boolean("keepdims")})};
+  if (std::string_view(op) == "ReduceSum") return one(s.e.add(op, {s.in[0], s.e.ints(s.axes())}, a));
+  a.push_back(attribute("axes", s.axes()));
+  return one(s.e.add(op, {s.in[0]}, a));
+}
+template <int which>
+Texts reduce_form(const ExportSite& s) {
+  static constexpr const char* ops[] = {"ReduceSum",    "ReduceMean",     "ReduceMax", "ReduceMin",
+                                        "ReduceProd",   "ReduceL1",       "ReduceL2",  "ReduceSumSquare",
+                                        "ReduceLogSum", "ReduceLogSumExp"};
+  return reduced(s, ops[which]);
+}
+template <bool largest>
+Texts arg_form(const ExportSite& s) {
+  return as_int32(s, s.e.add(largest ? "ArgMax" : "ArgMin", {s.in[0]},
+                             {attribute("axis", s.axis()), attribute("keepdims", int64_t{s.c.boolean("keepdims")})}));
+}
+Texts same(const ExportSite& s) { return one(s.in[0]); }
+
+bool whole(DType d) { return !is_floating(d); }
+
+const ExportRow arithmetic_rows[] = {
+    {"square",
+     [](const ExportSite& s) {
+       return one(s.e.add("Mul", {s.in[0], s.in[0]}));
+     }},
+    {"rsqrt", [](const ExportSite& s) { return one(s.e.add("Reciprocal", {s.e.add("Sqrt", {s.in[0]})})); }},
+    {"expm1",
+     [](const ExportSite& s) {
+       return one(s.e.add("Sub", {s.e.add("Exp", {s.in[0]}), s.constant(1)}));
+     }},
+    {"log1p",
+     [](const ExportSite& s) {
+       return one(s.e.add("Log", {s.e.add("Add", {s.in[0], s.constant(1)})}));
+     }},
+    {"gelu",
+     [](const ExportSite& s) {
+       const std::string cube = s.e.add("Mul", {s.e.add("Mul", {s.in[0], s.in[0]}), s.in[0]});
+       const std::string sum = s.e.add("Add", {s.in[0], s.e.add("Mul", {cube, s.constant(0.044715)})});
+       const std::string t = s.e.add("Tanh", {s.e.add("Mul", {sum, s.constant(0.7978845608028654)})});
+       const std::string half = s.e.add("Mul", {s.in[0], s.constant(0.5)});
+       return one(s.e.add("Mul", {half, s.e.add("Add", {t, s.constant(1)})}));
+     }},
+    {"geluerf",
+     [](const ExportSite& s) {
+       const std::string e = s.e.add("Erf", {s.e.add("Mul", {s.in[0], s.constant(1 / std::numbers::sqrt2)})});
+       const std::string half = s.e.add("Mul", {s.in[0], s.constant(0.5)});
+       return one(s.e.add("Mul", {half, s.e.add("Add", {e, s.constant(1)})}));
+     }},
+    {"swish",
+     [](const ExportSite& s) {
+       return one(s.e.add("Mul", {s.in[0], s.e.add("Sigmoid", {s.in[0]})}));
+     }},
+    {"clip",
+     [](const ExportSite& s) {
+       const auto bound = [&](const char* param) {
+         const double v = s.c.number(param);
+         return std::isinf(v) ? std::string() : s.constant(v);
+       };
+       return one(s.e.add("Clip", {s.in[0], bound("min"), bound("max")}));
+     }},
+    {"cast",
+     [](const ExportSite& s) {
+       return one(s.e.add("Cast", {s.in[0]},
+                          {attribute("to", static_cast<int64_t>(element_type(s.op.outputs[0]->spec.dtype)))}));
+     }},
+    {"identity", same},
+    {"io_tile_copy", same},
+    {"linear_layout", same},
+    {"print", same},
+    {"div",
+     [](const ExportSite& s) {
+       if (whole(s.dtype())) throw NoForm{"ONNX leaves the division of ints by 0 open"};
+       return one(s.e.add("Div", {s.in[0], s.in[1]}));
+     }},
+    {"floor_div",
+     [](const ExportSite& s) {
+       if (whole(s.dtype())) throw NoForm{"ONNX divides ints towards zero"};
+       return one(s.e.add("Floor", {s.e.add("Div", {s.in[0], s.in[1]})}));
+     }},
+    {"fmod",
+     [](const ExportSite& s) {
+       return one(s.e.add("Mod", {s.in[0], s.in[1]}, {attribute("fmod", int64_t{1})}));
+     }},
+    {"mod",
+     [](const ExportSite& s) {
+       if (whole(s.dtype())) return one(s.e.add("Mod", {s.in[0], s.in[1]}));
+       const std::string q = s.e.add("Floor", {s.e.add("Div", {s.in[0], s.in[1]})});
+       return one(s.e.add("Sub", {s.in[0], s.e.add("Mul", {s.in[1], q})}));
+     }},
+    {"sum_n", [](const ExportSite& s) { return one(s.e.add("Sum", s.in)); }},
+    {"scaled_add",
+     [](const ExportSite& s) {
+       const auto scaled = [&](size_t slot, const char* param, size_t factor) {
+         if (s.c.has(factor)) return s.e.add("Mul", {s.in[slot], s.in[factor]});
+         const double v = s.c.number(param);
+         return v == 1 ? s.in[slot] : s.e.add("Mul", {s.in[slot], s.constant(v)});
+       };
+       return one(s.e.add("Add", {scaled(0, "a", 2), scaled(1, "b", 3)}));
+     }},
+    {"not_equal",
+     [](const ExportSite& s) {
+       return one(s.e.add("Not", {s.e.add("Equal", {s.in[0], s.in[1]})}));
+     }},
+    {"select", [](const ExportSite& s) { return one(s.e.add("Where", s.in)); }},
+    {"and", [](const ExportSite& s) { return one(s.e.add("And", s.in)); }},
+    {"or", [](const ExportSite& s) { return one(s.e.add("Or", s.in)); }},
+    {"not", [](const ExportSite& s) { return one(s.e.add("Not", s.in)); }},
+    {"isinf", [](const ExportSite& s) { return one(s.e.add("IsInf", s.in)); }},
+    {"isnan", [](const ExportSite& s) { return one(s.e.add("IsNaN", s.in)); }},
+    {"sum", reduce_form<0>},
+    {"mean", reduce_form<1>},
+    {"max", reduce_form<2>},
+    {"min", reduce_form<3>},
+    {"prod", reduce_form<4>},
+    {"l1", reduce_form<5>},
+    {"l2", reduce_form<6>},
+    {"sumsquare", reduce_form<7>},
+    {"logsum", reduce_form<8>},
+    {"logsumexp", reduce_form<9>},
+    {"argmax", arg_form<true>},
+    {"argmin", arg_form<false>},
+    {"cumsum",
+     [](const ExportSite& s) {
+       return one(s.e.add("CumSum", {s.in[0], s.e.initialiser("axis", Array::scalar<int64_t>(s.axis()))},
+                          {attribute("exclusive", int64_t{s.c.boolean("exclusive")}),
+                           attribute("reverse", int64_t{s.c.boolean("reverse")})}));
+     }},
+    {"matmul",
+     [](const ExportSite& s) {
+       return one(s.e.add("MatMul", {s.in[0], s.in[1]}));
+     }},
+    {"softmax", [](const ExportSite& s) { return one(s.e.add("Softmax", s.in, {attribute("axis", s.axis())})); }},
+    {"log_softmax",
+     [](const ExportSite& s) { return one(s.e.add("LogSoftmax", s.in, {attribute("axis", s.axis())})); }},
+    {"layer_normalization",
+     [](const ExportSite& s) {
+       return one(s.e.add("LayerNormalization", {s.in[0], s.in[1], s.in[2]},
+                          {attribute("axis", int64_t{-1}), attribute("epsilon", s.c.number("eps"))}));
+     }},
+    {"group_normalization",
+     [](const ExportSite& s) {
+       const int64_t groups = s.c.integer("num_groups"), channels = s.shape()[1];
+       const std::string folded = s.e.add("Reshape", {s.in[0], s.e.ints({s.shape()[0], groups, -1})});
+       const std::string ones = s.e.initialiser("ones", Array::full(s.dtype(), {groups}, 1)),
+                         none = s.e.initialiser("zeros", Array::zeros(s.dtype(), {groups}));
+       const std::string normal =
+           s.e.add("InstanceNormalization", {folded, ones, none}, {attribute("epsilon", s.c.number("eps"))});
+       const std::string back = s.e.add("Reshape", {normal, s.e.ints(s.shape())});
+       Ints each(s.shape().size() - 1, 1);
+       each[0] = channels;
+       const auto channel = [&](size_t slot) { return s.e.add("Reshape", {s.in[slot], s.e.ints(each)}); };
+       return one(s.e.add("Add", {s.e.add("Mul", {back, channel(1)}), channel(2)}));
+     }},
+    {"batch_norm_inference",
+     [](const ExportSite& s) {
+       return one(s.e.add("BatchNormalization", {s.in[0], s.in[1], s.in[2], s.in[3], s.in[4]},
+                          {attribute("epsilon", s.c.number("epsilon"))}));
+     }},
+    {"leaky_relu", [](const ExportSite& s) { return one(s.e.add("LeakyRelu", s.in, numbers(s, "alpha"))); }},
+    {"elu", [](const ExportSite& s) { return one(s.e.add("Elu", s.in, numbers(s, "alpha"))); }},
+    {"celu", [](const ExportSite& s) { return one(s.e.add("Celu", s.in, numbers(s, "alpha"))); }},
+    {"selu", [](const ExportSite& s) { return one(s.e.add("Selu", s.in, numbers(s, "alpha", "gamma"))); }},
+    {"hard_sigmoid",
+     [](const ExportSite& s) { return one(s.e.add("HardSigmoid", s.in, numbers(s, "alpha", "beta"))); }},
+    {"shrink", [](const ExportSite& s) { return one(s.e.add("Shrink", s.in, numbers(s, "lambd", "bias"))); }},
+    {"thresholded_relu",
+     [](const ExportSite& s) { return one(s.e.add("ThresholdedRelu", s.in, numbers(s, "alpha"))); }},
+};
+
+}  // namespace
+
+std::span<const ExportRow> arithmetic_forms() { return arithmetic_rows; }
+
+}  // namespace pxl::onnx

@@ -1,0 +1,93 @@
+#include "interpreter/onnx/import_template.hpp"
+
+#include <algorithm>
+
+#include "interpreter/onnx/import_loops.hpp"
+
+namespace pxl::onnx {
+
+Placeholder placeholder_of(std::string_view text) {
+  Placeholder p;
+  if (text.starts_with(',')) {
+    const size_t equals = text.find('=');
+    p.optional = true;
+    p.parameter = text.substr(1, equals - 1);
+    text = equals == text.npos ? text.substr(1) : text.substr(equals + 1);
+  }
+  if (const size_t bar = text.find('|'); bar != text.npos) {
+    p.otherwise = text.substr(bar + 1);
+    p.has_otherwise = true;
+    text = text.substr(0, bar);
+  }
+  if (const size_t colon = text.find(':'); colon != text.npos) {
+    p.kind = text.substr(colon + 1);
+    text = text.substr(0, colon);
+  }
+  p.source = text;
+  return p;
+}
+
+bool is_input(std::string_view source) {
+  return !source.empty() && std::all_of(source.begin(), source.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool has_input(const Node& node, size_t i) { return i < node.inputs.size() && !node.inputs[i].empty(); }
+
+std::vector<size_t> host_inputs(const Node& node, const ImportRow& row) {
+  std::vector<size_t> found;
+  each_part(row.text, [&](std::string_view, std::optional<std::string_view> hole) {
+    if (!hole) return;
+    const Placeholder p = placeholder_of(*hole);
+    if (is_input(p.source) && !p.kind.empty()) found.push_back(std::stoul(p.source));
+  });
+  for (std::string_view rest = row.host; !rest.empty();) {
+    const size_t comma = rest.find(',');
+    const std::string part(rest.substr(0, comma));
+    rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
+    if (part == "*")
+      for (size_t i = 0; i < node.inputs.size(); ++i) found.push_back(i);
+    else
+      found.push_back(std::stoul(part));
+  }
+  std::erase_if(found, [&](size_t i) { return !has_input(node, i); });
+  return found;
+}
+
+namespace {
+
+bool fits(const Node& node, std::string_view condition, int64_t opset, bool judging_loops) {
+  if (condition.empty()) return true;
+  if (condition == "steady") return judging_loops && is_steady(node, opset);
+  if (condition == "plain") return is_plain_loop(node);
+  if (condition[0] == '!') return !has_input(node, std::stoul(std::string(condition.substr(1))));
+  const size_t sign = condition.find_first_of("=~");
+  if (sign == condition.npos) return has_input(node, std::stoul(std::string(condition)));
+  if (condition.substr(0, sign) == "outputs")
+    return node.outputs.size() == std::stoul(std::string(condition.substr(sign + 1)));
+  const Attribute* a = node.attribute(condition.substr(0, sign));
+  if (!a) return condition[sign] == '~';
+  if (!a->reference.empty()) return false;
+  const std::string_view value = condition.substr(sign + 1);
+  if (a->kind == AttributeKind::string) return a->s == value;
+  const double number = std::stod(std::string(value));
+  return a->kind == AttributeKind::integer ? static_cast<double>(a->i) == number : static_cast<double>(a->f) == number;
+}
+
+}  // namespace
+
+const ImportRow* find_row(const Node& node, int64_t opset, bool judging_loops) {
+  for (const ImportRow& row : import_rows()) {
+    if (row.op != node.op || row.domain != (node.domain == "ai.onnx" ? "" : node.domain)) continue;
+    if (row.domain.empty() && (opset < row.since || opset > row.until)) continue;
+    bool all = true;
+    for (std::string_view rest = row.when; all && !rest.empty();) {
+      const size_t comma = rest.find(',');
+      all = fits(node, rest.substr(0, comma), opset, judging_loops);
+      rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
+    }
+    if (all) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace pxl::onnx

@@ -1,0 +1,43 @@
+// The templates of the rows of import.hpp, taken apart.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/onnx/import.hpp"
+
+namespace pxl::onnx {
+
+/// What stands between braces.
+struct Placeholder {
+  std::string parameter;  ///< of {,parameter=source}
+  std::string source, kind, otherwise;
+  bool optional = false, has_otherwise = false;
+};
+
+Placeholder placeholder_of(std::string_view text);
+
+/// Calls f(literal text, placeholder text or nullopt) for the parts of a template.
+template <class F>
+void each_part(std::string_view text, F f) {
+  while (!text.empty()) {
+    const size_t open = text.find('{');
+    if (open == text.npos) {
+      f(text, std::optional<std::string_view>());
+      return;
+    }
+    const size_t close = text.find('}', open);
+    f(text.substr(0, open), std::optional(text.substr(open + 1, close - open - 1)));
+    text.remove_prefix(close + 1);
+  }
+}
+
+/// Whether the source of a placeholder is the number of an input, not the name of an attribute.
+bool is_input(std::string_view source);
+bool has_input(const Node& node, size_t i);
+/// Inputs of a node that must be known while the graph is built.
+std::vector<size_t> host_inputs(const Node& node, const ImportRow& row);
+
+}  // namespace pxl::onnx
