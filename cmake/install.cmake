@@ -49,7 +49,8 @@ install(FILES ${written}/completions.zsh DESTINATION ${share}/zsh/${zsh_folder} 
 
 # Files to read: the command has the library's texts inside.
 install(DIRECTORY stdlib DESTINATION ${share}/pxl COMPONENT pxl FILES_MATCHING PATTERN *.pxl)
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT pxl)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT pxl PATTERN library EXCLUDE)
+install(DIRECTORY examples/library/ DESTINATION ${share}/doc/libpxl-dev/examples COMPONENT libpxl-dev)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT pxl)
 
 install(DIRECTORY editors/vim/ DESTINATION ${share}/vim/vimfiles COMPONENT pxl)

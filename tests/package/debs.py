@@ -24,6 +24,7 @@ client.stop_channels()
 manager.shutdown_kernel(now=True)
 '''
 COMPLETION = ('. /usr/share/bash-completion/completions/pxl; COMP_WORDS=(pxl sch); COMP_CWORD=1; _pxl; echo "${COMPREPLY[@]}"')
+LIBRARY = "/usr/share/doc/libpxl-dev/examples"
 # By package: installed packages with which it is used besides its dependencies, and what is run: (words, standard input, output).
 USES = {
     "pxl": ([], [
@@ -36,6 +37,11 @@ USES = {
         (["sh", "-c", "pxl --version | grep -c '^line editor: libedit'"], "", "1\n")]),
     "pxl-mpi": (["openmpi-bin"], [
         (["sh", "-c", "echo 'print(7)' > /tmp/a.pxl && pxl --quiet --ranks 2 /tmp/a.pxl"], "", "7\n")]),
+    "libpxl1": ([], [(["sh", "-c", "ldconfig -p | grep -c libpxl.so.1"], "", "1\n")]),
+    "libpxl-dev": (["g++", "pkg-config"], [
+        (["sh", "-c", f"cd /tmp && g++ -std=c++20 {LIBRARY}/train.cpp -o train $(pkg-config --cflags --libs pxl) && "
+                      f"./train {LIBRARY}/model.pxl w.safetensors | grep -c 'step 300: loss 0.0'"], "", "1\n")]),
+    "python3-pxl": ([], [(["python3", "-c", "import numpy, pxl; print(pxl.eval('x @ x.T', x=numpy.arange(3)))"], "", "5\n")]),
     "pxl-jupyter": (["python3-jupyter-client"], [(["python3", "-c", NOTEBOOK], "", "3\n")]),
 }
 
