@@ -61,8 +61,8 @@ Kernel on_tiles(const OpContext& given) {
         if (spec.size() > 0) pool.add(spec, pool.table.id(some_blocks(spec, turn)));
     std::vector<tiles::OpCandidate> candidates;
     const tiles::CandidateOptions options;
-    const tiles::CandidateRequest request{machine,   options, pool, site, std::vector<bool>(own->in.size(), false),
-                                          candidates};
+    const std::vector<bool> none(own->in.size(), false);
+    const tiles::CandidateRequest request{machine, options, pool, site, none, none, candidates};
     bool empty = false;
     for (const TensorSpec& spec : own->out) empty = empty || spec.size() == 0;
     if (!empty) tiles::enumerate_candidates(tiles::strategy_info(own->row->tiles.strategy), request);
