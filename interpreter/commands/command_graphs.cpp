@@ -108,6 +108,7 @@ void command_dot(Console& console, std::string_view arguments) {
 
 void command_tiles(Console& console, std::string_view arguments) {
   with_graph(console, arguments, "tiles", [&](const Graph& g) {
+    tiles::require_one_ipu(g);
     const tiles::Schedule schedule = tiles::plan(g, tiles::EstimateOptions());
     console.print(tiles::summary_text(schedule.report) +
                   "  carried out once: " + tiles::text(tiles::count_moves(*schedule.program)));

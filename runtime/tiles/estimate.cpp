@@ -102,11 +102,6 @@ Schedule fastest(const Graph& graph, const EstimateOptions& options) {
 }  // namespace
 
 Schedule plan(const Graph& graph, const EstimateOptions& options) {
-  if (const std::vector<int> ipus = ipus_of(graph); ipus.size() > 1)
-    throw Error(fmt::format("the graph `{}` has ops on the IPUs {}: it has no cost on one of them",
-                            graph.is_main() ? graph.ir().name() : graph.id(), fmt::join(ipus, ", ")),
-                {"`pxl profile` shows the cost of each IPU of a program"})
-        .as(codes::program);
   EstimateOptions all = options;
   if (!all.candidates.products) all.candidates.products = make_product_memo();
   Schedule best = fastest(graph, all);
@@ -129,6 +124,17 @@ Schedule plan(const Graph& graph, const EstimateOptions& options) {
   return best;
 }
 
-Report estimate(const Graph& graph, const EstimateOptions& options) { return plan(graph, options).report; }
+void require_one_ipu(const Graph& graph) {
+  if (const std::vector<int> ipus = ipus_of(graph); ipus.size() > 1)
+    throw Error(fmt::format("the graph `{}` has ops on the IPUs {}: it has no cost on one of them",
+                            graph.is_main() ? graph.ir().name() : graph.id(), fmt::join(ipus, ", ")),
+                {"`pxl profile` shows the cost of each IPU of a program"})
+        .as(codes::program);
+}
+
+Report estimate(const Graph& graph, const EstimateOptions& options) {
+  require_one_ipu(graph);
+  return plan(graph, options).report;
+}
 
 }  // namespace pxl::tiles

@@ -15,7 +15,10 @@ struct Schedule {
   std::unique_ptr<Memory> memory;
   Report report;
 };
-/// The fastest schedule found that fits, else one with a small shortage. Errors as estimate.
+/// Throws Error for a graph with ops on several IPUs: it has no cost on one of them.
+void require_one_ipu(const Graph& graph);
+/// The fastest schedule found that fits, else one with a small shortage; ops of all IPUs on one chip. Throws
+/// Interrupted; throws Error for internal faults.
 Schedule plan(const Graph& graph, const EstimateOptions& options);
 
 /// Models the graph and all graphs that it calls on the machine. A program that does not fit yields a report with

@@ -98,6 +98,9 @@ std::optional<OpParts> loss_parts(const PartsRequest& r) {
   const TensorSpec& x = s.input(probabilities);
   if (x.shape.empty() || x.size() == 0 || r.candidate.in[probabilities] < 0 || r.op.modifies(probabilities))
     return std::nullopt;
+  // Ops of loss and gradient add a constant to each probability, so that rows of ones have a loss: no sum of parts.
+  if (s.out.size() > 1 && std::any_of(s.out.begin(), s.out.end(), [](const TensorSpec& t) { return t.shape.empty(); }))
+    return std::nullopt;
   const int64_t classes = x.shape.back();
   const Shape of_labels(x.shape.begin(), x.shape.end() - 1);
   if (s.input(labels).shape != of_labels) return std::nullopt;

@@ -83,7 +83,7 @@ def initial_values_that_nobody_reads_are_not_made(cli):
             cli.write("look.pxl", MANY % sizes + "s = Session(many())\n")
             code, out, err = within(cli, 2000, "profile", "look.pxl")
             differ(f"profile of {sizes}", (code, err), (0, ""))
-            holds("profile", out, "cycles a run")
+            holds("profile", out, "fullest tile")
 
 
 @case

@@ -46,7 +46,7 @@ TEST_CASE("products on Tenstorrent's cards: fitted to half of the measurements, 
     CAPTURE(p.row->rows);
     CAPTURE(p.row->depth);
     CAPTURE(p.what);
-    CHECK(std::abs(p.error_percent()) <= 25);
+    CHECK(std::abs(p.error_percent()) <= (p.fitted ? 30 : 25));
     ++(p.fitted ? fitted : held);
   }
   CHECK(fitted >= 45);
