@@ -314,6 +314,7 @@ def lock_is_released():
 
 @check
 def interrupts():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has it ignored
     s = program().Session("slow")
     for body in (s.run, s.run, s.run, lambda: pxl.eval("while true { }"), lambda: program().say and pxl.from_text("while true { }")):
         timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
