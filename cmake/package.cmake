@@ -87,6 +87,7 @@ copies."
 
 # What only Debian's packages have is added to the staged files: the copyright, the changelog, compressed manuals.
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package/debian_files.cmake)
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package/ldconfig_trigger.cmake)
 set(CPACK_PXL_SOURCE ${PROJECT_SOURCE_DIR})
 set(CPACK_PXL_DAGRE_COPYRIGHT ${PXL_DAGRE_COPYRIGHT})
 include(CPack)

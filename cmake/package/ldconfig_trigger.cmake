@@ -1,0 +1,16 @@
+# CPack runs this after packing: packages with shared libraries have scripts that call ldconfig, where Debian's policy wants
+# a trigger.
+foreach(package ${CPACK_PACKAGE_FILES})
+  set(unpacked ${CPACK_TEMPORARY_DIRECTORY}/unpacked)
+  file(REMOVE_RECURSE ${unpacked})
+  execute_process(COMMAND dpkg-deb -R ${package} ${unpacked} COMMAND_ERROR_IS_FATAL ANY)
+  if(EXISTS ${unpacked}/DEBIAN/postinst)
+    file(READ ${unpacked}/DEBIAN/postinst script)
+    if(script MATCHES "ldconfig")
+      file(REMOVE ${unpacked}/DEBIAN/postinst ${unpacked}/DEBIAN/postrm)
+      file(WRITE ${unpacked}/DEBIAN/triggers "activate-noawait ldconfig\n")
+      execute_process(COMMAND dpkg-deb --root-owner-group -Zgzip -b ${unpacked} ${package} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+    endif()
+  endif()
+  file(REMOVE_RECURSE ${unpacked})
+endforeach()
