@@ -106,10 +106,9 @@ class Root:
         paragraphs = (admin / "status").read_text(errors="replace").split("\n\n")
         with (own / "status").open("a") as status:
             status.writelines(p + "\n\n" for p in paragraphs if (m := re.match(r"Package: (\S+)", p)) and m.group(1) in new)
-        for name in ("File", "Unincorp", "Lock"):
-            if (admin / "triggers" / name).exists():
-                lines = (admin / "triggers" / name).read_text().splitlines(True)
-                (own / "triggers" / name).write_text("".join(l for l in lines if l.split()[-1].split("/")[0] in self.have))
+        for file in (admin / "triggers").iterdir():  # of files, and by name: ldconfig
+            lines = file.read_text().splitlines(True)
+            (own / "triggers" / file.name).write_text("".join(l for l in lines if l.split()[-1].split("/")[0] in self.have))
 
     def run(self, *command, stdin="", timeout=120):
         """Exit status, standard output and error of a command in the root; it sees no process outside."""
