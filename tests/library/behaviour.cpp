@@ -133,6 +133,8 @@ void errors() {
   CHECK(has(s.run({{"y", std::vector<float>(3)}}).error().message(), "no input stream `y`"));
   CHECK(has(s.run({{"x", std::vector<float>(4)}}).error().message(), "expected float32[3], got float32[4]"));
   CHECK(has(s.run({{"x", pxl::View(pxl::DType::float32, {3}, nullptr)}}).error().message(), "no memory"));
+  const float three[] = {1, 2, 3};
+  CHECK(has(s.run({{"x", pxl::View(static_cast<pxl::DType>(200), {3}, three)}}).error().message(), "no valid dtype"));
   std::vector<float> short_memory(2);
   CHECK(has(s.run({{"x", std::vector<float>(3)}}, {{"now", short_memory}}).error().message(),
             "its results are float32[3]"));
