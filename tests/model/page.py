@@ -296,6 +296,15 @@ def browse(folder):
         found = one("#panel").text
         driver.switch_to.default_content()
         check("page: the op that is chosen in the table", None if len(wanted) == 1 and wanted[0] in found else f"{wanted} {found[:200]}")
+        # Two ops in a row: what the frame does with the first must not change the second.
+        driver.execute_script("""
+            const hint = document.querySelector('#plans .hint');
+            window.shown = [];
+            new MutationObserver(() => shown.push(hint.textContent.split(',')[0])).observe(hint, { childList: true });
+            RUN.ops.filter((o) => o.name === 'MatMul').slice(0, 2).forEach((o) => openOp(o));""")
+        time.sleep(0.5)
+        shown, second = driver.execute_script("return [window.shown, RUN.ops.filter((o) => o.name === 'MatMul')[1].label]")
+        check("page: the op chosen last stays chosen", None if shown and set(shown) == {second} else f"{second}: {shown}")
         driver.execute_script("[...document.querySelectorAll('#graph button')][0].click()")
         driver.switch_to.window(driver.window_handles[-1])
         check("page: the graphs on a page of their own", None if "pxl graph" in driver.title and len(many("#view .node")) > 5 else driver.title)

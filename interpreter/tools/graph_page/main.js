@@ -46,12 +46,14 @@
   }
 
   const find = (key) => shown.nodes.get(key)?.part.box;
-  // A page that has this one in a frame is told which op is chosen.
+  // A page that has this one in a frame is told which op is chosen here. What the page itself asked for is not told back:
+  // it may have gone on to another op since.
+  let asked = false;
   function choose(box) {
     chosen = box;
     mark();
     details(box);
-    if (parent !== window && box.op) parent.postMessage({ op: box.op.id }, "*");
+    if (parent !== window && box.op && !asked) parent.postMessage({ op: box.op.id }, "*");
   }
   function press(key) {
     const box = find(key);
@@ -223,7 +225,12 @@
     if (source !== parent || parent === window || !data) return;
     if (GRAPHS.programs[data.program] && GRAPHS.programs[data.program] !== PROGRAM) { programs.value = data.program; show(data.program); }
     if (chosen?.op?.id === data.op) return;
-    for (const [box, trail] of everything(root.children, [])) if (box.op?.id === data.op) { reveal(box, trail); break; }
+    for (const [box, trail] of everything(root.children, [])) if (box.op?.id === data.op) {
+      asked = true;
+      reveal(box, trail);
+      asked = false;
+      break;
+    }
   });
   if (parent !== window) parent.postMessage({ ready: true }, "*");
 })();
