@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
@@ -75,8 +78,8 @@ CheckpointIndex::Value parse_value(const std::string& path, const std::string& n
 
 }  // namespace
 
-std::string checkpoint_part_name(size_t file, size_t files) {
-  return fmt::format("{:05}-of-{:05}.safetensors", file, files);
+std::string checkpoint_part_name(size_t file, size_t files, PartSet set) {
+  return fmt::format("{:05}-of-{:05}{}.safetensors", file, files, set == PartSet::second ? "-b" : "");
 }
 
 std::string index_text(const CheckpointIndex& index) {
@@ -93,6 +96,36 @@ std::string index_text(const CheckpointIndex& index) {
   return all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+namespace {
+
+/// The files of the checkpoint in `folder`; none if there is no checkpoint that can be read.
+std::vector<std::string> files_of_checkpoint(const std::string& folder) {
+  try {
+    return read_index(folder).files;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// The set of a name that `checkpoint_part_name` makes; none for another file.
+std::optional<PartSet> set_of(const std::string& name) {
+  size_t file = 0, files = 0;
+  if (std::sscanf(name.c_str(), "%zu-of-%zu", &file, &files) != 2) return {};
+  for (const PartSet set : {PartSet::first, PartSet::second})
+    if (name == checkpoint_part_name(file, files, set)) return set;
+  return {};
+}
+
+/// A set none of whose names is among `used`; the first one if both have some.
+PartSet free_set(std::span<const std::string> used) {
+  const auto has = [&](PartSet set) {
+    return std::any_of(used.begin(), used.end(), [&](const std::string& name) { return set_of(name) == set; });
+  };
+  return has(PartSet::first) && !has(PartSet::second) ? PartSet::second : PartSet::first;
+}
+
+}  // namespace
+
 void save_parts(const Variables& variables, const std::string& folder,
                 const std::function<void(const std::string& what)>& meet) {
   require_effect(Effect::writes_files);
@@ -100,8 +133,11 @@ void save_parts(const Variables& variables, const std::string& folder,
   const bool alone = variables.range().all();  // also where each process has all replicas
   const size_t count = alone ? 1 : static_cast<size_t>(processes.size());
   const size_t own = alone ? 0 : static_cast<size_t>(processes.rank());
+  // All processes read it before the first meeting, and the index changes after the second one.
+  const std::vector<std::string> before = files_of_checkpoint(folder);
+  const PartSet set = free_set(before);
   CheckpointIndex index;
-  for (size_t file = 0; file < count; ++file) index.files.push_back(checkpoint_part_name(file, count));
+  for (size_t file = 0; file < count; ++file) index.files.push_back(checkpoint_part_name(file, count, set));
   struct Run {
     const Tensor* variable;
     Variables::HeldRun run;
@@ -129,7 +165,6 @@ void save_parts(const Variables& variables, const std::string& folder,
   if (processes.rank() == 0) {
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
-    if (!failed) std::filesystem::remove(index_path, failed);
     if (failed) throw run_error(fmt::format("cannot write {}: {}", folder, failed.message())).as(codes::write);
   }
   meet("write the files of a checkpoint");
@@ -141,6 +176,12 @@ void save_parts(const Variables& variables, const std::string& folder,
     write_own_checkpoint(path, entries, array);
   meet("write the index of a checkpoint");
   write_file_atomically(index_path, index_text(index));
+  if (processes.rank() != 0) return;
+  for (const std::string& name : before) {
+    if (!set_of(name) || set_of(name) == set) continue;  // an index may name any file of its folder
+    std::error_code ignored;                             // a file that cannot be removed does no harm
+    std::filesystem::remove(fmt::format("{}/{}", folder, name), ignored);
+  }
 }
 
 CheckpointIndex read_index(const std::string& folder) {

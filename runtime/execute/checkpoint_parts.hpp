@@ -29,13 +29,16 @@ struct CheckpointIndex {
 };
 
 inline constexpr std::string_view checkpoint_index_name = "index.json";
-/// "00003-of-00008.safetensors"
-std::string checkpoint_part_name(size_t file, size_t files);
+/// Two sets of names, so that a checkpoint can be written beside the one that it replaces.
+enum class PartSet : uint8_t { first, second };
+/// "00003-of-00008.safetensors", or "00003-of-00008-b.safetensors" in the second set.
+std::string checkpoint_part_name(size_t file, size_t files, PartSet set = PartSet::first);
 
 /// The text of the index file.
 std::string index_text(const CheckpointIndex& index);
 /// Writes the variables of the replicas of all processes to a folder. Of the processes that hold a run of elements, one
-/// writes it: they take turns over the runs. `meet` is a point that all processes pass together.
+/// writes it: they take turns over the runs. `meet` is a point that all processes pass together. A checkpoint that is
+/// there stays valid until the new index takes the place of its index; its files are removed afterwards.
 void save_parts(const Variables& variables, const std::string& folder,
                 const std::function<void(const std::string& what)>& meet);
 /// Reads the index of a folder. Throws Error (Fault::unreadable) with the file and the defect: also where parts do not

@@ -100,7 +100,17 @@ def parts_of_checkpoint(pxl):
         if max(sizes) > 1.5 * min(sizes):
             return f"the processes write {sizes} bytes"
         code, _, files, err = outcome([pxl, "run", "read.pxl"], folder, ["whole.safetensors", "again.safetensors"])
-        return None if code == 0 and files[0] is not None and files[0] == files[1] else f"exit {code}, other bytes\n{err}"
+        if code != 0 or files[0] is None or files[0] != files[1]:
+            return f"exit {code}, other bytes\n{err}"
+        # A second save stands beside the first until it is whole; where it fails, the one that is there stays.
+        code, _, _, err = outcome([*mpirun(2), pxl, "run", "write.pxl"], folder)
+        names = sorted(path.name for path in (folder / "parts").glob("*"))
+        if code != 0 or names != ["00000-of-00002-b.safetensors", "00001-of-00002-b.safetensors", "index.json"]:
+            return f"a second save: exit {code}, files {names}\n{err}"
+        (folder / "parts" / "00001-of-00002.safetensors").mkdir()
+        code = outcome([*mpirun(2), pxl, "run", "write.pxl"], folder)[0]
+        again, _, files, err = outcome([pxl, "run", "read.pxl"], folder, ["whole.safetensors", "again.safetensors"])
+        return None if code != 0 and again == 0 and files[0] == files[1] else f"a save that fails: exit {code}, then {again}\n{err}"
 
 
 def equal_bits_of(pxl, flags, script, ranks, files=()):
