@@ -7,6 +7,7 @@
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/partial_sums.hpp"
+#include "runtime/kernels/primitive_convolution.hpp"
 #include "runtime/kernels/through_float.hpp"
 
 namespace pxl {
@@ -17,8 +18,6 @@ namespace {
 constexpr int64_t tile_elements = 48 * 1024;
 // Columns at which the GEMM reaches its full rate. Not measured.
 constexpr int64_t good_columns = 128;
-// Maximum number of partial sums of the weight gradient, which is the parallelism over tiles.
-constexpr int64_t max_parts = 8;
 
 /// Partition of the windows into tiles: rows of windows of one sample, or several whole samples.
 struct Tiling {
@@ -306,7 +305,7 @@ Kernel weights_gradient(const Convolution& c) {
   if (size == 0 || c.batch == 0 || output_size(c.axes) == 0)
     return Kernel::parallel({zero<T>(size)}, static_cast<double>(size));
   const Tiling t(c, depth);
-  const int64_t parts = std::min(t.tiles, max_parts);
+  const int64_t parts = std::min(t.tiles, max_partial_results(size));
   WorkspaceLayout workspace;
   const auto partial = workspace.per_call<T>(parts > 1 ? parts * size : 0);
   const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
@@ -335,15 +334,21 @@ Kernel weights_gradient(const Convolution& c) {
   return Kernel::parallel(std::move(phases), convolution_ns(c)).with_workspace(workspace);
 }
 
-// float32: direct, or by im2col and GEMM, whichever takes less time.
+// float32: by a primitive of oneDNN, directly, or by im2col and GEMM, whichever is expected to take the least time.
 Kernel float_forward(const Convolution& c) {
-  return prefers_direct_outputs(c) ? direct_convolution_kernel(c) : forward<float>(c);
+  const double direct = direct_outputs_ns(c), gemm = im2col_ns(c);
+  if (const auto primitive = primitive_convolution_kernel(c, std::min(direct, gemm))) return *primitive;
+  return direct < gemm ? direct_convolution_kernel(c) : forward<float>(c);
 }
 Kernel float_data_gradient(const Convolution& c) {
-  return prefers_direct_data_grad(c) ? direct_data_grad_kernel(c) : data_gradient<float>(c);
+  const double direct = direct_data_grad_ns(c), gemm = im2col_ns(c);
+  if (const auto primitive = primitive_data_grad_kernel(c, std::min(direct, gemm))) return *primitive;
+  return direct < gemm ? direct_data_grad_kernel(c) : data_gradient<float>(c);
 }
 Kernel float_weights_gradient(const Convolution& c) {
-  return prefers_direct_weights_grad(c) ? direct_weights_grad_kernel(c) : weights_gradient<float>(c);
+  const double direct = direct_weights_grad_ns(c), gemm = im2col_ns(c);
+  if (const auto primitive = primitive_weights_grad_kernel(c, std::min(direct, gemm))) return *primitive;
+  return direct < gemm ? direct_weights_grad_kernel(c) : weights_gradient<float>(c);
 }
 
 int64_t data_size(const Convolution& c) { return c.batch * c.groups * c.cin * input_size(c.axes); }

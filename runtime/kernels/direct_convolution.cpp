@@ -1,6 +1,8 @@
 #include "runtime/kernels/direct_convolution.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -18,8 +20,6 @@ constexpr int64_t max_block_floats = 1 << 19;
 constexpr int64_t readable_after = 16;  // floats after the last plane, see DirectBlock
 // Minimum number of units of work, which may run in parallel; the output channels are partitioned for it.
 constexpr int64_t min_units = 16;
-// Maximum number of partial sums of the weight gradient.
-constexpr int64_t max_parts = 8;
 
 // The cost model, in ns of one core; measured with single convolutions of 1 to 256 channels on AMD EPYC.
 constexpr double ns_per_vector_fma = 0.36, ns_per_padded_element = 0.25, ns_per_lane_sum = 3;
@@ -126,28 +126,14 @@ struct Planes {
 Planes output_planes(const Convolution& c) { return {outputs_axis(c.axes[1]), outputs_axis(c.axes[2]), c.cin, false}; }
 Planes gradient_planes(const Convolution& c) { return {inputs_axis(c.axes[1]), inputs_axis(c.axes[2]), c.cout, true}; }
 
-bool is_supported(const Convolution& c) {
-  for (const WindowAxis& a : c.axes)
-    if (a.in_dilation != 1 || a.in <= 0 || a.out <= 0 || a.kernel <= 0) return false;
-  const WindowAxis& depth = c.axes[0];
-  return depth.in == 1 && depth.out == 1 && depth.kernel == 1 && depth.padding_before == 0 && c.batch > 0 &&
-         c.groups > 0 && c.cin > 0 && c.cout > 0 && kernel_size(c.axes) > 1;
-}
-
-/// Of one sample and group: im2col of `inputs` channels and a GEMM with that many outputs, or the reverse.
-double gemm_ns(const Convolution& c) {
-  const double windows = static_cast<double>(output_size(c.axes)),
-               depth = static_cast<double>(c.cin * kernel_size(c.axes));
-  const double fma = vectors_fma_of_gemm / static_cast<double>(direct().lanes);
-  return windows * depth * (static_cast<double>(c.cout) * fma + ns_per_im2col_element);
-}
-
 /// Register blocks of few output channels load more than they compute.
 double loads(int64_t outputs) { return outputs == 1 ? 1.5 : outputs < 4 ? 1.2 : 1; }
 
-bool prefers(const Convolution& c, const Planes& planes, int64_t outputs) {
-  return planes.floats() <= max_block_floats &&
-         planes.fill_ns() + planes.fmas(outputs) * ns_per_vector_fma * loads(outputs) < gemm_ns(c);
+constexpr double unsupported = std::numeric_limits<double>::infinity();
+
+double outputs_ns(const Planes& planes, int64_t outputs) {
+  if (planes.floats() > max_block_floats) return unsupported;
+  return planes.fill_ns() + planes.fmas(outputs) * ns_per_vector_fma * loads(outputs);
 }
 
 /// y = planes of x correlated with the weights, by sample, group, block of rows and part of the output channels.
@@ -188,14 +174,33 @@ Kernel correlation(const Convolution& c, Planes given, int64_t outputs, int64_t 
 
 }  // namespace
 
-bool prefers_direct_outputs(const Convolution& c) { return is_supported(c) && prefers(c, output_planes(c), c.cout); }
-bool prefers_direct_data_grad(const Convolution& c) { return is_supported(c) && prefers(c, gradient_planes(c), c.cin); }
-bool prefers_direct_weights_grad(const Convolution& c) {
-  if (!is_supported(c)) return false;
+bool is_planar(const Convolution& c) {
+  for (const WindowAxis& a : c.axes)
+    if (a.in_dilation != 1 || a.in <= 0 || a.out <= 0 || a.kernel <= 0) return false;
+  const WindowAxis& depth = c.axes[0];
+  return depth.in == 1 && depth.out == 1 && depth.kernel == 1 && depth.padding_before == 0 && c.batch > 0 &&
+         c.groups > 0 && c.cin > 0 && c.cout > 0 && kernel_size(c.axes) > 1;
+}
+
+double im2col_ns(const Convolution& c) {
+  const double windows = static_cast<double>(output_size(c.axes)),
+               depth = static_cast<double>(c.cin * kernel_size(c.axes));
+  const double fma = vectors_fma_of_gemm / static_cast<double>(direct().lanes);
+  return windows * depth * (static_cast<double>(c.cout) * fma + ns_per_im2col_element);
+}
+
+double direct_outputs_ns(const Convolution& c) {
+  return is_planar(c) ? outputs_ns(output_planes(c), c.cout) : unsupported;
+}
+double direct_data_grad_ns(const Convolution& c) {
+  return is_planar(c) ? outputs_ns(gradient_planes(c), c.cin) : unsupported;
+}
+double direct_weights_grad_ns(const Convolution& c) {
+  if (!is_planar(c)) return unsupported;
   const Planes planes = output_planes(c);
+  if (planes.floats() > max_block_floats) return unsupported;
   const double sums = static_cast<double>(c.cin * c.cout * planes.taps() * planes.blocks) * ns_per_lane_sum;
-  return planes.floats() <= max_block_floats &&
-         planes.fill_ns() + sums + planes.fmas(c.cout) * ns_per_vector_fma * loads(1) < gemm_ns(c);
+  return planes.fill_ns() + sums + planes.fmas(c.cout) * ns_per_vector_fma * loads(1);
 }
 
 Kernel direct_convolution_kernel(const Convolution& c) {
@@ -212,7 +217,7 @@ Kernel direct_weights_grad_kernel(const Convolution& c) {
   const auto planes = std::make_shared<const Planes>(output_planes(c));
   const int64_t per_group = c.cout * c.cin * planes->taps(), size = c.groups * per_group;
   const int64_t blocks = c.batch * planes->blocks;
-  const int64_t parts = c.groups >= min_units ? 1 : std::min(blocks, max_parts);
+  const int64_t parts = c.groups >= min_units ? 1 : std::min(blocks, max_partial_results(size));
   const int64_t x_group = c.cin * planes->h.in * planes->w.in, y_plane = planes->h.out * planes->w.out;
   WorkspaceLayout workspace;
   const auto partial = workspace.per_call<float>(parts > 1 ? parts * size : 0);

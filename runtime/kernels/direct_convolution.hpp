@@ -6,10 +6,15 @@
 
 namespace pxl {
 
-/// Whether a cost model expects direct computation to take less time than im2col and GEMM.
-bool prefers_direct_outputs(const Convolution& c);
-bool prefers_direct_data_grad(const Convolution& c);
-bool prefers_direct_weights_grad(const Convolution& c);
+/// Whether it has one or two spatial axes, a kernel of several elements, and no empty extent.
+bool is_planar(const Convolution& c);
+
+/// Expected time of one sample of one group on one core, in ns; infinite where the shape is not supported.
+double direct_outputs_ns(const Convolution& c);
+double direct_data_grad_ns(const Convolution& c);
+double direct_weights_grad_ns(const Convolution& c);
+/// The same of im2col and GEMM, for any of the three.
+double im2col_ns(const Convolution& c);
 
 /// As convolution_kernel, convolution_data_grad_kernel and convolution_weights_grad_kernel. All extents are positive.
 Kernel direct_convolution_kernel(const Convolution& c);

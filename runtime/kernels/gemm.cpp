@@ -6,11 +6,9 @@
 #include <oneapi/dnnl/dnnl.h>
 #endif
 
-#pragma weak openblas_set_num_threads
-// From the OpenMP runtime that oneDNN depends on. They apply to the calling thread.
-extern "C" void omp_set_num_threads(int) __attribute__((weak));
-extern "C" int omp_get_max_threads() __attribute__((weak));
+#include "runtime/kernels/one_openmp_thread.hpp"
 
+#pragma weak openblas_set_num_threads
 namespace pxl {
 
 namespace {
@@ -22,23 +20,6 @@ void use_one_blas_thread() {
   }();
   static_cast<void>(one);
 }
-
-/// One thread for OpenMP regions of this thread. Restored at the end: other users of OpenMP in the process may have
-/// this thread as their caller.
-class OneOpenMpThread {
- public:
-  OneOpenMpThread() : before_(omp_get_max_threads ? omp_get_max_threads() : 1) {
-    if (before_ != 1) omp_set_num_threads(1);
-  }
-  ~OneOpenMpThread() {
-    if (before_ != 1) omp_set_num_threads(before_);
-  }
-  OneOpenMpThread(const OneOpenMpThread&) = delete;
-  OneOpenMpThread& operator=(const OneOpenMpThread&) = delete;
-
- private:
-  const int before_;
-};
 
 int blas_int(int64_t x) { return static_cast<int>(x); }
 

@@ -1,9 +1,18 @@
 // Sums of partial results that phases before have stored, in the order of the parts.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "runtime/kernels/kernel.hpp"
 
 namespace pxl {
+
+/// The most partial results of `size` elements that are kept: as many as fit 4 M elements, from 8 to 32. Cores beyond
+/// that have no part.
+inline int64_t max_partial_results(int64_t size) {
+  return std::clamp<int64_t>((int64_t{1} << 22) / std::max<int64_t>(size, 1), 8, 32);
+}
 
 /// A phase that writes to output 0 the sums of `parts` partial results of `size` elements each.
 template <class T>

@@ -6,12 +6,11 @@
 
 #include <cstdint>
 
+#include "runtime/base/div_up.hpp"
 #include "runtime/op/tile_map.hpp"
 #include "runtime/tiles/machine.hpp"
 
 namespace pxl::tiles {
-
-constexpr int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Saturation bound for counts, bytes and cycles, so that sums of a few of them do not overflow.
 constexpr int64_t max_count = int64_t{1} << 50;

@@ -9,23 +9,6 @@ using namespace pxl::test;
 
 namespace {
 
-/// The results whole, after comparing them with those of the kernel in 2, 3 and 7 pieces.
-std::vector<Array> check_divided(const Kernel& kernel, std::vector<Array> in, const std::vector<TensorSpec>& out) {
-  REQUIRE(!kernel.phases().empty());
-  const std::vector<Array> whole = run(kernel, in, out);
-  std::vector<const std::byte*> inputs;
-  for (const Array& a : in) inputs.push_back(a.raw());
-  for (int pieces : {2, 3, 7}) {
-    std::vector<Array> divided;
-    std::vector<std::byte*> outputs;
-    for (const TensorSpec& s : out) divided.push_back(Array::zeros(s.dtype, s.shape));
-    for (Array& a : divided) outputs.push_back(a.mutable_raw());
-    run_in_pieces(kernel, {inputs.data(), outputs.data()}, pieces);
-    for (size_t i = 0; i < whole.size(); ++i) CHECK(identical(whole[i], divided[i]));
-  }
-  return whole;
-}
-
 constexpr DType floating[] = {DType::float16, DType::float32, DType::float64};
 
 }  // namespace

@@ -102,6 +102,24 @@ inline void run_in_pieces(const Kernel& kernel, const Buffers& buffers, int piec
   }
 }
 
+/// The results whole, after comparing them with those of the kernel in 2, 3 and 7 pieces.
+inline std::vector<Array> check_divided(const Kernel& kernel, std::vector<Array> in,
+                                        const std::vector<TensorSpec>& out) {
+  REQUIRE(!kernel.phases().empty());
+  const std::vector<Array> whole = run(kernel, in, out);
+  std::vector<const std::byte*> inputs;
+  for (const Array& a : in) inputs.push_back(a.raw());
+  for (int pieces : {2, 3, 7}) {
+    std::vector<Array> divided;
+    std::vector<std::byte*> outputs;
+    for (const TensorSpec& s : out) divided.push_back(Array::zeros(s.dtype, s.shape));
+    for (Array& a : divided) outputs.push_back(a.mutable_raw());
+    run_in_pieces(kernel, {inputs.data(), outputs.data()}, pieces);
+    for (size_t i = 0; i < whole.size(); ++i) CHECK(identical(whole[i], divided[i]));
+  }
+  return whole;
+}
+
 inline TensorSpec spec(DType dtype, Shape shape) { return {std::move(shape), dtype, {}}; }
 
 /// Within `tolerance` relative to the larger of 1 and |expected|; NaN equals NaN.

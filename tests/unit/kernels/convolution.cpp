@@ -1,0 +1,108 @@
+// Convolutions by each way of computing them against sums in double, and in bits however they are divided.
+#include "runtime/kernels/convolution.hpp"
+
+#include "runtime/kernels/direct_convolution.hpp"
+#include "runtime/kernels/primitive_convolution.hpp"
+#include "support.hpp"
+
+using namespace pxl;
+using namespace pxl::test;
+
+namespace {
+
+constexpr double always = std::numeric_limits<double>::infinity();
+
+Convolution square(int64_t batch, int64_t cin, int64_t cout, int64_t in, int64_t kernel, int64_t stride,
+                   int64_t dilation, int64_t padding) {
+  const int64_t out = (in + 2 * padding - (kernel - 1) * dilation - 1) / stride + 1;
+  const WindowAxis axis{in, kernel, stride, dilation, padding, out};
+  return {batch, 1, cin, cout, {WindowAxis{}, axis, axis}};
+}
+
+struct Operands {
+  TensorSpec x, w, y;
+  explicit Operands(const Convolution& c)
+      : x(spec(DType::float32, {c.batch, c.cin, c.axes[1].in, c.axes[2].in})),
+        w(spec(DType::float32, {c.cout, c.cin, c.axes[1].kernel, c.axes[2].kernel})),
+        y(spec(DType::float32, {c.batch, c.cout, c.axes[1].out, c.axes[2].out})) {}
+};
+
+/// f(index in x, in w, in y) for each product of the convolution.
+template <class F>
+void each_term(const Convolution& c, F&& f) {
+  const WindowAxis &h = c.axes[1], &w = c.axes[2];
+  for (int64_t s = 0; s < c.batch; ++s)
+    for (int64_t o = 0; o < c.cout; ++o)
+      for (int64_t i = 0; i < c.cin; ++i)
+        for (int64_t p = 0; p < h.out; ++p)
+          for (int64_t q = 0; q < w.out; ++q)
+            for (int64_t a = 0; a < h.kernel; ++a)
+              for (int64_t b = 0; b < w.kernel; ++b) {
+                const int64_t row = h.place(p, a), column = w.place(q, b);
+                if (row < 0 || row >= h.in || column < 0 || column >= w.in) continue;
+                f(((s * c.cin + i) * h.in + row) * w.in + column, ((o * c.cin + i) * h.kernel + a) * w.kernel + b,
+                  ((s * c.cout + o) * h.out + p) * w.out + q);
+              }
+}
+
+void check_close(const Array& got, const std::vector<double>& wanted, int64_t terms) {
+  double worst = 0;
+  for (int64_t i = 0; i < got.size(); ++i)
+    worst = std::max(worst, std::fabs(got.number(i) - wanted[static_cast<size_t>(i)]));
+  CHECK(worst < 2e-6 * static_cast<double>(terms) + 1e-6);
+}
+
+std::vector<Convolution> cases() {
+  return {square(1, 16, 32, 9, 3, 1, 1, 1),  square(9, 32, 16, 8, 3, 2, 1, 1),  square(2, 128, 128, 5, 3, 1, 1, 1),
+          square(3, 20, 24, 11, 3, 1, 2, 2), square(17, 16, 16, 4, 2, 2, 1, 0), square(2, 3, 40, 13, 5, 2, 1, 2),
+          square(1, 64, 256, 4, 3, 1, 1, 1), square(40, 16, 16, 6, 3, 1, 1, 0), square(5, 48, 64, 7, 3, 3, 1, 0),
+          square(4, 17, 33, 6, 1, 2, 1, 0),  square(2, 16, 16, 12, 3, 1, 1, 2)};
+}
+
+}  // namespace
+
+TEST_CASE("convolutions and their gradients agree with sums in double, and in bits however they are divided") {
+  int primitives = 0;
+  for (const Convolution& c : cases()) {
+    CAPTURE(c.batch);
+    CAPTURE(c.cin);
+    CAPTURE(c.cout);
+    CAPTURE(c.axes[1].in);
+    CAPTURE(c.axes[1].stride);
+    const Operands o(c);
+    const Array x = ramp(DType::float32, o.x.shape, 1), w = ramp(DType::float32, o.w.shape, 2),
+                dy = ramp(DType::float32, o.y.shape, 3);
+    std::vector<double> y(static_cast<size_t>(dy.size())), dx(static_cast<size_t>(x.size())),
+        dw(static_cast<size_t>(w.size()));
+    each_term(c, [&](int64_t i, int64_t k, int64_t r) {
+      y[static_cast<size_t>(r)] += x.number(i) * w.number(k);
+      dx[static_cast<size_t>(i)] += dy.number(r) * w.number(k);
+      dw[static_cast<size_t>(k)] += dy.number(r) * x.number(i);
+    });
+    const int64_t taps = kernel_size(c.axes);
+    const auto outputs = [&](const Kernel& k) { check_close(check_divided(k, {x, w}, {o.y})[0], y, c.cin * taps); };
+    const auto data = [&](const Kernel& k) { check_close(check_divided(k, {dy, w}, {o.x})[0], dx, c.cout * taps); };
+    const auto weights = [&](const Kernel& k) {
+      check_close(check_divided(k, {dy, x}, {o.w})[0], dw, c.batch * output_size(c.axes));
+    };
+    outputs(convolution_kernel(DType::float32, c));
+    data(convolution_data_grad_kernel(DType::float32, c));
+    weights(convolution_weights_grad_kernel(DType::float32, c));
+    if (direct_outputs_ns(c) < always) {
+      outputs(direct_convolution_kernel(c));
+      data(direct_data_grad_kernel(c));
+      weights(direct_weights_grad_kernel(c));
+    }
+    if (const auto k = primitive_convolution_kernel(c, always)) outputs(*k), ++primitives;
+    if (const auto k = primitive_data_grad_kernel(c, always)) data(*k), ++primitives;
+    if (const auto k = primitive_weights_grad_kernel(c, always)) weights(*k), ++primitives;
+  }
+  MESSAGE(primitives << " by primitives of oneDNN");
+}
+
+TEST_CASE("a primitive is made only where it is expected to be faster") {
+  const Convolution c = square(8, 64, 64, 16, 3, 1, 1, 1);
+  CHECK(!primitive_convolution_kernel(c, 1));
+  CHECK(!primitive_data_grad_kernel(c, 1));
+  CHECK(!primitive_weights_grad_kernel(c, 1));
+}
