@@ -2,6 +2,7 @@
 // misses. Pools of libraries take tens of microseconds, longer than a training step of a small network.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -27,26 +28,29 @@ class ThreadPool {
 
   /// Runs `chunk(i, n)` for each i of [0, n), each once, in the caller's floating-point mode, and returns when all are
   /// done. n is the size of the pool, or 1 while it works serially. `chunk` must not throw. One caller at a time. The
-  /// caller runs chunk 0, then steals every chunk that no thread has claimed. Idle threads spin for some microseconds
-  /// and then sleep. If other processes compete for the cores, so that waiting costs more than parallelism gains, the
-  /// caller runs serially for a while (exponential back-off), and for longer while no core is idle.
+  /// caller runs chunk 0, then steals every chunk that no thread has claimed, and waits for groups of threads. Idle
+  /// threads spin for some microseconds and then sleep. If other processes compete for the cores, so that waiting costs
+  /// more than parallelism gains, the caller runs serially for a while (exponential back-off), and for longer while no
+  /// core is idle.
   void run(const std::function<void(int, int)>& chunk);
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Flag;
+  struct Group;
   void work(int thread);
   bool claim(int share, int job);
+  void finish(int share, int job);
 
   int size_;
   std::unique_ptr<Flag[]> started_;  ///< one flag: the number of the last job
-  std::unique_ptr<Flag[]> claimed_;  ///< by chunk: the last job in which it was claimed
-  std::unique_ptr<Flag[]> done_;     ///< by chunk: the last job in which its own thread finished it
+  std::unique_ptr<Group[]> groups_;  ///< of up to 8 chunks each, without the caller's
+  int num_groups_ = 0;
   std::vector<std::thread> threads_;
   const std::function<void(int, int)>* chunk_ = nullptr;
   FloatMode mode_ = FloatMode::now();  ///< the caller's
   int job_ = 0;
-  bool quit_ = false;
+  std::atomic<bool> quit_ = false;
   // Whether parallelism gains time. Times are in ns.
   void charge_delay(Clock::time_point now);
   void run_serially();

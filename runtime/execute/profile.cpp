@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/thread_pool.hpp"
 #include "runtime/execute/program.hpp"
 
 namespace pxl {
@@ -15,7 +16,71 @@ std::string rate(double amount, double seconds) {
   return seconds > 0 ? fmt::format("{:.1f}", amount / seconds * 1e-9) : std::string("-");
 }
 
+// Seconds that waking the cores for a phase and waiting for the last of them takes: an assumption, of the order of what
+// two cores take.
+constexpr double meeting = 1e-6;
+
+/// Of a phase's time on one core, the part that the busiest of `cores` has.
+double largest_part(const Phase& phase, int cores) {
+  int64_t largest = 0;
+  for (int share = 0; share < cores; ++share) {
+    const ChunkRange range = chunk_range(phase.iterations, share, cores, phase.grain);
+    largest = std::max(largest, range.end - range.begin);
+  }
+  return static_cast<double>(largest) / static_cast<double>(phase.iterations);
+}
+
 }  // namespace
+
+void Profile::run_phases(size_t step, const Kernel& kernel, const Buffers& buffers) {
+  const std::vector<Phase>& phases = kernel.phases();
+  if (phases.empty()) return kernel(buffers);
+  std::vector<double>& times = kernels_[step].phases;
+  times.resize(phases.size());
+  for (size_t i = 0; i < phases.size(); ++i) {
+    const Clock::time_point start = Clock::now();
+    phases[i].part(buffers, 0, phases[i].iterations);
+    times[i] += seconds(Clock::now() - start);
+  }
+}
+
+std::string Profile::expected_text(const std::vector<RunStep>& steps, double rest) const {
+  const auto divisible = [&](size_t i) {
+    return kernels_[i].runs > 0 && !steps[i].divided && !kernels_[i].phases.empty() &&
+           has_parallel_work(*steps[i].kernel);
+  };
+  bool any = false;
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    if (kernels_[i].runs > 0 && steps[i].divided) return {};
+    any = any || divisible(i);
+  }
+  if (!any) return {};
+  std::string out = fmt::format(
+      "expected on more cores, {:.0f} us for each of the phases after which they meet, without limits of memory\n"
+      "{:>7} {:>11} {:>9} {:>8}\n",
+      meeting * 1e6, "cores", "us/run", "meetings", "times");
+  double alone = 0;
+  for (const int cores : {1, 2, 4, 8, 16, 32, 64}) {
+    double time = rest;
+    int64_t meetings = 0;
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      const Timing& t = kernels_[i];
+      time += t.seconds;
+      if (cores == 1 || !divisible(i)) continue;
+      for (size_t p = 0; p < t.phases.size(); ++p) {
+        const Phase& phase = steps[i].kernel->phases()[p];
+        if (phase.iterations <= phase.grain) continue;
+        time += t.phases[p] * (largest_part(phase, cores) - 1) + meeting * static_cast<double>(t.runs);
+        meetings += t.runs;
+      }
+    }
+    if (cores == 1) alone = time;
+    const auto runs = static_cast<double>(runs_);
+    out += fmt::format("{:>7} {:>11.2f} {:>9.0f} {:>8.2f}\n", cores, time / runs * 1e6,
+                       static_cast<double>(meetings) / runs, alone / time);
+  }
+  return out;
+}
 
 std::string Profile::text(const std::string& name, const std::vector<RunStep>& steps) const {
   if (runs_ == 0) return fmt::format("profile of {}: no run\n", name);
@@ -55,7 +120,7 @@ std::string Profile::text(const std::string& name, const std::vector<RunStep>& s
   rest(in_runs_ - in_kernels, "in session.run, outside kernels");
   rest(loop - in_runs_, "outside session.run");
   rest(loop, "total");
-  return out;
+  return out + expected_text(steps, std::max(loop - in_kernels, 0.0));
 }
 
 }  // namespace pxl

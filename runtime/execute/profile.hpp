@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/kernels/kernel.hpp"
+
 namespace pxl {
 
 struct RunStep;
@@ -22,6 +24,9 @@ class Profile {
     kernels_[step].seconds += seconds(time);
     ++kernels_[step].runs;
   }
+
+  /// Runs a kernel on this thread and times its phases.
+  void run_phases(size_t step, const Kernel& kernel, const Buffers& buffers);
 
   /// Times one run of the session, from construction to destruction, including failed runs. No-op if profiling is off.
   class Run {
@@ -43,7 +48,8 @@ class Profile {
   /// Prints a table with a row per kernel, most expensive first: share of the loop (from the start of the first run to
   /// the end of the last), microseconds per run of the kernel, number of runs, GF/s and GB/s achieved, and the fused
   /// ops. Then totals for all kernels, for sessions outside kernels (checks of inputs, streams, copies) and for the
-  /// caller between runs, per run of the session.
+  /// caller between runs, per run of the session. After runs on one thread, also the time that is expected on more
+  /// cores: of each phase that of its largest part, and the cost of all cores meeting after it.
   std::string text(const std::string& name, const std::vector<RunStep>& steps) const;
 
  private:
@@ -57,7 +63,10 @@ class Profile {
   struct Timing {
     double seconds = 0;
     int64_t runs = 0;
+    std::vector<double> phases;  ///< seconds, if all runs were on one thread
   };
+  /// Lines of the times that are expected on more cores; empty where nothing is known. `rest`: seconds outside kernels.
+  std::string expected_text(const std::vector<RunStep>& steps, double rest) const;
   std::vector<Timing> kernels_;  ///< by step; empty if profiling is off
   int64_t runs_ = 0;
   double in_runs_ = 0;

@@ -19,9 +19,10 @@ namespace {
 constexpr int64_t max_steps = 4'000'000;  // about 120 bytes each
 }  // namespace
 
-bool worth_dividing(const Kernel& kernel) {
-  return !kernel.phases().empty() && kernel.cost_ns() >= min_parallel_ns && thread_pool().size() > 1;
+bool has_parallel_work(const Kernel& kernel) {
+  return !kernel.phases().empty() && kernel.cost_ns() >= min_parallel_ns;
 }
+bool worth_dividing(const Kernel& kernel) { return has_parallel_work(kernel) && thread_pool().size() > 1; }
 
 namespace {
 
@@ -469,7 +470,7 @@ void Program::run_timed(size_t at) {
   if (step.divided)
     run_divided(*step.kernel, step.buffers);
   else
-    (*step.kernel)(step.buffers);
+    profile_->run_phases(at, *step.kernel, step.buffers);
   profile_->add_kernel(at, Profile::Clock::now() - start);
   if (seen) observer_->after({*step.op, in, out, replica_.number, replica_.count});
 }

@@ -51,7 +51,9 @@ struct RunStep {
   Buffers buffers{nullptr, nullptr};
 };
 
-/// Whether a kernel's estimated cost is above the parallel threshold.
+/// Whether a kernel has phases, and an estimated cost above the parallel threshold.
+bool has_parallel_work(const Kernel& kernel);
+/// The same where the thread pool has more than one thread.
 bool worth_dividing(const Kernel& kernel);
 /// Runs the phases of a kernel on the thread pool. A long, `interruptible` kernel runs in chunks: after a request to
 /// interrupt, the rest is skipped and Interrupted is thrown.

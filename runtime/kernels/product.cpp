@@ -8,20 +8,12 @@
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/half_product.hpp"
+#include "runtime/kernels/product_panels.hpp"
 #include "runtime/kernels/skinny.hpp"
 
 namespace pxl {
 namespace {
 
-// Maximum elements of a panel of the result: 512 KiB, so that it stays in L2 for the epilogue. Not measured.
-constexpr int64_t panel_elements = 1 << 17;
-// Rows of a panel. A library packs its operands for each panel, so small panels cost time. Not measured.
-constexpr int64_t min_panel_rows = 64, max_panel_rows = 256;
-// Maximum multiply-accumulates of a panel, a few ms: the longest time between checks for Ctrl-C. Larger panels are
-// partitioned by columns as well.
-constexpr double max_panel_macs = 1 << 28;
-// Minimum batch size at which threads process whole matrices instead of parts of one. Not measured.
-constexpr int64_t min_batch_parallel = 8;
 // Rows of weights between two calls of the epilogue on their columns of the result. Not measured.
 constexpr int64_t dgrad_wgrad_row_block = 256;
 
@@ -37,8 +29,8 @@ constexpr int64_t conflicting_stride = 256, stride_padding = 16;
 // measured.
 constexpr int64_t right_block = 1 << 14;
 
-// Columns of the parts into which threads divide streamed rows. Not measured.
-constexpr int64_t streamed_columns = 1024;
+// Columns of the parts into which threads divide streamed rows, and rows that they read in panels. Not measured.
+constexpr int64_t streamed_columns = 1024, sum_columns = 2 * skinny_panel;
 
 // Minimum multiply-accumulates at which threads or an epilogue can gain anything. Not measured.
 constexpr int64_t min_parallel_macs = 1024;
@@ -103,6 +95,16 @@ class RightRows {
   PerThread<std::byte> memory_;
 };
 
+/// f(slice, first, last) for units [begin, end), of which each slice has `blocks`: its blocks [first, last) at a time.
+template <class F>
+void each_slice(int64_t begin, int64_t end, int64_t blocks, F&& f) {
+  for (int64_t u = begin; u < end;) {
+    const int64_t first = u % blocks, last = std::min(blocks, first + (end - u));
+    f(u / blocks, first, last);
+    u += last - first;
+  }
+}
+
 /// The partial sums of x[m, k] @ w[k, n] over `slices` of the rows of w, by panels. A product with one slice is
 /// partitioned by columns of w instead.
 std::vector<Phase> blocked_sums(const GemmShape& p, const ProductOptions& o, int64_t slices, PerCall<float> partial,
@@ -130,8 +132,11 @@ std::vector<Phase> blocked_sums(const GemmShape& p, const ProductOptions& o, int
     return {{n, skinny_panel, [=](const Buffers& b, int64_t begin, int64_t end) {
                if (begin < end) slice(b, 0, begin, end);
              }}};
-  return {{slices, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-             for (int64_t s = begin; s < end; ++s) slice(b, s, 0, n);
+  const int64_t blocks = (n + sum_columns - 1) / sum_columns;
+  return {{slices * blocks, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
+             each_slice(begin, end, blocks, [&](int64_t s, int64_t first, int64_t last) {
+               slice(b, s, first * sum_columns, std::min(n, last * sum_columns));
+             });
            }}};
 }
 
@@ -163,11 +168,9 @@ std::vector<Phase> streamed_sums(const GemmShape& p, const ProductOptions& o, in
     skinny().stream(f);
   };
   return {{slices * blocks, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-             for (int64_t u = begin; u < end;) {
-               const int64_t s = u / blocks, first = u % blocks, last = std::min(blocks, first + (end - u));
+             each_slice(begin, end, blocks, [&](int64_t s, int64_t first, int64_t last) {
                slice(b, s, first * streamed_columns, std::min(n, last * streamed_columns));
-               u += last - first;
-             }
+             });
            }}};
 }
 
@@ -360,13 +363,6 @@ struct Pair {
   }
 };
 
-/// Number of row panels of each matrix [m, n] in a batch.
-int64_t panels_of(int64_t m, int64_t n, int64_t matrices) {
-  const int64_t least = matrices >= min_batch_parallel || m < min_panel_rows / 2 ? 1 : 2;
-  const int64_t rows = std::clamp(panel_elements / n, min_panel_rows, max_panel_rows);
-  return std::max(least, (m + rows / 2) / rows);
-}
-
 /// Consumes `n` elements of the result from `first` on.
 void run_epilogue(const ProductOptions& o, const Buffers& b, float* from, int64_t first, int64_t n) {
   if (o.add_to >= 0) {
@@ -395,14 +391,12 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
     }
   });
   const auto matrices = std::ssize(at_a);
-  const int64_t down = panels_of(m, n, matrices);
-  const double longest = static_cast<double>((m + down - 1) / down * n) * static_cast<double>(k);
-  const auto across =
-      static_cast<int64_t>(std::clamp(longest / max_panel_macs, 1.0, static_cast<double>((n + 63) / 64)));
+  const PanelGrid grid = panel_grid(m, n, k, std::max<int64_t>(matrices, 1), p.tb);
+  const int64_t down = grid.down, across = grid.across;
   const bool ta = p.ta, tb = p.tb;
   const bool stored = o.out >= 0 && o.add_to < 0;
   WorkspaceLayout workspace(o.epilogue_workspace);
-  const auto values = workspace.per_thread<float>(stored ? 0 : ((m + down - 1) / down) * ((n + across - 1) / across));
+  const auto values = workspace.per_thread<float>(stored ? 0 : max_panel_elements(m, n, grid));
   const int64_t lda = p.lda, ldb = p.ldb, ldc = p.ldc;
   const auto panel = [=](const Buffers& b, int64_t matrix, int64_t row, int64_t column) {
     const int64_t r0 = m * row / down, rows = m * (row + 1) / down - r0;

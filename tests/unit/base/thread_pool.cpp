@@ -1,4 +1,4 @@
-// The team of threads: every share once, jobs in order, idle threads asleep and awake again.
+// The thread pool: every chunk once, jobs in order, idle threads asleep and awake again.
 #include "runtime/base/thread_pool.hpp"
 
 #include <doctest/doctest.h>
@@ -12,11 +12,12 @@
 using namespace pxl;
 
 TEST_CASE("every chunk of every job runs exactly once before run returns") {
-  for (int threads : {1, 2, 3, 5}) {
+  // Also pools of one group of threads, of one and a single thread more, and of many more threads than cores.
+  for (int threads : {1, 2, 3, 5, 9, 10, 18, 64}) {
     ThreadPool pool(threads);
     CHECK(pool.size() == threads);
     std::vector<std::atomic<int>> runs(static_cast<size_t>(threads));
-    for (int job = 1; job <= 3000; ++job) {
+    for (int job = 1; job <= (threads > 5 ? 300 : 3000); ++job) {
       for (auto& r : runs) r = 0;
       std::atomic<int> count{0};
       pool.run([&](int chunk, int chunks) {
@@ -33,15 +34,17 @@ TEST_CASE("every chunk of every job runs exactly once before run returns") {
 }
 
 TEST_CASE("threads that went to sleep come back") {
-  ThreadPool pool(2);
-  for (int round = 0; round < 5; ++round) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    std::atomic<int> sum{0}, count{0};
-    pool.run([&](int chunk, int chunks) {
-      sum += chunk + 1;
-      count = chunks;
-    });
-    CHECK(sum == (count == 1 ? 1 : 3));
+  for (const int threads : {2, 9, 40}) {
+    ThreadPool pool(threads);
+    for (int round = 0; round < 5; ++round) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::atomic<int> sum{0}, count{0};
+      pool.run([&](int chunk, int chunks) {
+        sum += chunk + 1;
+        count = chunks;
+      });
+      CHECK(sum == (count == 1 ? 1 : threads * (threads + 1) / 2));
+    }
   }
 }
 
