@@ -65,6 +65,9 @@ struct RowFunctions {
   /// out[i] = sum over r < rows of x[i + r * stride], in order, divided by `divisor`. `acc` holds n elements if rows >
   /// column_sum_row_block.
   void (*sum_rows)(const T* x, int64_t rows, int64_t stride, double divisor, double* acc, T* out, int64_t n);
+  /// out[i] = the maximum or the minimum over r < rows of x[i + r * stride], rows > 0; propagate NaN.
+  void (*max_rows)(const T* x, int64_t rows, int64_t stride, T* out, int64_t n);
+  void (*min_rows)(const T* x, int64_t rows, int64_t stride, T* out, int64_t n);
 
   // One channel of a normalisation: weight and bias are scalars.
   void (*normalise_channel)(const T* x, T mean, T inverse, T weight, T bias, T* out, int64_t n);

@@ -1,4 +1,4 @@
-// Block functions of integers and bool; block.cpp selects a variant.
+// Block functions of integers and bool, and of elements whose bits only are moved; block.cpp selects a variant.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,28 @@
 
 namespace pxl {
 
+/// *result = the largest or the smallest of n > 0 elements x.
+using ExtremeFn = void (*)(const void* x, void* result, int64_t n);
+/// out[i] = c[i] ? a[i] : b[i]; out may alias a or b (single elements are read first).
+using SelectFn = void (*)(const bool* c, const void* a, const void* b, void* out, int64_t n);
+/// out[i] = *value, which is read first.
+using FillFn = void (*)(const void* value, void* out, int64_t n);
+
 struct IntegerBlocks {
   /// Null for floating and unsupported dtypes.
   UnaryBlock (*unary)(Unary op, DType dtype);
   BinaryBlock (*binary)(Binary op, DType dtype);
-  /// to[i] += factor * from[i] for i < n, wrapping. The two do not overlap.
-  void (*add_multiple32)(uint32_t factor, const uint32_t* from, uint32_t* to, int64_t n);
-  void (*add_multiple64)(uint64_t factor, const uint64_t* from, uint64_t* to, int64_t n);
+  /// to[i] += sum over r < rows of factors[r] * from[r * stride + i] for i < n, wrapping. `from` and `to` do not
+  /// overlap.
+  void (*add_multiples32)(const uint32_t* factors, int64_t rows, const uint32_t* from, int64_t stride, uint32_t* to,
+                          int64_t n);
+  void (*add_multiples64)(const uint64_t* factors, int64_t rows, const uint64_t* from, int64_t stride, uint64_t* to,
+                          int64_t n);
+  /// Null for floating dtypes.
+  ExtremeFn (*extreme)(bool largest, DType dtype);
+  /// Of elements of `width` bytes: 1, 2, 4 or 8. The operands are blocks, or single elements.
+  SelectFn (*select)(size_t width, bool block_a, bool block_b);
+  FillFn (*fill)(size_t width);
 };
 
 const IntegerBlocks& integer_blocks_baseline();

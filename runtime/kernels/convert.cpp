@@ -54,7 +54,7 @@ void convert(DType from, const std::byte* in, DType to, std::byte* out, int64_t 
   const bool from_half = from == DType::float16, to_half = to == DType::float16;
   if (from == DType::int8 && to == DType::float32)
     return bulk().int8_to_float(reinterpret_cast<const int8_t*>(in), reinterpret_cast<float*>(out), n);
-  if (from == DType::uint8 && to == DType::float32)
+  if ((from == DType::uint8 || from == DType::boolean) && to == DType::float32)  // bool is the bytes 0 and 1
     return bulk().uint8_to_float(reinterpret_cast<const uint8_t*>(in), reinterpret_cast<float*>(out), n);
   if (from == DType::float32 && to == DType::int32)
     return bulk().float_to_int32(reinterpret_cast<const float*>(in), reinterpret_cast<int32_t*>(out), n);

@@ -7,6 +7,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/fused_update.hpp"
 #include "runtime/kernels/narrow.hpp"
@@ -97,25 +98,9 @@ void run_binary(const LoopNest& nest, const BinaryBlock& fns, const std::byte* a
   });
 }
 
-/// Blocks, or single elements, without branches. `out` may alias a block.
-template <bool block_a, bool block_b, class T>
-void select_steps(const bool* c, const T* a, const T* b, T* out, int64_t n) {
-  const T only_a = *a, only_b = *b;
-#if defined(__clang__)
-#pragma clang loop vectorize(assume_safety)
-#else
-#pragma GCC ivdep
-#endif
-  for (int64_t i = 0; i < n; ++i) {
-    const T x = block_a ? a[i] : only_a, y = block_b ? b[i] : only_b;
-    out[i] = c[i] ? x : y;
-  }
-}
 template <class T>
 void select_run(const bool* c, int64_t sc, const T* a, int64_t sa, const T* b, int64_t sb, T* out, int64_t n) {
-  if (sc == 1 && sa == 1 && sb == 1) return select_steps<true, true>(c, a, b, out, n);
-  if (sc == 1 && sa == 1 && sb == 0) return select_steps<true, false>(c, a, b, out, n);
-  if (sc == 1 && sa == 0 && sb == 1) return select_steps<false, true>(c, a, b, out, n);
+  if (sc == 1 && sa <= 1 && sb <= 1) return integer_blocks().select(sizeof(T), sa == 1, sb == 1)(c, a, b, out, n);
   for (int64_t i = 0; i < n; ++i) out[i] = c[i * sc] ? a[i * sa] : b[i * sb];
 }
 
@@ -341,7 +326,7 @@ Kernel clip_grad_kernel(DType dtype, double low, double high, int64_t n) {
         at_most(x, highest.bytes, to_high, m);
         for (int64_t j = 0; j < m; ++j) from_low[j] &= to_high[j];
         const T zero = 0;
-        select_steps<true, false>(from_low, dy, &zero, b.output<T>(0) + i, m);
+        select_run(from_low, 1, dy, 1, &zero, 0, b.output<T>(0) + i, m);
       }
     });
   };
@@ -372,18 +357,11 @@ Kernel increment_mod_kernel(DType dtype, double increment, double modulus, int64
 Kernel fill_kernel(DType dtype, double value, int64_t n) {
   const Element element(dtype, value);
   const auto width = static_cast<int64_t>(size_of(dtype));
-  return Kernel::parallel(n, 64, 0.1 * static_cast<double>(n * width),
-                          [element, width](const Buffers& b, int64_t begin, int64_t end) {
-                            if (begin >= end) return;
-                            std::byte* out = b.out[0] + begin * width;
-                            const int64_t bytes = (end - begin) * width;
-                            std::memcpy(out, element.bytes, static_cast<size_t>(width));
-                            for (int64_t done = width; done < bytes;) {  // doubling, up to a block that stays in L1
-                              const int64_t more = std::min({done, bytes - done, int64_t{4096}});
-                              std::memcpy(out + done, out, static_cast<size_t>(more));
-                              done += more;
-                            }
-                          });
+  return Kernel::parallel(
+      n, 64, 0.1 * static_cast<double>(n * width),
+      [element, width, fill = integer_blocks().fill(size_of(dtype))](const Buffers& b, int64_t begin, int64_t end) {
+        if (begin < end) fill(element.bytes, b.out[0] + begin * width, end - begin);
+      });
 }
 
 }  // namespace pxl

@@ -94,17 +94,30 @@ Kernel half_scatter_add(const TensorSpec& data, const Gather& g, bool ignore_out
 
 }  // namespace
 
+namespace {
+
+/// Rows of a few elements of a floating dtype, added one by one: to[at[i]] += from[i] for i < n, unless at[i] < 0.
+template <class T>
+void add_short_rows(const T* from, const int64_t* at, int64_t n, int64_t inner, T* to) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t c = 0; at[i] >= 0 && c < inner; ++c) to[at[i] * inner + c] += from[i * inner + c];
+}
+
+}  // namespace
+
 Kernel scatter_add_kernel(const TensorSpec& data, const TensorSpec& indices, int64_t axis, bool ignore_out_of_range,
                           int64_t batch) {
   const Gather g(data.shape, indices, axis, batch);
   if (data.size() == 0) return [](const Buffers&) {};
   if (data.dtype == DType::float16) return half_scatter_add(data, g, ignore_out_of_range);
   constexpr int64_t columns = 1024;  // of a row, which one thread sums over all indices, in their order
+  constexpr int64_t short_row = 8;   // elements, for which vector code takes longer to call than to run; not measured
   WorkspaceLayout workspace;
   const CheckedIndices index(indices, 1, g.axis, g.extent, workspace);
   const int64_t blocks = (g.inner + columns - 1) / columns;
   const auto width = static_cast<int64_t>(size_of(data.dtype));
-  const auto part = [=, add = binary_block(Binary::add, data.dtype).vv](const Buffers& b, int64_t begin, int64_t end) {
+  const auto part = [=, data_dtype = data.dtype, add = binary_block(Binary::add, data.dtype).vv](
+                        const Buffers& b, int64_t begin, int64_t end) {
     int64_t at[CheckedIndices::piece];
     for (int64_t u = begin; u < end; ++u) {
       const int64_t line = u / blocks, first = u % blocks * columns, m = std::min(columns, g.inner - first);
@@ -114,10 +127,19 @@ Kernel scatter_add_kernel(const TensorSpec& data, const TensorSpec& indices, int
           index.read_within(b, position, n, at);
         else if (!index.read(b, position, n, at))
           continue;
+        const int64_t into = line * g.extent * g.inner, from = (line * g.count + j) * g.inner;
+        if (g.inner < short_row && data_dtype == DType::float32) {
+          add_short_rows(b.input<float>(0) + from, at, n, g.inner, b.output<float>(0) + into);
+          continue;
+        }
+        if (g.inner < short_row && data_dtype == DType::float64) {
+          add_short_rows(b.input<double>(0) + from, at, n, g.inner, b.output<double>(0) + into);
+          continue;
+        }
         for (int64_t i = 0; i < n; ++i) {
           if (at[i] < 0) continue;
-          std::byte* to = b.out[0] + ((line * g.extent + at[i]) * g.inner + first) * width;
-          add(to, b.in[0] + ((line * g.count + j + i) * g.inner + first) * width, to, m);
+          std::byte* to = b.out[0] + (into + at[i] * g.inner + first) * width;
+          add(to, b.in[0] + (from + i * g.inner + first) * width, to, m);
         }
       }
     }

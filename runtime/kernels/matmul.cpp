@@ -64,11 +64,15 @@ void gemm(const GemmShape& p, T alpha, const T* a, const T* b, T beta, T* c) {
         for (int64_t l = 0; l < p.k; ++l) row[j] += left(l) * u(b)[j * p.k + l];
       continue;
     }
-    for (int64_t l = 0; l < p.k; ++l) {
+    constexpr int64_t block = 64;
+    U factors[block];
+    for (int64_t l = 0; l < p.k; l += block) {
+      const int64_t rows = std::min(block, p.k - l);
+      for (int64_t r = 0; r < rows; ++r) factors[r] = left(l + r);
       if constexpr (sizeof(U) == 4)
-        integer_blocks().add_multiple32(left(l), u(b) + l * p.n, row, p.n);
+        integer_blocks().add_multiples32(factors, rows, u(b) + l * p.n, p.n, row, p.n);
       else
-        integer_blocks().add_multiple64(left(l), u(b) + l * p.n, row, p.n);
+        integer_blocks().add_multiples64(factors, rows, u(b) + l * p.n, p.n, row, p.n);
     }
   }
 }

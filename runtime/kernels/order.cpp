@@ -1,4 +1,4 @@
-// Medians, arg-reductions, cumulative sums, histograms.
+// Arg-reductions, cumulative sums, histograms.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,67 +48,6 @@ Kernel side_by_side(const AxisLines& lines, int64_t k, F f) {
     }
   });
 }
-
-}  // namespace
-
-Kernel median_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {
-  const Shape out = reduced_shape(in.shape, axes, true);
-  Shape kept, kept_strides, gone, gone_strides;
-  const Shape strides = strides_of(in.shape);
-  std::vector<bool> reduced(in.shape.size(), false);
-  for (int64_t a : axes) reduced[static_cast<size_t>(normalise_axis(a, static_cast<int64_t>(in.shape.size())))] = true;
-  for (size_t i = 0; i < in.shape.size(); ++i) {
-    (reduced[i] ? gone : kept).push_back(in.shape[i]);
-    (reduced[i] ? gone_strides : kept_strides).push_back(strides[i]);
-  }
-  // Offsets of the results, and of the reduced elements relative to them, in row-major order.
-  const auto offsets = [](const Shape& extents, const Shape& by) {
-    std::vector<int64_t> all{0};
-    for (size_t d = 0; d < extents.size(); ++d) {
-      std::vector<int64_t> next;
-      next.reserve(all.size() * static_cast<size_t>(extents[d]));
-      for (int64_t base : all) {
-        for (int64_t i = 0; i < extents[d]; ++i) next.push_back(base + i * by[d]);
-      }
-      all = std::move(next);
-    }
-    return all;
-  };
-  const int64_t count = element_count(gone);
-  if (count == 0 && element_count(out) > 0)
-    throw Error("median of no elements (shape " + bracket_text(in.shape) + ")").as(codes::shape);
-  check_index_range(count);
-  WorkspaceLayout workspace;
-  const auto permutation = workspace.per_call<int32_t>(count);
-  return with_type(in.dtype, [&](auto tag) -> Kernel {
-    using T = typename decltype(tag)::type;
-    return Kernel([=, starts = offsets(kept, kept_strides), steps = offsets(gone, gone_strides)](const Buffers& b) {
-             const T* x = b.input<T>(0);
-             int32_t* order = b.workspace(permutation);
-             const auto at = [&](size_t line, int32_t i) {
-               return key(x[starts[line] + steps[static_cast<size_t>(i)]]);
-             };
-             for (size_t line = 0; line < starts.size(); ++line) {
-               std::iota(order, order + steps.size(), 0);
-               int32_t* middle = order + (steps.size() - 1) / 2;
-               std::nth_element(order, middle, order + steps.size(), [&](int32_t i, int32_t j) {
-                 const auto p = at(line, i), q = at(line, j);
-                 return before(p, q) || (!before(q, p) && i < j);
-               });
-               // Of equal elements, the first.
-               int32_t first = *middle;
-               for (int32_t i = 0; i < first; ++i) {
-                 if (!before(at(line, i), at(line, *middle)) && !before(at(line, *middle), at(line, i))) first = i;
-               }
-               b.output<T>(0)[line] = x[starts[line] + steps[static_cast<size_t>(first)]];
-               if (b.out[1]) b.output<int32_t>(1)[line] = first;
-             }
-           })
-        .with_workspace(workspace);
-  });
-}
-
-namespace {
 
 /// The first position of the extreme of each contiguous line: the extreme in vector code, then the blocks in which it
 /// occurs. Where an element is NaN, the extreme is, and the position is that of the first.

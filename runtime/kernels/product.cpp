@@ -9,6 +9,7 @@
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/half_product.hpp"
 #include "runtime/kernels/product_panels.hpp"
+#include "runtime/kernels/product_parts.hpp"
 #include "runtime/kernels/skinny.hpp"
 
 namespace pxl {
@@ -25,176 +26,8 @@ constexpr int64_t max_transposed_rows = 128;
 // more they lie apart in a copy.
 constexpr int64_t conflicting_stride = 256, stride_padding = 16;
 
-// Elements of the right operand that are computed at a time: 64 KiB of float32, which stay in L2 beside the sums. Not
-// measured.
-constexpr int64_t right_block = 1 << 14;
-
-// Columns of the parts into which threads divide streamed rows, and rows that they read in panels. Not measured.
-constexpr int64_t streamed_columns = 1024, sum_columns = 2 * skinny_panel;
-
 // Minimum multiply-accumulates at which threads or an epilogue can gain anything. Not measured.
 constexpr int64_t min_parallel_macs = 1024;
-
-double product_ns(const GemmShape& p) { return static_cast<double>(2 * p.m * p.n) * static_cast<double>(p.k) / 100.0; }
-
-void run_epilogue(const Epilogue& epilogue, const Buffers& b, float* values, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; i += epilogue_block)
-    epilogue(b, reinterpret_cast<std::byte*>(values + (i - begin)), i, std::min(i + epilogue_block, end));
-}
-
-/// Runs the epilogue on columns [begin, end) of values[m, n].
-void run_epilogue_on_columns(const Epilogue& epilogue, const Buffers& b, float* values, int64_t m, int64_t n,
-                             int64_t begin, int64_t end) {
-  if (end - begin == n) return run_epilogue(epilogue, b, values, 0, m * n);
-  for (int64_t i = 0; i < m; ++i) run_epilogue(epilogue, b, values + i * n + begin, i * n + begin, i * n + end);
-}
-
-const float* left_of(const ProductOptions& o, const Buffers& b) {
-  return o.left ? b.workspace(*o.left) : b.input<float>(o.a);
-}
-
-/// Rows of w: where they lie, or computed block by block.
-class RightRows {
- public:
-  /// Of w[., columns].
-  RightRows(const ProductOptions& o, int64_t columns, WorkspaceLayout& workspace)
-      : slot_(o.b), columns_(columns), right_(o.right) {
-    if (!right_.compute) return;
-    rows_ = std::max<int64_t>(1, right_block / std::max<int64_t>(columns, 1));
-    block_ = workspace.per_thread<float>(rows_ * columns);
-    memory_ = workspace.per_thread<std::byte>(static_cast<int64_t>(right_.per_thread));
-  }
-
-  /// f(w, ldw, begin, end) for rows [k0, k1) in order, in one call or in blocks; row k of columns [n0, n1) is at
-  /// w + k * ldw.
-  template <class F>
-  void each(const Buffers& b, int64_t k0, int64_t k1, int64_t n0, int64_t n1, F&& f) const {
-    if (!right_.compute || k0 == k1) {
-      f(b.input<float>(slot_) + n0, columns_, k0, k1);
-      return;
-    }
-    const int64_t width = n1 - n0;
-    float* to = b.workspace(block_);
-    std::byte* memory = b.workspace(memory_);
-    for (int64_t k = k0; k < k1; k += rows_) {
-      const int64_t end = std::min(k + rows_, k1);
-      if (width == columns_)
-        right_.compute(b, to, k * columns_, end * columns_, memory);
-      else
-        for (int64_t r = k; r < end; ++r)
-          right_.compute(b, to + (r - k) * width, r * columns_ + n0, r * columns_ + n1, memory);
-      f(to - k * width, width, k, end);
-    }
-  }
-
- private:
-  size_t slot_;
-  int64_t columns_, rows_ = 0;
-  RightOperand right_;
-  PerThread<float> block_;
-  PerThread<std::byte> memory_;
-};
-
-/// f(slice, first, last) for units [begin, end), of which each slice has `blocks`: its blocks [first, last) at a time.
-template <class F>
-void each_slice(int64_t begin, int64_t end, int64_t blocks, F&& f) {
-  for (int64_t u = begin; u < end;) {
-    const int64_t first = u % blocks, last = std::min(blocks, first + (end - u));
-    f(u / blocks, first, last);
-    u += last - first;
-  }
-}
-
-/// The partial sums of x[m, k] @ w[k, n] over `slices` of the rows of w, by panels. A product with one slice is
-/// partitioned by columns of w instead.
-std::vector<Phase> blocked_sums(const GemmShape& p, const ProductOptions& o, int64_t slices, PerCall<float> partial,
-                                WorkspaceLayout& workspace) {
-  const int64_t m = p.m, n = p.n, k = p.k, size = skinny_panels_size(m, n);
-  const RightRows rows(o, n, workspace);
-  const auto slice = [=](const Buffers& b, int64_t s, int64_t first, int64_t last) {
-    SkinnyForward f;
-    f.x = left_of(o, b);
-    f.ldx = k;
-    f.m = m;
-    f.n = last - first;
-    f.out = b.workspace(partial) + s * size + first * m;
-    rows.each(b, k * s / slices, k * (s + 1) / slices, first, last,
-              [&](const float* w, int64_t ldw, int64_t begin, int64_t end) {
-                f.w = w;
-                f.ldw = ldw;
-                f.k0 = begin;
-                f.k1 = end;
-                skinny().forward(f);
-                f.add = true;
-              });
-  };
-  if (slices == 1)
-    return {{n, skinny_panel, [=](const Buffers& b, int64_t begin, int64_t end) {
-               if (begin < end) slice(b, 0, begin, end);
-             }}};
-  const int64_t blocks = (n + sum_columns - 1) / sum_columns;
-  return {{slices * blocks, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-             each_slice(begin, end, blocks, [&](int64_t s, int64_t first, int64_t last) {
-               slice(b, s, first * sum_columns, std::min(n, last * sum_columns));
-             });
-           }}};
-}
-
-/// The same for few rows: threads read adjacent parts of the rows of w as they are stored, and widen them in registers.
-std::vector<Phase> streamed_sums(const GemmShape& p, const ProductOptions& o, int64_t slices, PerCall<float> partial) {
-  const int64_t m = p.m, n = p.n, k = p.k, size = skinny_panels_size(m, n);
-  const int64_t blocks = (n + streamed_columns - 1) / streamed_columns;
-  const NarrowSource source = o.right.narrow.value_or(NarrowSource{.slot = o.b});
-  const bool packed = source.format == NarrowFormat::int4;
-  const auto width = static_cast<int64_t>(width_of(source.format));
-  const auto slice = [=](const Buffers& b, int64_t s, int64_t first, int64_t last) {
-    SkinnyStream f;
-    f.x = left_of(o, b);
-    f.ldx = k;
-    f.format = source.format;
-    f.w = b.in[source.slot] + first * width;
-    f.ldw = n;
-    if (source.scales >= 0) {
-      const bool by_row = source.inner == n && source.outer_step != 0;
-      f.scales = {b.input<float>(static_cast<size_t>(source.scales)) + first * source.inner_step,
-                  by_row ? source.rows : INT64_MAX, by_row ? source.outer_step : 0, source.inner_step};
-    }
-    f.m = m;
-    f.n = last - first;
-    f.k0 = k * s / slices;
-    f.k1 = k * (s + 1) / slices;
-    if (packed) f.k0 -= f.k0 % 2, f.k1 -= f.k1 % 2;
-    f.out = b.workspace(partial) + s * size + first * m;
-    skinny().stream(f);
-  };
-  return {{slices * blocks, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
-             each_slice(begin, end, blocks, [&](int64_t s, int64_t first, int64_t last) {
-               slice(b, s, first * streamed_columns, std::min(n, last * streamed_columns));
-             });
-           }}};
-}
-
-/// x[m, k] @ w[k, n] with small m: split-k over slices of whole rows of w, then a sum over the slices.
-Kernel skinny_m(const GemmShape& p, const ProductOptions& o) {
-  const int64_t m = p.m, n = p.n, k = p.k;
-  const int64_t slices = k >= 2048 ? 4 : k >= 256 ? 2 : 1;
-  const int64_t size = skinny_panels_size(m, n);
-  WorkspaceLayout workspace(o.epilogue_workspace);
-  const auto partial = workspace.per_call<float>(slices * size);
-  const std::vector<Phase> sums = m <= max_streamed_rows && n > skinny_panel && (o.right.narrow || !o.right.compute)
-                                      ? streamed_sums(p, o, slices, partial)
-                                      : blocked_sums(p, o, slices, partial, workspace);
-  std::vector<Phase> phases(sums);
-  // By columns: the next kernel is partitioned in the same way and finds its operands in the same core's cache.
-  const auto result = workspace.per_call<float>(o.out >= 0 ? 0 : m * n);
-  phases.push_back({n, skinny_panel, [=](const Buffers& b, int64_t begin, int64_t end) {
-                      float* to = o.out >= 0 ? b.output<float>(static_cast<size_t>(o.out)) : b.workspace(result);
-                      if (begin >= end) return;
-                      skinny().join({b.workspace(partial), slices, size, m, n, begin, end, to});
-                      if (o.epilogue) run_epilogue_on_columns(o.epilogue, b, to, m, n, begin, end);
-                    }});
-  return Kernel::parallel(std::move(phases), product_ns(p)).with_workspace(workspace);
-}
 
 /// The backward products of a layer x[m, k] @ w[k, n] with dense operands.
 SkinnyBackward dense_backward(int64_t m, int64_t n, int64_t k, const float* dy) {
@@ -436,7 +269,7 @@ Kernel product_kernel(const GemmShape& p, ProductOptions o) {
   const bool one = p.batch.empty();
   if (one && p.tb && !p.ta && p.m > 0 && p.m <= max_transposed_rows && p.k > 0 && o.add_to < 0)
     return few_rows_transposed(p, o);
-  if (is_skinny_product(p) && o.add_to < 0) return skinny_m(p, o);
+  if (is_skinny_product(p) && o.add_to < 0) return few_rows_product(p, o);
   if (o.right.compute) throw Error("a product that needs its right operand in memory", {}, Fault::internal);
   if (one && p.k <= max_skinny_dim && p.ta && !p.tb && p.m > max_skinny_dim) return skinny_k(p, o);
   return panels(p, o);

@@ -9,156 +9,20 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/thread_pool.hpp"
 #include "runtime/kernels/block.hpp"
+#include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/broadcast.hpp"
 
 namespace pxl {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-double larger(double a, double b) { return a != a ? a : (b != b ? b : (a > b ? a : b)); }
-double smaller(double a, double b) { return a != a ? a : (b != b ? b : (a < b ? a : b)); }
-
-template <class T>
-struct Bulk;
-template <>
-struct Bulk<float> {
-  static double sum(const float* x, int64_t n) { return bulk().sum32(x, n); }
-  static double dot(const float* x, const float* y, int64_t n) { return bulk().dot32(x, y, n); }
-  static double product(const float* x, int64_t n) { return bulk().product32(x, n); }
-  static double absolute(const float* x, int64_t n) { return bulk().abs32(x, n); }
-  static double max(const float* x, int64_t n) { return bulk().max32(x, n); }
-  static double min(const float* x, int64_t n) { return bulk().min32(x, n); }
-  static void add_to(double* acc, const float* x, int64_t n) { bulk().add_to32(acc, x, n); }
-  static void add_square_to(double* acc, const float* x, int64_t n) { bulk().add_product_to32(acc, x, x, n); }
-};
-template <>
-struct Bulk<double> {
-  static double sum(const double* x, int64_t n) { return bulk().sum64(x, n); }
-  static double dot(const double* x, const double* y, int64_t n) { return bulk().dot64(x, y, n); }
-  static double product(const double* x, int64_t n) { return bulk().product64(x, n); }
-  static double absolute(const double* x, int64_t n) { return bulk().abs64(x, n); }
-  static double max(const double* x, int64_t n) { return bulk().max64(x, n); }
-  static double min(const double* x, int64_t n) { return bulk().min64(x, n); }
-  static void add_to(double* acc, const double* x, int64_t n) { bulk().add_to64(acc, x, n); }
-  static void add_square_to(double* acc, const double* x, int64_t n) { bulk().add_product_to64(acc, x, x, n); }
-};
-
-/// Sum of e^(x - shift).
-template <class T>
-double sum_exp(const T* x, double shift, int64_t n) {
-  T buffer[block_size];
-  const T s = static_cast<T>(shift);
-  const BinaryFn sub = binary_block(Binary::sub, dtype_of<T>()).vs;
-  const UnaryBlock exp = unary_block(Unary::exp, dtype_of<T>());
-  double total = 0;
-  for (int64_t i = 0; i < n; i += block_size) {
-    const int64_t m = std::min(block_size, n - i);
-    sub(x + i, &s, buffer, m);
-    exp(buffer, buffer, m);
-    total += Bulk<T>::sum(buffer, m);
-  }
-  return total;
-}
-
-template <class T>
-void add_exp(double* acc, const T* x, int64_t n, const double* shifts) {
-  T buffer[block_size];
-  const UnaryBlock exp = unary_block(Unary::exp, dtype_of<T>());
-  for (int64_t i = 0; i < n; i += block_size) {
-    const int64_t m = std::min(block_size, n - i);
-    for (int64_t j = 0; j < m; ++j) buffer[j] = static_cast<T>(static_cast<double>(x[i + j]) - shifts[i + j]);
-    exp(buffer, buffer, m);
-    for (int64_t j = 0; j < m; ++j) acc[i + j] += static_cast<double>(buffer[j]);
-  }
-}
-
-template <class W>
-uint64_t u(W x) {
-  return static_cast<uint64_t>(x);
-}
-
-// Monoids: how totals combine, and the total of no elements. Integers wrap. `narrow`: integers may combine in their own
-// width.
-struct Sum {
-  static constexpr bool needs_elements = false, shifted = false, narrow = false;
-  template <class A>
-  static constexpr A identity = 0;
-  static double join(double a, double b) { return a + b; }
-  template <std::integral W>
-  static W join(W a, W b) {
-    return static_cast<W>(u(a) + u(b));
-  }
-};
-/// Sums relative to a maximum that a first pass finds.
-struct ShiftedSum : Sum {
-  static constexpr bool shifted = true;
-};
-struct Product {
-  static constexpr bool needs_elements = false, shifted = false, narrow = false;
-  template <class A>
-  static constexpr A identity = 1;
-  static double join(double a, double b) { return a * b; }
-  template <std::integral W>
-  static W join(W a, W b) {
-    return static_cast<W>(u(a) * u(b));
-  }
-};
-struct Max {
-  static constexpr bool needs_elements = true, shifted = false, narrow = true;
-  template <class A>
-  static constexpr A identity = std::is_same_v<A, double> ? static_cast<A>(-infinity) : std::numeric_limits<A>::min();
-  static double join(double a, double b) { return larger(a, b); }
-  template <class W>  // an integer, or a vector of them
-  static W join(W a, W b) {
-    return a > b ? a : b;
-  }
-};
-struct Min {
-  static constexpr bool needs_elements = true, shifted = false, narrow = true;
-  template <class A>
-  static constexpr A identity = std::is_same_v<A, double> ? static_cast<A>(infinity) : std::numeric_limits<A>::max();
-  static double join(double a, double b) { return smaller(a, b); }
-  template <class W>
-  static W join(W a, W b) {
-    return a < b ? a : b;
-  }
-};
-
-/// A form that a reduction does not have.
-struct None {};
-constexpr None none{};
-
-// The rows of reduction_table.inc as types.
-#define PXL_REDUCTION(NAME, MONOID, TERM, ACROSS, FINISH, DIVISOR, INTEGER_TERM, INTEGER_FINISH)       \
-  struct NAME##_reduction : MONOID {                                                                   \
-    template <std::floating_point T>                                                                   \
-    static double term(const T* x, int64_t n, [[maybe_unused]] double shift) {                         \
-      return static_cast<double>(TERM);                                                                \
-    }                                                                                                  \
-    template <std::floating_point T>                                                                   \
-    static void across(double* acc, const T* x, int64_t n, [[maybe_unused]] const double* shifts) {    \
-      ACROSS;                                                                                          \
-    }                                                                                                  \
-    static double finish(double total, [[maybe_unused]] double count, [[maybe_unused]] double shift) { \
-      return FINISH;                                                                                   \
-    }                                                                                                  \
-    static double column_divisor([[maybe_unused]] double count) { return DIVISOR; }                    \
-    template <std::integral W>                                                                         \
-    static auto integer_term([[maybe_unused]] W v) {                                                   \
-      return INTEGER_TERM;                                                                             \
-    }                                                                                                  \
-    template <std::integral W>                                                                         \
-    static auto integer_finish([[maybe_unused]] W total, [[maybe_unused]] W count) {                   \
-      return INTEGER_FINISH;                                                                           \
-    }                                                                                                  \
-  };
-#include "runtime/kernels/reduction_table.inc"
+#include "runtime/kernels/reduction_terms.inc"
 
 template <class R>
 constexpr bool takes_integers = !std::is_same_v<decltype(R::integer_term(int64_t())), None>;
@@ -169,11 +33,16 @@ struct ReductionInfo {
   bool needs_elements;  ///< undefined for no elements
   bool shifted;         ///< needs the maximum, from a first pass
   bool integers;        ///< defined for integers
+  int direction;        ///< as the monoid's
   double (*column_divisor)(double count);
 };
 constexpr ReductionInfo infos[] = {
-#define PXL_REDUCTION(NAME, ...)                                                                         \
-  {#NAME, NAME##_reduction::needs_elements, NAME##_reduction::shifted, takes_integers<NAME##_reduction>, \
+#define PXL_REDUCTION(NAME, ...)     \
+  {#NAME,                            \
+   NAME##_reduction::needs_elements, \
+   NAME##_reduction::shifted,        \
+   takes_integers<NAME##_reduction>, \
+   NAME##_reduction::direction,      \
    NAME##_reduction::column_divisor},
 #include "runtime/kernels/reduction_table.inc"
 };
@@ -196,42 +65,6 @@ struct ReductionLoop {
   int64_t input_offset(int64_t begin) const { return begin * nest.strides[0][static_cast<size_t>(kept)]; }
   int64_t output_offset(int64_t begin) const { return begin * nest.strides[1][static_cast<size_t>(kept)]; }
 };
-
-/// What totals of elements T accumulate in.
-template <class T>
-using total_type =
-    std::conditional_t<!std::is_integral_v<T>, double, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
-
-/// The total of one run of integers. Several vectors hide the latency of extremes.
-template <class R, class T>
-total_type<T> integer_total(const T* x, int64_t n) {
-  using W = total_type<T>;
-  int64_t i = 0;
-  if constexpr (R::narrow) {
-    using S = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-    typedef S Lanes __attribute__((vector_size(16)));
-    constexpr int64_t lanes = sizeof(Lanes) / sizeof(S);
-    T total = R::template identity<T>;
-    if (n >= 4 * lanes) {
-      Lanes best[4];
-      std::memcpy(best, x, sizeof best);
-      for (i = 4 * lanes; i + 4 * lanes <= n; i += 4 * lanes) {
-        Lanes next[4];
-        std::memcpy(next, x + i, sizeof next);
-        for (int v = 0; v < 4; ++v) best[v] = R::join(best[v], next[v]);
-      }
-      const Lanes all = R::join(R::join(best[0], best[1]), R::join(best[2], best[3]));
-      for (int64_t l = 0; l < lanes; ++l) total = R::join(total, static_cast<T>(all[l]));
-    }
-    for (; i < n; ++i) total = R::join(total, x[i]);
-    return static_cast<W>(total);
-  } else {
-    // One total: GCC 12.2 at -O3 miscompiles several of them over int16.
-    W total = R::template identity<W>;
-    for (; i < n; ++i) total = R::join(total, static_cast<W>(R::integer_term(static_cast<W>(x[i]))));
-    return total;
-  }
-}
 
 /// The totals of a whole loop, into one accumulator each. `shift`: of ShiftedSum, one for each result.
 template <class R, class T>
@@ -350,19 +183,57 @@ Kernel reduce_all(Reduction op, const ReductionLoop& plan, DType out) {
   return Kernel::parallel(std::move(phases), reduce_element_ns * static_cast<double>(n)).with_workspace(workspace);
 }
 
+/// A reduction of the middle axis of [outer, rows, n], over adjacent columns.
+struct ColumnLoop {
+  int64_t outer, rows, n;
+
+  /// Nothing for loops of another form. One loop over a kept axis, at least, is innermost.
+  static std::optional<ColumnLoop> of(const ReductionLoop& plan) {
+    const Shape &extents = plan.nest.extents, &to = plan.nest.strides[1];
+    const size_t loops = extents.size();
+    if (plan.out_size == 0 || plan.count == 0 || loops < 2 || loops > 3) return std::nullopt;
+    if (to[loops - 2] != 0 || to[loops - 1] == 0 || (loops == 3 && to[0] == 0)) return std::nullopt;
+    return ColumnLoop{loops == 3 ? extents[0] : 1, extents[loops - 2], extents[loops - 1]};
+  }
+  /// f(index of the first element, that of the first result, results) for each run of results in [begin, end).
+  template <class F>
+  void each(int64_t begin, int64_t end, F&& f) const {
+    for (int64_t i = begin; i < end;) {
+      const int64_t o = i / n, c = i % n, m = std::min(n - c, end - i);
+      f(o * rows * n + c, i, m);
+      i += m;
+    }
+  }
+  double cost_ns() const { return reduce_element_ns * static_cast<double>(outer * rows) * static_cast<double>(n); }
+};
+
 /// Column sums or means (the gradient of a bias), each in a register.
 template <class T>
-Kernel sum_over_rows(const ReductionLoop& plan, double divisor) {
-  const int64_t rows = plan.nest.extents[0], n = plan.nest.extents[1];
+Kernel sum_of_columns(const ColumnLoop& loop, double divisor) {
   WorkspaceLayout workspace;
-  const auto sums = workspace.per_call<double>(rows > column_sum_row_block ? n : 0);
-  return Kernel::element_producer(n, 64, reduce_element_ns * static_cast<double>(rows * n),
+  const bool in_memory = loop.rows > column_sum_row_block;
+  const auto sums = workspace.per_call<double>(in_memory ? loop.outer * loop.n : 0);
+  return Kernel::element_producer(loop.outer * loop.n, 64, loop.cost_ns(),
                                   [=](const Buffers& b, int64_t begin, int64_t end) {
-                                    double* acc = rows > column_sum_row_block ? b.workspace(sums) + begin : nullptr;
-                                    row_functions<T>().sum_rows(b.input<T>(0) + begin, rows, n, divisor, acc,
-                                                                b.output<T>(0) + begin, end - begin);
+                                    loop.each(begin, end, [&](int64_t from, int64_t to, int64_t m) {
+                                      double* acc = in_memory ? b.workspace(sums) + to : nullptr;
+                                      row_functions<T>().sum_rows(b.input<T>(0) + from, loop.rows, loop.n, divisor, acc,
+                                                                  b.output<T>(0) + to, m);
+                                    });
                                   })
       .with_workspace(workspace);
+}
+
+/// The largest or the smallest elements of columns, which are results themselves.
+template <class T>
+Kernel extreme_of_columns(const ColumnLoop& loop, bool largest) {
+  const auto rows = largest ? row_functions<T>().max_rows : row_functions<T>().min_rows;
+  return Kernel::element_producer(loop.outer * loop.n, 64, loop.cost_ns(),
+                                  [=](const Buffers& b, int64_t begin, int64_t end) {
+                                    loop.each(begin, end, [&](int64_t from, int64_t to, int64_t m) {
+                                      rows(b.input<T>(0) + from, loop.rows, loop.n, b.output<T>(0) + to, m);
+                                    });
+                                  });
 }
 
 /// Integers and bool accumulate in 64 bits; sums and products wrap, as unsigned.
@@ -370,9 +241,12 @@ template <class T>
 Kernel reduction_of(Reduction op, ReductionLoop plan, DType out) {
   using A = total_type<T>;
   if constexpr (std::is_floating_point_v<T>) {
-    const bool rows = plan.nest.extents.size() == 2 && plan.kept == 1 && plan.out_size > 0 && plan.count > 0;
-    const double divisor = info(op).column_divisor(static_cast<double>(plan.count));
-    if (rows && out == dtype_of<T>() && divisor != 0) return sum_over_rows<T>(plan, divisor);
+    if (const std::optional<ColumnLoop> columns = ColumnLoop::of(plan); columns && out == dtype_of<T>()) {
+      const double divisor = info(op).column_divisor(static_cast<double>(plan.count));
+      if (divisor != 0) return sum_of_columns<T>(*columns, divisor);
+      if (const int direction = info(op).direction; direction != 0)
+        return extreme_of_columns<T>(*columns, direction > 0);
+    }
   }
   if (plan.out_size == 1 && plan.nest.extents.size() == 1 && plan.count >= 16384 && !info(op).shifted)
     return reduce_all<T>(op, plan, out);

@@ -57,12 +57,12 @@ struct Elements {
 /// for each slice along the axis. Blocks of columns are independent of each other, since an index moves an element
 /// along the axis only; within a block elements are processed in the order of the indices.
 struct AlongAxis {
-  static constexpr int64_t columns = CheckedIndices::piece;
-  int64_t outer = 1, count, extent, inner = 1, blocks;
+  int64_t outer = 1, count, extent, inner = 1, columns = CheckedIndices::piece, blocks;
   bool by_slice;
   CheckedIndices index;
 
-  AlongAxis(const Shape& elements, const TensorSpec& indices, int64_t axis, int64_t into, bool slices,
+  /// `width`: bytes of an element.
+  AlongAxis(const Shape& elements, size_t width, const TensorSpec& indices, int64_t axis, int64_t into, bool slices,
             WorkspaceLayout& workspace)
       : count(elements[static_cast<size_t>(axis)]),
         extent(into),
@@ -71,6 +71,10 @@ struct AlongAxis {
     for (size_t d = 0; d < elements.size(); ++d) {
       if (d != static_cast<size_t>(axis)) (d < static_cast<size_t>(axis) ? outer : inner) *= elements[d];
     }
+    // Where each element has an index, a block's rows are accessed in any order: they are to fit in L2.
+    constexpr int64_t cached = 1 << 18, line = 64;
+    const auto bytes = static_cast<int64_t>(width);
+    while (!by_slice && columns * bytes > line && columns * bytes > cached / std::max<int64_t>(extent, 1)) columns /= 2;
     blocks = (inner + columns - 1) / columns;
   }
 
@@ -149,7 +153,7 @@ Kernel by_element(const TensorSpec& t, const TensorSpec& indices, int64_t axis, 
   return by_width(t.dtype, [&]<class T>(T) -> Kernel {
     if (same_off_axis(t.shape, indices.shape, e.axis) && !t.shape.empty()) {
       WorkspaceLayout workspace;
-      const AlongAxis along(indices.shape, indices, e.axis, e.extent, false, workspace);
+      const AlongAxis along(indices.shape, sizeof(T), indices, e.axis, e.extent, false, workspace);
       std::vector<Phase> phases;
       if (copies) phases.push_back(copy_phase(t.bytes()));
       return along.kernel(std::move(phases), workspace,
@@ -283,7 +287,7 @@ constexpr std::string_view scatter_names[] = {
 template <class Into, class T>
 Kernel divided_scatter_into(const Reduce& r, const TensorSpec& data, const TensorSpec& indices, bool has_initial) {
   WorkspaceLayout workspace;
-  const AlongAxis along(data.shape, indices, r.axis, r.extent, r.by_slice, workspace);
+  const AlongAxis along(data.shape, sizeof(T), indices, r.axis, r.extent, r.by_slice, workspace);
   const Phase first{r.out_size, 1024, [has_initial](const Buffers& b, int64_t begin, int64_t end) {
                       if (begin >= end) return;
                       T* out = b.output<T>(0);
@@ -373,7 +377,7 @@ Kernel scatter_reduce_grad_kernel(const TensorSpec& data, const TensorSpec& indi
   return by_width(data.dtype, [&]<class T>(T) -> Kernel {
     if (r.divided) {
       WorkspaceLayout workspace;
-      const AlongAxis along(data.shape, indices, r.axis, r.extent, r.by_slice, workspace);
+      const AlongAxis along(data.shape, sizeof(T), indices, r.axis, r.extent, r.by_slice, workspace);
       return along.kernel({}, workspace,
                           [](const AlongAxis& a, const Buffers& b, int64_t offset, int64_t step, int64_t position,
                              const int64_t* at, int64_t at_step, int64_t n) {

@@ -256,7 +256,11 @@ Kernel split_kernel(const TensorSpec& in, const std::vector<int64_t>& sizes, int
 }
 
 Kernel broadcast_to_kernel(DType dtype, const Shape& from, const Shape& to) {
-  return copying(StridedCopy(size_of(dtype), to, broadcast_strides(from, to), strides_of(to)));
+  const StridedCopy copy(size_of(dtype), to, broadcast_strides(from, to), strides_of(to));
+  if (copy.is_transposition()) return copying(copy);
+  return Kernel::element_producer(
+      element_count(to), 64, copy.cost_ns(),
+      [copy](const Buffers& b, int64_t begin, int64_t end) { copy.elements(b.in[0], b.out[0], begin, end); });
 }
 
 Kernel flip_kernel(const TensorSpec& in, const std::vector<int64_t>& axes) {

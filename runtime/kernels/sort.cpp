@@ -1,40 +1,17 @@
 // Sorting and the k best elements, along an axis.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "runtime/kernels/axis_lines.hpp"
+#include "runtime/kernels/rank.hpp"
 #include "runtime/kernels/reduce.hpp"
 
 namespace pxl {
 namespace {
-
-template <size_t bytes>
-using unsigned_of =
-    std::conditional_t<bytes == 1, uint8_t,
-                       std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
-
-/// An unsigned number with the order of x: -0 equals 0, NaN are equal and last.
-template <class T>
-unsigned_of<sizeof(T)> rank_of(T x) {
-  using Bits = unsigned_of<sizeof(T)>;
-  constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));
-  if constexpr (std::is_integral_v<T>) {
-    return std::is_signed_v<T> ? static_cast<Bits>(static_cast<Bits>(x) ^ sign) : static_cast<Bits>(x);
-  } else {
-    constexpr int exponent_bits = sizeof(T) == 2 ? 5 : sizeof(T) == 4 ? 8 : 11;
-    constexpr Bits infinity =
-        static_cast<Bits>(((Bits{1} << exponent_bits) - 1) << (8 * sizeof(T) - 1 - exponent_bits));
-    const Bits bits = std::bit_cast<Bits>(x), magnitude = static_cast<Bits>(bits & ~sign);
-    if (magnitude > infinity) return static_cast<Bits>(~Bits{0});
-    if (magnitude == 0) return sign;
-    return static_cast<Bits>(bits & sign ? ~bits : bits | sign);
-  }
-}
 
 template <class Bits>
 struct Item {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/kernels/block_integer.hpp"
+
 namespace pxl {
 namespace {
 
@@ -20,7 +22,7 @@ void copy_run(const T* in, int64_t si, T* out, int64_t so, int64_t n) {
     return;
   }
   switch (si) {
-    case 0: std::fill(out, out + n, *in); return;
+    case 0: integer_blocks().fill(sizeof(T))(in, out, n); return;
     case 1:
       copy_bytes(reinterpret_cast<std::byte*>(out), reinterpret_cast<const std::byte*>(in),
                  static_cast<size_t>(n) * sizeof(T));
@@ -69,14 +71,18 @@ template <class T>
 constexpr int64_t tile_extent = 64 / sizeof(T) * (sizeof(T) == 8 ? 2 : 1);
 
 /// A transposed tile. Each cache line of both sides is accessed once: rows that are a power of two apart compete for
-/// the same few lines of L1, and would be loaded again for each element.
+/// the same few lines of L1, and would be loaded again for each element. `later` is a tile that follows soon:
+/// processors prefetch lines within a page only, and rows are in pages of their own.
 template <class T>
-void copy_tile(const T* in, int64_t si, T* out, int64_t so) {
+void copy_tile(const T* in, int64_t si, T* out, int64_t so, const T* later) {
   using V = typename Words<T>::type;
   constexpr int64_t tile = tile_extent<T>, n = Words<T>::count;
   constexpr size_t row = static_cast<size_t>(tile) * sizeof(T);
   alignas(64) T given[tile * tile], turned[tile * tile];
-  for (int64_t i = 0; i < tile; ++i) std::memcpy(given + i * tile, in + i * si, row);
+  for (int64_t i = 0; i < tile; ++i) {
+    std::memcpy(given + i * tile, in + i * si, row);
+    __builtin_prefetch(later + i * si);
+  }
   for (int64_t i = 0; i < tile; i += n)
     for (int64_t j = 0; j < tile; j += n) {
       V block[n];
@@ -90,13 +96,18 @@ void copy_tile(const T* in, int64_t si, T* out, int64_t so) {
 /// out[j * so + i] = in[i * si + j] for i < n, j < m.
 template <class T>
 void copy_block(const T* in, int64_t si, T* out, int64_t so, int64_t n, int64_t m) {
-  constexpr int64_t tile = tile_extent<T>;
+  constexpr int64_t tile = tile_extent<T>, ahead = 2 * tile;
+  const auto later = [&](int64_t i, int64_t j) {
+    const bool below = i + ahead < n;
+    const int64_t next_i = below ? i + ahead : i + ahead - n, next_j = below ? j : j + tile;
+    return next_i + tile <= n && next_j + tile <= m ? in + next_i * si + next_j : in + i * si + j;
+  };
   for (int64_t j0 = 0; j0 < m; j0 += tile) {
     const int64_t j1 = std::min(m, j0 + tile);
     for (int64_t i0 = 0; i0 < n; i0 += tile) {
       const int64_t i1 = std::min(n, i0 + tile);
       if (i1 - i0 == tile && j1 - j0 == tile) {
-        copy_tile(in + i0 * si + j0, si, out + j0 * so + i0, so);
+        copy_tile(in + i0 * si + j0, si, out + j0 * so + i0, so, later(i0, j0));
         continue;
       }
       for (int64_t j = j0; j < j1; ++j)
@@ -117,6 +128,25 @@ void copy_all(const LoopNest& nest, int64_t begin, int64_t end, bool blocked, in
     else
       copy_run(x + at[0], si, y + at[1], so, n);
   });
+}
+
+/// Elements [begin, end) of a dense result, run by run.
+template <class T>
+void copy_elements(const LoopNest& nest, const std::byte* in, std::byte* out, int64_t begin, int64_t end) {
+  const T* x = reinterpret_cast<const T*>(in);
+  T* y = reinterpret_cast<T*>(out);
+  const int64_t n = nest.inner(), step = nest.inner_stride(0);
+  for (int64_t i = begin; i < end;) {
+    const int64_t column = i % n, m = std::min(n - column, end - i);
+    int64_t from = column * step;
+    for (size_t d = nest.extents.size() - 1, row = static_cast<size_t>(i / n); d-- > 0;) {
+      const auto extent = static_cast<size_t>(nest.extents[d]);
+      from += static_cast<int64_t>(d == 0 ? row : row % extent) * nest.strides[0][d];
+      row /= extent;
+    }
+    copy_run(x + from, step, y + i, 1, m);
+    i += m;
+  }
 }
 
 template <class T>
@@ -159,6 +189,15 @@ void StridedCopy::part(const std::byte* in, std::byte* out, int64_t begin, int64
     case 2: return copy_part<uint16_t>(nest_, begin, end, blocked_, along_, step_, in, out);
     case 4: return copy_part<uint32_t>(nest_, begin, end, blocked_, along_, step_, in, out);
     default: return copy_part<uint64_t>(nest_, begin, end, blocked_, along_, step_, in, out);
+  }
+}
+
+void StridedCopy::elements(const std::byte* in, std::byte* out, int64_t begin, int64_t end) const {
+  switch (width_) {
+    case 1: return copy_elements<uint8_t>(nest_, in, out, begin, end);
+    case 2: return copy_elements<uint16_t>(nest_, in, out, begin, end);
+    case 4: return copy_elements<uint32_t>(nest_, in, out, begin, end);
+    default: return copy_elements<uint64_t>(nest_, in, out, begin, end);
   }
 }
 

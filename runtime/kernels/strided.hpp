@@ -21,6 +21,9 @@ class StridedCopy {
 
   /// Iterations [begin, end); disjoint ranges may run concurrently.
   void part(const std::byte* in, std::byte* out, int64_t begin, int64_t end) const;
+  /// Elements [begin, end) of a dense result in row-major order: of copies that are no transposition.
+  void elements(const std::byte* in, std::byte* out, int64_t begin, int64_t end) const;
+  bool is_transposition() const { return blocked_; }
   int64_t iterations() const { return by_block() ? along_ : nest_.extents[0]; }
   /// 64 if iterations are single elements; rows need no grain.
   int64_t grain() const { return nest_.extents.size() == 1 ? 64 : 1; }

@@ -25,7 +25,10 @@ namespace pxl {
 namespace {
 
 constexpr size_t alignment = 64;  ///< bytes; a cache line, and the widest vector register
-constexpr size_t huge_page = size_t{2} << 20;
+constexpr size_t huge_page = size_t{2} << 20, small_page = 4096;
+// From here on freed memory is kept (block_cache.hpp): the C library gives what is larger than some of this back to the
+// system, in which a page fault costs more than an op on the page.
+constexpr size_t min_cached_bytes = size_t{64} << 10;
 
 // Linux overcommits: memory is granted at allocation and taken when written, so an array larger than the machine would
 // end in swapping or in the OOM killer.
@@ -49,21 +52,21 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
     if (bytes > budget->limits().array_bytes || !budget->affords(bytes + budget->limits().memory_bytes / 2)) return {};
   }
   const size_t needed = std::max<size_t>(static_cast<size_t>(bytes), 1);
-  // Huge pages (THP) for weights and data sets, which are read end to end or row by row in any order: with 4 KiB pages,
-  // TLB misses cost as much as the reads. A last page less than half full stays small. Not above 256 MiB: the system
-  // may spend seconds compacting memory, uninterruptible by Ctrl-C.
-  const bool huge = !zeroed && needed >= huge_page && needed <= (size_t{256} << 20);
-  if (huge) {
-    const size_t whole = (needed + huge_page - 1) / huge_page * huge_page;
+  if (!zeroed && needed >= min_cached_bytes && needed <= (size_t{256} << 20)) {
+    // Huge pages (THP) for weights and data sets, which are read end to end or row by row in any order: with 4 KiB
+    // pages, TLB misses cost as much as the reads. A last page less than half full stays small. Not above 256 MiB: the
+    // system may spend seconds compacting memory, uninterruptible by Ctrl-C.
+    const bool huge = needed >= huge_page;
+    const size_t page = huge ? huge_page : small_page, whole = (needed + page - 1) / page * page;
     std::byte* data = take_cached_block(whole);
     if (!data) {
-      const auto allocated = [&] { return data = static_cast<std::byte*>(std::aligned_alloc(huge_page, whole)); };
+      const auto allocated = [&] { return data = static_cast<std::byte*>(std::aligned_alloc(page, whole)); };
       if (!allocated()) {
         release_cached_blocks();
         if (!allocated()) refuse();
       }
 #if defined(MADV_HUGEPAGE)
-      ::madvise(data, (needed + huge_page / 2) / huge_page * huge_page, MADV_HUGEPAGE);  // advisory: may fail
+      if (huge) ::madvise(data, (needed + huge_page / 2) / huge_page * huge_page, MADV_HUGEPAGE);  // advisory: may fail
 #endif
     }
     count_taken(static_cast<int64_t>(needed));

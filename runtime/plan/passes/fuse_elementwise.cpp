@@ -80,6 +80,10 @@ class Fuser {
     if (!c.gives && !c.takes) return;
     if (c.takes) {
       std::vector<int> partners = related_groups(p);
+      // Before other producers: the epilogue of a GEMM finds its operand in cache without a copy to a block.
+      std::stable_partition(partners.begin(), partners.end(), [&](int g) {
+        return node(groups_[static_cast<size_t>(g)].nodes.front()).product.has_value();
+      });
       const auto joined = std::find_if(partners.begin(), partners.end(), [&](int g) { return try_join(g, p); });
       if (joined != partners.end()) {
         const int home = *joined;

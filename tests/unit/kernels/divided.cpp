@@ -1,7 +1,9 @@
 // Kernels that are divided among threads: the bits do not depend on how.
+#include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/matmul.hpp"
 #include "runtime/kernels/normalise.hpp"
 #include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/shape.hpp"
 #include "support.hpp"
 
 using namespace pxl;
@@ -62,6 +64,33 @@ TEST_CASE("reductions") {
           CHECK(close(y.number(0), sum / static_cast<double>(a.size()), tolerance(dtype)));
         }
       }
+}
+
+TEST_CASE("broadcasts") {
+  const std::vector<std::pair<Shape, Shape>> shapes{
+      {{}, {700}},     {{70, 1}, {70, 33}}, {{33}, {70, 33}}, {{5, 1, 7}, {5, 40, 7}}, {{4, 1, 6, 1}, {4, 5, 6, 7}},
+      {{1, 0}, {3, 0}}};
+  for (DType dtype : {DType::boolean, DType::float16, DType::int32, DType::float64})
+    for (const auto& [from, to] : shapes) {
+      CAPTURE(bracket_text(to));
+      const Array x = ramp(dtype, from, 2);
+      const Array y = check_divided(broadcast_to_kernel(dtype, from, to), {x}, {spec(dtype, to)})[0];
+      const Shape extents = strides_of(to), strides = broadcast_strides(from, to);
+      for (int64_t i = 0; i < y.size(); ++i) {
+        int64_t at = 0;
+        for (size_t d = 0; d < to.size(); ++d) at += i / extents[d] % to[d] * strides[d];
+        CHECK(y.number(i) == x.number(at));
+      }
+    }
+}
+
+TEST_CASE("medians") {
+  const TensorSpec x = spec(DType::float32, {30, 40, 50});
+  for (const std::vector<int64_t>& axes : {std::vector<int64_t>{0}, {1}, {2}, {0, 2}, {0, 1, 2}}) {
+    const Shape out = reduced_shape(x.shape, axes, false);
+    check_divided(median_kernel(x, axes), {ramp(DType::float32, x.shape, 1)},
+                  {spec(DType::float32, out), spec(DType::int32, out)});
+  }
 }
 
 TEST_CASE("gradients of losses") {

@@ -461,6 +461,30 @@ TEST_CASE("where, clip, fold, increment, fill, casts") {
         std::vector<double>{1, 1, 1, 1, 0, 1});
 }
 
+TEST_CASE("selections and constants of every width, in blocks and tails, with operands of one element") {
+  for (DType dtype :
+       {DType::boolean, DType::int8, DType::float16, DType::int32, DType::float32, DType::float64, DType::int64})
+    for (int64_t n : {1, 7, 64, 259}) {
+      CAPTURE(name(dtype));
+      Array c(DType::boolean, {n});
+      for (int64_t i = 0; i < n; ++i) c.mutable_data<bool>()[i] = i % 3 == 0;
+      const Array rows[] = {ramp(dtype, {n}, 1), ramp(dtype, {n}, 2)},
+                  ones[] = {ramp(dtype, {}, 1), ramp(dtype, {}, 2)};
+      for (bool row_a : {false, true})
+        for (bool row_b : {false, true}) {
+          const Array &a = row_a ? rows[0] : ones[0], &b = row_b ? rows[1] : ones[1];
+          const Array y = run(where_kernel(dtype, {n}, a.shape(), b.shape(), {n}), {c, a, b}, spec(dtype, {n}));
+          for (int64_t i = 0; i < n; ++i)
+            CHECK(y.number(i) == (i % 3 == 0 ? a.number(row_a ? i : 0) : b.number(row_b ? i : 0)));
+        }
+      const double value = dtype == DType::boolean ? 1 : 3;
+      CHECK(numbers(run(fill_kernel(dtype, value, n), {}, spec(dtype, {n}))) ==
+            std::vector<double>(static_cast<size_t>(n), value));
+      const Array wide = run(cast_kernel(DType::boolean, dtype, n), {c}, spec(dtype, {n}));
+      for (int64_t i = 0; i < n; ++i) CHECK(wide.number(i) == (i % 3 == 0 ? 1 : 0));
+    }
+}
+
 TEST_CASE("float16 conversion is exact for every value and rounds to even") {
   Array h(DType::float16, {65536});
   for (int i = 0; i < 65536; ++i) h.mutable_data<half>()[i].bits = static_cast<uint16_t>(i);

@@ -63,6 +63,9 @@ TEST_CASE("reductions over any axes") {
                                                                    {{}, {}},
                                                                    {{4, 3}, {}},
                                                                    {{1100, 2}, {0}},
+                                                                   {{37, 150}, {0}},
+                                                                   {{3, 37, 70}, {1}},
+                                                                   {{3, 1, 70}, {1}},
                                                                    {{2, 2100}, {1}}};
   for (const auto& [shape, axes] : shapes) {
     for (int op = 0; op <= static_cast<int>(Reduction::logsumexp); ++op) {
@@ -161,6 +164,31 @@ TEST_CASE("sums keep their accuracy, extremes see NaN, empty sums are 0") {
               1000 + std::log(4.0), 1e-6));
 }
 
+TEST_CASE("extremes of columns: NaN stays wherever it is, ties give the later element, infinities") {
+  for (DType dtype : {DType::float32, DType::float64})
+    for (int64_t n : {1, 3, 17, 70, 150})
+      for (int64_t rows : {1, 2, 16, 33}) {
+        Array x = ramp(dtype, {2, rows, n});
+        // Column c of the first matrix has a NaN in row c, those of the second begin with -0 and end with 0.
+        for (int64_t c = 0; c < n; ++c) {
+          write_number(dtype, x.mutable_raw(), c % rows * n + c, not_a_number);
+          for (int64_t r = 0; r < rows; ++r)
+            write_number(dtype, x.mutable_raw(), (rows + r) * n + c, r + 1 < rows ? -0.0 : 0.0);
+        }
+        for (Reduction op : {Reduction::max, Reduction::min}) {
+          const Array y = run(reduce_kernel(op, x.spec(), {1}, dtype), {x}, spec(dtype, {2, n}));
+          for (int64_t c = 0; c < n; ++c) {
+            CHECK(std::isnan(y.number(c)));
+            CHECK(y.number(n + c) == 0);
+            if (n > 1) CHECK(!std::signbit(y.number(n + c)));  // one column is a line, in lanes
+          }
+        }
+        const Array low = Array::full(dtype, {rows, n}, -inf);
+        CHECK(run(reduce_kernel(Reduction::max, low.spec(), {0}, dtype), {low}, spec(dtype, {n})).number(n - 1) ==
+              -inf);
+      }
+}
+
 TEST_CASE("medians, arg-reductions, running sums") {
   const Array x = make(DType::float32, {2, 4}, {3, 1, 2, 1, 9, 9, 7, 8});
   const auto m = run(median_kernel(x.spec(), {1}), {x}, {spec(DType::float32, {2}), spec(DType::int32, {2})});
@@ -173,6 +201,44 @@ TEST_CASE("medians, arg-reductions, running sums") {
   CHECK(numbers(run(cumsum_kernel(x.spec(), 1), {x}, x.spec())) == std::vector<double>{3, 4, 6, 7, 9, 18, 25, 33});
   CHECK(numbers(run(cumsum_kernel(x.spec(), 0, true, true), {x}, x.spec())) ==
         std::vector<double>{9, 9, 7, 8, 0, 0, 0, 0});
+}
+
+TEST_CASE("medians of short and long lines over any axes: the first of equal elements, NaN last") {
+  const std::vector<std::pair<Shape, std::vector<int64_t>>> shapes{{{1}, {0}},
+                                                                   {{2, 3}, {0}},
+                                                                   {{7, 1300}, {1}},
+                                                                   {{1300, 7}, {0}},
+                                                                   {{3, 40, 50}, {0, 2}},
+                                                                   {{3, 40, 50}, {1}},
+                                                                   {{3, 40, 50}, {0, 1, 2}},
+                                                                   {{2, 0}, {0}}};
+  for (DType dtype : {DType::boolean, DType::int8, DType::uint16, DType::int32, DType::int64, DType::float16,
+                      DType::float32, DType::float64})
+    for (const auto& [shape, axes] : shapes)
+      for (bool nan : {false, true}) {
+        if (nan && !is_floating(dtype)) continue;
+        CAPTURE(name(dtype));
+        CAPTURE(bracket_text(shape));
+        Array x(dtype, shape);
+        for (int64_t i = 0; i < x.size(); ++i) {
+          const auto k = static_cast<double>(i * 7919 % 251);
+          const double v = is_floating(dtype) ? (k - 125) / 8 : dtype == DType::boolean ? (k < 120 ? 0 : 1) : k / 2;
+          write_number(dtype, x.mutable_raw(), i, nan && i % 3 != 0 ? not_a_number : v == 0 && i % 2 == 0 ? -v : v);
+        }
+        const Shape out = reduced_shape(shape, axes, false);
+        const auto y = run(median_kernel(x.spec(), axes), {x}, {spec(dtype, out), spec(DType::int32, out)});
+        const auto parts = groups(x, axes);
+        for (int64_t i = 0; i < y[0].size(); ++i) {
+          const std::vector<double>& line = parts[static_cast<size_t>(i)];
+          std::vector<double> sorted = line;
+          std::sort(sorted.begin(), sorted.end(), [](double a, double b) { return a < b || (b != b && a == a); });
+          const double middle = sorted[(sorted.size() - 1) / 2];
+          const auto first = std::find_if(line.begin(), line.end(),
+                                          [&](double v) { return v == middle || (v != v && middle != middle); });
+          CHECK(y[1].number(i) == static_cast<double>(first - line.begin()));
+          CHECK(close(y[0].number(i), *first, 0));
+        }
+      }
 }
 
 TEST_CASE("top-k and sorting are stable and put NaN at the large end") {

@@ -170,3 +170,36 @@ TEST_CASE("names of outputs") {
   CHECK(at.one("scaled_add_", {x, x}).label() == "scaled_add__x");
   CHECK(at.one("identity", {x}).label() == "identity_x");
 }
+
+TEST_CASE("on arrays a reshape shares its operand's memory, and neither changes with the other") {
+  const Array x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto ints_of = [](std::initializer_list<int64_t> all) { return Attr(Ints(all)); };
+  const std::vector<Array> results{eager("reshape", {value(x), ints_of({3, 2})})[0], eager("identity", {value(x)})[0],
+                                   eager("detach", {value(x)})[0],
+                                   eager("expand_dims", {value(x), Attr(int64_t{1})})[0],
+                                   eager("transpose", {value(x), ints_of({0, 1})})[0]};
+  for (const Array& y : results) CHECK(y.raw() == x.raw());
+  CHECK(tuple_text(results[0].shape()) == "(3, 2)");
+  CHECK(tuple_text(results[3].shape()) == "(2, 1, 3)");
+  CHECK(eager("transpose", {value(x), ints_of({1, 0})})[0].raw() != x.raw());
+  Array changed = results[0];
+  changed.mutable_data<float>()[0] = 9;
+  CHECK(x.number(0) == 1);
+  CHECK(results[0].number(0) == 1);
+  CHECK(changed.number(0) == 9);
+  // An in-place op works on a copy of its own.
+  const Array y = eager("reshape", {value(x), ints_of({6})})[0];
+  check_close(eager("copy_var_update_", {value(y), value(floats({6}, {0, 0, 0, 0, 0, 0}))})[0], {6},
+              {0, 0, 0, 0, 0, 0});
+  check_close(x, {2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(tuple_text(eager("reshape", {value(floats({0, 3}, {})), ints_of({3, 0})})[0].shape()) == "(3, 0)");
+  const Array column = floats({3, 1}, {1, 2, 3});
+  CHECK(eager("transpose", {value(column), ints_of({1, 0})})[0].raw() == column.raw());
+}
+
+TEST_CASE("diagonals of matrices of any extents") {
+  check_close(eager("diag", {value(floats({2, 2}, {1, 2, 3, 4}))})[0], {2}, {1, 4});
+  check_close(eager("diag", {value(floats({2, 3}, {1, 2, 3, 4, 5, 6}))})[0], {2}, {1, 5});
+  check_close(eager("diag", {value(floats({3, 2}, {1, 2, 3, 4, 5, 6}))})[0], {2}, {1, 4});
+  check_close(eager("diag", {value(floats({1, 1}, {7}))})[0], {1}, {7});
+}

@@ -132,6 +132,22 @@ TEST_CASE("broadcasts, casts and results that several need are fused right") {
   CHECK_CONTAINS(plan_of(p), "mul+sub");
 }
 
+TEST_CASE("a broadcast is computed with what reads it, unless that is the epilogue of a product") {
+  Program p;
+  Ops op(p.ir->main());
+  Tensor *x = variable(p, {33, 70}, -1.5f), *w = variable(p, {70, 70}, 0.2f), *column = variable(p, {33, 1}, 2.0f);
+  const auto broadcast = [&] { return op("broadcast_to", {column}, {{"shape", std::vector<int64_t>{33, 70}}}); };
+  Tensor* a = op("mul", {broadcast(), x});
+  p.out = {&store(*p.ir, a)};
+  check_same_bits(p);
+  CHECK_CONTAINS(plan_of(p), "broadcast_to+mul");
+  Tensor* b = op("exp", {op("negate", {op("exp", {broadcast()})})});
+  Tensor* c = op("mul", {b, op("matmul", {x, w})});
+  p.out.push_back(&store(*p.ir, c));
+  check_same_bits(p);
+  CHECK_CONTAINS(plan_of(p), "matmul+mul");
+}
+
 TEST_CASE("a callee's changes of by-value inputs stay its own") {
   Program p;
   Graph& main = p.ir->main();

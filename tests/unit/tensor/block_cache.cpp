@@ -45,14 +45,15 @@ TEST_CASE("a bounded amount is kept") {
 
 TEST_CASE("an array takes the memory of one that was freed, and zeros are zeros") {
   release_cached_blocks();
-  const Shape shape{1024, 1024};
-  const std::byte* before = nullptr;
-  {
-    Array a(DType::float32, shape);
-    before = a.raw();
-    a.mutable_data<float>()[7] = 1;
+  for (const Shape& shape : {Shape{1024, 1024}, Shape{128, 128}, Shape{129, 131}, Shape{511, 1024}}) {
+    const std::byte* before = nullptr;
+    {
+      Array a(DType::float32, shape);
+      before = a.raw();
+      a.mutable_data<float>()[7] = 1;
+    }
+    CHECK(Array::zeros(DType::float32, shape).data<float>()[7] == 0);
+    CHECK(Array(DType::float32, shape).raw() == before);
   }
-  CHECK(Array::zeros(DType::float32, shape).data<float>()[7] == 0);
-  CHECK(Array(DType::float32, shape).raw() == before);
 }
 #endif
