@@ -17,17 +17,18 @@ bool dominates(const OpCandidate& a, const OpCandidate& b) {
 
 void OpCandidate::sync(const Machine& m) {
   if (records_steps) steps.push_back({BspPhaseKind::sync, "sync", m.sync, m.sync, m.tiles, {}});
-  ++control_steps;
+  control_bytes += sync_control_bytes;
   cycles += m.sync;
 }
 
-void OpCandidate::compute(const Machine& m, std::string_view what, int64_t c, int64_t used, int64_t state) {
+void OpCandidate::compute(const Machine& m, std::string_view what, int64_t c, int64_t used, VertexState state) {
   if (c <= 0) return;
   used = std::clamp<int64_t>(used, 1, m.tiles);
   if (records_steps) steps.push_back({BspPhaseKind::compute, what, c, c * used / m.tiles, used, {}});
   cycles += c;
-  state_bytes += state;
-  ++control_steps;
+  state_bytes += state.fields + state.lists;
+  list_bytes += state.lists;
+  control_bytes += step_control_bytes;
   tiles = std::max(tiles, used);
 }
 
@@ -38,18 +39,20 @@ void OpCandidate::exchange(const Machine& m, std::string_view what, const Traffi
   if (records_steps) steps.push_back({BspPhaseKind::exchange, what, c, c, m.tiles, traffic});
   cycles += c;
   code_bytes += exchange_code_bytes(traffic);
-  ++control_steps;
+  control_bytes += step_control_bytes;
   ++phases;
 }
 
 void OpCandidate::host(const Machine& m, int64_t bytes) {
   const int64_t rate = std::max<int64_t>(1, m.host_bytes / 1000), clock = m.clock / 1000;
-  const int64_t c =
-      bytes / rate * clock + div_up(bytes % rate * clock, rate) + m.host_latency * (m.clock / 1000) / 1'000'000;
+  const int64_t rest = bytes % rate;
+  const int64_t c = saturating_product(bytes / rate, clock) +
+                    (rest > INT64_MAX / clock / 2 ? rest / (rate / clock) : div_up(rest * clock, rate)) +
+                    saturating_product(m.host_latency, clock) / 1'000'000;
   Traffic traffic;
   traffic.total = bytes;
   steps.push_back({BspPhaseKind::host, "host link", c, c, m.tiles, traffic});
-  ++control_steps;
+  control_bytes += step_control_bytes;
   cycles += c;
 }
 
@@ -58,8 +61,9 @@ void OpCandidate::repeat(const OpCandidate& once, int64_t times) {
   cycles += saturating_product(times, once.cycles);
   code_bytes += once.code_bytes;
   state_bytes += once.state_bytes;
+  list_bytes += once.list_bytes;
   phases += once.phases;
-  control_steps += once.control_steps + 1;
+  control_bytes += once.control_bytes + step_control_bytes;
   tiles = std::max(tiles, once.tiles);
 }
 
@@ -75,13 +79,14 @@ int64_t OpCandidate::sum_partials(const Machine& m, std::string_view what, int64
     left = div_up(left, here);
     Traffic t;
     t.in = t.out = saturating_product((here - 1) * mine, partial_bytes);
-    t.runs = t.sends = here - 1;
-    t.jumps = 1;  // partial sums of all tiles lie one after the other
+    t.runs = here - 1;
+    t.sends = std::min<int64_t>(here - 1, 2);  // what the tile keeps lies between what it sends
+    t.jumps = 1;                               // partial sums of all tiles lie one after the other
     t.fragments = std::max(t.runs, div_up(t.in, 256));
     t.total = saturating_product(t.in, used);
     exchange(m, what, t);
     compute(m, "Reduce", sum_partials_cycles(m, here, mine, partial_bytes, left > 1 ? partial_bytes : out_bytes), used,
-            24 + 4 * here);
+            {24});
     most = std::max(most, t.in);
     elements = mine;
   }

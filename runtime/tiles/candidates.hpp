@@ -64,17 +64,23 @@ struct OpCandidate {
   int64_t replicated_bytes = 0;  ///< of resident_bytes, copies of what other tiles also hold
   int64_t constrained_bytes() const { return temp_bytes + replicated_bytes; }  ///< limited by the available memory
   int64_t state_bytes = 0;                                                     ///< vertex state on the most loaded tile
-  int64_t code_bytes = 0;      ///< exchange code on the most loaded tile
-  int64_t phases = 0;          ///< exchange phases in the code; those of a loop count once
-  int64_t control_steps = 0;   ///< steps in the control code; those of a loop count once
-  int64_t tiles = 0;           ///< tiles that compute
+  int64_t list_bytes = 0;                                                      ///< of state_bytes, lists (VertexState)
+  int64_t code_bytes = 0;     ///< exchange code on the most loaded tile
+  int64_t phases = 0;         ///< exchange phases in the code; those of a loop count once
+  int64_t control_bytes = 0;  ///< control code; that of a loop counts once
+  int64_t tiles = 0;          ///< tiles that compute
+  /// Of a table (operand 0, and the result if that is the changed table): the slices that the op reads or changes.
+  struct TableAccess {
+    int64_t slices = 0;  ///< 0: all of the table
+    int64_t bytes = 0;   ///< of a slice, contiguous
+  } table = {};
   bool outputs_share = false;  ///< output 0 is stored in the memory of input 0
   bool records_steps = true;   ///< false: `steps` stays empty, for candidates of which only the sums are read
   std::optional<ProductCut> product = {};
   std::optional<ConvolutionCut> convolution = {};
 
   void sync(const Machine& m);
-  void compute(const Machine& m, std::string_view what, int64_t cycles, int64_t tiles, int64_t state = 16);
+  void compute(const Machine& m, std::string_view what, int64_t cycles, int64_t tiles, VertexState state = {});
   /// Adds a synchronisation and an exchange phase; no-op if the traffic is empty.
   void exchange(const Machine& m, std::string_view what, const Traffic& traffic);
   void host(const Machine& m, int64_t bytes);
@@ -86,10 +92,6 @@ struct OpCandidate {
   int64_t sum_partials(const Machine& m, std::string_view what, int64_t partials, int64_t elements,
                        int64_t partial_bytes, int64_t out_bytes, int64_t used);
 };
-
-/// Control code of one step (a call, synchronisation, exchange or compute set), in bytes. Known to be in 8..16; the
-/// middle is used.
-constexpr int64_t control_bytes_per_step = 12;
 
 class ProductMemo;
 /// What enumerate_products has found, by shape, for searches on machines that differ in their memory only.

@@ -77,7 +77,7 @@ void add_product_step(const Machine& m, const ConvolutionProblem& p, const Convo
   shape.product = {b.groups, windows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
   shape.lines = std::max<int64_t>(1, windows / width);
   shape.kernel = kernel;
-  const int64_t state = amp_state_bytes(m, shape.product);
+  const VertexState state = amp_state(m, shape.product);
   if (p.weights) {
     // For each kernel element: gather the windows' elements at that offset, then a matrix product over batch and field.
     const ProductShape one{b.groups, b.columns, windows, b.depth, p.operand_bytes, p.partial_bytes};
@@ -87,7 +87,7 @@ void add_product_step(const Machine& m, const ConvolutionProblem& p, const Convo
           m, "Rearrange",
           saturating_product(kernel, reorder_cycles(m, copied, std::min<int64_t>(8, width * p.operand_bytes))), used);
     candidate.compute(m, "ConvPartial1x1Out", saturating_product(kernel, product_cycles(m, one).cycles), used,
-                      amp_state_bytes(m, one));
+                      amp_state(m, one));
     if (kernel > 1) candidate.temp_bytes += copied;
     return;
   }
@@ -102,7 +102,7 @@ void add_product_step(const Machine& m, const ConvolutionProblem& p, const Convo
     candidate.compute(m, vertex_name(product.vertex), product.cycles, used, state);
     if (kernel > 1) candidate.temp_bytes += copied;
   } else {
-    candidate.compute(m, "ConvPartialnx1", loop, used, state + 8 * kernel);
+    candidate.compute(m, "ConvPartialnx1", loop, used, {state.fields, state.lists + 8 * kernel});
   }
 }
 

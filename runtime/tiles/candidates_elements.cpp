@@ -30,6 +30,36 @@ int64_t local_copy_cycles(const Machine& m, int64_t bytes, int64_t run_bytes) {
   return atom == 8 ? memcpy_cycles(m, bytes) : reorder_cycles(m, bytes, atom);
 }
 
+/// Permutes the axes of a tile's block, of which it holds `most` elements.
+int64_t permutation_cycles(const Machine& m, const Shape& block, const std::vector<int64_t>& order, int64_t most,
+                           int64_t bytes) {
+  // Axes of one index do not count.
+  std::vector<int64_t> rank(block.size(), -1), extents, permuted;
+  for (size_t i = 0; i < block.size(); ++i)
+    if (block[i] > 1) rank[i] = std::ssize(extents), extents.push_back(block[i]);
+  for (const int64_t axis : order)
+    if (rank[static_cast<size_t>(axis)] >= 0) permuted.push_back(rank[static_cast<size_t>(axis)]);
+  // The last axes that stay are contiguous; the first ones that stay count matrices.
+  int64_t together = 1, count = 1;
+  size_t first = 0, end = permuted.size();
+  while (end > 0 && permuted[end - 1] == static_cast<int64_t>(end) - 1)
+    together = saturating_product(together, extents[--end]);
+  while (first < end && permuted[first] == static_cast<int64_t>(first))
+    count = saturating_product(count, extents[first++]);
+  int64_t rows = 1, columns = 1;
+  bool two_groups = end > first;  // swapped: a transposition of matrices
+  for (size_t i = first; i < end; ++i) {
+    const bool moved_up = permuted[i] >= permuted[first];
+    int64_t& n = moved_up ? columns : rows;
+    n = saturating_product(n, extents[static_cast<size_t>(permuted[i])]);
+    two_groups =
+        two_groups && (i == first || permuted[i] == permuted[i - 1] + 1 || permuted[i] == static_cast<int64_t>(first));
+  }
+  const int64_t elements = saturating_product(saturating_product(count, rows), saturating_product(columns, together));
+  if (!two_groups || elements != most) return local_copy_cycles(m, most * bytes, saturating_product(together, bytes));
+  return transpose_cycles(m, count, rows, columns, together * bytes);
+}
+
 bool is_transposition(const OpContext& s) {
   return std::any_of(s.row.params.begin(), s.row.params.end(), [](const Param& p) { return p.name == "permutation"; });
 }
@@ -69,11 +99,9 @@ void enumerate_transpositions(const CandidateRequest& r) {
       candidate.temp_bytes = most * bytes;
       candidate.out = {r.mapping(to)};
     } else {
-      // The last axes that stay are contiguous in a tile's block.
-      int64_t together = 1;
-      for (size_t i = order.size(); i-- > 0 && order[i] == static_cast<int64_t>(i);)
-        together *= div_up(x.shape[i], l.parts[i]);
-      candidate.compute(m, "Transpose", local_copy_cycles(m, most * bytes, together * bytes), l.tiles());
+      Shape block = x.shape;
+      for (size_t i = 0; i < block.size(); ++i) block[i] = div_up(block[i], l.parts[i]);
+      candidate.compute(m, "Transpose", permutation_cycles(m, block, order, most, bytes), l.tiles());
       candidate.out = {r.mapping(transpose_mapping(l, order))};
     }
     candidate.resident_bytes = 2 * most * bytes;
@@ -149,7 +177,7 @@ void enumerate_elementwise(const CandidateRequest& r, const Vertex& vertex) {
     }
     candidate.temp_bytes = spread.in;
     candidate.exchange(m, "broadcast operands", spread);
-    candidate.compute(m, vertex.name, vertex.cycles(r, {n, 1, n, element_bytes(out)}), tiles, 20);
+    candidate.compute(m, vertex.name, vertex.cycles(r, {n, 1, n, element_bytes(out)}), tiles, {20});
     candidate.resident_bytes += n * element_bytes(out);
     candidate.out.assign(s.out.size(), -1);
     for (size_t i = 0; i < s.out.size(); ++i)
@@ -208,7 +236,7 @@ void enumerate_movement(const CandidateRequest& r) {
       bytes += max_elements_per_tile(part, t.shape) * element_bytes(t);
     }
     candidate.compute(m, "Memcpy", local_copy_cycles(m, bytes, contiguous_elements(s, large, l) * element_bytes(large)),
-                      l.tiles(), 12);
+                      l.tiles(), {12});
     candidate.resident_bytes = 2 * bytes;
     candidate.text = text(l);
     r.candidates.push_back(std::move(candidate));
@@ -245,18 +273,37 @@ void enumerate_movement(const CandidateRequest& r) {
 
 void enumerate_host(const CandidateRequest& r) {
   const Machine& m = r.machine;
-  OpCandidate candidate = r.start("host link");
   const TensorSpec& t = r.site.out.empty() ? r.site.input(0) : r.site.out[0];
-  const int32_t mapping = r.mapping(linear_mapping(m, t));
-  for (size_t i = 0; i < r.site.in.size(); ++i) candidate.in[i] = r.site.out.empty() ? mapping : -1;
-  candidate.out.assign(r.site.out.size(), mapping);
-  const int64_t bytes = r.max_elements(mapping, t) * element_bytes(t);
-  candidate.host(m, t.bytes());
-  candidate.exchange(m, "between host buffers and tiles", {bytes, bytes, div_up(bytes, 256), t.bytes(), 0, 1, 1});
-  candidate.resident_bytes = bytes;
-  candidate.temp_bytes = bytes;
-  candidate.text = text(r.pool.table.at(mapping));
-  r.candidates.push_back(std::move(candidate));
+  // The host link reads and writes equal runs on all tiles, in place where the tensor lies like that, else in buffers;
+  // the tensor lies as its neighbours want it.
+  const TileMapping buffers = linear_mapping(m, t);
+  const int64_t buffer = max_elements_per_tile(buffers, t.shape) * element_bytes(t);
+  for (const int32_t mapping : r.pool.of(t)) {
+    const TileMapping& l = r.pool.table.at(mapping);
+    if (l.copies > 1 || channels_together(l, t.shape) > 1) continue;
+    OpCandidate candidate = r.start("host link");
+    // What is loaded takes the memory of operand 0, which holds nothing yet.
+    for (size_t i = 0; i < r.site.in.size(); ++i)
+      candidate.in[i] = r.site.out.empty() || (i == 0 && *r.site.in[0] == t) ? mapping : -1;
+    candidate.outputs_share = !r.site.out.empty() && !r.site.in.empty() && candidate.in[0] == mapping;
+    candidate.out.assign(r.site.out.size(), mapping);
+    const int64_t bytes = r.max_elements(mapping, t) * element_bytes(t);
+    const int64_t run =
+        std::max<int64_t>(1, std::min(run_length(l, t.shape), run_length(buffers, t.shape))) * element_bytes(t);
+    candidate.host(m, t.bytes());
+    Traffic traffic;
+    traffic.in = r.site.out.empty() ? buffer : bytes;
+    traffic.out = r.site.out.empty() ? bytes : buffer;
+    traffic.runs = div_up(traffic.in, run);
+    traffic.sends = div_up(traffic.out, run);
+    traffic.fragments = std::max(div_up(std::max(bytes, buffer), 256), std::max(traffic.runs, traffic.sends));
+    traffic.total = t.bytes();
+    candidate.exchange(m, "between host buffers and tiles", traffic);
+    candidate.resident_bytes = bytes;
+    candidate.temp_bytes = l == buffers ? 0 : buffer;
+    candidate.text = text(l);
+    r.candidates.push_back(std::move(candidate));
+  }
 }
 
 }  // namespace pxl::tiles

@@ -75,7 +75,7 @@ void enumerate_gathers(const CandidateRequest& r) {
     const int64_t index_bytes = v.indices * 4;
     candidate.exchange(m, "indices to all tiles",
                        {index_bytes, div_up(index_bytes, m.tiles), div_up(index_bytes, 256), index_bytes * tiles, 0});
-    candidate.compute(m, "MultiSlice", gather_cycles(m, v.indices, found, part, size), tiles, 24);
+    candidate.compute(m, "MultiSlice", gather_cycles(m, v.indices, found, part, size), tiles, {24});
     const TileMapping to = linear_mapping(m, y);
     const int64_t mine = max_elements_per_tile(to, y.shape) * element_bytes(y);
     // Each slice comes from one of the tiles that hold its entry; all of them send what they found.
@@ -85,6 +85,7 @@ void enumerate_gathers(const CandidateRequest& r) {
     candidate.resident_bytes = max_elements_per_tile(l, table.shape) * size + mine;
     for (const TensorSpec& t : s.out) candidate.out.push_back(r.mapping(linear_mapping(m, t)));
     candidate.text = fmt::format("table in {} x {} parts", entries, along);
+    candidate.table = {saturating_product(v.indices, along), part * size};
     r.candidates.push_back(std::move(candidate));
   });
 }
@@ -120,12 +121,13 @@ void enumerate_scatters(const CandidateRequest& r) {
       candidate.compute(m, "Fill", fill_cycles(m, n, size), tiles);
     else if (s.row.alias < 0)
       candidate.compute(m, "Memcpy", memcpy_cycles(m, n * size), tiles);
-    candidate.compute(m, "MultiUpdateAdd", scatter_cycles(m, v.indices, found, part, size), tiles, 24);
+    candidate.compute(m, "MultiUpdateAdd", scatter_cycles(m, v.indices, found, part, size), tiles, {24});
     candidate.temp_bytes = index_bytes + slice_bytes;
     candidate.resident_bytes = n * size * (overwrites && s.row.alias < 0 ? 2 : 1);
     candidate.out.push_back(id);
     for (size_t i = 1; i < s.out.size(); ++i) candidate.out.push_back(r.mapping(linear_mapping(m, s.out[i])));
     candidate.outputs_share = s.row.alias == 0;
+    if (candidate.outputs_share) candidate.table = {saturating_product(v.indices, along), part * size};
     candidate.text = fmt::format("table in {} x {} parts", entries, along);
     r.candidates.push_back(std::move(candidate));
   });

@@ -84,7 +84,7 @@ void enumerate_pooling(const CandidateRequest& r) {
     if (w.transposed)
       for (const int64_t step : w.stride) terms = div_up(terms, step);
     candidate.compute(m, "Pooling", reduce_cycles(m, outputs, saturating_product(terms, operands), size, false),
-                      to.tiles(), 32);
+                      to.tiles(), {32});
     candidate.resident_bytes += outputs * size;
     candidate.out.push_back(r.mapping(to));
     for (size_t i = 1; i < s.out.size(); ++i) candidate.out.push_back(r.mapping(linear_mapping(m, s.out[i])));

@@ -56,8 +56,17 @@ ProductCost compute_cost(const Machine& m, const ProductProblem& p, const Produc
   ProductShape swapped = straight;
   std::swap(swapped.rows, swapped.columns);
   const ProductCost one = product_cycles(m, straight), other = product_cycles(m, swapped);
-  return other.cycles < one.cycles ? other : one;
+  return other.cycles < one.cycles ? ProductCost{other.vertex, other.cycles, true} : one;
 }
+
+namespace {
+
+VertexState product_state(const Machine& m, const ProductProblem& p, ProductBlock b, const ProductCost& cost) {
+  if (cost.swapped) std::swap(b.rows, b.columns);
+  return amp_state(m, {b.groups, b.rows, b.depth, b.columns, p.operand_bytes, p.partial_bytes});
+}
+
+}  // namespace
 
 void add_product_steps(const Machine& m, const ProductProblem& p, const ProductCut& cut, OpCandidate& candidate) {
   const ProductBlock b = block_of(p, cut);
@@ -66,8 +75,8 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
   const int64_t sums = b.groups * b.rows * b.columns;
   const int64_t used = cut.tiles();
   const int64_t a_consumers = cut.columns, b_consumers = cut.rows;
-  const ProductShape state{b.groups, b.rows, b.depth, b.columns, p.operand_bytes, p.partial_bytes};
   const bool partials = cut.depth > 1 || p.partial_bytes != p.out_bytes;
+  int64_t partial_bytes = p.partial_bytes;  // outer products have no sums: they write results
   if (p.widened)
     candidate.compute(m, "Cast",
                       cast_cycles(m, (a_bytes / a_consumers + b_bytes / b_consumers) / p.operand_bytes, 1, 2), used);
@@ -87,9 +96,8 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     once.compute(m, "DynamicSlice", slice_cycles(m, div_up(b_own, cut.serial * p.operand_bytes), p.operand_bytes),
                  used);
     once.exchange(m, "a part of the right operand to where it is used", gather(right, {}, p.operand_bytes, used));
-    const auto [vertex, cycles] = compute_cost(m, p, step);
-    const ProductShape shape{b.groups, b.rows, b.depth, step.columns, p.operand_bytes, p.partial_bytes};
-    once.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, shape));
+    const ProductCost cost = compute_cost(m, p, step);
+    once.compute(m, vertex_name(cost.vertex), cost.cycles, used, product_state(m, p, step, cost));
     const int64_t arrives = add_reduction_steps(m, once, cut.depth, step_sums, p.partial_bytes, p.out_bytes, used);
     once.compute(m, "DynamicUpdate", slice_cycles(m, div_up(step_sums, cut.depth), p.out_bytes), used);
     candidate.repeat(once, cut.serial);
@@ -104,8 +112,9 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     Traffic both = gather(a, other, p.operand_bytes, used);
     both.paired_in = paired_bytes(cut, a);
     candidate.exchange(m, "operands to where they are used", both);
-    const auto [vertex, cycles] = compute_cost(m, p, b);
-    candidate.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, state));
+    const ProductCost cost = compute_cost(m, p, b);
+    candidate.compute(m, vertex_name(cost.vertex), cost.cycles, used, product_state(m, p, b, cost));
+    if (cost.vertex == ProductVertex::outer) partial_bytes = p.out_bytes;
     candidate.temp_bytes = (a.in ? a_bytes : 0) + (other.in ? b_bytes : 0);
     const int64_t a_share = div_up(a_bytes, a_consumers), b_share = div_up(b_bytes, b_consumers);
     candidate.resident_bytes = (cut.hold_a ? a_bytes : a_share) + (cut.hold_b ? b_bytes : b_share);
@@ -120,20 +129,20 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     shift.runs = shift.sends = (a_piece > 0) + (b_piece > 0);
     shift.fragments = fragments(shift.runs, shift.in);
     shift.total = shift.in * used;
-    const auto [vertex, cycles] = compute_cost(m, p, step);
+    const ProductCost cost = compute_cost(m, p, step);
     // Tiles begin at different pieces: of two rotated operands both are brought to where they meet.
     if (cut.shift_a && cut.shift_b) candidate.exchange(m, "first pieces to where they meet", shift);
-    candidate.compute(m, vertex_name(vertex), cycles, used, amp_state_bytes(m, state));
+    candidate.compute(m, vertex_name(cost.vertex), cost.cycles, used, product_state(m, p, b, cost));
     OpCandidate next;
     next.records_steps = candidate.records_steps;
     next.exchange(m, "rotate pieces to the neighbour", shift);
-    next.compute(m, vertex_name(vertex), cycles, used, 0);
+    next.compute(m, vertex_name(cost.vertex), cost.cycles, used, {0});
     candidate.repeat(next, cut.shifts - 1);
     candidate.temp_bytes = a_piece + b_piece;
     candidate.resident_bytes = (cut.shift_a ? a_piece : a_bytes) + (cut.shift_b ? b_piece : b_bytes);
     candidate.replicated_bytes = candidate.resident_bytes - div_up(a_bytes, a_consumers) - div_up(b_bytes, b_consumers);
   }
-  add_product_reduction(m, candidate, cut.depth, sums, p.partial_bytes, p.out_bytes, used);
+  add_product_reduction(m, candidate, cut.depth, sums, partial_bytes, p.out_bytes, used);
 }
 
 namespace {

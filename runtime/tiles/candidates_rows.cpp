@@ -64,7 +64,7 @@ void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy) {
       candidate.temp_bytes = others.in;
       if (strategy.sorts) candidate.temp_bytes += n * (size + 4);
       for (int i = 0; i < strategy.reductions; ++i) {
-        candidate.compute(m, "ReduceRows", reduce_cycles(m, mine, div_up(length, across), size, true), tiles, 24);
+        candidate.compute(m, "ReduceRows", reduce_cycles(m, mine, div_up(length, across), size, true), tiles, {24});
         if (across > 1) {
           candidate.sum_partials(m, "partial sums of rows", across, mine, sums, sums, tiles);
           candidate.temp_bytes += mine * across * sums;
@@ -78,7 +78,7 @@ void enumerate_row_op(const CandidateRequest& r, const RowStrategy& strategy) {
       candidate.compute(m, strategy.vertex.name, strategy.vertex.cycles(r, share), tiles);
       if (strategy.column_sums && cut > 1) {
         candidate.compute(m, "ReduceColumns", 2 * reduce_cycles(m, div_up(length, across), mine, size, false), tiles,
-                          48);
+                          {48});
         candidate.sum_partials(m, "partial sums of columns", cut, 2 * div_up(length, across), sums, size, tiles);
         candidate.temp_bytes += 2 * div_up(length, across) * sums;
       }
@@ -142,7 +142,7 @@ void enumerate_reductions(const CandidateRequest& r) {
     OpCandidate candidate =
         r.start(partials > 1 ? "where the operand lies, then the partial sums" : "where the operand lies");
     candidate.in[0] = id;
-    candidate.compute(m, "Reduce", reduce_cycles(m, mine, div_up(n, mine), size, contiguous), tiles, 24);
+    candidate.compute(m, "Reduce", reduce_cycles(m, mine, div_up(n, mine), size, contiguous), tiles, {24});
     int64_t held = mine;
     const TileMapping to = linear_mapping(m, y);
     if (partials > 1) {

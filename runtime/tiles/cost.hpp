@@ -48,6 +48,7 @@ enum class ProductVertex : uint8_t { amp, mac, outer, blocks };
 struct ProductCost {
   ProductVertex vertex = ProductVertex::amp;
   int64_t cycles = 0;
+  bool swapped = false;  ///< the right operand is streamed, the left one loaded as coefficients
 };
 ProductCost product_cycles(const Machine& m, const ProductShape& s);
 /// One tile's share of a convolution: the sum of `kernel` products, whose rows are `lines` lines of the field.
@@ -57,8 +58,14 @@ struct ConvolutionShape {
 };
 /// Cycles of ConvPartialnx1, on the accumulating units.
 int64_t convolution_cycles(const Machine& m, const ConvolutionShape& s);
-/// Bytes of vertex state of ConvPartial1x1Out: fields, worklists, pointers.
-int64_t amp_state_bytes(const Machine& m, const ProductShape& s);
+/// Bytes of a vertex on a tile. Poplar counts what its lists point to as vertex field data and list descriptors, the
+/// fields as vertex state.
+struct VertexState {
+  int64_t fields = 16;  ///< of an elementwise vertex known to be in 8..20
+  int64_t lists = 0;    ///< worklists, pointers to slices
+};
+/// State of ConvPartial1x1Out.
+VertexState amp_state(const Machine& m, const ProductShape& s);
 
 /// Cycles to add `partials` partial sums of each of `outputs` elements stored on the tile.
 int64_t sum_partials_cycles(const Machine& m, int64_t partials, int64_t outputs, int64_t partial_bytes,
@@ -90,6 +97,10 @@ int64_t slice_cycles(const Machine& m, int64_t elements, int64_t element_bytes);
 int64_t memcpy_cycles(const Machine& m, int64_t bytes);
 /// On-tile change of order ("Rearrange"), in contiguous atoms of `atom_bytes`.
 int64_t reorder_cycles(const Machine& m, int64_t bytes, int64_t atom_bytes);
+/// `count` contiguous matrices [rows, columns] transposed on their tile, by PopLibs' transposition vertices where both
+/// extents are multiples of their grain, two elements of 4 bytes or four of 2; a matrix may be divided among the
+/// workers.
+int64_t transpose_cycles(const Machine& m, int64_t count, int64_t rows, int64_t columns, int64_t element_bytes);
 /// Bytes that a copy moves at once where contiguous runs are this long: a power of two up to 8 that divides the run.
 int64_t atom_bytes(int64_t run_bytes);
 

@@ -158,10 +158,10 @@ ProductCost product_cycles(const Machine& m, const ProductShape& s) {
   return best;
 }
 
-int64_t amp_state_bytes(const Machine& m, const ProductShape& s) {
+VertexState amp_state(const Machine& m, const ProductShape& s) {
   const int64_t in = div_up(s.depth, product_depth_grain(s.operand_bytes));
   const int64_t out = div_up(s.columns, product_column_grain(m, s.operand_bytes, s.partial_bytes));
-  return 32 + m.workers * 3 * 2 + 4 * s.groups * (in + out * in + out);
+  return {32, m.workers * 3 * 2 + saturating_product(4 * s.groups, in + saturating_product(out, in) + out)};
 }
 
 int64_t sum_partials_cycles(const Machine& m, int64_t partials, int64_t outputs, int64_t partial_bytes,

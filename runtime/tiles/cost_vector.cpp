@@ -117,6 +117,27 @@ int64_t reorder_cycles(const Machine&, int64_t bytes, int64_t atom_bytes) {
   return 587 + bytes / 1000 * rate + div_up(bytes % 1000 * rate, 1000);
 }
 
+int64_t transpose_cycles(const Machine& m, int64_t count, int64_t rows, int64_t columns, int64_t element_bytes) {
+  const int64_t bytes = saturating_product(saturating_product(count, rows), saturating_product(columns, element_bytes));
+  const int64_t copied = reorder_cycles(m, bytes, atom_bytes(element_bytes));
+  const int64_t grain = element_bytes == 2 ? 4 : 2, each = element_bytes == 2 ? 4 : 3;
+  if ((element_bytes != 2 && element_bytes != 4) || rows % grain != 0 || columns % grain != 0) return copied;
+  int64_t best = copied;
+  for (int64_t parts = 1; parts <= m.workers && parts <= rows / grain; ++parts) {
+    if (rows / grain % parts != 0) continue;
+    const int64_t down = rows / grain / parts, across = columns / grain;
+    const int64_t mine = div_up(saturating_product(count, parts), m.workers);
+    int64_t worker = 0;
+    if (down == 1 && across == 1)
+      worker = mine == 1 ? 29 : 37 + (mine - 2) * each;
+    else if (across == 1)
+      worker = 27 + saturating_product(mine, 35 + each * (down - 2));
+    else
+      worker = 29 + saturating_product(mine, 18 + saturating_product(down, 12 + each * (across - 2)));
+    best = std::min(best, 7 + saturating_product(m.workers, worker));
+  }
+  return best;
+}
 int64_t atom_bytes(int64_t run_bytes) { return std::clamp<int64_t>(run_bytes & -run_bytes, 1, 8); }
 
 int64_t reduce_cycles(const Machine& m, int64_t outputs, int64_t length, int64_t element_bytes, bool contiguous) {

@@ -58,7 +58,7 @@ int64_t exchange_code_bytes(const Traffic& t) {
   const int64_t receives = t.in == 0 ? 0 : pieces;
   const int64_t possible = std::max<int64_t>(0, receives - 1);
   const int64_t jumps = t.jumps < 0 ? possible : std::min(t.jumps, possible);
-  return 8 * sends + (large ? 4 * sends : 0) + 8 * receives + 4 * jumps + phase_code_bytes;
+  return 8 * sends + (large ? 4 * sends : 0) + 4 * receives + 8 * jumps + phase_code_bytes;
 }
 
 }  // namespace pxl::tiles

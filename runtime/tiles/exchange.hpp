@@ -33,12 +33,20 @@ int64_t exchange_cycles(const Machine& m, const Traffic& t);
 /// Cycles of a phase beyond its schedule.
 int64_t phase_overhead(const Machine& m);
 
-/// Bytes of exchange code of the most loaded tile: 8 per send and receive, 4 more for a send of more than 64 words and
-/// for a receive that is not contiguous with the previous one, 8 for the phase. Source: ipu-stack, calibrated on
-/// recorded programs; errors from -14 to +18 percent.
+/// Bytes of exchange code of the most loaded tile: 8 per send, 4 more for one of more than 64 words; 4 per receive, the
+/// instruction that waits and selects the next sender, 8 more for one that is not contiguous with the previous one, the
+/// instruction that also sets the address; 8 for the phase. Words carry no receiver, so that one send serves several.
+/// Source: ipu-stack, encodings of the exchange instructions and its estimate of rows that jump; PopLibs' embedding
+/// planner also takes 4 bytes for a change of sender.
 int64_t exchange_code_bytes(const Traffic& t);
 /// Bytes of exchange code of a tile that only takes part in the phase's synchronisation; included in
 /// exchange_code_bytes.
 constexpr int64_t phase_code_bytes = 8;
+
+/// Control code of a call, an exchange, a compute set or a loop: two instructions of four bytes, which set an address
+/// and call what is there. Known to be in 8..16.
+constexpr int64_t step_control_bytes = 8;
+/// Control code of a synchronisation: one instruction.
+constexpr int64_t sync_control_bytes = 4;
 
 }  // namespace pxl::tiles

@@ -69,14 +69,14 @@ Links parse_links(std::string_view text) {
   for (const LinkField& f : link_table) keys.emplace_back(f.key);
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
-    const std::string_view word = text.substr(0, comma);
+    const std::string word(text.substr(0, comma));
     text.remove_prefix(std::min(comma + 1, text.size()));
     const size_t equals = std::min(word.find('='), word.size());
-    const std::string_view key = word.substr(0, equals);
+    const std::string key = word.substr(0, equals);
     const auto field =
         std::find_if(std::begin(link_table), std::end(link_table), [&](const LinkField& f) { return f.key == key; });
     if (field == std::end(link_table) || equals == word.size()) {
-      const std::string hint = did_you_mean(std::string(key), keys);
+      const std::string hint = did_you_mean(key, keys);
       throw Error(fmt::format("links: expected KEY=VALUE, got `{}`{}", word, hint.empty() ? "" : "; " + hint),
                   {fmt::format("constants: {}", fmt::join(keys, ", "))}, Fault::usage);
     }

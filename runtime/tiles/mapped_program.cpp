@@ -58,6 +58,10 @@ Source source_of(const Tensor* tensor) {
   return {nullptr, 0, tensor};
 }
 
+int64_t call_control_bytes(const Op& op) {
+  return step_control_bytes * (1 + static_cast<int64_t>(op.inputs.size() + op.outputs.size()));
+}
+
 MappedProgram::MappedProgram(const Graph& graph, const EstimateOptions& options)
     : options_(options), pool_(options_.machine) {
   collect_graphs(graph);

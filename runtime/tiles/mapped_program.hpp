@@ -43,6 +43,9 @@ struct TileBytes {
   size_t begin = 0, end = 0;  ///< tiles outside [begin, end) hold nothing
 };
 
+/// Control code of a call: itself, and a copy of each argument and result.
+int64_t call_control_bytes(const Op& op);
+
 struct TileRange {
   int64_t first = 0, count = 0;  ///< wraps around after the last tile
 };

@@ -228,8 +228,7 @@ TileRange MappedProgram::place(const Op& op) const {
 }
 
 int64_t MappedProgram::code_and_state_bytes(const OpCandidate& candidate) {
-  return candidate.code_bytes + candidate.state_bytes +
-         control_bytes_per_step * static_cast<int64_t>(candidate.steps.size());
+  return candidate.code_bytes + candidate.state_bytes + candidate.control_bytes;
 }
 
 int32_t MappedProgram::mapping_of(const Tensor* tensor) const {

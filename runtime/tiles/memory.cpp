@@ -171,9 +171,9 @@ void Memory::add_up() {
   const auto put = [&](MemoryCategory c, size_t tile, int64_t bytes) {
     tiles_[tile].bytes[static_cast<size_t>(c)] += bytes;
   };
-  Ranges exchange(tiles_.size()), state(tiles_.size());
+  Ranges exchange(tiles_.size()), state(tiles_.size()), lists(tiles_.size());
   std::map<std::string_view, Ranges> vertices;  // by vertex name
-  int64_t phases = 0, steps = 0;
+  int64_t phases = 0, control = 0;
   for (const GraphInstance& instance : m_.graphs()) {
     for (const auto& owned : instance.graph->tensors()) {
       const Tensor* t = owned.get();
@@ -185,28 +185,28 @@ void Memory::add_up() {
     for (const Op* op : instance.order) {
       if (!op->called.empty()) {
         // One copy per argument that is not aliased, and the call.
-        steps += 1 + static_cast<int64_t>(op->inputs.size() + op->outputs.size());
+        control += call_control_bytes(*op);
         continue;
       }
       const OpCandidate& candidate = m_.candidate(*op);
       const TileRange place = m_.place(*op);
       exchange.add(place, candidate.code_bytes - candidate.phases * phase_code_bytes);
       phases += candidate.phases;
-      steps += candidate.control_steps;
+      control += candidate.control_bytes;
       for (const CandidateStep& s : candidate.steps)
         if (s.kind == BspPhaseKind::compute) vertices.try_emplace(s.what, tiles_.size()).first->second.add(place, 1);
-      state.add(place, candidate.state_bytes);
+      state.add(place, candidate.state_bytes - candidate.list_bytes);
+      lists.add(place, candidate.list_bytes);
       for (size_t i = 0; i < op->inputs.size(); ++i) {
         if (!op->inputs[i]) continue;
         const auto rearranged = [&](const Rearrangement& r, int32_t mapping) {
           if (r.cycles == 0) return;
-          if (r.copy_cycles > 0) ++steps;
+          control += r.control_bytes();
           if (r.traffic.empty()) return;
           const TileMapping& to = m_.mapping(mapping);
           exchange.add({to.first % machine.tiles, std::min(machine.tiles, to.tiles())},
                        exchange_code_bytes(r.traffic) - phase_code_bytes);
           ++phases;
-          steps += 2;
         };
         rearranged(m_.rearrangement_to(op->inputs[i], candidate.in[i]), candidate.in[i]);
         rearranged(m_.write_back(*op, i), m_.mapping_of(op->inputs[i]));
@@ -218,18 +218,20 @@ void Memory::add_up() {
     for (size_t i = 0; i < there.size(); ++i)
       if (there[i] > 0) put(MemoryCategory::vertex_code, i, vertex_code_bytes(vertex));
   }
-  const std::vector<int64_t> exchange_code = exchange.by_tile(), states = state.by_tile();
+  const std::vector<int64_t> exchange_code = exchange.by_tile(), states = state.by_tile(), pointed = lists.by_tile();
   const GraphMemory& main = graphs_[0];
   for (size_t i = 0; i < tiles_.size(); ++i) {
     put(MemoryCategory::vertex_state, i, states[i]);
+    put(MemoryCategory::vertex_lists, i, pointed[i]);
     put(MemoryCategory::exchange_code, i, exchange_code[i] + phases * phase_code_bytes);
-    put(MemoryCategory::control_code, i, steps * control_bytes_per_step);
+    put(MemoryCategory::control_code, i, control);
     put(MemoryCategory::runtime, i, machine.runtime_bytes);
     put(MemoryCategory::temporaries, i, main.temp[i]);
     put(MemoryCategory::activations, i, main.peak[i] - main.temp[i]);
     TileMemory& tile = tiles_[i];
     int64_t variables = main.peak[i];
-    for (const auto c : {MemoryCategory::weights, MemoryCategory::constants, MemoryCategory::vertex_state})
+    for (const auto c : {MemoryCategory::weights, MemoryCategory::constants, MemoryCategory::vertex_state,
+                         MemoryCategory::vertex_lists})
       variables += tile.bytes[static_cast<size_t>(c)];
     put(MemoryCategory::gaps, i, variables * machine.gap_percent / 100);
     for (const int64_t bytes : tile.bytes) tile.total += bytes;

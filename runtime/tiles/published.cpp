@@ -31,7 +31,7 @@ constexpr std::string_view tessellate = "tessellate-ipu, IPU Peak Flops", stack 
                            tut6 = "Graphcore tutorial 6, hardware run", vendor = "vendor's data sheet",
                            jia = "Jia et al. 2019, as summarised", byte_perf = "ByteMLPerf, C600",
                            addons = "Graphcore TensorFlow add-ons, profiler test",
-                           outlining = "Graphcore TensorFlow, outlining tests", flash = "flash-attention-ipu, nanoGPT";
+                           outlining = "Graphcore TensorFlow, tests", flash = "flash-attention-ipu, nanoGPT";
 
 const Machine& machine(std::string_view name) {
   for (const Machine& m : machine_table())
@@ -47,17 +47,6 @@ double per_second(std::string_view name, int64_t per_tile_cycle) {
 }
 double teraflops(std::string_view name, int64_t operand_bytes, int64_t partial_bytes) {
   return 2 * per_second(name, machine(name).macs(operand_bytes, partial_bytes)) / 1e12;
-}
-
-// 16 heads of [729, 72] x [72, 729]; a tile holds 365 rows and 16 columns of one head.
-ProductShape qk(int64_t operand_bytes) {
-  ProductShape s;
-  s.rows = 365;
-  s.depth = operand_bytes == 1 ? 96 : 80;
-  s.columns = 16;
-  s.operand_bytes = operand_bytes;
-  s.partial_bytes = 2;
-  return s;
 }
 
 double gelu(int64_t elements) { return as_double(nonlinearity_cycles(machine("c600"), tile_gelu.vector, elements, 2)); }
@@ -92,8 +81,6 @@ constexpr ReferenceMeasurement table[] = {
      [] { return as_double(memcpy_cycles(machine("c600"), 8192)); }},
     {"gather_2", "gather of 11.8 kB of halves with long strides on a tile", "c600", "cycles", 126283, 126283, 0, stack,
      [] { return as_double(reorder_cycles(machine("c600"), 11800, 2)); }},
-    {"amp_state", "vertex state of a tile, a dense layer (model: one tile of QK^T)", "mk2", "bytes", 124, 124, 0,
-     addons, [] { return as_double(amp_state_bytes(machine("mk2"), qk(2))); }},
     {"clock_tut6", "time of 6,681,766 cycles", "mk2", "us", 5023.9, 5023.9, 0, tut6,
      [] { return machine("mk2").microseconds(6681766); }, identity},
     {"f16_mk1", "peak rate, float16", "mk1", "TFLOP/s", 124.5, 124.5, 0, jia, [] { return teraflops("mk1", 2, 2); }, identity},
@@ -132,29 +119,81 @@ constexpr ReferenceMeasurement table[] = {
      [] { return per_second("mk1", 2 * machine("mk1").memcpy_bytes) / 1e12; }, identity},
     {"host_mk2", "8.8 MB from the chip to the host", "mk2", "us", 3100, 3100, 0, "Graphcore examples, EfficientDet",
      [] { return 8.8e6 / as_double(machine("mk2").host_bytes) * 1e6; }},
-    {"code_qkv", "exchange code of 729 x 1152 x 3456, largest phase of a tile", "c600", "bytes", 164, 324, 0, stack,
+    {"qkv_f16", "the other products of the layer, of 729 rows: 1152 x 3456", "c600", "cycles", 37277, 37277, 0, stack,
+     [] { return largest_vertex_cycles(published_product("qkv")); }, planned},
+    {"pv_f16", "16 x (729 x 729 x 72)", "c600", "cycles", 12900, 12900, 0, stack,
+     [] { return largest_vertex_cycles(published_product("pv")); }, planned},
+    {"projection_f16", "1152 x 1152", "c600", "cycles", 14153, 14153, 0, stack,
+     [] { return largest_vertex_cycles(published_product("projection")); }, planned},
+    {"up_f16", "1152 x 4304", "c600", "cycles", 48248, 48248, 0, stack,
+     [] { return largest_vertex_cycles(published_product("up")); }, planned},
+    {"down_f16", "4304 x 1152", "c600", "cycles", 52187, 52187, 0, stack,
+     [] { return largest_vertex_cycles(published_product("down")); }, planned},
+    {"qkv_f8", "the same five in float8: 1152 x 3456", "c600", "cycles", 22415, 22415, 0, stack,
+     [] { return largest_vertex_cycles(published_product("qkv_f8")); }, planned},
+    {"pv_f8", "16 x (729 x 729 x 72)", "c600", "cycles", 7377, 7377, 0, stack,
+     [] { return largest_vertex_cycles(published_product("pv_f8")); }, planned},
+    {"projection_f8", "1152 x 1152", "c600", "cycles", 8178, 8178, 0, stack,
+     [] { return largest_vertex_cycles(published_product("projection_f8")); }, planned},
+    {"up_f8", "1152 x 4304", "c600", "cycles", 26425, 26425, 0, stack,
+     [] { return largest_vertex_cycles(published_product("up_f8")); }, planned},
+    {"down_f8", "4304 x 1152", "c600", "cycles", 28265, 28265, 0, stack,
+     [] { return largest_vertex_cycles(published_product("down_f8")); }, planned},
+    {"code_qkv", "exchange code of 729 x 1152 x 3456, largest phase of a tile", "c600", "bytes", 324, 324, 0, stack,
      [] { return largest_exchange_code(published_product("qkv")); }, planned},
-    {"code_qk", "the same of 16 x (729 x 72 x 729)", "c600", "bytes", 0, 248, 0, stack,
+    {"code_qkv_f8", "the same in float8", "c600", "bytes", 164, 164, 0, stack,
+     [] { return largest_exchange_code(published_product("qkv_f8")); }, planned},
+    {"code_qk", "the same of 16 x (729 x 72 x 729)", "c600", "bytes", 248, 248, 0, stack,
      [] { return largest_exchange_code(published_product("qk")); }, planned},
-    {"code_pv", "the same of 16 x (729 x 729 x 72)", "c600", "bytes", 0, 2212, 0, stack,
-     [] { return largest_exchange_code(published_product("pv")); }, planned},
-    {"dense_vertex", "dense layer of 16.1 MiB: vertex code of a tile", "mk2", "bytes", 2422, 2422, 0, addons,
-     [] { return mean_bytes(published_dense_layer(), MemoryCategory::vertex_code); }, planned},
+    {"code_pv", "the same of 16 x (729 x 729 x 72) behind a softmax", "c600", "bytes", 2212, 2212, 0, stack,
+     [] { return exchange_code_of(published_vit(), "MatMul", "float16[16, 729, 72]"); }, planned},
+    {"code_scores", "scores to rows of the softmax: exchange code", "c600", "bytes", 7372, 7372, 0, stack,
+     [] { return exchange_code_of(published_vit(), "Softmax", "float16[16, 729, 729]"); }, planned},
+    {"dense_vertex", "dense layer [16, 4096] x [4096, 1024]: vertex code of a tile", "mk2", "bytes", 2422, 2422, 0,
+     addons, [] { return mean_bytes(published_dense_layer(), MemoryCategory::vertex_code); }, planned},
     {"dense_exchange", "the same: exchange code", "mk2", "bytes", 250, 250, 0, addons,
-     [] { return mean_bytes(published_dense_layer(), MemoryCategory::exchange_code); }, planned},
-    {"dense_state", "the same: vertex state", "mk2", "bytes", 124, 124, 0, addons,
-     [] { return mean_bytes(published_dense_layer(), MemoryCategory::vertex_state); }, planned},
+     [] { return layer_exchange_code(published_dense_layer()); }, planned},
+    {"dense_state", "the same: vertex state, without 48 KiB of the runtime", "mk2", "bytes", 90, 90, 0, addons,
+     [] { return layer_state(published_dense_layer()); }, planned},
     {"dense_control", "the same: control code", "mk2", "bytes", 70, 70, 0, addons,
-     [] { return mean_bytes(published_dense_layer(), MemoryCategory::control_code); }, planned},
-    {"dense_total", "the same: everything", "mk2", "bytes", 23365, 23365, 0, addons,
-     [] { return mean_bytes(published_dense_layer()); }, planned},
+     [] { return layer_control_code(published_dense_layer()); }, planned},
+    {"dense_live", "the same: not always live, at most", "mk2", "bytes", 6981, 6981, 0, addons,
+     [] { return mean_live_bytes(published_dense_layer()); }, planned},
+    {"dense_total", "the same: everything but gaps", "mk2", "bytes", 23365, 23365, 0, addons,
+     [] { return mean_bytes(published_dense_layer()) - mean_bytes(published_dense_layer(), MemoryCategory::gaps); },
+     planned},
+    {"dense_cycles", "the same: computing and exchanging", "mk2", "cycles", 8700, 8700, 0, addons,
+     [] { return layer_cycles(published_dense_layer()); }, planned},
     {"calls_total", "two calls of sigmoid(x w + b), 64 x 64, eight tiles: fullest tile", "mk2", "bytes", 25647, 25647,
-     0, outlining, [] { return max_tile_bytes(published_two_calls()); }, planned},
-    {"shared_total", "two products with one weight, 1024 x 1024, eight tiles: fullest tile", "mk2", "bytes", 1651014,
-     1651014, 0, outlining, [] { return max_tile_bytes(published_shared_weight()); }, planned},
-    {"twenty_total", "twenty dense layers of 1,400 x 1,400: fullest tile", "mk2", "bytes", 162410, 162410, 0, outlining,
-     [] { return max_tile_bytes(published_twenty_layers()); }, planned},
-    {"vit_code", "ViT of 27 layers, outlined: exchange code, mean", "c600", "bytes", 15603, 15603, 0, stack,
+     0, outlining, [] { return max_bytes_of_data(published_calls()); }, planned},
+    {"calls_training", "the same, a training step", "mk2", "bytes", 40691, 40691, 0, outlining,
+     [] { return max_bytes_of_data(published_calls_training()); }, planned},
+    {"nested_total", "training of two nested calls, 64 x 64, eight tiles: fullest tile", "mk2", "bytes", 38837, 38837, 0,
+     outlining, [] { return max_bytes_of_data(published_nested_calls()); }, planned},
+    {"lookups_total", "ten lookups in a table of 20,000 x 128 by calls, eight tiles: fullest tile", "mk2", "bytes",
+     802278, 802278, 0, outlining, [] { return max_bytes_of_data(published_lookups()); }, planned},
+    {"shared_total", "a (x w) with a broadcast x, 1024 x 1024, eight tiles: fullest tile", "mk2", "bytes", 1651014,
+     1651014, 0, outlining, [] { return max_bytes_of_data(published_broadcast_product()); }, planned},
+    {"twenty_total", "initial values of 21 dense layers, 215 MB: fullest tile", "mk2", "bytes", 162410, 162410, 0,
+     outlining,
+     [] {
+       const Report& r = published_initialisers();
+       const TileMemory& t = r.tiles[static_cast<size_t>(r.fullest_tile)];
+       return as_double(t.total - t.bytes[static_cast<size_t>(MemoryCategory::gaps)]);
+     }, planned},
+    {"serial_total", "x + y z by six calls, [30522, 768]: mean", "mk2", "bytes", 86238, 86238, 0, outlining,
+     [] { return mean_bytes_of_data(published_serial_product()); }, planned},
+    {"serial_most", "the same: fullest tile", "mk2", "bytes", 86813, 86813, 0, outlining,
+     [] { return max_bytes_of_data(published_serial_product()); }, planned},
+    {"small_inference", "three dense layers from 50,176 inputs, batch 2: mean", "mk2", "bytes", 8275, 8275, 0, outlining,
+     [] { return mean_bytes_of_data(published_small_net(2, false)); }, planned},
+    {"small_training_1", "the same, a training step, batch 1", "mk2", "bytes", 4852, 4852, 0, outlining,
+     [] { return mean_bytes_of_data(published_small_net(1, true)); }, planned},
+    {"small_training_2", "the same, batch 2", "mk2", "bytes", 10956, 10956, 0, outlining,
+     [] { return mean_bytes_of_data(published_small_net(2, true)); }, planned},
+    {"vit_cycles", "ViT of 27 layers, outlined: cycles", "c600", "cycles", 15987659, 15987659, 0, stack,
+     [] { return as_double(published_vit().cycles.device()); }, planned},
+    {"vit_code", "the same: exchange code, mean", "c600", "bytes", 15603, 15603, 0, stack,
      [] { return mean_bytes(published_vit(), MemoryCategory::exchange_code); }, planned},
     {"vit_code_most", "the same: exchange code, largest", "c600", "bytes", 37092, 37092, 0, stack,
      [] {

@@ -20,6 +20,7 @@ constexpr std::array<CategoryRow, static_cast<size_t>(MemoryCategory::count)> ca
     {"exchange code", true, true},
     {"control code", true, true},
     {"vertex state", true, false},
+    {"vertex lists", true, false},
     {"runtime", true, false},
     {"gaps", true, false},
 }};

@@ -123,8 +123,9 @@ enum class MemoryCategory : uint8_t {
   exchange_code,
   control_code,
   vertex_state,
-  runtime,  ///< stacks and runtime state
-  gaps,     ///< alignment and element constraints
+  vertex_lists,  ///< worklists and pointers of vertices
+  runtime,       ///< stacks and runtime state
+  gaps,          ///< alignment and element constraints
   count
 };
 std::string_view name(MemoryCategory category);  ///< "vertex code"

@@ -16,12 +16,21 @@ int64_t transfer_cycles(const Machine& m, int64_t bytes) {
          div_up(saturating_product(bytes % rate, clock), rate);
 }
 
+/// Bytes of whole transfers of `runs` contiguous runs.
+int64_t transferred(const Machine& m, int64_t runs, int64_t run_bytes) {
+  return saturating_product(runs, div_up(run_bytes, m.dram_transfer) * m.dram_transfer);
+}
+
 /// Bytes that the level moves for a tensor of which pieces of this mapping are read: whole transfers.
 int64_t moved_bytes(const CandidateRequest& r, const TensorSpec& spec, int32_t mapping) {
   if (mapping < 0) return spec.bytes();
   const int64_t run = std::max<int64_t>(1, run_length(r.pool.table.at(mapping), spec.shape) * element_bytes(spec));
-  const int64_t whole = div_up(run, r.machine.dram_transfer) * r.machine.dram_transfer;
-  return saturating_product(div_up(spec.bytes(), run), whole);
+  return transferred(r.machine, div_up(spec.bytes(), run), run);
+}
+/// The same of a table, of which the op reads or changes some slices.
+int64_t moved_bytes_of_table(const CandidateRequest& r, const TensorSpec& spec, int32_t mapping, const OpCandidate& c) {
+  const int64_t all = moved_bytes(r, spec, mapping);
+  return c.table.slices == 0 ? all : std::min(all, transferred(r.machine, c.table.slices, c.table.bytes));
 }
 
 void stream(const CandidateRequest& r, const CandidateOptions& options, OpCandidate& c) {
@@ -45,15 +54,21 @@ void stream(const CandidateRequest& r, const CandidateOptions& options, OpCandid
   int64_t bytes = 0;
   for (size_t i = 0; i < c.in.size(); ++i)
     if (i < r.site.in.size() && r.site.in[i] && !r.constant[i])
-      bytes += saturating_product(moved_bytes(r, *r.site.in[i], c.in[i]), i == 0 ? left : i == 1 ? right : 1);
-  for (size_t i = 0; i < c.out.size() && i < r.site.out.size(); ++i) bytes += moved_bytes(r, r.site.out[i], c.out[i]);
+      bytes += saturating_product(
+          i == 0 ? moved_bytes_of_table(r, *r.site.in[i], c.in[i], c) : moved_bytes(r, *r.site.in[i], c.in[i]),
+          i == 0   ? left
+          : i == 1 ? right
+                   : 1);
+  for (size_t i = 0; i < c.out.size() && i < r.site.out.size(); ++i)
+    bytes += i == 0 && c.outputs_share ? moved_bytes_of_table(r, r.site.out[i], c.out[i], c)
+                                       : moved_bytes(r, r.site.out[i], c.out[i]);
   if (bytes == 0) return;
   Traffic t;
   t.total = bytes;
   const int64_t cycles = transfer_cycles(m, bytes);
   c.steps.push_back({BspPhaseKind::exchange, second_level_step, cycles, cycles, m.tiles, t});
   c.cycles += cycles;
-  ++c.control_steps;
+  c.control_bytes += step_control_bytes;
 }
 
 /// Exchanges and the second level run at the same time; what is not hidden by computing remains of the longer one.

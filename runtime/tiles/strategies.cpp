@@ -99,7 +99,7 @@ constexpr TileStrategyInfo strategy_rows[] = {
      vector_rate, no_step, element_parts},
     {S::nonlinearity_grad, "nonlinearity gradient", elementwise("NonLinearityGrad", nonlinearity_grad_vertex_cycles),
      M::neighbours, vector_rate, no_step, element_parts},
-    {S::cast, "cast", elementwise("Cast", cast_vertex_cycles), M::neighbours, vector_rate, no_step, element_parts},
+    {S::cast, "cast", elementwise("Cast", cast_vertex_cycles), M::propagated, vector_rate, no_step, element_parts},
     {S::update, "update", elementwise("ScaledAdd", update_vertex_cycles), M::neighbours, vector_rate, no_step,
      element_parts},
     {S::copy, "copy", elementwise("Memcpy", copy_vertex_cycles), M::neighbours, vector_rate, no_step, element_parts},

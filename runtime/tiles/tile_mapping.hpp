@@ -79,6 +79,9 @@ struct Rearrangement {
   int64_t copy_cycles = 0;  ///< on-tile change of order after the exchange
   int64_t cycles = 0;       ///< exchange, synchronisation and copy
   int64_t temp_bytes = 0;   ///< on the most loaded tile: received slices before they are put in order
+  int64_t control_bytes() const {
+    return (traffic.empty() ? 0 : sync_control_bytes + step_control_bytes) + (copy_cycles > 0 ? step_control_bytes : 0);
+  }
 };
 Rearrangement rearrangement(const Machine& m, const TileMapping& from, const TileMapping& to, const TensorSpec& spec);
 /// Rearrangement::cycles alone, without the fields for reports; faster.

@@ -125,18 +125,20 @@ void Writer::write_ops(const GraphInstance& instance) {
     if (op->called.empty()) {
       const OpCandidate& candidate = m_.candidate(*op);
       for (size_t i = 0; i < op->inputs.size(); ++i)
-        if (op->inputs[i]) rearrangement_steps(out, op->inputs[i], candidate.in[i]);
-      out.control_bytes = control_bytes_per_step * out.step_count;
+        if (op->inputs[i]) {
+          rearrangement_steps(out, op->inputs[i], candidate.in[i]);
+          out.control_bytes += m_.rearrangement_to(op->inputs[i], candidate.in[i]).control_bytes();
+        }
       int64_t planned = out.exchange_code_bytes;
       for (const CandidateStep& s : candidate.steps)
         step(out, s.kind, s.what, s.cycles, s.mean_cycles, s.tiles, s.traffic);
       planned = out.exchange_code_bytes - planned;
-      const int before_writing = out.step_count;
       for (size_t i = 0; i < op->inputs.size(); ++i)
-        if (op->inputs[i])
+        if (op->inputs[i]) {
           rearrangement_steps(out, fmt::format("{} back to its layout", op->inputs[i]->name), m_.write_back(*op, i),
                               m_.mapping_of(op->inputs[i]));
-      out.control_bytes += control_bytes_per_step * (out.step_count - before_writing);
+          out.control_bytes += m_.write_back(*op, i).control_bytes();
+        }
       const OpContextStorage site(*op);
       OpContext full = site.site;
       full.out = site.out;
@@ -146,7 +148,7 @@ void Writer::write_ops(const GraphInstance& instance) {
         for (const Tensor* t : op->outputs) out.flops += t->spec.size();
       // A loop within a candidate has its code once, regardless of its iterations.
       out.exchange_code_bytes += candidate.code_bytes - planned;
-      out.control_bytes += control_bytes_per_step * candidate.control_steps;
+      out.control_bytes += candidate.control_bytes;
       out.tiles = candidate.tiles;
       out.temp_bytes = memory_.temp_bytes(*op);
       out.state_bytes = candidate.state_bytes;
@@ -159,7 +161,7 @@ void Writer::write_ops(const GraphInstance& instance) {
                                     static_cast<int>(i) == m_.chosen(*op)});
     } else {
       call_copies(out, *op);
-      out.control_bytes = control_bytes_per_step * (1 + static_cast<int64_t>(op->inputs.size() + op->outputs.size()));
+      out.control_bytes = call_control_bytes(*op);
     }
     const int64_t cycles = out.cycles.total();
     out.total_cycles = saturating_product(cycles, out.times);

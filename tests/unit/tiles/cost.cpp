@@ -21,7 +21,9 @@ ProductShape shape(int64_t rows, int64_t depth, int64_t columns, int64_t operand
 
 TEST_CASE("figures of the vertex formulas") {
   CHECK(amp_cycles(mk2, shape(16, 16, 16)) == 409);
-  CHECK(amp_state_bytes(mk2, shape(365, 80, 16)) == 112);
+  const VertexState state = amp_state(mk2, shape(365, 80, 16));
+  CHECK(state.fields == 32);
+  CHECK(state.lists == 36 + 4 * (5 + 5 + 1));
   CHECK(nonlinearity_cycles(mk2, tile_gelu.vector, 1408, 2) == 9 + 6 * (20 + 2 + 5 + 58 * 5 + 1 + 5));
   CHECK(unary_cycles(mk2, tile_exp.vector, 240, 4) == 20 + 6 * (17 + 20 * 6));
   CHECK(binary_cycles(mk2, tile_add.vector, 240, 4) == 11 + 6 * (29 + 20 * 3));
@@ -89,17 +91,29 @@ TEST_CASE("float32 partial sums never beat half the rate") {
   CHECK(rate(4, 4) > 14);
 }
 
+TEST_CASE("transpositions by hand") {
+  // Two rows and 16 columns for each worker; 8 matrices of 4 x 4, two for some workers.
+  CHECK(transpose_cycles(mk2, 1, 12, 16, 4) == 7 + 6 * (29 + 18 + 12 + 3 * 6));
+  CHECK(transpose_cycles(mk2, 8, 4, 4, 2) == 7 + 6 * 37);
+  CHECK(transpose_cycles(mk2, 1, 4, 8, 2) == 7 + 6 * (29 + 18 + 12));
+  // Extents that are no multiples of the grain, and atoms of 8 bytes, are copied.
+  CHECK(transpose_cycles(mk2, 1, 3, 16, 4) == reorder_cycles(mk2, 192, 4));
+  CHECK(transpose_cycles(mk2, 1, 4, 6, 2) == reorder_cycles(mk2, 48, 2));
+  CHECK(transpose_cycles(mk2, 1, 4, 4, 8) == reorder_cycles(mk2, 128, 8));
+}
+
 TEST_CASE("an exchange by hand") {
   // 400 bytes received: 100 words at 83 percent efficiency, latency of the first word, phase overhead.
   CHECK(exchange_cycles(mk2, {400, 100, 2, 400, 0}) == 134 + 121 + 238);
   CHECK(exchange_cycles(mk2, {400, 100, 2, 400, 400}) == 134 + 61 + 238);
   CHECK(exchange_cycles(mk2, {400, 100, 2, 400, 200}) == 134 + 91 + 238);
   CHECK(exchange_cycles(mk2, {400, 100, 200, 400, 0}) == 134 + 600 + 238);
-  CHECK(exchange_code_bytes({256, 0, 1, 256, 0}) == 8 + 8);
-  CHECK(exchange_code_bytes({256, 256, 2, 256, 0}) == 8 + 16 + 4 + 8);
-  // One long multicast and four receives; then four short sends.
-  CHECK(exchange_code_bytes({4096, 1024, 16, 4096, 0, 4, 1}) == 12 + 32 + 12 + 8);
-  CHECK(exchange_code_bytes({64, 64, 4, 64, 0, 4, 4}) == 32 + 32 + 12 + 8);
+  CHECK(exchange_code_bytes({256, 0, 1, 256, 0}) == 4 + 8);
+  CHECK(exchange_code_bytes({256, 256, 2, 256, 0}) == 8 + 2 * 4 + 8 + 8);
+  // One long multicast and four receives; then four short sends; then receives one after the other.
+  CHECK(exchange_code_bytes({4096, 1024, 16, 4096, 0, 4, 1}) == 12 + 4 * 4 + 3 * 8 + 8);
+  CHECK(exchange_code_bytes({64, 64, 4, 64, 0, 4, 4}) == 32 + 4 * 4 + 3 * 8 + 8);
+  CHECK(exchange_code_bytes({64, 64, 4, 64, 0, 4, 4, 0}) == 32 + 4 * 4 + 8);
 }
 
 TEST_CASE("tile mappings store each element once per copy") {

@@ -64,3 +64,24 @@ TEST_CASE("every op of the table has a cost") {
       CHECK(ops.count(row->name) == 1);
     }
 }
+
+TEST_CASE("of a table in the second level the slices that are read move") {
+  const auto moved = [](int64_t indices) {
+    Ir ir;
+    Tensor* table = variable(ir, {1 << 20, 256}, "table");
+    Tensor* wanted = ir.main().add_variable(Array::zeros(DType::int32, {indices}), "indices");
+    op("gather", {table, wanted});
+    const Report r = report(ir, "wormhole");
+    REQUIRE(r.fits);
+    int64_t bytes = 0;
+    for (const ReportStep& s : r.steps)
+      if (s.what == "operands and results in the second memory level") bytes += s.bytes;
+    return bytes;
+  };
+  const int64_t few = moved(64), many = moved(4096);
+  // The slices, once read and once written, and the indices: far from the 512 MiB of the table.
+  CHECK(few >= 2 * 64 * 256 * 2);
+  CHECK(few <= 3 * 64 * 256 * 2);
+  CHECK(many >= 2 * 4096 * 256 * 2);
+  CHECK(many <= 3 * 4096 * 256 * 2);
+}
