@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "interpreter/graphs/trees.hpp"
 #include "interpreter/library/builtins.hpp"
+#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/operations.hpp"
@@ -20,6 +22,7 @@
 #include "runtime/io/npy.hpp"
 #include "runtime/io/npz.hpp"
 #include "runtime/io/sound.hpp"
+#include "runtime/io/suffix.hpp"
 #include "runtime/tensor/dtype.hpp"
 
 namespace pxl {
@@ -43,11 +46,61 @@ const std::string& name_of(const Value& key, const std::string& path) {
   return *name;
 }
 
+/// Arrays by name; those of dicts and named trees inside have dotted names.
+void append_arrays(Interpreter& in, const Value& v, const std::string& path, const std::string& prefix,
+                   std::vector<NamedArray>& arrays) {
+  const DepthGuard guard(in);
+  if (const auto* tree = v.as<TreeObject>()) {
+    for (const auto& [name, value] : tree->leaves()) arrays.push_back({prefix + name, to_array(in, value)});
+    return;
+  }
+  for (const auto& [key, value] : dict_for(v, path, "arrays").items) {
+    const std::string name = prefix + name_of(key, path);
+    if (value.as<DictObject>() || value.as<TreeObject>())
+      append_arrays(in, value, path, name + ".", arrays);
+    else
+      arrays.push_back({name, to_array(in, value)});
+  }
+}
+
 std::vector<NamedArray> arrays_of(Interpreter& in, const Value& v, const std::string& path) {
   std::vector<NamedArray> arrays;
-  for (const auto& [key, value] : dict_for(v, path, "arrays").items)
-    arrays.push_back({name_of(key, path), to_array(in, value)});
+  append_arrays(in, v, path, "", arrays);
   return arrays;
+}
+
+void save_tensors(Interpreter& in, const std::string& path, const Value& value, const ArgReader& options) {
+  CheckpointFormat format;
+  if (options.has("metadata")) {
+    const Value metadata = options.value("metadata");
+    const auto* dict = metadata.as<DictObject>();
+    if (!dict)
+      throw Error(
+          fmt::format("save: metadata are a dict of strings by name, not {}", with_article(metadata.type_name())))
+          .as(codes::type);
+    for (const auto& [key, text] : dict->items) {
+      if (!text.as_string())
+        throw Error(
+            fmt::format("save: metadata `{}` are {}, not a str", name_of(key, path), with_article(text.type_name())),
+            {"str(x) or to_json(x) makes a text of any value"})
+            .as(codes::type);
+      format.metadata.emplace_back(name_of(key, path), *text.as_string());
+    }
+  }
+  std::vector<NamedArray> arrays = arrays_of(in, value, path);
+  if (options.has("dtype")) {
+    const Value dtype = options.value("dtype");
+    const std::string* name = dtype.as_string();
+    format.bfloat16 = name && *name == "bfloat16";
+    if (!format.bfloat16) {
+      const DType floats = to_dtype(dtype, "save: dtype");
+      if (!is_floating(floats))
+        throw Error(fmt::format("save: dtype is that of arrays of floats, not {}", pxl::name(floats))).as(codes::dtype);
+      for (NamedArray& a : arrays)
+        if (is_floating(a.data.dtype())) a.data = a.data.cast(floats);
+    }
+  }
+  write_checkpoint(path, arrays, format);
 }
 
 CsvOptions csv_options(char separator, const ArgReader& a) {
@@ -136,11 +189,8 @@ constexpr FileFormat formats[] = {
      },
      "", ""},
     {".safetensors", "a dict of arrays",
-     [](Interpreter&, const std::string& path, const ArgReader&) { return dict_of(read_checkpoint(path)); },
-     [](Interpreter& in, const std::string& path, const Value& v, const ArgReader&) {
-       write_checkpoint(path, arrays_of(in, v, path));
-     },
-     "", ""},
+     [](Interpreter&, const std::string& path, const ArgReader&) { return dict_of(open_checkpoint(path)); },
+     save_tensors, "", "dtype metadata"},
     {".csv", "a dict of columns", load_table<','>, save_table<','>, "header dtype", ""},
     {".tsv", "a dict of columns", load_table<'\t'>, save_table<'\t'>, "header dtype", ""},
     {".png", "an image",
@@ -211,13 +261,22 @@ Value load(Interpreter& in, const Arguments& args) {
 }
 
 Value save(Interpreter& in, const Arguments& args) {
-  const ArgReader a("save", args, {"path", "value", "rate"});
+  const ArgReader a("save", args, {"path", "value", "rate", "metadata", "dtype"});
   const std::string path = a.string("path");
   const FileFormat& format = format_of("save", path, true);
-  constexpr std::string_view options[] = {"rate"};
+  constexpr std::string_view options[] = {"rate", "metadata", "dtype"};
   check_options("save", path, format.save_options, a, options);
   format.save(in, path, a.value("value"), a);
   return {};
+}
+
+Value read_metadata(Interpreter&, const Arguments& args) {
+  const std::string path = ArgReader("read_metadata", args, {"path"}).string("path");
+  require_effect(Effect::reads_files);
+  require_suffix("read_metadata", path, ".safetensors", "metadata");
+  auto dict = std::make_shared<DictObject>();
+  for (auto& [name, text] : read_checkpoint_metadata(path)) dict->put(std::move(name), std::move(text));
+  return dict;
 }
 
 }  // namespace
@@ -225,17 +284,19 @@ Value save(Interpreter& in, const Arguments& args) {
 std::span<const FileFormat> file_formats() { return formats; }
 
 void bind_format_builtins(Scope& p) {
+  define(p, Effect::reads_files, "load", "load(path, header = none, dtype = none)",
+         "What a file holds, by its suffix: the array of .npy; a dict of arrays of .npz and .safetensors, which reads "
+         "each array when it is first used; a dict of columns of .csv and .tsv; uint8 [height, width, channels] of "
+         ".png and .jpg; samples and rate of .wav, .flac and .ogg.",
+         load);
   define(
-      p, Effect::reads_files, "load", "load(path, header = none, dtype = none)",
-      "What a file holds, by its suffix: the array of .npy; a dict of arrays of .npz and .safetensors; a dict of "
-      "columns "
-      "of .csv and .tsv; uint8 [height, width, channels] of .png and .jpg; samples and rate of .wav, .flac and .ogg.",
-      load);
-  define(
-      p, Effect::writes_files, "save", "save(path, value, rate = none)",
+      p, Effect::writes_files, "save", "save(path, value, rate = none, metadata = none, dtype = none)",
       "Writes a file by its suffix: an array as .npy, an image as .png, samples as .wav, a dict of arrays as .npz or "
-      ".safetensors, a dict of columns as .csv or .tsv.",
+      ".safetensors, a dict of columns as .csv or .tsv. Of .safetensors, `metadata` is a dict of strings, and `dtype` "
+      "that of all arrays of floats in the file: float16, float32, float64 or \"bfloat16\".",
       save);
+  define(p, Effect::reads_files, "read_metadata", "read_metadata(path)",
+         "The metadata of a .safetensors file: a dict of strings.", read_metadata);
 }
 
 }  // namespace pxl

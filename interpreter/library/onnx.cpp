@@ -148,7 +148,7 @@ Value export_onnx(Interpreter& in, const Arguments& args) {
 Value load_arrays(Interpreter&, const Arguments& args) {
   const std::string path = ArgReader("load_arrays", args, {"path"}).string("path");
   auto arrays = std::make_shared<DictObject>();
-  for (NamedArray& a : read_checkpoint(path)) arrays->put(a.name, std::move(a.data));
+  for (NamedArray& a : open_checkpoint(path)) arrays->put(a.name, std::move(a.data));
   return arrays;
 }
 

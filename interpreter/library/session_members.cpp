@@ -40,6 +40,7 @@ void write_variables(Interpreter& in, SessionObject& s, const std::string& where
     const Array* array = data.as_array();
     if (!array && !data.is_number() && !data.as<SequenceObject>())
       type_error(where + " takes an array or a number for `" + t->name + "`, got " + with_article(data.type_name()));
+    if (array && array->has_elements()) (void)array->raw();  // of a lazy array: what cannot be read fails here
     values.push_back({t, array ? *array : to_array(in, data, t->spec.dtype, where + ": `" + t->name + "`")});
   }
   s.session->write_variables_data(values);

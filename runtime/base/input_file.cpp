@@ -27,6 +27,10 @@ const char* kind_of(mode_t mode) {
 
 std::string too_long(int64_t most) { return "it is longer than " + std::to_string(most) + " bytes"; }
 
+int64_t modified_ns(const struct stat& info) {
+  return static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
+}
+
 struct Closing {
   int descriptor;
   ~Closing() {
@@ -54,7 +58,13 @@ std::optional<InputFile> InputFile::open(const std::string& path, std::string& w
     return std::nullopt;
   }
   file.size_ = info.st_size;
+  file.modified_ns_ = modified_ns(info);
   return file;
+}
+
+bool InputFile::is_unchanged() const {
+  struct stat info {};
+  return ::fstat(descriptor_, &info) == 0 && info.st_size == size_ && modified_ns(info) == modified_ns_;
 }
 
 InputFile::~InputFile() {

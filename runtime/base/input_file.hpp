@@ -14,16 +14,21 @@ class InputFile {
  public:
   /// Nothing where it cannot be opened or is no regular file; `why` then says so: "it is a pipe, not a regular file".
   static std::optional<InputFile> open(const std::string& path, std::string& why);
-  InputFile(InputFile&& other) noexcept : descriptor_(other.release()), size_(other.size_) {}
+  InputFile(InputFile&& other) noexcept
+      : descriptor_(other.release()), size_(other.size_), modified_ns_(other.modified_ns_) {}
   InputFile& operator=(InputFile&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
     std::swap(size_, other.size_);
+    std::swap(modified_ns_, other.modified_ns_);
     return *this;
   }
   ~InputFile();
 
   /// What the system says: 0 for most files of /proc, which have contents all the same.
   int64_t size() const { return size_; }
+  /// Whether the file has the size and the time of modification that it was opened with. Another file of its name is no
+  /// change: what was opened remains until it is closed.
+  bool is_unchanged() const;
   /// Reads until `bytes` are there or the file ends, in chunks between which interrupts are heard. Returns the number
   /// of bytes; less than asked for at the end and where reading fails, with errno.
   int64_t read(void* to, int64_t bytes);
@@ -39,6 +44,7 @@ class InputFile {
   int64_t read_chunks(void* to, int64_t bytes, bool heard);
   int descriptor_;
   int64_t size_;
+  int64_t modified_ns_ = 0;
 };
 
 /// The contents of a regular file; nothing, and `why`, where it cannot be read or holds more than `max_bytes`.

@@ -11,8 +11,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "runtime/base/atomic_file.hpp"
+#include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
 #include "runtime/base/input_file.hpp"
@@ -25,6 +27,8 @@ namespace {
 
 using nlohmann::json;
 
+/// The entry of a header that is no array.
+constexpr std::string_view metadata_name = "__metadata__";
 constexpr uint64_t max_header = 100'000'000;  // bytes; the limit of the reference reader
 
 struct Code {
@@ -56,6 +60,26 @@ std::optional<DType> dtype_of_code(std::string_view code) {
   for (const Code& c : codes)
     if (c.name == code) return c.dtype;
   return {};
+}
+
+/// The upper half of a float32, rounded to nearest even; NaN stays NaN.
+uint16_t bfloat16_of(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  constexpr uint32_t quiet = 0x40;
+  if (value != value) return static_cast<uint16_t>(bits >> 16 | quiet);
+  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+/// An array of float16, float32 or float64 as bit patterns of bfloat16.
+Array to_bfloat16(const Array& array) {
+  const Array wide = array.cast(DType::float32);
+  Array out(DType::uint16, wide.shape());
+  const auto* from = wide.data<float>();
+  auto* to = out.mutable_data<uint16_t>();
+  charged_chunks(wide.size(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = bfloat16_of(from[i]);
+  });
+  return out;
 }
 
 }  // namespace
@@ -96,6 +120,11 @@ class CheckpointFile::Reader {
     bool bfloat16 = false;  ///< two bytes an element, the upper half of a float32
   };
   const std::vector<Entry>& entries() const { return entries_; }
+  const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
+
+  void check_unchanged() const {
+    if (!file_.is_unchanged()) refuse("it was written to after it had been opened");
+  }
 
   Array array(size_t i, bool undisturbed) {
     const Entry& e = entries_[i];
@@ -158,12 +187,21 @@ class CheckpointFile::Reader {
     for (int64_t i = 0; i < array.bytes(); ++i) bytes[i] = bytes[i] == std::byte{0} ? std::byte{0} : std::byte{1};
   }
 
-  std::vector<Entry> parse(const std::string& header) const {
+  std::vector<Entry> parse(const std::string& header) {
     const json root = json::parse(header, nullptr, false);
     if (!root.is_object()) refuse("its header is not a JSON object");
     std::vector<Entry> entries;
-    for (const auto& [name, value] : root.items())
-      if (name != "__metadata__") entries.push_back(parse(name, value));
+    for (const auto& [name, value] : root.items()) {
+      if (name != metadata_name) {
+        entries.push_back(parse(name, value));
+        continue;
+      }
+      if (!value.is_object()) refuse("its metadata are not a JSON object");
+      for (const auto& [key, text] : value.items()) {
+        if (!text.is_string()) refuse(fmt::format("its metadata `{}` are not a string", key));
+        metadata_.emplace_back(key, text.get<std::string>());
+      }
+    }
     return entries;
   }
 
@@ -204,6 +242,7 @@ class CheckpointFile::Reader {
   InputFile file_;
   int64_t data_ = 0;  ///< first byte of the data in the file
   std::vector<Entry> entries_;
+  std::vector<std::pair<std::string, std::string>> metadata_;
 };
 
 CheckpointFile::CheckpointFile(std::string path) {
@@ -219,6 +258,7 @@ CheckpointFile::CheckpointFile(std::string path) {
     entries_.push_back({e.name, e.spec});
     sources_.push_back({{0, i, 0}});
   }
+  metadata_ = files_[0]->metadata();
 }
 CheckpointFile::~CheckpointFile() = default;
 
@@ -265,6 +305,11 @@ void CheckpointFile::read(const std::function<void(size_t, Array)>& visit) {
   for (size_t i = 0; i < entries_.size(); ++i) visit(i, array(i, false));
 }
 
+Array CheckpointFile::read(size_t i) {
+  for (const Source& s : sources_[i]) files_[s.file]->check_unchanged();
+  return array(i, false);
+}
+
 void CheckpointFile::read_all_or_none(const std::function<bool(size_t)>& wanted,
                                       const std::function<void(size_t, Array)>& visit) {
   for (const auto& file : files_) file->check_readable();
@@ -286,14 +331,19 @@ namespace {
 /// Writes by `write_parts`: atomic_file.hpp.
 template <class Write>
 void write_with(const Write& write_parts, const std::string& path, const std::vector<NamedSpec>& entries,
-                const std::function<Array(size_t)>& array) {
+                const std::function<Array(size_t)>& array, const CheckpointFormat& format = {}) {
+  const auto narrow = [&](const NamedSpec& e) { return format.bfloat16 && is_floating(e.spec.dtype); };
   nlohmann::ordered_json header;
-  header["__metadata__"] = {{"format", "pxl"}};
+  nlohmann::ordered_json& metadata = header[metadata_name];
+  metadata["format"] = "pxl";
+  for (const auto& [name, text] : format.metadata) metadata[name] = text;
   uint64_t at = 0;
   for (const NamedSpec& e : entries) {
-    const uint64_t end = at + static_cast<uint64_t>(e.spec.bytes());
-    header[e.name] = {{"dtype", code_of(e.spec.dtype)}, {"shape", e.spec.shape}, {"data_offsets", {at, end}}};
-    at = end;
+    const auto bytes = static_cast<uint64_t>(narrow(e) ? 2 * e.spec.size() : e.spec.bytes());
+    header[e.name] = {{"dtype", narrow(e) ? "BF16" : code_of(e.spec.dtype)},
+                      {"shape", e.spec.shape},
+                      {"data_offsets", {at, at + bytes}}};
+    at += bytes;
   }
   // A name that is not UTF-8 (from a command line) must not lose the state of a training run.
   std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -307,6 +357,7 @@ void write_with(const Write& write_parts, const std::string& path, const std::ve
     if (part > entries.size()) return std::nullopt;
     written = Array();  // freed before the next is made
     written = array(part - 1);
+    if (narrow(entries[part - 1])) written = to_bfloat16(written);
     return std::string_view(reinterpret_cast<const char*>(written.raw()), static_cast<size_t>(written.bytes()));
   });
 }
@@ -323,10 +374,18 @@ void write_own_checkpoint(const std::string& path, const std::vector<NamedSpec>&
   write_with([](const auto& to, const auto& part) { write_own_parts_atomically(to, part); }, path, entries, array);
 }
 
-void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays) {
+void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays, const CheckpointFormat& format) {
   std::vector<NamedSpec> entries;
-  for (const NamedArray& a : arrays) entries.push_back({a.name, a.data.spec()});
-  write_checkpoint(path, entries, [&](size_t i) { return arrays[i].data; });
+  std::set<std::string_view> names;
+  for (const NamedArray& a : arrays) {
+    if (a.name == metadata_name)
+      throw Error(fmt::format("{}: no array can have the name `{}`", path, a.name)).as(codes::value);
+    if (!names.insert(a.name).second)
+      throw Error(fmt::format("{}: two arrays have the name `{}`", path, a.name)).as(codes::value);
+    entries.push_back({a.name, a.data.spec()});
+  }
+  write_with([](const auto& to, const auto& part) { write_parts_atomically(to, part); }, path, entries,
+             [&](size_t i) { return arrays[i].data; }, format);
 }
 
 std::vector<NamedArray> read_checkpoint(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/tensor/named_array.hpp"
@@ -21,7 +22,15 @@ struct NamedSpec {
 /// when it is written, so that memory holds one at a time.
 void write_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
                       const std::function<Array(size_t)>& array);
-void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays);
+/// What a file has besides its arrays, and how it stores them.
+struct CheckpointFormat {
+  std::vector<std::pair<std::string, std::string>> metadata;  ///< added to {"format": "pxl"}, or in its place
+  /// Arrays of float16, float32 and float64 are stored as bfloat16, rounded to nearest even (float64 through float32).
+  bool bfloat16 = false;
+};
+/// Throws Error if two arrays have one name, or if one is named __metadata__, which the format keeps for itself.
+void write_checkpoint(const std::string& path, const std::vector<NamedArray>& arrays,
+                      const CheckpointFormat& format = {});
 /// The same in each process of several, to files of their own.
 void write_own_checkpoint(const std::string& path, const std::vector<NamedSpec>& entries,
                           const std::function<Array(size_t)>& array);
@@ -29,6 +38,12 @@ void write_own_checkpoint(const std::string& path, const std::vector<NamedSpec>&
 /// The arrays, in order of their data; bfloat16 becomes float32, which has all its values. Throws Error
 /// (Fault::unreadable) with the file and the defect.
 std::vector<NamedArray> read_checkpoint(const std::string& path);
+/// The same with lazy arrays (Array::lazy): only the header is read now. The file stays open until each array has been
+/// read or dropped, so it may be removed, or replaced by another of its name. A file that was written to meanwhile is
+/// an Error when elements are needed: it is not mapped into memory, where that would be a signal.
+std::vector<NamedArray> open_checkpoint(const std::string& path);
+/// Metadata of the file: strings by name, in order of the names.
+std::vector<std::pair<std::string, std::string>> read_checkpoint_metadata(const std::string& path);
 
 /// A checkpoint, one file or a folder of several (checkpoint_parts.hpp), that is read one array at a time.
 class CheckpointFile {
@@ -43,6 +58,10 @@ class CheckpointFile {
   /// Gives the arrays to `visit`, with the index of their entries. Throws Error (Fault::unreadable) if the file cannot
   /// be read, and Interrupted.
   void read(const std::function<void(size_t, Array)>& visit);
+  /// The array of an entry; an Error also if the file was written to since it was opened.
+  Array read(size_t i);
+  /// Strings by name; none of a folder.
+  const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
   /// The same for those that are wanted, all or none: the file is read to its end once before the first visit, and an
   /// interrupt after that waits. What the file system fails to read again after it has read it once is an Error that
   /// says so.
@@ -60,6 +79,7 @@ class CheckpointFile {
   std::vector<std::unique_ptr<Reader>> files_;
   std::vector<NamedSpec> entries_;
   std::vector<std::vector<Source>> sources_;  ///< by entry
+  std::vector<std::pair<std::string, std::string>> metadata_;
 };
 
 }  // namespace pxl

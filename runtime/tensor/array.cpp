@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <type_traits>
 
 #include "runtime/base/codes.hpp"
@@ -88,6 +89,18 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
             std::free(whole);
           }};
 }
+
+/// Elements that are read when they are first needed.
+struct LazyElements {
+  std::mutex mutex;
+  std::function<Array()> read;      ///< empty once they are read, so that what it holds is released
+  std::shared_ptr<std::byte> data;  ///< null before
+};
+/// The deleter of a lazy array's null pointer: copies of the array share it, and arrays need no member for it.
+struct LazyDeleter {
+  std::shared_ptr<LazyElements> elements;
+  void operator()(std::byte*) const {}
+};
 
 // Saturating conversion: NaN becomes 0. In C++ a float outside the integer's range is undefined.
 template <class To, class From>
@@ -214,8 +227,34 @@ Array Array::wrap(DType dtype, Shape shape, std::shared_ptr<std::byte> data) {
   return a;
 }
 
+Array Array::lazy(DType dtype, Shape shape, std::function<Array()> read) {
+  Array a = unevaluated(dtype, std::move(shape));
+  auto elements = std::make_shared<LazyElements>();
+  elements->read = std::move(read);
+  a.data_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(nullptr), LazyDeleter{std::move(elements)});
+  return a;
+}
+
+const std::shared_ptr<std::byte>& Array::memory() const {
+  if (data_) return data_;
+  const auto* lazy = std::get_deleter<LazyDeleter>(data_);
+  if (!lazy) throw Unevaluated{};
+  LazyElements& elements = *lazy->elements;
+  const std::lock_guard lock(elements.mutex);
+  if (!elements.data) {
+    const Array read = elements.read();
+    if (read.bytes() != bytes() || read.dtype() != dtype()) throw std::logic_error("a lazy array got another spec");
+    elements.data = read.memory();
+    elements.read = nullptr;
+  }
+  return elements.data;
+}
+
 std::byte* Array::mutable_raw() {
-  if (!data_) throw Unevaluated{};
+  if (!data_) {
+    std::shared_ptr<std::byte> read = memory();
+    data_ = std::move(read);  // no copy follows if no other array shares the elements
+  }
   if (data_.use_count() != 1) {
     auto own = allocate(spec_, bytes());
     if (!own) throw Unevaluated{};
@@ -235,7 +274,7 @@ Array Array::rows(int64_t begin, int64_t end) const {
   a.spec_.meta_shape.clear();
   a.size_ = element_count(a.spec_.shape);
   int64_t row_bytes = count == 0 ? 0 : bytes() / count;
-  if (data_) a.data_ = std::shared_ptr<std::byte>(data_, data_.get() + begin * row_bytes);
+  if (has_elements()) a.data_ = std::shared_ptr<std::byte>(memory(), memory().get() + begin * row_bytes);
   return a;
 }
 
@@ -279,10 +318,10 @@ Array Array::cast(DType to) const {
 Array Array::clone() const {
   Array a(dtype(), shape());
   a.spec_.meta_shape = spec_.meta_shape;
-  if (!data_ || !a.data_)
+  if (!has_elements() || !a.data_)
     a.data_ = nullptr;
   else
-    copy_bytes(a.data_.get(), data_.get(), bytes());
+    copy_bytes(a.data_.get(), raw(), bytes());
   return a;
 }
 

@@ -1,9 +1,10 @@
 // Host arrays: dense, row-major, reference-counted, copy-on-write. Copying an Array shares its buffer; mutable_data()
 // first makes the buffer unique, so an Array has value semantics. Under a budget (base/budget.hpp) a large array may
 // have a spec only: access to its elements throws Unevaluated, so code that needs the spec continues, and code that
-// needs elements is skipped by the look.
+// needs elements is skipped by the look. A lazy array reads its elements when they are first needed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -24,8 +25,12 @@ class Array {
 
   /// Under a budget: an array without elements.
   static Array unevaluated(DType dtype, Shape shape);
-  /// False if a look omitted the elements.
-  bool has_elements() const { return data_ != nullptr; }
+  /// Elements that `read` returns, an array of this spec, when the array or a copy of it first needs them; all copies
+  /// share them from then on. What `read` throws reaches whoever needed them, and the next need reads again. Threads
+  /// may need them at the same time.
+  static Array lazy(DType dtype, Shape shape, std::function<Array()> read);
+  /// False if a look omitted the elements. Those of a lazy array count.
+  bool has_elements() const { return data_ != nullptr || data_.use_count() != 0; }
 
   static Array zeros(DType dtype, Shape shape);
   /// All elements are `value`. Throws if the dtype cannot represent it (exact.hpp).
@@ -60,7 +65,7 @@ class Array {
 
   const std::byte* raw() const {
     if (!data_) [[unlikely]]
-      throw Unevaluated{};
+      return memory().get();
     return data_.get();
   }
   std::byte* mutable_raw();
@@ -93,9 +98,12 @@ class Array {
   void check(DType dtype) const {
     if (dtype != spec_.dtype) throw std::logic_error("array accessed as another dtype");
   }
+  /// The elements, read now if the array is lazy. Throws Unevaluated if there are none.
+  const std::shared_ptr<std::byte>& memory() const;
+
   TensorSpec spec_;
   int64_t size_ = 1;
-  std::shared_ptr<std::byte> data_;
+  std::shared_ptr<std::byte> data_;  ///< null if there are no elements, or if they are lazy
 };
 
 /// Same dtype, shape and bits; false if elements are omitted.

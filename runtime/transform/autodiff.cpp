@@ -9,6 +9,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/verify.hpp"
+#include "runtime/op/shards.hpp"
 #include "runtime/ops/stop_gradient.hpp"
 #include "runtime/ops/table.hpp"
 #include "runtime/transform/build_state.hpp"

@@ -55,4 +55,12 @@ def formats_tests(pxl, seconds, add, skip):
         for line in out.splitlines():
             result = json.loads(line)
             add(f"formats: {result['name']} as other programs have them", result["problem"])
+        if run([PYTHON, "-c", "import torch"])[0] != 0:
+            skip("formats: nets of Hugging Face", f"no torch for {PYTHON} (python3-torch)")
+        else:
+            code, out, err = run([PYTHON, str(ROOT / "tests/runtime/huggingface_torch.py"), str(pxl), name], timeout=600)
+            add("formats: nets of Hugging Face run", None if code == 0 else err[-1500:])
+            for line in out.splitlines():
+                result = json.loads(line)
+                add(f"formats: {result['name']} of a published file agrees with PyTorch", result["problem"])
         damaged_files(pxl, folder, max(1, seconds // 5), add)

@@ -63,7 +63,9 @@ def safetensors():
         data += content
     text = json.dumps(header).encode()
     (FOLDER / "in.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
-    pxl('d = load("in.safetensors")\nsave("back.npy", d["bf"])\nsave("n.npy", d["n"])\nsave("out.safetensors", d)')
+    pxl('d = load("in.safetensors")\nsave("back.npy", d["bf"])\nsave("n.npy", d["n"])\nsave("out.safetensors", d)\n'
+        'assert read_metadata("in.safetensors") == {"made": "by hand"}\n'
+        'save("narrow.safetensors", d, dtype = "bfloat16", metadata = {"made": "again"})')
     wide = (upper.astype("u4") << 16).view("f4")
     same(numpy.load(FOLDER / "back.npy"), wide)
     same(numpy.load(FOLDER / "n.npy"), numpy.array([1, -2]))
@@ -73,6 +75,34 @@ def safetensors():
     assert (entry["dtype"], entry["shape"]) == ("F32", [3, 5])
     first, last = entry["data_offsets"]
     same(numpy.frombuffer(written[begin + first:begin + last], "f4").reshape(3, 5), wide)
+    # Values of bfloat16 as bfloat16: the same bytes.
+    written = (FOLDER / "narrow.safetensors").read_bytes()
+    begin = 8 + int.from_bytes(written[:8], "little")
+    header = json.loads(written[8:begin])
+    assert header["__metadata__"] == {"format": "pxl", "made": "again"}, header["__metadata__"]
+    assert header["bf"]["dtype"] == "BF16" and header["n"]["dtype"] == "I64", header
+    first, last = header["bf"]["data_offsets"]
+    assert written[begin + first:begin + last] == upper.tobytes(), "other bits"
+
+
+def huge():
+    """10 GB of arrays, sparse on the disk: opening costs no memory for them, and one array is one read."""
+    rows, columns = 250_000, 1000
+    header = {f"w{i}": {"dtype": "F32", "shape": [rows, columns], "data_offsets": [i * rows * columns * 4, (i + 1) * rows * columns * 4]}
+              for i in range(10)}
+    header["last"] = {"dtype": "F32", "shape": [2], "data_offsets": [10**10, 10**10 + 8]}
+    text = json.dumps(header).encode()
+    path = FOLDER / "huge.safetensors"
+    with open(path, "wb") as f:
+        f.write(len(text).to_bytes(8, "little") + text)
+        f.seek(10**10, 1)
+        f.write(numpy.array([3, 4], "f4").tobytes())
+    try:
+        (FOLDER / "huge.pxl").write_text('d = load("huge.safetensors")\nprint(len(d), d["w3"].shape, d["last"])')
+        done = subprocess.run(["bash", "-c", f"ulimit -v 4000000; exec {PXL} huge.pxl"], cwd=FOLDER, capture_output=True, text=True, timeout=60)
+        assert done.stdout == f"11 ({rows}, {columns}) [3. 4.]\n", done.stdout[-300:] + done.stderr[-800:]
+    finally:
+        path.unlink()
 
 
 def images():
@@ -140,7 +170,7 @@ def large_table():
     assert took < 2 * split, f"{took:.2f} s, and Python's csv module {split:.2f} s"
 
 
-for check in (npz, safetensors, images, sounds, tables, large_table):
+for check in (npz, safetensors, huge, images, sounds, tables, large_table):
     try:
         check()
         problem = None

@@ -197,3 +197,62 @@ TEST_CASE("arrays of a checkpoint are asked for one after the other, and read on
                  }),
                  "it cannot be read to its end");
 }
+
+TEST_CASE("arrays of an open checkpoint are read when they are needed, also of a file that is gone") {
+  const File file;
+  write_checkpoint(file.path, {{"a", counting({4})}, {"b", counting({2, 2})}});
+  const auto open = open_checkpoint(file.path);
+  REQUIRE(open.size() == 2);
+  CHECK(text(open[1].data.spec()) == "float32[2, 2]");
+  SUBCASE("removed") { std::filesystem::remove(file.path); }
+  SUBCASE("replaced") { write_checkpoint(file.path, {{"c", floats({1}, {5})}}); }
+  CHECK(identical(open[0].data, counting({4})));
+  CHECK(identical(open[1].data, counting({2, 2})));
+}
+
+TEST_CASE("a file that is written to while it is open is an error, no other elements and no signal") {
+  const File file;
+  write_checkpoint(file.path, {{"a", counting({4})}, {"b", counting({1 << 16})}});
+  const auto open = open_checkpoint(file.path);
+  CHECK(identical(open[0].data, counting({4})));
+  std::filesystem::resize_file(file.path, 300);
+  CHECK_CONTAINS(error_of([&] { (void)open[1].data.raw(); }), "written to after it had been opened");
+  CHECK(identical(open[0].data, counting({4})));  // read before
+}
+
+TEST_CASE("metadata and bfloat16 of a checkpoint") {
+  const File file;
+  // Halfway between two neighbours goes to the even one; NaN and infinity stay.
+  const std::vector<NamedArray> arrays{{"w", floats({6}, {1.00390625F, 1.01171875F, -3.0F, INFINITY, NAN, 1e-40F})},
+                                       {"d", Array::scalar<double>(0.1)},
+                                       {"i", Array::scalar<int64_t>(7)}};
+  write_checkpoint(file.path, arrays, {.metadata = {{"format", "pt"}, {"steps", "12"}}, .bfloat16 = true});
+  CHECK_CONTAINS(file.read(), R"("w":{"dtype":"BF16","shape":[6],"data_offsets":[0,12]})");
+  CHECK(read_checkpoint_metadata(file.path) ==
+        std::vector<std::pair<std::string, std::string>>{{"format", "pt"}, {"steps", "12"}});
+  const auto back = read_checkpoint(file.path);
+  REQUIRE(back.size() == 3);
+  const auto* w = back[0].data.data<float>();
+  CHECK(w[0] == 1.0F);
+  CHECK(w[1] == 1.015625F);
+  CHECK(w[2] == -3.0F);
+  CHECK(std::isinf(w[3]));
+  CHECK(std::isnan(w[4]));
+  CHECK(w[5] == doctest::Approx(1e-40).epsilon(0.01));
+  CHECK(back[1].data.spec().dtype == DType::float32);
+  CHECK(back[1].data.number(0) == 0.10009765625);
+  CHECK(back[2].data.integer(0) == 7);
+
+  CHECK_CONTAINS(error_of([&] {
+                   write_checkpoint(file.path, {{"__metadata__", counting({1})}});
+                 }),
+                 "no array can have");
+  CHECK_CONTAINS(error_of([&] {
+                   write_checkpoint(file.path, {{"x", counting({1})}, {"x", counting({1})}});
+                 }),
+                 "two arrays have the name `x`");
+  file.write(with_header(R"({"__metadata__":{"a":1}})", ""));
+  CHECK_CONTAINS(error_of([&] { read_checkpoint(file.path); }), "its metadata `a` are not a string");
+  file.write(with_header(R"({"__metadata__":[]})", ""));
+  CHECK_CONTAINS(error_of([&] { read_checkpoint(file.path); }), "its metadata are not a JSON object");
+}
