@@ -19,9 +19,7 @@ namespace {
 constexpr int64_t max_steps = 4'000'000;  // about 120 bytes each
 }  // namespace
 
-bool has_parallel_work(const Kernel& kernel) {
-  return !kernel.phases().empty() && kernel.cost_ns() >= min_parallel_ns;
-}
+bool has_parallel_work(const Kernel& kernel) { return !kernel.phases().empty() && kernel.cost_ns() >= min_parallel_ns; }
 bool worth_dividing(const Kernel& kernel) { return has_parallel_work(kernel) && thread_pool().size() > 1; }
 
 namespace {
