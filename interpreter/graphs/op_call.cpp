@@ -4,26 +4,26 @@
 
 #include <algorithm>
 
+#include "interpreter/graphs/call_cache.hpp"
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/graphs.hpp"
-#include "interpreter/graphs/replicas.hpp"
+#include "interpreter/graphs/op_operands.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/look.hpp"
 #include "interpreter/values/arrays.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
-#include "interpreter/values/conversions.hpp"
-#include "interpreter/values/operations.hpp"
 #include "interpreter/values/ops.hpp"
 #include "interpreter/values/scope.hpp"
-#include "interpreter/values/subscripts.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
+#include "runtime/ops/eager_program.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/op_builder.hpp"
 #include "runtime/ops/table.hpp"
@@ -103,155 +103,6 @@ std::vector<std::optional<Value>> bind_row(const OpRow& row, Arguments& args, co
   return values;
 }
 
-struct OperandWorld {
-  bool tensors = false;  ///< some operand is a tensor
-  bool arrays = false;   ///< some operand is a host array
-  bool any = false;      ///< some operand is given at all
-  bool floats = false;   ///< some number is a float
-  Tensor* first = nullptr;
-
-  void look(const Value& v, int depth = 0) {
-    if (v.is_none()) return;
-    any = true;
-    if (Tensor* t = as_tensor(v)) {
-      tensors = true;
-      if (!first) first = t;
-    } else if (v.as_array()) {
-      arrays = true;
-    } else if (v.is_float()) {
-      floats = true;
-    } else if (auto* s = v.as<SequenceObject>(); s && depth < 32) {
-      for (const Value& item : s->items) look(item, depth + 1);
-    }
-  }
-};
-
-class Converter {
- public:
-  Converter(Interpreter& in, OpBuilder& at, const OpRow& row, const OperandWorld& world)
-      : in_(in), at_(at), row_(row), world_(world) {}
-
-  OpArg convert(const Param& p, const Value& v) const {
-    if (v.is_none()) return std::monostate{};
-    if (p.kind == ParamKind::tensors) {
-      auto* list = v.as<SequenceObject>();
-      std::vector<Expr> out;
-      // A list of plain numbers is one operand; a list of lists, arrays and tensors several.
-      const std::vector<Value> items = list ? list->items : std::vector<Value>{v};
-      for (const Value& item : items) out.push_back(as_expr(p, item));
-      return out;
-    }
-    if (is_operand(p.kind)) return operand(p, v);
-    return attribute(p, v);
-  }
-
- private:
-  [[noreturn]] void refuse(const Param& p, const Value& v, std::string_view expected) const {
-    throw Error(fmt::format("{}: `{}`: expected {}, got {}", row_.name, p.name, expected, with_article(v.type_name())),
-                v.as_spec() ? std::vector<std::string>{"a spec has no data: give a tensor or an array"}
-                            : std::vector<std::string>{})
-        .as(codes::type);
-  }
-
-  // Host numbers compute in 64 bits, as host arithmetic does; beside arrays and tensors they take their dtype.
-  bool plain_numbers() const { return !world_.tensors && !world_.arrays; }
-  std::optional<DType> wide() const {
-    if (!plain_numbers()) return std::nullopt;
-    if (world_.floats || needs_floats(row_.infer)) return DType::float64;
-    return DType::int64;
-  }
-
-  Array host_array(const Value& v, std::optional<DType> type) const {
-    return type ? to_array(in_, v, *type, row_.name) : to_array(in_, v);
-  }
-
-  OpArg operand(const Param& p, const Value& v) const {
-    if (v.is_bool() && !needs_floats(row_.infer)) return Attr(v.as_bool());
-    if (v.is_number() && p.kind == ParamKind::number_or_tensor) return number(v);
-    if (v.is_number() && plain_numbers() && p.kind != ParamKind::index) {
-      return Expr(at_, host_array(v, wide()));
-    }
-    if (v.is_number()) return number(v);
-    return as_expr(p, v);
-  }
-
-  Expr as_expr(const Param& p, const Value& v) const {
-    if (Tensor* t = as_tensor(v)) return Expr(at_, t);
-    if (const Array* a = v.as_array()) return Expr(at_, *a);
-    if (v.is_number()) {
-      return Expr(at_, host_array(v, wide()));
-    }
-    if (v.as<SequenceObject>() || v.as<RangeObject>()) {
-      if (mentions_tensor(v)) refuse(p, v, "one tensor");
-      const bool only_bools = !world_.floats && is_bool_list(v);
-      std::optional<DType> type = p.kind == ParamKind::index ? std::nullopt : wide();
-      if (only_bools && !needs_floats(row_.infer)) type.reset();
-      return Expr(at_, host_array(v, type));
-    }
-    refuse(p, v, p.kind == ParamKind::index ? "a tensor or array of ints" : "a tensor, an array or a number");
-  }
-
-  static bool is_bool_list(const Value& v) {
-    auto* s = v.as<SequenceObject>();
-    return s && !s->items.empty() && s->items[0].is_bool();
-  }
-
-  static Attr number(const Value& v) {
-    if (v.is_bool()) return v.as_bool();
-    if (v.is_int()) return v.as_int();
-    return v.as_double();
-  }
-
-  OpArg attribute(const Param& p, const Value& v) const {
-    if (p.kind == ParamKind::dtype) {
-      const std::string what = fmt::format("{}: `{}`", row_.name, p.name);
-      return Attr(to_dtype(v, what.c_str()));
-    }
-    if (p.kind == ParamKind::group) {
-      const auto* grouping = v.as<ReplicaGroupingObject>();
-      if (!grouping) refuse(p, v, "a replica grouping, as `ir.replica_grouping(...)` gives");
-      return Attr(grouping->groups);
-    }
-    if (v.is_number()) return number(v);
-    if (const std::string* s = v.as_string()) return Attr(*s);
-    if (const DType* d = v.as_dtype()) return Attr(*d);
-    if (const Array* a = v.as_array()) return Expr(at_, *a);
-    if (const TensorSpec* s = v.as_spec(); s && p.kind == ParamKind::shape) return Attr(s->shape);
-    if (Tensor* t = as_tensor(v)) return Expr(at_, t);
-    if (v.as<SequenceObject>() || v.as<RangeObject>()) {
-      const std::vector<Value> items = elements_of(in_, v);
-      const bool floats = std::any_of(items.begin(), items.end(), [](const Value& x) { return x.is_float(); });
-      if (floats || p.kind == ParamKind::numbers) {
-        std::vector<double> out;
-        for (const Value& x : items) {
-          if (!x.is_number()) refuse(p, x, "numbers");
-          out.push_back(x.as_double());
-        }
-        return Attr(out);
-      }
-      std::vector<int64_t> out;
-      const std::string what = fmt::format("{}: `{}`", row_.name, p.name);
-      for (const Value& x : items) out.push_back(to_index(x, what));
-      return Attr(out);
-    }
-    refuse(p, v, "an attribute");
-  }
-
-  Interpreter& in_;
-  OpBuilder& at_;
-  const OpRow& row_;
-  const OperandWorld& world_;
-};
-
-OpArgs convert_all(const Converter& converter, const OpRow& row, const std::vector<std::optional<Value>>& values) {
-  OpArgs args;
-  args.values.resize(row.params.size());
-  for (size_t i = 0; i < row.params.size(); ++i) {
-    if (values[i]) args.values[i] = converter.convert(row.params[i], *values[i]);
-  }
-  return args;
-}
-
 Value result_of(std::vector<Value> outputs) {
   if (outputs.empty()) return {};
   if (outputs.size() == 1) return outputs[0];
@@ -280,11 +131,39 @@ bool mentions_tensor(const Value& v) {
   return world.tensors;
 }
 
-Value call_op(Interpreter& in, const OpRow& row, Arguments args) {
-  if (check_in_progress(in) && holds_unknown(args)) {
-    lacks_part_of(in, args);
-    return unknown_value();
+namespace {
+
+/// A call, as the cache of this thread knows it. A look leaves elements out, and has no cache.
+struct KeyedCall {
+  CallKey key;
+  CallCache* cache;
+  CallCache::Entry* entry = nullptr;  ///< gets a program, if the call is made in the general way
+
+  KeyedCall(Interpreter& in, const OpRow& row)
+      : key(row), cache(check_in_progress(in) || current_budget() ? nullptr : &CallCache::of_thread()) {}
+
+  /// To be called when all arguments were read: the result, if there is a program of such calls.
+  std::optional<Value> run() {
+    if (!cache || !key) return std::nullopt;
+    entry = cache->find(key);
+    if (!entry || entry->refused) return entry = nullptr, std::nullopt;
+    if (!entry->program) return std::nullopt;
+    const EagerProgram& program = *entry->program;
+    std::vector<Array>& results = cache->scratch();
+    try {
+      program.run(key.arrays(), results);
+    } catch (const Error&) {  // raised again in the general way, with the names of the call
+      return entry = nullptr, std::nullopt;
+    }
+    if (program.outputs() == 1) return Value(program.take_output(0, key.arrays(), results));
+    std::vector<Value> outputs;
+    for (size_t i = 0; i < program.outputs(); ++i) outputs.emplace_back(program.take_output(i, key.arrays(), results));
+    return result_of(std::move(outputs));
   }
+};
+
+/// The general way of a call.
+Value convert_and_call(Interpreter& in, const OpRow& row, Arguments args, const KeyedCall& call) {
   const std::vector<std::optional<Value>> values = bind_row(row, args, position_of(in).frames);
   OperandWorld world;
   bool has_operands = false;
@@ -304,7 +183,7 @@ Value call_op(Interpreter& in, const OpRow& row, Arguments args) {
     }
     stamp(in, *at.ir);
     GraphOpBuilder builder(*at.graph);
-    const OpArgs op_args = convert_all(Converter(in, builder, row, world), row, values);
+    const OpArgs op_args = convert_all(in, builder, row, world, values);
     for (const Expr& e : builder.emit(row, op_args)) {
       outputs.push_back(e.is_tensor() ? tensor_value(at.ir, e.tensor()) : Value(e.array()));
     }
@@ -312,33 +191,78 @@ Value call_op(Interpreter& in, const OpRow& row, Arguments args) {
   }
   // An op with an effect prints: computed at once it would do so now.
   if (row.side_effect && row.exchange != Exchange::members) require_effect(Effect::prints);
-  EagerOpBuilder builder;
-  const OpArgs op_args = convert_all(Converter(in, builder, row, world), row, values);
-  for (const Expr& e : builder.emit(row, op_args)) outputs.push_back(unwrap_host(e.array(), !world.arrays));
+  EagerRecorder recorder(call.key.arrays());
+  if (!world.arrays) recorder.refuse();  // whether results are numbers depends on them
+  EagerOpBuilder builder(call.entry ? &recorder : nullptr);
+  const OpArgs op_args = convert_all(in, builder, row, world, values);
+  std::vector<Array> arrays;
+  for (const Expr& e : builder.emit(row, op_args)) arrays.push_back(e.array());
+  if (call.entry) {
+    call.entry->program = recorder.finish(arrays);
+    call.entry->refused = !call.entry->program;
+  }
+  for (Array& a : arrays) outputs.push_back(unwrap_host(std::move(a), !world.arrays));
   return result_of(std::move(outputs));
 }
 
+}  // namespace
+
+Value call_op(Interpreter& in, const OpRow& row, Arguments args) {
+  if (check_in_progress(in) && holds_unknown(args)) {
+    lacks_part_of(in, args);
+    return unknown_value();
+  }
+  KeyedCall call(in, row);
+  for (const Value& v : args.positional) call.key.read(v);
+  for (const NamedArg& arg : args.named) call.key.read(arg);
+  if (std::optional<Value> known = call.run()) return std::move(*known);
+  return convert_and_call(in, row, std::move(args), call);
+}
+
 Value op_by_name(Interpreter& in, std::string_view op, std::vector<Value> operands) {
-  const OpRow* row = find_op(op);
-  if (!row) throw Error("there is no op " + std::string(op), {}, Fault::internal);
   Arguments args;
   args.span = position_of(in).here;
   args.positional = std::move(operands);
-  return call_op(in, *row, std::move(args));
+  return call_op(in, get_op(op), std::move(args));
+}
+
+Value op_by_name(Interpreter& in, std::string_view op, const Value& a, const Value& b) {
+  if (check_in_progress(in)) return op_by_name(in, op, {a, b});  // some part of them may be unknown
+  const OpRow& row = get_op(op);
+  KeyedCall call(in, row);
+  call.key.read(a);
+  call.key.read(b);
+  if (std::optional<Value> known = call.run()) return std::move(*known);
+  Arguments args;
+  args.span = position_of(in).here;
+  args.positional = {a, b};
+  return convert_and_call(in, row, std::move(args), call);
 }
 
 // ---- methods and names
 
-std::optional<Value> op_method(const Value& receiver, std::string_view name) {
+const OpRow* find_op_method(std::string_view name) {
   const OpRow* row = find_op(name);
-  if (!row || !row->method) return std::nullopt;
-  auto method = std::make_shared<BuiltinObject>(no_effects, std::string(name), signature(*row), std::string(row->doc),
-                                                [receiver, row](Interpreter& in, Arguments args) {
-                                                  args.positional.insert(args.positional.begin(), receiver);
-                                                  if (!args.spans.empty())
-                                                    args.spans.insert(args.spans.begin(), args.span);
-                                                  return call_op(in, *row, std::move(args));
-                                                });
+  return row && row->method ? row : nullptr;
+}
+
+Value call_op_method(Interpreter& in, const OpRow& row, const Value& receiver, Arguments args) {
+  KeyedCall call(in, row);
+  call.key.read(receiver);
+  for (const Value& v : args.positional) call.key.read(v);
+  for (const NamedArg& arg : args.named) call.key.read(arg);
+  if (std::optional<Value> known = call.run()) return std::move(*known);
+  args.positional.insert(args.positional.begin(), receiver);
+  if (!args.spans.empty()) args.spans.insert(args.spans.begin(), args.span);
+  return check_in_progress(in) ? call_op(in, row, std::move(args)) : convert_and_call(in, row, std::move(args), call);
+}
+
+std::optional<Value> op_method(const Value& receiver, std::string_view name) {
+  const OpRow* row = find_op_method(name);
+  if (!row) return std::nullopt;
+  auto method = std::make_shared<BuiltinObject>(
+      no_effects, std::string(name), signature(*row), std::string(row->doc),
+      [receiver, row](Interpreter& in, Arguments args) { return call_op_method(in, *row, receiver, std::move(args)); });
   method->kind = BuiltinObject::Kind::op;
   return Value(std::move(method));
 }

@@ -13,16 +13,20 @@
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/look.hpp"
+#include "interpreter/language/named_tensors.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/values/arrays.hpp"
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
+#include "interpreter/values/ops.hpp"
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/ir.hpp"
 
@@ -142,45 +146,6 @@ Value unary_value(Interpreter& in, const ast::UnaryExpr& e, Activation& a) {
   return located(in, e.span, [&]() -> Value { return apply_unary(in, e.op, v); });
 }
 
-// Whether a text contains a name as a whole word.
-bool mentions(const std::string& text, const std::string& name) {
-  auto inside = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
-  }
-  return false;
-}
-
-// Messages use the names of tensors, which differ from the names that they are bound to: `x = variable(...)` makes a
-// tensor `t`. Adds a note with both names if a message mentions such a tensor.
-class NamedTensors {
- public:
-  void note(const ast::Expr& written, const Value& value) {
-    if (written.kind != ast::ExprKind::name) return;
-    if (as_tensor(value)) list_.emplace_back(&as<ast::NameExpr>(written).name, value);
-  }
-  void tell(Error& e) const;
-
- private:
-  std::vector<std::pair<const std::string*, Value>> list_;
-};
-
-void NamedTensors::tell(Error& e) const {
-  std::string facts, said = e.first().message;
-  for (const std::string& note : e.first().notes) said += " " + note;
-  for (const auto& [written, value] : list_) {
-    const Tensor* t = as_tensor(value);
-    const std::string& name = *written;
-    const std::string shown = t->name.substr(t->name.rfind('/') == std::string::npos ? 0 : t->name.rfind('/') + 1);
-    if (shown == name || !mentions(said, shown) || facts.find("`" + shown + "`") != std::string::npos) continue;
-    facts += fmt::format("{}`{}` is {}", facts.empty() ? "" : ", ", shown, name);
-  }
-  if (!facts.empty()) e.first().notes.push_back(facts);
-}
-
 Value chain_value(Interpreter& in, const ast::ChainExpr& e, Activation& a) {
   Value v = evaluate(in, *e.first, a);
   for (const auto& step : e.rest) {
@@ -260,18 +225,43 @@ Value lambda_value(Interpreter& in, const ast::LambdaExpr& e, Activation& a) {
   return f;
 }
 
+/// What a call calls: a value, or an op with the value as its first argument.
+struct Callee {
+  Value value;
+  const OpRow* method = nullptr;
+};
+
+// The methods of arrays are ops: one that is called at once needs no function object.
+Callee callee_of(Interpreter& in, const ast::Expr& e, Activation& a) {
+  if (e.kind != ExprKind::member || in.checking) return {evaluate(in, e, a)};
+  const auto& member = as<ast::MemberExpr>(e);
+  Value base = evaluate(in, *member.base, a);
+  const OpRow* method = base.as_array() ? array_op_method(member.name) : nullptr;
+  if (method) return {std::move(base), method};
+  return {located(in, e.span, [&] { return member_of(in, base, member.name, member.name_span); })};
+}
+
+Value call_method(Interpreter& in, const Callee& callee, Arguments args) {
+  charge(100);  // as `invoke`
+  const Span span = args.span;
+  return located(in, span, [&] {
+    const DepthGuard guard(in);
+    return call_op_method(in, *callee.method, callee.value, std::move(args));
+  });
+}
+
 Value call_value(Interpreter& in, const ast::CallExpr& e, Activation& a) {
-  const Value callee = evaluate(in, *e.callee, a);
+  const Callee callee = callee_of(in, *e.callee, a);
   Arguments args = evaluate_arguments(in, e, a);
   in.here = e.span;
-  if (!callee.as<BuiltinObject>()) return invoke(in, callee, std::move(args));
+  if (!callee.method && !callee.value.as<BuiltinObject>()) return invoke(in, callee.value, std::move(args));
   NamedTensors operands;
   for (size_t i = 0; i < e.arguments.size() && i < args.positional.size(); ++i) {
     if (e.arguments[i].kind != ast::Argument::positional) break;
     operands.note(*e.arguments[i].value, args.positional[i]);
   }
   try {
-    return invoke(in, callee, std::move(args));
+    return callee.method ? call_method(in, callee, std::move(args)) : invoke(in, callee.value, std::move(args));
   } catch (Error& error) {
     operands.tell(error);
     throw;

@@ -102,9 +102,10 @@ Value data_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
                         : std::vector<std::string>{})
             .as(codes::type);
       if (bools && op != BinaryOp::shift_left && op != BinaryOp::shift_right)
-        return op_by_name(in, op_name(op, true), {a, b});
+        return op_by_name(in, op_name(op, true), a, b);
       break;
     case BinaryOp::div: {
+      if (x == Elements::floats && y == Elements::floats) break;
       // The quotient of ints is a float32; with an array or a tensor of floats, ints are converted as for other
       // operators.
       auto as_float = [&](const Value& v, const Value& other) {
@@ -112,12 +113,13 @@ Value data_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) 
         const bool with_floats = !other.is_number() && elements(other) == Elements::floats;
         return with_floats ? bool_as_int(in, v, other) : cast_to(in, v, DType::float32);
       };
-      return op_by_name(in, op_name(op, false), {as_float(a, b), as_float(b, a)});
+      return op_by_name(in, op_name(op, false), as_float(a, b), as_float(b, a));
     }
-    case BinaryOp::matmul: return op_by_name(in, op_name(op, false), {a, b});
+    case BinaryOp::matmul: return op_by_name(in, op_name(op, false), a, b);
     default: break;
   }
-  return op_by_name(in, op_name(op, false), {bool_as_int(in, a, b), bool_as_int(in, b, a)});
+  if (x != Elements::bools && y != Elements::bools) return op_by_name(in, op_name(op, false), a, b);
+  return op_by_name(in, op_name(op, false), bool_as_int(in, a, b), bool_as_int(in, b, a));
 }
 
 Value text_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b) {
@@ -231,12 +233,12 @@ Value data_compare(Interpreter& in, CompareOp op, const Value& a, const Value& b
   }
   const Value x = operand(in, a), y = operand(in, b);
   switch (op) {
-    case CompareOp::eq: return op_by_name(in, "equal", {x, y});
-    case CompareOp::ne: return op_by_name(in, "not_equal", {x, y});
-    case CompareOp::lt: return op_by_name(in, "less", {x, y});
-    case CompareOp::le: return op_by_name(in, "less_equal", {x, y});
-    case CompareOp::gt: return op_by_name(in, "greater", {x, y});
-    default: return op_by_name(in, "greater_equal", {x, y});
+    case CompareOp::eq: return op_by_name(in, "equal", x, y);
+    case CompareOp::ne: return op_by_name(in, "not_equal", x, y);
+    case CompareOp::lt: return op_by_name(in, "less", x, y);
+    case CompareOp::le: return op_by_name(in, "less_equal", x, y);
+    case CompareOp::gt: return op_by_name(in, "greater", x, y);
+    default: return op_by_name(in, "greater_equal", x, y);
   }
 }
 
@@ -289,7 +291,8 @@ Value apply_binary(Interpreter& in, BinaryOp op, const Value& a, const Value& b)
   }
   const bool data_a = is_data(a), data_b = is_data(b);
   if (data_a || data_b) {
-    const Value x = data_a ? a : operand(in, a), y = data_b ? b : operand(in, b);
+    const Value other = data_a && data_b ? Value() : operand(in, data_a ? b : a);
+    const Value &x = data_a ? a : other, &y = data_b ? b : other;
     const bool usable = (is_data(x) || x.is_number()) && (is_data(y) || y.is_number());
     if (!usable) {
       refuse(text(op), a, b,

@@ -100,6 +100,10 @@ constexpr std::span<const Member<ArrayObject>> array_table(array_rows);
 
 }  // namespace
 
+const OpRow* array_op_method(std::string_view name) {
+  return find_member(array_table, name) ? nullptr : find_op_method(name);
+}
+
 MemberTable array_members() {
   return member_table("array",
                       "Numbers of one dtype in memory, with axes: what runs take and return. Most ops are methods as "

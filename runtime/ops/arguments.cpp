@@ -152,15 +152,19 @@ struct Resolver {
       refuse("a tensor of integers", arg);
     }
     if (is_floating(a.dtype())) refuse("a tensor of integers", arg);
-    if (a.dtype() == DType::int64 || a.dtype() == DType::uint64) a = convert_exactly(a, DType::int32, row.name);
+    if (a.dtype() == DType::int64 || a.dtype() == DType::uint64) {
+      if (std::holds_alternative<Expr>(arg)) at.note_elements_read();  // converting them may fail
+      a = convert_exactly(a, DType::int32, row.name);
+    }
     return at.constant(std::move(a));
   }
 
   // Scalar arrays and constants are accepted as numbers, since their values are known.
-  static Attr scalar_of(const OpArg& arg) {
+  Attr scalar_of(const OpArg& arg) const {
     if (const Attr* a = std::get_if<Attr>(&arg)) return *a;
     const Expr* e = std::get_if<Expr>(&arg);
     if (!e || e->rank() != 0 || (e->is_tensor() && e->tensor()->kind != TensorKind::constant)) return std::monostate{};
+    at.note_elements_read();
     const Array& a = e->is_tensor() ? e->tensor()->data : e->array();
     if (is_floating(a.dtype())) return a.number(0);
     if (a.dtype() == DType::boolean) return a.integer(0) != 0;
@@ -192,6 +196,7 @@ struct Resolver {
     }
     if (const Expr* e = std::get_if<Expr>(&arg); e && !e->is_tensor() && is_integer(e->dtype()) && e->rank() <= 1) {
       const Array& a = e->array();
+      at.note_elements_read();
       if (a.rank() == 0) return a.integer(0);
       std::vector<int64_t> values;
       for (int64_t i = 0; i < a.size(); ++i) values.push_back(a.integer(i));
@@ -215,6 +220,7 @@ struct Resolver {
     }
     if (const Expr* e = std::get_if<Expr>(&arg); e && !e->is_tensor() && e->rank() == 1) {
       std::vector<double> values;
+      at.note_elements_read();
       for (int64_t i = 0; i < e->array().size(); ++i) values.push_back(e->array().number(i));
       return values;
     }

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/op/definitions.hpp"
 #include "runtime/op/replica_groups.hpp"
 #include "runtime/op/shards.hpp"
 #include "runtime/ops/arguments.hpp"
+#include "runtime/ops/eager_program.hpp"
 #include "runtime/ops/infer.hpp"
 #include "runtime/ops/run.hpp"
 #include "runtime/ops/table.hpp"
@@ -93,6 +96,10 @@ std::vector<Expr> GraphOpBuilder::make(const OpRow& row, std::vector<Expr> opera
   return outputs;
 }
 
+void EagerOpBuilder::note_elements_read() {
+  if (recorder_) recorder_->refuse();
+}
+
 Expr EagerOpBuilder::constant(Array value, std::string_view) { return Expr(*this, std::move(value)); }
 
 std::vector<Expr> EagerOpBuilder::make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) {
@@ -108,6 +115,9 @@ std::vector<Expr> EagerOpBuilder::make(const OpRow& row, std::vector<Expr> opera
             .as(codes::no_value_yet);
       in[i] = operands[i].array();
     }
+  std::vector<std::optional<Array>> given;
+  if (recorder_)
+    for (size_t i = 0; i < in.size(); ++i) given.push_back(operands[i] ? std::optional(in[i]) : std::nullopt);
   // Host arrays are promoted to a common dtype; tensors never are.
   if (needs_one_dtype(row.infer)) {
     DType common{};
@@ -131,7 +141,9 @@ std::vector<Expr> EagerOpBuilder::make(const OpRow& row, std::vector<Expr> opera
     site.in = specs;
     in.push_back(Array::from<int32_t>({2}, std::array<int32_t, 2>{0, 1}));
   }
-  std::vector<Array> out = run_op(site, std::move(in));
+  const Kernel kernel = kernel_of(site);
+  std::vector<Array> out = recorder_ ? run_kernel(kernel, site, in) : run_kernel(kernel, site, std::move(in));
+  if (recorder_) recorder_->add(site, kernel, given, in, out);
   std::vector<Expr> outputs;
   for (Array& a : out) outputs.emplace_back(*this, std::move(a));
   return outputs;

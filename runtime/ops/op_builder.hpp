@@ -10,6 +10,7 @@
 namespace pxl {
 
 class OpBuilder;
+class EagerRecorder;
 
 /// A tensor or a host array, with the builder that creates ops from it.
 class Expr {
@@ -71,6 +72,9 @@ class OpBuilder {
   virtual int64_t replicas() const { return 1; }
   /// Whether ops are computed eagerly; arrays then promote like host numbers, tensors never do.
   virtual bool eager() const { return false; }
+  /// Called where elements of an array determine more than elements of results: an attribute, or whether an operand is
+  /// accepted.
+  virtual void note_elements_read() {}
 
  protected:
   /// Operands by slot (an empty Expr if absent), all resolved.
@@ -96,11 +100,17 @@ class GraphOpBuilder : public OpBuilder {
 /// Computes eagerly, by the same rows and kernels. In-place ops work on a copy of their first operand.
 class EagerOpBuilder : public OpBuilder {
  public:
+  /// A recorder, if there is one, is told of all ops that are computed.
+  explicit EagerOpBuilder(EagerRecorder* recorder = nullptr) : recorder_(recorder) {}
   bool eager() const override { return true; }
+  void note_elements_read() override;
   Expr constant(Array value, std::string_view name = "t") override;
 
  protected:
   std::vector<Expr> make(const OpRow& row, std::vector<Expr> operands, Attributes attrs) override;
+
+ private:
+  EagerRecorder* recorder_;
 };
 
 // Operators for gradients and composites. Numbers take the expression's dtype.

@@ -9,16 +9,26 @@
 #include "runtime/op/definitions.hpp"
 
 namespace pxl {
-namespace {
 
-// Estimated cost of a kernel without an estimate, from the number of elements that it reads and writes. Not measured.
-double estimated_ns(const Kernel& kernel, const std::vector<Array>& in, std::span<const TensorSpec> out) {
-  constexpr double element_ns = 5;
+double estimated_ns(const Kernel& kernel, std::span<const Array> in, std::span<const TensorSpec> out) {
+  constexpr double element_ns = 5;  // not measured
   double elements = 0;
   for (const Array& a : in) elements += static_cast<double>(a.size());
   for (const TensorSpec& s : out) elements += static_cast<double>(element_count(s.shape));
   return std::max(kernel.cost_ns(), kernel.phases().empty() ? elements * element_ns : elements);
 }
+
+bool is_shared_view(const OpContext& site) {
+  const OpRow& row = site.row;
+  if (row.role != Role::compute || row.modifies != 0 || row.side_effect || row.exchange != Exchange::none ||
+      site.out.size() != 1 || !site.has(0))
+    return false;
+  const TensorSpec &in = site.input(0), &out = site.out[0];
+  if (in.dtype != out.dtype || in.size() != out.size() || in.is_shard() || out.is_shard()) return false;
+  return row.view || (row.layout && is_contiguous(row.layout(site, contiguous(in.shape))[0]));
+}
+
+namespace {
 
 // Whether a look omits the elements: of large results, of results that take long, and of everything computed from
 // these.
@@ -33,26 +43,20 @@ bool leaves_out(const Kernel& kernel, const std::vector<Array>& in, std::span<co
          estimated_ns(kernel, in, out) > static_cast<double>(budget->limits().kernel_ns);
 }
 
-/// Whether output 0 has the bytes of input 0 in the same order: a reshape, a transposition that moves unit axes only.
-bool is_reshape(const OpContext& site) {
-  const OpRow& row = site.row;
-  if (row.role != Role::compute || row.modifies != 0 || site.out.size() != 1 || !site.has(0)) return false;
-  const TensorSpec &in = site.input(0), &out = site.out[0];
-  if (in.dtype != out.dtype || in.size() != out.size()) return false;
-  return row.view || (row.layout && is_contiguous(row.layout(site, contiguous(in.shape))[0]));
-}
-
 }  // namespace
 
 std::vector<Array> run_op(const OpContext& site, std::vector<Array> in) {
+  return run_kernel(kernel_of(site), site, std::move(in));
+}
+
+std::vector<Array> run_kernel(const Kernel& kernel, const OpContext& site, std::vector<Array> in) {
   const OpRow& row = site.row;
-  if (is_reshape(site) && !current_budget()) return {in[0].reshaped(site.out[0].shape)};
-  const Kernel kernel = kernel_of(site);
   if (leaves_out(kernel, in, site.out)) {
     std::vector<Array> out;
     for (const TensorSpec& s : site.out) out.push_back(Array::unevaluated(s.dtype, s.shape));
     return out;
   }
+  if (is_shared_view(site)) return {in[0].reshaped(site.out[0].shape)};
   if (kernel.phases().empty()) charge(static_cast<int64_t>(estimated_ns(kernel, in, site.out)));
   std::vector<const std::byte*> from(in.size(), nullptr);
   std::vector<std::byte*> changed(in.size(), nullptr);

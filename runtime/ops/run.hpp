@@ -1,6 +1,7 @@
 // Runs one op outside a plan: on host arrays, and on constants while planning.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "runtime/op/op.hpp"
@@ -15,5 +16,14 @@ namespace pxl {
 /// throws, and Interrupted between chunks of long kernels. Charges the budget, under which large or slow results have
 /// no elements (Array::unevaluated).
 std::vector<Array> run_op(const OpContext& site, std::vector<Array> in);
+/// The same with `kernel`, that of the site.
+std::vector<Array> run_kernel(const Kernel& kernel, const OpContext& site, std::vector<Array> in);
+
+/// Whether the op's result has the bytes of its operand in the same order (a reshape, a transposition that moves unit
+/// axes only): run_op returns the operand's own memory, which is copied when either is changed.
+bool is_shared_view(const OpContext& site);
+/// Estimated time of a kernel, in ns of one core; of one without an estimate, from the elements that it reads and
+/// writes.
+double estimated_ns(const Kernel& kernel, std::span<const Array> in, std::span<const TensorSpec> out);
 
 }  // namespace pxl

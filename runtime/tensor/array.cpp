@@ -30,6 +30,7 @@ constexpr size_t huge_page = size_t{2} << 20, small_page = 4096;
 // From here on freed memory is kept (block_cache.hpp): the C library gives what is larger than some of this back to the
 // system, in which a page fault costs more than an op on the page.
 constexpr size_t min_cached_bytes = size_t{64} << 10;
+constexpr size_t max_joined_bytes = size_t{1} << 14;  ///< not measured
 
 // Linux overcommits: memory is granted at allocation and taken when written, so an array larger than the machine would
 // end in swapping or in the OOM killer.
@@ -78,6 +79,15 @@ std::shared_ptr<std::byte> allocate(const TensorSpec& spec, int64_t bytes, bool 
   }
   // Aligned by hand: glibc's aligned_alloc does not reuse freed small blocks as malloc does.
   const size_t rounded = (needed + alignment - 1) / alignment * alignment;
+  // One block for the elements and their reference count: of small results, allocations are most of the time.
+  if (rounded <= max_joined_bytes) {
+    auto block = std::make_shared_for_overwrite<std::byte[]>(rounded + alignment);  // the heap counts it
+    void* data = block.get();
+    size_t room = rounded + alignment;
+    std::align(alignment, rounded, data, room);
+    if (zeroed) std::memset(data, 0, rounded);
+    return {std::move(block), static_cast<std::byte*>(data)};
+  }
   void* whole = zeroed ? std::calloc(1, rounded + alignment) : std::malloc(rounded + alignment);
   if (!whole) refuse();
   void* data = whole;

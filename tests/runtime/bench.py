@@ -118,6 +118,19 @@ def ops():
     return None if code == 0 and row or "is not" in err else f"status {code}\n{out}{err}"
 
 
+def calls(pxl):
+    """bench/calls counts the instructions of ops on small arrays, or says what it lacks; each is at most so many."""
+    bounds = {"none": 3500, "add": 8500, "exp": 8000, "sum of rows": 12000, "stack": 14000}
+    code, out, err = call(sys.executable, "bench/calls", "--exact", *bounds, "--pxl", pxl)
+    if "not on this machine" in err:
+        return None
+    counts = {name: int(n.replace(",", "")) for name, n in re.findall(r"^\| ([^|]+) \| ([\d,]+) \|$", out, re.M)}
+    if code != 0 or counts.keys() != bounds.keys():
+        return f"status {code}\n{out}{err}"
+    above = [f"{name}: {counts[name]} instructions, at most {most}" for name, most in bounds.items() if counts[name] > most]
+    return "\n".join(above) or None
+
+
 def team(pxl, data):
     """bench/threads prints a row of ratios, or says what it lacks."""
     code, out, err = call(sys.executable, "bench/threads", "--only", "small16", "--rounds", 1, "--beside", "1", "--pxl", pxl,
@@ -215,6 +228,7 @@ def bench_tests(pxl, add, data=None):
     add("bench: bench/wide without the other programs", absent_wide())
     add("bench: the table of bench/run", table())
     add("bench: single ops", ops())
+    add("bench: calls of ops on small arrays", calls(pxl))
     add("bench: two threads against one", team(pxl, data))
     add("bench: all-reduce beside MPI's", messages(pxl))
     add("bench: a profile", profile(pxl, ["--profile"]))

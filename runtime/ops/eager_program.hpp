@@ -1,0 +1,78 @@
+// Calls of ops on arrays as lists of kernels. What follows from specs and attributes (inference, constants, the choice
+// of kernels) is recorded once; a run allocates the results and runs the kernels.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/op/op.hpp"
+#include "runtime/tensor/array.hpp"
+
+namespace pxl {
+
+class EagerProgram {
+ public:
+  /// Computes the recorded ops on `inputs`, arrays of the recorded specs, in their order. `results` is overwritten with
+  /// the results of all ops: memory that the caller reuses. Throws what the kernels throw, and Interrupted.
+  void run(std::span<const Array* const> inputs, std::vector<Array>& results) const;
+
+  size_t outputs() const { return outputs_.size(); }
+  /// Output `i` of the run; to be called once for each.
+  Array take_output(size_t i, std::span<const Array* const> inputs, std::vector<Array>& results) const;
+
+ private:
+  friend class EagerRecorder;
+  enum class Source : uint8_t { absent, input, result, constant };
+  struct Operand {
+    Source source = Source::absent;
+    uint32_t index = 0;            ///< of the input, the result or the constant
+    DType dtype = DType::float32;  ///< that the kernel gets
+    bool moved = false;            ///< of an output: no later output is the same result
+  };
+  struct Step {
+    std::vector<Operand> operands;  ///< by slot
+    std::vector<TensorSpec> results;
+    Kernel kernel;
+    int64_t charge_ns = 0;  ///< besides what running the kernel charges
+    bool view = false;      ///< the result is the operand under another shape
+  };
+
+  const Array& array_of(const Operand& operand, std::span<const Array* const> inputs,
+                        const std::vector<Array>& results) const;
+  void run(const Step& step, std::span<const Array* const> inputs, std::vector<Array>& results) const;
+
+  std::vector<Step> steps_;
+  std::vector<Array> constants_;
+  std::vector<Operand> outputs_;
+};
+
+/// Records the ops that an EagerOpBuilder computes.
+class EagerRecorder {
+ public:
+  /// `inputs` must outlive the recorder. Where two of them share memory, those of the program must as well.
+  explicit EagerRecorder(std::span<const Array* const> inputs) : inputs_(inputs) {}
+
+  /// An op that was computed: its operands by slot as given (empty optionals are absent), as the kernel got them, and
+  /// its results.
+  void add(const OpContext& site, const Kernel& kernel, std::span<const std::optional<Array>> given,
+           std::span<const Array> converted, std::span<const Array> results);
+  /// No program: what is computed does not follow from specs and attributes alone.
+  void refuse() { refused_ = true; }
+  /// The program that computes `outputs`; nullopt after `refuse`, for ops with effects, in-place ops and collectives,
+  /// and for large arrays, beside which the cost of finding a kernel is small.
+  std::optional<EagerProgram> finish(std::span<const Array> outputs);
+
+ private:
+  EagerProgram::Operand operand_of(const Array& array);
+  void count(const Array& array);
+
+  std::span<const Array* const> inputs_;
+  std::vector<Array> results_;  ///< of all ops so far: kept, so that no memory is taken twice
+  EagerProgram program_;
+  int64_t elements_ = 0;
+  bool refused_ = false;
+};
+
+}  // namespace pxl
