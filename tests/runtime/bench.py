@@ -118,6 +118,14 @@ def ops():
     return None if code == 0 and row or "is not" in err else f"status {code}\n{out}{err}"
 
 
+def instruction_sets(pxl):
+    """bench/instruction_sets prints a row of two figures and their ratio; a set that there is not is refused."""
+    code, out, err = call(sys.executable, "bench/instruction_sets", "--only", "add", "--rounds", 1, "--scale", 0.01, "--pxl", pxl)
+    rows = re.findall(r"^\| `add`, float(?:32|16)(?: \| -?[\d.]+)+ \|$", out, re.M)
+    refused, _, why = call(sys.executable, "bench/instruction_sets", "--sets", "mmx", "--pxl", pxl)
+    return None if code == 0 and len(rows) == 2 and refused == 2 and "there are baseline" in why else f"status {code}\n{out}{err}{why}"
+
+
 def team(pxl, data):
     """bench/threads prints a row of ratios, or says what it lacks."""
     code, out, err = call(sys.executable, "bench/threads", "--only", "small16", "--rounds", 1, "--beside", "1", "--pxl", pxl,
@@ -215,6 +223,7 @@ def bench_tests(pxl, add, data=None):
     add("bench: bench/wide without the other programs", absent_wide())
     add("bench: the table of bench/run", table())
     add("bench: single ops", ops())
+    add("bench: instruction sets", instruction_sets(pxl))
     add("bench: two threads against one", team(pxl, data))
     add("bench: all-reduce beside MPI's", messages(pxl))
     add("bench: a profile", profile(pxl, ["--profile"]))
