@@ -1,10 +1,17 @@
-# The kernels' number-crunching libraries.
-find_package(BLAS REQUIRED)
+# The kernels' number-crunching libraries. Without BLAS the kernels compute all products themselves (kernels/gemm.cpp).
+if(NOT PXL_KERNELS_ONLY)
+  find_package(BLAS REQUIRED)
+endif()
 target_link_libraries(pxl_kernels PUBLIC Threads::Threads PRIVATE ${BLAS_LIBRARIES})
+if(NOT BLAS_FOUND)
+  target_compile_definitions(pxl_kernels PRIVATE PXL_WITHOUT_BLAS)
+endif()
 
-# Large float32 products; without it BLAS does them.
-find_path(ONEDNN_INCLUDE oneapi/dnnl/dnnl.h)
-find_library(ONEDNN_LIBRARY dnnl)
+# Large float32 products on x86-64; without it BLAS does them.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  find_path(ONEDNN_INCLUDE oneapi/dnnl/dnnl.h)
+  find_library(ONEDNN_LIBRARY dnnl)
+endif()
 if(ONEDNN_INCLUDE AND ONEDNN_LIBRARY)
   target_compile_definitions(pxl_kernels PRIVATE PXL_ONEDNN)
   target_include_directories(pxl_kernels SYSTEM PRIVATE ${ONEDNN_INCLUDE})
@@ -62,5 +69,8 @@ foreach(products direct packed skinny)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
     set_source_files_properties(${kernels_dir}/${products}_avx2.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options};-march=x86-64-v3")
     set_source_files_properties(${kernels_dir}/${products}_avx512.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options};-march=x86-64-v4")
+    set_source_files_properties(${kernels_dir}/${products}_neon.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set_source_files_properties(${kernels_dir}/${products}_neon.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${product_options}")
   endif()
 endforeach()

@@ -19,7 +19,7 @@ from tests.package import debs
 from tests.processes import mpi
 from tests.repl import inputs
 from tests.robustness import hostile, interrupts, mutants
-from tests.runtime import bench, formats, graphs, onnx_models, oracle, reference, tiles, training
+from tests.runtime import arm64, bench, formats, graphs, onnx_models, oracle, reference, tiles, training
 from tests.support.harness import ROOT, TESTS, Tally, parallel, print_slowest, run, stage
 from tests.unit import doctests
 
@@ -34,6 +34,7 @@ KINDS = [
     ("examples", lambda pxl, tally, options: training.example_tests(pxl, tally, options.update)),
     ("cli", lambda pxl, tally, options: commands.cli_tests(pxl, tally.add, parallel)),
     ("processes", lambda pxl, tally, options: mpi.process_tests(pxl, tally.add, tally.skip)),
+    ("arm64", lambda pxl, tally, options: arm64.arm64_tests(tally.add, tally.skip, options.all)),
     ("look", lambda pxl, tally, options: looks.look_tests(pxl, tally.add, tally.skip, parallel)),
     ("explain", lambda pxl, tally, options: explain.explain_tests(pxl, tally.add, parallel)),
     ("hostile", lambda pxl, tally, options: hostile.hostile_tests(pxl, tally.add, parallel)),

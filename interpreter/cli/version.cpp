@@ -22,15 +22,6 @@ constexpr std::string_view compiler = "clang " __clang_version__;
 constexpr std::string_view compiler = "g++ " __VERSION__;
 #endif
 
-/// The instruction sets that kernels are compiled for: on other processors than x86-64 the baseline alone.
-std::vector<std::string> compiled_sets() {
-#if defined(__x86_64__)
-  return {instruction_sets.begin(), instruction_sets.end()};
-#else
-  return {std::string(instruction_sets.front())};
-#endif
-}
-
 }  // namespace
 
 std::string_view version() { return PXL_VERSION; }
@@ -46,14 +37,14 @@ void print_version(const CommonFlags& flags) {
           {"date", release_date()},
           {"compiler", compiler},
           {"engines", engines},
-          {"instruction_sets", compiled_sets()},
+          {"instruction_sets", instruction_sets},
           {"instruction_set", supported_instruction_set()},
           {"line_editor", LineEditor::backend()}});
     return;
   }
   print_out("pxl {} ({})\n", version(), release_date());
   print_out("commit: {}\ncompiler: {}\nengines: {}\n", commit(), compiler, fmt::join(engines, ", "));
-  print_out("instruction sets: {}; on this processor {}\n", fmt::join(compiled_sets(), ", "),
+  print_out("instruction sets: {}; on this processor {}\n", fmt::join(instruction_sets, ", "),
             supported_instruction_set());
   print_out("line editor: {}\n", LineEditor::backend());
 }

@@ -21,7 +21,8 @@ Variant choose() {
   if (set == "avx512") return {&blocks_avx512(), set};
   if (set == "avx2") return {&blocks_avx2(), set};
 #endif
-  return {&blocks_baseline(), "baseline"};
+  // On arm64 the baseline is NEON already: the products of "neon" differ, which have fused multiply-adds.
+  return {&blocks_baseline(), supported_instruction_set()};
 }
 
 const Variant& variant() {
@@ -59,9 +60,9 @@ const IntegerBlocks& integer_blocks() {
 const BulkFunctions& bulk() { return variant().table->bulk; }
 
 std::string_view supported_instruction_set() {
-#if defined(__x86_64__)
   const char* asked = std::getenv("PXL_ISA");
   const std::string_view limit = asked ? asked : "";
+#if defined(__x86_64__)
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2");  // all of these processors have F16C too
@@ -70,6 +71,8 @@ std::string_view supported_instruction_set() {
                       __builtin_cpu_supports("avx512vl");
   if (avx512 && limit != "avx2" && limit != "baseline") return "avx512";
   if (avx2 && limit != "baseline") return "avx2";
+#elif defined(__aarch64__)
+  if (limit != "baseline") return "neon";
 #endif
   return "baseline";
 }

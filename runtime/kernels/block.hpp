@@ -142,7 +142,7 @@ inline const RowFunctions<double>& row_functions<double>() {
   return bulk().rows64;
 }
 
-/// "baseline", "avx2" or "avx512": the variant in use. The environment variable PXL_ISA can request a lower one.
+/// The variant in use (instruction_sets.hpp). The environment variable PXL_ISA can request a lower one.
 std::string_view instruction_set();
 
 }  // namespace pxl

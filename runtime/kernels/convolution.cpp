@@ -232,6 +232,7 @@ Kernel forward(const Convolution& c) {
   const Tiling t(c, depth);
   WorkspaceLayout workspace;
   const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
+  const auto memory = workspace.per_thread<float>(gemm_memory(t.max_columns(c), depth));
   return Kernel::parallel(t.tiles * c.groups, 1, convolution_ns(c),
                           [=](const Buffers& b, int64_t begin, int64_t end) {
                             for (int64_t u = begin; u < end; ++u) {
@@ -244,7 +245,7 @@ Kernel forward(const Convolution& c) {
                               const Im2colRows<T> y = whole ? in_place(c, t, tile, b.output<T>(0), g)
                                                             : Im2colRows<T>{b.workspace(results), tile.columns};
                               gemm_one_thread(false, false, c.cout, tile.columns, depth, weight, depth, columns.data,
-                                              columns.stride, y.data, y.stride);
+                                              columns.stride, y.data, y.stride, b.workspace(memory));
                               if (!whole) scatter_rows<T>(c, t, tile, y.data, g, b.output<T>(0));
                             }
                           })
@@ -267,6 +268,7 @@ Kernel data_gradient(const Convolution& c) {
   const int64_t depth = c.cin * kernel;
   WorkspaceLayout workspace;
   const auto packed = column_buffer<T>(workspace, c, t, channels), results = result_buffer<T>(workspace, c, t);
+  const auto memory = workspace.per_thread<float>(gemm_memory(t.max_columns(c), c.cout));
   return Kernel::parallel(
              sample_units * c.groups * blocks, 1, convolution_ns(c),
              [=](const Buffers& b, int64_t begin, int64_t end) {
@@ -291,7 +293,7 @@ Kernel data_gradient(const Convolution& c) {
                               : Im2colRows<T>{b.workspace(packed), tile.columns};
                    gemm_one_thread(true, false, deep, tile.columns, c.cout,
                                    b.input<T>(1) + g * c.cout * depth + c0 * kernel, depth, dy.data, dy.stride,
-                                   columns.data, columns.stride);
+                                   columns.data, columns.stride, b.workspace(memory));
                    if (!direct) add_back<T>(c, t, tile, columns.data, g, c0, c1, dx);
                  }
                }
@@ -310,6 +312,7 @@ Kernel weights_gradient(const Convolution& c) {
   const auto partial = workspace.per_call<T>(parts > 1 ? parts * size : 0);
   const auto packed = column_buffer<T>(workspace, c, t, c.cin), results = result_buffer<T>(workspace, c, t);
   const auto product = workspace.per_thread<T>(t.tiles > parts ? per_group : 0);
+  const auto memory = workspace.per_thread<float>(gemm_memory(depth, t.max_columns(c)));
   std::vector<Phase> phases;
   phases.push_back({parts * c.groups, 1, [=](const Buffers& b, int64_t begin, int64_t end) {
                       for (int64_t u = begin; u < end; ++u) {
@@ -324,7 +327,7 @@ Kernel weights_gradient(const Convolution& c) {
                               gradient_rows(c, t, tile, b.input<T>(0), g, b.workspace(results));
                           T* to = i == first ? sums : b.workspace(product);
                           gemm_one_thread(false, true, c.cout, depth, tile.columns, dy.data, dy.stride, columns.data,
-                                          columns.stride, to, depth);
+                                          columns.stride, to, depth, b.workspace(memory));
                           if (to != sums)
                             for (int64_t k = 0; k < per_group; ++k) sums[k] += to[k];
                         }

@@ -9,6 +9,8 @@ const DirectFunctions& direct() {
 #if defined(__x86_64__)
     if (instruction_set() == "avx512") return direct_avx512();
     if (instruction_set() == "avx2") return direct_avx2();
+#elif defined(__aarch64__)
+    if (instruction_set() == "neon") return direct_neon();
 #endif
     return direct_baseline();
   }();

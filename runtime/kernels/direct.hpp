@@ -2,7 +2,8 @@
 // that fill vectors, and for depthwise ones. float32 only; compiled per instruction set and selected at start-up.
 //
 // Order of summation: outputs over input channels, then taps, with one fused multiply-add per term (a multiplication
-// and an addition on processors without FMA); weights over windows in lanes, then over lanes, then over samples.
+// and an addition on processors without FMA); weights over windows in lanes (16 of them, without FMA as many as a
+// vector has), then over lanes, then over samples. With FMA the bits are those of every instruction set.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,6 @@ struct DirectBlock {
 };
 
 struct DirectFunctions {
-  int64_t lanes;
   /// y[k, r, o] = sum over c and t of w[k, c, t] x[c, t, r, o].
   void (*outputs)(const DirectBlock& b, const float* w, float* y);
   /// dw[k, c, t] += sum over r and o of dy[k, r, o] x[c, t, r, o].

@@ -22,6 +22,8 @@ constexpr int64_t readable_after = 16;  // floats after the last plane, see Dire
 constexpr int64_t min_units = 16;
 
 // The cost model, in ns of one core; measured with single convolutions of 1 to 256 channels on AMD EPYC.
+// Vectors are those of AVX-512 on every processor, so that all choose alike: the two ways differ in the order of sums.
+constexpr int64_t lanes = 16;
 constexpr double ns_per_vector_fma = 0.36, ns_per_padded_element = 0.25, ns_per_lane_sum = 3;
 constexpr double vectors_fma_of_gemm = 0.4, ns_per_im2col_element = 0.4;
 
@@ -118,7 +120,7 @@ struct Planes {
   }
   /// Vector multiply-adds of `outputs` output channels of one sample, with partly filled vectors.
   double fmas(int64_t outputs) const {
-    const int64_t lanes = direct().lanes, vectors = (w.out + lanes - 1) / lanes;
+    const int64_t vectors = (w.out + lanes - 1) / lanes;
     return static_cast<double>(h.out * vectors) * static_cast<double>(taps() * inputs) * static_cast<double>(outputs);
   }
 };
@@ -185,7 +187,7 @@ bool is_planar(const Convolution& c) {
 double im2col_ns(const Convolution& c) {
   const double windows = static_cast<double>(output_size(c.axes)),
                depth = static_cast<double>(c.cin * kernel_size(c.axes));
-  const double fma = vectors_fma_of_gemm / static_cast<double>(direct().lanes);
+  const double fma = vectors_fma_of_gemm / static_cast<double>(lanes);
   return windows * depth * (static_cast<double>(c.cout) * fma + ns_per_im2col_element);
 }
 

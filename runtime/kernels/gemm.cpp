@@ -1,18 +1,64 @@
 #include "runtime/kernels/gemm.hpp"
 
-#include <cblas.h>
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
+#include "runtime/kernels/one_openmp_thread.hpp"
+#include "runtime/kernels/packed.hpp"
+
+#if !defined(PXL_WITHOUT_BLAS)
+#include <cblas.h>
+#pragma weak openblas_set_num_threads
+#endif
 #if defined(PXL_ONEDNN)
 #include <oneapi/dnnl/dnnl.h>
 #endif
 
-#include "runtime/kernels/one_openmp_thread.hpp"
-
-#pragma weak openblas_set_num_threads
 namespace pxl {
 
 namespace {
 
+/// Floats of a block of packed columns: 1 MiB. Not measured.
+constexpr int64_t packed_block = int64_t{1} << 18;
+
+/// Floats of packed rows, before the packed columns.
+int64_t packed_rows() { return (packed().packed_a_size + 15) / 16 * 16; }
+
+/// By the packed kernels (packed.hpp), a block of columns at a time.
+void gemm_packed(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
+                 int64_t ldb, float* c, int64_t ldc, float* memory) {
+  if (k == 0) {
+    for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0.0F);
+    return;
+  }
+  const PackedFunctions& f = packed();
+  const int64_t columns = std::max<int64_t>(1, packed_block / (k * f.nr)) * f.nr;
+  float* const packed_b = memory + packed_rows();
+  const MatrixView left{reinterpret_cast<const std::byte*>(a), lda}, right{reinterpret_cast<const std::byte*>(b), ldb};
+  for (int64_t j = 0; j < n; j += columns) {
+    const int64_t width = std::min(columns, n - j);
+    f.pack({tb ? right.at(j, 0) : right.at(0, j), tb, k, width, 0, f.strips(width), packed_b});
+    f.multiply({left, ta, m, width, k, packed_b, c + j, ldc, memory});
+  }
+}
+
+/// In the order of k, one term after the other.
+[[maybe_unused]] void gemm_plain(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda,
+                                 const double* b, int64_t ldb, double* c, int64_t ldc) {
+  for (int64_t i = 0; i < m; ++i, c += ldc) {
+    std::fill_n(c, n, 0.0);
+    for (int64_t l = 0; l < k; ++l) {
+      const double factor = ta ? a[l * lda + i] : a[i * lda + l];
+      if (tb)
+        for (int64_t j = 0; j < n; ++j) c[j] += factor * b[j * ldb + l];
+      else
+        for (int64_t j = 0; j < n; ++j) c[j] += factor * b[l * ldb + j];
+    }
+  }
+}
+
+#if !defined(PXL_WITHOUT_BLAS)
 void use_one_blas_thread() {
   static const bool one = [] {
     if (openblas_set_num_threads) openblas_set_num_threads(1);
@@ -22,27 +68,116 @@ void use_one_blas_thread() {
 }
 
 int blas_int(int64_t x) { return static_cast<int>(x); }
+CBLAS_TRANSPOSE transposition(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
+#endif
+
+/// By gemm_one_thread, whatever alpha and beta are.
+template <class T>
+void scaled_in_steps(const GemmOperands<T>& p, T alpha, T beta, T* c, int64_t ldc, T* product, float* memory) {
+  if (alpha == T(1) && beta == T(0))
+    return gemm_one_thread(p.ta, p.tb, p.m, p.n, p.k, p.a, p.lda, p.b, p.ldb, c, ldc, memory);
+  gemm_one_thread(p.ta, p.tb, p.m, p.n, p.k, p.a, p.lda, p.b, p.ldb, product, p.n, memory);
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      T& to = c[i * ldc + j];
+      const T scaled = alpha * product[i * p.n + j];
+      to = beta == T(0) ? scaled : scaled + beta * to;
+    }
+}
 
 }  // namespace
 
+#if defined(PXL_WITHOUT_BLAS)
+bool library_computes_products() { return false; }
+#else
+bool library_computes_products() {
+  static const bool used = [] {
+#if defined(__x86_64__)
+    constexpr std::string_view usual = "library";
+#else
+    constexpr std::string_view usual = "packed";
+#endif
+    const char* asked = std::getenv("PXL_GEMM");
+    return (asked ? std::string_view(asked) : usual) != "packed";
+  }();
+  return used;
+}
+#endif
+
+int64_t gemm_memory(int64_t n, int64_t k) {
+  if (library_computes_products() || n <= 0 || k <= 0) return 0;
+  const PackedFunctions& f = packed();
+  return packed_rows() + std::min(f.packed_size(n, k), std::max(packed_block, f.nr * k));
+}
+template <>
+int64_t gemm_product_memory<float>(int64_t m, int64_t n) {
+  return library_computes_products() ? 0 : m * n;
+}
+template <>
+int64_t gemm_product_memory<double>([[maybe_unused]] int64_t m, [[maybe_unused]] int64_t n) {
+#if defined(PXL_WITHOUT_BLAS)
+  return m * n;
+#else
+  return 0;
+#endif
+}
+
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
-                     int64_t ldb, float* c, int64_t ldc) {
+                     int64_t ldb, float* c, int64_t ldc, float* memory) {
+  if (!library_computes_products()) return gemm_packed(ta, tb, m, n, k, a, lda, b, ldb, c, ldc, memory);
 #if defined(PXL_ONEDNN)
   const OneOpenMpThread one_thread;
   if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) == dnnl_success) {
     return;
   }
 #endif
+#if !defined(PXL_WITHOUT_BLAS)
   use_one_blas_thread();
-  cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, blas_int(m), blas_int(n),
-              blas_int(k), 1.0f, a, blas_int(lda), b, blas_int(ldb), 0.0f, c, blas_int(ldc));
+  cblas_sgemm(CblasRowMajor, transposition(ta), transposition(tb), blas_int(m), blas_int(n), blas_int(k), 1.0f, a,
+              blas_int(lda), b, blas_int(ldb), 0.0f, c, blas_int(ldc));
+#endif
 }
 
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-                     int64_t ldb, double* c, int64_t ldc) {
+                     int64_t ldb, double* c, int64_t ldc, float*) {
+#if defined(PXL_WITHOUT_BLAS)
+  gemm_plain(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
+#else
   use_one_blas_thread();
-  cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, blas_int(m), blas_int(n),
-              blas_int(k), 1.0, a, blas_int(lda), b, blas_int(ldb), 0.0, c, blas_int(ldc));
+  cblas_dgemm(CblasRowMajor, transposition(ta), transposition(tb), blas_int(m), blas_int(n), blas_int(k), 1.0, a,
+              blas_int(lda), b, blas_int(ldb), 0.0, c, blas_int(ldc));
+#endif
+}
+
+void gemm_scaled(const GemmOperands<float>& p, float alpha, float beta, float* c, int64_t ldc, float* product,
+                 float* memory) {
+#if !defined(PXL_WITHOUT_BLAS)
+  if (library_computes_products()) {
+    use_one_blas_thread();
+    const int m = blas_int(p.m), n = blas_int(p.n), k = blas_int(p.k), lda = blas_int(p.lda), ldb = blas_int(p.ldb);
+    if (n == 1 && ldc == 1) {
+      cblas_sgemv(CblasRowMajor, transposition(p.ta), p.ta ? k : m, p.ta ? m : k, alpha, p.a, lda, p.b, 1, beta, c, 1);
+    } else if (m == 1) {
+      cblas_sgemv(CblasRowMajor, transposition(!p.tb), p.tb ? n : k, p.tb ? k : n, alpha, p.b, ldb, p.a, 1, beta, c, 1);
+    } else {
+      cblas_sgemm(CblasRowMajor, transposition(p.ta), transposition(p.tb), m, n, k, alpha, p.a, lda, p.b, ldb, beta, c,
+                  blas_int(ldc));
+    }
+    return;
+  }
+#endif
+  scaled_in_steps(p, alpha, beta, c, ldc, product, memory);
+}
+
+void gemm_scaled(const GemmOperands<double>& p, double alpha, double beta, double* c, int64_t ldc,
+                 [[maybe_unused]] double* product, [[maybe_unused]] float* memory) {
+#if defined(PXL_WITHOUT_BLAS)
+  scaled_in_steps(p, alpha, beta, c, ldc, product, memory);
+#else
+  use_one_blas_thread();
+  cblas_dgemm(CblasRowMajor, transposition(p.ta), transposition(p.tb), blas_int(p.m), blas_int(p.n), blas_int(p.k),
+              alpha, p.a, blas_int(p.lda), p.b, blas_int(p.ldb), beta, c, blas_int(ldc));
+#endif
 }
 
 }  // namespace pxl

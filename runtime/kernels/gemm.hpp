@@ -1,16 +1,48 @@
-// Single-threaded GEMM of a library: oneDNN where the build found it, otherwise BLAS. oneDNN has twice the rate of
-// OpenBLAS 0.3.21 on AVX-512 processors newer than that release.
+// Single-threaded GEMM. float32 on x86-64: oneDNN where the build found it, otherwise BLAS; elsewhere, or with
+// PXL_GEMM=packed, the packed kernels (packed.hpp). oneDNN has twice the rate of OpenBLAS 0.3.21 on AVX-512 processors
+// newer than that release. Bits of libraries differ between processors; those of the packed kernels do not where there
+// is FMA.
 #pragma once
 
 #include <cstdint>
 
 namespace pxl {
 
+/// Whether libraries compute float32 products: PXL_GEMM is library, or not packed on x86-64, where they are faster.
+bool library_computes_products();
+
+/// Floats of working memory of the calling thread, aligned to 64 bytes, that products of at most n columns and k terms
+/// need; 0 where a library computes them.
+int64_t gemm_memory(int64_t n, int64_t k);
+
 /// c[m, n] = op(a) @ op(b), row-major; `ld*` are leading dimensions, in elements.
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
-                     int64_t ldb, float* c, int64_t ldc);
-/// The same in float64, always by BLAS.
+                     int64_t ldb, float* c, int64_t ldc, float* memory);
+/// The same in float64, by BLAS if there is one, without working memory.
 void gemm_one_thread(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-                     int64_t ldb, double* c, int64_t ldc);
+                     int64_t ldb, double* c, int64_t ldc, float* memory);
+
+/// op(a)[m, k] @ op(b)[k, n], row-major and dense.
+template <class T>
+struct GemmOperands {
+  bool ta = false, tb = false;
+  int64_t m = 0, n = 0, k = 0;
+  const T* a = nullptr;
+  int64_t lda = 0;
+  const T* b = nullptr;
+  int64_t ldb = 0;
+};
+/// Elements of working memory for the product that gemm_scaled needs.
+template <class T>
+int64_t gemm_product_memory(int64_t m, int64_t n);
+template <>
+int64_t gemm_product_memory<float>(int64_t m, int64_t n);
+template <>
+int64_t gemm_product_memory<double>(int64_t m, int64_t n);
+/// c = alpha * product + beta * c, which is not read if beta is 0. float32 never by oneDNN.
+void gemm_scaled(const GemmOperands<float>& p, float alpha, float beta, float* c, int64_t ldc, float* product,
+                 float* memory);
+void gemm_scaled(const GemmOperands<double>& p, double alpha, double beta, double* c, int64_t ldc, double* product,
+                 float* memory);
 
 }  // namespace pxl

@@ -1,7 +1,5 @@
-// Matrix products over BLAS.
+// Matrix products by GEMMs of one thread.
 #include "runtime/kernels/matmul.hpp"
-
-#include <cblas.h>
 
 #include <algorithm>
 #include <climits>
@@ -13,46 +11,24 @@
 #include "runtime/kernels/block_integer.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/elementwise.hpp"
+#include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/half_product.hpp"
 #include "runtime/kernels/product.hpp"
 #include "runtime/kernels/through_float.hpp"
 
-#pragma weak openblas_set_num_threads
-
 namespace pxl {
 namespace {
 
-/// Disables OpenBLAS's threads: kernels run on the thread pool.
-void use_one_thread() {
-  static const bool done = [] {
-    if (openblas_set_num_threads) openblas_set_num_threads(1);
-    return true;
-  }();
-  static_cast<void>(done);
-}
-
-void gemm(const GemmShape& p, float alpha, const float* a, const float* b, float beta, float* c) {
-  const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
-  if (n == 1) {
-    cblas_sgemv(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.ta ? k : m, p.ta ? m : k, alpha, a, p.ta ? m : k, b,
-                1, beta, c, 1);
-  } else if (m == 1) {
-    cblas_sgemv(CblasRowMajor, p.tb ? CblasNoTrans : CblasTrans, p.tb ? n : k, p.tb ? k : n, alpha, b, p.tb ? k : n, a,
-                1, beta, c, 1);
-  } else {
-    cblas_sgemm(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.tb ? CblasTrans : CblasNoTrans, m, n, k, alpha, a,
-                p.ta ? m : k, b, p.tb ? k : n, beta, c, n);
-  }
-}
-void gemm(const GemmShape& p, double alpha, const double* a, const double* b, double beta, double* c) {
-  const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
-  cblas_dgemm(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.tb ? CblasTrans : CblasNoTrans, m, n, k, alpha, a,
-              p.ta ? m : k, b, p.tb ? k : n, beta, c, n);
+template <class T>
+requires std::is_floating_point_v<T>
+void gemm(const GemmShape& p, T alpha, const T* a, const T* b, T beta, T* c, T* product, float* memory) {
+  gemm_scaled({p.ta, p.tb, p.m, p.n, p.k, a, p.ta ? p.m : p.k, b, p.tb ? p.k : p.n}, alpha, beta, c, p.n, product,
+              memory);
 }
 /// Wrapping integer GEMM: rows of the result are summed while a row of b is read, or dot products if b is transposed.
 template <class T>
 requires std::is_integral_v<T>
-void gemm(const GemmShape& p, T alpha, const T* a, const T* b, T beta, T* c) {
+void gemm(const GemmShape& p, T alpha, const T* a, const T* b, T beta, T* c, T*, float*) {
   using U = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   const auto u = [](const T* x) { return reinterpret_cast<const U*>(x); };
   for (int64_t i = 0; i < p.m; ++i) {
@@ -94,6 +70,11 @@ Kernel product(GemmShape plan, const TensorSpec& a, const TensorSpec& b, DType o
   const auto wide_a = workspace.per_call<T>(a.dtype == dtype ? 0 : a_size);
   const auto wide_b = workspace.per_call<T>(b.dtype == dtype ? 0 : b_size);
   const auto wide_out = workspace.per_call<T>(out == dtype ? 0 : out_size);
+  int64_t product_size = 0, packed_size = 0;
+  if constexpr (std::is_floating_point_v<T>) product_size = gemm_product_memory<T>(plan.m, plan.n);
+  if constexpr (std::is_same_v<T, float>) packed_size = gemm_memory(plan.n, plan.k);
+  const auto one_product = workspace.per_call<T>(product_size);
+  const auto packed = workspace.per_call<float>(packed_size);
   return Kernel([=, plan = std::move(plan), nest = std::move(nest), a_dtype = a.dtype,
                  b_dtype = b.dtype](const Buffers& buffers) {
            if (out_size == 0) return;
@@ -108,7 +89,8 @@ Kernel product(GemmShape plan, const TensorSpec& a, const TensorSpec& b, DType o
              T* c = z;
              for_each_run<2>(nest, [&](const auto& at, int64_t n) {
                for (int64_t i = 0; i < n; ++i, c += plan.m * plan.n) {
-                 gemm(plan, scale, x + at[0] + i * nest.inner_stride(0), y + at[1] + i * nest.inner_stride(1), keep, c);
+                 gemm(plan, scale, x + at[0] + i * nest.inner_stride(0), y + at[1] + i * nest.inner_stride(1), keep, c,
+                      buffers.workspace(one_product), buffers.workspace(packed));
                }
              });
            }
@@ -176,7 +158,6 @@ Kernel matmul_kernel(const TensorSpec& a, bool ta, const TensorSpec& b, bool tb,
   ProductOptions options;
   options.half = out.dtype == DType::float16;
   if (alpha == 1.0 && beta == 0.0 && product_supports(a, b, out, plan)) return product_kernel(plan, options);
-  use_one_thread();
   const auto all_half = a.dtype == DType::float16 && b.dtype == DType::float16 && out.dtype == DType::float16;
   if (all_half && alpha == 1.0 && beta == 0.0 && plan.k > 0 && out.size() > 0)
     return half_product_kernel(plan, options);

@@ -11,6 +11,8 @@ const PackedFunctions& packed() {
 #if defined(__x86_64__)
     if (instruction_set() == "avx512") return packed_avx512();
     if (instruction_set() == "avx2") return packed_avx2();
+#elif defined(__aarch64__)
+    if (instruction_set() == "neon") return packed_neon();
 #endif
     return packed_baseline();
   }();

@@ -12,6 +12,7 @@
 #include "runtime/base/div_up.hpp"
 #include "runtime/kernels/direct.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
+#include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/one_openmp_thread.hpp"
 #include "runtime/kernels/partial_sums.hpp"
 
@@ -289,7 +290,7 @@ std::optional<Kernel> unless_refused(F&& f) {
 }  // namespace
 
 std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double ns) {
-  if (c.groups != 1 || !is_planar(c)) return {};
+  if (c.groups != 1 || !is_planar(c) || !library_computes_products()) return {};
   const double own = primitive_ns(c, static_cast<double>(c.cin), channel_vectors(c.cout));
   if (own >= ns) return {};
   return unless_refused([&]() -> std::optional<Kernel> {
@@ -306,7 +307,7 @@ std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double 
 }
 
 std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns) {
-  if (c.groups != 1 || !is_planar(c)) return {};
+  if (c.groups != 1 || !is_planar(c) || !library_computes_products()) return {};
   const double own = primitive_ns(c, static_cast<double>(c.cout), channel_vectors(c.cin));
   if (own >= ns) return {};
   return unless_refused([&]() -> std::optional<Kernel> {
@@ -323,7 +324,7 @@ std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns
 }
 
 std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double ns) {
-  if (c.groups != 1 || !is_planar(c)) return {};
+  if (c.groups != 1 || !is_planar(c) || !library_computes_products()) return {};
   const double own =
       primitive_ns(c, channel_vectors(c.cin) * static_cast<double>(direct().lanes), channel_vectors(c.cout));
   if (own >= ns) return {};

@@ -10,8 +10,8 @@
 namespace pxl {
 
 /// As convolution_kernel, convolution_data_grad_kernel and convolution_weights_grad_kernel in float32. None where the
-/// build has no oneDNN, where oneDNN has no vector code for the shape, or where a cost model expects more than `ns`:
-/// the time of another way for one sample on one core.
+/// build has no oneDNN or libraries are not to compute, where oneDNN has no vector code for the shape, or where a cost
+/// model expects more than `ns`: the time of another way for one sample on one core.
 std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double ns);
 std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns);
 std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double ns);

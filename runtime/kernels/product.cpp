@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/div_up.hpp"
 #include "runtime/kernels/broadcast.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/half_product.hpp"
@@ -230,6 +231,7 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
   const bool stored = o.out >= 0 && o.add_to < 0;
   WorkspaceLayout workspace(o.epilogue_workspace);
   const auto values = workspace.per_thread<float>(stored ? 0 : max_panel_elements(m, n, grid));
+  const auto packed = workspace.per_thread<float>(gemm_memory(div_up(n, across), k));
   const int64_t lda = p.lda, ldb = p.ldb, ldc = p.ldc;
   const auto panel = [=](const Buffers& b, int64_t matrix, int64_t row, int64_t column) {
     const int64_t r0 = m * row / down, rows = m * (row + 1) / down - r0;
@@ -238,7 +240,7 @@ Kernel panels(const GemmShape& p, const ProductOptions& o) {
     const float* y = b.input<float>(o.b) + at_b[static_cast<size_t>(matrix)] + (tb ? c0 * ldb : c0);
     const int64_t first = at_c[static_cast<size_t>(matrix)] + r0 * ldc + c0, ldo = stored ? ldc : columns;
     float* to = stored ? b.output<float>(static_cast<size_t>(o.out)) + first : b.workspace(values);
-    gemm_one_thread(ta, tb, rows, columns, k, x, lda, y, ldb, to, ldo);
+    gemm_one_thread(ta, tb, rows, columns, k, x, lda, y, ldb, to, ldo, b.workspace(packed));
     // Whole rows are contiguous, parts of rows are not.
     const int64_t runs = columns == n ? 1 : rows, length = rows * columns / runs;
     for (int64_t r = 0; r < runs; ++r) run_epilogue(o, b, to + r * ldo, first + r * n, length);

@@ -11,6 +11,8 @@ const SkinnyFunctions& skinny() {
 #if defined(__x86_64__)
     if (instruction_set() == "avx512") return skinny_avx512();
     if (instruction_set() == "avx2") return skinny_avx2();
+#elif defined(__aarch64__)
+    if (instruction_set() == "neon") return skinny_neon();
 #endif
     return skinny_baseline();
   }();

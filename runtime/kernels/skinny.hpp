@@ -4,7 +4,8 @@
 //
 // Order of summation: forward sums in the order of k, with one fused multiply-add per term (a multiplication and an
 // addition on processors without FMA). Backward sums the weight gradient in the order of m, and the input gradient over
-// n in lanes, then over the lanes in a fixed tree. The bits do not depend on the partition among threads.
+// n in lanes (16 of them, without FMA as many as a vector has), then over the lanes in a fixed tree. The bits do not
+// depend on the partition among threads, and with FMA they are those of every instruction set.
 #pragma once
 
 #include <cstddef>

@@ -129,6 +129,12 @@ def calls(pxl):
         return f"status {code}\n{out}{err}"
     above = [f"{name}: {counts[name]} instructions, at most {most}" for name, most in bounds.items() if counts[name] > most]
     return "\n".join(above) or None
+def instruction_sets(pxl):
+    """bench/instruction_sets prints a row of two figures and their ratio; a set that there is not is refused."""
+    code, out, err = call(sys.executable, "bench/instruction_sets", "--only", "add", "--rounds", 1, "--scale", 0.01, "--pxl", pxl)
+    rows = re.findall(r"^\| `add`, float(?:32|16)(?: \| -?[\d.]+)+ \|$", out, re.M)
+    refused, _, why = call(sys.executable, "bench/instruction_sets", "--sets", "mmx", "--pxl", pxl)
+    return None if code == 0 and len(rows) == 2 and refused == 2 and "there are baseline" in why else f"status {code}\n{out}{err}{why}"
 
 
 def team(pxl, data):
@@ -229,6 +235,7 @@ def bench_tests(pxl, add, data=None):
     add("bench: the table of bench/run", table())
     add("bench: single ops", ops())
     add("bench: calls of ops on small arrays", calls(pxl))
+    add("bench: instruction sets", instruction_sets(pxl))
     add("bench: two threads against one", team(pxl, data))
     add("bench: all-reduce beside MPI's", messages(pxl))
     add("bench: a profile", profile(pxl, ["--profile"]))

@@ -1,5 +1,6 @@
 """Programs that train: accuracies on real data, losses against a float64 reference, the same bits in every way to run."""
 import difflib
+import json
 import pathlib
 import re
 import sys
@@ -118,6 +119,20 @@ def fused_optimisers(pxl):
     return None if code == 0 and len(counts) >= 24 and set(counts) == {1} else f"exit status {code}, ops {counts}\n{plans[-3000:]}"
 
 
+def across_instruction_sets(pxl, path):
+    """With the kernels' own products, the bits are the same with each set that has fused multiply-adds (docs/portability.md)."""
+    told = json.loads(run([str(pxl), "--json", "--version"])[1])
+    sets = told["instruction_sets"][1:told["instruction_sets"].index(told["instruction_set"]) + 1]
+    outputs = {}
+    for name in sets:
+        code, out, err = run([str(pxl), str(path)], env={"PXL_GEMM": "packed", "PXL_ISA": name, "PXL_DATA": "built-in"})
+        if code != 0 or not out:
+            return f"{name}: exit status {code}\n{err[-3000:]}"
+        outputs[name] = out
+    first, last = (outputs[name].splitlines() for name in (sets[0], sets[-1])) if sets else ([], [])
+    return None if first == last else "\n".join(difflib.unified_diff(first, last, sets[0], sets[-1], lineterm=""))
+
+
 def repeat_tests(pxl, tally):
     """The same program and seed give the same bits, again, with any number of threads, fused or not."""
     # The binary names its passes if it is asked to leave out an unknown one.
@@ -139,3 +154,4 @@ def repeat_tests(pxl, tally):
             elif out != first:
                 problem = "\n".join(difflib.unified_diff(first.splitlines(), out.splitlines(), WAYS[0][0], way, lineterm=""))
             tally.add(f"repeat/{path.name}, {way}", problem)
+        tally.add(f"repeat/{path.name}, instruction sets", across_instruction_sets(pxl, path))

@@ -56,6 +56,8 @@ TEST_CASE("packed products agree with sums in double, and those with fused multi
 #if defined(__x86_64__)
   if (instruction_set() != "baseline") variants.push_back(&packed_avx2());
   if (instruction_set() == "avx512") variants.push_back(&packed_avx512());
+#elif defined(__aarch64__)
+  variants.push_back(&packed_neon());
 #endif
   for (const Case& c : cases())
     for (DType dtype : {DType::float32, DType::float16}) {

@@ -1,0 +1,31 @@
+"""The kernels cross-compiled for arm64, and their tests there under qemu-user: among these the check sums of bits.txt, which
+are those of x86-64."""
+import shutil
+
+from tests.support.harness import ROOT, run
+from tests.unit.doctests import SUMMARY
+
+PRESET = "arm64-kernels"
+# What runs each time: the check sums and other comparisons of bits, but those that take minutes under qemu.
+FAST = ["--test-case=*bits*", "--test-case-exclude=*however they are divided*"]
+
+
+def under_qemu(program, *options):
+    code, out, err = run(["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", str(ROOT / "build" / PRESET / program), "--no-colors=true",
+                          *options], timeout=900)
+    found = SUMMARY.search(out)
+    return None if code == 0 and found and int(found.group(2)) > 0 else f"exit status {code}\n{(out + err)[-6000:]}"
+
+
+def arm64_tests(add, skip, whole):
+    """Comparisons of bits; with `whole` all tests of kernels and tensors."""
+    missing = [f"`{command}` (package {package})" for command, package in
+               (("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"), ("qemu-aarch64", "qemu-user")) if not shutil.which(command)]
+    if missing:
+        return skip("arm64", "no " + ", ".join(missing))
+    programs = {"unit_kernels": [] if whole else FAST, **({"unit_tensor": []} if whole else {})}
+    code, out, err = run([str(ROOT / "scripts/build"), PRESET, *programs], timeout=1800)
+    add("arm64: build", None if code == 0 else (out + err)[-6000:])
+    if code == 0:
+        for program, options in programs.items():
+            add(f"arm64: {program}", under_qemu(program, *options))
