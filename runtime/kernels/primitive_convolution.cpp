@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "runtime/base/div_up.hpp"
-#include "runtime/kernels/direct.hpp"
 #include "runtime/kernels/direct_convolution.hpp"
 #include "runtime/kernels/gemm.hpp"
 #include "runtime/kernels/one_openmp_thread.hpp"
@@ -29,9 +28,11 @@ constexpr int64_t enough_units = 8, min_channels = 64;
 
 // The cost model, in ns of one core: a vector multiply-add, and the change of layout of an element. Measured with 16 to
 // 256 channels of 8 x 8 to 32 x 32 elements on AMD EPYC with AVX-512.
+// Vectors are those of AVX-512 on every processor, as of the other ways.
+constexpr int64_t primitive_lanes = 16;
 constexpr double ns_per_primitive_fma = 0.3, ns_per_reordered_element = 0.9;
 
-double channel_vectors(int64_t channels) { return static_cast<double>(div_up(channels, direct().lanes)); }
+double channel_vectors(int64_t channels) { return static_cast<double>(div_up(channels, primitive_lanes)); }
 
 /// Of one sample: `vector_channels` are computed in vectors, for each of `channels`.
 double primitive_ns(const Convolution& c, double channels, double vector_channels) {
@@ -216,7 +217,7 @@ struct UnitPrimitives {
 int64_t channel_parts(int64_t channels, int64_t units) {
   int64_t parts = 1;
   while (units * parts < enough_units && channels % (2 * parts) == 0 && channels / (2 * parts) >= min_channels &&
-         channels / (2 * parts) % direct().lanes == 0)
+         channels / (2 * parts) % primitive_lanes == 0)
     parts *= 2;
   return parts;
 }
@@ -326,7 +327,7 @@ std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns
 std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double ns) {
   if (c.groups != 1 || !is_planar(c) || !library_computes_products()) return {};
   const double own =
-      primitive_ns(c, channel_vectors(c.cin) * static_cast<double>(direct().lanes), channel_vectors(c.cout));
+      primitive_ns(c, channel_vectors(c.cin) * static_cast<double>(primitive_lanes), channel_vectors(c.cout));
   if (own >= ns) return {};
   return unless_refused([&]() -> std::optional<Kernel> {
     const int64_t size = c.cout * c.cin * kernel_size(c.axes);
