@@ -34,9 +34,13 @@ std::string read_all(const std::string& path) {
   return *std::move(bytes);
 }
 
-Array array_of(const onnx::TensorData& t, const std::string& folder) {
+/// `wanted`: the model's type. The standard's data have bit patterns of bfloat16 as uint16.
+Array array_of(onnx::TensorData t, const std::string& folder, int32_t wanted = 0) {
+  constexpr auto bfloat16 = static_cast<int32_t>(onnx::ElementType::bfloat16);
+  if (wanted == bfloat16 && t.element() == onnx::ElementType::uint16) t.type = bfloat16;
   const onnx::ElementType type = t.element();
-  if (!onnx::dtype_of(type)) throw Skip{fmt::format("pxl has no elements of {}", onnx::name(type))};
+  if (!onnx::dtype_of(type) && type != onnx::ElementType::bfloat16)
+    throw Skip{fmt::format("pxl has no elements of {}", onnx::name(type))};
   return onnx::to_array(t, folder);
 }
 
@@ -59,7 +63,11 @@ Data read_data(const std::string& path, const onnx::ValueInfo& info) {
   const std::string bytes = read_all(path), folder = fs::path(path).parent_path().string();
   Data data;
   switch (kind_of(info)) {
-    case Holds::tensor: data.arrays.push_back(array_of(onnx::parse_part<onnx::TensorData>(bytes, path), folder)); break;
+    case Holds::tensor: {
+      const int32_t wanted = info.type && info.type->tensor ? info.type->tensor->element : 0;
+      data.arrays.push_back(array_of(onnx::parse_part<onnx::TensorData>(bytes, path), folder, wanted));
+      break;
+    }
     case Holds::sequence:
       data.list = true;
       flatten(onnx::parse_part<onnx::SequenceData>(bytes, path), folder, data.arrays);

@@ -8,7 +8,6 @@
 
 #include "interpreter/graphs/trees.hpp"
 #include "interpreter/library/builtins.hpp"
-#include "interpreter/values/call_chain.hpp"
 #include "interpreter/values/containers.hpp"
 #include "interpreter/values/conversions.hpp"
 #include "interpreter/values/operations.hpp"
@@ -48,8 +47,11 @@ const std::string& name_of(const Value& key, const std::string& path) {
 
 /// Arrays by name; those of dicts and named trees inside have dotted names.
 void append_arrays(Interpreter& in, const Value& v, const std::string& path, const std::string& prefix,
-                   std::vector<NamedArray>& arrays) {
-  const DepthGuard guard(in);
+                   std::vector<NamedArray>& arrays, int depth = 0) {
+  constexpr int max_depth = 100;
+  if (depth > max_depth)
+    throw Error(fmt::format("save: {}: dicts are nested more than {} deep; is one inside itself?", path, max_depth))
+        .as(codes::value);
   if (const auto* tree = v.as<TreeObject>()) {
     for (const auto& [name, value] : tree->leaves()) arrays.push_back({prefix + name, to_array(in, value)});
     return;
@@ -57,7 +59,7 @@ void append_arrays(Interpreter& in, const Value& v, const std::string& path, con
   for (const auto& [key, value] : dict_for(v, path, "arrays").items) {
     const std::string name = prefix + name_of(key, path);
     if (value.as<DictObject>() || value.as<TreeObject>())
-      append_arrays(in, value, path, name + ".", arrays);
+      append_arrays(in, value, path, name + ".", arrays, depth + 1);
     else
       arrays.push_back({name, to_array(in, value)});
   }

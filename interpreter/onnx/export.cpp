@@ -8,6 +8,7 @@
 #include "interpreter/onnx/exporter.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/graph/schedule.hpp"
+#include "runtime/ops/table.hpp"
 
 namespace pxl::onnx {
 
@@ -58,16 +59,22 @@ Part<Type> type_of(const TensorSpec& spec) {
   return type;
 }
 
-// Ops of the same name and operands, whose row says so, and that have no attributes.
-bool is_plain(const OpRow& row) {
+}  // namespace
+
+const OpRow& pure_row(const OpRow& row) {
+  if (row.name.back() != '_') return row;
+  const OpRow* pure = find_op(row.name.substr(0, row.name.size() - 1));
+  return pure ? *pure : row;
+}
+
+bool has_plain_form(const OpRow& row) {
   return !row.onnx.empty() && row.modifies == 0 && row.role == Role::compute &&
          std::all_of(row.params.begin(), row.params.end(), [](const Param& p) { return is_operand(p.kind); });
 }
 
-}  // namespace
-
 Model Exporter::run(const pxl::Graph& graph) {
   Frame frame;
+  exported_ = &graph;
   out_ = &model_.graph;
   model_.ir_version = 8;
   model_.producer = "pxl";
@@ -142,6 +149,7 @@ void Exporter::output(const std::string& wanted, const TensorSpec& spec, const s
 
 std::string Exporter::name_of(const Tensor* t, Frame& frame) {
   if (!t) return "";
+  t = memory_of(t);
   if (auto it = frame.find(t); it != frame.end()) return it->second;
   // Variables and constants belong to the main graph or to theirs, and are written once.
   if (auto it = fixed_.find(t); it != fixed_.end()) return it->second;
@@ -160,6 +168,7 @@ void Exporter::refuse(const Op& op, const std::string& why) {
 }
 
 void Exporter::add_ops(const pxl::Graph& graph, Frame& frame) {
+  find_changes(graph);
   for (const Op* op : schedule_order(graph)) {
     try {
       add_op(*op, frame);
@@ -188,35 +197,46 @@ void Exporter::add_op(const Op& op, Frame& frame) {
       output(op.stream->label, op.stream->spec(), name_of(op.inputs[0], frame));
       declared_[model_.graph.outputs.back().name] = op.id;
       return;
-    case Role::call: {
-      Frame inner;
-      const pxl::Graph& callee = *op.called[0];
-      for (size_t i = 0; i < callee.inputs().size(); ++i) inner[callee.inputs()[i]] = name_of(op.inputs[i], frame);
-      add_ops(callee, inner);
-      for (size_t i = 0; i < op.outputs.size(); ++i) frame[op.outputs[i]] = name_of(callee.outputs()[i], inner);
-      return;
-    }
+    case Role::call: return add_call(op, frame);
     case Role::loop: return add_loop(op, frame);
     case Role::branch: return add_branch(op, frame);
     case Role::remote_load:
     case Role::remote_store: throw NoForm{"ONNX has no remote memory"};
     case Role::composite:
-    case Role::compute: break;
+    case Role::compute: return add_computation(op, frame);
   }
-  for (size_t i = 0; i < op.inputs.size(); ++i)
-    if (op.modifies(i)) throw NoForm{"it changes a tensor in place"};
+}
+
+void Exporter::add_computation(const Op& op, Frame& frame) {
+  std::optional<size_t> changed;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (!op.modifies(i)) continue;
+    if (changed) throw NoForm{"it changes several tensors in place"};
+    check_change(op.inputs[i]);
+    changed = i;
+  }
+  if (changed && op.row->alias != static_cast<int8_t>(*changed)) throw NoForm{"it changes an operand in place"};
+  const OpRow& row = pure_row(*op.row);
   Texts in;
   for (const Tensor* t : op.inputs) in.push_back(name_of(t, frame));
   const OpContextStorage storage(op);
-  const ExportSite site{*this, op, storage.site, in};
+  const ExportSite site{*this, op, storage.site, in,
+                        [&](const Tensor* t) { return memory_.contains(t) ? std::string() : name_of(t, frame); }};
   Texts out;
-  if (const ExportForm form = export_form(op.row->name))
+  if (const ExportForm form = export_form(row.name))
     out = form(site);
-  else if (is_plain(*op.row))
-    out = one(add(std::string(op.row->onnx), in, {}, 1, op.outputs[0]->name));
+  else if (has_plain_form(row))
+    out = one(add(std::string(row.onnx), in, {}, 1, op.outputs[0]->name));
+  else if (const char* why = reason_without_form(row))
+    throw NoForm{why};
   else
     throw NoForm{"ONNX has no such op"};
-  for (size_t i = 0; i < out.size() && i < op.outputs.size(); ++i) frame[op.outputs[i]] = out[i];
+  for (size_t i = 0; i < out.size() && i < op.outputs.size(); ++i) {
+    if (i == 0 && changed)
+      change(op.inputs[*changed], out[i], frame);
+    else
+      frame[memory_of(op.outputs[i])] = out[i];
+  }
 }
 
 Ints ExportSite::axes(std::string_view param) const {
@@ -233,7 +253,7 @@ int64_t ExportSite::axis(std::string_view param, int64_t extra) const {
 }
 
 ExportForm export_form(std::string_view op) {
-  for (const std::span<const ExportRow> forms : {arithmetic_forms(), layout_forms()})
+  for (const std::span<const ExportRow> forms : {arithmetic_forms(), layout_forms(), index_forms(), window_forms()})
     for (const ExportRow& row : forms)
       if (row.op == op) return row.form;
   return nullptr;

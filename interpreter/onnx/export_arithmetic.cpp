@@ -34,6 +34,13 @@ Texts arg_form(const ExportSite& s) {
 }
 Texts same(const ExportSite& s) { return one(s.in[0]); }
 
+template <int which>
+Texts logical(const ExportSite& s) {
+  static constexpr const char* ops[] = {"And", "Or", "Xor", "Not"};
+  if (s.dtype() != DType::boolean) throw NoForm{"opset 18 is the first with the bits of integers"};
+  return one(s.e.add(ops[which], s.in));
+}
+
 bool whole(DType d) { return !is_floating(d); }
 
 const ExportRow arithmetic_rows[] = {
@@ -82,6 +89,8 @@ const ExportRow arithmetic_rows[] = {
                           {attribute("to", static_cast<int64_t>(element_type(s.op.outputs[0]->spec.dtype)))}));
      }},
     {"identity", same},
+    {"detach", same},
+    {"copy_var_update_", [](const ExportSite& s) { return one(s.in[1]); }},
     {"io_tile_copy", same},
     {"linear_layout", same},
     {"print", same},
@@ -120,9 +129,12 @@ const ExportRow arithmetic_rows[] = {
        return one(s.e.add("Not", {s.e.add("Equal", {s.in[0], s.in[1]})}));
      }},
     {"select", [](const ExportSite& s) { return one(s.e.add("Where", s.in)); }},
-    {"and", [](const ExportSite& s) { return one(s.e.add("And", s.in)); }},
-    {"or", [](const ExportSite& s) { return one(s.e.add("Or", s.in)); }},
-    {"not", [](const ExportSite& s) { return one(s.e.add("Not", s.in)); }},
+    {"and", logical<0>},
+    {"or", logical<1>},
+    {"bitwise_and", logical<0>},
+    {"bitwise_or", logical<1>},
+    {"bitwise_xor", logical<2>},
+    {"not", logical<3>},
     {"isinf", [](const ExportSite& s) { return one(s.e.add("IsInf", s.in)); }},
     {"isnan", [](const ExportSite& s) { return one(s.e.add("IsNaN", s.in)); }},
     {"sum", reduce_form<0>},
@@ -150,6 +162,28 @@ const ExportRow arithmetic_rows[] = {
     {"softmax", [](const ExportSite& s) { return one(s.e.add("Softmax", s.in, {attribute("axis", s.axis())})); }},
     {"log_softmax",
      [](const ExportSite& s) { return one(s.e.add("LogSoftmax", s.in, {attribute("axis", s.axis())})); }},
+    {"hardmax", [](const ExportSite& s) { return one(s.e.add("Hardmax", s.in, {attribute("axis", s.axis())})); }},
+    {"lrn",
+     [](const ExportSite& s) {
+       std::vector<Attribute> a = numbers(s, "alpha", "beta", "bias");
+       a.push_back(attribute("size", s.c.integer("size")));
+       return one(s.e.add("LRN", s.in, a));
+     }},
+    {"lamb_square",
+     [](const ExportSite& s) {
+       const std::string wide =
+           s.dtype() == DType::float32
+               ? s.in[0]
+               : s.e.add("Cast", {s.in[0]}, {attribute("to", static_cast<int64_t>(ElementType::float32))});
+       return one(s.e.add("ReduceSumSquare", {wide}, {attribute("keepdims", int64_t{0})}));
+     }},
+    {"increment_mod",
+     [](const ExportSite& s) {
+       const std::string sum = s.e.add("Add", {s.in[0], s.constant(s.c.number("increment"))});
+       const double modulus = s.c.number("modulus");
+       if (!whole(s.dtype()) || modulus == 0) throw NoForm{"ONNX's Mod of floats and by 0 is another"};
+       return one(s.e.add("Mod", {sum, s.constant(modulus)}));
+     }},
     {"layer_normalization",
      [](const ExportSite& s) {
        return one(s.e.add("LayerNormalization", {s.in[0], s.in[1], s.in[2]},

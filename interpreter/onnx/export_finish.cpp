@@ -20,9 +20,15 @@ void Exporter::prune() {
     }
   };
   need(need, model_.graph);
-  std::erase_if(model_.graph.nodes, [&](const Node& n) {
-    return std::none_of(n.outputs.begin(), n.outputs.end(), [&](const auto& o) { return needed.contains(o); });
-  });
+  const auto erase = [&](const auto& self, Graph& g) -> void {
+    std::erase_if(g.nodes, [&](const Node& n) {
+      return std::none_of(n.outputs.begin(), n.outputs.end(), [&](const auto& o) { return needed.contains(o); });
+    });
+    for (Node& n : g.nodes)
+      for (Attribute& a : n.attributes)
+        if (a.graph) self(self, *a.graph);
+  };
+  erase(erase, model_.graph);
   std::erase_if(model_.graph.initialisers, [&](const TensorData& t) { return !needed.contains(t.name); });
   name_outputs();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "interpreter/onnx/export.hpp"
+#include "runtime/transform/scan.hpp"
 
 namespace pxl::onnx {
 
@@ -57,11 +58,28 @@ class Exporter {
 
   void add_ops(const pxl::Graph& graph, Frame& frame);
   void add_op(const Op& op, Frame& frame);
+  void add_computation(const Op& op, Frame& frame);
+
+  // ---- ops that change tensors in place (export_changes.cpp). In a model nothing changes: later readers of the memory
+  // read the new value.
+
+  /// Notes which tensors of a graph share memory that an op changes.
+  void find_changes(const pxl::Graph& graph);
+  /// The tensor whose name in a frame is that of the memory's present value.
+  const Tensor* memory_of(const Tensor* t) const;
+  /// Throws NoForm where a model cannot have a change of this tensor.
+  void check_change(const Tensor* t) const;
+  /// The memory of `t` has this value from now on.
+  void change(const Tensor* t, const std::string& value, Frame& frame);
 
   // ---- ops with graphs of their own (export_control.cpp)
 
+  void add_call(const Op& op, Frame& frame);
+  void add_scan(const Op& op, const ScanForm& form, Frame& frame);
   void add_loop(const Op& op, Frame& frame);
   void add_branch(const Op& op, Frame& frame);
+  /// Adds an input of the graph that nodes are added to.
+  std::string parameter(const std::string& wanted, const TensorSpec& spec);
   /// The graph that `fill` adds nodes to.
   Graph body(const std::function<void()>& fill, const std::string& name);
   /// Adds an output of the graph that nodes are added to.
@@ -84,6 +102,9 @@ class Exporter {
   std::vector<Array>& kept_;
   Model model_;
   Graph* out_ = nullptr;  ///< the graph that nodes are added to
+  const pxl::Graph* exported_ = nullptr;
+  std::map<const Tensor*, const Tensor*> memory_;  ///< of tensors whose memory is changed: the one that owns it
+  std::set<const Tensor*> viewed_;                 ///< owners of memory that is changed and that views share
   std::map<const Tensor*, std::string> fixed_;
   std::set<std::string> taken_;
   std::set<const Stream*> streams_;
@@ -97,6 +118,8 @@ struct ExportSite {
   const Op& op;
   const OpContext& c;
   const Texts& in;
+  /// The name of another tensor of the op's graph; empty if its memory is changed, so that it has several.
+  std::function<std::string(const Tensor*)> name = {};
 
   DType dtype(size_t slot = 0) const { return c.input(slot).dtype; }
   const Shape& shape(size_t slot = 0) const { return c.input(slot).shape; }
@@ -121,5 +144,13 @@ ExportForm export_form(std::string_view op);
 Texts as_int32(const ExportSite& s, const std::string& value);
 std::span<const ExportRow> arithmetic_forms();
 std::span<const ExportRow> layout_forms();
+std::span<const ExportRow> index_forms();
+std::span<const ExportRow> window_forms();
+/// Why an op has no form; null where there is one, or where nothing is known.
+const char* reason_without_form(const OpRow& row);
+/// The row whose form an op has: that of `add` for `add_`.
+const OpRow& pure_row(const OpRow& row);
+/// Whether the row's ONNX op takes the same operands and nothing else.
+bool has_plain_form(const OpRow& row);
 
 }  // namespace pxl::onnx

@@ -17,6 +17,16 @@ namespace {
 
 constexpr int deepest_graph = 50;
 
+bool is_known(ElementType type) { return dtype_of(type) || type == ElementType::bfloat16; }
+bool is_bfloat16(const ValueInfo& v) {
+  return v.type && v.type->tensor && static_cast<ElementType>(v.type->tensor->element) == ElementType::bfloat16;
+}
+
+/// Ops that only move elements of their first input.
+constexpr std::string_view movements[] = {"Identity",  "Reshape",        "Flatten",  "Squeeze",     "Unsqueeze",
+                                          "Transpose", "Slice",          "Gather",   "Expand",      "Tile",
+                                          "Split",     "GatherElements", "GatherND", "DepthToSpace"};
+
 }  // namespace
 
 Imported Importer::run() {
@@ -62,9 +72,13 @@ int64_t Importer::opset_of(const Function& f) const {
 void Importer::check_nodes(const Graph& graph, int depth) {
   if (depth > deepest_graph)
     throw Error(fmt::format("cannot import {}: its graphs are nested too deeply", options_.title));
+  for (const ValueInfo& v : graph.inputs)
+    if (is_bfloat16(v)) bfloat16_.insert(v.name);
+  for (const TensorData& t : graph.initialisers)
+    if (t.element() == ElementType::bfloat16) bfloat16_.insert(t.name);
   for (const Node& n : graph.nodes) check_node(n, opset_, depth);
   for (const TensorData& t : graph.initialisers)
-    if (!dtype_of(t.element()))
+    if (!is_known(t.element()))
       refused_.push_back(fmt::format("initialiser `{}`: elements of {}", t.name, name(t.element())));
 }
 
@@ -75,9 +89,26 @@ void Importer::check_node(const Node& node, int64_t opset, int depth) {
     refuse(node, known ? fmt::format("not in this form, or not in opset {}", opset) : "there is no such op in pxl");
   }
   for (const Attribute& a : node.attributes) {
-    if (a.kind == AttributeKind::tensor && a.tensor && !dtype_of(a.tensor->element()))
+    if (a.kind == AttributeKind::tensor && a.tensor && !is_known(a.tensor->element()))
       refuse(node, fmt::format("its attribute {} has elements of {}", a.name, name(a.tensor->element())));
     if (a.graph) check_nodes(*a.graph, depth + 1);
+  }
+  check_bfloat16(node);
+}
+
+// A result of bfloat16 would have to be rounded to it: values that are stored, moved or cast to another type are exact
+// in float32.
+void Importer::check_bfloat16(const Node& node) {
+  for (const Attribute& a : node.attributes)
+    if (node.op == "Constant" && a.tensor && a.tensor->element() == ElementType::bfloat16)
+      bfloat16_.insert(node.outputs.begin(), node.outputs.end());
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!bfloat16_.contains(node.inputs[i])) continue;
+    const bool moves = std::find(std::begin(movements), std::end(movements), node.op) != std::end(movements);
+    if (i == 0 && moves && node.domain.empty())
+      bfloat16_.insert(node.outputs.begin(), node.outputs.end());
+    else if (i != 0 || (node.op != "Cast" && node.op != "CastLike"))
+      refuse(node, fmt::format("it computes with `{}`, whose elements are bfloat16", node.inputs[i]));
   }
 }
 

@@ -63,10 +63,10 @@ std::string Importer::checked_extents(const ValueInfo& input) {
 std::string Importer::annotation(const ValueInfo& input) {
   if (!input.type || !input.type->tensor) return "";
   const TensorType& t = *input.type->tensor;
-  const auto dtype = dtype_of(static_cast<ElementType>(t.element));
+  const auto element = static_cast<ElementType>(t.element);
+  const auto dtype = element == ElementType::bfloat16 ? DType::float32 : dtype_of(element);
   if (!dtype) {
-    refused_.push_back(
-        fmt::format("input `{}`: elements of {}", input.name, name(static_cast<ElementType>(t.element))));
+    refused_.push_back(fmt::format("input `{}`: elements of {}", input.name, name(element)));
     return "";
   }
   if (!t.shape) return fmt::format(": {}[...]", pxl::name(*dtype));

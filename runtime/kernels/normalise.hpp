@@ -15,6 +15,13 @@ Kernel softmax_kernel(const TensorSpec& x, int64_t axis);
 /// in: g, y (the forward output). y * (g - sum(g * y)).
 Kernel softmax_grad_kernel(const TensorSpec& y, int64_t axis);
 Kernel log_softmax_kernel(const TensorSpec& x, int64_t axis);
+/// in: x, floating. out: 1 at the first largest element of each slice along the axis (the first NaN, if there is one),
+/// 0 elsewhere.
+Kernel hardmax_kernel(const TensorSpec& x, int64_t axis);
+/// Local response normalisation: A. Krizhevsky et al., "ImageNet classification with deep convolutional neural
+/// networks", NeurIPS 2012. in: x [N, C, ...]; out: x / (bias + alpha / size * the sum of squares over `size`
+/// neighbouring channels, (size - 1) / 2 of them before)^beta.
+Kernel lrn_kernel(const TensorSpec& x, int64_t size, double alpha, double beta, double bias);
 /// in: g, y. g - exp(y) * sum(g).
 Kernel log_softmax_grad_kernel(const TensorSpec& y, int64_t axis);
 

@@ -126,6 +126,7 @@ void argmin(ReferenceContext&);
 void topk(ReferenceContext&);
 void sort(ReferenceContext&);
 void histogram(ReferenceContext&);
+void hardmax(ReferenceContext&);
 
 // product.cpp
 void matmul(ReferenceContext&);
@@ -162,6 +163,14 @@ void take_along(ReferenceContext&);
 void scatter_reduce(ReferenceContext&);
 void scatter_reduce_grad(ReferenceContext&);
 
+// nd_index.cpp
+void gather_nd(ReferenceContext&);
+void scatter_nd(ReferenceContext&);
+
+// linear_quantise.cpp
+void quantize_linear(ReferenceContext&);
+void dequantize_linear(ReferenceContext&);
+
 // window.cpp
 void conv(ReferenceContext&);
 void conv_data_grad(ReferenceContext&);
@@ -188,6 +197,7 @@ void softmax(ReferenceContext&);
 void softmax_grad(ReferenceContext&);
 void log_softmax(ReferenceContext&);
 void log_softmax_grad(ReferenceContext&);
+void lrn(ReferenceContext&);
 void group_normalization(ReferenceContext&);
 void group_normalization_grad(ReferenceContext&);
 void layer_normalization(ReferenceContext&);

@@ -25,7 +25,8 @@ struct Table {
           shape_rows(),       slice_rows(),       join_rows(),       index_rows(),           scatter_rows(),
           dynamic_rows(),     convolution_rows(), pooling_rows(),    resample_rows(),        block_rows(),
           normalise_rows(),   batch_norm_rows(),  loss_rows(),       random_rows(),          update_rows(),
-          addon_rows(),       placement_rows(),   collective_rows(), structural_rows()})
+          addon_rows(),       placement_rows(),   collective_rows(), nd_index_rows(),        linear_quantise_rows(),
+          response_rows(),    structural_rows()})
       for (const OpRow& row : family) {
         rows.push_back(&row);
         if (!by_name.emplace(row.name, &row).second)

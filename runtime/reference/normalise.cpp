@@ -80,4 +80,24 @@ void batch_norm_inference(ReferenceContext& c) {
   c.out(0, (c.real(0) - mean) / xt::sqrt(variance + c.number("epsilon")) * scale + bias);
 }
 
+// Source: ONNX, operator LRN.
+void lrn(ReferenceContext& c) {
+  const Reals x = c.real(0);
+  const Shape& shape = c.shape(0);
+  const int64_t size = c.integer("size"), before = (size - 1) / 2, after = size - 1 - before;
+  Reals y = Reals::from_shape(extents(shape));
+  for (Place p(shape); p; p.next()) {
+    double sum = 0;
+    Shape at = p.at();
+    const int64_t last = std::min(shape[1] - 1, p[1] + after);
+    for (at[1] = std::max<int64_t>(0, p[1] - before); at[1] <= last; ++at[1]) {
+      const double v = x.data()[offset(at, shape)];
+      sum += v * v;
+    }
+    const double base = c.number("bias") + c.number("alpha") / static_cast<double>(size) * sum;
+    y.data()[p.index()] = x.data()[p.index()] / std::pow(base, c.number("beta"));
+  }
+  c.out(0, y);
+}
+
 }  // namespace pxl::reference

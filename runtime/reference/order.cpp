@@ -63,11 +63,11 @@ void first_of_order(ReferenceContext& c, bool descending) {
 }
 
 // The place along an axis of the first element that no other is better than; the first NaN is better than all.
-void place_of_best(ReferenceContext& c, bool largest) {
+Wholes places_of_best(const ReferenceContext& c, bool largest) {
   const size_t axis = c.axis("axis");
   const Shape& shape = c.shape(0);
   Shape lines = shape;
-  lines[axis] = 1;
+  lines[axis] = shape[axis] == 0 ? 0 : 1;
   Wholes places = Wholes::from_shape(extents(lines));
   compared(c, [&](const auto& x) {
     for (Place line(lines); line; line.next()) {
@@ -84,7 +84,11 @@ void place_of_best(ReferenceContext& c, bool largest) {
       places.data()[line.index()] = best;
     }
   });
-  c.out(0, Wholes(xt::reshape_view(places, extents(c.out_shape()))));
+  return places;
+}
+
+void place_of_best(ReferenceContext& c, bool largest) {
+  c.out(0, Wholes(xt::reshape_view(places_of_best(c, largest), extents(c.out_shape()))));
 }
 
 }  // namespace
@@ -93,6 +97,18 @@ void sort(ReferenceContext& c) { first_of_order(c, c.boolean("descending")); }
 void topk(ReferenceContext& c) { first_of_order(c, c.boolean("largest")); }
 void argmax(ReferenceContext& c) { place_of_best(c, true); }
 void argmin(ReferenceContext& c) { place_of_best(c, false); }
+void hardmax(ReferenceContext& c) {
+  const size_t axis = c.axis("axis");
+  const Wholes best = places_of_best(c, true);
+  const Shape lines = shape_of(best);
+  Reals y = Reals::from_shape(extents(c.out_shape()));
+  for (Place p(c.out_shape()); p; p.next()) {
+    Shape line = p.at();
+    line[axis] = 0;
+    y.data()[p.index()] = best.data()[offset(line, lines)] == p[axis] ? 1 : 0;
+  }
+  c.out(0, y);
+}
 
 // Element (n - 1) / 2 of the reduced ones in order.
 void median_indices(ReferenceContext& c) {

@@ -231,8 +231,30 @@ class GradientOfScan {
 
 }  // namespace
 
+namespace {
+
+using Forms = std::map<const Graph*, ScanForm>;
+constexpr const char* forms_memo = "scan_forms";
+
+}  // namespace
+
+const ScanForm* scan_form(const Graph& graph) {
+  const auto found = graph.ir().memo.find(forms_memo);
+  if (found == graph.ir().memo.end()) return nullptr;
+  const auto& forms = *std::static_pointer_cast<const Forms>(found->second);
+  const auto form = forms.find(&graph);
+  return form == forms.end() ? nullptr : &form->second;
+}
+
 Graph& make_scan(const ScanForm& form) {
   Graph& scan = ScanBuilder(form).build();
+  if (form.count > 0) {
+    auto& slot = scan.ir().memo[forms_memo];
+    const auto before = std::static_pointer_cast<const Forms>(slot);
+    auto after = before ? std::make_shared<Forms>(*before) : std::make_shared<Forms>();
+    after->insert_or_assign(&scan, form);
+    slot = after;
+  }
   if (form.count > 0)  // otherwise its ops have the gradient
     set_custom_gradient(
         scan, [form](Graph& graph, const std::vector<Tensor*>& provided, const std::vector<Tensor*>& required) {

@@ -19,6 +19,9 @@ struct ScanForm {
 /// Iterations are counted in int32.
 constexpr int64_t max_scan_iterations = (int64_t{1} << 31) - 1;
 
+/// The form of a graph that make_scan has made; null for other graphs, and for scans without iterations.
+const ScanForm* scan_form(const Graph& graph);
+
 /// A graph that runs a scan. Inputs: the carried tensors before the first iteration, the sequences [count, ...], the
 /// other inputs of the step. Outputs: the carried tensors after the last iteration, the stacked results [count, ...],
 /// written in place, and the sums. It has a custom gradient, which again calls a scan; what the step's gradient needs

@@ -40,13 +40,23 @@ def section():
             text = f"onnx.{text[1:] or snake(op)}(...)"
         shown = text.replace("|", "\\|")
         lines.append(f"| {op} | {since}-{until} | `{shown}` |")
-    tables = [p.read_text() for p in sorted((ROOT / "interpreter/onnx").glob("export_*.cpp"))]
+    tables = [p.read_text() for p in sorted((ROOT / "interpreter/onnx").glob("export_*.cpp")) if p.stem != "export_reasons"]
     forms = sorted(set(re.findall(r'^    \{"(\w+)",', "".join(tables), re.M)))
     return (MARK + "\nHow each op of ONNX is written, by opsets; the first row that fits counts. `{0}` is the first input, `{*}` all inputs, "
             "`{axis}` an\nattribute, `{axis|0}` one with its default, `{,stride=strides}` an argument where the attribute is there, "
             "`{1:ints}` an input that must\nbe known while the graph is built.\n\n| ONNX | opsets | in pxl |\n|---|---|---|\n"
             + "\n".join(lines) + "\n\nOut go calls, loops, conditionals, the ops whose entry in [the list](ops.md) names an op of "
-            "ONNX and that have no attributes, and\n" + " ".join(f"`{f}`" for f in forms) + ".\n")
+            "ONNX and that have no attributes, and\n" + " ".join(f"`{f}`" for f in forms) + ".\n"
+            "\nIn-place forms of these are written as the ops. Without a form are ops of replicas, gradients, and\n\n| op | |\n|---|---|\n"
+            + "\n".join(f"| `{op}` | {why} |" for op, why in reasons()) + "\n")
+
+
+def reasons():
+    """(op, why) of ops without a form, from export_reasons.cpp."""
+    text = (ROOT / "interpreter/onnx/export_reasons.cpp").read_text()
+    named = dict(re.findall(r'constexpr const char\* (\w+) = "([^"]*)";', text))
+    rows = re.findall(r'^    \{"(\w+)",\s*(?:"((?:[^"]|"\s+")*)"|(\w+))\}', text, re.M)
+    return [(op, re.sub(r'"\s+"', "", why) or named[name]) for op, why, name in rows]
 
 
 def page_problem():

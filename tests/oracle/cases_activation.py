@@ -49,4 +49,23 @@ def activation():
                            x=grid(2, 3, 4, 5), g=lambda rng: rng.integers(-96, 97, (2, 3, 4, 2)) / 64 + 1 / 256)
 
 
-FAMILIES = {"activation": list(activation())}
+def onnx_ops():
+    """Ops that ONNX has by these names."""
+    yield case("lrn", "lrn(x, 5, alpha = 0.5, beta = 0.75, bias = 2.0)", lambda x: F.local_response_norm(x, 5, 0.5, 0.75, 2.0),
+               x=grid(2, 7, 3, 2))
+    yield case("lrn_whole", "lrn(x, 9, alpha = 0.1, beta = 0.5, bias = 1.0)", lambda x: F.local_response_norm(x, 9, 0.1, 0.5, 1.0),
+               x=grid(2, 3, 4))
+    yield case("gather_nd", "gather_nd(x, array([[[0, 1], [2, -1]], [[0, 1], [1, 0]]]))",
+               lambda x: x[torch.tensor([[0, 2], [0, 1]]), torch.tensor([[1, 3], [1, 0]])], x=grid(3, 4, 2))
+    yield case("scatter_nd", "scatter_nd(x, array([[0, 1], [2, -1]]), u)",
+               lambda x, u: x.index_put((torch.tensor([0, 2]), torch.tensor([1, 3])), u), x=grid(3, 4, 2), u=grid(2, 2))
+    yield case("scatter_nd_add", 'scatter_nd(x, array([[1], [0], [1]]), u, "add")',
+               lambda x, u: x.index_put((torch.tensor([1, 0, 1]),), u, accumulate=True), x=grid(3, 4), u=grid(3, 4))
+    codes = [[3, 120, 255, 0], [100, 99, 101, 7]]
+    yield case("dequantize_linear", f"dequantize_linear(array({codes}, uint8), s, array(100, uint8))",
+               lambda s: (torch.tensor(codes, dtype=torch.float64) - 100) * s, s=positive())
+    yield case("dequantize_linear_axis", f"dequantize_linear(array({codes}, uint8), s, array([100, 3], uint8), axis = 0)",
+               lambda s: (torch.tensor(codes, dtype=torch.float64) - torch.tensor([[100], [3]])) * s[:, None], s=positive(2))
+
+
+FAMILIES = {"activation": list(activation()), "onnx": list(onnx_ops())}

@@ -21,8 +21,8 @@ KNOWN = {
     "test_resize_downsample_scales_cubic_align_corners": "expects an extent that is no integer",
     "test_resize_downsample_scales_linear_align_corners": "expects an extent that is no integer",
 }
-# At most so many are skipped: what needs strings, bfloat16, NumPy's random numbers, or shapes that depend on data.
-MOST_SKIPPED = 47
+# At most so many are skipped: what needs strings, casts to bfloat16, NumPy's random numbers, or the op Gradient.
+MOST_SKIPPED = 29
 
 
 def python_with(module):
@@ -116,6 +116,36 @@ def loops(pxl, add):
         add("onnx: a repeat as a program", None if written.is_file() and "onnx.loop_repeat(" in written.read_text() else done.stdout + done.stderr)
 
 
+CHECK = """import sys, onnx
+for path in sys.argv[1:]:
+    onnx.checker.check_model(path, full_check=True)
+    kinds = [node.op_type for node in onnx.load(path).graph.node]
+    print(path.rpartition("/")[2], " ".join(kinds))
+"""
+# Models of tests/runtime/onnx_forms.pxl that are one node.
+ONE_NODE = {"hardmax": "Hardmax", "lrn": "LRN", "quantize": "QuantizeLinear", "dequantize": "DequantizeLinear", "conv_bias": "Conv",
+            "scan": "Scan", "scan_reverse": "Scan", "scan_captured": "Scan", "scan_count": "Loop"}
+
+
+def forms(pxl, add, skip):
+    """Each form out, in again, and through ONNX's checker."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([str(pxl), "--quiet", str(TESTS / "runtime/onnx_forms.pxl"), "--folder", folder], capture_output=True,
+                              text=True, timeout=300)
+        paths = [line for line in done.stdout.splitlines() if line.endswith(".onnx")]
+        wrong = [line for line in done.stdout.splitlines() if not line.endswith(".onnx")]
+        add("onnx: forms out and in again", None if done.returncode == 0 and paths and not wrong else "\n".join(wrong)[-3000:] + done.stderr[-3000:])
+        python = python_with("onnx")
+        if not python:
+            skip("onnx: forms through the checker", "no python3-onnx")
+            return
+        done = subprocess.run([python, "-c", CHECK, *paths], capture_output=True, text=True, timeout=300)
+        add("onnx: forms through the checker", None if done.returncode == 0 else done.stderr[-3000:])
+        kinds = dict(line.split(".onnx ") for line in done.stdout.splitlines())
+        add("onnx: forms that are one node", None if all(kinds.get(name) == node for name, node in ONE_NODE.items()) else
+            str({name: kinds.get(name) for name in ONE_NODE}))
+
+
 def nets(pxl, add, skip):
     python = python_with("torch, torchvision, onnx")
     if not python:
@@ -136,4 +166,5 @@ def onnx_tests(pxl, add, skip):
     backend(pxl, add, skip)
     round_trips(pxl, add)
     loops(pxl, add)
+    forms(pxl, add, skip)
     nets(pxl, add, skip)

@@ -253,6 +253,30 @@ inline Sample sample_for(const OpRow& row, DType dtype) {
        [&] {
          return Sample{{x({4, 2}), ints({3}, {1, 0, 1})}, {{"shape", Ints{3, 2}}, {"axis", int64_t{0}}}};
        }},
+      {"gather_nd",
+       [&] {
+         return Sample{{x({2, 3, 4}), ints({2, 2, 2}, {0, 1, 2, 3, 1, 0, 2, -1})}, {{"batch_dims", int64_t{1}}}};
+       }},
+      {"scatter_nd",
+       [&] {
+         return Sample{{x({3, 2, 2}), ints({2, 2}, {2, 0, 0, 1}), x({2, 2}, 1)}};
+       }},
+      {"quantize_linear",
+       [&] {
+         return Sample{{x(m), x({3}, 1)}, {{"axis", int64_t{1}}}};
+       }},
+      {"dequantize_linear",
+       [&] {
+         return Sample{{whole(m, 9), x({3}), whole({3}, 4)}, {{"axis", int64_t{1}}}};
+       }},
+      {"lrn",
+       [&] {
+         return Sample{{x({2, 5, 3})}, {{"size", int64_t{4}}, {"alpha", 0.8}, {"beta", 0.6}, {"bias", 1.5}}};
+       }},
+      {"hardmax",
+       [&] {
+         return Sample{{x(m)}, {{"axis", int64_t{0}}}};
+       }},
       {"dynamic_slice",
        [&] {
          return Sample{{x({4, 3}), ints({1}, {2})}, {{"axes", Ints{0}}, {"sizes", Ints{2}}}};

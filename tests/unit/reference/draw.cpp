@@ -187,6 +187,44 @@ Sample blocks(Draw& d, bool to_space) {
   return {{d.values(s)}, {{"blocksize", b}, {"mode", d.one_of<std::string>({"DCR", "CRD"})}}};
 }
 
+// Positions on some leading axes, after shared ones.
+Sample at_positions(Draw& d, bool scattered) {
+  const Shape t = d.shape(1, 4);
+  const int64_t rank = std::ssize(t), batch = d.below(rank), depth = d.between(1, rank - batch);
+  Shape positions(t.begin(), t.begin() + batch);
+  for (int64_t n = d.below(3); n > 0; --n) positions.push_back(d.below(4));
+  Shape of_updates = positions;
+  of_updates.insert(of_updates.end(), t.begin() + batch + depth, t.end());
+  positions.push_back(depth);
+  Array indices(DType::int64, positions);
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    const int64_t extent = t[static_cast<size_t>(batch + i % depth)];
+    indices.mutable_data<int64_t>()[i] = extent == 0 ? 0 : d.between(-extent, extent - 1);
+  }
+  if (indices.size() > 0 && d.below(15) == 0) indices.mutable_data<int64_t>()[0] = 1000;
+  Sample s{{d.values(t), indices.cast(d.one_of<DType>({DType::int32, DType::int64, DType::int16}))},
+           {{"batch_dims", batch}}};
+  if (scattered) {
+    s.operands.emplace_back(d.values(of_updates));
+    s.attrs["reduction"] = d.one_of<std::string>({"none", "none", "add", "mul", "max", "min"});
+  }
+  return s;
+}
+
+// Scales and zero points for a tensor, or for the places along one of its axes.
+Sample linear_quantised(Draw& d, bool back) {
+  const Shape t = d.shape(1);
+  const int64_t axis = d.axis(t.size());
+  const Shape parameters = d.coin() ? Shape{d.at(t, axis)} : d.coin() ? Shape{} : Shape{1};
+  const DType stored = d.one_of<DType>({DType::int8, DType::uint8});
+  const DType scales = back || !is_floating(d.dtype) ? d.floating() : d.dtype;
+  const bool small = back && (is_floating(d.dtype) || d.coin());
+  Sample s{{small ? d.values(stored, t) : d.values(t), d.positive(scales, parameters), {}}, {{"axis", axis}}};
+  if (d.coin()) s.operands[2] = d.values(stored, parameters);
+  if (!back) s.attrs["dtype"] = stored;
+  return s;
+}
+
 std::map<std::string, Attr> interpolation(Draw& d, size_t rank) {
   std::vector<double> scales;
   for (size_t i = 0; i < rank; ++i) scales.push_back(d.one_of<double>({1, 1, 2, 1.5, 0.6, 3}));
@@ -342,7 +380,7 @@ const std::map<std::string_view, Draw::Family>& Draw::families() {
       m[name] = pair;
     m["add_"] = pair_into_first;
     m["and"] = m["or"] = bools;
-    for (const char* name : {"softmax", "log_softmax", "argmax", "argmin", "cumsum", "cumsum_grad", "sort"})
+    for (const char* name : {"softmax", "log_softmax", "hardmax", "argmax", "argmin", "cumsum", "cumsum_grad", "sort"})
       m[name] = [](Draw& d) {
         Sample s = along_axis(d);
         for (const Param& p : d.row.params)
@@ -508,6 +546,17 @@ const std::map<std::string_view, Draw::Family>& Draw::families() {
     m["scatter_zero"] = m["take_along"] = m["scatter_update_grad"] = [](Draw& d) { return elements_along(d, false); };
     m["scatter_reduce"] = [](Draw& d) { return scatter_reduced(d, false); };
     m["scatter_reduce_grad"] = [](Draw& d) { return scatter_reduced(d, true); };
+    m["gather_nd"] = [](Draw& d) { return at_positions(d, false); };
+    m["scatter_nd"] = [](Draw& d) { return at_positions(d, true); };
+    m["quantize_linear"] = [](Draw& d) { return linear_quantised(d, false); };
+    m["dequantize_linear"] = [](Draw& d) { return linear_quantised(d, true); };
+    m["lrn"] = [](Draw& d) {
+      return Sample{{d.values(d.shape(2))},
+                    {{"size", d.between(1, 6)},
+                     {"alpha", d.uniform(0, 2)},
+                     {"beta", d.uniform(0, 1.5)},
+                     {"bias", d.uniform(0.5, 2)}}};
+    };
     m["dynamic_slice"] = [](Draw& d) { return dynamic(d, false, false); };
     m["dynamic_slice_grad"] = [](Draw& d) { return dynamic(d, false, true); };
     m["dynamic_update"] = m["dynamic_update_"] = [](Draw& d) { return dynamic(d, true, false); };

@@ -245,9 +245,9 @@ Differences compare_differences(const GradientProgram& p, const Gradients& found
 /// gradient, as in PyTorch (tests/unit/ops/gradients.cpp has distinct indices).
 bool is_no_derivative(const OpRow& row, const Sample& sample) {
   const auto reduction = sample.attrs.find("reduction");
+  const bool overwrites = reduction != sample.attrs.end() && reduction->second == Attr(std::string("none"));
   return by_definition_other(row.name) || row.name == "scatter" ||
-         (row.name == "scatter_reduce" && reduction != sample.attrs.end() &&
-          reduction->second == Attr(std::string("none")));
+         ((row.name == "scatter_reduce" || row.name == "scatter_nd") && overwrites);
 }
 
 }  // namespace

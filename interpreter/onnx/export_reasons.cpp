@@ -1,0 +1,61 @@
+// Why ops have no form.
+#include "interpreter/onnx/exporter.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl::onnx {
+
+namespace {
+
+struct Reason {
+  std::string_view op;
+  const char* why;
+};
+
+constexpr const char* random = "every reader of ONNX draws other random numbers";
+constexpr const char* state = "it updates state, and a model keeps nothing between runs";
+constexpr const char* gradient = "ONNX has no gradients; export the graph of the forward pass";
+constexpr const char* narrow = "opset 17 has no float8";
+constexpr const char* replicas = "ONNX has one replica";
+
+const Reason reasons[] = {
+    {"accumulate_", state},
+    {"accumulate_mean_", state},
+    {"accumulate_moving_average_", state},
+    {"accumulate_moving_average_square_", state},
+    {"accumulate_square_", state},
+    {"accumulator_scale_", state},
+    {"accumulator_zero_", state},
+    {"adam_update", state},
+    {"adam_var_update", state},
+    {"conv_pow2scaled", narrow},
+    {"conv_transpose_pow2scaled", narrow},
+    {"dropout", random},
+    {"fp8_amax_scale", narrow},
+    {"groupedgather", "ONNX has no gather with an axis of groups; gather_nd has one"},
+    {"histogram", "ONNX has no counts between levels"},
+    {"ipu_copy", "ONNX has one device"},
+    {"ipu_copy_to", "ONNX has one device"},
+    {"matmul_pow2scaled", narrow},
+    {"median_indices", "ONNX has no medians; sort has a form"},
+    {"modify_random_seed", random},
+    {"nll_loss", "ONNX's loss takes logarithms, and bounds them otherwise; log_softmax and take_along have forms"},
+    {"nll_loss_with_softmax_grad_direct", gradient},
+    {"pow2scale_cast_from_fp8", narrow},
+    {"pow2scale_cast_to_fp8", narrow},
+    {"random_normal", random},
+    {"random_uniform", random},
+    {"shaped_dropout", random},
+    {"sparse_accumulate_", state},
+};
+
+}  // namespace
+
+const char* reason_without_form(const OpRow& row) {
+  for (const Reason& r : reasons)
+    if (r.op == row.name) return r.why;
+  if (row.exchange == Exchange::members || row.path.starts_with("ops.collectives.")) return replicas;
+  if (row.path.empty() && row.name.find("_grad") != row.name.npos) return gradient;
+  return nullptr;
+}
+
+}  // namespace pxl::onnx

@@ -1,0 +1,142 @@
+// Forms of ops that see elements through windows, and of the sum that adds a convolution's bias.
+#include <algorithm>
+
+#include "interpreter/onnx/exporter.hpp"
+#include "runtime/ops/table.hpp"
+
+namespace pxl::onnx {
+
+namespace {
+
+Ints spatial(const ExportSite& s, std::string_view param, int64_t each, size_t copies = 1) {
+  const size_t n = (s.shape().size() - 2) * copies;
+  if (s.c.is_none(param)) return Ints(n, each);
+  Ints given = s.c.integers(param);
+  if (given.size() == 1) given.assign(n, given.front());
+  return given;
+}
+std::string auto_pad(const std::string& given) {
+  return given == "same_upper"   ? "SAME_UPPER"
+         : given == "same_lower" ? "SAME_LOWER"
+         : given == "valid"      ? "VALID"
+                                 : "NOTSET";
+}
+std::vector<Attribute> window(const ExportSite& s, std::string_view pad_type, bool dilated = true) {
+  std::vector<Attribute> a{attribute("strides", spatial(s, "stride", 1))};
+  if (dilated) a.push_back(attribute("dilations", spatial(s, "dilation", 1)));
+  const std::string pad = auto_pad(s.c.string(pad_type));
+  if (pad == "NOTSET")
+    a.push_back(attribute("pads", spatial(s, "padding", 0, 2)));
+  else
+    a.push_back(attribute("auto_pad", pad));
+  return a;
+}
+void need_none(const ExportSite& s, std::initializer_list<std::string_view> params) {
+  for (std::string_view p : params)
+    if (!s.c.is_none(p)) throw NoForm{std::string(p) + " has no form in ONNX"};
+}
+
+Texts conv_node(const ExportSite& s) {
+  std::vector<Attribute> a = window(s, "pad_type");
+  a.push_back(attribute("group", s.c.integer("groups")));
+  return one(s.e.add("Conv", s.in, a, 1, s.op.outputs[0]->name));
+}
+
+// The vector [channels] of a reshape to [channels, 1, ...] or [1, channels, 1, ...], which broadcasts to y; null for
+// other tensors.
+const Tensor* channels_of(const Tensor* t, const Shape& y) {
+  if (!t->producer || t->producer->row->name != "reshape") return nullptr;
+  const Tensor* from = t->producer->inputs[0];
+  Shape each(y.size(), 1);
+  each[1] = y[1];
+  const Shape without(each.begin() + 1, each.end());
+  return from->spec.shape == Shape{y[1]} && (t->spec.shape == each || t->spec.shape == without) ? from : nullptr;
+}
+
+// A convolution that nothing but this sum reads has its bias in the node; the convolution's own node is pruned.
+Texts sum_form(const ExportSite& s) {
+  for (size_t i : {0, 1}) {
+    const Tensor *y = s.op.inputs[i], *other = s.op.inputs[1 - i];
+    const Op* conv = y->producer;
+    if (!conv || conv->row->name != "conv" || y->consumers.size() != 1) continue;
+    const Tensor* bias = channels_of(other, y->spec.shape);
+    if (!bias || y->spec.shape != s.out_shape()) continue;
+    const Texts in{s.name(conv->inputs[0]), s.name(conv->inputs[1]), s.name(bias)};
+    if (std::find(in.begin(), in.end(), "") != in.end()) continue;
+    const OpContextStorage storage(*conv);
+    return conv_node({s.e, *conv, storage.site, in, s.name});
+  }
+  return one(s.e.add("Add", s.in, {}, 1, s.op.outputs[0]->name));
+}
+
+Texts resized(const ExportSite& s) {
+  const std::string coordinates = s.c.string("coordinate_transformation_mode");
+  if (coordinates == "tf_crop_and_resize") throw NoForm{"a crop of the whole image is none in ONNX"};
+  std::vector<float> scales;
+  if (s.c.is_none("scale_factor"))
+    scales.assign(s.shape().size(), 1);
+  else
+    for (double v : std::get<std::vector<double>>(s.c.attr("scale_factor"))) scales.push_back(static_cast<float>(v));
+  const std::string factors =
+      s.e.initialiser("scales", Array::from<float>({static_cast<int64_t>(scales.size())}, scales));
+  return one(s.e.add("Resize", {s.in[0], "", factors},
+                     {attribute("mode", s.c.string("mode")), attribute("nearest_mode", s.c.string("nearest_mode")),
+                      attribute("coordinate_transformation_mode", coordinates)}));
+}
+
+const ExportRow window_rows[] = {
+    {"add", sum_form},
+    {"conv", conv_node},
+    {"conv_transpose",
+     [](const ExportSite& s) {
+       need_none(s, {"output_shape"});
+       if (auto_pad(s.c.string("pad_type")) != "NOTSET") throw NoForm{"pad_type has no form in ONNX"};
+       std::vector<Attribute> a = window(s, "pad_type");
+       a.push_back(attribute("group", s.c.integer("groups")));
+       if (!s.c.is_none("output_padding")) a.push_back(attribute("output_padding", spatial(s, "output_padding", 0)));
+       return one(s.e.add("ConvTranspose", {s.in[0], s.in[1]}, a));
+     }},
+    {"max_pool",
+     [](const ExportSite& s) {
+       need_none(s, {"out_pads", "in_dilations"});
+       std::vector<Attribute> a = window(s, "auto_pad");
+       a.push_back(attribute("kernel_shape", spatial(s, "kernel_size", 1)));
+       a.push_back(attribute("ceil_mode", int64_t{s.c.boolean("ceil_mode")}));
+       return one(s.e.add("MaxPool", {s.in[0]}, a));
+     }},
+    {"average_pool",
+     [](const ExportSite& s) {
+       need_none(s, {"out_pads", "in_dilations"});
+       for (int64_t d : spatial(s, "dilation", 1))
+         if (d != 1) throw NoForm{"dilation has no form in ONNX"};
+       std::vector<Attribute> a = window(s, "auto_pad", false);
+       a.push_back(attribute("kernel_shape", spatial(s, "kernel_size", 1)));
+       a.push_back(attribute("ceil_mode", int64_t{s.c.boolean("ceil_mode")}));
+       a.push_back(attribute("count_include_pad", int64_t{s.c.boolean("count_include_pad")}));
+       return one(s.e.add("AveragePool", {s.in[0]}, a));
+     }},
+    {"grid_sample",
+     [](const ExportSite& s) {
+       return one(s.e.add("GridSample", s.in,
+                          {attribute("mode", s.c.string("mode")), attribute("padding_mode", s.c.string("padding_mode")),
+                           attribute("align_corners", int64_t{s.c.boolean("align_corners")})}));
+     }},
+    {"interpolate", resized},
+    {"roi_align",
+     [](const ExportSite& s) {
+       const Ints size = s.c.integers("output_size");
+       const std::string images =
+           s.e.add("Cast", {s.in[2]}, {attribute("to", static_cast<int64_t>(ElementType::int64))});
+       return one(s.e.add("RoiAlign", {s.in[0], s.in[1], images},
+                          {attribute("coordinate_transformation_mode", std::string("output_half_pixel")),
+                           attribute("output_height", size[0]), attribute("output_width", size[1]),
+                           attribute("sampling_ratio", s.c.integer("sampling_ratio")),
+                           attribute("spatial_scale", s.c.number("spatial_scale"))}));
+     }},
+};
+
+}  // namespace
+
+std::span<const ExportRow> window_forms() { return window_rows; }
+
+}  // namespace pxl::onnx
