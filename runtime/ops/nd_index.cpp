@@ -13,9 +13,9 @@ namespace pxl {
 namespace {
 
 constexpr Param batch_param{"batch_dims", ParamKind::integer, of(0), "leading axes that t and the indices share"};
-constexpr Param gather_params[] = {
+constexpr Param gather_nd_params[] = {
     {"t", ParamKind::tensor}, {"indices", ParamKind::index, no_default, "[..., axes of a position]"}, batch_param};
-constexpr Param scatter_params[] = {
+constexpr Param scatter_nd_params[] = {
     {"t", ParamKind::tensor},
     {"indices", ParamKind::index, no_default, "[..., axes of a position]"},
     {"updates", ParamKind::tensor, no_default, "of the shape that gather_nd(t, indices) has"},
@@ -78,7 +78,7 @@ constexpr OpRow nd_index_table[] = {
      .doc = "The slices of t at positions: the last axis of the indices has an index for each of the first axes of t.",
      .formula = "out[i..., ...] = t[indices[i..., 0], indices[i..., 1], ..., ...]",
      .example = "gather_nd(array([[1.0, 2.0], [3.0, 4.0]]), array([[0, 1], [1, -2]]))",
-     .params = gather_params,
+     .params = gather_nd_params,
      .infer =
          [](const OpContext& s) {
            return std::vector<TensorSpec>{{shapes_of(s).elements, s.input(0).dtype, {}}};
@@ -101,7 +101,7 @@ constexpr OpRow nd_index_table[] = {
      .doc = "A copy of t with updates written at positions, or combined with what is there, one after the other.",
      .formula = "out = t, then out[indices[i..., 0], indices[i..., 1], ..., ...] = updates[i..., ...]",
      .example = "scatter_nd(zeros([2, 2]), array([[0, 1], [1, -2]]), array([5.0, 6.0]))",
-     .params = scatter_params,
+     .params = scatter_nd_params,
      .infer = infer_scatter_nd,
      .definition = reference::scatter_nd,
      .tolerance = &tolerance::bits,
