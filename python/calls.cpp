@@ -59,12 +59,18 @@ InterruptScope::InterruptScope(const pxl::Cancel& cancel) {
   sigemptyset(&now.sa_mask);
   sigaction(SIGINT, &now, nullptr);
   installed_ = true;
+  // A signal that Python has heard since it last looked, which the call would never hear.
+  if (PyErr_CheckSignals() == 0) return;
+  end();
+  throw py::error_already_set();
 }
 
-InterruptScope::~InterruptScope() {
+void InterruptScope::end() {
   if (installed_) sigaction(SIGINT, &python_action, nullptr);
   if (interrupted && (installed_ || before_)) interrupted = before_;
 }
+
+InterruptScope::~InterruptScope() { end(); }
 
 namespace {
 

@@ -17,12 +17,15 @@ namespace py = pybind11;
 /// handles signals there.
 class InterruptScope {
  public:
+  /// Throws what Python makes of a signal that it has heard but not handled yet.
   explicit InterruptScope(const pxl::Cancel& cancel);
   ~InterruptScope();
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
 
  private:
+  void end();
+
   bool installed_ = false;
   const pxl::Cancel* before_ = nullptr;
 };
