@@ -290,8 +290,10 @@ std::optional<Kernel> unless_refused(F&& f) {
 
 }  // namespace
 
+bool has_convolution_primitives() { return library_computes_products(); }
+
 std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double ns) {
-  if (c.groups != 1 || !is_planar(c) || !library_computes_products()) return {};
+  if (c.groups != 1 || !is_planar(c) || !has_convolution_primitives()) return {};
   const double own = primitive_ns(c, static_cast<double>(c.cin), channel_vectors(c.cout));
   if (own >= ns) return {};
   return unless_refused([&]() -> std::optional<Kernel> {
@@ -308,7 +310,7 @@ std::optional<Kernel> primitive_convolution_kernel(const Convolution& c, double 
 }
 
 std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns) {
-  if (c.groups != 1 || !is_planar(c) || !library_computes_products()) return {};
+  if (c.groups != 1 || !is_planar(c) || !has_convolution_primitives()) return {};
   const double own = primitive_ns(c, static_cast<double>(c.cout), channel_vectors(c.cin));
   if (own >= ns) return {};
   return unless_refused([&]() -> std::optional<Kernel> {
@@ -325,7 +327,7 @@ std::optional<Kernel> primitive_data_grad_kernel(const Convolution& c, double ns
 }
 
 std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double ns) {
-  if (c.groups != 1 || !is_planar(c) || !library_computes_products()) return {};
+  if (c.groups != 1 || !is_planar(c) || !has_convolution_primitives()) return {};
   const double own =
       primitive_ns(c, channel_vectors(c.cin) * static_cast<double>(primitive_lanes), channel_vectors(c.cout));
   if (own >= ns) return {};
@@ -390,6 +392,7 @@ std::optional<Kernel> primitive_weights_grad_kernel(const Convolution& c, double
 
 namespace pxl {
 
+bool has_convolution_primitives() { return false; }
 std::optional<Kernel> primitive_convolution_kernel(const Convolution&, double) { return {}; }
 std::optional<Kernel> primitive_data_grad_kernel(const Convolution&, double) { return {}; }
 std::optional<Kernel> primitive_weights_grad_kernel(const Convolution&, double) { return {}; }

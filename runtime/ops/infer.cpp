@@ -27,13 +27,17 @@ Shape broadcast_all(const OpContext& site, size_t first = 0) {
 
 }  // namespace
 
+void check_same_dtype(const OpContext& site, size_t one, size_t other) {
+  if (site.input(other).dtype == site.input(one).dtype) return;
+  refuse(site,
+         fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(site.input(one).dtype),
+                     site.label(one), name(site.input(other).dtype), site.label(other)),
+         codes::dtype);
+}
+
 void check_one_dtype(const OpContext& site, size_t first) {
   for (size_t i = first + 1; i < site.in.size(); ++i)
-    if (site.has(i) && site.input(i).dtype != site.input(first).dtype)
-      refuse(site,
-             fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(site.input(first).dtype),
-                         site.label(first), name(site.input(i).dtype), site.label(i)),
-             codes::dtype);
+    if (site.has(i)) check_same_dtype(site, first, i);
 }
 
 void check_no_float8(const OpContext& site, size_t slot) {
@@ -299,11 +303,7 @@ void check_channel_parameters(const OpContext& s, size_t first, size_t last, int
   for (size_t i = first; i <= last; ++i) {
     check_floating(s, i);
     check_shape(s, i, {channels});
-    if (s.input(i).dtype != s.input(first).dtype)
-      refuse(s,
-             fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(s.input(first).dtype),
-                         s.label(first), name(s.input(i).dtype), s.label(i)),
-             codes::dtype);
+    check_same_dtype(s, first, i);
   }
 }
 

@@ -7,6 +7,8 @@
 
 namespace pxl {
 
+/// Throws unless two present operands have the same dtype.
+void check_same_dtype(const OpContext& site, size_t one, size_t other);
 /// Throws unless all present operands from slot `first` on have the same dtype: "add: operands have different dtypes:
 /// float32 (x) and float16 (y)".
 void check_one_dtype(const OpContext& site, size_t first = 0);

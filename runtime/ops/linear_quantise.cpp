@@ -57,11 +57,7 @@ void check_parameters(const OpContext& s) {
 std::vector<TensorSpec> infer_quantize(const OpContext& s) {
   check_floating(s, 0);
   check_parameters(s);
-  if (s.input(1).dtype != s.input(0).dtype)
-    refuse(s,
-           fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(s.input(0).dtype), s.label(0),
-                       name(s.input(1).dtype), s.label(1)),
-           codes::dtype);
+  check_same_dtype(s, 0, 1);
   if (!is_byte(stored_dtype(s)))
     refuse(s, fmt::format("the dtype must be int8 or uint8, not {}", name(stored_dtype(s))), codes::dtype);
   return {{s.input(0).shape, stored_dtype(s), {}}};

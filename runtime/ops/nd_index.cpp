@@ -41,11 +41,7 @@ std::vector<TensorSpec> infer_scatter_nd(const OpContext& s) {
   const NdShapes shapes = shapes_of(s);
   if (update_of(s) != NdUpdate::none) check_numbers(s, 0);
   check_shape(s, 2, shapes.elements);
-  if (s.input(2).dtype != s.input(0).dtype)
-    refuse(s,
-           fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(s.input(0).dtype), s.label(0),
-                       name(s.input(2).dtype), s.label(2)),
-           codes::dtype);
+  check_same_dtype(s, 0, 2);
   return {{s.input(0).shape, s.input(0).dtype, {}}};
 }
 

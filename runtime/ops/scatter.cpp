@@ -47,11 +47,7 @@ std::vector<TensorSpec> infer_scatter(const OpContext& s) {
   check_along(s, axis_of(s, "axis", rank_of(s.input(0))));
   if (s.in.size() > 2) {
     check_shape(s, 2, s.input(1).shape);
-    if (s.input(2).dtype != s.input(0).dtype)
-      refuse(s,
-             fmt::format("operands have different dtypes: {} ({}) and {} ({})", name(s.input(0).dtype), s.label(0),
-                         name(s.input(2).dtype), s.label(2)),
-             codes::dtype);
+    check_same_dtype(s, 0, 2);
   }
   return {{s.input(0).shape, s.input(0).dtype, {}}};
 }
