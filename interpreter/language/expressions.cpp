@@ -1,7 +1,5 @@
 // Evaluating expressions. Each kind has a separate function, so that stack frames in deep recursion are small; chains
 // of operators are loops. The innermost expression that fails locates the error.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "interpreter/graphs/graph_builder.hpp"
@@ -13,6 +11,7 @@
 #include "interpreter/language/functions.hpp"
 #include "interpreter/language/located.hpp"
 #include "interpreter/language/look.hpp"
+#include "interpreter/language/named_tensors.hpp"
 #include "interpreter/language/operators.hpp"
 #include "interpreter/language/stdlib.hpp"
 #include "interpreter/syntax/ast.hpp"
@@ -140,45 +139,6 @@ Value dict_value(Interpreter& in, const ast::DictExpr& e, Activation& a) {
 Value unary_value(Interpreter& in, const ast::UnaryExpr& e, Activation& a) {
   const Value v = evaluate(in, *e.operand, a);
   return located(in, e.span, [&]() -> Value { return apply_unary(in, e.op, v); });
-}
-
-// Whether a text contains a name as a whole word.
-bool mentions(const std::string& text, const std::string& name) {
-  auto inside = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
-  }
-  return false;
-}
-
-// Messages use the names of tensors, which differ from the names that they are bound to: `x = variable(...)` makes a
-// tensor `t`. Adds a note with both names if a message mentions such a tensor.
-class NamedTensors {
- public:
-  void note(const ast::Expr& written, const Value& value) {
-    if (written.kind != ast::ExprKind::name) return;
-    if (as_tensor(value)) list_.emplace_back(&as<ast::NameExpr>(written).name, value);
-  }
-  void tell(Error& e) const;
-
- private:
-  std::vector<std::pair<const std::string*, Value>> list_;
-};
-
-void NamedTensors::tell(Error& e) const {
-  std::string facts, said = e.first().message;
-  for (const std::string& note : e.first().notes) said += " " + note;
-  for (const auto& [written, value] : list_) {
-    const Tensor* t = as_tensor(value);
-    const std::string& name = *written;
-    const std::string shown = t->name.substr(t->name.rfind('/') == std::string::npos ? 0 : t->name.rfind('/') + 1);
-    if (shown == name || !mentions(said, shown) || facts.find("`" + shown + "`") != std::string::npos) continue;
-    facts += fmt::format("{}`{}` is {}", facts.empty() ? "" : ", ", shown, name);
-  }
-  if (!facts.empty()) e.first().notes.push_back(facts);
 }
 
 Value chain_value(Interpreter& in, const ast::ChainExpr& e, Activation& a) {
