@@ -118,7 +118,8 @@ void command_break(Console& console, std::string_view arguments) {
     d.breakpoints.insert(std::string(arguments));
   }
   if (d.breakpoints.empty()) return console.print("no breakpoints; `:break MatMul.104`, `:break matmul` set one");
-  console.print(fmt::format("runs stop at {}; `:break clear` removes all", join_texts(d.breakpoints, ", ")));
+  console.print(fmt::format("runs stop at {}; `:break clear` removes all",
+                            join_texts(std::vector<std::string>(d.breakpoints.begin(), d.breakpoints.end()))));
 }
 
 }  // namespace pxl
