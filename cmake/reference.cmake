@@ -5,7 +5,7 @@ find_path(XTENSOR_BLAS_INCLUDE xtensor-blas/xlinalg.hpp REQUIRED)
 find_package(BLAS REQUIRED)
 pxl_layer(pxl_reference FOLDERS runtime/reference LINKS pxl_kernels PRECOMPILE runtime/reference/xtensor.hpp)
 # xtensor's templates take most of the time: small batches, so that touching a definition recompiles few others.
-set_target_properties(pxl_reference PROPERTIES UNITY_BUILD_BATCH_SIZE 3)
+set_target_properties(pxl_reference PROPERTIES UNITY_BUILD_BATCH_SIZE 5)
 target_include_directories(pxl_reference SYSTEM PRIVATE ${xtensor_INCLUDE_DIRS} ${XTENSOR_BLAS_INCLUDE})
 target_link_libraries(pxl_reference PUBLIC pxl_ops PRIVATE ${BLAS_LIBRARIES})
 target_link_libraries(pxl_ops PUBLIC pxl_reference)

@@ -12,6 +12,7 @@
 #include "interpreter/values/scope.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/input_file.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/engine.hpp"
@@ -37,7 +38,7 @@ void check_options(const ast::Tree& tree, const std::map<std::string, std::strin
     const std::string hint = did_you_mean(name, names);
     throw Error(fmt::format("unknown option `{}`{}", name, hint.empty() ? "" : "; " + hint),
                 {names.empty() ? std::string("the program declares no options")
-                               : fmt::format("its options: {}", fmt::join(names, ", "))},
+                               : fmt::format("its options: {}", join_texts(names, ", "))},
                 Fault::usage)
         .as(codes::option);
   }

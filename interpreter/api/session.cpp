@@ -2,7 +2,6 @@
 #include "pxl/session.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -15,6 +14,7 @@
 #include "interpreter/values/builtin.hpp"
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/streams.hpp"
 #include "runtime/graph/linear_weights.hpp"
@@ -65,10 +65,9 @@ const Stream* output_stream(const State& s, const std::string& name) {
   if (found != s.object->names->outputs.end() && found->second) return found->second;
   const std::vector<std::string> all = sorted_names(s.object->names->outputs);
   const std::string hint = did_you_mean(name, all);
-  throw run_error(
-      fmt::format("program {} has no output stream `{}`{}", s.object->ir->name(), name,
-                  hint.empty() ? "" : "; " + hint),
-      {"its output streams: " + (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", ")))})
+  throw run_error(fmt::format("program {} has no output stream `{}`{}", s.object->ir->name(), name,
+                              hint.empty() ? "" : "; " + hint),
+                  {"its output streams: " + (all.empty() ? std::string("none") : join_texts(all, ", "))})
       .as(codes::stream);
 }
 
@@ -104,7 +103,7 @@ const Tensor* variable(const State& s, std::string_view given) {
   const std::string hint = did_you_mean(name, all);
   throw run_error(
       fmt::format("program {} has no variable `{}`{}", s.object->ir->name(), given, hint.empty() ? "" : "; " + hint),
-      {"its variables: " + (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", ")))})
+      {"its variables: " + (all.empty() ? std::string("none") : join_texts(all, ", "))})
       .as(codes::key);
 }
 

@@ -1,6 +1,5 @@
 // `pxl graph`: draws a program's graphs.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,5 @@
 // A script in several processes: starting them, and ending them together.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 
 #include "interpreter/cli/command.hpp"
 #include "runtime/base/installation.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/processes/launch.hpp"
 #include "runtime/processes/liveness.hpp"
@@ -86,7 +86,7 @@ void launch(const CommonFlags& flags, const std::vector<std::string>& arguments)
   program.insert(program.end(), {"--timeout", fmt::format("{}", flags.timeout)});
   program.insert(program.end(), arguments.begin(), arguments.end());
   const std::vector<std::string> command = launch_command(options, program);
-  if (!flags.quiet) print_err("{}\n", fmt::join(command, " "));
+  if (!flags.quiet) print_err("{}\n", join_texts(command, " "));
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);

@@ -1,7 +1,6 @@
 #include "interpreter/cli/profile_reports.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +11,7 @@
 #include "interpreter/tools/graph_page.hpp"
 #include "interpreter/tools/make_interpreter.hpp"
 #include "interpreter/values/host.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/tiles/remedies.hpp"
 #include "runtime/transform/ipu_part.hpp"
@@ -54,8 +54,7 @@ void try_script_options(const CommonFlags& common, const ProfiledScript& script,
     const std::vector<tiles::Report> others = profile_script(common, changed, request, estimating);
     for (size_t i = 0; i < reports.size() && others.size() == reports.size(); ++i)
       if (!reports[i].fits)
-        reports[i].remedies.insert(reports[i].remedies.begin(),
-                                   tiles::remedy_of(fmt::format("{}", fmt::join(change, " ")), others[i]));
+        reports[i].remedies.insert(reports[i].remedies.begin(), tiles::remedy_of(join_texts(change, " "), others[i]));
   }
 }
 
@@ -112,7 +111,7 @@ std::vector<tiles::Report> profile_script(const CommonFlags& common, const Profi
     for (const std::string& what : looked.unbuilt) print_err("{}: {}\n", script.file, what);
   if (!request.program.empty() && reports.empty())
     throw Error(fmt::format("profile: {} creates no session of a program {}", script.file, request.program),
-                {fmt::format("its programs: {}", fmt::join(made, ", "))}, Fault::usage);
+                {fmt::format("its programs: {}", join_texts(made, ", "))}, Fault::usage);
   if (reports.empty() && !quiet)
     print_err("{}: the script creates no session, so there is no program to profile\n", script.file);
   return reports;

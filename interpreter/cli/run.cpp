@@ -120,12 +120,12 @@ int run_script(const CommonFlags& given, const std::vector<std::string>& words) 
 namespace {
 
 constexpr Flag run_flags[] = {
-    {"--profile", "", "before FILE: each session prints a time profile when it ends"},
-    {"--engine", "NAME", "before FILE: default engine of sessions: planned, reference or tiles", "", engine_words},
-    {"--nancheck", "", "before FILE: stop runs at the first op that produces a NaN or an infinity"},
-    {"--ranks", "N", "before FILE: run the script in N processes, which share its replicas (docs/replicas.md)"},
-    {"--hosts", "A,B,...", "with --ranks: the machines on which they run"},
-    {"--timeout", "SECONDS", "before FILE: how long a process waits for another one; 60"},
+    profile_flag,
+    engine_flag,
+    nancheck_flag,
+    ranks_flag,
+    hosts_flag,
+    timeout_flag,
     {"--json", "", "before FILE: print one JSON object per line (docs/json.md)"},
 };
 

@@ -1,8 +1,8 @@
 // `pxl schedule`: prints the schedules of a file's programs, or their plans.
 #include "runtime/graph/schedule.hpp"
+#include "runtime/base/join_texts.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -83,7 +83,7 @@ int run_schedule(const CommonFlags& common, const std::vector<std::string>& argu
   if (found) return exit_ok;
   const std::string wanted = call.value("--graph"), hint = did_you_mean(wanted, names);
   throw Error(fmt::format("unknown graph `{}`{}", wanted, hint.empty() ? "" : "; " + hint),
-              {fmt::format("the graphs are {}", fmt::join(names, ", "))}, Fault::usage);
+              {fmt::format("the graphs are {}", join_texts(names, ", "))}, Fault::usage);
 }
 
 constexpr Flag schedule_flags[] = {

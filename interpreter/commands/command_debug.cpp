@@ -7,6 +7,7 @@
 #include "interpreter/tools/debug.hpp"
 #include "interpreter/tools/statistics.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/graph/ir.hpp"
@@ -117,7 +118,8 @@ void command_break(Console& console, std::string_view arguments) {
     d.breakpoints.insert(std::string(arguments));
   }
   if (d.breakpoints.empty()) return console.print("no breakpoints; `:break MatMul.104`, `:break matmul` set one");
-  console.print(fmt::format("runs stop at {}; `:break clear` removes all", fmt::join(d.breakpoints, ", ")));
+  console.print(fmt::format("runs stop at {}; `:break clear` removes all",
+                            join_texts(std::vector<std::string>(d.breakpoints.begin(), d.breakpoints.end()))));
 }
 
 }  // namespace pxl

@@ -12,6 +12,7 @@
 #include "interpreter/values/operations.hpp"
 #include "runtime/base/atomic_file.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/base/text.hpp"
 
@@ -120,7 +121,7 @@ void command_reload(Console& console, std::string_view) {
     if (std::find(console.loaded.begin(), console.loaded.end(), file) == console.loaded.end())
       console.loaded.push_back(file);
   }
-  console.print(fmt::format("a new session with {}", fmt::join(files, ", ")));
+  console.print(fmt::format("a new session with {}", join_texts(files, ", ")));
 }
 
 void command_save(Console& console, std::string_view arguments) {

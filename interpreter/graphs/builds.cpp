@@ -262,6 +262,15 @@ GraphSource source_of_instance(const ModuleInstancePtr& m) {
   return s;
 }
 
+Value take_callee(Arguments& args) {
+  if (args.positional.empty())
+    throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
+  Value callee = std::move(args.positional.front());
+  args.positional.erase(args.positional.begin());
+  if (!args.spans.empty()) args.spans.erase(args.spans.begin());
+  return callee;
+}
+
 GraphSource source_of(const Value& callee) {
   GraphSource s;
   if (auto m = callee.ptr<ModuleInstance>()) return source_of_instance(m);

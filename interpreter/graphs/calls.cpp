@@ -1,6 +1,5 @@
 // Calls of graphs: from arguments to a call op, and its results. Call sites are in call_sites.cpp.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -12,6 +11,7 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/ops/table.hpp"
@@ -25,7 +25,7 @@ namespace {
 std::string input_list(const std::vector<Tensor*>& inputs) {
   std::vector<std::string> parts;
   for (const Tensor* t : inputs) parts.push_back(input_name(*t) + ": " + text(t->spec));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return join_texts(parts, ", ");
 }
 
 /// The argument that gives inputs by tensor; the last two are PopXL's names for it.
@@ -159,7 +159,7 @@ class InputBinder {
           .as(codes::graph_inputs);
     std::string hint = did_you_mean(name, names);
     throw Error("`" + name + "` is no input of " + callee_.id() + (hint.empty() ? "" : "; " + hint),
-                {"its inputs: " + (names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")))})
+                {"its inputs: " + (names.empty() ? std::string("none") : join_texts(names, ", "))})
         .as(codes::graph_inputs);
   }
   void put(size_t i, const Value& v, From from) {

@@ -18,11 +18,7 @@ struct GraphCacheObject final : Object {
     if (name != "create_graph") return std::nullopt;
     auto self = std::static_pointer_cast<GraphCacheObject>(shared_from_this());
     return make_method(no_effects, "create_graph", [self](Interpreter& in, Arguments args) -> Value {
-      if (args.positional.empty())
-        throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
-      const Value callee = args.positional.front();
-      args.positional.erase(args.positional.begin());
-      if (!args.spans.empty()) args.spans.erase(args.spans.begin());
+      const Value callee = take_callee(args);
       const GraphSource source = source_of(callee);
       const BuiltGraph built = shared_graph(in, source, args, Value(self));
       Value graph = graph_value(graphs_of(in).target().ir, built.graph);

@@ -2,7 +2,6 @@
 #include "interpreter/graphs/graphs.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -16,6 +15,7 @@
 #include "interpreter/values/members.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
@@ -95,9 +95,8 @@ Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const B
     auto it = inputs.find(name);
     if (it == inputs.end()) {
       std::string hint = did_you_mean(name, names);
-      throw Error(
-          "bind: " + g->graph->id() + " has no input named `" + name + "`" + (hint.empty() ? "" : "; " + hint),
-          {"its named inputs: " + (names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")))})
+      throw Error("bind: " + g->graph->id() + " has no input named `" + name + "`" + (hint.empty() ? "" : "; " + hint),
+                  {"its named inputs: " + (names.empty() ? std::string("none") : join_texts(names, ", "))})
           .as(codes::bind);
     }
     if (!as_tensor(leaf)) type_error("bind: `" + name + "` must be a tensor, got " + leaf.type_name());
@@ -114,7 +113,7 @@ Value bind_graph(Interpreter& in, const std::shared_ptr<GraphObject>& g, const B
       missing.push_back(name);
   if (!missing.empty())
     throw Error(
-        "bind: nothing is given for " + fmt::format("`{}`", fmt::join(missing, "`, `")) + " of " + g->graph->id(),
+        "bind: nothing is given for " + fmt::format("`{}`", join_texts(missing, "`, `")) + " of " + g->graph->id(),
         {"bind a tree with all its named inputs: `facts.init()` makes one"})
         .as(codes::bind);
   return bound;

@@ -146,6 +146,8 @@ struct GraphSource {
 GraphSource source_of_instance(const ModuleInstancePtr& m);
 /// Of a def, a method or an instance; throws for anything else.
 GraphSource source_of(const Value& callee);
+/// The first argument of create_graph, which is taken out: the others are those of the graph.
+Value take_callee(Arguments& args);
 
 struct BuiltGraph {
   Graph* graph = nullptr;

@@ -182,11 +182,7 @@ using Got = std::optional<Value>;
 
 Value create_graph(In in, IrRef self, A given) {
   Arguments args = given;
-  if (args.positional.empty())
-    throw Error("create_graph takes a def or a module, then the arguments of its graph").as(codes::arguments);
-  const Value callee = args.positional.front();
-  args.positional.erase(args.positional.begin());
-  if (!args.spans.empty()) args.spans.erase(args.spans.begin());
+  const Value callee = take_callee(args);
   const GraphSource source = source_of(callee);
   std::optional<TargetScope> other;
   if (!graphs_of(in).has_target() || graphs_of(in).targets().back().ir != self.ir)

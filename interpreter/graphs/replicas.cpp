@@ -1,7 +1,6 @@
 #include "interpreter/graphs/replicas.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graphs.hpp"
@@ -14,6 +13,7 @@
 #include "interpreter/values/scope.hpp"
 #include "interpreter/values/subscripts.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/op/shards.hpp"
 
@@ -71,7 +71,7 @@ struct ReplicatedObject final : Object {
 
 std::string ReplicaGroupingObject::repr(Interpreter&) {
   if (!stride)
-    return fmt::format("ReplicaGrouping(num_replicas={}, assignment=[{}])", groups.size(), fmt::join(groups, ", "));
+    return fmt::format("ReplicaGrouping(num_replicas={}, assignment=[{}])", groups.size(), join_texts(groups, ", "));
   return fmt::format("ReplicaGrouping(num_replicas={}, stride={}, group_size={}, num_groups={})", groups.size(),
                      *stride, group_size(groups), group_count(groups));
 }

@@ -1,7 +1,5 @@
 // Evaluating expressions. Each kind has a separate function, so that stack frames in deep recursion are small; chains
 // of operators are loops. The innermost expression that fails locates the error.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "interpreter/graphs/graph_builder.hpp"

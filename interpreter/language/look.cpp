@@ -1,26 +1,16 @@
 #include "interpreter/language/look.hpp"
 
-#include <algorithm>
-#include <set>
-
 #include "interpreter/graphs/graph_builder.hpp"
-#include "interpreter/graphs/graphs.hpp"
-#include "interpreter/graphs/modules.hpp"
-#include "interpreter/graphs/trees.hpp"
 #include "interpreter/language/activation.hpp"
 #include "interpreter/language/check.hpp"
 #include "interpreter/language/evaluate.hpp"
-#include "interpreter/language/functions.hpp"
 #include "interpreter/syntax/ast.hpp"
 #include "interpreter/syntax/names_bound.hpp"
-#include "interpreter/values/containers.hpp"
 #include "interpreter/values/exit_request.hpp"
 #include "interpreter/values/interpreter.hpp"
 #include "interpreter/values/operations.hpp"
-#include "interpreter/values/scope.hpp"
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
-#include "runtime/base/effects.hpp"
 #include "runtime/base/interrupt.hpp"
 
 namespace pxl {
@@ -32,63 +22,6 @@ constexpr int max_uncertain_depth = 6;
 /// Maximum number of statements of one loop after it has run a session: further rounds of a training loop add no
 /// information. Not measured.
 constexpr int64_t max_training_steps = 20000;
-
-// After the look a value may be shown: hover, completion.
-void need_run() {
-  if (!permits(Effect::runs_session)) throw Unevaluated{};
-}
-
-bool holds_unknown_within(const Value& v, int depth, int& budget) {
-  if (is_unknown(v)) return true;
-  if (!v.is_object() || depth == 0) return false;
-  if (auto* list = v.as<SequenceObject>()) {
-    for (const Value& item : list->items) {
-      if (--budget < 0) return false;
-      if (holds_unknown_within(item, depth - 1, budget)) return true;
-    }
-  } else if (auto* dict = v.as<DictObject>()) {
-    for (const auto& [key, item] : dict->items) {
-      if (--budget < 0) return false;
-      if (holds_unknown_within(item, depth - 1, budget)) return true;
-    }
-  }
-  return false;
-}
-
-bool is_of_graph(const Value& v) {
-  if (auto* list = v.as<SequenceObject>()) return std::any_of(list->items.begin(), list->items.end(), is_of_graph);
-  return as_tensor(v) || v.as<StreamObject>() || v.as<GraphObject>() || v.as<TreeObject>();
-}
-
-// Whether code that was not followed might have changed the value.
-bool can_change(const Value& v) {
-  return v.as<DictObject>() || v.as<TreeObject>() || v.as<ModuleInstance>() ||
-         (v.as<SequenceObject>() && !v.as<TupleObject>()) || v.as_array();
-}
-
-// Makes the outer names that a function binds unknown.
-void forget_rebound(const ast::Function& code, const ScopePtr& closure) {
-  for (const Name name : code.own.rebinds)
-    if (const ScopePtr at = nonlocal_scope(closure, name)) at->bind(name, unknown_value());
-}
-
-void forget_changed(const std::vector<std::string>& names, const ScopePtr& scope, std::set<const void*>& seen) {
-  for (const std::string& name : names) {
-    for (Scope* s = scope.get(); s; s = s->outer.get()) {
-      const Value* found = s->find_here(name);
-      if (!found) continue;
-      if (can_change(*found)) found->object()->forget();
-      // A mentioned function might have been called.
-      if (auto* f = found->as<FunctionObject>(); f && seen.insert(f->code).second) {
-        const ScopePtr closure = f->closure;
-        const ast::Function& code = *f->code;
-        forget_changed(names_in(code), closure, seen);
-        forget_rebound(code, closure);
-      }
-      break;
-    }
-  }
-}
 
 enum Leaves : uint8_t { leaves_loop = 1, leaves_function = 2 };
 
@@ -205,169 +138,6 @@ bool attempt(Interpreter& in, const ast::Stmt& s, Activation& a, Flow& flow, boo
 }
 
 }  // namespace
-
-// ---- unknown values
-
-std::string UnknownObject::type_name() const {
-  need_run();
-  return "unknown value";
-}
-std::string UnknownObject::repr(Interpreter&) {
-  need_run();
-  return "<unknown>";
-}
-std::optional<Value> UnknownObject::member(Interpreter&, std::string_view name) {
-  if (spec && name == "shape") return make_tuple(std::vector<Value>(spec->shape.begin(), spec->shape.end()));
-  if (spec && name == "dtype") return Value(spec->dtype);
-  return unknown_value();
-}
-std::vector<std::string> UnknownObject::member_names() const {
-  return spec ? std::vector<std::string>{"shape", "dtype"} : std::vector<std::string>{};
-}
-Value UnknownObject::call(Interpreter& in, Arguments args) {
-  for (const Value& v : args.positional) {
-    if (can_change(v)) v.object()->forget();
-    forget_changed_by(v);
-  }
-  if (in.checking) lacks_part_of(in, args);
-  return unknown_value();
-}
-Value UnknownObject::index(Interpreter&, const Value&) { return unknown_value(); }
-std::optional<int64_t> UnknownObject::length(Interpreter&) {
-  if (spec && !spec->shape.empty()) return spec->shape[0];
-  need_run();
-  return std::nullopt;
-}
-std::optional<Iterator> UnknownObject::iterate(Interpreter&) {
-  if (!spec || spec->shape.empty()) {
-    need_run();
-    return std::nullopt;
-  }
-  TensorSpec row = *spec;
-  row.shape.erase(row.shape.begin());
-  return Iterator([row, left = spec->shape[0]]() mutable -> std::optional<Value> {
-    if (left == 0) return std::nullopt;
-    --left;
-    return unknown_array(row);
-  });
-}
-bool UnknownObject::contains(Interpreter&, const Value&) {
-  need_run();
-  return false;
-}
-bool UnknownObject::truth(Interpreter&) {
-  need_run();
-  return false;
-}
-bool UnknownObject::equals(Interpreter&, const Value&) {
-  need_run();
-  return false;
-}
-std::optional<std::string> UnknownObject::hash_key() const {
-  need_run();
-  return std::nullopt;
-}
-Value UnknownObject::enter(Interpreter&) { return unknown_value(); }
-
-Value unknown_value() { return std::make_shared<UnknownObject>(); }
-Value unknown_array(TensorSpec spec) { return std::make_shared<UnknownObject>(std::move(spec)); }
-Value unknown_array(Shape shape, DType dtype) {
-  TensorSpec spec;
-  spec.shape = std::move(shape);
-  spec.dtype = dtype;
-  return unknown_array(std::move(spec));
-}
-
-bool holds_unknown(const Value& v) {
-  int budget = 10000;
-  return holds_unknown_within(v, 4, budget);
-}
-
-bool holds_unknown(const Arguments& args) {
-  return std::any_of(args.positional.begin(), args.positional.end(), [](const Value& v) { return holds_unknown(v); }) ||
-         std::any_of(args.named.begin(), args.named.end(), [](const NamedArg& n) { return holds_unknown(n.value); });
-}
-
-std::optional<TensorSpec> unknown_spec(const Value& v) {
-  if (auto* u = v.as<UnknownObject>()) return u->spec;
-  if (const Array* a = v.as_array(); a && v.object()->forgotten()) return a->spec();
-  return std::nullopt;
-}
-
-Value as_known(Value v) {
-  if (!v.is_object() || !v.object()->forgotten()) return v;
-  if (const Array* a = v.as_array()) return unknown_array(a->spec());
-  return unknown_value();
-}
-
-void lacks_part(Interpreter& in) {
-  if (!graphs_of(in).has_target()) return;
-  in.checking->incomplete.try_emplace(graphs_of(in).targets().back().ir.get(), in.here);
-}
-
-void lacks_part_of(Interpreter& in, const Arguments& args) {
-  const bool graph =
-      std::any_of(args.positional.begin(), args.positional.end(), is_of_graph) ||
-      std::any_of(args.named.begin(), args.named.end(), [](const NamedArg& n) { return is_of_graph(n.value); });
-  if (graph || graphs_of(in).in_program()) lacks_part(in);
-}
-
-// ---- forgetting
-
-UncertainScope::UncertainScope(Interpreter& in, bool silent)
-    : in_(in), silent_(silent), forgets_(Object::forgets_changes), era_(Object::recording_era) {
-  Object::recording_era = ++Object::latest_era;
-  Object::forgets_changes = true;
-  ++in.checking->uncertain_depth;
-  if (silent) ++in.checking->silent;
-  if (graphs_of(in).has_target()) {
-    ir_ = graphs_of(in).targets().back().ir;
-    ops_ = graphs_of(in).targets().back().graph->ops().size();
-  }
-}
-
-UncertainScope::~UncertainScope() {
-  Object::recording_era = era_;
-  Object::forgets_changes = forgets_;
-  --in_.checking->uncertain_depth;
-  if (silent_) --in_.checking->silent;
-  if (graphs_of(in_).has_target() && graphs_of(in_).targets().back().ir == ir_.lock() &&
-      graphs_of(in_).targets().back().graph->ops().size() != ops_)
-    lacks_part(in_);
-}
-
-void forget_bound(const ast::Stmt& s, Activation& a) {
-  for (const std::string& name : names_of(s).bound) bind_in_body(a, name, unknown_value());
-}
-
-void forget(const ast::Stmt& s, Activation& a) {
-  const BoundNames names = names_of(s);
-  std::set<const void*> seen;
-  forget_changed(names.mentioned, a.scope, seen);
-  for (const std::string& name : names.bound) bind_in_body(a, name, unknown_value());
-}
-
-void forget_mentioned(const ast::Expr& e, Activation& a) {
-  std::vector<std::string> names;
-  NameVisitor visitor;
-  visitor.name = [&](const ast::NameExpr& n) { names.push_back(n.name); };
-  visitor.target = [](const ast::Expr&) {};
-  visitor.lambda = [&](const ast::Function& f) { visit_names(f.result, visitor); };
-  visit_names(&e, visitor);
-  std::set<const void*> seen;
-  forget_changed(names, a.scope, seen);
-}
-
-void forget_changed_by(const Value& function) {
-  auto* f = function.as<FunctionObject>();
-  if (!f) return;
-  std::set<const void*> seen{f->code};
-  const ScopePtr closure = f->closure;
-  forget_changed(names_in(*f->code), closure, seen);
-  forget_rebound(*f->code, closure);
-}
-
-// ---- statements
 
 std::optional<bool> known_truth(Interpreter& in, const Value& v) {
   if (is_unknown(v)) return std::nullopt;

@@ -40,6 +40,8 @@ class UncertainScope {
   size_t ops_ = 0;
 };
 
+/// Whether code that was not followed might have changed the value.
+bool can_change(const Value& v);
 /// Makes everything unknown that a statement which was not followed to its end might have bound or changed.
 void forget(const ast::Stmt& s, Activation& a);
 /// Makes the names unknown that a statement binds.

@@ -13,6 +13,7 @@
 #include "interpreter/values/operations.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/checkpoint.hpp"
 #include "runtime/io/csv.hpp"
@@ -232,7 +233,7 @@ const FileFormat& format_of(std::string_view function, const std::string& path, 
     if (found) return f;
     if (!writes || f.save) known.insert(known.end(), suffixes.begin(), suffixes.end());
   }
-  std::vector<std::string> notes{fmt::format("known suffixes: {}", fmt::join(known, ", "))};
+  std::vector<std::string> notes{fmt::format("known suffixes: {}", join_texts(known, ", "))};
   if (const std::string meant = did_you_mean(suffix, known); !meant.empty()) notes.insert(notes.begin(), meant);
   throw Error(suffix.empty() ? fmt::format("{}: `{}` has no suffix", function, path)
                              : fmt::format("{}: `{}` is not a known suffix", function, suffix),

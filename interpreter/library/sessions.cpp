@@ -2,7 +2,6 @@
 #include "interpreter/library/sessions.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -22,6 +21,7 @@
 #include "interpreter/values/unknown.hpp"
 #include "interpreter/values/value.hpp"
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/evaluate.hpp"
@@ -75,8 +75,7 @@ const Stream* input_stream(const SessionObject& s, const std::string& name) {
     throw run_error("session.run: stream `" + name + "` goes out of the device: nothing can be given for it")
         .as(codes::stream);
   std::vector<std::string> notes = later_stream(*s.ir, *s.names, name);
-  notes.push_back("its input streams: " +
-                  (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", "))));
+  notes.push_back("its input streams: " + (all.empty() ? std::string("none") : join_texts(all, ", ")));
   throw run_error("session.run: program " + s.ir->name() + " has no input stream `" + name + "`" +
                       (hint.empty() ? "" : "; " + hint),
                   std::move(notes))
@@ -159,10 +158,9 @@ Value eval_tensor(Interpreter& in, const Value& given, const std::vector<NamedAr
     if (found == names->inputs.end()) {
       const std::vector<std::string> all = sorted_names(names->inputs);
       const std::string hint = did_you_mean(n.name, all);
-      throw Error(
-          "eval: program " + t->ir->name() + " has no input stream `" + n.name + "`" +
-              (hint.empty() ? "" : "; " + hint),
-          {"its input streams: " + (all.empty() ? std::string("none") : fmt::format("{}", fmt::join(all, ", ")))})
+      throw Error("eval: program " + t->ir->name() + " has no input stream `" + n.name + "`" +
+                      (hint.empty() ? "" : "; " + hint),
+                  {"its input streams: " + (all.empty() ? std::string("none") : join_texts(all, ", "))})
           .as(codes::stream);
     }
     if (!found->second) throw ambiguous_name(n.name);

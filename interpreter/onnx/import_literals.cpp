@@ -1,7 +1,8 @@
 #include "interpreter/onnx/import_literals.hpp"
 
+#include "runtime/base/join_texts.hpp"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -66,6 +67,6 @@ std::string array_text(const Array& a) {
   return fmt::format("array({}, {})", nested_text(a, 0, at), pxl::name(a.dtype()));
 }
 
-std::string list_text(const std::vector<std::string>& items) { return fmt::format("[{}]", fmt::join(items, ", ")); }
+std::string list_text(const std::vector<std::string>& items) { return fmt::format("[{}]", join_texts(items, ", ")); }
 
 }  // namespace pxl::onnx

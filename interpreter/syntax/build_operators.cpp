@@ -11,28 +11,30 @@ using namespace ast;
 namespace {
 
 // In order of increasing precedence. `not` and the signs are prefix operators, `power` is right-associative.
-enum Level { or_, and_, not_, comparison, bit_or, bit_xor, bit_and, shift, sum, product, sign, power };
+enum class Precedence { or_, and_, not_, comparison, bit_or, bit_xor, bit_and, shift, sum, product, sign, power };
+
+Precedence above(Precedence level) { return static_cast<Precedence>(static_cast<int>(level) + 1); }
 
 struct Binary {
-  int level;
+  Precedence level;
   BinaryOp op;
 };
 
 Binary binary(int type) {
   switch (type) {
-    case ids::BAR: return {bit_or, BinaryOp::bit_or};
-    case ids::CARET: return {bit_xor, BinaryOp::bit_xor};
-    case ids::AMPERSAND: return {bit_and, BinaryOp::bit_and};
-    case ids::SHIFT_LEFT: return {shift, BinaryOp::shift_left};
-    case ids::SHIFT_RIGHT: return {shift, BinaryOp::shift_right};
-    case ids::PLUS: return {sum, BinaryOp::add};
-    case ids::MINUS: return {sum, BinaryOp::sub};
-    case ids::STAR: return {product, BinaryOp::mul};
-    case ids::SLASH: return {product, BinaryOp::div};
-    case ids::FLOOR: return {product, BinaryOp::floor_div};
-    case ids::PERCENT: return {product, BinaryOp::mod};
-    case ids::AT: return {product, BinaryOp::matmul};
-    default: return {-1, BinaryOp::add};
+    case ids::BAR: return {Precedence::bit_or, BinaryOp::bit_or};
+    case ids::CARET: return {Precedence::bit_xor, BinaryOp::bit_xor};
+    case ids::AMPERSAND: return {Precedence::bit_and, BinaryOp::bit_and};
+    case ids::SHIFT_LEFT: return {Precedence::shift, BinaryOp::shift_left};
+    case ids::SHIFT_RIGHT: return {Precedence::shift, BinaryOp::shift_right};
+    case ids::PLUS: return {Precedence::sum, BinaryOp::add};
+    case ids::MINUS: return {Precedence::sum, BinaryOp::sub};
+    case ids::STAR: return {Precedence::product, BinaryOp::mul};
+    case ids::SLASH: return {Precedence::product, BinaryOp::div};
+    case ids::FLOOR: return {Precedence::product, BinaryOp::floor_div};
+    case ids::PERCENT: return {Precedence::product, BinaryOp::mod};
+    case ids::AT: return {Precedence::product, BinaryOp::matmul};
+    default: return {Precedence::or_, BinaryOp::add};  // none that a chain has
   }
 }
 
@@ -63,19 +65,20 @@ struct AstBuilder::Operators {
     return s;
   }
 
-  Expr* fold(int level) {
+  Expr* fold(Precedence level) {
     switch (level) {
-      case or_: return logical(ids::OR, and_);
-      case and_: return logical(ids::AND, not_);
-      case not_: return type() == ids::NOT ? prefix(UnaryOp::logical_not, not_) : fold(comparison);
-      case comparison: return compare();
-      case sign: return signs();
-      case power: return powers();
+      case Precedence::or_: return logical(ids::OR, Precedence::and_);
+      case Precedence::and_: return logical(ids::AND, Precedence::not_);
+      case Precedence::not_:
+        return type() == ids::NOT ? prefix(UnaryOp::logical_not, Precedence::not_) : fold(Precedence::comparison);
+      case Precedence::comparison: return compare();
+      case Precedence::sign: return signs();
+      case Precedence::power: return powers();
       default: return chain(level);
     }
   }
 
-  Expr* logical(int op, int tighter) {
+  Expr* logical(int op, Precedence tighter) {
     Expr* first = fold(tighter);
     if (type() != op) return first;
     auto* e = b.tree_.make<LogicalExpr>(first->span);
@@ -90,7 +93,7 @@ struct AstBuilder::Operators {
   }
 
   Expr* compare() {
-    Expr* first = fold(bit_or);
+    Expr* first = fold(Precedence::bit_or);
     CompareExpr* e = nullptr;
     while (true) {
       CompareOp op = CompareOp::not_in;
@@ -111,13 +114,13 @@ struct AstBuilder::Operators {
         e = b.tree_.make<CompareExpr>(first->span);
         e->first = first;
       }
-      e->rest.push_back({op, op_span, fold(bit_or)});
+      e->rest.push_back({op, op_span, fold(Precedence::bit_or)});
       e->span = join(e->span, e->rest.back().operand->span);
     }
   }
 
-  Expr* chain(int level) {
-    Expr* first = fold(level + 1);
+  Expr* chain(Precedence level) {
+    Expr* first = fold(above(level));
     ChainExpr* e = nullptr;
     while (binary(type()).level == level) {
       if (!e) {
@@ -126,7 +129,7 @@ struct AstBuilder::Operators {
       }
       BinaryOp op = binary(type()).op;
       Span op_span = take();
-      e->rest.push_back({op, op_span, fold(level + 1)});
+      e->rest.push_back({op, op_span, fold(above(level))});
       e->span = join(e->span, e->rest.back().operand->span);
     }
     return e ? e : first;
@@ -136,14 +139,14 @@ struct AstBuilder::Operators {
     switch (type()) {
       case ids::MINUS:
         if (Expr* e = lowest_integer()) return e;
-        return prefix(UnaryOp::minus, sign);
-      case ids::PLUS: return prefix(UnaryOp::plus, sign);
-      case ids::TILDE: return prefix(UnaryOp::invert, sign);
+        return prefix(UnaryOp::minus, Precedence::sign);
+      case ids::PLUS: return prefix(UnaryOp::plus, Precedence::sign);
+      case ids::TILDE: return prefix(UnaryOp::invert, Precedence::sign);
       case ids::NOT:
         b.problem("`not` needs brackets here", b.span(at),
                   {"it has lower precedence than the operator before it: write `(not x)`"});
-        return prefix(UnaryOp::logical_not, sign);
-      default: return fold(power);
+        return prefix(UnaryOp::logical_not, Precedence::sign);
+      default: return fold(Precedence::power);
     }
   }
 
@@ -161,7 +164,7 @@ struct AstBuilder::Operators {
     return e;
   }
 
-  Expr* prefix(UnaryOp op, int operand_level) {
+  Expr* prefix(UnaryOp op, Precedence operand_level) {
     Deeper deeper(b, 1);
     if (b.too_deep(b.span(at))) return give_up();
     auto* e = b.tree_.make<UnaryExpr>(take());
@@ -180,7 +183,7 @@ struct AstBuilder::Operators {
     auto* e = b.tree_.make<PowerExpr>(base->span);
     e->base = base;
     e->op_span = take();
-    e->exponent = fold(sign);
+    e->exponent = fold(Precedence::sign);
     e->span = join(base->span, e->exponent->span);
     return e;
   }
@@ -195,7 +198,7 @@ struct AstBuilder::Operators {
 Expr* AstBuilder::operation(const Node* node) {
   if (!node->child->next) return postfix(node->child);
   Operators fold{*this, node->child};
-  return fold.fold(or_);
+  return fold.fold(Precedence::or_);
 }
 
 }  // namespace pxl::syntax

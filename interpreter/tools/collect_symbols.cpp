@@ -1,12 +1,11 @@
 // Collects the symbols of a tree.
 #include "interpreter/tools/collect_symbols.hpp"
 
-#include <algorithm>
 #include <cctype>
 #include <functional>
-#include <map>
 
 #include "interpreter/syntax/ast.hpp"
+#include "interpreter/tools/symbol_scopes.hpp"
 #include "interpreter/values/scope.hpp"
 
 namespace pxl {
@@ -46,102 +45,28 @@ std::string parameter_list(const std::vector<ast::Parameter>& parameters) {
 // Visits the tree body by body. Bodies of functions are visited after the enclosing body, since they run later.
 class Collector {
  public:
-  Collector(std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences)
-      : symbols_(symbols), occurrences_(occurrences) {}
+  Collector(std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences) : scopes_(symbols, occurrences) {}
 
   void run(const ast::Tree& tree) {
-    scopes_.push_back({-1, -1, {}, nullptr});
+    scopes_.open(-1, -1);
     block(tree.body, 0);
     for (size_t i = 0; i < later_.size(); ++i) later_[i]();
-    std::stable_sort(occurrences_.begin(), occurrences_.end(), [](const Occurrence& a, const Occurrence& b) {
-      return std::pair(a.span.begin, a.span.end) < std::pair(b.span.begin, b.span.end);
-    });
-    // A declaration and its first occurrence have one location.
-    occurrences_.erase(std::unique(occurrences_.begin(), occurrences_.end(),
-                                   [](const Occurrence& a, const Occurrence& b) {
-                                     return a.span.begin == b.span.begin && a.span.end == b.span.end;
-                                   }),
-                       occurrences_.end());
+    scopes_.finish();
   }
 
  private:
-  struct Scope {
-    int outer;
-    int owner;  ///< symbol
-    std::map<std::string, int, std::less<>> names;
-    const ast::OwnNames* own = nullptr;
-  };
-
-  int find(int scope, std::string_view name) const {
-    for (int s = scope; s >= 0; s = scopes_[s].outer) {
-      if (auto it = scopes_[s].names.find(name); it != scopes_[s].names.end()) return it->second;
-      // A name that the body binds later is local, not the outer name.
-      if (scopes_[s].own && has(scopes_[s].own->locals, name)) return -1;
-    }
-    return -1;
-  }
-  static bool has(const std::vector<Name>& names, std::string_view name) {
-    return std::any_of(names.begin(), names.end(), [&](Name n) { return n.text() == name; });
-  }
-  int open(int outer, int owner) {
-    scopes_.push_back({outer, owner, {}, nullptr});
-    return static_cast<int>(scopes_.size()) - 1;
-  }
-  int declare(int scope, SymbolKind kind, const std::string& name, Span name_span, Span span, std::string detail = {},
-              std::string doc = {}) {
-    if (scopes_[scope].own && has(scopes_[scope].own->nonlocals, name)) {
-      if (const int s = find(scopes_[scope].outer, name); s >= 0) {
-        occurrences_.push_back({name_span, s, true});
-        return s;
-      }
-    }
-    auto [it, fresh] = scopes_[scope].names.try_emplace(name, static_cast<int>(symbols_.size()));
-    if (fresh) {
-      Symbol s;
-      s.kind = kind;
-      s.name = name;
-      s.name_span = name_span;
-      s.span = span;
-      s.detail = std::move(detail);
-      s.doc = std::move(doc);
-      s.container = scopes_[scope].owner;
-      symbols_.push_back(std::move(s));
-    }
-    occurrences_.push_back({name_span, it->second, true});
-    return it->second;
-  }
-  void read(int scope, std::string_view name, Span span) {
-    if (int s = find(scope, name); s >= 0)
-      occurrences_.push_back({span, s, false});
-    else
-      unresolved_.push_back({scope, std::string(name), span});
-  }
-
   void block(const ast::Block* b, int scope) {
     if (!b) return;
-    const size_t before = unresolved_.size();
+    const size_t before = scopes_.begin_body();
     for (const ast::Stmt* s : b->statements) statement(*s, scope);
-    settle(before);
-  }
-  // Names that are read before their body binds them, as in loops.
-  void settle(size_t from) {
-    std::vector<Unresolved> open;
-    for (size_t i = from; i < unresolved_.size(); ++i) {
-      Unresolved& u = unresolved_[i];
-      if (int s = find(u.scope, u.name); s >= 0)
-        occurrences_.push_back({u.span, s, false});
-      else
-        open.push_back(u);
-    }
-    unresolved_.resize(from);
-    unresolved_.insert(unresolved_.end(), open.begin(), open.end());
+    scopes_.settle(before);
   }
 
   void bind(const ast::Expr* target, int scope, SymbolKind kind, Span span, const std::string& doc = {}) {
     switch (target->kind) {
       case ast::ExprKind::name: {
         const auto& n = static_cast<const ast::NameExpr&>(*target);
-        declare(scope, kind, n.name, n.span, span, {}, doc);
+        scopes_.declare(scope, kind, n.name, n.span, span, {}, doc);
         break;
       }
       case ast::ExprKind::tuple:
@@ -164,22 +89,21 @@ class Collector {
       Span span = p.span;
       if (p.annotation) span = join(span, p.annotation->span);
       if (p.default_value) span = join(span, p.default_value->span);
-      declare(scope, SymbolKind::parameter, p.name, find_word(p.span, p.name), span,
-              std::string(p.annotation ? p.annotation->span.text() : ""));
+      scopes_.declare(scope, SymbolKind::parameter, p.name, find_word(p.span, p.name), span,
+                      std::string(p.annotation ? p.annotation->span.text() : ""));
     }
   }
 
   void function_body(const ast::Function& f, int outer, int owner) {
     later_.push_back([this, &f, outer, owner] {
-      const size_t before = unresolved_.size();
-      const int scope = open(outer, owner);
-      scopes_[scope].own = &f.own;
+      const size_t before = scopes_.begin_body();
+      const int scope = scopes_.open(outer, owner, &f.own);
       shape_names(f, scope);
       parameters(f.parameters, scope, scope);
       for (const ast::WithItem& item : f.contexts) with_item(item, scope);
       block(f.body, scope);
       expression(f.result, scope);
-      settle(before);
+      scopes_.settle(before);
     });
   }
   // A shape pattern `x: tensor[..., d]` binds the names of extents that are not bound outside.
@@ -190,7 +114,7 @@ class Collector {
         if (e->kind == ast::ExprKind::starred) e = static_cast<const ast::StarredExpr&>(*e).value;
         if (e->kind != ast::ExprKind::name) continue;
         const auto& n = static_cast<const ast::NameExpr&>(*e);
-        if (find(scope, n.name) < 0) declare(scope, SymbolKind::variable, n.name, n.span, p.span);
+        if (scopes_.find(scope, n.name) < 0) scopes_.declare(scope, SymbolKind::variable, n.name, n.span, p.span);
       }
     }
   }
@@ -199,44 +123,44 @@ class Collector {
 
   void declare_function(const ast::Function& f, int scope, SymbolKind kind) {
     const int owner =
-        declare(scope, kind, f.name, find_word(f.span, f.name), whole(f), parameter_list(f.parameters), f.doc);
+        scopes_.declare(scope, kind, f.name, find_word(f.span, f.name), whole(f), parameter_list(f.parameters), f.doc);
     function_body(f, scope, owner);
   }
 
   void module(const ast::ModuleStmt& m, int scope) {
     const int owner =
-        declare(scope, SymbolKind::module, m.name, m.name_span, m.span, parameter_list(m.parameters), m.doc);
-    const int instance = open(scope, owner);
-    const size_t before = unresolved_.size();
+        scopes_.declare(scope, SymbolKind::module, m.name, m.name_span, m.span, parameter_list(m.parameters), m.doc);
+    const int instance = scopes_.open(scope, owner);
+    const size_t before = scopes_.begin_body();
     parameters(m.parameters, instance, instance);
     in_module_ = instance;
     for (const ast::Stmt* s : m.fields) statement(*s, instance);
     for (const ast::Function* f : m.methods) declare_function(*f, instance, SymbolKind::method);
     if (m.build) {
-      const int build = declare(instance, SymbolKind::build, "build", find_word(m.build->span, "build"),
-                                whole(*m.build), parameter_list(m.build->parameters), m.build->doc);
+      const int build = scopes_.declare(instance, SymbolKind::build, "build", find_word(m.build->span, "build"),
+                                        whole(*m.build), parameter_list(m.build->parameters), m.build->doc);
       function_body(*m.build, instance, build);
     }
     in_module_ = -1;
-    settle(before);
+    scopes_.settle(before);
   }
 
   void with_item(const ast::WithItem& item, int scope) {
     expression(item.context, scope);
-    if (!item.as.empty()) declare(scope, SymbolKind::variable, item.as, item.as_span, item.as_span);
+    if (!item.as.empty()) scopes_.declare(scope, SymbolKind::variable, item.as, item.as_span, item.as_span);
   }
 
   void import(const ast::ImportStmt& s, int scope) {
     const std::string& name = s.as.empty() ? s.path.front() : s.as;
-    const int i = declare(scope, SymbolKind::import, name, find_word(s.span, name), s.span);
-    symbols_[i].import_path = s.path;
+    const int i = scopes_.declare(scope, SymbolKind::import, name, find_word(s.span, name), s.span);
+    scopes_.symbol(i).import_path = s.path;
   }
   void from_import(const ast::FromImportStmt& s, int scope) {
     for (const auto& item : s.items) {
       const std::string& name = item.as.empty() ? item.name : item.as;
-      const int i = declare(scope, SymbolKind::import, name, find_word(item.span, name), s.span);
-      symbols_[i].import_path = s.file.empty() ? s.path : std::vector{"\"" + s.file + "\""};
-      symbols_[i].imported = item.name;
+      const int i = scopes_.declare(scope, SymbolKind::import, name, find_word(item.span, name), s.span);
+      scopes_.symbol(i).import_path = s.file.empty() ? s.path : std::vector{"\"" + s.file + "\""};
+      scopes_.symbol(i).imported = item.name;
     }
   }
 
@@ -248,9 +172,9 @@ class Collector {
         expression(s.value, scope);
         for (const ast::Expr* t : s.targets) {
           if (s.augmented && t->kind == ast::ExprKind::name)
-            read(scope, static_cast<const ast::NameExpr&>(*t).name, t->span);
+            scopes_.read(scope, static_cast<const ast::NameExpr&>(*t).name, t->span);
           if (!s.augmented || t->kind != ast::ExprKind::name ||
-              find(scope, static_cast<const ast::NameExpr&>(*t).name) < 0)
+              scopes_.find(scope, static_cast<const ast::NameExpr&>(*t).name) < 0)
             bind(t, scope, scope == in_module_ ? SymbolKind::field : SymbolKind::variable, s.span, s.doc);
         }
         break;
@@ -282,7 +206,7 @@ class Collector {
       case ast::StmtKind::pass: break;
       case ast::StmtKind::nonlocal:
         for (const auto& item : static_cast<const ast::NonlocalStmt&>(statement).items)
-          read(scope, item.name.text(), item.span);
+          scopes_.read(scope, item.name.text(), item.span);
         break;
       case ast::StmtKind::return_: expression(static_cast<const ast::ReturnStmt&>(statement).value, scope); break;
       case ast::StmtKind::with: {
@@ -333,16 +257,9 @@ class Collector {
       }
       case ast::StmtKind::test: {
         const auto& s = static_cast<const ast::TestStmt&>(statement);
-        Symbol t;
-        t.kind = SymbolKind::test;
-        t.name = s.title;
-        t.name_span = t.span = s.span;
-        t.container = scopes_[scope].owner;
-        symbols_.push_back(t);
-        const int owner = static_cast<int>(symbols_.size()) - 1;
+        const int owner = scopes_.add(scope, SymbolKind::test, s.title, s.span);
         later_.push_back([this, &s, scope, owner] {
-          const int body = open(scope, owner);
-          scopes_[body].own = &s.own;
+          const int body = scopes_.open(scope, owner, &s.own);
           block(s.body, body);
         });
         break;
@@ -353,11 +270,11 @@ class Collector {
                    const ast::Expr* spec, const ast::Expr* init, const std::string& doc) {
     expression(spec, scope);
     expression(init, scope);
-    declare(scope, kind, name, name_span, span, std::string(spec ? spec->span.text() : ""), doc);
+    scopes_.declare(scope, kind, name, name_span, span, std::string(spec ? spec->span.text() : ""), doc);
   }
 
   void comprehension(const ast::ComprehensionExpr& e, int outer) {
-    const int scope = open(outer, scopes_[outer].owner);
+    const int scope = scopes_.open(outer, scopes_.owner_of(outer));
     for (const ast::Clause& c : e.clauses) {
       expression(c.iterable, scope);
       for (const ast::Expr* t : c.targets) bind(t, scope, SymbolKind::variable, t->span);
@@ -384,7 +301,7 @@ class Collector {
       case ast::ExprKind::string:
       case ast::ExprKind::ellipsis: break;
       case ast::ExprKind::fstring: pieces(static_cast<const ast::FStringExpr&>(*e).pieces, scope); break;
-      case ast::ExprKind::name: read(scope, static_cast<const ast::NameExpr&>(*e).name, e->span); break;
+      case ast::ExprKind::name: scopes_.read(scope, static_cast<const ast::NameExpr&>(*e).name, e->span); break;
       case ast::ExprKind::list:
         for (const ast::Expr* x : static_cast<const ast::ListExpr&>(*e).items) expression(x, scope);
         break;
@@ -423,7 +340,7 @@ class Collector {
         expression(static_cast<const ast::ConditionalExpr&>(*e).else_value, scope);
         break;
       case ast::ExprKind::lambda:
-        function_body(*static_cast<const ast::LambdaExpr&>(*e).function, scope, scopes_[scope].owner);
+        function_body(*static_cast<const ast::LambdaExpr&>(*e).function, scope, scopes_.owner_of(scope));
         break;
       case ast::ExprKind::call:
         expression(static_cast<const ast::CallExpr&>(*e).callee, scope);
@@ -444,29 +361,13 @@ class Collector {
   }
   // `self.f` is a field of the enclosing module; other members are known at run time only.
   void member(const ast::MemberExpr& e, int scope) {
-    if (e.base->kind == ast::ExprKind::name && static_cast<const ast::NameExpr&>(*e.base).name == "self") {
-      for (int s = scope; s >= 0; s = scopes_[s].outer) {
-        const int owner = scopes_[s].owner;
-        const bool instance = owner >= 0 && symbols_[owner].kind == SymbolKind::module;
-        if (!instance) continue;
-        if (auto it = scopes_[s].names.find(e.name); it != scopes_[s].names.end()) {
-          occurrences_.push_back({e.name_span, it->second, false});
-          return;
-        }
-      }
-    }
+    if (e.base->kind == ast::ExprKind::name && static_cast<const ast::NameExpr&>(*e.base).name == "self" &&
+        scopes_.read_field(scope, e.name, e.name_span))
+      return;
     expression(e.base, scope);
   }
 
-  struct Unresolved {
-    int scope;
-    std::string name;
-    Span span;
-  };
-  std::vector<Symbol>& symbols_;
-  std::vector<Occurrence>& occurrences_;
-  std::vector<Scope> scopes_;
-  std::vector<Unresolved> unresolved_;
+  SymbolScopes scopes_;
   std::vector<std::function<void()>> later_;
   int in_module_ = -1;
 };

@@ -1,6 +1,5 @@
 // DOT output of graphs, and pictures by Graphviz.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include "interpreter/tools/graph_view.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/filter_program.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/graph/ir.hpp"
 
 namespace pxl {
@@ -61,9 +61,7 @@ void dot_nodes(std::string& out, const DrawnGraph& view, const std::string& pref
     }
     const Style style = style_of(n.kind);
     constexpr size_t named = 24;  // maximum number of ops in a tooltip
-    std::string tooltip = fmt::format(
-        "{}", fmt::join(n.names.begin(), n.names.begin() + static_cast<std::ptrdiff_t>(std::min(named, n.names.size())),
-                        ", "));
+    std::string tooltip = join_texts(std::span(n.names).first(std::min(named, n.names.size())));
     if (n.names.size() > named) tooltip += ", ...";
     out += fmt::format("{}{}{} [label=\"{}\", shape={}, fillcolor=\"{}\", tooltip={}];\n", space, prefix, n.id, label,
                        style.shape, style.fill, dot_quoted(tooltip.empty() ? n.labels.front() : tooltip));

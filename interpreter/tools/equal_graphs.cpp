@@ -1,7 +1,8 @@
 #include "interpreter/tools/equal_graphs.hpp"
 
+#include "runtime/base/join_texts.hpp"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 #include <type_traits>
@@ -74,7 +75,7 @@ std::string attribute_text(const Attr& value) {
         else if constexpr (std::is_same_v<T, DType>)
           return std::string(name(v));
         else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<double>>)
-          return fmt::format("[{}]", fmt::join(v, ", "));
+          return fmt::format("[{}]", join_texts(v, ", "));
         else
           return fmt::format("{}", v);
       },

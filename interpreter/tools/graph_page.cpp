@@ -1,7 +1,6 @@
 #include "interpreter/tools/graph_page.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <map>

@@ -1,13 +1,13 @@
 #include "interpreter/tools/graph_view.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "interpreter/tools/equal_graphs.hpp"
 #include "interpreter/tools/op_scopes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/graph/ir.hpp"
 #include "runtime/graph/schedule.hpp"
 
@@ -74,7 +74,7 @@ class DrawnGraphBuilder {
   /// The box for the next node of a kind within a scope: a new one, or that of adjacent nodes.
   int folded(ViewNode::Kind kind, std::string_view what, const std::vector<std::string>& scope) {
     if (fold_ == 1) return node(kind, {}, scope);
-    Row& row = rows_[fmt::format("{}:{}:{}", static_cast<int>(kind), what, fmt::join(scope, "/"))];
+    Row& row = rows_[fmt::format("{}:{}:{}", static_cast<int>(kind), what, join_texts(scope, "/"))];
     if (row.count++ % fold_ == 0) row.node = node(kind, {}, scope);
     return row.node;
   }
@@ -116,7 +116,7 @@ class DrawnGraphBuilder {
     scope.pop_back();
     const auto [list, number] = numbered(own);
     const std::string box = fold_ > 1 && number >= 0 ? fmt::format("{}.#{}", list, number / fold_) : own;
-    auto [found, fresh] = modules_.emplace(fmt::format("{}/{}", fmt::join(scope, "/"), box), -1);
+    auto [found, fresh] = modules_.emplace(fmt::format("{}/{}", join_texts(scope, "/"), box), -1);
     if (fresh) found->second = node(ViewNode::module, {own}, scope);
     // "blocks.0 to blocks.7": the range of numbers.
     if (std::string& label = at(found->second).labels.front(); label != own && number >= 0) {

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/descriptor.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -42,19 +43,6 @@ constexpr int max_links = 40;  // as Linux
 [[noreturn]] void fail(const std::string& path, int reason) {
   throw run_error(fmt::format("cannot write {}: {}", path, std::strerror(reason))).as(codes::write);
 }
-
-struct Descriptor {
-  int fd = -1;
-  explicit Descriptor(int descriptor) : fd(descriptor) {}
-  Descriptor(Descriptor&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd, other.fd);
-    return *this;
-  }
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 /// Errno, or 0.
 int write_all(int fd, std::string_view bytes) {

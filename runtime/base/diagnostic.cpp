@@ -167,6 +167,19 @@ std::string_view code_of(const Diagnostic& d) {
   return codes::internal;
 }
 
+Error::Error(Diagnostic d) { diagnostics_.push_back(std::move(d)); }
+Error::Error(std::vector<Diagnostic> ds) : diagnostics_(std::move(ds)) {}
+Error::Error(std::string message) : Error(std::move(message), std::vector<std::string>{}) {}
+Error::Error(std::string message, std::vector<std::string> notes, Fault fault)
+    : Error(Diagnostic{Severity::error, fault, std::move(message), {}, std::move(notes), nullptr}) {}
+Error::Error(std::string message, std::initializer_list<std::string_view> notes, Fault fault)
+    : Error(std::move(message), std::vector<std::string>(notes.begin(), notes.end()), fault) {}
+Error::Error(const Error&) = default;
+Error::Error(Error&&) noexcept = default;
+Error& Error::operator=(const Error&) = default;
+Error& Error::operator=(Error&&) noexcept = default;
+Error::~Error() = default;
+
 Error& Error::as(std::string_view code) & {
   if (first().code.empty()) first().code = code;
   return *this;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,13 +41,20 @@ struct Diagnostic {
 std::string_view code_of(const Diagnostic& d);
 
 /// The exception of the whole project. Layers below the interpreter throw it without a span; the interpreter
-/// fills in span and frames where they are missing. Several diagnostics may travel together.
+/// fills in span and frames where they are missing. Several diagnostics may travel together. Its special members are
+/// not inline: code throws it at a thousand places.
 class Error : public std::exception {
  public:
-  explicit Error(Diagnostic d) : diagnostics_{std::move(d)} {}
-  explicit Error(std::vector<Diagnostic> ds) : diagnostics_(std::move(ds)) {}
-  explicit Error(std::string message, std::vector<std::string> notes = {}, Fault fault = Fault::refused)
-      : diagnostics_{Diagnostic{Severity::error, fault, std::move(message), {}, std::move(notes), nullptr}} {}
+  explicit Error(Diagnostic d);
+  explicit Error(std::vector<Diagnostic> ds);
+  explicit Error(std::string message);
+  Error(std::string message, std::vector<std::string> notes, Fault fault = Fault::refused);
+  Error(std::string message, std::initializer_list<std::string_view> notes, Fault fault = Fault::refused);
+  Error(const Error&);
+  Error(Error&&) noexcept;
+  Error& operator=(const Error&);
+  Error& operator=(Error&&) noexcept;
+  ~Error() override;
 
   const char* what() const noexcept override { return first().message.c_str(); }
   const Diagnostic& first() const { return diagnostics_.front(); }

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/descriptor.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
 #include "runtime/base/interrupt.hpp"
@@ -24,13 +25,6 @@ namespace {
   throw run_error(fmt::format("cannot make a file of {} bytes in `{}`: {}", bytes, folder, std::strerror(why)))
       .as(codes::file);
 }
-
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-};
 
 /// Not every file system has files without a name; elsewhere the name is removed at once.
 int open_unnamed(const std::string& folder) {
@@ -48,21 +42,21 @@ std::shared_ptr<std::byte> map_unnamed_file(const std::string& folder, int64_t b
   require_effect(Effect::writes_files);
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   const Descriptor file{open_unnamed(folder)};
-  if (file.number < 0) refuse_file(folder, bytes, errno);
+  if (file.fd < 0) refuse_file(folder, bytes, errno);
   struct statvfs space = {};
-  if (fstatvfs(file.number, &space) == 0 && size / std::max<size_t>(1, space.f_frsize) > space.f_bavail)
+  if (fstatvfs(file.fd, &space) == 0 && size / std::max<size_t>(1, space.f_frsize) > space.f_bavail)
     refuse_file(folder, bytes, ENOSPC);
   // In steps, between which Ctrl-C is heard: some file systems write the zeros.
   constexpr int64_t step = int64_t{256} << 20;
   for (int64_t done = 0; done < static_cast<int64_t>(size);) {
     check_interrupt();
     const int64_t next = std::min<int64_t>(step, static_cast<int64_t>(size) - done);
-    const int error = posix_fallocate(file.number, done, next);
+    const int error = posix_fallocate(file.fd, done, next);
     if (error == EINTR) continue;
     if (error != 0) refuse_file(folder, bytes, error);
     done += next;
   }
-  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.number, 0);
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
   if (memory == MAP_FAILED) refuse_file(folder, bytes, errno);
   return {static_cast<std::byte*>(memory), [size](std::byte* p) { munmap(p, size); }};
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/execute/engines.hpp"
 
@@ -37,7 +38,7 @@ const EngineRow& find_engine(const std::string& name) {
     if (row.name == name) return row;
     names.emplace_back(row.name);
   }
-  std::vector<std::string> notes = {fmt::format("engines are {}", fmt::join(names, ", "))};
+  std::vector<std::string> notes = {fmt::format("engines are {}", join_texts(names, ", "))};
   if (std::string hint = did_you_mean(name, names); !hint.empty()) notes.insert(notes.begin(), hint);
   throw Error(fmt::format("unknown engine \"{}\"", name), std::move(notes)).as(codes::session);
 }

@@ -2,11 +2,11 @@
 #include "runtime/execute/evaluate.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <map>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/execute/replicas.hpp"
 #include "runtime/graph/agreement.hpp"
@@ -84,8 +84,8 @@ Array evaluate(const Tensor& tensor, const StreamData& inputs, RunObserver* obse
   if (!missing.empty())
     throw Error(
         fmt::format("`{}` depends on the stream{} `{}`, which {} data only while a session runs", tensor.name,
-                    missing.size() == 1 ? "" : "s", fmt::join(missing, "`, `"), missing.size() == 1 ? "has" : "have"),
-        {fmt::format("give the data: eval(t, {} = ...)", fmt::join(missing, " = ..., ")),
+                    missing.size() == 1 ? "" : "s", join_texts(missing, "`, `"), missing.size() == 1 ? "has" : "have"),
+        {fmt::format("give the data: eval(t, {} = ...)", join_texts(missing, " = ..., ")),
          "or store the tensor to a stream and use session.run(...)"})
         .as(codes::stream);
 

@@ -1,6 +1,5 @@
 // Finds and loads MNIST; the header documents the search order.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <cstdlib>
@@ -8,6 +7,7 @@
 #include <optional>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/io/dataset.hpp"
 #include "runtime/io/pixels.hpp"
 
@@ -59,7 +59,7 @@ std::optional<fs::path> find_folder() {
     if (set == built_in) return std::nullopt;
     std::vector<std::string> missing = missing_files(set);
     if (missing.empty()) return fs::path(set);
-    throw Error(fmt::format("PXL_DATA is {}, which lacks {}", set, fmt::join(missing, ", ")),
+    throw Error(fmt::format("PXL_DATA is {}, which lacks {}", set, join_texts(missing, ", ")),
                 {fmt::format("it should name a folder with the four MNIST files, plain or with .gz, or be `{}` for the "
                              "drawn digits; unset it to use what is found elsewhere",
                              built_in)},

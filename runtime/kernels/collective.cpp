@@ -1,7 +1,6 @@
 #include "runtime/kernels/collective.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/kernels/replica_tree.hpp"
 
 namespace pxl {
@@ -198,7 +198,7 @@ void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
 ReplicaReduction replica_reduction(std::string_view name) {
   const auto found = std::find(reduction_names.begin(), reduction_names.end(), name);
   if (found == reduction_names.end())
-    throw Error(fmt::format("not a valid op: {}; it is one of {}", name, fmt::join(reduction_names, ", ")))
+    throw Error(fmt::format("not a valid op: {}; it is one of {}", name, join_texts(reduction_names, ", ")))
         .as(codes::value);
   return static_cast<ReplicaReduction>(found - reduction_names.begin());
 }

@@ -80,7 +80,6 @@ class Parameter {
   PerThread<C> converted_, spread_;
 };
 
-constexpr int64_t min_elements = 1024;        // of a chunk: the grain. Not measured
 constexpr double normalise_element_ns = 0.5;  // per element and pass; measured with AVX2, processor not recorded
 
 int64_t row_grain(const Groups& g) { return std::max<int64_t>(1, min_elements / std::max<int64_t>(g.row(), 1)); }

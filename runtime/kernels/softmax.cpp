@@ -16,8 +16,7 @@ void refuse_dtype(std::string_view what, DType dtype) {
 
 namespace {
 
-constexpr int64_t min_elements = 1024;  // of a chunk: the grain. Not measured
-constexpr double nanoseconds = 1.5;     // per element; measured with AVX2, processor not recorded
+constexpr double nanoseconds = 1.5;  // per element; measured with AVX2, processor not recorded
 
 /// 1-D slices along an axis: slice l begins at element start(l) and has stride `inner`.
 struct Axis {

@@ -20,6 +20,13 @@ const T& typed(const OpContext& site, std::string_view param, std::string_view w
 
 }  // namespace
 
+Attr::Attr() = default;
+Attr::Attr(const Attr&) = default;
+Attr::Attr(Attr&&) noexcept = default;
+Attr& Attr::operator=(const Attr&) = default;
+Attr& Attr::operator=(Attr&&) noexcept = default;
+Attr::~Attr() = default;
+
 Attr attribute(const Default& value) {
   switch (value.kind) {
     case Default::boolean: return value.i != 0;

@@ -66,9 +66,20 @@ struct Param {
   std::string_view doc = {};
 };
 
-/// Value of an attribute; monostate is `none`, also for operand parameters unless given as a number.
-using Attr =
+using AttrVariant =
     std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, DType>;
+/// Value of an attribute; monostate is `none`, also for operand parameters unless given as a number. A class for its
+/// special members, which are compiled once: attributes are copied everywhere.
+class Attr : public AttrVariant {
+ public:
+  using AttrVariant::AttrVariant;
+  Attr();
+  Attr(const Attr&);
+  Attr(Attr&&) noexcept;
+  Attr& operator=(const Attr&);
+  Attr& operator=(Attr&&) noexcept;
+  ~Attr();
+};
 using Attributes = std::vector<Attr>;  ///< parallel to OpRow::params
 /// The value of a default; none for a required parameter.
 Attr attribute(const Default& value);

@@ -1,12 +1,12 @@
 #include "runtime/op/replica_groups.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/join_texts.hpp"
 
 namespace pxl {
 
@@ -40,7 +40,7 @@ std::string problem(const ReplicaGroups& groups, int64_t replicas) {
     ++sizes[static_cast<size_t>(g)];
   }
   if (std::any_of(sizes.begin(), sizes.end(), [&](int64_t n) { return n != sizes[0]; }))
-    return fmt::format("its groups have the sizes {}; they must be of one size", fmt::join(sizes, ", "));
+    return fmt::format("its groups have the sizes {}; they must be of one size", join_texts(sizes, ", "));
   return {};
 }
 

@@ -11,6 +11,13 @@ Expr beside(const Expr& a, double b) { return a.builder().scalar(b, a.dtype()); 
 
 }  // namespace
 
+Expr::Expr() = default;
+Expr::Expr(const Expr&) = default;
+Expr::Expr(Expr&&) noexcept = default;
+Expr& Expr::operator=(const Expr&) = default;
+Expr& Expr::operator=(Expr&&) noexcept = default;
+Expr::~Expr() = default;
+
 Expr operator+(const Expr& a, const Expr& b) { return a.builder().one("add", {a, b}); }
 Expr operator-(const Expr& a, const Expr& b) { return a.builder().one("sub", {a, b}); }
 Expr operator*(const Expr& a, const Expr& b) { return a.builder().one("mul", {a, b}); }

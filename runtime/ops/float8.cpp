@@ -27,9 +27,9 @@ constexpr Param from_params[] = {{"t", ParamKind::tensor, no_default, "float8"},
                                  {"data_type", ParamKind::dtype, of(DType::float16), "float16"}};
 constexpr Param amax_params[] = {{"src", ParamKind::tensor},
                                  {"dtype", ParamKind::dtype, of(DType::float8_143), "float8_143 or float8_152"}};
-constexpr Param matmul_params[] = {{"lhs", ParamKind::tensor, no_default, "float8"},
-                                   {"rhs", ParamKind::tensor, no_default, "float8"},
-                                   log2_scale_param};
+constexpr Param float8_matmul_params[] = {{"lhs", ParamKind::tensor, no_default, "float8"},
+                                          {"rhs", ParamKind::tensor, no_default, "float8"},
+                                          log2_scale_param};
 
 void check_scale(const OpContext& s, size_t slot) {
   const TensorSpec& scale = s.input(slot);
@@ -133,7 +133,7 @@ constexpr OpRow float8_ops_table[] = {
      .formula = "(lhs @ rhs) 2^log2_scale",
      .example = "matmul_pow2scaled(pow2scale_cast_to_fp8(array([[1.0, 2.0]], float16), 0, float8_143), "
                 "pow2scale_cast_to_fp8(array([3.0, 4.0], float16), 0, float8_152), -1)",
-     .params = matmul_params,
+     .params = float8_matmul_params,
      .infer =
          [](const OpContext& s) {
            check_float8_product(s);

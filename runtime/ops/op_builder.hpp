@@ -12,10 +12,16 @@ namespace pxl {
 class OpBuilder;
 class EagerRecorder;
 
-/// A tensor or a host array, with the builder that creates ops from it.
+/// A tensor or a host array, with the builder that creates ops from it. Its special members are not inline, since
+/// gradients and composites consist of temporaries of it.
 class Expr {
  public:
-  Expr() = default;
+  Expr();
+  Expr(const Expr&);
+  Expr(Expr&&) noexcept;
+  Expr& operator=(const Expr&);
+  Expr& operator=(Expr&&) noexcept;
+  ~Expr();
   Expr(OpBuilder& at, Tensor* tensor) : at_(&at), value_(tensor) {}
   Expr(OpBuilder& at, Array array) : at_(&at), value_(std::move(array)) {}
 

@@ -1,8 +1,8 @@
 // Writes at indices given by a tensor, and their gradients.
+#include "runtime/base/join_texts.hpp"
 #include "runtime/kernels/index.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
@@ -55,8 +55,8 @@ std::vector<TensorSpec> infer_scatter(const OpContext& s) {
 ScatterReduction reduction_of(const OpContext& s) {
   const std::string& reduction = s.string("reduction");
   if (const auto found = scatter_reduction(reduction)) return *found;
-  refuse(s,
-         fmt::format("the reduction must be one of {}, not {}", fmt::join(scatter_reduction_names(), ", "), reduction));
+  refuse(s, fmt::format("the reduction must be one of {}, not {}", join_texts(scatter_reduction_names(), ", "),
+                        reduction));
 }
 
 std::vector<TensorSpec> infer_scatter_reduce(const OpContext& s) {

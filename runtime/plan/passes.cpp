@@ -2,11 +2,11 @@
 #include "runtime/plan/passes.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/base/verification.hpp"
@@ -42,7 +42,7 @@ std::vector<std::string> words(std::string_view list) {
 }
 
 Error usage(std::string message, const std::string& name, std::vector<std::string> names) {
-  std::vector<std::string> notes = {fmt::format("known: {}", fmt::join(names, ", "))};
+  std::vector<std::string> notes = {fmt::format("known: {}", join_texts(names, ", "))};
   if (std::string hint = did_you_mean(name, names); !hint.empty()) notes.insert(notes.begin(), hint);
   return Error(std::move(message), std::move(notes), Fault::usage);
 }

@@ -17,6 +17,9 @@ namespace pxl {
 #undef PXL_PASS
 #undef PXL_LOWERING_PASS
 
+/// Bytes: larger constants are not compared by value. Not measured.
+constexpr int64_t max_compared_bytes = 64;
+
 struct PlanPass {
   std::string_view name;
   std::string_view doc;

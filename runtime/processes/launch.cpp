@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "runtime/base/codes.hpp"
 #include "runtime/base/cores.hpp"
 #include "runtime/base/installation.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/processes/liveness.hpp"
 #include "runtime/processes/processes.hpp"
@@ -118,9 +118,9 @@ std::vector<std::string> launch_command(const LaunchOptions& options, const std:
     std::vector<std::string> slots;
     for (const std::string& host : options.hosts)
       slots.push_back(fmt::format("{}:{}", host, (options.ranks + hosts - 1) / hosts));
-    if (hosts > 0) add({"--host", fmt::format("{}", fmt::join(slots, ",")).c_str()});
+    if (hosts > 0) add({"--host", join_texts(slots, ",").c_str()});
   } else if (!options.hosts.empty()) {
-    add({"-hosts", fmt::format("{}", fmt::join(options.hosts, ",")).c_str()});
+    add({"-hosts", join_texts(options.hosts, ",").c_str()});
   }
   words.insert(words.end(), program.begin(), program.end());
   return words;

@@ -2,15 +2,16 @@
 #include "runtime/processes/processes.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <thread>
 
+#include "runtime/base/budget.hpp"
 #include "runtime/base/codes.hpp"
 #include "runtime/base/interrupt.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/kernels/instruction_sets.hpp"
 #include "runtime/processes/json_text.hpp"
 #include "runtime/processes/liveness.hpp"
@@ -200,7 +201,7 @@ bool Processes::wait_until_done(const Wait& wait) {
     for (int p = 0; p < size_; ++p)
       if (p != rank_ && transport_->waits_for(p)) late.push_back(named(p, wait.replicas) + state_of(p));
     notes.emplace_back("`--timeout SECONDS` says how long processes wait for each other");
-    lose(wait, fmt::format("waited {} s for {}", timeout_, fmt::join(late, ", ")), std::move(notes));
+    lose(wait, fmt::format("waited {} s for {}", timeout_, join_texts(late, ", ")), std::move(notes));
   }
   return state == Transport::State::done;
 }
@@ -228,7 +229,7 @@ void Processes::check_peers(const Wait& wait) {
     lost_ = true;
     throw Interrupted();
   }
-  lose(wait, fmt::format("{} {} gone", fmt::join(gone, ", "), gone.size() == 1 ? "is" : "are"), {});
+  lose(wait, fmt::format("{} {} gone", join_texts(gone, ", "), gone.size() == 1 ? "is" : "are"), {});
 }
 
 void Processes::lose(const Wait& wait, std::string message, std::vector<std::string> notes) {

@@ -21,10 +21,54 @@ using Naturals = xt::xarray<uint64_t>;
 using Patterns = xt::xarray<uint64_t>;  ///< elements as bits, whatever their dtype
 using Extents = std::vector<size_t>;    ///< a shape, as xtensor writes it
 
-/// f of the elements of arrays, broadcast: for functions that xtensor lacks.
+inline Extents extents(const Shape& shape) { return Extents(shape.begin(), shape.end()); }
+template <class T>
+Shape shape_of(const xt::xarray<T>& x) {
+  return Shape(x.shape().begin(), x.shape().end());
+}
+
+/// The positions of a shape in row-major order: for (...; at.next()) at[axis].
+class Place {
+ public:
+  explicit Place(Shape shape) : shape_(std::move(shape)), at_(shape_.size(), 0), size_(element_count(shape_)) {}
+  explicit operator bool() const { return index_ < size_; }
+  void next() {
+    ++index_;
+    for (size_t i = shape_.size(); i-- > 0;) {
+      if (++at_[i] < shape_[i]) return;
+      at_[i] = 0;
+    }
+  }
+  int64_t operator[](size_t axis) const { return at_[axis]; }
+  const Shape& at() const { return at_; }
+  int64_t index() const { return index_; }  ///< in row-major order
+
+ private:
+  Shape shape_, at_;
+  int64_t size_, index_ = 0;
+};
+
+/// The elements of an expression, broadcast to a shape.
+template <class T, class E>
+xt::xarray<T> elements(const E& e, const Shape& shape) {
+  xt::xarray<T> all = xt::xarray<T>::from_shape(extents(shape));
+  for (Place p(shape); p; p.next()) all.data()[p.index()] = static_cast<T>(e.element(p.at().begin(), p.at().end()));
+  return all;
+}
+template <class T, class E>
+xt::xarray<T> evaluated(const E& e) {
+  return elements<T>(e, Shape(e.shape().begin(), e.shape().end()));
+}
+
+/// f of the elements of arrays, broadcast: for functions that xtensor lacks. Evaluated at once.
 template <class F, class... E>
-auto each(F f, E&&... e) {
-  return xt::make_lambda_xfunction(std::move(f), std::forward<E>(e)...);
+auto each(F f, const E&... e) {
+  Shape shape;
+  ((shape = broadcast(shape, Shape(e.shape().begin(), e.shape().end()))), ...);
+  using T = std::decay_t<decltype(f(typename E::value_type()...))>;
+  xt::xarray<T> all = xt::xarray<T>::from_shape(extents(shape));
+  for (Place p(shape); p; p.next()) all.data()[p.index()] = f(e.element(p.at().begin(), p.at().end())...);
+  return all;
 }
 
 class ReferenceContext {
@@ -60,7 +104,8 @@ class ReferenceContext {
   Naturals natural(size_t slot) const;
   Patterns pattern(size_t slot) const;
 
-  /// Gives a result, broadcast to its shape.
+  /// Gives a result, broadcast to its shape. An expression is evaluated element by element: the code of xtensor's
+  /// assignment, which has a loop for each layout, would be the most of a build of this layer.
   template <class E>
   void out(size_t index, const E& expression) {
     using V = std::decay_t<typename E::value_type>;
@@ -69,7 +114,7 @@ class ReferenceContext {
     if constexpr (std::is_same_v<E, xt::xarray<Own>>)
       store(index, expression);
     else
-      store(index, xt::xarray<Own>(expression));
+      store(index, evaluated<Own>(expression));
   }
   /// Gives a result as patterns, in row-major order or broadcast.
   void move(size_t index, const Patterns& patterns);
@@ -139,12 +184,6 @@ class ReferenceContext {
 
 // What definitions share.
 
-inline Extents extents(const Shape& shape) { return Extents(shape.begin(), shape.end()); }
-template <class T>
-Shape shape_of(const xt::xarray<T>& x) {
-  return Shape(x.shape().begin(), x.shape().end());
-}
-
 /// Whether x comes before y in ascending order, in which NaN comes last.
 template <class T>
 bool precedes(T x, T y) {
@@ -161,27 +200,6 @@ T remainder(T x, T y) {
   else
     return y == 0 ? 0 : x % y;
 }
-
-/// The positions of a shape in row-major order: for (...; at.next()) at[axis].
-class Place {
- public:
-  explicit Place(Shape shape) : shape_(std::move(shape)), at_(shape_.size(), 0), size_(element_count(shape_)) {}
-  explicit operator bool() const { return index_ < size_; }
-  void next() {
-    ++index_;
-    for (size_t i = shape_.size(); i-- > 0;) {
-      if (++at_[i] < shape_[i]) return;
-      at_[i] = 0;
-    }
-  }
-  int64_t operator[](size_t axis) const { return at_[axis]; }
-  const Shape& at() const { return at_; }
-  int64_t index() const { return index_; }  ///< in row-major order
-
- private:
-  Shape shape_, at_;
-  int64_t size_, index_ = 0;
-};
 
 /// Row-major offset of a position in a shape.
 int64_t offset(const Shape& at, const Shape& shape);

@@ -2,12 +2,13 @@
 #include "runtime/tensor/shape.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/join_texts.hpp"
 
 namespace pxl {
 namespace {
@@ -15,7 +16,7 @@ constexpr int64_t max_elements = int64_t{1} << 48;
 
 std::string short_text(const Shape& shape) {
   if (static_cast<int64_t>(shape.size()) <= max_rank) return bracket_text(shape);
-  return fmt::format("[{}, ...]", fmt::join(shape.begin(), shape.begin() + 4, ", "));
+  return fmt::format("[{}, ...]", join_texts(std::span(shape).first(4)));
 }
 }  // namespace
 
@@ -39,10 +40,10 @@ int64_t element_count(const Shape& shape) {
 }
 
 std::string tuple_text(const Shape& shape) {
-  return shape.size() == 1 ? fmt::format("({},)", shape[0]) : fmt::format("({})", fmt::join(shape, ", "));
+  return shape.size() == 1 ? fmt::format("({},)", shape[0]) : fmt::format("({})", join_texts(shape, ", "));
 }
 
-std::string bracket_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string bracket_text(const Shape& shape) { return fmt::format("[{}]", join_texts(shape, ", ")); }
 
 Shape broadcast(const Shape& a, const Shape& b) {
   Shape out(std::max(a.size(), b.size()));

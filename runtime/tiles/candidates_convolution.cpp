@@ -1,10 +1,10 @@
 // Candidates of convolutions: partitions of groups, batch, the leading spatial axis, input and output channels. Shared
 // operand slices and halos are gathered in one exchange.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "runtime/base/join_texts.hpp"
 #include "runtime/tiles/partition.hpp"
 #include "runtime/tiles/receptive_field.hpp"
 #include "runtime/tiles/strategies.hpp"
@@ -226,8 +226,9 @@ void enumerate_convolution_kind(const CandidateRequest& r, ConvolutionKind kind)
             const ConvolutionBlock b = block_of(p, partition);
             set_convolution_mappings(r, p, partition, found.back());
             found.back().convolution = partition;
-            found.back().text = fmt::format("{} x {} x {} x {} x {} parts: {} of {} channels in, {} out, field {}", g,
-                                            batch, h, depth, n, b.batch, b.depth, b.columns, fmt::join(b.field, " x "));
+            found.back().text =
+                fmt::format("{} x {} x {} x {} x {} parts: {} of {} channels in, {} out, field {}", g, batch, h, depth,
+                            n, b.batch, b.depth, b.columns, join_texts(b.field, " x "));
           });
         }
     }

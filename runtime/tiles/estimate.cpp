@@ -2,12 +2,12 @@
 #include "runtime/tiles/estimate.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
 
 #include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/tiles/fit.hpp"
 #include "runtime/tiles/writer.hpp"
 #include "runtime/transform/ipu_part.hpp"
@@ -127,7 +127,7 @@ Schedule plan(const Graph& graph, const EstimateOptions& options) {
 void require_one_ipu(const Graph& graph) {
   if (const std::vector<int> ipus = ipus_of(graph); ipus.size() > 1)
     throw Error(fmt::format("the graph `{}` has ops on the IPUs {}: it has no cost on one of them",
-                            graph.is_main() ? graph.ir().name() : graph.id(), fmt::join(ipus, ", ")),
+                            graph.is_main() ? graph.ir().name() : graph.id(), join_texts(ipus, ", ")),
                 {"`pxl profile` shows the cost of each IPU of a program"})
         .as(codes::program);
 }

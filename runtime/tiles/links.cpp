@@ -1,7 +1,6 @@
 #include "runtime/tiles/links.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl::tiles {
@@ -78,7 +78,7 @@ Links parse_links(std::string_view text) {
     if (field == std::end(link_table) || equals == word.size()) {
       const std::string hint = did_you_mean(key, keys);
       throw Error(fmt::format("links: expected KEY=VALUE, got `{}`{}", word, hint.empty() ? "" : "; " + hint),
-                  {fmt::format("constants: {}", fmt::join(keys, ", "))}, Fault::usage);
+                  {fmt::format("constants: {}", join_texts(keys, ", "))}, Fault::usage);
     }
     links.*field->field = parse_value(*field, word.substr(equals + 1));
   }

@@ -2,7 +2,6 @@
 #include "runtime/tiles/machine.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <cstdlib>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 #include "runtime/tiles/machine_file.hpp"
 
@@ -118,7 +118,7 @@ const MachineField& find_field(std::string_view key) {
   }
   const std::string hint = did_you_mean(std::string(key), names);
   throw Error(fmt::format("machine: unknown constant `{}`{}", key, hint.empty() ? "" : "; " + hint),
-              {fmt::format("constants: {}", fmt::join(names, ", "))}, Fault::usage);
+              {fmt::format("constants: {}", join_texts(names, ", "))}, Fault::usage);
 }
 
 std::vector<std::string_view> split(std::string_view text) {
@@ -189,7 +189,7 @@ Machine parse_machine(std::string_view text) {
                         : fmt::format("machine: unknown machine `{}`{}", word, hint.empty() ? "" : "; " + hint),
                     {fmt::format("machines: {}, or a path of a description, `./my.machine`; then constants as "
                                  "KEY=VALUE: \"mk2,tiles=736,clock=1.5G\"",
-                                 fmt::join(names, ", "))},
+                                 join_texts(names, ", "))},
                     Fault::usage);
       }
       machine = *base;

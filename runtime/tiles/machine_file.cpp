@@ -2,7 +2,6 @@
 #include "runtime/tiles/machine_file.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +12,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/effects.hpp"
 #include "runtime/base/input_file.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/suggest.hpp"
 
 namespace pxl::tiles {
@@ -92,7 +92,7 @@ class Reader {
       if (machine_fields()[i].presence == Presence::required && !machine_.given[i].given)
         missing_.push_back(fmt::format("{} in [{}]", machine_fields()[i].key, machine_fields()[i].section));
     if (!missing_.empty())
-      fail(0, 0, fmt::format("the description lacks {}", fmt::join(missing_, ", ")),
+      fail(0, 0, fmt::format("the description lacks {}", join_texts(missing_, ", ")),
            {"extends = \"mk2\" takes what it leaves out from another machine"});
     if (const std::string lacks = complete_machine(machine_); !lacks.empty()) fail(0, 0, lacks, {});
     return std::move(machine_);
@@ -140,7 +140,7 @@ class Reader {
     if (std::find(names.begin(), names.end(), section_) != names.end()) return;
     const std::string hint = did_you_mean(section_, names);
     fail(begin, at_, fmt::format("unknown section `{}`{}", section_, hint.empty() ? "" : "; " + hint),
-         {fmt::format("sections: {}", fmt::join(names, ", "))});
+         {fmt::format("sections: {}", join_texts(names, ", "))});
   }
 
   void entry(size_t begin) {
@@ -187,7 +187,7 @@ class Reader {
     if (base.find_first_of("./") == base.npos) {
       const std::string hint = did_you_mean(base, names);
       fail(value, at_, fmt::format("unknown machine `{}`{}", base, hint.empty() ? "" : "; " + hint),
-           {fmt::format("machines: {}, or a path, `./my.machine`", fmt::join(names, ", "))});
+           {fmt::format("machines: {}, or a path, `./my.machine`", join_texts(names, ", "))});
     }
     const std::string path = base.front() == '/' ? base : folder_of(name_) + base;
     machine_ = Reader(path, text_of(path), depth_ + 1).read();
@@ -204,7 +204,7 @@ class Reader {
       fail(begin, end,
            field != fields.end() ? fmt::format("`{}` belongs to [{}]", key, field->section)
                                  : fmt::format("unknown constant `{}`{}", key, hint.empty() ? "" : "; " + hint),
-           {fmt::format("constants of [{}]: {}", section_, fmt::join(names, ", "))});
+           {fmt::format("constants of [{}]: {}", section_, join_texts(names, ", "))});
     }
     const size_t value_begin = at_;
     const double value = number() * unit(*field);
@@ -242,7 +242,7 @@ class Reader {
     if (known.empty() && given.empty()) return 1;
     fail(begin, std::max(at_, begin + 1),
          known.empty() ? fmt::format("{} has no unit", field.key) : fmt::format("expected a unit of {}", field.key),
-         known.empty() ? std::vector<std::string>{} : std::vector{fmt::format("units: {}", fmt::join(known, ", "))});
+         known.empty() ? std::vector<std::string>{} : std::vector{fmt::format("units: {}", join_texts(known, ", "))});
   }
 
   std::string source() {

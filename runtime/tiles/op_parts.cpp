@@ -13,7 +13,7 @@ namespace {
 
 /// Elementwise on a common shape, which each operand has or is broadcast to.
 bool is_elementwise(const OpContext& s, const Op& op) {
-  if (s.row.pattern != Pattern::elementwise || s.row.exchange != Exchange::none || s.out.empty()) return false;
+  if (s.row.pattern != Pattern::elementwise || s.row.exchange != pxl::Exchange::none || s.out.empty()) return false;
   const Shape& shape = s.out[0].shape;
   for (const TensorSpec& t : s.out)
     if (t.shape != shape) return false;
@@ -112,7 +112,7 @@ std::optional<OpParts> elementwise_parts(const PartsRequest& r) {
 
 std::optional<OpParts> movement_parts(const PartsRequest& r) {
   const OpContext& s = r.site;
-  if (s.row.pattern != Pattern::movement || s.row.exchange != Exchange::none || s.row.modifies != 0)
+  if (s.row.pattern != Pattern::movement || s.row.exchange != pxl::Exchange::none || s.row.modifies != 0)
     return std::nullopt;
   for (size_t i = 0; i < s.in.size(); ++i)
     if (s.in[i] && (s.in[i]->dtype != s.out[0].dtype || is_integer(s.in[i]->dtype) != is_integer(s.out[0].dtype)))

@@ -1,7 +1,8 @@
 #include "runtime/tiles/region.hpp"
 
+#include "runtime/base/join_texts.hpp"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace pxl::tiles {
 
@@ -151,14 +152,14 @@ std::string text(const Region& region, const Shape& shape) {
   if (Region::box(shape, around) == region) {
     std::vector<std::string> axes;
     for (const ElementRange& r : around) axes.push_back(range_text(r));
-    return fmt::format("[{}]", fmt::join(axes, ", "));
+    return fmt::format("[{}]", join_texts(axes, ", "));
   }
   std::vector<std::string> first;
   constexpr size_t most = 3;
   for (const ElementRange& r : region.ranges())
     if (first.size() < most) first.push_back(range_text(r));
   const size_t more = region.ranges().size() - first.size();
-  return fmt::format("elements {}{}", fmt::join(first, ", "), more ? fmt::format(" and {} more ranges", more) : "");
+  return fmt::format("elements {}{}", join_texts(first, ", "), more ? fmt::format(" and {} more ranges", more) : "");
 }
 
 }  // namespace pxl::tiles

@@ -1,11 +1,11 @@
 #include "runtime/tiles/tile_mapping.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/base/join_texts.hpp"
 #include "runtime/tiles/cost.hpp"
 
 namespace pxl::tiles {
@@ -85,7 +85,7 @@ std::string text(const TileMapping& l) {
     s = l.tiles_used == 1 ? fmt::format("tile {}", l.first)
                           : fmt::format("flat on {} tiles, {} at a time", l.tiles_used, l.grain);
   else
-    s = fmt::format("blocks {}{}", fmt::join(l.parts, " x "),
+    s = fmt::format("blocks {}{}", join_texts(l.parts, " x "),
                     l.spread > 1 ? fmt::format(" over {} tiles each", l.spread) : "");
   if (l.channel_group > 1) s += fmt::format(", {} channels together", l.channel_group);
   return l.copies > 1 ? fmt::format("{}, {} copies", s, l.copies) : s;

@@ -10,8 +10,6 @@ namespace pxl {
 
 namespace {
 
-constexpr int64_t compared = 64;  // bytes: larger constants are not compared by value. Not measured
-
 /// Bitwise equality: 0.0 and -0.0 differ.
 bool same(const Attr& a, const Attr& b) {
   const auto bits = [](double x) { return std::bit_cast<uint64_t>(x); };
@@ -54,7 +52,8 @@ class Merger {
     if (!t) return t;
     const auto found = value_.find(t);
     if (found != value_.end()) return found->second;
-    if (t->kind != TensorKind::constant || t->spec.bytes() > compared || !t->data.has_elements() || !never_changed(t))
+    if (t->kind != TensorKind::constant || t->spec.bytes() > max_compared_bytes || !t->data.has_elements() ||
+        !never_changed(t))
       return t;
     std::string bytes(reinterpret_cast<const char*>(t->data.raw()), static_cast<size_t>(t->spec.bytes()));
     return value_[t] = constants_.emplace(std::tuple(t->spec.dtype, t->spec.shape, std::move(bytes)), t).first->second;

@@ -11,8 +11,6 @@ namespace pxl {
 
 namespace {
 
-constexpr int64_t compared = 64;  // bytes: larger constants are not compared by value. Not measured
-
 class LoopMerger {
  public:
   explicit LoopMerger(PassContext& context) : c_(context), merged_(context.nodes.size()) {}
@@ -53,7 +51,8 @@ class LoopMerger {
     };
     if (!fixed(a) || !fixed(b) || a->spec.dtype != b->spec.dtype || a->spec.shape != b->spec.shape) return false;
     const std::byte *x = a->data.raw(), *y = b->data.raw();  // copies of constants share their elements
-    return x == y || (a->spec.bytes() <= compared && std::memcmp(x, y, static_cast<size_t>(a->spec.bytes())) == 0);
+    return x == y ||
+           (a->spec.bytes() <= max_compared_bytes && std::memcmp(x, y, static_cast<size_t>(a->spec.bytes())) == 0);
   }
 
   /// Whether the tensor has the same value at q as at p.

@@ -1,0 +1,108 @@
+#include "interpreter/tools/symbol_scopes.hpp"
+
+#include <algorithm>
+
+namespace pxl {
+
+namespace {
+
+bool has(const std::vector<Name>& names, std::string_view name) {
+  return std::any_of(names.begin(), names.end(), [&](Name n) { return n.text() == name; });
+}
+
+}  // namespace
+
+int SymbolScopes::open(int outer, int owner, const ast::OwnNames* own) {
+  scopes_.push_back({outer, owner, {}, own});
+  return static_cast<int>(scopes_.size()) - 1;
+}
+
+int SymbolScopes::find(int scope, std::string_view name) const {
+  for (int s = scope; s >= 0; s = scopes_[s].outer) {
+    if (auto it = scopes_[s].names.find(name); it != scopes_[s].names.end()) return it->second;
+    // A name that the body binds later is local, not the outer name.
+    if (scopes_[s].own && has(scopes_[s].own->locals, name)) return -1;
+  }
+  return -1;
+}
+
+int SymbolScopes::declare(int scope, Symbol::Kind kind, const std::string& name, Span name_span, Span span,
+                          std::string detail, std::string doc) {
+  if (scopes_[scope].own && has(scopes_[scope].own->nonlocals, name)) {
+    if (const int s = find(scopes_[scope].outer, name); s >= 0) {
+      occurrences_.push_back({name_span, s, true});
+      return s;
+    }
+  }
+  auto [it, fresh] = scopes_[scope].names.try_emplace(name, static_cast<int>(symbols_.size()));
+  if (fresh) {
+    Symbol s;
+    s.kind = kind;
+    s.name = name;
+    s.name_span = name_span;
+    s.span = span;
+    s.detail = std::move(detail);
+    s.doc = std::move(doc);
+    s.container = scopes_[scope].owner;
+    symbols_.push_back(std::move(s));
+  }
+  occurrences_.push_back({name_span, it->second, true});
+  return it->second;
+}
+
+int SymbolScopes::add(int scope, Symbol::Kind kind, const std::string& name, Span span) {
+  Symbol s;
+  s.kind = kind;
+  s.name = name;
+  s.name_span = s.span = span;
+  s.container = scopes_[scope].owner;
+  symbols_.push_back(std::move(s));
+  return static_cast<int>(symbols_.size()) - 1;
+}
+
+void SymbolScopes::read(int scope, std::string_view name, Span span) {
+  if (int s = find(scope, name); s >= 0)
+    occurrences_.push_back({span, s, false});
+  else
+    unresolved_.push_back({scope, std::string(name), span});
+}
+
+bool SymbolScopes::read_field(int scope, std::string_view name, Span span) {
+  for (int s = scope; s >= 0; s = scopes_[s].outer) {
+    const int owner = scopes_[s].owner;
+    const bool instance = owner >= 0 && symbols_[owner].kind == Symbol::Kind::module;
+    if (!instance) continue;
+    if (auto it = scopes_[s].names.find(name); it != scopes_[s].names.end()) {
+      occurrences_.push_back({span, it->second, false});
+      return true;
+    }
+  }
+  return false;
+}
+
+void SymbolScopes::settle(size_t from) {
+  std::vector<Unresolved> open;
+  for (size_t i = from; i < unresolved_.size(); ++i) {
+    Unresolved& u = unresolved_[i];
+    if (int s = find(u.scope, u.name); s >= 0)
+      occurrences_.push_back({u.span, s, false});
+    else
+      open.push_back(u);
+  }
+  unresolved_.resize(from);
+  unresolved_.insert(unresolved_.end(), open.begin(), open.end());
+}
+
+void SymbolScopes::finish() {
+  std::stable_sort(occurrences_.begin(), occurrences_.end(), [](const Occurrence& a, const Occurrence& b) {
+    return std::pair(a.span.begin, a.span.end) < std::pair(b.span.begin, b.span.end);
+  });
+  // A declaration and its first occurrence have one location.
+  occurrences_.erase(std::unique(occurrences_.begin(), occurrences_.end(),
+                                 [](const Occurrence& a, const Occurrence& b) {
+                                   return a.span.begin == b.span.begin && a.span.end == b.span.end;
+                                 }),
+                     occurrences_.end());
+}
+
+}  // namespace pxl

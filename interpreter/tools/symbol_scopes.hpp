@@ -1,0 +1,64 @@
+// The scopes of a text while its symbols are collected: what a name means at a place.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/syntax/ast.hpp"
+#include "interpreter/tools/symbols.hpp"
+
+namespace pxl {
+
+/// Symbols are numbered by their place in the list given to the constructor, scopes from 0 in order of `open`.
+class SymbolScopes {
+ public:
+  SymbolScopes(std::vector<Symbol>& symbols, std::vector<Occurrence>& occurrences)
+      : symbols_(symbols), occurrences_(occurrences) {}
+
+  /// A scope within `outer` (-1: none), of the symbol `owner` (-1: none). `own`: the names of the body, if it is one of
+  /// a function or test.
+  int open(int outer, int owner, const ast::OwnNames* own = nullptr);
+  int owner_of(int scope) const { return scopes_[scope].owner; }
+
+  /// The symbol that a name means in a scope; -1 if it is not bound yet.
+  int find(int scope, std::string_view name) const;
+  /// Binds a name, and returns its symbol: that of an earlier declaration, or a new one.
+  int declare(int scope, Symbol::Kind kind, const std::string& name, Span name_span, Span span, std::string detail = {},
+              std::string doc = {});
+  /// A symbol that no name means, as a test.
+  int add(int scope, Symbol::Kind kind, const std::string& name, Span span);
+  Symbol& symbol(int number) { return symbols_[number]; }
+
+  void read(int scope, std::string_view name, Span span);
+  /// `self.f`, a field of the module around; false if it has none of this name.
+  bool read_field(int scope, std::string_view name, Span span);
+
+  /// Begins a body: names that it reads before it binds them, as in loops, are resolved by `settle`.
+  size_t begin_body() const { return unresolved_.size(); }
+  void settle(size_t from);
+
+  /// Occurrences in order of position, one per location.
+  void finish();
+
+ private:
+  struct Scope {
+    int outer;
+    int owner;
+    std::map<std::string, int, std::less<>> names;
+    const ast::OwnNames* own = nullptr;
+  };
+  struct Unresolved {
+    int scope;
+    std::string name;
+    Span span;
+  };
+  std::vector<Symbol>& symbols_;
+  std::vector<Occurrence>& occurrences_;
+  std::vector<Scope> scopes_;
+  std::vector<Unresolved> unresolved_;
+};
+
+}  // namespace pxl

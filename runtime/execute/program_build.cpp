@@ -1,0 +1,339 @@
+// Flattens a plan into steps.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/execute/program.hpp"
+#include "runtime/graph/remote.hpp"
+
+namespace pxl {
+
+namespace {
+constexpr int64_t max_steps = 4'000'000;  // about 120 bytes each
+}  // namespace
+
+struct Program::Frame {
+  const Plan& plan;
+  const std::vector<std::byte*>& inputs;
+  const std::vector<std::byte*>& outputs;
+  std::byte* base;
+};
+
+class Program::Builder {
+ public:
+  Builder(Program& program, const Memory& variable, const RemoteBuffers& remote)
+      : program_(program), variable_(variable), remote_(remote) {}
+
+  void add(const Frame& frame, bool main = false) {
+    if (main) {
+      main_ = &frame.plan;
+      direct_ = direct_loads(frame.plan);
+    }
+    add_copies(frame, frame.plan.entry_copies, nullptr);
+    for (const Instruction& instruction : frame.plan.instructions) add(frame, instruction);
+    add_copies(frame, frame.plan.exit_copies, nullptr);
+  }
+
+  void finish() {
+    // One kernel runs at a time: its workspace may be where another one's was.
+    size_t bytes = 0;
+    for (const RunStep& step : program_.steps_)
+      if (step.kind == RunStep::Kind::kernel) bytes = std::max(bytes, workspace_bytes(*step.kernel));
+    program_.workspace_ = WorkspaceMemory(bytes);
+    add_stops();
+    size_t first_change = program_.steps_.size();
+    for (size_t i = 0; i < program_.steps_.size(); ++i) {
+      RunStep& step = program_.steps_[i];
+      if (step.kind == RunStep::Kind::kernel)
+        step.buffers =
+            Buffers{program_.pointers_.data() + step.target, program_.pointers_.data() + step.outputs}.with_workspace(
+                program_.workspace_.data(), step.kernel->workspace());
+      if (step.changes_variable) first_change = std::min(first_change, i);
+    }
+    // In a loop with a modification, earlier steps run again after it.
+    size_t exposed = first_change;
+    for (size_t i = first_change; i < program_.steps_.size(); ++i)
+      if (program_.steps_[i].kind == RunStep::Kind::repeat) exposed = std::min(exposed, program_.steps_[i].target);
+    for (size_t i = exposed; i < program_.steps_.size(); ++i)
+      program_.fallible_after_commit_ = program_.fallible_after_commit_ || program_.steps_[i].fallible;
+    program_.changed_variables_.assign(changed_.begin(), changed_.end());
+  }
+
+ private:
+  /// Collectives that follow each other, of one kind and group, are one message if none touches what another writes.
+  void add_stops() {
+    std::vector<RunStep>& steps = program_.steps_;
+    const auto is_collective = [](const RunStep& s) { return s.kind == RunStep::Kind::collective; };
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (!is_collective(steps[i])) continue;
+      steps[i].port = program_.stops_.size();
+      program_.stops_.push_back(
+          {steps[i].op, steps[i].kernel, program_.pointers_[steps[i].target], program_.pointers_[steps[i].outputs], i});
+    }
+    const auto overlap = [](const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_bytes) {
+      return a < b + b_bytes && b < a + a_bytes;
+    };
+    const auto independent = [&](const CollectiveStop& a, const CollectiveStop& b) {
+      const int64_t in[] = {a.op->inputs[0]->spec.bytes(), b.op->inputs[0]->spec.bytes()};
+      const int64_t out[] = {a.op->outputs[0]->spec.bytes(), b.op->outputs[0]->spec.bytes()};
+      return !overlap(a.out, out[0], b.in, in[1]) && !overlap(a.out, out[0], b.out, out[1]) &&
+             !overlap(a.in, in[0], b.out, out[1]);
+    };
+    for (size_t i = steps.size(); i-- > 0;) {
+      if (!is_collective(steps[i])) continue;
+      // What the following one would send, as far as it may go together with this one.
+      const CollectiveStop& stop = program_.stops_[steps[i].port];
+      size_t together = 1;
+      const int64_t following = i + 1 < steps.size() && is_collective(steps[i + 1]) ? steps[i + 1].bytes : 0;
+      while (together <= static_cast<size_t>(following)) {
+        const CollectiveStop& other = program_.stops_[steps[i].port + together];
+        if (other.op->row != stop.op->row || other.op->attrs != stop.op->attrs || !independent(stop, other)) break;
+        ++together;
+      }
+      steps[i].bytes = static_cast<int64_t>(together);
+      if (together > 1) steps[i].changes_variable = steps[i].changes_variable || steps[i + 1].changes_variable;
+    }
+  }
+
+  /// Loads whose sample kernels may read in the host's memory: the only load of its stream per run, read by kernels of
+  /// the main graph only, and never modified.
+  static std::set<BufferId> direct_loads(const Plan& plan) {
+    std::set<BufferId> found, excluded;
+    const auto exclude = [&](const std::vector<BufferId>& ids) { excluded.insert(ids.begin(), ids.end()); };
+    const auto exclude_copies = [&](const std::vector<Copy>& copies) {
+      for (const Copy& copy : copies) exclude({copy.from, copy.to});
+    };
+    exclude_copies(plan.entry_copies);
+    exclude_copies(plan.exit_copies);
+    for (const Instruction& instruction : plan.instructions) {
+      exclude_copies(instruction.before);
+      exclude_copies(instruction.after);
+      if (instruction.kind == Instruction::Kind::load && plan.transfers.at(instruction.stream) == 1 &&
+          found.insert(instruction.out[0]).second)
+        continue;
+      exclude(instruction.out);
+      if (instruction.kind != Instruction::Kind::kernel) exclude(instruction.in);
+      for (size_t slot = 0; slot < instruction.in.size(); ++slot)
+        if (instruction.modified[slot]) excluded.insert(instruction.in[slot]);
+      for (const PlanCall& call : instruction.calls) {
+        exclude(call.in);
+        exclude(call.out);
+        exclude_copies(call.before);
+        exclude_copies(call.after);
+      }
+    }
+    std::erase_if(found, [&](BufferId id) {
+      return excluded.count(id) > 0 || plan.buffers[static_cast<size_t>(id)].kind != Buffer::Kind::arena;
+    });
+    return found;
+  }
+
+  std::byte* pointer(const Frame& frame, BufferId id) {
+    if (id < 0) return nullptr;
+    const Buffer& buffer = frame.plan.buffers[static_cast<size_t>(id)];
+    switch (buffer.kind) {
+      case Buffer::Kind::arena: return frame.base + buffer.offset;
+      case Buffer::Kind::input: return frame.inputs[static_cast<size_t>(buffer.index)];
+      case Buffer::Kind::output: return frame.outputs[static_cast<size_t>(buffer.index)];
+      case Buffer::Kind::variable: {
+        std::byte* memory = variable_(buffer.tensor);
+        owners_[memory].insert(buffer.tensor);
+        return memory;
+      }
+      case Buffer::Kind::constant: break;
+    }
+    if (kept_.insert(buffer.tensor).second) program_.constants_.push_back(buffer.tensor->data);
+    return const_cast<std::byte*>(
+        buffer.tensor->data.raw());  // read only: constants that are modified have been copied
+  }
+
+  RunStep& push(RunStep::Kind kind, const Op* op) {
+    RunStep step;
+    step.kind = kind;
+    step.op = op;
+    program_.steps_.push_back(step);
+    return program_.steps_.back();
+  }
+
+  /// Variables are identified by their first byte.
+  bool note_change(const std::byte* to) {
+    const auto owner = owners_.find(to);
+    if (owner == owners_.end()) return false;
+    changed_.insert(owner->second.begin(), owner->second.end());
+    return true;
+  }
+
+  void add_copies(const Frame& frame, const std::vector<Copy>& copies, const Op* op) {
+    for (const Copy& copy : copies) {
+      const std::byte* from = pointer(frame, copy.from);
+      std::byte* to = pointer(frame, copy.to);
+      if (from == to || copy.bytes == 0) continue;
+      RunStep& step = push(RunStep::Kind::copy, op);
+      step.from = from;
+      step.to = to;
+      step.bytes = copy.bytes;
+      step.changes_variable = note_change(to);
+    }
+  }
+
+  void add_kernel(const Frame& frame, const Instruction& instruction) {
+    const size_t first = program_.pointers_.size();
+    bool changes = false;
+    for (size_t slot = 0; slot < instruction.in.size(); ++slot) {
+      if (&frame.plan == main_ && direct_.count(instruction.in[slot]) > 0)
+        program_.ports_[port_of_.at(instruction.in[slot])].readers.push_back(program_.pointers_.size());
+      program_.pointers_.push_back(pointer(frame, instruction.in[slot]));
+      if (instruction.modified[slot]) changes = note_change(program_.pointers_.back()) || changes;
+    }
+    if (instruction.op->row->exchange == Exchange::replica)
+      program_.pointers_.push_back(reinterpret_cast<std::byte*>(&program_.replica_));
+    if (is_remote(*instruction.op))
+      program_.pointers_.push_back(reinterpret_cast<std::byte*>(remote_(remote_buffer_of(*instruction.op))));
+    const size_t outputs = program_.pointers_.size();
+    for (BufferId id : instruction.out) program_.pointers_.push_back(pointer(frame, id));
+    // The kernel of a collective of several replicas runs where the operands of all of them are.
+    const bool collective = is_exchanged(*instruction.op);
+    RunStep& step = push(collective ? RunStep::Kind::collective : RunStep::Kind::kernel, instruction.op);
+    step.kernel = &instruction.kernel;
+    step.instruction = &instruction;
+    std::set<BufferId> touched(instruction.in.begin(), instruction.in.end());
+    touched.insert(instruction.out.begin(), instruction.out.end());
+    for (BufferId id : touched)
+      if (id >= 0) step.touched += frame.plan.buffers[static_cast<size_t>(id)].bytes;
+    step.target = first;
+    step.outputs = outputs;
+    step.changes_variable = changes;
+    step.fallible = may_fail(*instruction.op);
+    step.divided = worth_dividing(instruction.kernel);
+  }
+
+  size_t port(const Stream* stream) {
+    for (size_t i = 0; i < program_.ports_.size(); ++i)
+      if (program_.ports_[i].stream == stream) return i;
+    const int64_t bytes = stream->spec().bytes();
+    program_.ports_.push_back({stream, nullptr, bytes, bytes, 0, {}});
+    return program_.ports_.size() - 1;
+  }
+
+  void add_call(const Frame& frame, const Instruction& instruction, const PlanCall& call) {
+    add_copies(frame, call.before, instruction.op);
+    std::vector<std::byte*> in, out;
+    for (BufferId id : call.in) in.push_back(pointer(frame, id));
+    for (BufferId id : call.out) out.push_back(pointer(frame, id));
+    add(Frame{*call.callee, in, out, pointer(frame, call.frame)});
+    add_copies(frame, call.after, instruction.op);
+  }
+
+  void add(const Frame& frame, const Instruction& instruction) {
+    switch (instruction.kind) {
+      case Instruction::Kind::kernel: add_kernel(frame, instruction); break;
+      case Instruction::Kind::load: {
+        std::byte* to = pointer(frame, instruction.out[0]);
+        const size_t index = port(instruction.stream);
+        if (&frame.plan == main_ && direct_.count(instruction.out[0]) > 0) {
+          port_of_[instruction.out[0]] = index;
+          break;
+        }
+        RunStep& step = push(RunStep::Kind::load, instruction.op);
+        step.to = to;
+        step.port = index;
+        step.bytes = program_.ports_[index].sample_bytes;
+        break;
+      }
+      case Instruction::Kind::store: {
+        const std::byte* from = pointer(frame, instruction.in[0]);
+        const size_t index = port(instruction.stream);
+        RunStep& step = push(RunStep::Kind::store, instruction.op);
+        step.from = from;
+        step.port = index;
+        step.bytes = program_.ports_[index].sample_bytes;
+        break;
+      }
+      case Instruction::Kind::call: add_call(frame, instruction, instruction.calls[0]); break;
+      case Instruction::Kind::loop: add_loop(frame, instruction); break;
+      case Instruction::Kind::branch: add_branch(frame, instruction); break;
+    }
+  }
+
+  void add_loop(const Frame& frame, const Instruction& instruction) {
+    add_copies(frame, instruction.before, instruction.op);
+    if (instruction.repeats > 0) {
+      const size_t counter = program_.counters_.size();
+      program_.counters_.push_back(0);
+      push(RunStep::Kind::loop, instruction.op).port = counter;
+      const size_t body = program_.steps_.size();
+      add_call(frame, instruction, instruction.calls[0]);
+      RunStep& step = push(RunStep::Kind::repeat, instruction.op);
+      step.port = counter;
+      step.target = body;
+      step.bytes = instruction.repeats;
+    }
+    add_copies(frame, instruction.after, instruction.op);
+  }
+
+  void add_branch(const Frame& frame, const Instruction& instruction) {
+    const std::byte* condition = pointer(frame, instruction.in[0]);
+    const size_t branch = program_.steps_.size();
+    push(RunStep::Kind::branch, instruction.op).from = condition;
+    add_call(frame, instruction, instruction.calls[0]);
+    const size_t jump = program_.steps_.size();
+    push(RunStep::Kind::jump, instruction.op);
+    program_.steps_[branch].target = program_.steps_.size();
+    add_call(frame, instruction, instruction.calls[1]);
+    program_.steps_[jump].target = program_.steps_.size();
+  }
+
+  Program& program_;
+  const Memory& variable_;
+  const RemoteBuffers& remote_;
+  const Plan* main_ = nullptr;
+  std::set<BufferId> direct_;           ///< buffers of the main plan; see direct_loads
+  std::map<BufferId, size_t> port_of_;  ///< of these
+  /// Several variables may share one first byte while they are only read.
+  std::map<const std::byte*, std::set<const Tensor*>> owners_;
+  std::set<const Tensor*> kept_, changed_;
+};
+
+namespace {
+
+Error too_large(const Plan& plan) {
+  const Buffer* largest = nullptr;
+  for (const Buffer& b : plan.buffers)
+    if (b.kind == Buffer::Kind::arena && b.tensor && (!largest || b.bytes > largest->bytes)) largest = &b;
+  std::vector<std::string> notes;
+  if (largest)
+    notes.push_back(fmt::format("the largest tensor is {}, {} bytes", text(*largest->tensor), largest->bytes));
+  return run_error(fmt::format("a run needs {} bytes for tensors, more than memory", plan.arena_bytes),
+                   std::move(notes))
+      .as(codes::memory);
+}
+
+}  // namespace
+
+Program::Program(const Plan& plan, const Memory& variable, const std::vector<std::byte*>& outputs,
+                 ReplicaNumber replica, std::shared_ptr<Profile> profile, const RemoteBuffers& remote)
+    : replica_(replica), profile_(std::move(profile)) {
+  if (plan.step_count > max_steps)
+    throw Error(fmt::format("a run takes more than {} steps when the calls of graphs are written out", max_steps),
+                {"use repeat for a graph that is called many times in a row"})
+        .as(codes::memory);
+  try {
+    arena_ = Array(DType::uint8, {plan.arena_bytes});
+  } catch (const Error&) {
+    throw too_large(plan);
+  }
+  Builder builder(*this, variable, remote);
+  const std::vector<std::byte*> inputs;
+  builder.add(Frame{plan, inputs, outputs, arena_.mutable_raw()}, true);
+  try {
+    builder.finish();
+  } catch (const std::bad_alloc&) {
+    throw too_large(plan);
+  }
+  for (StreamPort& port : ports_) port.per_run = plan.transfers.at(port.stream);
+}
+
+}  // namespace pxl

@@ -1,0 +1,197 @@
+// Runs of a session, with rollback.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "runtime/base/codes.hpp"
+#include "runtime/base/join_texts.hpp"
+#include "runtime/base/suggest.hpp"
+#include "runtime/execute/replicas.hpp"
+#include "runtime/execute/session_state.hpp"
+
+namespace pxl {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double short_tail = 0.02;  // seconds: maximum delay of an interrupt after variables have been modified
+
+}  // namespace
+
+void Session::State::check_names(const StreamData& inputs) const {
+  const auto fits = [&](const StreamPort& port) { return !port.stream->to_device || inputs.count(port.stream) > 0; };
+  if (inputs.size() == input_count && std::all_of(engine->ports().begin(), engine->ports().end(), fits)) return;
+  std::vector<std::string> missing, unexpected, known, notes;
+  for (const Stream* stream : streams(true)) {
+    known.push_back(stream->name());
+    if (!inputs.count(stream)) missing.push_back(fmt::format("`{}` {}", stream->name(), text(stream->spec())));
+  }
+  for (const auto& [stream, data] : inputs) {
+    if (stream && stream->to_device && uses(stream)) continue;
+    const std::string name = stream ? stream->name() : "none";
+    unexpected.push_back(fmt::format("`{}`", name));
+    if (stream && !stream->to_device)
+      notes.push_back(fmt::format("`{}` is an output", name));
+    else if (stream && std::find(known.begin(), known.end(), name) != known.end())
+      notes.push_back(fmt::format("`{}` is a stream of another program", name));
+    else if (std::string hint = did_you_mean(name, known); !hint.empty())
+      notes.push_back(fmt::format("`{}`: {}", name, hint));
+    else
+      notes.push_back(fmt::format("`{}` is not loaded in a run", name));
+  }
+  if (missing.empty() && unexpected.empty()) return;
+  std::sort(unexpected.begin(), unexpected.end());  // deterministic: not by address
+  std::sort(notes.begin(), notes.end());
+  std::string message;
+  if (!missing.empty()) message = fmt::format("missing input {}", join_texts(missing, ", "));
+  if (!unexpected.empty())
+    message += fmt::format("{}unexpected input {}", message.empty() ? "" : "; ", join_texts(unexpected, ", "));
+  throw Error(std::move(message), std::move(notes)).as(codes::stream);
+}
+
+namespace {
+
+void check_output(const Stream& stream, const Shape& shape, const Array& given) {
+  if (given.dtype() == stream.spec().dtype && given.shape() == shape) return;
+  throw Error(fmt::format("stream `{}`: its results are {}{}, the memory given for them {}{}", stream.name(),
+                          name(stream.spec().dtype), bracket_text(shape), name(given.dtype()),
+                          bracket_text(given.shape())))
+      .as(codes::stream);
+}
+
+}  // namespace
+
+void Session::State::execute() {
+  bool committed = false, can_undo = false;
+  Clock::time_point start;
+  try {
+    const std::function<bool()> commit = [&] {
+      committed = true;
+      if (tail_seconds < 0 || tail_seconds > short_tail || engine->fallible_after_commit()) {
+        snapshot.take();
+        can_undo = true;
+      }
+      start = Clock::now();
+      return can_undo;
+    };
+    engine->begin(commit);
+    engine->advance();  // one replica: to the end
+  } catch (...) {
+    if (committed && can_undo)
+      snapshot.restore();
+    else if (committed)
+      variables.note_run();
+    throw;
+  }
+  if (committed) variables.note_run();
+  if (committed) tail_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void Session::State::meet_to_run(const StreamData& inputs) {
+  if (!elsewhere) return;
+  Fingerprint state;
+  for (const auto& stream : ir->streams()) {
+    const auto given = inputs.find(stream.get());
+    if (given != inputs.end()) state.add(stream->name()).add(text(given->second.spec()));
+  }
+  meet(fmt::format("start run {} of program {}", ++runs, ir->name()), state);
+}
+
+void Session::State::gather(std::map<const Stream*, Array>& results) const {
+  Processes& job = elsewhere->processes();
+  const ReplicaRange& range = variables.range();
+  std::vector<Outgoing> sends;
+  std::vector<Incoming> receives;
+  for (const auto& stream : ir->streams()) {
+    const auto found = results.find(stream.get());
+    if (found == results.end()) continue;
+    std::byte* first = found->second.mutable_raw();
+    const int64_t own = range.count * stream->spec().bytes(), all = range.total * stream->spec().bytes();
+    for (int64_t t = 0; t < transfers(stream.get()); ++t)
+      for (int p = 0; p < job.size(); ++p) {
+        std::byte* rows = first + t * all;
+        if (p == job.rank()) continue;
+        sends.push_back({p, rows + job.rank() * own, own});
+        receives.push_back({p, rows + p * own, own});
+      }
+  }
+  job.end_run(std::move(sends), std::move(receives), range.total);
+}
+
+// A replica may fail after another has changed its variables, so that copies are kept until all have ended.
+void Session::State::execute_undoable(const std::vector<ExecutionEngine*>& running,
+                                      std::map<const Stream*, Array>& results) {
+  std::vector<VariableSnapshot> before;
+  const int first = variables.range().first;
+  const auto commit = [&](size_t i) {
+    before.emplace_back(variables, *running[i], first + static_cast<int>(i));
+    before.back().take();
+    return true;
+  };
+  try {
+    run_in_turns({running, variables.range(), commit, elsewhere.get(), [&] { gather(results); }, engine->times()});
+  } catch (...) {
+    for (VariableSnapshot& snapshot_of : before) snapshot_of.restore();
+    throw;
+  }
+  if (!before.empty()) variables.note_run();
+}
+
+std::map<const Stream*, Array> Session::run(const StreamData& inputs, RunObserver* observer, StreamData into) {
+  State& s = *state_;
+  std::vector<ExecutionEngine*> running;
+  for (const auto& engine : s.engines) running.push_back(observer ? &engine->observed(observer) : engine.get());
+  const ReplicaRange& range = s.variables.range();
+  const int64_t replicas = range.total;
+  std::optional<Profile::Run> timed;
+  if (Profile* times = s.engine->times()) timed.emplace(*times);
+  s.check_names(inputs);
+  std::vector<Array> feeds;
+  std::map<const Stream*, Array> results;
+  for (size_t p = 0; p < running[0]->ports().size(); ++p) {
+    const StreamPort& port = running[0]->ports()[p];
+    if (port.per_run == 0) continue;
+    std::byte* first = nullptr;
+    if (port.stream->to_device) {
+      const Array& given = inputs.at(port.stream);
+      const bool fits = port.per_run == 1 && replicas == 1 && given.shape() == port.stream->spec().shape &&
+                        given.dtype() == port.stream->spec().dtype;
+      if (!fits) feeds.push_back(prepare_input(*port.stream, port.per_run, replicas, given));
+      first = const_cast<std::byte*>((fits ? given : feeds.back()).raw());  // input ports are read only
+    } else {
+      Array& result = results[port.stream];
+      if (const auto given = into.find(port.stream); given != into.end()) {
+        check_output(*port.stream, host_shape(*port.stream, port.per_run, replicas), given->second);
+        result = std::move(given->second);
+        if (s.clear_outputs) std::fill_n(result.mutable_raw(), result.bytes(), std::byte{0});
+      } else {
+        const Shape shape = host_shape(*port.stream, port.per_run, replicas);
+        result =
+            s.clear_outputs ? Array::zeros(port.stream->spec().dtype, shape) : Array(port.stream->spec().dtype, shape);
+      }
+      first = result.mutable_raw();
+    }
+    // A transfer has the samples of all replicas.
+    for (size_t i = 0; i < running.size(); ++i) {
+      StreamPort& own = running[i]->ports()[p];
+      own.next = first + (range.first + static_cast<int64_t>(i)) * own.sample_bytes;
+      own.stride = replicas * own.sample_bytes;
+    }
+  }
+  s.meet_to_run(inputs);
+  s.remote.begin_run();
+  try {
+    if (observer || replicas > 1)
+      s.execute_undoable(running, results);
+    else
+      s.execute();
+  } catch (...) {
+    s.remote.undo();
+    throw;
+  }
+  return results;
+}
+
+}  // namespace pxl
