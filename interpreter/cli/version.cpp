@@ -1,13 +1,13 @@
 #include "interpreter/cli/version.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>
 
 #include "interpreter/cli/json.hpp"
 #include "interpreter/repl/line_editor.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/base/standard_streams.hpp"
 #include "runtime/execute/engine.hpp"
 #include "runtime/kernels/instruction_sets.hpp"
@@ -43,9 +43,8 @@ void print_version(const CommonFlags& flags) {
     return;
   }
   print_out("pxl {} ({})\n", version(), release_date());
-  print_out("commit: {}\ncompiler: {}\nengines: {}\n", commit(), compiler, fmt::join(engines, ", "));
-  print_out("instruction sets: {}; on this processor {}\n", fmt::join(instruction_sets, ", "),
-            supported_instruction_set());
+  print_out("commit: {}\ncompiler: {}\nengines: {}\n", commit(), compiler, join_texts(engines));
+  print_out("instruction sets: {}; on this processor {}\n", join_texts(instruction_sets), supported_instruction_set());
   print_out("line editor: {}\n", LineEditor::backend());
 }
 

@@ -2,10 +2,10 @@
 #include "runtime/kernels/nd_index.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
+#include "runtime/base/join_texts.hpp"
 #include "runtime/ops/row.hpp"
 
 namespace pxl {
@@ -34,7 +34,7 @@ NdShapes shapes_of(const OpContext& s) {
 NdUpdate update_of(const OpContext& s) {
   const std::string& reduction = s.string("reduction");
   if (const auto found = nd_update(reduction)) return *found;
-  refuse(s, fmt::format("the reduction must be one of {}, not {}", fmt::join(nd_update_names(), ", "), reduction));
+  refuse(s, fmt::format("the reduction must be one of {}, not {}", join_texts(nd_update_names()), reduction));
 }
 
 std::vector<TensorSpec> infer_scatter_nd(const OpContext& s) {

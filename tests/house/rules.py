@@ -160,19 +160,25 @@ def switches_on_ops():
     return "\n".join(problems) or None
 
 
+def lines_with(pattern, remedy, *exempt):
+    """The lines of the runtime and the interpreter that a pattern matches, but for those of files that are exempt."""
+    problems = []
+    for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp"):
+        if str(path.relative_to(ROOT)) in exempt:
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if pattern.search(line):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: {remedy}: {line.strip()}")
+    return "\n".join(problems) or None
+
+
 # What writes to the standard streams, and throws or ends the process where they are closed or full.
 WRITES = re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog)\b|\b(printf|puts|putchar|perror)\(|\bf(printf|puts|putc|write|flush)\([^;]*std(out|err)")
 
 
 def standard_streams():
-    problems = []
-    for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp"):
-        if path.stem == "standard_streams":
-            continue
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            if WRITES.search(line):
-                problems.append(f"{path.relative_to(ROOT)}:{number}: use runtime/base/standard_streams.hpp: {line.strip()}")
-    return "\n".join(problems) or None
+    return lines_with(WRITES, "use runtime/base/standard_streams.hpp", "runtime/base/standard_streams.cpp",
+                      "runtime/base/standard_streams.hpp")
 
 
 # What makes or changes a file, but for runtime/base/atomic_file.cpp, which everything is saved by: the history of inputs is
@@ -183,14 +189,15 @@ MAY_OPEN = ["runtime/base/atomic_file.cpp", "runtime/base/append_line.cpp", "run
 
 
 def files_are_saved_in_one_way():
-    problems = []
-    for path in tracked("runtime/*.[ch]pp", "interpreter/*.[ch]pp"):
-        if str(path.relative_to(ROOT)) in MAY_OPEN:
-            continue
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            if OPENS.search(line):
-                problems.append(f"{path.relative_to(ROOT)}:{number}: use runtime/base/atomic_file.hpp: {line.strip()}")
-    return "\n".join(problems) or None
+    return lines_with(OPENS, "use runtime/base/atomic_file.hpp", *MAY_OPEN)
+
+
+# Its formatters are 250 functions in each file, for a second of the compiler's time.
+RANGES = re.compile(r"fmt/ranges\.h|\bfmt::join\(")
+
+
+def lists_are_joined_in_one_way():
+    return lines_with(RANGES, "use runtime/base/join_texts.hpp")
 
 
 def formatting():
@@ -286,6 +293,7 @@ def house_tests(tally, kinds, build):
     tally.add("house: layers are documented in order", documented_layers())
     tally.add("house: one place writes to the standard streams", standard_streams())
     tally.add("house: files are saved in one way", files_are_saved_in_one_way())
+    tally.add("house: lists are joined in one way", lists_are_joined_in_one_way())
     tally.add("house: passes are files and documented", passes())
     tally.add("house: rows of tables have their functions", tables())
     tally.add("house: kernels declare their memory", kernel_memory())
