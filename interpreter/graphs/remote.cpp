@@ -65,7 +65,7 @@ Tensor* new_memory(Graph& graph, const TensorSpec& spec) {
       .tensor();
 }
 
-Value load(Interpreter& in, const RemoteBufferObject& buffer, const Value& at, const std::string& given) {
+Value load_entry(Interpreter& in, const RemoteBufferObject& buffer, const Value& at, const std::string& given) {
   const BuildTarget target = graphs_of(in).target();
   Tensor* entry = entry_tensor(in, at, target, buffer.buffer, "remote_load");
   stamp(in, *target.ir);
@@ -234,8 +234,8 @@ void bind_remote_builtins(Scope& p) {
          "An entry of a remote buffer, as a tensor. `entry` is an int or an integer tensor.",
          [](Interpreter& in, Arguments args) -> Value {
            ArgReader a("remote_load", args, {"buffer", "entry", "name"});
-           return load(in, to_remote_buffer(a.value("buffer"), graphs_of(in).target().ir, "remote_load"),
-                       a.value("entry"), a.string_or("name", ""));
+           return load_entry(in, to_remote_buffer(a.value("buffer"), graphs_of(in).target().ir, "remote_load"),
+                             a.value("entry"), a.string_or("name", ""));
          });
   define(p, no_effects, "remote_load_", "remote_load_(buffer, entry, t)",
          "Overwrites a tensor with an entry of a remote buffer.", [](Interpreter& in, Arguments args) -> Value {

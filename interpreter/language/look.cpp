@@ -23,7 +23,7 @@ constexpr int max_uncertain_depth = 6;
 /// information. Not measured.
 constexpr int64_t max_training_steps = 20000;
 
-enum Leaves : uint8_t { leaves_loop = 1, leaves_function = 2 };
+enum Exits : uint8_t { leaves_loop = 1, leaves_function = 2 };
 
 uint8_t leaves_by(Flow flow) {
   switch (flow) {

@@ -26,8 +26,8 @@ struct Loop {
   Names bound, read_first;
 };
 
-struct Body {
-  Body* outer = nullptr;
+struct FunctionBody {
+  FunctionBody* outer = nullptr;
   OwnNames* own = nullptr;  ///< null for files and modules, whose names are looked up at run time
   Names parameters, locals, nonlocals, declared;
   Names bound;   ///< may be bound at the current point
@@ -67,7 +67,7 @@ class Resolver {
   Resolver(Tree& tree, std::vector<Diagnostic>& problems) : tree_(tree), problems_(problems) {}
 
   void file() {
-    Body b;
+    FunctionBody b;
     block(*tree_.body, b);
   }
 
@@ -77,20 +77,20 @@ class Resolver {
         {Severity::error, Fault::refused, std::move(message), at, {std::move(note)}, nullptr, codes::assignment});
   }
 
-  void block(const Block& list, Body& b) {
+  void block(const Block& list, FunctionBody& b) {
     for (Stmt* s : list.statements) statement(*s, b);
   }
 
   // ---- bodies
 
-  void function(Function& f, Body& outer) {
+  void function(Function& f, FunctionBody& outer) {
     ++made_;
     for (const Parameter& p : f.parameters) {
       if (!p.default_value) continue;
       read(p.default_value, outer);
       f.makes_defaults = f.makes_defaults || !literal(*p.default_value);
     }
-    Body b;
+    FunctionBody b;
     for (const Parameter& p : f.parameters) {
       b.parameters.insert(p.name);
       // Free extents of a shape pattern are bound together with the parameters.
@@ -110,7 +110,8 @@ class Resolver {
     end(b);
   }
 
-  void begin(Body& b, OwnNames& own, Body& outer, const std::vector<Stmt*>& statements, const Names& more) {
+  void begin(FunctionBody& b, OwnNames& own, FunctionBody& outer, const std::vector<Stmt*>& statements,
+             const Names& more) {
     b.outer = &outer;
     b.own = &own;
     find_nonlocals(statements, b.nonlocals);
@@ -129,7 +130,7 @@ class Resolver {
     b.rebinds = b.nonlocals;
   }
 
-  void end(Body& b) {
+  void end(FunctionBody& b) {
     rebind(b.rebinds, *b.outer);
     b.own->rebinds = interned(b.rebinds);
     for (const NameExpr* n : b.early)
@@ -137,14 +138,14 @@ class Resolver {
   }
 
   // Names that nested functions and modules in `outer` bind outside of themselves.
-  static void rebind(const Names& names, Body& outer) {
+  static void rebind(const Names& names, FunctionBody& outer) {
     for (const std::string& name : names)
       (outer.locals.count(name) || outer.parameters.count(name) ? outer.set_within : outer.rebinds).insert(name);
   }
 
-  void module(ModuleStmt& m, Body& outer) {
+  void module(ModuleStmt& m, FunctionBody& outer) {
     ++made_;
-    Body b;
+    FunctionBody b;
     b.outer = &outer;
     for (const Parameter& p : m.parameters) {
       read(p.default_value, outer);
@@ -159,13 +160,13 @@ class Resolver {
 
   // ---- names
 
-  void bind(const std::string& name, Body& b) {
+  void bind(const std::string& name, FunctionBody& b) {
     b.bound.insert(name);
     b.before.insert(name);
     for (Loop& loop : b.loops) loop.bound.insert(name);
   }
 
-  void bind_target(Expr& target, Body& b) {
+  void bind_target(Expr& target, FunctionBody& b) {
     switch (target.kind) {
       case ExprKind::name: {
         auto& n = static_cast<NameExpr&>(target);
@@ -184,9 +185,10 @@ class Resolver {
     }
   }
 
-  void read_name(NameExpr& n, Body& b) {
+  void read_name(NameExpr& n, FunctionBody& b) {
     if (shadowed(n.name)) return;
-    for (const Body* at = &b; at && !n.unsure; at = at->outer) n.unsure = at->own && at->locals.count(n.name) != 0;
+    for (const FunctionBody* at = &b; at && !n.unsure; at = at->outer)
+      n.unsure = at->own && at->locals.count(n.name) != 0;
     b.read.insert(n.name);
     for (Loop& loop : b.loops)
       if (!loop.bound.count(n.name)) loop.read_first.insert(n.name);
@@ -197,7 +199,7 @@ class Resolver {
     return std::any_of(shadows_.begin(), shadows_.end(), [&](const Names& s) { return s.count(name) != 0; });
   }
 
-  void read(const Expr* e, Body& b) {
+  void read(const Expr* e, FunctionBody& b) {
     if (!e) return;
     switch (e->kind) {
       case ExprKind::name: read_name(const_cast<NameExpr&>(static_cast<const NameExpr&>(*e)), b); return;
@@ -213,7 +215,7 @@ class Resolver {
     for (const Expr* part : parts) read(part, b);
   }
 
-  void comprehension(ComprehensionExpr& e, Body& b) {
+  void comprehension(ComprehensionExpr& e, FunctionBody& b) {
     read(e.clauses.front().iterable, b);
     const int before = made_;
     std::vector<std::string> targets;
@@ -233,7 +235,7 @@ class Resolver {
 
   // ---- statements
 
-  void with_item(const WithItem& w, Body& b) {
+  void with_item(const WithItem& w, FunctionBody& b) {
     read(w.context, b);
     if (!w.as.empty()) bind(w.as, b);
   }
@@ -246,7 +248,7 @@ class Resolver {
     return found;
   }
 
-  void if_statement(IfStmt& s, Body& b) {
+  void if_statement(IfStmt& s, FunctionBody& b) {
     Names after = b.bound;
     const Names before = b.bound;
     for (auto& arm : s.arms) {
@@ -260,7 +262,7 @@ class Resolver {
     b.bound.insert(after.begin(), after.end());
   }
 
-  void for_statement(ForStmt& s, Body& b) {
+  void for_statement(ForStmt& s, FunctionBody& b) {
     read(s.iterable, b);
     const Names before = b.before;
     const int functions = made_;
@@ -283,7 +285,7 @@ class Resolver {
       if (!before.count(name)) b.before.erase(name);
   }
 
-  void nonlocal_statement(const NonlocalStmt& s, Body& b) {
+  void nonlocal_statement(const NonlocalStmt& s, FunctionBody& b) {
     if (!b.own) return;  // rejected as misplaced
     for (const auto& item : s.items) {
       const std::string& name = item.name.text();
@@ -299,7 +301,7 @@ class Resolver {
     }
   }
 
-  void statement(Stmt& s, Body& b) {
+  void statement(Stmt& s, FunctionBody& b) {
     switch (s.kind) {
       case StmtKind::assign: {
         auto& a = as<AssignStmt>(s);
@@ -342,7 +344,7 @@ class Resolver {
         return;
       case StmtKind::test: {
         auto& t = as<TestStmt>(s);
-        Body inner;
+        FunctionBody inner;
         begin(inner, t.own, b, t.body->statements, {});
         block(*t.body, inner);
         end(inner);

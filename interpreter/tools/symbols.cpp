@@ -8,26 +8,25 @@
 
 namespace pxl {
 
-using Kind = Symbol::Kind;
-
-std::string_view text(Kind kind) {
+std::string_view text(Symbol::Kind kind) {
+  using enum Symbol::Kind;
   switch (kind) {
-    case Kind::variable: return "name";
-    case Kind::function: return "def";
-    case Kind::method: return "method";
-    case Kind::build: return "build";
-    case Kind::module: return "module";
-    case Kind::program: return "program";
-    case Kind::test: return "test";
-    case Kind::parameter: return "parameter";
-    case Kind::field: return "field";
-    case Kind::param: return "param";
-    case Kind::stream_in: return "stream in";
-    case Kind::stream_out: return "stream out";
-    case Kind::state: return "variable";
-    case Kind::constant: return "constant";
-    case Kind::option: return "option";
-    case Kind::import: return "import";
+    case variable: return "name";
+    case function: return "def";
+    case method: return "method";
+    case build: return "build";
+    case module: return "module";
+    case program: return "program";
+    case test: return "test";
+    case parameter: return "parameter";
+    case field: return "field";
+    case param: return "param";
+    case stream_in: return "stream in";
+    case stream_out: return "stream out";
+    case state: return "variable";
+    case constant: return "constant";
+    case option: return "option";
+    case import: return "import";
   }
   return "";
 }
@@ -60,9 +59,9 @@ std::vector<const Symbol*> SymbolTable::visible(uint32_t offset) const {
   std::vector<int> around;
   for (int i = static_cast<int>(symbols_.size()) - 1; i >= 0; --i) {
     const Span& s = symbols_[i].span;
-    const Kind k = symbols_[i].kind;
-    const bool body = k == Kind::function || k == Kind::method || k == Kind::build || k == Kind::module ||
-                      k == Kind::program || k == Kind::test;
+    const Symbol::Kind k = symbols_[i].kind;
+    const bool body = k == Symbol::Kind::function || k == Symbol::Kind::method || k == Symbol::Kind::build ||
+                      k == Symbol::Kind::module || k == Symbol::Kind::program || k == Symbol::Kind::test;
     if (body && s.begin <= offset && offset <= s.end) around.push_back(i);
   }
   std::stable_sort(around.begin(), around.end(),
@@ -72,7 +71,8 @@ std::vector<const Symbol*> SymbolTable::visible(uint32_t offset) const {
   std::set<std::string_view> seen;
   for (int container : around)
     for (const Symbol& s : symbols_)
-      if (s.container == container && s.kind != Kind::test && s.kind != Kind::build && seen.insert(s.name).second)
+      if (s.container == container && s.kind != Symbol::Kind::test && s.kind != Symbol::Kind::build &&
+          seen.insert(s.name).second)
         found.push_back(&s);
   return found;
 }

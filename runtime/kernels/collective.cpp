@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "runtime/base/codes.hpp"
 #include "runtime/base/diagnostic.hpp"
 #include "runtime/base/join_texts.hpp"
+#include "runtime/kernels/block.hpp"
 #include "runtime/kernels/replica_tree.hpp"
 
 namespace pxl {
@@ -18,8 +20,9 @@ namespace {
 
 constexpr std::array<std::string_view, 8> reduction_names = {"add", "mean", "mul", "min",
                                                              "max", "and",  "or",  "square_add"};
-constexpr int64_t block_elements = 512;  // elements that are combined at a time: the slots of 4,096 members fit L2
-constexpr double byte_ns = 0.05;         // per byte copied or combined. Not measured
+constexpr int64_t block_elements = 2048;  // combined at a time: the slots of 4,096 members fit L2. Not measured
+constexpr size_t max_slots = combine_slots(std::numeric_limits<int32_t>::max());  // replicas are counted in int
+constexpr double byte_ns = 0.05;  // per byte copied or combined. Not measured
 
 /// The type in which elements of type T are combined.
 template <class T>
@@ -40,28 +43,44 @@ C multiplied(C a, C b) {
     return static_cast<C>(a * b);
 }
 
+/// `to` may be `a` or `b`.
 template <class C, class F>
-void combine(C* to, const C* from, int64_t n, F f) {
-  for (int64_t i = 0; i < n; ++i) to[i] = f(to[i], from[i]);
+void combine(const C* a, const C* b, C* to, int64_t n, F f) {
+  for (int64_t i = 0; i < n; ++i) to[i] = f(a[i], b[i]);
 }
 
 template <class C>
-void join(ReplicaReduction reduction, C* a, const C* b, int64_t n) {
+void join(ReplicaReduction reduction, const C* a, const C* b, C* to, int64_t n) {
   switch (reduction) {
     case ReplicaReduction::add:
     case ReplicaReduction::mean:
-    case ReplicaReduction::square_add: return combine(a, b, n, added<C>);
-    case ReplicaReduction::mul: return combine(a, b, n, multiplied<C>);
+    case ReplicaReduction::square_add: return combine(a, b, to, n, added<C>);
+    case ReplicaReduction::mul: return combine(a, b, to, n, multiplied<C>);
     // NaN where one is NaN.
-    case ReplicaReduction::min: return combine(a, b, n, [](C x, C y) { return x <= y || x != x ? x : y; });
-    case ReplicaReduction::max: return combine(a, b, n, [](C x, C y) { return x >= y || x != x ? x : y; });
+    case ReplicaReduction::min: return combine(a, b, to, n, [](C x, C y) { return x <= y || x != x ? x : y; });
+    case ReplicaReduction::max: return combine(a, b, to, n, [](C x, C y) { return x >= y || x != x ? x : y; });
     case ReplicaReduction::and_:
-      if constexpr (std::is_integral_v<C>) combine(a, b, n, [](C x, C y) { return static_cast<C>(x & y); });
+      if constexpr (std::is_integral_v<C>) combine(a, b, to, n, [](C x, C y) { return static_cast<C>(x & y); });
       return;
     case ReplicaReduction::or_:
-      if constexpr (std::is_integral_v<C>) combine(a, b, n, [](C x, C y) { return static_cast<C>(x | y); });
+      if constexpr (std::is_integral_v<C>) combine(a, b, to, n, [](C x, C y) { return static_cast<C>(x | y); });
       return;
   }
+}
+
+/// The function of the processor's instruction set that joins two blocks; null where there is none.
+BinaryFn joining_block(ReplicaReduction reduction, DType dtype) {
+  switch (reduction) {
+    case ReplicaReduction::add:
+    case ReplicaReduction::mean:
+    case ReplicaReduction::square_add: return binary_block(Binary::add, dtype).vv;
+    case ReplicaReduction::mul: return binary_block(Binary::mul, dtype).vv;
+    case ReplicaReduction::min:
+    case ReplicaReduction::max:
+    case ReplicaReduction::and_:
+    case ReplicaReduction::or_: return nullptr;
+  }
+  return nullptr;
 }
 
 template <class T>
@@ -107,6 +126,7 @@ class MemberReduction {
 
   Kernel kernel() {
     WorkspaceLayout layout;
+    join_ = joining_block(form_.reduction, dtype_of<C>());
     slots_ = layout.per_thread<C>(block_elements * combine_slots(form_.members));
     std::vector<Phase> phases = {
         {form_.n, block_elements, [self = *this](const Buffers& b, int64_t begin, int64_t end) {
@@ -121,31 +141,56 @@ class MemberReduction {
  private:
   void run(const Buffers& b, int64_t at, int64_t count) const {
     C* slots = b.workspace(slots_);
+    const auto memory = [&](size_t slot) { return slots + static_cast<int64_t>(slot) * block_elements; };
+    std::array<const C*, max_slots> values{};  // by slot: where they are
     const auto node = [&](int64_t first, int64_t last, size_t slot) {
       const size_t i = node_at_[static_cast<size_t>(first)];
       if (form_.nodes[i] != TreeNode{first, last}) return false;
-      C* to = slots + static_cast<int64_t>(slot) * block_elements;
-      if (last - first > 1) {
-        std::copy_n(b.input<C>(i) + at, count, to);
+      const bool is_leaf = last - first == 1;
+      const bool squared = is_leaf && form_.reduction == ReplicaReduction::square_add;
+      if (!is_leaf || (std::is_same_v<C, T> && !squared)) {
+        values[slot] = b.input<C>(i) + at;
         return true;
       }
+      C* to = memory(slot);
       read(b.input<T>(i) + at, to, count);
-      if (form_.reduction == ReplicaReduction::square_add)
-        for (int64_t k = 0; k < count; ++k) to[k] = multiplied(to[k], to[k]);
+      for (int64_t k = 0; squared && k < count; ++k) to[k] = multiplied(to[k], to[k]);
+      values[slot] = to;
       return true;
     };
+    // The last sum goes to where it is wanted, which may be where an operand is.
+    C* const wanted = own_result(b, at);
+    size_t joins = form_.nodes.size() - 1;
     combine_nodes(0, form_.members, 0, node, [&](size_t left, size_t right) {
-      join(form_.reduction, slots + static_cast<int64_t>(left) * block_elements,
-           slots + static_cast<int64_t>(right) * block_elements, count);
+      C* to = --joins == 0 && wanted ? wanted : memory(left);
+      if (join_)
+        join_(values[left], values[right], to, count);
+      else
+        join(form_.reduction, values[left], values[right], to, count);
+      values[left] = to;
     });
-    if (form_.partial) {
-      std::copy_n(slots, count, b.output<C>(0) + at);
+    if (wanted) {
+      if (values[0] != wanted) std::copy_n(values[0], count, wanted);
       return;
     }
-    if constexpr (std::is_floating_point_v<C>)
-      if (form_.reduction == ReplicaReduction::mean)
-        for (int64_t i = 0; i < count; ++i) slots[i] /= static_cast<C>(form_.members);
-    give(b, slots, at, count);
+    if constexpr (std::is_floating_point_v<C>) {
+      if (form_.reduction == ReplicaReduction::mean) {
+        C* to = memory(0);
+        for (int64_t i = 0; i < count; ++i) to[i] = values[0][i] / static_cast<C>(form_.members);
+        values[0] = to;
+      }
+    }
+    give(b, values[0], at, count);
+  }
+
+  /// Where the only result goes if it has the form of the sum.
+  C* own_result(const Buffers& b, int64_t at) const {
+    if (form_.partial) return b.output<C>(0) + at;
+    const bool divided = std::is_floating_point_v<C> && form_.reduction == ReplicaReduction::mean;
+    if (!std::is_same_v<C, T> || divided || form_.result.to != ReductionResult::To::all || form_.results != 1)
+      return nullptr;
+    C* to = b.output<C>(0);
+    return to ? to + at : nullptr;
   }
 
   void give(const Buffers& b, const C* values, int64_t at, int64_t count) const {
@@ -183,6 +228,7 @@ class MemberReduction {
   ReductionForm form_;
   std::vector<size_t> node_at_;  ///< by first member
   PerThread<C> slots_;
+  BinaryFn join_ = nullptr;
 };
 
 Kernel reduction_kernel(DType dtype, ReductionForm form) {

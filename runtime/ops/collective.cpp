@@ -14,7 +14,7 @@
 
 namespace pxl {
 
-ReplicaReduction reduction_of(const OpContext& s) {
+ReplicaReduction replica_reduction_of(const OpContext& s) {
   const ReplicaReduction reduction = prefixed(s, [&] { return replica_reduction(s.string("op")); });
   const DType dtype = s.input(0).dtype;
   check_no_float8(s, 0);
@@ -64,7 +64,7 @@ std::vector<TensorSpec> infer_by_element(const OpContext& s) {
 }
 
 std::vector<TensorSpec> infer_all_reduce(const OpContext& s) {
-  reduction_of(s);
+  replica_reduction_of(s);
   check_same_part(s);
   return {s.input(0)};
 }

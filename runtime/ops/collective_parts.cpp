@@ -18,7 +18,7 @@ namespace {
 constexpr Param grad_op_param{
     "grad_op", ParamKind::string, of("local"),
     "of the gradient: local, the slice of this replica's own, or add or mean over the members"};
-constexpr Param gather_params[] = {
+constexpr Param replicated_gather_params[] = {
     {"t", ParamKind::tensor},
     {"axis", ParamKind::integer, of(0)},
     group_param,
@@ -28,12 +28,12 @@ constexpr Param flat_gather_params[] = {{"t", ParamKind::tensor},
                                         group_param,
                                         {"whole", ParamKind::boolean, of(false), "whether the result is unsharded"},
                                         grad_op_param};
-constexpr Param scatter_params[] = {{"t", ParamKind::tensor},
-                                    reduction_param,
-                                    group_param,
-                                    {"configure_output_for_replicated_tensor_sharding", ParamKind::boolean, of(false),
-                                     "whether the result is a shard of t, with its meta_shape"}};
-constexpr Param slice_params[] = {{"t", ParamKind::tensor}, {"axis", ParamKind::integer, of(0)}, group_param};
+constexpr Param reduce_scatter_params[] = {{"t", ParamKind::tensor},
+                                           reduction_param,
+                                           group_param,
+                                           {"configure_output_for_replicated_tensor_sharding", ParamKind::boolean,
+                                            of(false), "whether the result is a shard of t, with its meta_shape"}};
+constexpr Param sharded_slice_params[] = {{"t", ParamKind::tensor}, {"axis", ParamKind::integer, of(0)}, group_param};
 
 /// All elements of the members' parts, without their padding, in the shape of the whole.
 Expr gathered(GradContext& c, const Expr& shard, const TensorSpec& whole) {
@@ -190,7 +190,7 @@ constexpr OpRow part_table[] = {
          "replicas; of shards the whole tensor. The gradient takes what follows to be the same on all members, unless "
          "grad_op is add or mean.",
      .example = "replicated_all_gather(array([1.0, 2.0]))",
-     .params = gather_params,
+     .params = replicated_gather_params,
      .expand = expand_all_gather,
      .role = Role::composite},
     {.name = "all_gather_flat",
@@ -216,10 +216,10 @@ constexpr OpRow part_table[] = {
             "order, "
             "padded with zeros.",
      .example = "replicated_reduce_scatter(array([1.0, 2.0]))",
-     .params = scatter_params,
+     .params = reduce_scatter_params,
      .infer =
          [](const OpContext& s) {
-           reduction_of(s);
+           replica_reduction_of(s);
            return std::vector<TensorSpec>{part_of(s, s.boolean("configure_output_for_replicated_tensor_sharding"))};
          },
      .definition = reference::replicated_reduce_scatter,
@@ -236,7 +236,7 @@ constexpr OpRow part_table[] = {
             "becomes 1 "
             "is dropped. No communication.",
      .example = "replicated_slice(array([1.0, 2.0]))",
-     .params = slice_params,
+     .params = sharded_slice_params,
      .expand = expand_replicated_slice,
      .role = Role::composite},
 };

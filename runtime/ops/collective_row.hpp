@@ -22,7 +22,7 @@ inline Attr groups_attr(GradContext& c) { return replica_groups_of(c.site()); }
 std::span<const OpRow> collective_part_rows();
 
 /// Whether the dtype has the reduction; throws otherwise.
-ReplicaReduction reduction_of(const OpContext& s);
+ReplicaReduction replica_reduction_of(const OpContext& s);
 /// Throws unless the reduction has a gradient.
 void check_linear(const OpContext& s);
 /// The result in parts, one for each member.

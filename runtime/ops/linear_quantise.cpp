@@ -9,17 +9,18 @@ namespace pxl {
 
 namespace {
 
-constexpr Param scale_param{"scale", ParamKind::tensor, no_default, "one number, or one for each place along the axis"};
+constexpr Param linear_scale_param{"scale", ParamKind::tensor, no_default,
+                                   "one number, or one for each place along the axis"};
 constexpr Param zero_param{"zero_point", ParamKind::index, none_default,
                            "what stands for 0, in the shape of the scale"};
 constexpr Param axis_param{"axis", ParamKind::integer, of(1), "of scales with several elements"};
 constexpr Param quantize_params[] = {
     {"t", ParamKind::tensor},
-    scale_param,
+    linear_scale_param,
     zero_param,
     axis_param,
     {"dtype", ParamKind::dtype, of(DType::uint8), "int8 or uint8; a zero point of one of these comes first"}};
-constexpr Param dequantize_params[] = {{"t", ParamKind::index}, scale_param, zero_param, axis_param};
+constexpr Param dequantize_params[] = {{"t", ParamKind::index}, linear_scale_param, zero_param, axis_param};
 
 bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
 

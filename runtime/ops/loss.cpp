@@ -43,12 +43,12 @@ constexpr Param cross_entropy_grad_params[] = {
     ignore_param,
     reduction_param};
 
-LossReduction reduction_of(const OpContext& s) {
+LossReduction loss_reduction_of(const OpContext& s) {
   return prefixed(s, [&] { return loss_reduction(s.string("reduction")); });
 }
 
 NllOptions options(const OpContext& s, bool log_prob) {
-  NllOptions o{.reduction = reduction_of(s), .ignore_index = {}, .log_prob = log_prob};
+  NllOptions o{.reduction = loss_reduction_of(s), .ignore_index = {}, .log_prob = log_prob};
   if (!s.is_none("ignore_index")) {
     const std::vector<int64_t> given = s.integers("ignore_index");
     if (given.size() != 1) refuse(s, "ignore_index must be one integer");
@@ -66,7 +66,7 @@ TensorSpec loss_spec(const OpContext& s, size_t p) {
   if (probs.shape.empty())
     refuse(s, fmt::format("{} is a scalar: there is no axis of classes", s.label(p)), codes::shape);
   check_shape(s, p + 1, Shape(probs.shape.begin(), probs.shape.end() - 1));
-  if (reduction_of(s) == LossReduction::none) return {s.input(p + 1).shape, probs.dtype, {}};
+  if (loss_reduction_of(s) == LossReduction::none) return {s.input(p + 1).shape, probs.dtype, {}};
   return {{}, probs.dtype, {}};
 }
 

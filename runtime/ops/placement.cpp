@@ -58,7 +58,7 @@ std::vector<Expr> expand_ipu_copy(OpBuilder& at, const Expr& t, int64_t destinat
   return at.emit("ipu_copy_to", {t}, {{"destination", destination}});
 }
 
-constexpr Kernel (*copy)(const OpContext&) = [](const OpContext& s) { return copy_kernel(s.input(0)); };
+constexpr Kernel (*placed_copy)(const OpContext&) = [](const OpContext& s) { return copy_kernel(s.input(0)); };
 
 constexpr OpRow placement_table[] = {
     {.name = "ipu_copy",
@@ -89,7 +89,7 @@ constexpr OpRow placement_table[] = {
      .params = place_params,
      .infer = infer_same,
      .definition = reference::identity,
-     .kernel = copy,
+     .kernel = placed_copy,
      .gradient =
          [](GradContext& c) {
            if (!c.wants(0)) return;
@@ -108,7 +108,7 @@ constexpr OpRow placement_table[] = {
      .params = unary_params,
      .infer = infer_same,
      .definition = reference::identity,
-     .kernel = copy,
+     .kernel = placed_copy,
      .gradient =
          [](GradContext& c) {
            if (c.wants(0)) c.set(0, c.builder().one("io_tile_copy", {c.dy()}));

@@ -31,8 +31,8 @@ constexpr Param shaped_params[] = {{"t", ParamKind::tensor},
                                    {"shape", ParamKind::shape, no_default, "of the mask; broadcasts to t's shape"},
                                    {"ratio", ParamKind::number, no_default, "probability of dropping"}};
 constexpr Param modify_params[] = {{"seed", ParamKind::index}, {"modifier", ParamKind::index}};
-constexpr Param split_params[] = {{"seed", ParamKind::index, no_default, "uint32[2]"},
-                                  {"n", ParamKind::integer, of(2)}};
+constexpr Param split_seed_params[] = {{"seed", ParamKind::index, no_default, "uint32[2]"},
+                                       {"n", ParamKind::integer, of(2)}};
 
 void check_seed(const OpContext& s, size_t slot) {
   if (s.input(slot).dtype != DType::uint32 || s.input(slot).shape != Shape{2})
@@ -169,7 +169,7 @@ constexpr OpRow random_table[] = {
      .path = "ops.split_random_seed",
      .doc = "n distinct seeds derived from one seed; deterministic.",
      .example = "split_random_seed(array([1, 2], uint32), 3)",
-     .params = split_params,
+     .params = split_seed_params,
      .expand =
          [](OpBuilder& at, const OpArgs& args) {
            const int64_t n = std::get<int64_t>(*args.attr(1));

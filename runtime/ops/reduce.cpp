@@ -54,7 +54,7 @@ Expr zero(GradContext& c) { return c.builder().scalar(0.0, c.dy().dtype()); }
 
 // Tied extreme elements share the gradient equally. Their number may exceed float16's range, so that counting and
 // dividing are in float32.
-void extremum_gradient(GradContext& c) {
+void reduced_extremum_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   OpBuilder& at = c.builder();
   const DType dtype = c.dy().dtype(), wide = dtype == DType::float16 ? DType::float32 : dtype;
@@ -195,12 +195,12 @@ constexpr OpRow reduce_table[] = {
            reduce({"max", "ops.max", "ReduceMax", "max_out",
                    "The largest element over axes. Tied elements share the gradient equally.", "max t",
                    "max(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMax"},
-                  infer_nonempty_reduce, reference::max, reduction<Reduction::max>, extremum_gradient)),
+                  infer_nonempty_reduce, reference::max, reduction<Reduction::max>, reduced_extremum_gradient)),
     within(tolerance::bits,
            reduce({"min", "ops.min", "ReduceMin", "min_out",
                    "The smallest element over axes. Tied elements share the gradient equally.", "min t",
                    "min(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceMin"},
-                  infer_nonempty_reduce, reference::min, reduction<Reduction::min>, extremum_gradient)),
+                  infer_nonempty_reduce, reference::min, reduction<Reduction::min>, reduced_extremum_gradient)),
     reduce({"prod", "ops.prod", "ReduceProd", "prod_out", "The product of the elements over axes.", "product t",
             "prod(array([[1.0, 2.0], [3.0, 4.0]]), axis = 0)", "ReduceProd"},
            infer_reduce, reference::prod, reduction<Reduction::prod>, prod_gradient),

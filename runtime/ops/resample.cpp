@@ -13,7 +13,7 @@ namespace pxl {
 
 namespace {
 
-constexpr Param scale_param{"scale_factor", ParamKind::numbers, none_default, "one an axis; none: 1"};
+constexpr Param resize_scale_param{"scale_factor", ParamKind::numbers, none_default, "one an axis; none: 1"};
 constexpr Param mode_param{"mode", ParamKind::string, of("nearest"), "nearest, linear or cubic"};
 constexpr Param nearest_param{"nearest_mode", ParamKind::string, of("round_prefer_floor"),
                               "round_prefer_floor, round_prefer_ceil, floor or ceil"};
@@ -21,9 +21,10 @@ constexpr Param coordinate_param{
     "coordinate_transformation_mode", ParamKind::string, of("half_pixel"),
     "half_pixel, pytorch_half_pixel, align_corners, asymmetric or tf_crop_and_resize (of the whole image)"};
 constexpr Param interpolate_params[] = {
-    {"t", ParamKind::tensor}, scale_param, mode_param, nearest_param, coordinate_param};
+    {"t", ParamKind::tensor}, resize_scale_param, mode_param, nearest_param, coordinate_param};
 constexpr Param interpolate_grad_params[] = {
-    {"g", ParamKind::tensor}, {"shape", ParamKind::shape}, scale_param, mode_param, nearest_param, coordinate_param};
+    {"g", ParamKind::tensor}, {"shape", ParamKind::shape}, resize_scale_param, mode_param, nearest_param,
+    coordinate_param};
 constexpr Param rois_param{"rois", ParamKind::tensor, no_default, "[R, 4]: x1, y1, x2, y2"};
 constexpr Param images_param{"batch_index", ParamKind::index, no_default, "[R]: the image of each region"};
 constexpr Param output_param{"output_size", ParamKind::shape, no_default, "[height, width] of a region's result"};

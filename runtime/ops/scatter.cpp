@@ -52,7 +52,7 @@ std::vector<TensorSpec> infer_scatter(const OpContext& s) {
   return {{s.input(0).shape, s.input(0).dtype, {}}};
 }
 
-ScatterReduction reduction_of(const OpContext& s) {
+ScatterReduction scatter_reduction_of(const OpContext& s) {
   const std::string& reduction = s.string("reduction");
   if (const auto found = scatter_reduction(reduction)) return *found;
   refuse(s, fmt::format("the reduction must be one of {}, not {}", join_texts(scatter_reduction_names(), ", "),
@@ -62,7 +62,7 @@ ScatterReduction reduction_of(const OpContext& s) {
 std::vector<TensorSpec> infer_scatter_reduce(const OpContext& s) {
   check_no_float8(s, 0);
   check_integers(s, 1);
-  reduction_of(s);
+  scatter_reduction_of(s);
   const TensorSpec& data = s.input(0);
   const auto axis = static_cast<size_t>(axis_of(s, "axis", rank_of(data)));
   const bool by_slice = s.input(1).shape == Shape{data.shape[axis]} && s.boolean("enable_index_broadcast");
@@ -92,8 +92,8 @@ std::vector<TensorSpec> infer_scatter_reduce(const OpContext& s) {
 
 Kernel scatter_reduce(const OpContext& s) {
   const int64_t axis = axis_of(s, "axis", rank_of(s.input(0)));
-  return scatter_reduce_kernel(reduction_of(s), s.input(0), s.input(1), axis, s.out[0].shape[static_cast<size_t>(axis)],
-                               s.has(2));
+  return scatter_reduce_kernel(scatter_reduction_of(s), s.input(0), s.input(1), axis,
+                               s.out[0].shape[static_cast<size_t>(axis)], s.has(2));
 }
 
 // The element whose index selected a position gets that position's gradient; for min and max, elements equal to the

@@ -20,8 +20,8 @@ constexpr Param reshape_params[] = {
     {"t", ParamKind::tensor}, {"shape", ParamKind::shape, no_default, "one extent may be -1: the remaining elements"}};
 constexpr Param squeeze_params[] = {{"t", ParamKind::tensor},
                                     {"axes", ParamKind::axes, none_default, "none: every axis of extent 1"}};
-constexpr Param transpose_params[] = {{"t", ParamKind::tensor},
-                                      {"permutation", ParamKind::axes, none_default, "none: the axes reversed"}};
+constexpr Param permutation_params[] = {{"t", ParamKind::tensor},
+                                        {"permutation", ParamKind::axes, none_default, "none: the axes reversed"}};
 constexpr Param tile_params[] = {{"t", ParamKind::tensor},
                                  {"repeats", ParamKind::shape, no_default, "number of repeats per axis"}};
 constexpr Param expand_params[] = {{"t", ParamKind::tensor},
@@ -87,7 +87,7 @@ std::vector<TensorSpec> infer_transpose(const OpContext& s) {
   return {{shape, s.input(0).dtype, {}}};
 }
 
-void transpose_gradient(GradContext& c) {
+void permutation_gradient(GradContext& c) {
   if (!c.wants(0)) return;
   const int64_t rank = rank_of(c.in_spec(0));
   Ints inverse(static_cast<size_t>(rank));
@@ -118,18 +118,18 @@ constexpr OpRow reshape_row = {.name = "reshape",
                                .onnx = "Reshape",
                                .tiles = tile_view};
 
-constexpr OpRow transpose_row = {
+constexpr OpRow permutation_row = {
     .name = "transpose",
     .path = "ops.transpose",
     .schedule = "Transpose",
     .output = "{0}_T",
     .doc = "Axis i of the result is axis permutation[i] of t.",
     .example = "transpose(array([[1.0, 2.0], [3.0, 4.0]]))",
-    .params = transpose_params,
+    .params = permutation_params,
     .infer = infer_transpose,
     .definition = reference::transpose,
     .kernel = [](const OpContext& s) { return transpose_kernel(s.input(0), permutation_of(s)); },
-    .gradient = transpose_gradient,
+    .gradient = permutation_gradient,
     .layout = [](const OpContext& s,
                  const StridedLayout& at) { return std::vector<StridedLayout>{permuted(at, permutation_of(s))}; },
     .pattern = Pattern::movement,
@@ -138,7 +138,7 @@ constexpr OpRow transpose_row = {
     .onnx = "Transpose",
     .tiles = tile_movement};
 constexpr OpRow transpose_view() {
-  OpRow row = view_form(transpose_row, {"transpose_", "ops.transpose_", "TransposeInplace", "{0}_T"});
+  OpRow row = view_form(permutation_row, {"transpose_", "ops.transpose_", "TransposeInplace", "{0}_T"});
   row.doc = "A view of t: axis i of the result is axis permutation[i] of t, in t's memory.";
   row.example = "transpose_(array([[1.0, 2.0], [3.0, 4.0]]))";
   return row;
@@ -205,7 +205,7 @@ constexpr OpRow shape_table[] = {
      .role = Role::composite,
      .method = true,
      .onnx = "Squeeze"},
-    transpose_row,
+    permutation_row,
     transpose_view(),
     {.name = "expand_dims",
      .path = "ops.expand_dims",

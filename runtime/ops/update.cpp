@@ -18,7 +18,7 @@ constexpr Param accumulate_params[] = {
     {"t", ParamKind::tensor}, {"X", ParamKind::tensor}, {"f", ParamKind::number_or_tensor, none_default}};
 constexpr Param square_params[] = {
     {"t", ParamKind::tensor}, {"X", ParamKind::tensor}, {"f", ParamKind::number_or_tensor, of(1.0)}};
-constexpr Param average_params[] = {{"t", ParamKind::tensor}, {"X", ParamKind::tensor}, factor_param};
+constexpr Param moving_average_params[] = {{"t", ParamKind::tensor}, {"X", ParamKind::tensor}, factor_param};
 constexpr Param mean_params[] = {{"t", ParamKind::tensor},
                                  {"X", ParamKind::tensor},
                                  {"step", ParamKind::number_or_tensor, no_default, "number of values averaged before"}};
@@ -29,7 +29,7 @@ constexpr Param sparse_params[] = {{"t", ParamKind::tensor},
                                    {"axis", ParamKind::integer, of(0)},
                                    {"f", ParamKind::number_or_tensor, none_default},
                                    {"W", ParamKind::optional_tensor, none_default, "the table's layout; not used"}};
-constexpr Param copy_params[] = {{"t", ParamKind::tensor}, {"X", ParamKind::tensor}};
+constexpr Param copy_update_params[] = {{"t", ParamKind::tensor}, {"X", ParamKind::tensor}};
 constexpr Param scaled_params[] = {{"X", ParamKind::tensor},
                                    {"Y", ParamKind::tensor},
                                    {"a", ParamKind::number_or_tensor, of(1.0)},
@@ -241,11 +241,11 @@ constexpr OpRow update_table[] = {
                 "A running mean: `step` values were averaged before.", "t step / (step + 1) + X / (step + 1)",
                 mean_params, reference::accumulate_mean_, accumulate<Accumulate::mean>),
     accumulator("accumulate_moving_average_", "ops.var_updates.accumulate_moving_average_",
-                "An exponential moving average.", "f t + (1 - f) X", average_params,
+                "An exponential moving average.", "f t + (1 - f) X", moving_average_params,
                 reference::accumulate_moving_average_, accumulate<Accumulate::moving_average>),
     within(tolerance::square_update,
            accumulator("accumulate_moving_average_square_", "ops.var_updates.accumulate_moving_average_square_",
-                       "An exponential moving average of squares.", "f t + (1 - f) X^2", average_params,
+                       "An exponential moving average of squares.", "f t + (1 - f) X^2", moving_average_params,
                        reference::accumulate_moving_average_square_, accumulate<Accumulate::moving_average_square>)),
     scaler(
         "accumulator_scale_", "ops.var_updates.accumulator_scale_", "Scales an accumulator.", "f t", scale_params,
@@ -298,7 +298,7 @@ constexpr OpRow update_table[] = {
      .output = "copy_var_update_out",
      .doc = "Overwrites a variable with a tensor of the same spec.",
      .formula = "X",
-     .params = copy_params,
+     .params = copy_update_params,
      .infer =
          [](const OpContext& s) {
            check_one_dtype(s);

@@ -9,7 +9,7 @@ namespace pxl::tiles {
 namespace {
 
 /// Moves of one exchange; those of equal bytes from one tile become one multicast.
-class Exchange {
+class OpExchange {
  public:
   void add(SliceMove::What what, size_t index, Region region, int32_t from, int32_t to) {
     std::vector<int64_t> bounds;
@@ -72,7 +72,7 @@ bool is_partial(const LoweredOp& op, const PlacedSlice& write) {
 
 /// Adds the moves of what parts wrote to the tiles that store it, but for what these have written themselves.
 void deliver(const LoweredOp& op, const std::vector<PlacedPart>& parts, const std::vector<const Layout*>& memories,
-             Exchange& exchange) {
+             OpExchange& exchange) {
   Regions present;
   const auto for_writes = [&](auto&& f) {
     for (const PlacedPart& part : parts)
@@ -116,7 +116,7 @@ void number_partials(LoweredOp& op) {
       }
 }
 
-void combine_partials(LoweredOp& op, size_t result, size_t memory, const Layout& layout, Exchange& exchange) {
+void combine_partials(LoweredOp& op, size_t result, size_t memory, const Layout& layout, OpExchange& exchange) {
   std::map<int32_t, std::vector<std::pair<Region, std::vector<size_t>>>> pieces;  // by tile: regions with equal buffers
   for (int32_t tile = 0; tile < layout.tiles(); ++tile)
     if (!layout.on(tile).empty()) pieces[tile] = {{layout.on(tile), {}}};
@@ -181,7 +181,7 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
       }
       lowered.parts.push_back(std::move(p));
     }
-    Exchange gather;
+    OpExchange gather;
     for (const auto& [where, region] : needed) {
       const auto& [tile, memory] = where;
       Region lacks = difference(region, memories[memory]->on(tile));
@@ -194,12 +194,12 @@ LoweredOp lower(OpParts parts, const std::vector<const Layout*>& memories, const
         gather.add(SliceMove::What::operand, memory, std::move(piece), owner, tile);
     }
     lowered.gather = gather.take();
-    Exchange exchange;
+    OpExchange exchange;
     deliver(op, lowered.parts, memories, exchange);
     lowered.deliver = exchange.take();
   }
   number_partials(op);
-  Exchange collect;
+  OpExchange collect;
   for (size_t i = 0; i < op.partial.size(); ++i)
     if (op.partial[i]) combine_partials(op, i, results[i].memory, *memories[results[i].memory], collect);
   op.collect = collect.take();
@@ -234,7 +234,7 @@ Traffic traffic_of(const std::vector<SliceMove>& moves, int64_t element_bytes) {
 }
 
 std::vector<SliceMove> rearranging_moves(const Layout& from, const Layout& to) {
-  Exchange exchange;
+  OpExchange exchange;
   for (int32_t tile = 0; tile < to.tiles(); ++tile) {
     const Region lacks = difference(to.on(tile), from.on(tile));
     for (auto& [owner, piece] : by_owner(from, lacks, tile))

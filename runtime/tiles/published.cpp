@@ -58,7 +58,7 @@ double phase(int64_t scheduled) { return as_double(scheduled + phase_overhead(ma
 
 constexpr auto identity = ReferenceMeasurement::Of::identity, planned = ReferenceMeasurement::Of::planned;
 
-constexpr ReferenceMeasurement table[] = {
+constexpr ReferenceMeasurement published_rows[] = {
     {"qk_f16", "QK^T of 16 heads, 729 x 72 x 729, float16: product on a tile", "c600", "cycles", 8488, 8488, 3, stack,
      [] { return largest_vertex_cycles(published_product("qk")); }, planned},
     {"qk_f8", "the same in float8", "c600", "cycles", 5502, 5502, 4, stack,
@@ -235,7 +235,7 @@ double ReferenceMeasurement::error_percent(double predicted) const {
   return predicted > max_figure ? 100 * (predicted - max_figure) / max_figure : 0;
 }
 
-std::span<const ReferenceMeasurement> reference_measurements() { return table; }
+std::span<const ReferenceMeasurement> reference_measurements() { return published_rows; }
 std::span<const AmpPoint> amp_points() { return points; }
 
 double AmpPoint::measured_cycles() const {
@@ -285,7 +285,7 @@ std::string rows_text(ReferenceMeasurement::Of kind, std::string_view title, std
   std::string text = fmt::format("{}{}", heading, first_rows);
   double sum = 0, largest = 0;
   int count = 0;
-  for (const ReferenceMeasurement& p : table) {
+  for (const ReferenceMeasurement& p : published_rows) {
     if (p.of != kind) continue;
     text += row_text(p);
     const double error = std::abs(p.error_percent(p.predict()));

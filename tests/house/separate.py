@@ -1,5 +1,7 @@
-"""Each source file by itself through clang, without generating code. Builds compile the files of a layer in batches, where a
-file could use what another one includes; and warnings of clang are errors as those of g++ are."""
+"""Each source file by itself through clang, and all files of a layer as one, without generating code. Builds compile the
+files of a layer in batches, where a file could use what another one includes, or two could give one name to different things,
+which shows as soon as a new file moves them into one batch; and warnings of clang are errors as those of g++ are."""
+import collections
 import json
 import os
 import re
@@ -21,14 +23,26 @@ def separate_tests(tally):
     if code != 0:
         tally.add(f"build {PRESET}", (out + err)[-3000:])
         return
-    jobs = []
+    jobs, layers = [], collections.defaultdict(list)
     for entry in json.loads((folder / "compile_commands.json").read_text()):
         path = os.path.relpath(entry["file"], ROOT)
         if not path.startswith(("runtime/", "interpreter/")):
             continue
         words = shlex.split(entry["command"])
         command = [w for i, w in enumerate(words) if w not in ("-c", "-o") and words[i - 1] != "-o"]
+        own = [w for w in command if not w.endswith(path)]
+        layers[(re.search(r"CMakeFiles/([\w-]+)\.dir", entry["command"]).group(1), *own)].append((path, entry["directory"]))
         jobs.append((path, lambda c=command, d=entry["directory"]: run([*c, "-fsyntax-only"], cwd=d, timeout=600)))
     tally.add("separate: there are files", None if len(jobs) > 100 else f"only {len(jobs)} files")
+    # Files with options of their own are in no batch.
+    sizes = collections.Counter()
+    for (layer, *own), files in layers.items():
+        if len(files) == 1:
+            continue
+        sizes[layer] += len(files)
+        text = "".join(f'#include "{ROOT / path}"\n' for path, _ in files)
+        jobs.append((f"{layer} as one file",
+                     lambda c=own, d=files[0][1], t=text: run([*c, "-fsyntax-only", "-x", "c++", "-"], cwd=d, stdin=t, timeout=600)))
+    tally.add("separate: there are layers", None if len(sizes) > 10 else f"only {len(sizes)} layers")
     for path, (code, out, err) in parallel(jobs, os.cpu_count() or 2):
         tally.add(f"separate {path}", None if code == 0 else (out + err)[-3000:])

@@ -12,7 +12,7 @@ namespace pxl {
 
 namespace {
 
-constexpr int64_t saturated = int64_t{1} << 40;  // ops: the count stops here, below overflow
+constexpr int64_t max_counted_ops = int64_t{1} << 40;  // ops: the count stops here, below overflow
 
 using Substitution = std::unordered_map<const Tensor*, const Tensor*>;
 
@@ -181,7 +181,7 @@ int64_t flattened_size(const Graph& graph, std::unordered_map<const Graph*, int6
   for (const auto& op : graph.ops()) {
     size += 1;
     if (op->row->role == Role::call) size += flattened_size(*op->called[0], known);
-    size = std::min(size, saturated);
+    size = std::min(size, max_counted_ops);
   }
   known[&graph] = size;
   return size;
