@@ -49,21 +49,21 @@ half below(half x) {
   return r;
 }
 
-constexpr size_t lanes = 16;
+constexpr size_t stream_lanes = 16;
 
-/// The words of `lanes` consecutive blocks: words[w][l] is word w of block `first` + l. philox4x32 in lanes, so that
-/// the compiler vectorises the rounds.
-void draw_lanes(Key key, RandomStream stream, uint64_t first, uint32_t (&words)[4][lanes]) {
+/// The words of `stream_lanes` consecutive blocks: words[w][l] is word w of block `first` + l. philox4x32 in
+/// stream_lanes, so that the compiler vectorises the rounds.
+void draw_lanes(Key key, RandomStream stream, uint64_t first, uint32_t (&words)[4][stream_lanes]) {
   constexpr uint64_t m0 = 0xD2511F53, m1 = 0xCD9E8D57;
   constexpr uint32_t w0 = 0x9E3779B9, w1 = 0xBB67AE85;
-  for (size_t l = 0; l < lanes; ++l) {
+  for (size_t l = 0; l < stream_lanes; ++l) {
     words[0][l] = static_cast<uint32_t>(first + l);
     words[1][l] = static_cast<uint32_t>((first + l) >> 32);
     words[2][l] = static_cast<uint32_t>(stream);
     words[3][l] = 0;
   }
   for (int round = 0; round < 10; ++round) {
-    for (size_t l = 0; l < lanes; ++l) {
+    for (size_t l = 0; l < stream_lanes; ++l) {
       const uint64_t p0 = m0 * words[0][l], p1 = m1 * words[2][l];
       words[0][l] = static_cast<uint32_t>(p1 >> 32) ^ words[1][l] ^ key[0];
       words[1][l] = static_cast<uint32_t>(p1);
@@ -77,10 +77,10 @@ void draw_lanes(Key key, RandomStream stream, uint64_t first, uint32_t (&words)[
 /// keep[i] for elements [begin, begin + n): whether their words, as uniform numbers, are at least p.
 void mask_bits(Key key, double p, bool* keep, int64_t begin, int64_t n) {
   const uint64_t threshold = static_cast<uint64_t>(p * 0x1p32);
-  constexpr int64_t step = 4 * lanes;
+  constexpr int64_t step = 4 * stream_lanes;
   const int64_t skipped = begin % 4;  // of the first block's words
   for (int64_t i = -skipped; i < n; i += step) {
-    uint32_t words[4][lanes];
+    uint32_t words[4][stream_lanes];
     draw_lanes(key, RandomStream::mask, static_cast<uint64_t>(begin + i) / 4, words);
     const int64_t m = std::min(step, n - i);
     for (int64_t j = i < 0 ? skipped : 0; j < m; ++j) keep[i + j] = words[j & 3][j >> 2] >= threshold;

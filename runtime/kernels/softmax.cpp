@@ -19,9 +19,9 @@ namespace {
 constexpr double nanoseconds = 1.5;  // per element; measured with AVX2, processor not recorded
 
 /// 1-D slices along an axis: slice l begins at element start(l) and has stride `inner`.
-struct Axis {
+struct SoftmaxAxis {
   int64_t outer = 1, extent = 1, inner = 1;
-  Axis(const Shape& shape, int64_t axis) {
+  SoftmaxAxis(const Shape& shape, int64_t axis) {
     const int64_t a = normalise_axis(axis, static_cast<int64_t>(shape.size()));
     for (size_t d = 0; d < shape.size(); ++d) {
       (static_cast<int64_t>(d) < a ? outer : static_cast<int64_t>(d) == a ? extent : inner) *= shape[d];
@@ -53,7 +53,7 @@ constexpr int64_t min_inner = 8;
 
 /// Calls f(offset of the first element, columns) for slices [begin, end) as blocks of adjacent columns.
 template <class F>
-void for_columns(const Axis& axis, int64_t begin, int64_t end, F f) {
+void for_columns(const SoftmaxAxis& axis, int64_t begin, int64_t end, F f) {
   for (int64_t l = begin; l < end;) {
     const int64_t width = std::min({end - l, axis.inner - l % axis.inner, column_block});
     f(axis.start(l), width);
@@ -75,7 +75,7 @@ void store_columns(const float* from, half* x, int64_t n, int64_t width, int64_t
 /// A buffer for the slices that a thread holds of one operand or result. Adjacent float16 columns are widened
 /// together; slices of other dtypes need a buffer where their elements are not adjacent.
 template <class T>
-PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, const Axis& axis) {
+PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, const SoftmaxAxis& axis) {
   constexpr bool narrow = !std::is_same_v<T, compute_type<T>>;
   const bool columns = axis.inner >= min_inner;
   const int64_t slices = columns ? (narrow ? std::min(axis.inner, column_block) : 0) : (narrow || axis.inner > 1);
@@ -83,7 +83,7 @@ PerThread<compute_type<T>> slice_buffer(WorkspaceLayout& w, const Axis& axis) {
 }
 
 template <class T, class C = compute_type<T>>
-Kernel along(const Axis& axis, OneOperand<C> f) {
+Kernel along(const SoftmaxAxis& axis, OneOperand<C> f) {
   WorkspaceLayout workspace;
   const auto loaded = slice_buffer<T>(workspace, axis), computed = slice_buffer<T>(workspace, axis);
   return Kernel::parallel(axis.lines(), axis.grain(), axis.cost_ns(),
@@ -121,7 +121,7 @@ Kernel along(const Axis& axis, OneOperand<C> f) {
 }
 
 template <class T, class C = compute_type<T>>
-Kernel along_two(const Axis& axis, TwoOperands<C> f) {
+Kernel along_two(const SoftmaxAxis& axis, TwoOperands<C> f) {
   WorkspaceLayout workspace;
   const auto loaded_g = slice_buffer<T>(workspace, axis), loaded_y = slice_buffer<T>(workspace, axis),
              computed = slice_buffer<T>(workspace, axis);
@@ -173,28 +173,28 @@ const RowFunctions<compute_type<T>>& functions() {
 Kernel softmax_kernel(const TensorSpec& x, int64_t axis) {
   return with_floating("softmax", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return along<T>(Axis(x.shape, axis), {functions<T>().softmax, functions<T>().softmax_columns});
+    return along<T>(SoftmaxAxis(x.shape, axis), {functions<T>().softmax, functions<T>().softmax_columns});
   });
 }
 
 Kernel log_softmax_kernel(const TensorSpec& x, int64_t axis) {
   return with_floating("log_softmax", x.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return along<T>(Axis(x.shape, axis), {functions<T>().log_softmax, functions<T>().log_softmax_columns});
+    return along<T>(SoftmaxAxis(x.shape, axis), {functions<T>().log_softmax, functions<T>().log_softmax_columns});
   });
 }
 
 Kernel softmax_grad_kernel(const TensorSpec& y, int64_t axis) {
   return with_floating("softmax_grad", y.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return along_two<T>(Axis(y.shape, axis), {functions<T>().softmax_grad, functions<T>().softmax_grad_columns});
+    return along_two<T>(SoftmaxAxis(y.shape, axis), {functions<T>().softmax_grad, functions<T>().softmax_grad_columns});
   });
 }
 
 Kernel log_softmax_grad_kernel(const TensorSpec& y, int64_t axis) {
   return with_floating("log_softmax_grad", y.dtype, [&](auto tag) -> Kernel {
     using T = typename decltype(tag)::type;
-    return along_two<T>(Axis(y.shape, axis),
+    return along_two<T>(SoftmaxAxis(y.shape, axis),
                         {functions<T>().log_softmax_grad, functions<T>().log_softmax_grad_columns});
   });
 }

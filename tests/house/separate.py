@@ -34,15 +34,15 @@ def separate_tests(tally):
         layers[(re.search(r"CMakeFiles/([\w-]+)\.dir", entry["command"]).group(1), *own)].append((path, entry["directory"]))
         jobs.append((path, lambda c=command, d=entry["directory"]: run([*c, "-fsyntax-only"], cwd=d, timeout=600)))
     tally.add("separate: there are files", None if len(jobs) > 100 else f"only {len(jobs)} files")
-    # Files with options of their own are in no batch.
-    sizes = collections.Counter()
-    for (layer, *own), files in layers.items():
-        if len(files) == 1:
-            continue
-        sizes[layer] += len(files)
+    # Most files of a layer have its options; those with options of their own are in no batch.
+    batched = {}
+    for (layer, *own), files in sorted(layers.items(), key=lambda item: len(item[1])):
+        batched[layer] = own, files
+    batched = {layer: found for layer, found in batched.items() if len(found[1]) > 1}
+    for layer, (own, files) in batched.items():
         text = "".join(f'#include "{ROOT / path}"\n' for path, _ in files)
         jobs.append((f"{layer} as one file",
                      lambda c=own, d=files[0][1], t=text: run([*c, "-fsyntax-only", "-x", "c++", "-"], cwd=d, stdin=t, timeout=600)))
-    tally.add("separate: there are layers", None if len(sizes) > 10 else f"only {len(sizes)} layers")
+    tally.add("separate: there are layers", None if len(batched) > 10 else f"only {len(batched)} layers")
     for path, (code, out, err) in parallel(jobs, os.cpu_count() or 2):
         tally.add(f"separate {path}", None if code == 0 else (out + err)[-3000:])
