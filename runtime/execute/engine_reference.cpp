@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/execute/engines.hpp"
+#include "runtime/execute/moved_addresses.hpp"
 #include "runtime/execute/op_by_op.hpp"
 #include "runtime/op/definitions.hpp"
 
@@ -158,24 +159,12 @@ class HostStore {
   /// A view moves the addresses of elements as its op moves elements.
   static Elements view(const OpContext& site, const std::vector<Elements>& in) {
     Elements result{site.out[0], nullptr, nullptr, {}};
-    std::vector<TensorSpec> specs, out{site.out[0]};
-    std::vector<const TensorSpec*> slots;
     std::vector<std::vector<uint64_t>> addresses(in.size());
-    std::vector<const std::byte*> from;
     for (size_t i = 0; i < in.size(); ++i) {
-      specs.push_back(in[i].spec);
-      specs.back().dtype = DType::uint64;
       for (int64_t e = 0; e < in[i].spec.size(); ++e) addresses[i].push_back(reinterpret_cast<uint64_t>(in[i].at(e)));
-      from.push_back(reinterpret_cast<const std::byte*>(addresses[i].data()));
       result.owners.insert(result.owners.end(), in[i].owners.begin(), in[i].owners.end());
     }
-    for (const TensorSpec& spec : specs) slots.push_back(&spec);
-    out[0].dtype = DType::uint64;
-    std::vector<uint64_t> moved(static_cast<size_t>(out[0].size()));
-    OpContext moving{.row = site.row, .in = slots, .attrs = site.attrs, .out = out};
-    std::byte* to = reinterpret_cast<std::byte*>(moved.data());
-    definition_kernel(moving)(Buffers{from.data(), &to});
-    result.addresses = std::make_shared<const std::vector<uint64_t>>(std::move(moved));
+    result.addresses = std::make_shared<const std::vector<uint64_t>>(moved_addresses(site, addresses));
     return result;
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/execute/moved_addresses.hpp"
 #include "runtime/ops/table.hpp"
 
 namespace pxl {
@@ -276,27 +277,14 @@ TiledTensor TilesStore::view(const Op& op, const OpContext& site, const std::vec
   }
   std::shared_ptr<const std::vector<uint64_t>>& known = views_[key];
   if (!known) {
-    // The op moves the addresses of elements as it moves elements.
-    std::vector<TensorSpec> specs, out{site.out[0]};
-    std::vector<const TensorSpec*> slots;
     std::vector<std::vector<uint64_t>> addresses(in.size());
-    std::vector<const std::byte*> from;
     for (size_t i = 0; i < in.size(); ++i) {
-      specs.push_back(in[i].spec);
-      specs.back().dtype = DType::uint64;
       for (int64_t e = 0; !in[i].memories.empty() && e < in[i].spec.size(); ++e) {
         const uint64_t a = in[i].addresses ? (*in[i].addresses)[static_cast<size_t>(e)] : tiles::address_of(0, e);
         addresses[i].push_back(tiles::address_of(numbers[i][tiles::memory_of(a)], tiles::element_of(a)));
       }
-      from.push_back(reinterpret_cast<const std::byte*>(addresses[i].data()));
     }
-    for (size_t i = 0; i < in.size(); ++i) slots.push_back(in[i].memories.empty() ? nullptr : &specs[i]);
-    out[0].dtype = DType::uint64;
-    auto moved = std::make_shared<std::vector<uint64_t>>(static_cast<size_t>(out[0].size()));
-    const OpContext moving{.row = site.row, .in = slots, .attrs = site.attrs, .out = out};
-    std::byte* to = reinterpret_cast<std::byte*>(moved->data());
-    definition_kernel(moving)(Buffers{from.data(), &to});
-    known = std::move(moved);
+    known = std::make_shared<const std::vector<uint64_t>>(moved_addresses(site, addresses));
   }
   result.addresses = known;
   return result;

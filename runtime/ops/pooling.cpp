@@ -17,12 +17,12 @@ using Ints = std::vector<int64_t>;
 
 constexpr Param t_param{"t", ParamKind::tensor, no_default, "[N, C, spatial...], one to three axes"};
 constexpr Param kernel_param{"kernel_size", ParamKind::shape, no_default, "one an axis, or one for all"};
-constexpr Param window_stride_param{"stride", ParamKind::shape, none_default, "none: 1, not the kernel size"};
-constexpr Param window_padding_param{"padding", ParamKind::shape, none_default,
-                                     "before each spatial axis, then after each; one value applies to all"};
+constexpr Param pool_strides{"stride", ParamKind::shape, none_default, "none: 1, not the kernel size"};
+constexpr Param pool_paddings{"padding", ParamKind::shape, none_default,
+                              "before each spatial axis, then after each; one value applies to all"};
 constexpr Param out_pads_param{"out_pads", ParamKind::shape, none_default, "zeros around the result, as padding"};
-constexpr Param window_dilation_param{"dilation", ParamKind::shape, none_default,
-                                      "distance of the kernel's elements; none: 1"};
+constexpr Param pool_dilations{"dilation", ParamKind::shape, none_default,
+                               "distance of the kernel's elements; none: 1"};
 constexpr Param in_dilations_param{"in_dilations", ParamKind::shape, none_default,
                                    "distance of t's elements, padded in between; none: 1"};
 constexpr Param auto_pad_param{"auto_pad", ParamKind::string, of("not_set"),
@@ -32,42 +32,25 @@ constexpr Param ceil_param{"ceil_mode", ParamKind::boolean, of(false), "keeps a 
 constexpr Param count_param{"count_include_pad", ParamKind::boolean, of(false),
                             "whether averages include the padding, as zeros"};
 
-constexpr Param average_params[] = {t_param,
-                                    kernel_param,
-                                    window_stride_param,
-                                    window_padding_param,
-                                    out_pads_param,
-                                    window_dilation_param,
-                                    in_dilations_param,
-                                    auto_pad_param,
-                                    ceil_param,
-                                    count_param};
+constexpr Param average_params[] = {t_param,        kernel_param,       pool_strides,   pool_paddings, out_pads_param,
+                                    pool_dilations, in_dilations_param, auto_pad_param, ceil_param,    count_param};
 constexpr Param max_params[] = {t_param,
                                 kernel_param,
-                                window_stride_param,
-                                window_padding_param,
+                                pool_strides,
+                                pool_paddings,
                                 out_pads_param,
-                                window_dilation_param,
+                                pool_dilations,
                                 in_dilations_param,
                                 auto_pad_param,
                                 ceil_param,
                                 {"storage_order", ParamKind::string, of("row"), "of indices, which are not returned"}};
 constexpr Param g_param{"g", ParamKind::tensor};
 constexpr Param x_param{"x", ParamKind::tensor};
-constexpr Param max_grad_params[] = {g_param,
-                                     x_param,
-                                     kernel_param,
-                                     window_stride_param,
-                                     window_padding_param,
-                                     out_pads_param,
-                                     window_dilation_param,
-                                     in_dilations_param,
-                                     auto_pad_param,
-                                     ceil_param};
+constexpr Param max_grad_params[] = {g_param,        x_param,        kernel_param,       pool_strides,   pool_paddings,
+                                     out_pads_param, pool_dilations, in_dilations_param, auto_pad_param, ceil_param};
 constexpr Param average_grad_params[] = {
-    g_param,        {"shape", ParamKind::shape}, kernel_param,       window_stride_param, window_padding_param,
-    out_pads_param, window_dilation_param,       in_dilations_param, auto_pad_param,      ceil_param,
-    count_param};
+    g_param,        {"shape", ParamKind::shape}, kernel_param,   pool_strides, pool_paddings, out_pads_param,
+    pool_dilations, in_dilations_param,          auto_pad_param, ceil_param,   count_param};
 
 TensorSpec pooled_spec(const OpContext& s, const Shape& data, DType dtype) {
   const Pool p = resolve_pool(s, data);

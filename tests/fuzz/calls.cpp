@@ -22,6 +22,7 @@
 #include "runtime/base/diagnostic.hpp"
 #include "tests/fuzz/call_generator.hpp"
 #include "tests/fuzz/call_values.hpp"
+#include "tests/fuzz/command_line.hpp"
 #include "tests/fuzz/guard.hpp"
 
 namespace {
@@ -85,67 +86,36 @@ bool survives(Engine& engine, const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  double seconds = 5;
-  uint64_t seed = 1, first = 0;
-  bool replay = false, keep_going = false, list = false;
-  std::vector<std::string> operands;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const auto value = [&] { return i + 1 < argc ? argv[++i] : ""; };
-    if (word == "--seconds")
-      seconds = std::atof(value());
-    else if (word == "--seed")
-      seed = std::strtoull(value(), nullptr, 10);
-    else if (word == "--first")
-      first = std::strtoull(value(), nullptr, 10);
-    else if (word == "--findings")
-      findings = std::filesystem::absolute(value()).string();
-    else if (word == "--replay")
-      replay = true;
-    else if (word == "--list")
-      list = true;
-    else if (word == "--keep-going")
-      keep_going = true;
-    else
-      operands.push_back(std::filesystem::absolute(word).string());
-  }
-  findings = std::filesystem::absolute(findings).string();
+  const fuzz::CommandLine line = fuzz::read_command_line(argc, argv);
+  findings = line.findings;
   fuzz::bound_memory();
-  char folder[] = "/tmp/pxl-calls-XXXXXX";
-  if (!mkdtemp(folder) || chdir(folder) != 0) {
-    std::perror("calls");
-    return 2;
-  }
+  const fuzz::Sandbox sandbox("calls");
   auto engine = session();
   int failures = 0;
-  uint64_t number = first;
-  if (!list) fuzz::guard_signals();
+  uint64_t number = line.first;
+  if (!line.list) fuzz::guard_signals();
   const fuzz::Generator generator(*engine);
   const auto start = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  if (list) {
+  if (line.list) {
     for (const std::string& name : generator.names()) std::printf("%s\n", name.c_str());
-  } else if (replay) {
-    for (const std::string& file : operands) {
-      std::ostringstream text;
-      text << std::ifstream(file, std::ios::binary).rdbuf();
-      fuzz::current = text.str();
+  } else if (line.replay) {
+    for (const std::string& file : line.operands) {
+      fuzz::current = fuzz::read_text(file);
       failures += !survives(*engine, "replayed.pxl");
     }
   } else {
-    for (; passed() < seconds; ++number) {
-      if ((number - first) % calls_per_session == calls_per_session - 1) engine = session();
-      fuzz::current = generator.call(seed, number);
-      if (!survives(*engine, "call-" + std::to_string(seed) + "-" + std::to_string(number) + ".pxl")) {
+    for (; passed() < line.seconds; ++number) {
+      if ((number - line.first) % calls_per_session == calls_per_session - 1) engine = session();
+      fuzz::current = generator.call(line.seed, number);
+      if (!survives(*engine, "call-" + std::to_string(line.seed) + "-" + std::to_string(number) + ".pxl")) {
         ++failures;
-        if (!keep_going) break;
+        if (!line.keep_going) break;
       }
     }
     std::printf("%llu calls of %zu functions and %zu methods, seed %llu, %.0f s, %d failures\n",
-                static_cast<unsigned long long>(number - first), generator.names().size(), generator.method_count(),
-                static_cast<unsigned long long>(seed), passed(), failures);
+                static_cast<unsigned long long>(number - line.first), generator.names().size(),
+                generator.method_count(), static_cast<unsigned long long>(line.seed), passed(), failures);
   }
-  std::error_code ignored;
-  if (chdir("/") == 0) std::filesystem::remove_all(folder, ignored);
   return failures ? 1 : 0;
 }

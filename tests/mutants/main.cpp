@@ -22,6 +22,7 @@
 #include "interpreter/syntax/parse.hpp"
 #include "interpreter/tools/analysis.hpp"
 #include "interpreter/tools/engine.hpp"
+#include "tests/fuzz/command_line.hpp"
 #include "tests/fuzz/guard.hpp"
 #include "tests/mutants/client.hpp"
 #include "tests/mutants/mutate.hpp"
@@ -111,21 +112,11 @@ std::vector<std::string> corpus_of(const std::vector<std::string>& folders) {
   std::sort(files.begin(), files.end());
   std::vector<std::string> texts;
   for (const auto& path : files) {
-    std::ostringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    if (text.str().size() < 20000) texts.push_back(text.str());
+    std::string text = fuzz::read_text(path);
+    if (text.size() < 20000) texts.push_back(std::move(text));
   }
   return texts;
 }
-
-/// A folder that goes when it is left.
-struct Sandbox {
-  std::filesystem::path folder;
-  ~Sandbox() {
-    std::error_code ignored;
-    if (chdir("/") == 0) std::filesystem::remove_all(folder, ignored);
-  }
-};
 
 bool survives(mutants::Client& client, const std::string& name, bool to_server, bool to_run) {
   const std::string path = (std::filesystem::path(findings) / name).string();
@@ -153,86 +144,57 @@ bool survives(mutants::Client& client, const std::string& name, bool to_server, 
 }  // namespace
 
 int main(int argc, char** argv) {
-  double seconds = 5;
-  uint64_t seed = 1, first = 0;
-  bool replay = false, keep_going = false;
-  std::vector<std::string> operands;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const auto value = [&] { return i + 1 < argc ? argv[++i] : ""; };
-    if (word == "--seconds")
-      seconds = std::atof(value());
-    else if (word == "--seed")
-      seed = std::strtoull(value(), nullptr, 10);
-    else if (word == "--first")
-      first = std::strtoull(value(), nullptr, 10);
-    else if (word == "--findings")
-      findings = value();
-    else if (word == "--replay")
-      replay = true;
-    else if (word == "--keep-going")
-      keep_going = true;
-    else
-      operands.push_back(word);
-  }
-  if (operands.empty()) {
+  const fuzz::CommandLine line = fuzz::read_command_line(argc, argv);
+  findings = line.findings;
+  if (line.operands.empty()) {
     std::fprintf(stderr, "mutants: which folders?\n");
     return 2;
   }
   fuzz::bound_memory();
   fuzz::guard_signals();
-  for (std::string& operand : operands) operand = std::filesystem::absolute(operand).string();
-  findings = std::filesystem::absolute(findings).string();
-  // What a program writes, it writes here.
-  char folder[] = "/tmp/pxl-mutants-XXXXXX";
-  if (!mkdtemp(folder) || chdir(folder) != 0) {
-    std::perror("mutants");
-    return 2;
-  }
-  const Sandbox sandbox{folder};
+  const fuzz::Sandbox sandbox("mutants");
   mutants::Client client;
-  if (replay) {
+  if (line.replay) {
     bool fine = true;
-    for (const std::string& file : operands) {
-      std::ostringstream text;
-      text << std::ifstream(file, std::ios::binary).rdbuf();
-      fuzz::current = text.str();
+    for (const std::string& file : line.operands) {
+      fuzz::current = fuzz::read_text(file);
       fine &= survives(client, "replayed.pxl", true, true);
     }
     return fine ? 0 : 1;
   }
-  const mutants::Mutator mutator(corpus_of(operands));
+  const mutants::Mutator mutator(corpus_of(line.operands));
   const auto start = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   size_t base = 0;
   int failures = 0;
-  uint64_t number = first;
+  uint64_t number = line.first;
   double longest = 0;
-  uint64_t slowest_number = first;
-  for (; passed() < seconds; ++number) {
-    fuzz::current = mutator.mutant(seed, number);
+  uint64_t slowest_number = line.first;
+  for (; passed() < line.seconds; ++number) {
+    fuzz::current = mutator.mutant(line.seed, number);
     const double before = passed();
-    if (!survives(client, "mutant-" + std::to_string(seed) + "-" + std::to_string(number) + ".pxl",
+    if (!survives(client, "mutant-" + std::to_string(line.seed) + "-" + std::to_string(number) + ".pxl",
                   number % server_every == 0, number % run_every == 1)) {
       ++failures;
-      if (!keep_going) break;
+      if (!line.keep_going) break;
     }
     if (passed() - before > longest) {
       longest = passed() - before;
       slowest_number = number;
     }
-    if (number - first == warm_up) base = heap_bytes();
-    if (base > 0 && (number - first) % warm_up == 0 && heap_bytes() > base + growth_allowed) {
+    if (number - line.first == warm_up) base = heap_bytes();
+    if (base > 0 && (number - line.first) % warm_up == 0 && heap_bytes() > base + growth_allowed) {
       std::fprintf(stderr, "the heap grew from %zu to %zu bytes in %llu mutants\n", base, heap_bytes(),
-                   static_cast<unsigned long long>(number - first));
+                   static_cast<unsigned long long>(number - line.first));
       ++failures;
       break;
     }
   }
   std::printf(
-      "%llu mutants of seed %llu in %.0f s, the slowest (number %llu) %.2f s, heap %zu KiB after warming up, %zu KiB "
+      "%llu mutants of seed %llu in %.0f s, the slowest (number %llu) %.2f s, heap %zu KiB after warming up, %zu "
+      "KiB "
       "at the end\n",
-      static_cast<unsigned long long>(number - first), static_cast<unsigned long long>(seed), passed(),
+      static_cast<unsigned long long>(number - line.first), static_cast<unsigned long long>(line.seed), passed(),
       static_cast<unsigned long long>(slowest_number), longest, base >> 10, heap_bytes() >> 10);
   return failures ? 1 : 0;
 }
