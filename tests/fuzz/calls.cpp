@@ -51,36 +51,27 @@ std::unique_ptr<Engine> session() {
   return engine;
 }
 
-bool survives(Engine& engine, const std::string& name) {
-  const std::string path = (std::filesystem::path(findings) / name).string();
-  fuzz::name_finding(path);
-  std::string problem;
-  fuzz::watch(slowest, silent);
-  try {
-    Outcome o;
-    {
-      const fuzz::Interrupter interrupter;
-      o = engine.aside(fuzz::current, [&](const Value& v) { engine.show(v); });
-    }
-    if (o.kind == Outcome::Kind::failed) {
-      if (o.diagnostics.empty()) problem = "failed without an error";
-      for (const Diagnostic& d : o.diagnostics) {
-        if (d.fault == Fault::internal) problem = "internal error: " + d.message;
-        if (d.message.empty()) problem = "an error without a message";
-        if (!d.span) problem = "an error without a place: " + d.message;
-        render(d);
-      }
-    }
-  } catch (const std::exception& e) {
-    problem = std::string("an exception: ") + e.what();
-  } catch (...) {
-    problem = "an exception that is none of std";
+/// What is wrong with the outcome of `fuzz::current`; empty for nothing.
+std::string problem_of(Engine& engine) {
+  Outcome o;
+  {
+    const fuzz::Interrupter interrupter;
+    o = engine.aside(fuzz::current, [&](const Value& v) { engine.show(v); });
   }
-  fuzz::watch(0, 0);
-  if (problem.empty()) return true;
-  std::ofstream(path, std::ios::binary) << fuzz::current;
-  std::fprintf(stderr, "%s: %s\n    %s\n", problem.c_str(), path.c_str(), fuzz::current.c_str());
-  return false;
+  if (o.kind != Outcome::Kind::failed) return {};
+  if (o.diagnostics.empty()) return "failed without an error";
+  for (const Diagnostic& d : o.diagnostics) {
+    if (d.fault == Fault::internal) return "internal error: " + d.message;
+    if (d.message.empty()) return "an error without a message";
+    if (!d.span) return "an error without a place: " + d.message;
+    render(d);
+  }
+  return {};
+}
+
+bool survives(Engine& engine, const std::string& name) {
+  return fuzz::survives((std::filesystem::path(findings) / name).string(), slowest, silent,
+                        [&] { return problem_of(engine); });
 }
 
 }  // namespace

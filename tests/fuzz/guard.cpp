@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 
 #include "runtime/base/interrupt.hpp"
 
@@ -37,6 +38,25 @@ void on_signal(int number) {
 }
 
 }  // namespace
+
+bool survives(const std::string& path, int cpu_s, int wall_s, const std::function<std::string()>& test) {
+  name_finding(path);
+  std::string problem;
+  watch(cpu_s, wall_s);
+  try {
+    problem = test();
+  } catch (const std::exception& e) {
+    problem = std::string("an exception: ") + e.what();
+  } catch (...) {
+    problem = "an exception that is none of std";
+  }
+  watch(0, 0);
+  if (problem.empty()) return true;
+  std::ofstream(path, std::ios::binary) << current;
+  std::fprintf(stderr, "%s: %s\n    %s\n", problem.c_str(), path.c_str(),
+               current.substr(0, current.find('\n')).c_str());
+  return false;
+}
 
 void name_finding(const std::string& path) { std::snprintf(finding_path, sizeof finding_path, "%s", path.c_str()); }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -11,6 +12,10 @@ namespace fuzz {
 
 /// The text under test. A signal that ends the process writes it to the path of the last `name_finding`.
 inline std::string current;
+
+/// Tests `current` within limits, in seconds of CPU time and of wall-clock time. `test` returns the problem, or
+/// nothing; an exception is one. A problem is reported, and leaves the text at `path`.
+bool survives(const std::string& path, int cpu_s, int wall_s, const std::function<std::string()>& test);
 
 /// Names the file that is written if a signal ends the process while `current` is tested.
 void name_finding(const std::string& path);

@@ -119,26 +119,16 @@ std::vector<std::string> corpus_of(const std::vector<std::string>& folders) {
 }
 
 bool survives(mutants::Client& client, const std::string& name, bool to_server, bool to_run) {
-  const std::string path = (std::filesystem::path(findings) / name).string();
-  fuzz::name_finding(path);
-  std::string problem;
-  fuzz::watch(slowest, silent);
-  try {
-    judge(fuzz::current);
-    if (to_server) client.visit(fuzz::current);
-    if (to_run) run_program(fuzz::current);
-  } catch (const Broken& b) {
-    problem = b.what;
-  } catch (const std::exception& e) {
-    problem = std::string("an exception: ") + e.what();
-  } catch (...) {
-    problem = "an exception that is none of std";
-  }
-  fuzz::watch(0, 0);
-  if (problem.empty()) return true;
-  std::ofstream(path, std::ios::binary) << fuzz::current;
-  std::fprintf(stderr, "%s: %s\n", problem.c_str(), path.c_str());
-  return false;
+  return fuzz::survives((std::filesystem::path(findings) / name).string(), slowest, silent, [&]() -> std::string {
+    try {
+      judge(fuzz::current);
+      if (to_server) client.visit(fuzz::current);
+      if (to_run) run_program(fuzz::current);
+    } catch (const Broken& b) {
+      return b.what;
+    }
+    return {};
+  });
 }
 
 }  // namespace
