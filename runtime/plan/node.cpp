@@ -5,6 +5,7 @@
 
 #include "runtime/graph/remote.hpp"
 #include "runtime/op/definitions.hpp"
+#include "runtime/ops/table.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
@@ -58,6 +59,10 @@ bool may_fail(const Op& op) {
     for (const Tensor* t : op.inputs)
       if (t && is_integer(t->spec.dtype)) return true;
   return false;
+}
+
+bool decides_failure(const Op& op, size_t slot) {
+  return is_remote(op) || (slot < op.inputs.size() && op.inputs[slot] && is_integer(op.inputs[slot]->spec.dtype));
 }
 
 namespace {
@@ -125,6 +130,8 @@ Node lower(const Op& op, std::vector<const Plan*> callees) {
     node.alias = -1;
     return node;
   }
+  static const OpRow& overwrite = get_op("copy_var_update_");
+  if (op.row == &overwrite) node.overwritten_by = 1;
   if (node.alias >= 0) return node;
   if (is_plain_copy(op))
     node.output_aliases.push_back({0, false, 0});
