@@ -5,7 +5,6 @@
 
 #include "runtime/graph/remote.hpp"
 #include "runtime/op/definitions.hpp"
-#include "runtime/ops/table.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace pxl {
@@ -130,8 +129,6 @@ Node lower(const Op& op, std::vector<const Plan*> callees) {
     node.alias = -1;
     return node;
   }
-  static const OpRow& overwrite = get_op("copy_var_update_");
-  if (op.row == &overwrite) node.overwritten_by = 1;
   if (node.alias >= 0) return node;
   if (is_plain_copy(op))
     node.output_aliases.push_back({0, false, 0});

@@ -41,7 +41,7 @@ class AliasSets {
       for (const OutputAlias& view : node.output_aliases) share_view(node, view, p);
       for (const InPlaceCandidate& reuse : node.in_place_candidates) take_over(node, reuse, p);
     }
-    compute_in_place(nodes);
+    place_overwrites(nodes);
   }
 
   Storage finish(size_t input_count) {
@@ -187,7 +187,7 @@ class AliasSets {
   /// A value that only overwrites a variable is computed in the variable's memory, if nothing uses the variable from
   /// the value's definition on. Then the variable changes earlier: no op in between may fail, or a run that fails would
   /// leave part of the value, and copies of the variables would have to be kept in each run.
-  void compute_in_place(const std::vector<Node>& nodes) {
+  void place_overwrites(const std::vector<Node>& nodes) {
     std::unordered_map<int, std::vector<int>> uses;  // positions, of the variables that are overwritten
     std::vector<int> obstacle(nodes.size());         // the last position up to here that no value may be live across
     int last_obstacle = -1;

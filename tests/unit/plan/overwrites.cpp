@@ -37,6 +37,7 @@ TEST_CASE("a value that only overwrites a variable is computed in its memory") {
   Overwrites p;
   p.overwrite(p.transposed(p.x));
   CHECK(p.arena() == 0);
+  CHECK(p.SmallProgram::arena(PlanOptions().without("compute_in_place")) == p.v->spec.bytes());
   p.check_variables();
 
   Overwrites twice;  // the second value is defined after the first was written
