@@ -29,7 +29,7 @@ BAD_PREFIX: ([rR] [fF] | [fF] [rR] | [bBuU] [rR]? | [rR] [bB]) ["'];
 FLOAT: DIGITS '.' DIGITS? EXPONENT? | '.' DIGITS EXPONENT? | DIGITS EXPONENT;
 INT: '0' ('_'? '0')* | [1-9] ('_'? [0-9])* | '0' [xX] ('_'? [0-9a-fA-F])+ | '0' [bB] ('_'? [01])+ | '0' [oO] ('_'? [0-7])+;
 BAD_NUMBER: [0-9] [0-9a-zA-Z_]*;
-NAME: LETTER (LETTER | [0-9\p{Nd}\p{Mn}\p{Mc}])*;
+NAME: LETTER (LETTER | [0-9\u0300])*;
 
 ARROW: '=>'; ELLIPSIS: '...';
 LPAREN: '('; RPAREN: ')'; LBRACKET: '['; RBRACKET: ']'; LBRACE: '{'; RBRACE: '}';
@@ -52,7 +52,9 @@ UNKNOWN: .;
 
 fragment DIGITS: [0-9] ('_'? [0-9])*;
 fragment EXPONENT: [eE] [+-]? DIGITS;
-fragment LETTER: [a-zA-Z_\p{L}\p{Nl}];
+// Every letter beyond ASCII is given as U+00AA, every other character that names may contain as U+0300: sets of all of
+// them would be built at each start (interpreter/syntax/raw_lexer.cpp).
+fragment LETTER: [a-zA-Z_\u00AA];
 fragment ESCAPED: '\\' ('\r' '\n' | .);
 fragment IN_DOUBLE: ~["\\\r\n] | ESCAPED;
 fragment IN_SINGLE: ~['\\\r\n] | ESCAPED;

@@ -85,17 +85,17 @@ CallCache& CallCache::of_thread() {
   return cache;
 }
 
-CallCache::Entry* CallCache::find(const CallKey& key) {
+CallCache::Entry& CallCache::find(const CallKey& key) {
   if (entries_.empty()) entries_.resize(2 * sets);
   const std::span<const uint64_t> words = key.words();
   Entry* const set = &entries_[hash_of(words) % sets * 2];
   const auto matches = [&](const Entry& e) { return std::ranges::equal(e.words, words); };
-  if (matches(set[0])) return &set[0];
+  if (matches(set[0])) return set[0];
   std::swap(set[0], set[1]);
-  if (matches(set[0])) return &set[0];
+  if (matches(set[0])) return set[0];
   set[0] = {};
   set[0].words.assign(words.begin(), words.end());
-  return nullptr;
+  return set[0];
 }
 
 }  // namespace pxl

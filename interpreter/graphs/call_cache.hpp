@@ -1,6 +1,6 @@
 // Calls of ops on small arrays that were made before with arguments of the same kinds, dtypes and shapes. Converting
 // and checking arguments, inference and the choice of kernels take microseconds, kernels of a hundred elements tens of
-// nanoseconds: from the third call on only the kernels run (runtime/ops/eager_program.hpp).
+// nanoseconds: from the second call on only the kernels run (runtime/ops/eager_program.hpp).
 #pragma once
 
 #include <array>
@@ -59,8 +59,8 @@ class CallCache {
   /// The cache of this thread: entries of threads need no locks.
   static CallCache& of_thread();
 
-  /// The entry of a call that was made before; else null, and the next find of the key returns an entry.
-  Entry* find(const CallKey& key);
+  /// The entry of such calls; a new one has no program and is not refused.
+  Entry& find(const CallKey& key);
   /// Memory for the results of a program's ops.
   std::vector<Array>& scratch() { return scratch_; }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/modules.hpp"
 #include "interpreter/language/check.hpp"
@@ -30,9 +32,15 @@ Array narrowed(Array a, std::string_view what) { return convert_exactly(a, narro
 void declare_once(Interpreter& in, const std::shared_ptr<Ir>& ir, const ast::Stmt& s, const std::string& name,
                   Span place, bool stream, const char* what) {
   const FramePtr& body = position_of(in).frames;
-  for (const auto& d : graphs_of(in).world().of(ir).declared) {
-    if (d.name != name || d.statement == &s) continue;
-    if (!(stream && d.stream) && (d.body != body || d.place.file != place.file)) continue;
+  const auto& declared = graphs_of(in).world().of(ir).declared;
+  const auto known = declared.find(name);
+  if (known == declared.end()) return;
+  for (const auto& [statement, all] : known->second) {
+    if (statement == &s) continue;
+    const auto other = std::ranges::find_if(
+        all, [&](const auto& d) { return (stream && d.stream) || (d.body == body && d.place.file == place.file); });
+    if (other == all.end()) continue;
+    const auto& d = *other;
     Error e(std::string(what) + " " + name + ": the name is declared twice in program " + ir->name(),
             {"first declared at " + place_text(d.place),
              stream && d.stream ? "choose another name; `host_store(" + name + ", t)` stores again to the first one"
@@ -40,6 +48,13 @@ void declare_once(Interpreter& in, const std::shared_ptr<Ir>& ir, const ast::Stm
     e.as(codes::twice).locate(place, position_of(in).frames);
     throw e;
   }
+}
+
+void GraphWorld::PerIr::add_declared(const std::string& name, const ast::Stmt& by, Declared what) {
+  std::vector<DeclaredBy>& statements = declared[name];
+  auto at = std::ranges::find(statements, &by, &DeclaredBy::statement);
+  if (at == statements.end()) at = statements.insert(at, DeclaredBy{&by, {}});
+  at->all.push_back(std::move(what));
 }
 
 std::string place_text(Span span) {

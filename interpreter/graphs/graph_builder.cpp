@@ -29,7 +29,10 @@ void GraphBuilder::forget_dropped(Ir& ir) {
   std::set<const Tensor*> tensors;
   for (const auto& g : ir.graphs())
     for (const auto& t : g->tensors()) tensors.insert(t.get());
-  std::erase_if(known.declared, [&](const auto& d) { return !tensors.count(d.tensor); });
+  for (auto& [name, statements] : known.declared) {
+    for (auto& by : statements) std::erase_if(by.all, [&](const auto& d) { return !tensors.count(d.tensor); });
+    std::erase_if(statements, [](const auto& by) { return by.all.empty(); });
+  }
 }
 
 BuildTarget& GraphBuilder::target() {

@@ -117,14 +117,17 @@ struct GraphWorld {
     std::map<const ast::Stmt*, Stream*> streams;  ///< of `stream` statements
     /// A tensor or stream that a statement declared, and the body in which it did.
     struct Declared {
-      const ast::Stmt* statement = nullptr;
       const Tensor* tensor = nullptr;  ///< of a stream its handle
       bool stream = false;
-      std::string name;
       Span place;
       FramePtr body;
     };
-    std::vector<Declared> declared;
+    struct DeclaredBy {
+      const ast::Stmt* statement = nullptr;
+      std::vector<Declared> all;
+    };
+    std::unordered_map<std::string, std::vector<DeclaredBy>> declared;  ///< by name, in order of the first each
+    void add_declared(const std::string& name, const ast::Stmt& by, Declared what);
   };
   std::unordered_map<const Ir*, PerIr> irs;
 

@@ -145,9 +145,13 @@ struct KeyedCall {
   /// To be called when all arguments were read: the result, if there is a program of such calls.
   std::optional<Value> run() {
     if (!cache || !key) return std::nullopt;
-    entry = cache->find(key);
-    if (!entry || entry->refused) return entry = nullptr, std::nullopt;
-    if (!entry->program) return std::nullopt;
+    entry = &cache->find(key);
+    if (entry->refused) return entry = nullptr, std::nullopt;
+    if (!entry->program) {
+      entry->refused = !EagerRecorder::are_recordable(key.arrays());
+      if (entry->refused) entry = nullptr;
+      return std::nullopt;
+    }
     const EagerProgram& program = *entry->program;
     std::vector<Array>& results = cache->scratch();
     try {

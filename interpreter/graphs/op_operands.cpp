@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "interpreter/graphs/call_cache.hpp"
 #include "interpreter/graphs/graph_values.hpp"
@@ -18,8 +19,12 @@
 
 namespace pxl {
 
-void OperandWorld::look(const Value& v, int depth) {
-  if (v.is_none()) return;
+void OperandWorld::look(const Value& v) {
+  if (const auto* list = look_at_one(v)) look_within(*list);
+}
+
+const SequenceObject* OperandWorld::look_at_one(const Value& v) {
+  if (v.is_none()) return nullptr;
   any = true;
   if (Tensor* t = as_tensor(v)) {
     tensors = true;
@@ -28,8 +33,30 @@ void OperandWorld::look(const Value& v, int depth) {
     arrays = true;
   } else if (v.is_float()) {
     floats = true;
-  } else if (auto* s = v.as<SequenceObject>(); s && depth < 32) {
-    for (const Value& item : s->items) look(item, depth + 1);
+  } else {
+    return v.as<SequenceObject>();
+  }
+  return nullptr;
+}
+
+// Each list is read once, also where it holds itself or occurs several times. Lists of plain operands need no set.
+void OperandWorld::look_within(const SequenceObject& list) {
+  struct Open {
+    const SequenceObject* list;
+    size_t next;
+  };
+  std::vector<Open> open{{&list, 0}};
+  std::unordered_set<const SequenceObject*> seen;
+  while (!open.empty()) {
+    Open& innermost = open.back();
+    if (innermost.next == innermost.list->items.size()) {
+      open.pop_back();
+      continue;
+    }
+    const SequenceObject* inner = look_at_one(innermost.list->items[innermost.next++]);
+    if (!inner) continue;
+    if (seen.empty()) seen.insert(&list);
+    if (seen.insert(inner).second) open.push_back({inner, 0});
   }
 }
 

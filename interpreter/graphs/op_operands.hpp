@@ -9,6 +9,8 @@
 
 namespace pxl {
 
+struct SequenceObject;
+
 /// What is among the operands of a call; numbers are converted by it.
 struct OperandWorld {
   bool tensors = false;  ///< some operand is a tensor
@@ -17,8 +19,13 @@ struct OperandWorld {
   bool floats = false;   ///< some number is a float
   Tensor* first = nullptr;
 
-  /// Adds an operand, or a list of them.
-  void look(const Value& v, int depth = 0);
+  /// Adds an operand, or a list of them and of lists, in time proportional to what it holds.
+  void look(const Value& v);
+
+ private:
+  /// The list that remains to be looked at, if the value is one; else null.
+  const SequenceObject* look_at_one(const Value& v);
+  void look_within(const SequenceObject& list);
 };
 
 /// The values of a call, by parameter, for `at.emit`: tensors and arrays as operands, numbers as operands or

@@ -112,8 +112,8 @@ void declare_stream(Interpreter& in, const ast::StreamStmt& s, Activation& a) {
     stamp(in, *at.ir);
     stream = &at.ir->add_stream(*spec, s.name, s.is_input);
     known[&s] = stream;
-    graphs_of(in).world().of(at.ir).declared.push_back(
-        {&s, stream->handle, true, s.name, s.name_span, position_of(in).frames});
+    graphs_of(in).world().of(at.ir).add_declared(s.name, s,
+                                                 {stream->handle, true, s.name_span, position_of(in).frames});
   }
   const Value object = std::make_shared<StreamObject>(at.ir, stream);
   observed(check_in_progress(in), s.name_span, object);

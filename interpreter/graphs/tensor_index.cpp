@@ -3,6 +3,8 @@
 // shape and zeroes the rest.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "interpreter/graphs/graph_builder.hpp"
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/graphs/graphs.hpp"
@@ -75,8 +77,10 @@ Basic read_basic(const Tensor& t, const std::vector<Value>& given) {
         throw Error(fmt::format("the slice of axis {} is empty: the axis has {} elements", axis, extent))
             .as(codes::index);
       }
-      // An end before the first element is written as the op expects it: below -extent.
-      const int64_t past = r.start + (r.count - 1) * r.step + (r.step > 0 ? 1 : -1);
+      // An end before the first element is written as the op expects it: below -extent. What follows the last element
+      // that a larger step takes is included: a slice of the whole axis needs no Slice before the Subsample.
+      const int64_t last = r.start + (r.count - 1) * r.step;
+      const int64_t past = r.step < 0 ? last - 1 : last + std::min(r.step, extent - last);
       if (r.start != 0 || r.step != 1 || r.count != extent) take(r.start, past < 0 ? -extent - 1 : past, r.step);
       b.shape.push_back(r.count);
     } else {

@@ -81,8 +81,7 @@ void declare_variable(Interpreter& in, const ast::VariableStmt& s, Activation& a
   declare_once(in, ir, s, s.name, s.name_span, false, constant ? "constant" : "variable");
   const Value made =
       constant ? add_constant(in, std::move(data), s.name) : add_variable(in, std::move(data), s.name, placement);
-  graphs_of(in).world().of(ir).declared.push_back(
-      {&s, as_tensor(made), false, s.name, s.name_span, position_of(in).frames});
+  graphs_of(in).world().of(ir).add_declared(s.name, s, {as_tensor(made), false, s.name_span, position_of(in).frames});
   a.scope->bind(s.name, made);
 }
 

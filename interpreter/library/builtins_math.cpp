@@ -39,9 +39,9 @@ const Value* first(const Arguments& args) {
 
 Value to_op(Interpreter& in, const char* op, Arguments args) { return call_op(in, get_op(op), std::move(args)); }
 
-Value total_of(Interpreter& in, const Arguments& args) {
+Value total_of(Interpreter& in, Arguments args) {
   const Value* v = first(args);
-  if (v && is_data(*v)) return to_op(in, "sum", args);
+  if (v && is_data(*v)) return to_op(in, "sum", std::move(args));
   ArgReader a("sum", args, {"items", "start", "axis", "keepdims"});
   if (a.has("axis") || a.has("keepdims")) {
     Arguments rest;
@@ -69,7 +69,7 @@ bool are_axes(const std::vector<Value>& args) {
   return args[1].is_int() || (args.size() == 3 && args[1].is_none());
 }
 
-Value extreme(Interpreter& in, const Arguments& args, bool largest) {
+Value extreme(Interpreter& in, Arguments args, bool largest) {
   const char* name = largest ? "max" : "min";
   Arguments options;
   bool op_options = false;
@@ -80,13 +80,13 @@ Value extreme(Interpreter& in, const Arguments& args, bool largest) {
       op_options = true;
   }
   if (args.positional.empty() || op_options || (args.positional.size() == 1 && is_data(args.positional[0]))) {
-    return to_op(in, name, args);
+    return to_op(in, name, std::move(args));
   }
   const bool has_axes =
       !args.positional.empty() &&
       (as_tensor(args.positional[0]) || (args.positional[0].as_array() && args.positional[0].as_array()->rank() > 0));
   if (has_axes && options.named.empty() && are_axes(args.positional)) {
-    return to_op(in, name, args);  // max(t, 0): by axis, as in PopXL and NumPy
+    return to_op(in, name, std::move(args));  // max(t, 0): by axis, as in PopXL and NumPy
   }
   bool tensors = false;
   for (const Value& v : args.positional)
@@ -116,9 +116,9 @@ Value extreme(Interpreter& in, const Arguments& args, bool largest) {
   return best;
 }
 
-Value absolute(Interpreter& in, const Arguments& args) {
+Value absolute(Interpreter& in, Arguments args) {
   const Value* v = first(args);
-  if (!v || !v->is_number()) return to_op(in, "abs", args);
+  if (!v || !v->is_number()) return to_op(in, "abs", std::move(args));
   const Value x = ArgReader("abs", args, {"x"}).value("x");
   if (x.is_float()) return std::fabs(x.as_double());
   return x.as_int() < 0 ? apply_unary(in, ast::UnaryOp::minus, x) : Value(x.as_int());
@@ -134,11 +134,11 @@ double rounded(double d, int64_t digits) {
   return std::nearbyint(d / scale) * scale;
 }
 
-Value round_number(Interpreter& in, const Arguments& args) {
+Value round_number(Interpreter& in, Arguments args) {
   const Value* v = first(args);
   const bool scalar = v && (v->is_number() || (v->as_array() && v->as_array()->rank() == 0 &&
                                                args.positional.size() + args.named.size() > 1));
-  if (!scalar) return to_op(in, "round", args);
+  if (!scalar) return to_op(in, "round", std::move(args));
   ArgReader a("round", args, {"x", "digits"});
   const Value given = a.value("x");
   const Value x = given.is_number() ? given : *scalar_of(given);
@@ -153,9 +153,9 @@ Value round_number(Interpreter& in, const Arguments& args) {
   return rounded(x.as_double(), a.integer("digits"));
 }
 
-Value power(Interpreter& in, const Arguments& args) {
+Value power(Interpreter& in, Arguments args) {
   const bool plain = args.positional.size() == 2 && args.positional[0].is_number() && args.positional[1].is_number();
-  if (!plain) return to_op(in, "pow", args);
+  if (!plain) return to_op(in, "pow", std::move(args));
   return apply_binary(in, ast::BinaryOp::power, args.positional[0], args.positional[1]);
 }
 
@@ -203,10 +203,10 @@ void bind_math_builtins(Scope& p) {
          total_of);
   define(p, no_effects, "max", "max(items, axis = none, keepdims = false)",
          "The largest of a list, of several numbers, or along axes.",
-         [](Interpreter& in, const Arguments& args) { return extreme(in, args, true); });
+         [](Interpreter& in, Arguments args) { return extreme(in, std::move(args), true); });
   define(p, no_effects, "min", "min(items, axis = none, keepdims = false)",
          "The smallest of a list, of several numbers, or along axes.",
-         [](Interpreter& in, const Arguments& args) { return extreme(in, args, false); });
+         [](Interpreter& in, Arguments args) { return extreme(in, std::move(args), false); });
   define(p, no_effects, "abs", "abs(x)", "Magnitude.", absolute);
   define(p, no_effects, "round", "round(x, digits = none)",
          "Rounded, halves to even; without digits a number becomes an int.", round_number);

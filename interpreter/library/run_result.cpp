@@ -1,5 +1,6 @@
 // The arrays that a run of a session gave, by attribute, name and stream.
 #include <algorithm>
+#include <map>
 
 #include "interpreter/graphs/graph_values.hpp"
 #include "interpreter/library/sessions.hpp"
@@ -108,8 +109,16 @@ std::vector<std::string> RunResultObject::member_names() const {
 }
 
 std::vector<std::string> RunResultObject::output_names() const {
-  std::vector<std::string> out = sorted_names(names->outputs);
-  std::erase_if(out, [&](const std::string& name) { return arrays.count(names->outputs.at(name)) == 0; });
+  std::map<const Stream*, std::string> one_name;
+  for (const auto& [name, stream] : names->outputs) {
+    if (arrays.count(stream) == 0) continue;
+    const auto [known, is_first] = one_name.emplace(stream, name);
+    const bool is_own = stream->name() == name;
+    if (!is_first && (is_own || (known->second != stream->name() && name < known->second))) known->second = name;
+  }
+  std::vector<std::string> out;
+  for (const auto& [stream, name] : one_name) out.push_back(name);
+  std::sort(out.begin(), out.end());
   return out;
 }
 

@@ -60,7 +60,8 @@ struct RunResultObject final : Object {
   std::string repr(Interpreter& in) override;
   std::optional<Value> member(Interpreter& in, std::string_view name) override;
   std::vector<std::string> member_names() const override;
-  /// Names of what the run gave, sorted.
+  /// Names of what the run gave, one for each stream, sorted: its own name unless another stream is bound to that one,
+  /// else the first of those that the program binds to it.
   std::vector<std::string> output_names() const;
   Value index(Interpreter& in, const Value& key) override;
   std::optional<int64_t> length(Interpreter&) override { return static_cast<int64_t>(arrays.size()); }

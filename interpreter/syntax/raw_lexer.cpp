@@ -1,19 +1,50 @@
-// Wraps the generated lexer: converts code points to byte offsets and protects its mode stack from underflow. With
-// parser.cpp one of the two files that include ANTLR.
+// Wraps the generated lexer: gives it classes of characters beyond ASCII, converts code points to byte offsets and
+// protects its mode stack from underflow. With parser.cpp one of the two files that include ANTLR.
 #include "interpreter/syntax/raw_lexer.hpp"
 
 #include <antlr4-runtime.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "PxlLexer.h"
+#include "runtime/base/utf8.hpp"
 
 namespace pxl::syntax {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+struct CodePoints {
+  char32_t first, last;
+};
+constexpr CodePoints name_letters[] = {
+#define LETTERS(first, last) {first, last},
+#define MARKS(first, last)
+#include "interpreter/syntax/name_characters.inc"
+#undef LETTERS
+#undef MARKS
+};
+constexpr CodePoints name_marks[] = {
+#define LETTERS(first, last)
+#define MARKS(first, last) {first, last},
+#include "interpreter/syntax/name_characters.inc"
+#undef LETTERS
+#undef MARKS
+};
+
+bool is_among(std::span<const CodePoints> ranges, char32_t c) {
+  const auto after = std::ranges::upper_bound(ranges, c, {}, &CodePoints::first);
+  return after != ranges.begin() && c <= std::prev(after)->last;
+}
+
+/// What the grammar has in the place of a character that is not ASCII.
+char32_t representative(char32_t c) {
+  constexpr char32_t any_letter = 0xAA, any_mark = 0x300;
+  return is_among(name_letters, c) ? any_letter : is_among(name_marks, c) ? any_mark : c;
+}
 
 class GuardedLexer : public pxl_grammar::PxlLexer {
  public:
@@ -25,14 +56,20 @@ class GuardedLexer : public pxl_grammar::PxlLexer {
 }  // namespace
 
 struct RawLexer::Impl {
-  explicit Impl(std::string_view text)
-      : bom(text.substr(0, 3) == byte_order_mark ? 3 : 0), input(std::string(text.substr(bom))), lexer(&input) {
+  explicit Impl(std::string_view text) : bom(text.substr(0, 3) == byte_order_mark ? 3 : 0), lexer(&input) {
     lexer.removeErrorListeners();
-    if (std::all_of(text.begin() + bom, text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
-      return;
-    for (uint32_t i = bom; i < text.size(); ++i)
-      if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) offsets.push_back(i);
-    offsets.push_back(static_cast<uint32_t>(text.size()));
+    if (std::all_of(text.begin() + bom, text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
+      input.load(std::string(text.substr(bom)));
+    } else {
+      std::string represented;
+      for (size_t i = bom; i < text.size();) {
+        offsets.push_back(static_cast<uint32_t>(i));
+        append_utf8(represented, representative(next_code_point(text, i)));
+      }
+      offsets.push_back(static_cast<uint32_t>(text.size()));
+      input.load(represented);
+    }
+    lexer.setInputStream(&input);
   }
   uint32_t offset(size_t code_point) const {
     if (offsets.empty()) return bom + static_cast<uint32_t>(code_point);

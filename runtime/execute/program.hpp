@@ -36,8 +36,9 @@ struct RunStep {
   };
   Kind kind = Kind::kernel;
   bool changes_variable = false;
-  bool fallible = false;  ///< may throw, depending on its operands' values
-  bool divided = false;   ///< its phases run on the thread pool
+  bool fallible = false;       ///< may throw, depending on its operands' values
+  bool proven_by_run = false;  ///< such a step that cannot throw once a run has ended
+  bool divided = false;        ///< its phases run on the thread pool
   const Kernel* kernel = nullptr;
   const Instruction* instruction = nullptr;  ///< kernels only
   int64_t touched = 0;                       ///< bytes of operands and results
@@ -91,8 +92,9 @@ class Program {
   /// Times of the steps, once profiling has started.
   const std::shared_ptr<Profile>& profile() const { return profile_; }
 
-  /// Whether a step that runs after the first modification of a variable may fail.
-  bool fallible_after_commit() const { return fallible_after_commit_; }
+  /// Whether a step that runs after the first modification of a variable may fail. Steps whose indices are constants
+  /// cannot, once a run has ended.
+  bool fallible_after_commit() const { return has_run_ ? fallible_in_later_runs_ : fallible_in_first_run_; }
   /// Variables that the program modifies.
   const std::vector<const Tensor*>& changed_variables() const { return changed_variables_; }
 
@@ -113,7 +115,7 @@ class Program {
   std::vector<Array> constants_;  ///< owns the data that steps point to
   Array arena_;
   WorkspaceMemory workspace_;  ///< of the step that runs
-  bool fallible_after_commit_ = false;
+  bool fallible_in_first_run_ = false, fallible_in_later_runs_ = false, has_run_ = false;
   std::vector<CollectiveStop> stops_;
   ReplicaNumber replica_;
   std::shared_ptr<Profile> profile_;
@@ -187,6 +189,7 @@ std::span<const CollectiveStop> Program::advance(Commit&& commit) {
       }
       ++at;
     }
+    has_run_ = true;
     return {};
   } catch (Error& error) {
     locate(error, steps[at].op);

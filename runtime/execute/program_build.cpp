@@ -58,7 +58,10 @@ class Program::Builder {
     for (size_t i = first_change; i < program_.steps_.size(); ++i)
       if (program_.steps_[i].kind == RunStep::Kind::repeat) exposed = std::min(exposed, program_.steps_[i].target);
     for (size_t i = exposed; i < program_.steps_.size(); ++i)
-      program_.fallible_after_commit_ = program_.fallible_after_commit_ || program_.steps_[i].fallible;
+      if (program_.steps_[i].fallible) {
+        program_.fallible_in_first_run_ = true;
+        program_.fallible_in_later_runs_ = program_.fallible_in_later_runs_ || !program_.steps_[i].proven_by_run;
+      }
     program_.changed_variables_.assign(changed_.begin(), changed_.end());
   }
 
@@ -193,7 +196,10 @@ class Program::Builder {
     if (is_remote(*instruction.op))
       program_.pointers_.push_back(reinterpret_cast<std::byte*>(remote_(remote_buffer_of(*instruction.op))));
     const size_t outputs = program_.pointers_.size();
-    for (BufferId id : instruction.out) program_.pointers_.push_back(pointer(frame, id));
+    for (BufferId id : instruction.out) {
+      program_.pointers_.push_back(pointer(frame, id));
+      changes = note_change(program_.pointers_.back()) || changes;
+    }
     // The kernel of a collective of several replicas runs where the operands of all of them are.
     const bool collective = is_exchanged(*instruction.op);
     RunStep& step = push(collective ? RunStep::Kind::collective : RunStep::Kind::kernel, instruction.op);
@@ -206,7 +212,8 @@ class Program::Builder {
     step.target = first;
     step.outputs = outputs;
     step.changes_variable = changes;
-    step.fallible = may_fail(*instruction.op);
+    step.fallible = instruction.fallible;
+    step.proven_by_run = instruction.proven_by_run && branch_depth_ == 0;
     step.divided = worth_dividing(instruction.kernel);
   }
 
@@ -241,6 +248,7 @@ class Program::Builder {
         step.to = to;
         step.port = index;
         step.bytes = program_.ports_[index].sample_bytes;
+        step.changes_variable = note_change(to);
         break;
       }
       case Instruction::Kind::store: {
@@ -278,11 +286,13 @@ class Program::Builder {
     const std::byte* condition = pointer(frame, instruction.in[0]);
     const size_t branch = program_.steps_.size();
     push(RunStep::Kind::branch, instruction.op).from = condition;
+    ++branch_depth_;
     add_call(frame, instruction, instruction.calls[0]);
     const size_t jump = program_.steps_.size();
     push(RunStep::Kind::jump, instruction.op);
     program_.steps_[branch].target = program_.steps_.size();
     add_call(frame, instruction, instruction.calls[1]);
+    --branch_depth_;
     program_.steps_[jump].target = program_.steps_.size();
   }
 
@@ -290,6 +300,7 @@ class Program::Builder {
   const Memory& variable_;
   const RemoteBuffers& remote_;
   const Plan* main_ = nullptr;
+  int branch_depth_ = 0;
   std::set<BufferId> direct_;           ///< buffers of the main plan; see direct_loads
   std::map<BufferId, size_t> port_of_;  ///< of these
   /// Several variables may share one first byte while they are only read.

@@ -87,9 +87,32 @@ void gather_row(const AxisTaps& a, const std::vector<T>& weight, int64_t inner, 
   }
 }
 
+/// The same sums as scatter_row's, along the last axis. Elements that follow each other and go to one place are summed
+/// in a register.
+template <class T, int taps>
+void scatter_elements(const AxisTaps& a, const std::vector<T>& weight, const T* g, T* dx) {
+  const int64_t* index = a.index.data();
+  if constexpr (taps == 1) {  // weight 1
+    for (int64_t o = 0; o < a.out;) {
+      const int64_t at = index[o];
+      T sum = dx[at];
+      do sum += g[o];
+      while (++o < a.out && index[o] == at);
+      dx[at] = sum;
+    }
+  } else {
+    const T* w = weight.data();
+    for (int64_t o = 0; o < a.out; ++o, index += taps, w += taps)
+      for (int t = 0; t < taps; ++t) dx[index[t]] += w[t] * g[o];
+  }
+}
+
 template <class T>
 void scatter_row(const AxisTaps& a, const std::vector<T>& weight, int64_t inner, const T* g, T* dx) {
   std::fill(dx, dx + a.in * inner, T(0));
+  if (inner == 1 && a.taps == 1) return scatter_elements<T, 1>(a, weight, g, dx);
+  if (inner == 1 && a.taps == 2) return scatter_elements<T, 2>(a, weight, g, dx);
+  if (inner == 1 && a.taps == 4) return scatter_elements<T, 4>(a, weight, g, dx);
   for (int64_t o = 0; o < a.out; ++o) {
     const T* from = g + o * inner;
     for (int64_t t = o * a.taps; t < (o + 1) * a.taps; ++t) {

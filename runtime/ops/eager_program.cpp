@@ -64,6 +64,12 @@ void EagerRecorder::count(const Array& array) {
   if (!array.has_elements() || elements_ > max_recorded_elements) refuse();
 }
 
+bool EagerRecorder::are_recordable(std::span<const Array* const> inputs) {
+  int64_t elements = 0;
+  for (const Array* a : inputs) elements += a->size();
+  return elements <= max_recorded_elements;
+}
+
 EagerProgram::Operand EagerRecorder::operand_of(const Array& array) {
   using Source = EagerProgram::Source;
   for (size_t i = results_.size(); i-- > 0;)

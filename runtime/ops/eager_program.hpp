@@ -53,6 +53,8 @@ class EagerRecorder {
  public:
   /// `inputs` must outlive the recorder. Where two of them share memory, those of the program must as well.
   explicit EagerRecorder(std::span<const Array* const> inputs) : inputs_(inputs) {}
+  /// False for inputs that are so large that no program would come of them. Recording keeps all arrays of a call.
+  static bool are_recordable(std::span<const Array* const> inputs);
 
   /// An op that was computed: its operands by slot as given (empty optionals are absent), as the kernel got them, and
   /// its results.

@@ -60,6 +60,10 @@ bool may_fail(const Op& op) {
   return false;
 }
 
+bool decides_failure(const Op& op, size_t slot) {
+  return is_remote(op) || (slot < op.inputs.size() && op.inputs[slot] && is_integer(op.inputs[slot]->spec.dtype));
+}
+
 namespace {
 
 void lower_call(Node& node, const Op& op) {

@@ -36,6 +36,7 @@ struct Node {
   std::vector<const Tensor*> out;
   std::vector<int> modified;  ///< slots whose memory the node writes
   int alias = -1;             ///< slot whose memory out[0] is by definition; -1 for none
+  int overwritten_by = -1;    ///< slot whose elements replace those of in[alias], and nothing else happens; -1 for none
   bool strided_view = false;  ///< out[0] is a strided or partial view of operands; resolve_views removes these
   std::vector<OutputAlias> output_aliases;
   std::vector<InPlaceCandidate> in_place_candidates;
@@ -58,6 +59,8 @@ bool is_plain_copy(const Op& op);
 std::optional<StridedLayout> layout_of(const Op& op, size_t j, const StridedLayout& operand);
 /// Whether the op may fail on its operands' values: it reads indices.
 bool may_fail(const Op& op);
+/// Whether an operand of this slot decides whether such an op fails: an index.
+bool decides_failure(const Op& op, size_t slot);
 /// Whether a node is a function of its operands' values and attributes, and writes nothing else. Random ops are pure:
 /// their seed is an operand.
 bool is_pure(const Node& node);

@@ -69,14 +69,33 @@ class Assembler {
         // A copy within one buffer does nothing.
         if (!node.kernel && is_plain_copy(*node.op) && instruction.in[0] == instruction.out[0]) return;
         instruction.flops = node.flops > 0 ? node.flops : flops_of(*node.op);
-        instruction.kernel = node.kernel ? std::move(node.kernel) : make_kernel(*node.op);
+        if (node.overwritten_by >= 0 && in_one_buffer(node, instruction))
+          instruction.kernel = [](const Buffers&) {};  // the value was computed in its place
+        else
+          instruction.kernel = node.kernel ? std::move(node.kernel) : make_kernel(*node.op);
         break;
     }
+    instruction.fallible = may_fail(*node.op);
+    instruction.proven_by_run = instruction.fallible && indices_are_constants(node);
     plan_.step_count = std::min(saturated, plan_.step_count + steps(instruction));
     plan_.instructions.push_back(std::move(instruction));
   }
 
  private:
+  bool indices_are_constants(const Node& node) const {
+    if (node.in.size() != node.op->inputs.size()) return false;
+    for (size_t slot = 0; slot < node.in.size(); ++slot) {
+      if (!node.in[slot] || !decides_failure(*node.op, slot)) continue;
+      const BufferId id = plan_.buffer_of.at(node.in[slot]);
+      if (plan_.buffers[static_cast<size_t>(id)].kind != Buffer::Kind::constant) return false;
+    }
+    return true;
+  }
+
+  static bool in_one_buffer(const Node& n, const Instruction& instruction) {
+    return instruction.in[static_cast<size_t>(n.alias)] == instruction.in[static_cast<size_t>(n.overwritten_by)];
+  }
+
   BufferId temporary(int64_t bytes, int p) {
     Buffer buffer;
     buffer.bytes = bytes;

@@ -55,6 +55,8 @@ struct Instruction {
   Kernel kernel;
   std::vector<BufferId> in, out;
   std::vector<bool> modified;   ///< by slot
+  bool fallible = false;        ///< may fail on its operands' values
+  bool proven_by_run = false;   ///< fallible until it has run once: what decides are constants
   std::vector<Copy> before;     ///< loops: initial values of carried tensors, copied once
   std::vector<PlanCall> calls;  ///< one, or then and else
   std::vector<Copy> after;      ///< after a loop, copied once

@@ -1,5 +1,5 @@
 // Shared memory: aliases by definition, output aliases if no write can be observed, in-place results if the operand is
-// dead.
+// dead, and results that only overwrite a variable in that variable's memory.
 #include "runtime/plan/storage.hpp"
 
 #include <algorithm>
@@ -41,6 +41,7 @@ class AliasSets {
       for (const OutputAlias& view : node.output_aliases) share_view(node, view, p);
       for (const InPlaceCandidate& reuse : node.in_place_candidates) take_over(node, reuse, p);
     }
+    place_overwrites(nodes);
   }
 
   Storage finish(size_t input_count) {
@@ -169,6 +170,55 @@ class AliasSets {
     for (size_t j = 0; j < node.out.size(); ++j)
       if (static_cast<int>(j) != reuse.out && id_of(node.out[j]) == a) return;
     merge(a, b);
+  }
+
+  /// Whether the node may fail although it has run once: a constant index that was valid stays so.
+  bool fails_after_runs(const Node& n) {
+    if (!may_fail(*n.op)) return false;
+    if (n.in.size() != n.op->inputs.size()) return true;
+    for (size_t slot = 0; slot < n.in.size(); ++slot) {
+      if (!n.in[slot] || !decides_failure(*n.op, slot)) continue;
+      const AliasSet& set = of(n.in[slot]);
+      if (!set.external || set.external->kind != TensorKind::constant || !set.writes.empty()) return true;
+    }
+    return false;
+  }
+
+  /// A value that only overwrites a variable is computed in the variable's memory, if nothing uses the variable from
+  /// the value's definition on. Then the variable changes earlier: no op in between may fail, or a run that fails would
+  /// leave part of the value, and copies of the variables would have to be kept in each run.
+  void place_overwrites(const std::vector<Node>& nodes) {
+    std::unordered_map<int, std::vector<int>> uses;  // positions, of the variables that are overwritten
+    std::vector<int> obstacle(nodes.size());         // the last position up to here that no value may be live across
+    int last_obstacle = -1;
+    bool any = false;
+    for (size_t p = 0; p < nodes.size(); ++p) {
+      const Node& n = nodes[p];
+      if (!n.callees.empty() || n.op->row->exchange != Exchange::none || fails_after_runs(n))
+        last_obstacle = static_cast<int>(p);
+      obstacle[p] = last_obstacle;
+      if (n.overwritten_by < 0) continue;
+      uses.try_emplace(id_of(n.in[static_cast<size_t>(n.alias)]));
+      any = true;
+    }
+    if (!any) return;
+    for (size_t p = 0; p < nodes.size(); ++p)
+      for (const auto* tensors : {&nodes[p].in, &nodes[p].out})
+        for (const Tensor* t : *tensors)
+          if (const auto found = t ? uses.find(id_of(t)) : uses.end(); found != uses.end())
+            found->second.push_back(static_cast<int>(p));
+    for (size_t p = 0; p < nodes.size(); ++p) {
+      const Node& n = nodes[p];
+      if (n.overwritten_by < 0) continue;
+      const int a = id_of(n.in[static_cast<size_t>(n.alias)]), b = id_of(n.in[static_cast<size_t>(n.overwritten_by)]);
+      const AliasSet &to = sets_[static_cast<size_t>(a)], &from = sets_[static_cast<size_t>(b)];
+      if (a == b || !to.external || to.external->kind != TensorKind::variable || to.input >= 0) continue;
+      if (from.external || from.output >= 0 || from.last != static_cast<int>(p) || from.bytes != to.bytes) continue;
+      const std::vector<int>& used = uses.at(a);
+      const auto before = std::ranges::lower_bound(used, static_cast<int>(p));
+      if (obstacle[p] >= from.first || (before != used.begin() && *std::prev(before) >= from.first)) continue;
+      merge(a, b);
+    }
   }
 
   int end_;

@@ -62,6 +62,9 @@ class NodesVerifier {
       require(std::count(n.modified.begin(), n.modified.end(), n.modified[i]) == 1, "a slot is modified twice");
     }
     require(n.alias < 0 || (is_slot(n.alias, n.in) && !n.out.empty()), "the alias is out of range or empty");
+    require(n.overwritten_by < 0 || (n.modified == std::vector<int>{n.alias} && is_slot(n.overwritten_by, n.in) &&
+                                     n.overwritten_by != n.alias),
+            "an overwrite of other memory than its alias");
     require(views_ || !n.strided_view, "a strided view");
   }
 

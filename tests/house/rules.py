@@ -1,5 +1,6 @@
 """Rules that hold for every file: layering, formatting, words that do not belong, links, clang-tidy."""
 import re
+import unicodedata
 
 from tests.docs import coverage, links
 from tests.support.harness import ROOT, TESTS, parallel, run
@@ -276,6 +277,22 @@ def kernel_memory():
     return "\n".join(problems) or None
 
 
+def name_characters():
+    """The table of characters of names is what Python's copy of Unicode says; a later Unicode may assign more."""
+    of_macro = {"LETTERS": {"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"}, "MARKS": {"Nd", "Mn", "Mc"}}
+    text = (ROOT / "interpreter/syntax/name_characters.inc").read_text()
+    listed = {macro: set() for macro in of_macro}
+    for macro, first, last in re.findall(r"(LETTERS|MARKS)\((0x[0-9a-f]+), (0x[0-9a-f]+)\)", text):
+        listed[macro] |= set(range(int(first, 16), int(last, 16) + 1))
+    later = unicodedata.unidata_version != re.search(r"Unicode (\d+)", text).group(1) + ".0.0"
+    problems = []
+    for macro, categories in of_macro.items():
+        known = {c for c in range(0x80, 0x110000) if unicodedata.category(chr(c)) in categories}
+        problems += [f"{macro} has U+{c:04X}, which is none" for c in sorted(listed[macro] - known)]
+        problems += [f"{macro} lacks U+{c:04X}" for c in sorted(known - listed[macro]) if not later]
+    return "\n".join(problems[:20]) or None
+
+
 def leftovers():
     problems = []
     for path in tracked("*.cpp", "*.hpp", "*.inc", "*.pxl", "*.py", "*.cmake", "*.g4"):
@@ -302,6 +319,7 @@ def house_tests(tally, kinds, build):
     tally.add("house: passes are files and documented", passes())
     tally.add("house: rows of tables have their functions", tables())
     tally.add("house: kernels declare their memory", kernel_memory())
+    tally.add("house: characters of names are Unicode's", name_characters())
     tally.add("house: formatting", formatting())
     tally.add("house: nothing left over", leftovers())
     tally.add("house: docs/coverage.md", coverage.check())

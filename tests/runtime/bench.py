@@ -120,7 +120,7 @@ def ops():
 
 def calls(pxl):
     """bench/calls counts the instructions of ops on small arrays, or says what it lacks; each is at most so many."""
-    bounds = {"none": 3500, "add": 8500, "exp": 8000, "sum of rows": 12000, "stack": 14000}
+    bounds = {"start": 42_000_000, "none": 2800, "add": 7000, "exp": 7500, "sum of rows": 11000, "stack": 12000}
     code, out, err = call(sys.executable, "bench/calls", "--exact", *bounds, "--pxl", pxl)
     if "not on this machine" in err:
         return None
@@ -129,6 +129,21 @@ def calls(pxl):
         return f"status {code}\n{out}{err}"
     above = [f"{name}: {counts[name]} instructions, at most {most}" for name, most in bounds.items() if counts[name] > most]
     return "\n".join(above) or None
+
+
+def planning(pxl):
+    """bench/planning counts the instructions of building and planning, or says what it lacks; they grow no faster than n log n."""
+    rows = ["readers of one tensor", "overwrites"]
+    code, out, err = call(sys.executable, "bench/planning", *rows, "--ops", "200", "--pxl", pxl)
+    if "not on this machine" in err:
+        return None
+    growth = {name: float(ratio) for name, ratio in re.findall(r"^\| ([^|]+) \| [\d,]+ \| [\d,]+ \| ([\d.]+) \|$", out, re.M)}
+    if code != 0 or list(growth) != rows:
+        return f"status {code}\n{out}{err}"
+    above = [f"{name}: twice the ops take {ratio} times the instructions for each" for name, ratio in growth.items() if ratio > 1.25]
+    return "\n".join(above) or None
+
+
 def instruction_sets(pxl):
     """bench/instruction_sets prints a row of two figures and their ratio; a set that there is not is refused."""
     code, out, err = call(sys.executable, "bench/instruction_sets", "--only", "add", "--rounds", 1, "--scale", 0.01, "--pxl", pxl)
@@ -235,6 +250,7 @@ def bench_tests(pxl, add, data=None):
     add("bench: the table of bench/run", table())
     add("bench: single ops", ops())
     add("bench: calls of ops on small arrays", calls(pxl))
+    add("bench: planning takes n log n instructions", planning(pxl))
     add("bench: instruction sets", instruction_sets(pxl))
     add("bench: two threads against one", team(pxl, data))
     add("bench: all-reduce beside MPI's", messages(pxl))

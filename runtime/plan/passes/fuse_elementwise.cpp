@@ -74,9 +74,30 @@ class Fuser {
     return n.alias < 0 || (!c_.wanted_outside(n.out[0]) && c_.consumers.count(n.out[0]) == 0);
   }
 
+  /// Whether the node only overwrites a variable with a value that can be computed in its memory: storage assignment
+  /// then leaves nothing to do here, and a fused copy would write the value twice.
+  bool is_computed_in_place(int p) const {
+    const Node& n = nodes_[static_cast<size_t>(p)];
+    if (n.overwritten_by < 0) return false;
+    const Tensor *to = n.in[static_cast<size_t>(n.alias)], *value = n.in[static_cast<size_t>(n.overwritten_by)];
+    const auto made = c_.producer.find(value);
+    const auto readers = c_.consumers.find(value);
+    if (to->kind != TensorKind::variable || made == c_.producer.end() || root(value) != value) return false;
+    if (c_.wanted_outside(value) || readers->second.size() > 1 || value->spec.bytes() != to->spec.bytes()) return false;
+    // What is fused with the value's node runs with it.
+    const int group = group_[static_cast<size_t>(made->second)];
+    const int first = group < 0 ? made->second : groups_[static_cast<size_t>(group)].nodes.front();
+    const auto is_between = [&](const auto& positions) {
+      const auto next = std::lower_bound(positions.begin(), positions.end(), first);
+      return next != positions.end() && *next < p;
+    };
+    const auto uses = c_.consumers.find(to);
+    return !is_between(c_.aliases.writes(to)) && (uses == c_.consumers.end() || !is_between(uses->second));
+  }
+
   void visit(int p) {
     const Candidate& c = candidates_[static_cast<size_t>(p)];
-    if (!drops_alias(p)) return;
+    if (!drops_alias(p) || is_computed_in_place(p)) return;
     if (!c.gives && !c.takes) return;
     if (c.takes) {
       std::vector<int> partners = related_groups(p);

@@ -37,6 +37,8 @@ TEST_CASE("habits from other languages") {
   CHECK(errors("var x = 3") == "1:1-4 a name is bound without `var`");
   CHECK(errors("print \"x\"") == "1:1-6 a call needs parentheses: `print(...)`");
   CHECK(errors("x = \u201Ca\u201D") == "1:5-6 unexpected character `\u201C` (U+201C)");
+  CHECK(errors("gr\u00F6\u00DFe\u2192\u03A9 = 1") == "1:6-7 unexpected character `\u2192` (U+2192)");
+  CHECK(errors("\u0301x = 1") == "1:1-2 unexpected character U+0301");
 }
 
 TEST_CASE("two names: the nearest word that begins a statement") {

@@ -45,6 +45,17 @@ TEST_CASE_FIXTURE(Fixture, "values of inputs") {
   CHECK(show("w + 1") == "Tensor[add_out float32 (2,)]");
 }
 
+TEST_CASE_FIXTURE(Fixture, "a run shows each stream once, by its own name where that is not another's") {
+  CHECK(show("program p {\n"
+             "  a = d2h_stream(float32[], name = \"b\")\n"
+             "  b = d2h_stream(float32[], name = \"own\")\n"
+             "  later = first = d2h_stream(float32[], name = \"c\")\n"
+             "  c = d2h_stream(float32[], name = \"d\")\n"
+             "  for i, s in enumerate([a, b, first, c]) { host_store(s, constant(float(i))) }\n"
+             "}\n"
+             "Session(p()).run()") == "a: 0.0\nd: 3.0\nfirst: 2.0\nown: 1.0");
+}
+
 TEST_CASE_FIXTURE(Fixture, "a text is whole, begins something or is wrong, by the parser") {
   CHECK(Engine::status("x = 1;") == Completeness::complete);
   CHECK(Engine::status("def f() {") == Completeness::incomplete);
