@@ -37,6 +37,11 @@ const GraphFacts::Known& GraphFacts::known(const Graph& graph) {
   k->outputs.assign(graph.outputs().begin(), graph.outputs().end());
   if (is_result) k->outputs = {result_};
   k->order = needed(graph, k->outputs, !result_ ? Keep::all : is_result ? Keep::results : Keep::state);
+  std::unordered_set<const Tensor*> read_later(k->outputs.begin(), k->outputs.end());
+  k->dying.resize(k->order.size());
+  for (size_t i = k->order.size(); i-- > 0;)
+    for (const Tensor* t : k->order[i]->inputs)
+      if (t && (t->producer || t->kind == TensorKind::input) && read_later.insert(t).second) k->dying[i].push_back(t);
   for (const Op* op : k->order) {
     for (size_t i = 0; i < op->inputs.size(); ++i) k->changes = k->changes || (op->inputs[i] && op->modifies(i));
     std::map<const Stream*, int64_t> most;

@@ -22,9 +22,10 @@ class GraphFacts {
   /// What running a graph again and again needs to know of it.
   struct Known {
     std::vector<Op*> order;
-    std::vector<const Tensor*> sources;  ///< variables and constants
-    bool changes = false;                ///< some op may change memory
-    bool effects = false;                ///< some op prints, loads or stores
+    std::vector<std::vector<const Tensor*>> dying;  ///< by op: operands, made in this graph, that no later op reads
+    std::vector<const Tensor*> sources;             ///< variables and constants
+    bool changes = false;                           ///< some op may change memory
+    bool effects = false;                           ///< some op prints, loads or stores
     std::vector<const Tensor*> outputs;
     std::map<const Stream*, int64_t> transfers;
   };

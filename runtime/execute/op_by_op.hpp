@@ -100,6 +100,8 @@ class OpByOpEngine : public ExecutionEngine {
         at_ = &op;
         if (is_exchanged(op)) return {&begin_exchange(op, a.frame), 1};
         run_op(op, a);
+        // What is only an argument is free while a graph runs.
+        forget_operands(a);
       }
       store_.end();
     } catch (Error& error) {
@@ -185,6 +187,11 @@ class OpByOpEngine : public ExecutionEngine {
     return in;
   }
 
+  /// Frees operands of the op that was begun last which no later op reads.
+  void forget_operands(Activation& a) {
+    for (const Tensor* t : a.known->dying[a.next - 1]) a.frame.erase(t);
+  }
+
   void give(const Op& op, Frame& frame, std::vector<Value> values) {
     for (size_t i = 0; i < op.outputs.size(); ++i) frame[op.outputs[i]] = std::move(values[i]);
   }
@@ -233,7 +240,7 @@ class OpByOpEngine : public ExecutionEngine {
         break;
       }
       case Role::compute:
-      case Role::composite: compute(op, frame); break;
+      case Role::composite: compute(op, a); break;
     }
   }
 
@@ -276,12 +283,15 @@ class OpByOpEngine : public ExecutionEngine {
     return entry;
   }
 
-  void compute(const Op& op, Frame& frame) {
+  void compute(const Op& op, Activation& a) {
+    Frame& frame = a.frame;
     std::vector<Value> in(op.inputs.size());
     for (size_t i = 0; i < in.size(); ++i)
       if (op.inputs[i]) in[i] = frame.at(op.inputs[i]);
     for (size_t i = 0; i < in.size(); ++i)
       if (op.inputs[i] && op.modifies(i)) about_to_change(in[i]);
+    // A store may write a result over an operand that nothing else refers to.
+    forget_operands(a);
     give(op, frame, store_.run(op, in, {observer_, replica_}));
   }
 
@@ -328,6 +338,7 @@ class OpByOpEngine : public ExecutionEngine {
     } else {
       frame[e->op.outputs[0]] = store_.made(*e->op.outputs[0], e->stop.out);
     }
+    forget_operands(*running_.back());
   }
 
   EngineTask task_;

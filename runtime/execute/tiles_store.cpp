@@ -173,6 +173,12 @@ std::vector<Array> TilesStore::seen(const std::vector<TiledTensor>& values) cons
   return arrays;
 }
 
+bool TilesStore::overwrites(const Op& op, const std::vector<TiledTensor>& in) const {
+  if (!program_->planned.memory->overwrites(op) || in[0].addresses) return false;
+  const Chip::MemoryPtr& memory = in[0].memories[0];
+  return memory.use_count() == 1 && memory->layout() == program_->layout_of(*op.outputs[0]);
+}
+
 std::vector<TiledTensor> TilesStore::run(const Op& op, const std::vector<TiledTensor>& in, const Watch& watch) {
   const OpContextStorage storage(op);
   const bool is_alias = op.row->alias >= 0, of_view = is_alias && op.row->modifies == 0;
@@ -182,6 +188,8 @@ std::vector<TiledTensor> TilesStore::run(const Op& op, const std::vector<TiledTe
       out.push_back(view(op, storage.site, in));
     else if (i == 0 && is_alias)
       out.push_back(in[static_cast<size_t>(op.row->alias)]);
+    else if (i == 0 && !watch.observer && overwrites(op, in))  // observers see operands afterwards, too
+      out.push_back(in[0]);
     else
       out.push_back(fresh(op.outputs[i]->spec, program_->layout_of(*op.outputs[i])));
   }

@@ -65,6 +65,8 @@ class TilesStore {
   Chip::MemoryPtr allocate(const std::shared_ptr<const tiles::Layout>& layout, DType dtype);
   TiledTensor fresh(const TensorSpec& spec, const std::shared_ptr<const tiles::Layout>& layout);
   TiledTensor laid_out(const TiledTensor& from, const std::shared_ptr<const tiles::Layout>& layout);
+  /// Whether the result is written over operand 0: as planned, if nothing else refers to the operand's memory.
+  bool overwrites(const Op& op, const std::vector<TiledTensor>& in) const;
   TiledTensor view(const Op& op, const OpContext& site, const std::vector<TiledTensor>& in);
   void compute(const Op& op, const OpContext& site, std::vector<TiledTensor> in, const std::vector<TiledTensor>& out,
                const ReplicaNumber& replica);

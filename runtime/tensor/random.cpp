@@ -119,12 +119,61 @@ void check_deviation(double std) {
 
 }  // namespace
 
+namespace {
+
+/// Elements from which on drawing them takes longer than keeping what is needed for drawing them later: 1 ms. Not
+/// measured.
+constexpr int64_t min_lazy_elements = 1 << 16;
+
+/// Whether a draw may wait until its elements are needed. Looks leave out the elements of large arrays themselves.
+/// Throws, as the draw would, if there is not memory enough.
+bool may_wait(DType dtype, const Shape& shape) {
+  return element_count(shape) >= min_lazy_elements && !current_budget() && Array(dtype, shape).has_elements();
+}
+
+}  // namespace
+
+void Random::skip_bits(int64_t words) {
+  const int64_t left = 4 - used_;
+  if (words <= left) {
+    used_ += static_cast<int>(words);
+    return;
+  }
+  const int64_t blocks = (words - left + 3) / 4;
+  counter_ += static_cast<uint64_t>(blocks) - 1;
+  used_ = 4;
+  (void)bits();
+  used_ = static_cast<int>(words - left - 4 * (blocks - 1));
+}
+
+void Random::skip_normal(int64_t count) {
+  if (count > 0 && have_spare_) have_spare_ = false, --count;
+  counter_ += static_cast<uint64_t>(count / 2);
+  if (count % 2 != 0) (void)normal();
+}
+
 Array Random::uniform(DType dtype, const Shape& shape, double low, double high) {
+  if (!may_wait(dtype, shape)) return uniform_now(dtype, shape, low, high);
+  Array later =
+      Array::lazy(dtype, shape, [=, now = *this]() mutable { return now.uniform_now(dtype, shape, low, high); });
+  skip_bits(2 * element_count(shape));
+  return later;
+}
+
+Array Random::uniform_now(DType dtype, const Shape& shape, double low, double high) {
   return drawn(dtype, shape, [&] { return low + (high - low) * uniform(); });
 }
 
 Array Random::normal(DType dtype, const Shape& shape, double mean, double std) {
   check_deviation(std);
+  if (used_ != 4 || !may_wait(dtype, shape)) return normal_now(dtype, shape, mean, std);
+  Array later =
+      Array::lazy(dtype, shape, [=, now = *this]() mutable { return now.normal_now(dtype, shape, mean, std); });
+  skip_normal(element_count(shape));
+  return later;
+}
+
+Array Random::normal_now(DType dtype, const Shape& shape, double mean, double std) {
   Array out(dtype == DType::float32 ? DType::float32 : DType::float64, shape);
   if (!out.has_elements()) return Array::unevaluated(dtype, shape);
   float* narrow = dtype == DType::float32 ? out.mutable_data<float>() : nullptr;

@@ -29,6 +29,8 @@ class Random {
   int64_t below(int64_t n);  ///< uniform on 0..n-1, unbiased
   double normal();           ///< mean 0, deviation 1 (Box-Muller)
 
+  // Large arrays are lazy: their elements are drawn when they are first needed, and have the values that this draw
+  // would have given. A program that is only planned needs none.
   Array uniform(DType dtype, const Shape& shape, double low, double high);
   Array normal(DType dtype, const Shape& shape, double mean, double std);
   /// Normal, redrawn until within `bound` standard deviations of the mean.
@@ -37,6 +39,11 @@ class Random {
   Array permutation(int64_t n, DType dtype = DType::int64);
 
  private:
+  Array normal_now(DType dtype, const Shape& shape, double mean, double std);
+  Array uniform_now(DType dtype, const Shape& shape, double low, double high);
+  void skip_bits(int64_t words);    ///< as that many calls of bits()
+  void skip_normal(int64_t count);  ///< as that many calls of normal(), at the end of a block
+
   std::array<uint32_t, 2> key_{};
   uint64_t counter_ = 0;
   std::array<uint32_t, 4> block_{};

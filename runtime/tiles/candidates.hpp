@@ -62,9 +62,12 @@ struct OpCandidate {
   int64_t temp_bytes = 0;        ///< on the most loaded tile, besides operands and results
   int64_t resident_bytes = 0;    ///< operands and results on the most loaded tile
   int64_t replicated_bytes = 0;  ///< of resident_bytes, copies of what other tiles also hold
-  int64_t constrained_bytes() const { return temp_bytes + replicated_bytes; }  ///< limited by the available memory
-  int64_t state_bytes = 0;                                                     ///< vertex state on the most loaded tile
-  int64_t list_bytes = 0;                                                      ///< of state_bytes, lists (VertexState)
+  int64_t own_bytes = 0;         ///< of resident_bytes, the tile's own share of slices that several tiles gather
+  /// What the available memory limits. The vertex reads the tile's own share where it is stored, but PopLibs' planner
+  /// limits whole slices.
+  int64_t constrained_bytes() const { return temp_bytes + replicated_bytes + own_bytes; }
+  int64_t state_bytes = 0;    ///< vertex state on the most loaded tile
+  int64_t list_bytes = 0;     ///< of state_bytes, lists (VertexState)
   int64_t code_bytes = 0;     ///< exchange code on the most loaded tile
   int64_t phases = 0;         ///< exchange phases in the code; those of a loop count once
   int64_t control_bytes = 0;  ///< control code; that of a loop counts once

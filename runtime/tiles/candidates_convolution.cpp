@@ -145,7 +145,8 @@ void add_convolution_steps(const Machine& m, const ConvolutionProblem& p, const 
   // Tiles of a pair compute neighbouring columns.
   if (c.columns % 2 == 0) operands.paired_in = p.weights ? weights.in : shares.in + rim;
   candidate.exchange(m, "operands to where they are used", operands);
-  candidate.temp_bytes = data + (weights.in ? other : 0);
+  candidate.temp_bytes = shares.in + rim + weights.in;
+  candidate.own_bytes = shares.own + (weights.in ? weights.own : 0);
   add_product_step(m, p, b, used, candidate);
   candidate.resident_bytes = own + div_up(other, other_consumers);
   add_product_reduction(m, candidate, partials, sums, p.partial_bytes, p.out_bytes, used);

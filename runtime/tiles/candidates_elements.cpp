@@ -248,9 +248,8 @@ void enumerate_movement(const CandidateRequest& r) {
     int64_t run = INT64_MAX, held = 0;
     for (size_t i = 0; i < s.in.size(); ++i) {
       if (!s.in[i] || s.in[i]->size() <= 1) continue;
-      const TileMapping from = linear_mapping(m, *s.in[i]);
-      candidate.in[i] = r.mapping(from);
-      t.out += max_elements_per_tile(from, s.in[i]->shape) * element_bytes(*s.in[i]);
+      // Wherever the operand lies, evenly distributed: what arrives is the result.
+      t.out += max_elements_per_tile(linear_mapping(m, *s.in[i]), s.in[i]->shape) * element_bytes(*s.in[i]);
       held += t.out;
       run = std::min(run, std::max<int64_t>(1, s.in[i]->shape.empty() ? 1 : s.in[i]->shape.back()));
     }

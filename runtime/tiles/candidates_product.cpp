@@ -101,8 +101,8 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     const int64_t arrives = add_reduction_steps(m, once, cut.depth, step_sums, p.partial_bytes, p.out_bytes, used);
     once.compute(m, "DynamicUpdate", slice_cycles(m, div_up(step_sums, cut.depth), p.out_bytes), used);
     candidate.repeat(once, cut.serial);
-    candidate.temp_bytes =
-        (a.in ? a_bytes : 0) + (right.in ? b_step : 0) + (partials ? step_sums * p.partial_bytes : 0) + arrives;
+    candidate.temp_bytes = a.in + (right.in ? b_step : 0) + (partials ? step_sums * p.partial_bytes : 0) + arrives;
+    candidate.own_bytes = a.in ? a.own : 0;
     candidate.resident_bytes = div_up(a_bytes, a_consumers) + b_own + div_up(sums, cut.depth) * p.out_bytes;
     return;
   }
@@ -115,7 +115,8 @@ void add_product_steps(const Machine& m, const ProductProblem& p, const ProductC
     const ProductCost cost = compute_cost(m, p, b);
     candidate.compute(m, vertex_name(cost.vertex), cost.cycles, used, product_state(m, p, b, cost));
     if (cost.vertex == ProductVertex::outer) partial_bytes = p.out_bytes;
-    candidate.temp_bytes = (a.in ? a_bytes : 0) + (other.in ? b_bytes : 0);
+    candidate.temp_bytes = a.in + other.in;
+    candidate.own_bytes = (a.in ? a.own : 0) + (other.in ? other.own : 0);
     const int64_t a_share = div_up(a_bytes, a_consumers), b_share = div_up(b_bytes, b_consumers);
     candidate.resident_bytes = (cut.hold_a ? a_bytes : a_share) + (cut.hold_b ? b_bytes : b_share);
     candidate.replicated_bytes = candidate.resident_bytes - a_share - b_share;

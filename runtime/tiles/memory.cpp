@@ -46,6 +46,12 @@ class Ranges {
 Memory::Memory(const MappedProgram& program) : m_(program) {
   lifetimes_.resize(m_.graphs().size());
   graphs_.resize(m_.graphs().size());
+  for (const GraphInstance& instance : m_.graphs())
+    for (const Op* op : instance.order)
+      if (op->row->role == Role::loop) {
+        const auto [at, fresh] = carried_.try_emplace(op->called[0], op->outputs.size());
+        at->second = std::min(at->second, op->outputs.size());
+      }
   // Callees come after their callers.
   for (size_t g = m_.graphs().size(); g-- > 0;) {
     check_interrupt();
@@ -53,46 +59,6 @@ Memory::Memory(const MappedProgram& program) : m_(program) {
     run(static_cast<int>(g));
   }
   add_up();
-}
-
-void Memory::find_lifetimes(int graph) {
-  const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
-  const Graph& g = *instance.graph;
-  const int end = static_cast<int>(instance.order.size()) - 1;
-  std::unordered_map<const Tensor*, int> held;  // index of the lifetime whose memory the tensor uses
-  std::vector<Lifetime>& out = lifetimes_[static_cast<size_t>(graph)];
-  const auto begin = [&](const Tensor* t, int position) {
-    held[t] = static_cast<int>(out.size());
-    out.push_back({t, position, position, m_.mapping_of(t)});
-  };
-  const auto use = [&](const Tensor* t, int position) {
-    const auto found = held.find(t);
-    if (found != held.end())
-      out[static_cast<size_t>(found->second)].last = std::max(out[static_cast<size_t>(found->second)].last, position);
-  };
-  if (!g.is_main())
-    for (const Tensor* t : g.inputs())
-      if (!t->by_ref) begin(t, 0);
-  for (int i = 0; i <= end; ++i) {
-    const Op& op = *instance.order[static_cast<size_t>(i)];
-    for (const Tensor* t : op.inputs)
-      if (t) use(t, i);
-    for (size_t o = 0; o < op.outputs.size(); ++o) {
-      const Tensor* t = op.outputs[o];
-      const bool shares = o == 0 && op.called.empty() && m_.candidate(op).outputs_share && !op.inputs.empty() &&
-                          op.inputs[0] &&
-                          (op.row->alias == 0 || m_.rearrangement_to(op.inputs[0], m_.candidate(op).in[0]).cycles == 0);
-      if (!shares) {
-        begin(t, i);
-        continue;
-      }
-      // Variables, constants and by-reference arguments have no lifetime here, and neither has what shares their
-      // memory.
-      const auto root = held.find(op.inputs[0]);
-      if (root != held.end()) held[t] = root->second, use(t, i);
-    }
-  }
-  for (const Tensor* t : g.outputs()) use(t, end);
 }
 
 int64_t Memory::temp_bytes(const Op& op) const {
@@ -115,6 +81,8 @@ void Memory::run(int graph) {
   const GraphInstance& instance = m_.graphs()[static_cast<size_t>(graph)];
   GraphMemory& out = graphs_[static_cast<size_t>(graph)];
   const auto tiles = static_cast<size_t>(m_.machine().tiles);
+  out.entry.assign(tiles, 0);
+  out.exit.assign(tiles, 0);
   out.peak.assign(tiles, 0);
   out.temp.assign(tiles, 0);
   out.point.assign(tiles, 0);
@@ -129,39 +97,61 @@ void Memory::run(int graph) {
     const TileBytes& bytes = m_.bytes_by_tile(l.mapping, l.tensor->spec);
     for (size_t t = bytes.begin; t < bytes.end; ++t) live[t] += sign * bytes.on[t];
   };
+  for (const Lifetime& l : lifetimes_[static_cast<size_t>(graph)]) {
+    const TileBytes& bytes = m_.bytes_by_tile(l.mapping, l.tensor->spec);
+    for (size_t t = bytes.begin; t < bytes.end; ++t) {
+      if (l.tensor->kind == TensorKind::input) out.entry[t] += bytes.on[t];
+      if (l.returned) out.exit[t] += bytes.on[t];
+    }
+  }
+  const auto reach = [&](size_t tile, int64_t bytes, int64_t temp, int64_t point) {
+    if (bytes > out.peak[tile]) out.peak[tile] = bytes, out.temp[tile] = temp, out.point[tile] = point;
+  };
   for (size_t i = 0; i < instance.order.size(); ++i) {
     const Op& op = *instance.order[i];
     out.offset.push_back(out.points);
-    for (const Lifetime* l : begins[i]) change(*l, 1);
+    for (const Lifetime* l : begins[i])
+      if (!l->out_of_call) change(*l, 1);
     if (op.called.empty()) {
       // A tile's memory grows only where a lifetime begins or a temporary exists.
       const int64_t temp = temp_bytes(op);
       for (const Lifetime* l : begins[i]) {
         const TileBytes& bytes = m_.bytes_by_tile(l->mapping, l->tensor->spec);
-        for (size_t t = bytes.begin; t < bytes.end; ++t)
-          if (live[t] > out.peak[t]) out.peak[t] = live[t], out.temp[t] = 0, out.point[t] = out.points;
+        for (size_t t = bytes.begin; t < bytes.end; ++t) reach(t, live[t], 0, out.points);
       }
       if (temp > 0) {
         const TileRange place = m_.place(op);
         size_t t = static_cast<size_t>(place.first);
         for (int64_t k = 0; k < place.count; ++k) {
-          if (live[t] + temp > out.peak[t]) out.peak[t] = live[t] + temp, out.temp[t] = temp, out.point[t] = out.points;
+          reach(t, live[t] + temp, temp, out.points);
           if (++t == tiles) t = 0;
         }
       }
       out.points = std::min(max_count, out.points + 1);
     } else {
+      // Arguments are copied on entry, results on exit; the graph runs in between.
+      const int64_t at = out.points;
+      const auto below = [&](const Graph* called) -> const GraphMemory& {
+        return graphs_[static_cast<size_t>(m_.graph_index(called))];
+      };
+      for (const Graph* called : op.called)
+        for (size_t t = 0; t < tiles; ++t) reach(t, live[t] + below(called).entry[t], 0, at);
+      for (const Lifetime* l : ends[i])
+        if (l->into_call) change(*l, -1);
       for (const Graph* called : op.called) {
-        const GraphMemory& below = graphs_[static_cast<size_t>(m_.graph_index(called))];
+        const GraphMemory& inner = below(called);
         for (size_t t = 0; t < tiles; ++t)
-          if (live[t] + below.peak[t] > out.peak[t])
-            out.peak[t] = live[t] + below.peak[t], out.temp[t] = below.temp[t],
-            out.point[t] = std::min(max_count, out.points + 1 + below.point[t]);
-        out.points = std::min(max_count, out.points + below.points);
+          reach(t, live[t] + inner.peak[t], inner.temp[t], std::min(max_count, out.points + 1 + inner.point[t]));
+        out.points = std::min(max_count, out.points + inner.points);
       }
+      for (const Lifetime* l : begins[i])
+        if (l->out_of_call) change(*l, 1);
+      for (const Graph* called : op.called)
+        for (size_t t = 0; t < tiles; ++t) reach(t, live[t] + below(called).exit[t], 0, at);
       out.points = std::min(max_count, out.points + 1);
     }
-    for (const Lifetime* l : ends[i]) change(*l, -1);
+    for (const Lifetime* l : ends[i])
+      if (!l->into_call) change(*l, -1);
   }
 }
 
@@ -283,11 +273,15 @@ std::vector<std::pair<const Tensor*, int64_t>> Memory::on_tile(int64_t tile, int
     const auto next_offset = std::upper_bound(memory.offset.begin(), memory.offset.end(), point);
     if (instance.order.empty() || next_offset == memory.offset.begin()) break;
     const auto i = static_cast<size_t>(next_offset - memory.offset.begin()) - 1;
-    for (const Lifetime& l : lifetimes_[static_cast<size_t>(graph)])
-      if (l.first <= static_cast<int>(i) && static_cast<int>(i) <= l.last) add(l.tensor, l.mapping);
     int64_t left = point - memory.offset[i] - 1;
+    const auto at = static_cast<int>(i);
+    const bool inside = left >= 0;  // of a graph that the op calls
+    for (const Lifetime& l : lifetimes_[static_cast<size_t>(graph)])
+      if (l.first <= at && at <= l.last &&
+          !(inside && ((l.into_call && l.last == at) || (l.out_of_call && l.first == at))))
+        add(l.tensor, l.mapping);
     graph = -1;
-    if (left < 0) break;
+    if (!inside) break;
     for (const Graph* called : instance.order[i]->called) {
       const int64_t points = graphs_[static_cast<size_t>(m_.graph_index(called))].points;
       if (left < points) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime/tiles/mapped_program.hpp"
@@ -11,10 +12,11 @@ namespace pxl::tiles {
 /// Peak of the bytes on each tile that are not always live, in one run of a graph, without its caller's. Points number
 /// the ops in execution order, those of called graphs after their call; they saturate.
 struct GraphMemory {
-  std::vector<int64_t> peak;    ///< bytes at the peak
-  std::vector<int64_t> temp;    ///< of peak, temporaries
-  std::vector<int64_t> point;   ///< point of the peak
-  std::vector<int64_t> offset;  ///< by op of the instance's order: its point
+  std::vector<int64_t> peak;         ///< bytes at the peak
+  std::vector<int64_t> temp;         ///< of peak, temporaries
+  std::vector<int64_t> point;        ///< point of the peak
+  std::vector<int64_t> entry, exit;  ///< bytes of the arguments, which a call copies to it, and of its results
+  std::vector<int64_t> offset;       ///< by op of the instance's order: its point
   int64_t points = 0;
 };
 
@@ -23,6 +25,9 @@ struct Lifetime {
   const Tensor* tensor = nullptr;
   int first = 0, last = 0;  ///< positions in the instance's order, inclusive
   int32_t mapping = -1;
+  bool into_call = false;    ///< position `last` is a call that copies it on entry: not live while the graph runs
+  bool out_of_call = false;  ///< position `first` is a call that makes it on exit: not live while the graph runs
+  bool returned = false;     ///< a result of the graph
 };
 
 class Memory {
@@ -37,15 +42,25 @@ class Memory {
   const Op* op_at(int64_t point) const;
   /// Temporary bytes of the most loaded tile while the op runs, its rearrangements included.
   int64_t temp_bytes(const Op& op) const;
+  /// Whether the op writes its result over its first operand, which is not read afterwards: elementwise ops do where
+  /// both are stored alike. PopLibs' vertices have such forms; that compilers use them: graphcore/tensorflow,
+  /// inplace_util, and PopART's in-place pass.
+  bool overwrites(const Op& op) const { return overwriting_.count(&op) > 0; }
   /// Tensors on a tile at a point, with their bytes, largest first.
   std::vector<std::pair<const Tensor*, int64_t>> on_tile(int64_t tile, int64_t point) const;
 
  private:
   void find_lifetimes(int graph);
+  void overwrite_operands(const GraphInstance& instance, std::vector<Lifetime>& lifetimes,
+                          const std::unordered_map<const Tensor*, int>& held);
+  void mark_copies(const GraphInstance& instance, std::vector<Lifetime>& lifetimes,
+                   const std::unordered_map<const Tensor*, int>& held) const;
   void run(int graph);
   void add_up();
 
   const MappedProgram& m_;
+  std::unordered_map<const Graph*, size_t> carried_;  // by loop body: inputs that are results of the iteration before
+  std::unordered_set<const Op*> overwriting_;
   std::vector<std::vector<Lifetime>> lifetimes_;
   std::vector<GraphMemory> graphs_;
   std::vector<TileMemory> tiles_;

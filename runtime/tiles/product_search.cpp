@@ -19,7 +19,7 @@ constexpr int64_t max_shifts = 64;
 /// A cut and what it costs.
 struct RatedCut {
   ProductCut cut;
-  int64_t cycles = 0, temp = 0, resident = 0;  ///< temp: includes replicated bytes
+  int64_t cycles = 0, temp = 0, resident = 0;  ///< temp: constrained bytes
 };
 
 class ProductSearch {
@@ -165,7 +165,7 @@ class ProductSearch {
     OpCandidate candidate;
     candidate.records_steps = false;
     add_product_steps(m_, p_, cut, candidate);
-    return {cut, candidate.cycles, candidate.temp_bytes + candidate.replicated_bytes, candidate.resident_bytes};
+    return {cut, candidate.cycles, candidate.constrained_bytes(), candidate.resident_bytes};
   }
 
   /// Keeps the fastest cut of each variant.

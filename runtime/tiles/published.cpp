@@ -31,7 +31,8 @@ constexpr std::string_view tessellate = "tessellate-ipu, IPU Peak Flops", stack 
                            tut6 = "Graphcore tutorial 6, hardware run", vendor = "vendor's data sheet",
                            jia = "Jia et al. 2019, as summarised", byte_perf = "ByteMLPerf, C600",
                            addons = "Graphcore TensorFlow add-ons, profiler test",
-                           outlining = "Graphcore TensorFlow, tests", flash = "flash-attention-ipu, nanoGPT";
+                           outlining = "Graphcore TensorFlow, tests", flash = "flash-attention-ipu, nanoGPT",
+                           cnns = "Graphcore examples, PyTorch CNNs, benchmarks";
 
 const Machine& machine(std::string_view name) {
   for (const Machine& m : machine_table())
@@ -210,6 +211,10 @@ constexpr ReferenceMeasurement published_rows[] = {
      flash, [] { return max_tile_bytes(published_nanogpt(1024)); }, planned},
     {"gpt_256", "the same with 256 tokens fits: fullest tile", "mk2", "bytes", 0, 638976, 0, flash,
      [] { return max_tile_bytes(published_nanogpt(256)); }, planned},
+    {"resnet_16", "inference of ResNet-50 in batches of 16 fits: fullest tile", "mk2", "bytes", 0, 638976, 0, cnns,
+     [] { return max_tile_bytes(published_resnet(16)); }, planned},
+    {"resnet_90", "the same in batches of 90", "mk2", "bytes", 0, 638976, 0, cnns,
+     [] { return max_tile_bytes(published_resnet(90)); }, planned},
     {"copy_share", "BERT layer without rotated operands: share of exchange", "mk2", "%", 50, 74, 0, "T10",
      [] {
        const PhaseCycles& c = published_bert_layer(false).cycles;

@@ -39,6 +39,8 @@ const Report& published_bert_layer(bool copies);
 /// Training of nanoGPT (6 layers, 6 heads, 384 wide, 65 characters; 10.7 million parameters) in float32, in batches of
 /// two: the softmax of each layer then takes the published 50.33 MB at 1,024 tokens. Without calls.
 const Report& published_nanogpt(int64_t tokens);
+/// Inference of ResNet-50 on images [batch, 3, 224, 224].
+const Report& published_resnet(int64_t batch);
 /// One product of that ViT's layer on a C600: "qkv", "qk", "pv", "projection", "up", "down", in float16 or, with "_f8"
 /// behind it, in float8.
 const Report& published_product(std::string_view which);

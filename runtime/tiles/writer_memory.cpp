@@ -68,9 +68,12 @@ void Writer::write_memory() {
       const auto point = [&](int64_t position) {
         return static_cast<int>(std::min<int64_t>(entries[0] + position, static_cast<int64_t>(r_.liveness.size()) - 1));
       };
-      out.first = point(points.offset[static_cast<size_t>(l.first)]);
-      const size_t next = static_cast<size_t>(l.last) + 1;
-      out.last = point((next < points.offset.size() ? points.offset[next] : points.points) - 1);
+      const auto end = [&](int position) {
+        const size_t next = static_cast<size_t>(position) + 1;
+        return point((next < points.offset.size() ? points.offset[next] : points.points) - 1);
+      };
+      out.first = l.out_of_call ? end(l.first) : point(points.offset[static_cast<size_t>(l.first)]);
+      out.last = l.into_call ? std::max(out.first, point(points.offset[static_cast<size_t>(l.last)])) : end(l.last);
     }
   }
   peak();

@@ -68,7 +68,8 @@ void Writer::expand(int graph, int64_t repeats) {
     const Op* op = instance.order[i];
     const int index = index_of_.at(op);
     const ReportOp& out = r_.ops[static_cast<size_t>(index)];
-    for (const Lifetime* l : begins[i]) hold(*l, 1);
+    for (const Lifetime* l : begins[i])
+      if (!l->out_of_call) hold(*l, 1);
     r_.liveness.push_back(point(*op, repeats));
     for (int s = out.first_step; repeats > 0 && s < out.first_step + out.step_count; ++s) {
       const int64_t cycles = saturating_product(r_.steps[static_cast<size_t>(s)].cycles, repeats);
@@ -76,12 +77,17 @@ void Writer::expand(int graph, int64_t repeats) {
       clock_ += cycles;
     }
     // A branch is charged with its longer side.
+    for (const Lifetime* l : ends[i])
+      if (l->into_call) hold(*l, -1);
     const Graph* longer = nullptr;
     for (const Graph* called : op->called)
       if (!longer || cycles_of(called) > cycles_of(longer)) longer = called;
     for (const Graph* called : op->called)
       expand(m_.graph_index(called), called == longer ? saturating_product(repeats, repeat_count(*op)) : 0);
-    for (const Lifetime* l : ends[i]) hold(*l, -1);
+    for (const Lifetime* l : begins[i])
+      if (l->out_of_call) hold(*l, 1);
+    for (const Lifetime* l : ends[i])
+      if (!l->into_call) hold(*l, -1);
   }
 }
 

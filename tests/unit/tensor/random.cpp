@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "runtime/base/diagnostic.hpp"
 
@@ -54,6 +55,43 @@ TEST_CASE("normal numbers") {
   CHECK(within / 40000 == doctest::Approx(0.6827).epsilon(0.02));
   CHECK_THROWS_AS(r.normal(DType::float32, {1}, 0, -1), Error);
   CHECK_THROWS_AS(r.normal(DType::float32, {1}, 0, std::nan("")), Error);
+}
+
+TEST_CASE("large arrays are drawn when they are needed, with the values and the state that drawing them at once has") {
+  for (const int64_t n : {65536, 65537, 65540, 70003})
+    for (const int before : {0, 1, 2, 3, 5}) {
+      CAPTURE(n);
+      CAPTURE(before);
+      Random lazy(9), each(9);
+      for (int i = 0; i < before; ++i) CHECK(lazy.bits() == each.bits());
+      const Array u = lazy.uniform(DType::float32, {n}, -1, 3);
+      bool same = true;
+      std::vector<float> expected;
+      for (int64_t i = 0; i < n; ++i) expected.push_back(static_cast<float>(-1 + 4 * each.uniform()));
+      CHECK(lazy.bits() == each.bits());
+      const Array z = lazy.normal(DType::float32, {n}, 1, 2);
+      std::vector<float> normal;
+      for (int64_t i = 0; i < n; ++i) normal.push_back(static_cast<float>(1 + 2 * each.normal()));
+      CHECK(lazy.normal() == each.normal());
+      CHECK(lazy.bits() == each.bits());
+      // In the other order, and after the generator has gone on.
+      for (int64_t i = 0; i < n; ++i) same = same && z.data<float>()[i] == normal[static_cast<size_t>(i)];
+      for (int64_t i = 0; i < n; ++i) same = same && u.data<float>()[i] == expected[static_cast<size_t>(i)];
+      CHECK(same);
+    }
+  // With an element left over from before, and at the start of a block.
+  Random lazy(4), each(4);
+  CHECK(lazy.normal() == each.normal());
+  const Array z = lazy.normal(DType::float16, {256, 256}, 0, 1);
+  for (int64_t i = 0; i < z.size(); ++i) each.normal();
+  CHECK(lazy.normal() == each.normal());
+  Random again(4);
+  again.normal();
+  Array one(DType::float64, {1});
+  for (int64_t i = 0; i < 3; ++i) {
+    one.mutable_data<double>()[0] = again.normal();
+    CHECK(z.number(i) == one.cast(DType::float16).number(0));
+  }
 }
 
 TEST_CASE("truncated normals stay within the bound, narrow or wide") {
